@@ -1,0 +1,5 @@
+//! Reads heapglass recordings and turns them into a [`Profile`](profile::Profile): the one waist that report,
+//! SVG and terminal UI are functions of.
+#![forbid(unsafe_code)]
+
+pub mod profile;

@@ -1,0 +1,155 @@
+//! The thirteen figures that every row carries, and the measures a face can order by.
+//!
+//! One definition for report, SVG, TUI and JSON: the serialized names are the JSON keys.
+
+use serde::{Deserialize, Serialize};
+
+/// What was counted for one row: a site, a thread, a phase or the whole process.
+///
+/// `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts frees and
+/// the old side of every realloc, as DHAT and heaptrack do. `peak_*` is the row's value at the moment of the
+/// global maximum (t-gmax), never the row's own maximum, so rows add up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Bytes allocated.
+    pub total_bytes: u64,
+    /// Blocks allocated.
+    pub total_blocks: u64,
+    /// Bytes given back.
+    pub freed_bytes: u64,
+    /// Blocks given back.
+    pub freed_blocks: u64,
+    /// Bytes not given back at the end of the recording (or now, when the program still runs).
+    pub live_bytes: u64,
+    /// Blocks not given back.
+    pub live_blocks: u64,
+    /// Bytes live at the moment of the global maximum.
+    pub peak_bytes: u64,
+    /// Blocks live at that moment.
+    pub peak_blocks: u64,
+    /// Reallocs to the same or a larger size.
+    pub grows: u64,
+    /// Reallocs to a smaller size.
+    pub shrinks: u64,
+    /// `min(old, new)` bytes of every realloc that moved its block: an upper bound of what was copied.
+    pub copied_bytes: u64,
+    /// Blocks freed by their thread before it allocated another one.
+    pub temporary_blocks: u64,
+    /// Bytes of those blocks.
+    pub temporary_bytes: u64,
+}
+
+impl Figures {
+    /// Adds `other` to `self`, column by column.
+    pub fn add(&mut self, other: &Figures) {
+        self.total_bytes += other.total_bytes;
+        self.total_blocks += other.total_blocks;
+        self.freed_bytes += other.freed_bytes;
+        self.freed_blocks += other.freed_blocks;
+        self.live_bytes += other.live_bytes;
+        self.live_blocks += other.live_blocks;
+        self.peak_bytes += other.peak_bytes;
+        self.peak_blocks += other.peak_blocks;
+        self.grows += other.grows;
+        self.shrinks += other.shrinks;
+        self.copied_bytes += other.copied_bytes;
+        self.temporary_blocks += other.temporary_blocks;
+        self.temporary_bytes += other.temporary_bytes;
+    }
+}
+
+/// What a face orders and sizes its rows by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Measure {
+    /// Bytes live at the global maximum.
+    #[default]
+    Peak,
+    /// Bytes live at the end.
+    Live,
+    /// Bytes allocated.
+    Total,
+    /// Blocks allocated.
+    Blocks,
+    /// Bytes of blocks freed by their thread before it allocated another one.
+    Temporary,
+    /// Bytes copied by reallocs that moved.
+    Copied,
+    /// Reallocs to the same or a larger size.
+    Grows,
+}
+
+impl Measure {
+    /// Every measure, in the order faces offer them.
+    pub const ALL: [Measure; 7] = [
+        Measure::Peak,
+        Measure::Live,
+        Measure::Total,
+        Measure::Blocks,
+        Measure::Temporary,
+        Measure::Copied,
+        Measure::Grows,
+    ];
+
+    /// The word of the command line: `peak`, `live`, ...
+    pub fn name(self) -> &'static str {
+        match self {
+            Measure::Peak => "peak",
+            Measure::Live => "live",
+            Measure::Total => "total",
+            Measure::Blocks => "blocks",
+            Measure::Temporary => "temporary",
+            Measure::Copied => "copied",
+            Measure::Grows => "grows",
+        }
+    }
+
+    /// The key of the JSON figure it reads: `peak_bytes`, `total_blocks`, ...
+    pub fn key(self) -> &'static str {
+        match self {
+            Measure::Peak => "peak_bytes",
+            Measure::Live => "live_bytes",
+            Measure::Total => "total_bytes",
+            Measure::Blocks => "total_blocks",
+            Measure::Temporary => "temporary_bytes",
+            Measure::Copied => "copied_bytes",
+            Measure::Grows => "grows",
+        }
+    }
+
+    /// A heading for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Measure::Peak => "bytes live at the peak",
+            Measure::Live => "bytes live at the end",
+            Measure::Total => "bytes allocated",
+            Measure::Blocks => "blocks allocated",
+            Measure::Temporary => "temporary bytes",
+            Measure::Copied => "bytes copied by growth",
+            Measure::Grows => "grows",
+        }
+    }
+
+    /// Whether the measure counts bytes (else blocks or events).
+    pub fn is_bytes(self) -> bool {
+        !matches!(self, Measure::Blocks | Measure::Grows)
+    }
+
+    /// The figure this measure reads.
+    pub fn of(self, figures: &Figures) -> u64 {
+        match self {
+            Measure::Peak => figures.peak_bytes,
+            Measure::Live => figures.live_bytes,
+            Measure::Total => figures.total_bytes,
+            Measure::Blocks => figures.total_blocks,
+            Measure::Temporary => figures.temporary_bytes,
+            Measure::Copied => figures.copied_bytes,
+            Measure::Grows => figures.grows,
+        }
+    }
+
+    /// The measure of that name, or `None`.
+    pub fn from_name(name: &str) -> Option<Measure> {
+        Measure::ALL.into_iter().find(|m| m.name() == name)
+    }
+}

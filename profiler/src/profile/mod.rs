@@ -1,0 +1,333 @@
+//! The profile: one recording, analysed and symbolized. Every face is a function of it.
+//!
+//! Columns instead of boxed trees: sites name their frames by [`FrameId`], frames name their function by
+//! [`FunctionId`], parents come before children. Nothing here knows how it will be shown.
+
+mod figures;
+
+pub use figures::{Figures, Measure};
+
+use std::path::PathBuf;
+
+/// Index into [`Profile::frames`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FrameId(pub u32);
+
+/// Index into [`Profile::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FunctionId(pub u32);
+
+/// Index into [`Profile::scopes`]; scope 0 is the root: no phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScopeId(pub u32);
+
+/// One recording, analysed.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// Who was recorded.
+    pub process: Process,
+    /// How it was recorded.
+    pub capture: Capture,
+    /// The whole process; equals the sum of the sites.
+    pub totals: Figures,
+    /// What could not be counted or named, and why.
+    pub lost: Lost,
+    /// Loaded images, with what became of their symbols.
+    pub modules: Vec<Module>,
+    /// Distinct functions.
+    pub functions: Vec<Function>,
+    /// Distinct source frames (inlined ones included).
+    pub frames: Vec<Frame>,
+    /// Where blocks came from: (stack, scope), with figures.
+    pub sites: Vec<Site>,
+    /// Phases (and, later, fields); `scopes[0]` is the root.
+    pub scopes: Vec<Scope>,
+    /// Threads, merged by name.
+    pub threads: Vec<Thread>,
+    /// Live bytes over time.
+    pub timeline: Vec<TimelinePoint>,
+    /// Live bytes of each site at a few moments.
+    pub snapshots: Vec<Snapshot>,
+    /// Named moments set by the program.
+    pub marks: Vec<Mark>,
+}
+
+/// Who was recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Process {
+    /// File name of the executable.
+    pub program: String,
+    /// Path of the executable.
+    pub executable: String,
+    /// The command line, word by word.
+    pub command: Vec<String>,
+    /// Process id.
+    pub pid: u32,
+    /// When the recording began, nanoseconds since the Unix epoch.
+    pub started_unix_ns: u64,
+    /// From the start of the recording to its last event or end, nanoseconds.
+    pub duration_ns: u64,
+    /// What is known of the process's end.
+    pub state: State,
+}
+
+/// What is known of the process's end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// It still runs, and so does the recording.
+    Running,
+    /// The recording was finished in order (the recorder stopped or the program ended normally).
+    Finished,
+    /// The process is gone and did not finish the recording: it was killed, aborted or left by `_exit`.
+    Ended,
+    /// It cannot be known from here (another machine, another pid namespace).
+    #[default]
+    Unknown,
+}
+
+/// How it was recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Capture {
+    /// `exact`.
+    pub mode: String,
+    /// `frame-pointers`, `eh-frame` or `none`.
+    pub unwinder: String,
+    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte.
+    pub peak_error_bytes: u64,
+    /// |sum of rows at the peak - the running maximum|, bytes: the measured discrepancy.
+    pub peak_discrepancy_bytes: u64,
+    /// When the peak was, nanoseconds after the start (to the resolution of the timeline).
+    pub peak_time_ns: u64,
+    /// Resident set size last read, bytes (0 = never read).
+    pub rss_bytes: u64,
+    /// The largest resident set size read, bytes.
+    pub peak_rss_bytes: u64,
+    /// Resident bytes of heapglass itself in the target (tables, shadow map, recording).
+    pub own_bytes: u64,
+    /// Size of the recording, bytes.
+    pub recording_bytes: u64,
+}
+
+/// What could not be counted or named. All zero and empty = nothing was lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Blocks and bytes counted at "(table full)" for want of a table, a disk or a limit.
+    pub table_full_blocks: u64,
+    /// Bytes of those.
+    pub table_full_bytes: u64,
+    /// Blocks that could not be followed (no shadow map): counted, never freed.
+    pub untracked_blocks: u64,
+    /// Allocator calls made while the hook was busy (signal handlers): counted without a stack.
+    pub unattributed_blocks: u64,
+    /// Frees of blocks allocated before the recording began.
+    pub unknown_frees: u64,
+    /// Stacks cut because a return address was in no known code.
+    pub cut_stacks: u64,
+    /// Allocations made on a stack that is not the thread's own.
+    pub foreign_stacks: u64,
+    /// Stacks deeper than the walk's limit: their outermost frames are missing.
+    pub deep_stacks: u64,
+    /// Sites with repeated frame cycles folded.
+    pub folded_stacks: u64,
+    /// Marks or timeline points that found no room.
+    pub marks: u64,
+    /// Rows read while they were written, clamped (live recordings only).
+    pub torn: u64,
+    /// Frames that no symbol table could name.
+    pub unresolved_frames: u64,
+    /// Sentences for people: why growth ended, why symbols are missing.
+    pub notes: Vec<String>,
+}
+
+/// A loaded image.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// Path in the target.
+    pub path: String,
+    /// Build-id in hex, or empty.
+    pub build_id: String,
+    /// Where symbols were found, or why not.
+    pub symbols: SymbolSource,
+}
+
+/// Where the symbols of a module came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SymbolSource {
+    /// No frame of the module was seen, so nothing was looked up.
+    #[default]
+    NotNeeded,
+    /// Debug information (functions, inline frames, lines) from this file.
+    Debug(PathBuf),
+    /// A symbol table only (functions without lines) from this file.
+    Table(PathBuf),
+    /// Inside the recording (packed).
+    Packed,
+    /// None; the sentence says why and what to do.
+    Missing(String),
+}
+
+/// A function.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Function {
+    /// Demangled, without the hash: `alloc::vec::Vec<T,A>::push`.
+    pub name: String,
+    /// For narrow cells: `Vec::push`.
+    pub short: String,
+    /// Crate, or the file name of the image for native code: `serde_json`, `libc.so.6`.
+    pub krate: String,
+    /// Whose code it is.
+    pub origin: Origin,
+}
+
+/// Whose code a function is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The program under study: its own crates.
+    #[default]
+    User,
+    /// A crate from a registry or a checkout.
+    Dependency,
+    /// core, alloc, std and what they are built on.
+    Std,
+    /// C, assembly, system libraries.
+    Native,
+    /// Nothing is known but module + offset.
+    Unresolved,
+}
+
+/// A source frame: one function at one place, inlined or not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// The function.
+    pub function: FunctionId,
+    /// Source file, as the compiler named it.
+    pub file: Option<String>,
+    /// Line of the call, from 1.
+    pub line: Option<u32>,
+    /// Index into [`Profile::modules`].
+    pub module: u32,
+    /// Offset of the return address in the module.
+    pub offset: u64,
+    /// Whether the compiler inlined it into the next outer frame.
+    pub inlined: bool,
+}
+
+impl Default for FunctionId {
+    fn default() -> Self {
+        FunctionId(0)
+    }
+}
+
+/// Where blocks came from: a stack under a scope.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// All frames, outermost first.
+    pub stack: Vec<FrameId>,
+    /// The part of `stack` worth showing: without run-time start-up (outside) and allocator machinery (inside).
+    pub shown: std::ops::Range<usize>,
+    /// The frame the site is charged to: the innermost shown frame of the user's own code, else the innermost
+    /// shown one. Index into `stack`; `None` when the stack is empty.
+    pub owner: Option<usize>,
+    /// The phase it happened in.
+    pub scope: ScopeId,
+    /// What the walk had to do to this stack.
+    pub marks: StackMarks,
+    /// What was counted.
+    pub figures: Figures,
+}
+
+impl Site {
+    /// The frames worth showing, outermost first; all of them with `keep_all`.
+    pub fn frames(&self, keep_all: bool) -> &[FrameId] {
+        if keep_all { &self.stack } else { &self.stack[self.shown.clone()] }
+    }
+}
+
+/// What the walk had to do to a stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StackMarks {
+    /// Cut where a return address was in no known code.
+    pub cut: bool,
+    /// Taken on a stack that is not the thread's own.
+    pub foreign: bool,
+    /// Deeper than the limit: outermost frames missing.
+    pub deep: bool,
+    /// A repeated cycle of frames was folded.
+    pub folded: bool,
+    /// Not a stack at all: "(table full)", "(unattributed)"; the name is the only frame's function.
+    pub synthetic: bool,
+}
+
+/// A phase of the program (and, later, a field of its data).
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// The scope around it; the root is its own parent.
+    pub parent: u32,
+    /// What the program called it.
+    pub name: String,
+    /// How often it was entered.
+    pub entered: u64,
+    /// Input bytes reported by the program, 0 = not said.
+    pub input_bytes: u64,
+    /// Records reported by the program, 0 = not said.
+    pub records: u64,
+}
+
+/// Threads of one name.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    /// Thread name (`main` for the first).
+    pub name: String,
+    /// How many threads of that name.
+    pub count: u64,
+    /// What they allocated and freed. A block freed by another thread is subtracted there, so `live_*` and
+    /// `peak_*` are clamped at 0 per thread.
+    pub figures: Figures,
+}
+
+/// A moment of the timeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimelinePoint {
+    /// Nanoseconds after the start.
+    pub time_ns: u64,
+    /// Bytes live.
+    pub live_bytes: u64,
+    /// Blocks live.
+    pub live_blocks: u64,
+    /// Bytes allocated so far.
+    pub total_bytes: u64,
+    /// Resident set size, bytes; 0 = not read.
+    pub rss_bytes: u64,
+}
+
+/// Live bytes of every site at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// Nanoseconds after the start.
+    pub time_ns: u64,
+    /// Same order as [`Profile::sites`].
+    pub live_bytes: Vec<u64>,
+}
+
+/// A named moment.
+#[derive(Clone, Debug, Default)]
+pub struct Mark {
+    /// The name the program gave it.
+    pub name: String,
+    /// Nanoseconds after the start.
+    pub time_ns: u64,
+    /// Totals at that moment; `peak_*` is the maximum since the mark before (or the start).
+    pub figures: Figures,
+}
+
+impl Profile {
+    /// The frame of an id.
+    pub fn frame(&self, id: FrameId) -> &Frame {
+        &self.frames[id.0 as usize]
+    }
+
+    /// The function of a frame.
+    pub fn function(&self, id: FrameId) -> &Function {
+        &self.functions[self.frame(id).function.0 as usize]
+    }
+}
