@@ -1,1 +1,70 @@
-//! placeholder
+//! The layout of a heapglass recording: one definition for the allocator that writes it and the profiler that reads it.
+//!
+//! A recording is a file of tables that the recorded program updates *in place* through a shared mapping, so nothing
+//! is flushed and nothing is lost when the program is killed. It is bounded by the number of sites, not of events.
+//!
+//! # The file
+//!
+//! All words are little-endian. The file consists of
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0 .. 4096 | [`Header`]: identity, state, lengths of the tables, the peak, losses |
+//! | 4096 .. 4096 + 64 KiB | the directory: [`Segment`] entries, as many as [`Header::directory_len`] says |
+//! | .. 1 MiB | the first segments of the tables below, each named by the directory |
+//! | 1 MiB .. | further segments, multiples of 64 KiB, named by the directory |
+//!
+//! A **table** is the chain of its segments in order of [`Segment::first`]; no record crosses a segment. Readers follow
+//! the directory only. A full directory continues in a segment of table [`table::DIRECTORY`].
+//!
+//! | table | record | bytes | published by |
+//! |---|---|---|---|
+//! | [`STRINGS`](table::STRINGS) | `u32` length, bytes, padded to 4; a reference is the offset in the table, 0 = none | - | [`Header::strings_len`] |
+//! | [`MODULES`](table::MODULES) | [`Module`] | 128 | [`Header::modules_len`] |
+//! | [`FRAMES`](table::FRAMES) | [`Frame`] | 16 | [`Header::frames_len`] |
+//! | [`STACKS`](table::STACKS) | [`Stack`], parents before children | 8 | [`Header::stacks_len`] |
+//! | [`SCOPES`](table::SCOPES) | [`Scope`], parents before children | 64 | [`Header::scopes_len`] |
+//! | [`SITES`](table::SITES) | [`Site`] | 32 | [`Header::sites_len`] |
+//! | [`LANES`](table::LANES) | [`Lane`], 257 of them | 256 | [`Lane::kind`] |
+//! | [`FIXED_ROWS`](table::FIXED_ROWS) | three [`Row`]s a lane: all its events, "(table full)", "(unattributed)" | 128 | [`Lane::kind`] |
+//! | [`ROWS`](table::ROWS) of a lane | [`Row`] | 128 | [`Lane::rows_len`] |
+//! | [`SIZES`](table::SIZES) of a lane | [`Sizes`] | 128 | [`Lane::sizes_len`] |
+//! | [`SNAPS`](table::SNAPS) of a lane | [`Snaps`] | 136 | [`Lane::snaps_len`] |
+//! | [`THREADS`](table::THREADS) | [`ThreadName`] | 128 | [`Header::threads_len`] |
+//! | [`TIMELINE`](table::TIMELINE) | two halves of 1,024 [`Point`]s; [`Header::timeline_half`] is current | 48 | [`Header::timeline_len`] |
+//! | [`MARKS`](table::MARKS) | [`Mark`] | 160 | [`Header::marks_len`] |
+//! | [`MARK_ROWS`](table::MARK_ROWS) | [`MarkRow`] | 32 | [`Header::mark_rows_len`] |
+//! | [`SYMBOLS`](table::SYMBOLS) | JSON, added by `heapglass pack` | - | its segments |
+//!
+//! # What the counters mean
+//!
+//! `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts frees and the old
+//! side of every realloc; a net (`total - freed`) may be negative in one lane, when another lane allocated what it
+//! frees: only the sum over lanes is a fact. An event in flight may be half applied, one per lane.
+//!
+//! # The peak
+//!
+//! [`Header::clock`] holds the epoch of the last maximum above the number of the last snapshot. A row that changes
+//! under a newer epoch first saves its net. So a row of the header's epoch held `saved_*` at the peak, and a row of an
+//! older one has not changed since. When the sum of nets has risen to or above the last maximum without a fall since,
+//! the peak is now. Snapshots of the composition work the same way, with 16 thinned slots.
+//!
+//! # Versions
+//!
+//! [`VERSION`] names the layout. Records keep their size within a version (checked at compile time); a golden
+//! recording of every version is kept in `tests/golden`. Readers refuse versions they do not know.
+#![forbid(unsafe_code)]
+
+mod checksum;
+mod layout;
+mod pack;
+mod read;
+mod size_class;
+mod words;
+
+pub use checksum::Checksum;
+pub use layout::*;
+pub use pack::with_symbols;
+pub use read::{CHECKSUM_OFFSET, Error, LaneColumns, ReadAt, Recording, file_checksum};
+pub use size_class::{SIZE_CLASSES, class_bounds, size_class};
+pub use words::{Record, Word};

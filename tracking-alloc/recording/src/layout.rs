@@ -1,0 +1,556 @@
+//! The records of a recording, byte by byte. The crate's documentation says how they hang together.
+//!
+//! Nothing here interprets: this file only says where each word lies.
+
+use crate::words::record;
+
+/// The first eight bytes of a recording.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
+
+/// Version of the layout. Any change of a record bumps it.
+pub const VERSION: u32 = 1;
+
+/// Bytes kept for the header at the start of the file.
+pub const HEADER_BYTES: u64 = 4096;
+
+/// Bytes of the directory's first piece, right behind the header.
+pub const DIRECTORY_BYTES: u64 = 64 << 10;
+
+/// Every segment starts at and spans a multiple of this many bytes, except those inside the first segment.
+pub const SEGMENT_BYTES: u64 = 64 << 10;
+
+/// Size of the first segment: header, directory and the beginnings of every table, so that a small program's recording is one piece.
+pub const FIRST_SEGMENT_BYTES: u64 = 1 << 20;
+
+/// Lanes with rows of their own; one more, the last, is shared by all further threads.
+pub const LANES: usize = 256;
+
+/// Sites are numbered below this.
+pub const MAX_SITES: u32 = 1 << 20;
+
+/// Slots of thinned snapshots.
+pub const SNAPSHOT_SLOTS: usize = 16;
+
+/// (class, count) pairs in one record of [`Sizes`].
+pub const SIZE_PAIRS: usize = 15;
+
+/// Points of each half of the timeline.
+pub const TIMELINE_POINTS: usize = 1024;
+
+/// Bits of [`Header::clock`] below the peak's epoch: the number of the last snapshot.
+pub const CLOCK_SNAPSHOT_BITS: u32 = 16;
+
+/// The site of events that found no room in a table.
+pub const SITE_TABLE_FULL: u32 = 1;
+
+/// The site of events that came while the hook was busy in the same thread (a signal handler): counted, without a stack.
+pub const SITE_UNATTRIBUTED: u32 = 2;
+
+/// The first site made from a stack.
+pub const FIRST_SITE: u32 = 3;
+
+/// Values of [`Header::state`].
+pub mod state {
+    /// Being written: the process runs, or ended without finishing.
+    pub const RUNNING: u32 = 1;
+    /// Finished in order.
+    pub const FINISHED: u32 = 2;
+    /// Not a recording but a pointer to one: [`live_path`](super::Header::live_path) says where it is written.
+    pub const ELSEWHERE: u32 = 3;
+}
+
+/// Values of [`Header::mode`].
+pub mod mode {
+    /// Every event, with its stack.
+    pub const EXACT: u32 = 1;
+}
+
+/// Values of [`Header::unwinder`].
+pub mod unwinder {
+    /// No stacks: sites are scopes only.
+    pub const NONE: u32 = 0;
+    /// Frame pointers.
+    pub const FRAME_POINTERS: u32 = 1;
+    /// The rules of `.eh_frame`.
+    pub const EH_FRAME: u32 = 2;
+}
+
+/// Values of [`Header::growth_ended`]: why no further segment could be had.
+pub mod growth {
+    /// It did not end.
+    pub const OPEN: u32 = 0;
+    /// The disk is full (or a quota).
+    pub const DISK_FULL: u32 = 1;
+    /// `RLIMIT_FSIZE` would be exceeded.
+    pub const FILE_SIZE_LIMIT: u32 = 2;
+    /// The file is not where it was: removed, replaced, or out of reach.
+    pub const FILE_GONE: u32 = 3;
+    /// `mmap` failed (`RLIMIT_AS`, overcommit).
+    pub const NO_MEMORY: u32 = 4;
+    /// `HEAPGLASS_MAX_BYTES` is reached.
+    pub const CAP: u32 = 5;
+    /// The file system answered otherwise; [`growth_errno`](super::Header::growth_errno) says what.
+    pub const OTHER: u32 = 6;
+}
+
+/// Values of [`Module::id_kind`].
+pub mod module_id {
+    /// Nothing is known.
+    pub const NONE: u32 = 0;
+    /// A GNU build-id.
+    pub const BUILD_ID: u32 = 1;
+    /// No build-id: size and modification time of the file stand in.
+    pub const FILE: u32 = 2;
+}
+
+/// Bits of [`Site::flags`].
+pub mod site_flags {
+    /// The stack was cut where a return address was in no known code.
+    pub const CUT: u32 = 1;
+    /// Taken on a stack that is not the thread's own.
+    pub const FOREIGN: u32 = 2;
+    /// Deeper than the walk's limit: the outermost frames are missing.
+    pub const DEEP: u32 = 4;
+    /// A cycle of frames was folded.
+    pub const FOLDED: u32 = 8;
+}
+
+/// Values of [`Scope::kind`].
+pub mod scope_kind {
+    /// A phase named by the program.
+    pub const PHASE: u32 = 1;
+}
+
+/// Tables, as the directory names them.
+pub mod table {
+    /// A further segment of the directory itself.
+    pub const DIRECTORY: u32 = 1;
+    /// Bytes: `u32` length, then the string, padded to 4.
+    pub const STRINGS: u32 = 2;
+    /// [`Module`](super::Module) records.
+    pub const MODULES: u32 = 3;
+    /// [`Frame`](super::Frame) records.
+    pub const FRAMES: u32 = 4;
+    /// [`Stack`](super::Stack) records.
+    pub const STACKS: u32 = 5;
+    /// [`Scope`](super::Scope) records.
+    pub const SCOPES: u32 = 6;
+    /// [`Site`](super::Site) records.
+    pub const SITES: u32 = 7;
+    /// [`Lane`](super::Lane) records, `LANES + 1` of them.
+    pub const LANES: u32 = 8;
+    /// Three fixed [`Row`](super::Row)s a lane: all events, "(table full)", "(unattributed)".
+    pub const FIXED_ROWS: u32 = 9;
+    /// [`Row`](super::Row)s of one lane.
+    pub const ROWS: u32 = 10;
+    /// [`Sizes`](super::Sizes) of one lane.
+    pub const SIZES: u32 = 11;
+    /// [`Snaps`](super::Snaps) of one lane.
+    pub const SNAPS: u32 = 12;
+    /// [`ThreadName`](super::ThreadName) records: threads that ended.
+    pub const THREADS: u32 = 13;
+    /// [`Point`](super::Point)s: two halves of `TIMELINE_POINTS`.
+    pub const TIMELINE: u32 = 14;
+    /// [`Mark`](super::Mark) records.
+    pub const MARKS: u32 = 15;
+    /// [`MarkRow`](super::MarkRow) records.
+    pub const MARK_ROWS: u32 = 16;
+    /// Symbols added by `pack`: bytes of JSON.
+    pub const SYMBOLS: u32 = 17;
+}
+
+record! {
+    /// The beginning of a recording; the rest of its first [`HEADER_BYTES`] is zero.
+    Header / HeaderValue, 688 {
+        /// [`MAGIC`].
+        0 magic: u64,
+        /// [`VERSION`].
+        8 version: u32,
+        /// Size of this header, bytes.
+        12 header_bytes: u32,
+        /// See [`state`].
+        16 state: u32,
+        /// See [`mode`].
+        20 mode: u32,
+        /// See [`unwinder`].
+        24 unwinder: u32,
+        /// 1 = Linux.
+        28 os: u32,
+        /// 1 = x86-64, 2 = aarch64.
+        32 arch: u32,
+        /// Process id.
+        36 pid: u32,
+        /// Start time of the process in clock ticks (field 22 of `/proc/pid/stat`).
+        40 start_ticks: u64,
+        /// The kernel's boot id, 16 bytes.
+        48 boot_id: [u64; 2],
+        /// Inode of the pid namespace.
+        64 pid_namespace: u64,
+        /// Start of the recording, nanoseconds since the Unix epoch.
+        72 started_unix_ns: u64,
+        /// Nanoseconds after the start: the last look or the end.
+        80 elapsed_ns: u64,
+        /// String: path of the executable.
+        88 executable: u32,
+        /// String: the command line, words ended by NUL.
+        92 command: u32,
+        /// String: where the recording is written when `state` is `ELSEWHERE`, or where it was wanted.
+        96 live_path: u32,
+        /// See [`growth`].
+        100 growth_ended: u32,
+        /// `errno` that ended growth.
+        104 growth_errno: u32,
+        /// Lanes ever used.
+        108 lanes: u32,
+        /// Most lanes owned by live threads at once, as far as looks saw.
+        112 most_lanes: u32,
+        /// Which half of the timeline is current: 0 or 1.
+        116 timeline_half: u32,
+        /// Epoch of the last peak, above the number of the last snapshot ([`CLOCK_SNAPSHOT_BITS`]).
+        120 clock: u64,
+        /// The running maximum of live bytes since the last mark that began a window.
+        128 peak_bytes: i64,
+        /// Nanoseconds after the start of that maximum (the last look's clock).
+        136 peak_ns: u64,
+        /// Upper bound on live bytes at moments when several lanes moved at once.
+        144 doubt_bytes: i64,
+        /// Marks that began a window: the current one began at `marks[window - 1]`, 0 = at the start.
+        152 window: u32,
+        /// Points in the current half of the timeline.
+        156 timeline_len: u32,
+        /// Directory entries.
+        160 directory_len: u32,
+        /// Modules.
+        164 modules_len: u32,
+        /// Frames.
+        168 frames_len: u32,
+        /// Stacks.
+        172 stacks_len: u32,
+        /// Scopes.
+        176 scopes_len: u32,
+        /// Sites, counting the fixed ones.
+        180 sites_len: u32,
+        /// Thread names.
+        184 threads_len: u32,
+        /// Marks.
+        188 marks_len: u32,
+        /// Rows of marks.
+        192 mark_rows_len: u64,
+        /// Bytes of strings.
+        200 strings_len: u64,
+        /// Bytes of the file in use.
+        208 file_bytes: u64,
+        /// Resident set last read, bytes.
+        216 rss_bytes: u64,
+        /// Largest resident set read, bytes.
+        224 peak_rss_bytes: u64,
+        /// Resident bytes of heapglass itself when last looked at.
+        232 own_bytes: u64,
+        /// Blocks that could not be entered into the shadow map: counted as allocated, their frees not.
+        240 untracked_blocks: u64,
+        /// Marks without room for their rows or name.
+        248 lost_marks: u64,
+        /// Threads whose name found no room.
+        256 lost_threads: u64,
+        /// Cold lookups whose frames differed from those of the site their hash named.
+        264 hash_collisions: u64,
+        /// Modules whose file could not be read.
+        272 unread_modules: u64,
+        /// Marks of the unwinder self-test: bit 0 = our own functions keep frame pointers, bit 1 = `.eh_frame` was readable.
+        280 self_test: u32,
+        /// Keeps what follows aligned.
+        284 reserved: u32,
+        /// Sequence number of the snapshot in each slot; 0 = free.
+        288 snapshot_seq: [u64; 16],
+        /// Nanoseconds after the start of each.
+        416 snapshot_ns: [u64; 16],
+        /// Live bytes at each.
+        544 snapshot_live: [u64; 16],
+        /// Set when finished: [`checksum`](crate::checksum) of the whole file with this word zero; 0 = none.
+        672 checksum: u64,
+        /// Zero.
+        680 spare: u64,
+    }
+}
+
+record! {
+    /// A segment: where a piece of a table lies.
+    Segment / SegmentValue, 32 {
+        /// See [`table`].
+        0 table: u32,
+        /// The lane of a lane's table, else 0.
+        4 lane: u32,
+        /// Byte offset in the file.
+        8 offset: u64,
+        /// Bytes.
+        16 bytes: u64,
+        /// Index of its first record in the table (first byte for strings).
+        24 first: u64,
+    }
+}
+
+record! {
+    /// A loaded image.
+    Module / ModuleValue, 128 {
+        /// String: its path.
+        0 path: u32,
+        /// See [`module_id`].
+        4 id_kind: u32,
+        /// Bytes of `id` in use.
+        8 id_bytes: u32,
+        /// How many modules had been unloaded from these addresses before.
+        12 generation: u32,
+        /// Build-id, or size and modification time (nanoseconds) of the file.
+        16 id: [u64; 4],
+        /// Address minus ELF virtual address.
+        48 bias: u64,
+        /// Lowest executable address.
+        56 start: u64,
+        /// End of the highest executable range.
+        64 end: u64,
+        /// Inode of the file.
+        72 inode: u64,
+        /// Zero.
+        80 spare: [u64; 6],
+    }
+}
+
+record! {
+    /// A return address: where in which module.
+    Frame / FrameValue, 16 {
+        /// Module index.
+        0 module: u32,
+        /// Zero.
+        4 reserved: u32,
+        /// ELF virtual address of the return address.
+        8 offset: u64,
+    }
+}
+
+record! {
+    /// A node of the prefix tree of stacks; node 0 is the empty stack, parents come before children.
+    Stack / StackValue, 8 {
+        /// The stack without its innermost frame.
+        0 parent: u32,
+        /// The innermost frame.
+        4 frame: u32,
+    }
+}
+
+record! {
+    /// Where in the program's phases (later: data model) we are; scope 0 is the root.
+    Scope / ScopeValue, 64 {
+        /// The scope around it.
+        0 parent: u32,
+        /// See [`scope_kind`].
+        4 kind: u32,
+        /// String: its name.
+        8 name: u32,
+        /// Distance from the root.
+        12 depth: u32,
+        /// How often it was entered.
+        16 entered: u64,
+        /// Input bytes the program reported.
+        24 input_bytes: u64,
+        /// Records the program reported.
+        32 records: u64,
+        /// Zero.
+        40 spare: [u64; 3],
+    }
+}
+
+record! {
+    /// What allocates: a stack under a scope. Sites 0 (none), 1 and 2 are fixed.
+    Site / SiteValue, 32 {
+        /// Stack index.
+        0 stack: u32,
+        /// Scope index.
+        4 scope: u32,
+        /// See [`site_flags`].
+        8 flags: u32,
+        /// Zero.
+        12 reserved: u32,
+        /// The key under which the hook finds it.
+        16 key: u64,
+        /// Zero.
+        24 spare: u64,
+    }
+}
+
+record! {
+    /// One lane: a thread's column of counters, handed on when the thread ends.
+    Lane / LaneValue, 256 {
+        /// 0 = never used, 1 = a lane of one thread at a time, 2 = shared by all threads that found none.
+        0 kind: u32,
+        /// Rows in use.
+        4 rows_len: u32,
+        /// Size records in use.
+        8 sizes_len: u32,
+        /// Snapshot records in use.
+        12 snaps_len: u32,
+        /// Threads that had the lane.
+        16 tenancies: u32,
+        /// Kernel thread id of the present one.
+        20 tid: u32,
+        /// Its name, up to 15 bytes, NUL-padded.
+        24 name: [u64; 2],
+        /// The clock when it came.
+        40 since_clock: u64,
+        /// The lane's figures when it came, in the order of the first words of [`Row`].
+        48 since: [u64; 9],
+        /// Frees of blocks the recording does not know.
+        120 unknown_frees: u64,
+        /// Net bytes at the lane's last look.
+        128 looked_bytes: i64,
+        /// Allocations up to that look.
+        136 looked_blocks: u64,
+        /// Zero.
+        144 spare: [u64; 14],
+    }
+}
+
+record! {
+    /// The counters of one site in one lane. Single writer (the lane's thread), stored total before freed, bytes before blocks.
+    Row / RowValue, 128 {
+        /// Bytes allocated, reallocs counted with their new size.
+        0 total_bytes: u64,
+        /// Blocks allocated, reallocs included.
+        8 total_blocks: u64,
+        /// Bytes freed, the old side of reallocs included.
+        16 freed_bytes: u64,
+        /// Blocks freed, the old side of reallocs included.
+        24 freed_blocks: u64,
+        /// Reallocs to the same or a larger size.
+        32 grows: u64,
+        /// Reallocs to a smaller size.
+        40 shrinks: u64,
+        /// `min(old, new)` of reallocs that moved.
+        48 copied_bytes: u64,
+        /// Blocks freed by their thread before its next allocation.
+        56 temporary_blocks: u64,
+        /// Bytes of those.
+        64 temporary_bytes: u64,
+        /// Sum of old sizes of grows: what growth may have to copy, whatever the allocator did.
+        72 at_risk_bytes: u64,
+        /// Sum of lifetimes of blocks freed by their own thread, in that thread's allocations.
+        80 lifetime: u64,
+        /// Blocks freed by another thread (or tenancy) than the one that allocated them.
+        88 freed_elsewhere: u64,
+        /// Net bytes at the peak of epoch `clock`.
+        96 saved_bytes: i64,
+        /// Net blocks at that peak.
+        104 saved_blocks: i64,
+        /// The clock when the row last changed: of an older epoch than the header's = unchanged since the peak.
+        112 clock: u64,
+        /// The site.
+        120 site: u32,
+        /// Zero.
+        124 reserved: u32,
+    }
+}
+
+record! {
+    /// Sizes of blocks allocated at a site that left its first size class. A site's records form a chain, newest last.
+    Sizes / SizesValue, 128 {
+        /// Row index in the same lane.
+        0 row: u32,
+        /// Zero.
+        4 reserved: u32,
+        /// Class (upper 16 bits) and count (lower 48); 0 = free. See [`size_class`](crate::size_class).
+        8 pairs: [u64; 15],
+    }
+}
+
+record! {
+    /// Live bytes of a row at the snapshots taken since it first changed.
+    Snaps / SnapsValue, 136 {
+        /// Row index in the same lane.
+        0 row: u32,
+        /// Zero.
+        4 reserved: u32,
+        /// Net bytes at the snapshot of each slot.
+        8 live_bytes: [i64; 16],
+    }
+}
+
+record! {
+    /// Threads of one name that ended, merged.
+    ThreadName / ThreadNameValue, 128 {
+        /// The name, up to 15 bytes, NUL-padded.
+        0 name: [u64; 2],
+        /// How many.
+        16 count: u64,
+        /// Figures, in the order of the first words of [`Row`].
+        24 figures: [u64; 9],
+        /// Net bytes at the peak, as far as the thread had the lane then.
+        96 peak_bytes: i64,
+        /// Net blocks at the peak.
+        104 peak_blocks: i64,
+        /// The clock of that peak.
+        112 clock: u64,
+        /// Zero.
+        120 spare: u64,
+    }
+}
+
+record! {
+    /// A moment of the timeline.
+    Point / PointValue, 48 {
+        /// Nanoseconds after the start.
+        0 time_ns: u64,
+        /// Live bytes.
+        8 live_bytes: u64,
+        /// Live blocks.
+        16 live_blocks: u64,
+        /// Bytes allocated so far.
+        24 total_bytes: u64,
+        /// Resident set, bytes; 0 = not read.
+        32 rss_bytes: u64,
+        /// Resident bytes of heapglass itself; 0 = not read.
+        40 own_bytes: u64,
+    }
+}
+
+record! {
+    /// A named moment set by the program.
+    Mark / MarkValue, 160 {
+        /// String: its name.
+        0 name: u32,
+        /// 1 = it has rows and began a new window of the peak.
+        4 has_rows: u32,
+        /// Nanoseconds after the start.
+        8 time_ns: u64,
+        /// Totals, in the order of the first words of [`Row`].
+        16 figures: [u64; 9],
+        /// Running maximum of live bytes in the window that ended here.
+        88 peak_bytes: i64,
+        /// Live blocks then.
+        96 peak_blocks: i64,
+        /// First of its [`MarkRow`]s.
+        104 first_row: u64,
+        /// How many it has.
+        112 rows: u64,
+        /// Nanoseconds after the start of that maximum.
+        120 peak_ns: u64,
+        /// Bound on concurrent moments of that window, as [`Header::doubt_bytes`].
+        128 doubt_bytes: i64,
+        /// Zero.
+        136 spare: [u64; 3],
+    }
+}
+
+record! {
+    /// One row as it was at the peak of the window a mark ended.
+    MarkRow / MarkRowValue, 32 {
+        /// The site.
+        0 site: u32,
+        /// The lane.
+        4 lane: u32,
+        /// Net bytes at that peak.
+        8 peak_bytes: i64,
+        /// Net blocks at that peak.
+        16 peak_blocks: i64,
+        /// Zero.
+        24 spare: u64,
+    }
+}

@@ -1,0 +1,72 @@
+//! Packing: a recording's bytes with symbols appended as one more table. Changes nothing else.
+
+use crate::layout::*;
+use crate::read::{CHECKSUM_OFFSET, Error, Recording, file_checksum};
+use crate::words::Record;
+
+/// Returns the recording in `bytes` with `symbols` as its table of symbols, finished and with a checksum.
+///
+/// A recording that was still being written is packed as it was read. Symbols packed before are replaced.
+///
+/// # Errors
+/// When `bytes` is not a recording that can be read.
+pub fn with_symbols(mut bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error> {
+    let recording = Recording::read(bytes.as_slice())?;
+    let mut header = recording.header;
+    // NOTE: `file_bytes` of a running recording may lag behind the file; the file is what was read.
+    let end = bytes.len().next_multiple_of(SEGMENT_BYTES as usize);
+    bytes.resize(end, 0);
+    let entry = SegmentValue {
+        table: table::SYMBOLS,
+        lane: 0,
+        offset: end as u64,
+        bytes: symbols.len() as u64,
+        first: 0,
+    };
+    bytes.extend_from_slice(symbols);
+    bytes.resize(bytes.len().next_multiple_of(SEGMENT_BYTES as usize), 0);
+    let place = symbols_entry(&bytes, &mut header)?;
+    bytes[place..place + SegmentValue::SIZE].copy_from_slice(&entry.to_bytes());
+    header.state = state::FINISHED;
+    header.file_bytes = bytes.len() as u64;
+    header.checksum = 0;
+    bytes[..HeaderValue::SIZE].copy_from_slice(&header.to_bytes());
+    let checksum = file_checksum(bytes.as_slice(), bytes.len() as u64)?;
+    bytes[CHECKSUM_OFFSET..CHECKSUM_OFFSET + 8].copy_from_slice(&checksum.to_le_bytes());
+    Ok(bytes)
+}
+
+/// Where the directory's entry for symbols lies or can be added, as a byte offset; counts it in the header when added.
+fn symbols_entry(bytes: &[u8], header: &mut HeaderValue) -> Result<usize, Error> {
+    let mut left = header.directory_len as usize;
+    let (mut offset, mut room) = (
+        HEADER_BYTES as usize,
+        DIRECTORY_BYTES as usize / SegmentValue::SIZE,
+    );
+    loop {
+        let mut next = None;
+        for index in 0..room {
+            let place = offset + index * SegmentValue::SIZE;
+            if left == 0 {
+                header.directory_len += 1;
+                return Ok(place);
+            }
+            left -= 1;
+            let entry = SegmentValue::parse(&bytes[place..place + SegmentValue::SIZE]);
+            match entry.table {
+                table::SYMBOLS => return Ok(place),
+                table::DIRECTORY => {
+                    next = Some((
+                        entry.offset as usize,
+                        entry.bytes as usize / SegmentValue::SIZE,
+                    ))
+                }
+                _ => {}
+            }
+        }
+        let Some(place) = next else {
+            return Err(Error::no_room());
+        };
+        (offset, room) = place;
+    }
+}

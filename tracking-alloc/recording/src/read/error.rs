@@ -1,0 +1,93 @@
+//! Why a recording could not be read: one line, what is wrong and what to do.
+
+use std::fmt;
+use std::io;
+
+/// Why a recording could not be read. The message does not name the file: the caller knows it.
+#[derive(Debug)]
+pub struct Error(pub(super) Kind);
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Io(io::Error),
+    Empty,
+    Foreign,
+    Truncated { needed: u64, found: u64 },
+    Version { found: u32 },
+    Damaged(String),
+    Elsewhere(String),
+}
+
+impl Error {
+    /// The file could not be read at all (missing, no permission, a directory).
+    pub fn is_io(&self) -> bool {
+        matches!(self.0, Kind::Io(_))
+    }
+
+    /// The file is not a recording.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.0, Kind::Foreign | Kind::Empty)
+    }
+
+    /// The recording is of a version this reader does not know.
+    pub fn is_version(&self) -> bool {
+        matches!(self.0, Kind::Version { .. })
+    }
+
+    /// The recording was cut short or altered.
+    pub fn is_damaged(&self) -> bool {
+        matches!(self.0, Kind::Truncated { .. } | Kind::Damaged(_))
+    }
+
+    /// The file only says where the recording is being written: its path.
+    pub fn live_path(&self) -> Option<&str> {
+        match &self.0 {
+            Kind::Elsewhere(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn no_room() -> Self {
+        Error::damaged("its directory is full")
+    }
+
+    pub(super) fn damaged(what: impl Into<String>) -> Self {
+        Error(Kind::Damaged(what.into()))
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Error(Kind::Io(error))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Io(error) => write!(f, "cannot read it: {error}"),
+            Kind::Empty => f.write_str("the file is empty: the program ended before its recording began; record again"),
+            Kind::Foreign => f.write_str("not a heapglass recording (its first bytes differ); give the .hg file that a recorded program wrote"),
+            Kind::Truncated { needed, found } => {
+                write!(f, "truncated: {found} bytes where the recording needs {needed}; copy it again, whole")
+            }
+            Kind::Version { found } if *found > crate::VERSION => {
+                write!(f, "written by a newer heapglass (layout {found}, this one reads {}); update heapglass", crate::VERSION)
+            }
+            Kind::Version { found } => {
+                write!(f, "layout {found} is older than this heapglass reads ({}); read it with the heapglass that recorded it", crate::VERSION)
+            }
+            Kind::Damaged(what) => write!(f, "damaged: {what}; record again or copy it again from where it was written"),
+            Kind::Elsewhere(path) => write!(f, "the recording is being written to {path}; open that file"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0 {
+            Kind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}

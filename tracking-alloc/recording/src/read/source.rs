@@ -1,0 +1,77 @@
+//! Where recordings are read from: a file, or bytes in memory. Never a mapping: a file that shrinks while it is
+//! read is an error value, not a signal.
+
+use std::fs::File;
+use std::io;
+
+/// Random access to the bytes of a recording.
+pub trait ReadAt {
+    /// Length in bytes.
+    ///
+    /// # Errors
+    /// Whatever the operating system answers.
+    fn byte_len(&self) -> io::Result<u64>;
+
+    /// Reads into `buffer` from `offset`; returns how many bytes there were.
+    ///
+    /// # Errors
+    /// Whatever the operating system answers.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Fills `buffer` from `offset` as far as there are bytes; the rest stays as it was. Returns how many were read.
+    ///
+    /// # Errors
+    /// Whatever the operating system answers, but interrupted reads, which are tried again.
+    fn fill_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match self.read_at(&mut buffer[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(read) => done += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+}
+
+impl ReadAt for [u8] {
+    fn byte_len(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let rest = usize::try_from(offset)
+            .ok()
+            .and_then(|start| self.get(start..))
+            .unwrap_or_default();
+        let length = rest.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&rest[..length]);
+        Ok(length)
+    }
+}
+
+impl ReadAt for File {
+    fn byte_len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    #[cfg(unix)]
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(self, buffer, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_read(self, buffer, offset)
+    }
+
+    #[cfg(not(any(unix, windows)))]
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        use std::io::{Read, Seek, SeekFrom};
+        let mut file = self;
+        file.seek(SeekFrom::Start(offset))?;
+        file.read(buffer)
+    }
+}

@@ -1,0 +1,97 @@
+//! One definition of each record for both sides: atomics for the writer, plain values for the reader.
+//!
+//! The writer casts mapped memory to the atomic struct; the reader parses bytes. Neither side can drift from the
+//! other, because [`record!`] makes both from one list of fields and checks every offset at compile time.
+
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+
+/// A little-endian word of a record, with the atomic it lives in while it is written.
+pub trait Word: Copy + Default {
+    /// What the writer sees in mapped memory.
+    type Cell;
+    /// Reads the word from exactly its own size of little-endian bytes; short input reads as zero.
+    fn parse(bytes: &[u8]) -> Self;
+    /// Appends the word to `out`, little-endian.
+    fn write(self, out: &mut Vec<u8>);
+}
+
+macro_rules! word {
+    ($($plain:ty => $cell:ty),*) => {$(
+        impl Word for $plain {
+            type Cell = $cell;
+            fn parse(bytes: &[u8]) -> Self {
+                bytes.try_into().map_or(0, <$plain>::from_le_bytes)
+            }
+            fn write(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+        }
+        impl<const N: usize> Word for [$plain; N]
+        where
+            [$plain; N]: Default,
+        {
+            type Cell = [$cell; N];
+            fn parse(bytes: &[u8]) -> Self {
+                let mut words = Self::default();
+                for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(size_of::<$plain>())) {
+                    *word = Word::parse(chunk);
+                }
+                words
+            }
+            fn write(self, out: &mut Vec<u8>) {
+                self.into_iter().for_each(|word| word.write(out));
+            }
+        }
+    )*};
+}
+word!(u32 => AtomicU32, u64 => AtomicU64, i64 => AtomicI64);
+
+/// A record of fixed size that can be parsed from its bytes.
+pub trait Record: Copy + Default {
+    /// Size in the file, bytes.
+    const SIZE: usize;
+    /// Parses the record; bytes beyond the end of `bytes` read as zero.
+    fn parse(bytes: &[u8]) -> Self;
+    /// The record's bytes, `SIZE` of them.
+    fn to_bytes(self) -> Vec<u8>;
+}
+
+/// Defines `$name` (atomics, `#[repr(C)]`, for the writer) and `$value` (plain, for the reader) with one layout.
+///
+/// Every field states its byte offset and the record its size; both are checked at compile time.
+/// **Changing any of them changes the format: bump [`VERSION`](crate::VERSION) and keep a golden recording of the old one.**
+macro_rules! record {
+    ($(#[$meta:meta])* $name:ident / $value:ident, $size:literal {
+        $($(#[$field_meta:meta])* $offset:literal $field:ident: $word:ty,)*
+    }) => {
+        $(#[$meta])*
+        ///
+        /// The writer's view: atomics in mapped memory. All-zero bytes are a valid, empty record.
+        #[repr(C)]
+        pub struct $name { $($(#[$field_meta])* pub $field: <$word as crate::words::Word>::Cell,)* }
+
+        $(#[$meta])*
+        ///
+        /// The reader's view: plain values.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $value { $($(#[$field_meta])* pub $field: $word,)* }
+
+        const _: () = assert!(size_of::<$name>() == $size);
+        $(const _: () = assert!(std::mem::offset_of!($name, $field) == $offset);)*
+
+        impl crate::words::Record for $value {
+            const SIZE: usize = $size;
+            fn parse(bytes: &[u8]) -> Self {
+                $(let $field = bytes.get($offset..$offset + size_of::<$word>()).map_or_else(Default::default, <$word as crate::words::Word>::parse);)*
+                $value { $($field,)* }
+            }
+            fn to_bytes(self) -> Vec<u8> {
+                let mut out = Vec::with_capacity($size);
+                $(out.resize($offset, 0); crate::words::Word::write(self.$field, &mut out);)*
+                out.resize($size, 0);
+                out
+            }
+        }
+    };
+}
+pub(crate) use record;
