@@ -2,4 +2,8 @@
 //! SVG and terminal UI are functions of.
 #![forbid(unsafe_code)]
 
+pub mod calltree;
 pub mod profile;
+#[doc(hidden)]
+pub mod sample;
+pub mod units;

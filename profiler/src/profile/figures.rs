@@ -40,21 +40,21 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Adds `other` to `self`, column by column.
+    /// Adds `other` to `self`, column by column. Saturates: a hostile recording may claim any figures.
     pub fn add(&mut self, other: &Figures) {
-        self.total_bytes += other.total_bytes;
-        self.total_blocks += other.total_blocks;
-        self.freed_bytes += other.freed_bytes;
-        self.freed_blocks += other.freed_blocks;
-        self.live_bytes += other.live_bytes;
-        self.live_blocks += other.live_blocks;
-        self.peak_bytes += other.peak_bytes;
-        self.peak_blocks += other.peak_blocks;
-        self.grows += other.grows;
-        self.shrinks += other.shrinks;
-        self.copied_bytes += other.copied_bytes;
-        self.temporary_blocks += other.temporary_blocks;
-        self.temporary_bytes += other.temporary_bytes;
+        self.total_bytes = self.total_bytes.saturating_add(other.total_bytes);
+        self.total_blocks = self.total_blocks.saturating_add(other.total_blocks);
+        self.freed_bytes = self.freed_bytes.saturating_add(other.freed_bytes);
+        self.freed_blocks = self.freed_blocks.saturating_add(other.freed_blocks);
+        self.live_bytes = self.live_bytes.saturating_add(other.live_bytes);
+        self.live_blocks = self.live_blocks.saturating_add(other.live_blocks);
+        self.peak_bytes = self.peak_bytes.saturating_add(other.peak_bytes);
+        self.peak_blocks = self.peak_blocks.saturating_add(other.peak_blocks);
+        self.grows = self.grows.saturating_add(other.grows);
+        self.shrinks = self.shrinks.saturating_add(other.shrinks);
+        self.copied_bytes = self.copied_bytes.saturating_add(other.copied_bytes);
+        self.temporary_blocks = self.temporary_blocks.saturating_add(other.temporary_blocks);
+        self.temporary_bytes = self.temporary_bytes.saturating_add(other.temporary_bytes);
     }
 }
 

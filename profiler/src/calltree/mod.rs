@@ -1,0 +1,236 @@
+//! The call tree: sites merged by function along their stacks, with own and total figures at every node.
+//! Flamegraphs, folded stacks and the terminal UI walk it.
+//!
+//! An arena: nodes name each other by [`NodeId`], parents come before children, node 0 is the root and its total
+//! equals the sum of the sites taken in. Must never recurse (stacks may be tens of thousands of frames deep) and
+//! never drop a byte: a site without frames still has a node.
+
+mod build;
+mod folded;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use crate::profile::{Figures, FrameId, FunctionId, Measure, Profile, ScopeId};
+
+pub use folded::write_folded;
+
+/// Index of a node of a [`CallTree`]; 0 is the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The root: everything.
+    pub const ROOT: NodeId = NodeId(0);
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Which sites a tree takes in and how it grows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Grow from the allocation outward (callers below callees) instead of from `main` inward.
+    pub inverted: bool,
+    /// Keep allocator machinery and run-time start-up.
+    pub keep_all: bool,
+    /// Show phases as the outermost frames: `[load]`.
+    pub scopes: bool,
+    /// Only sites of this phase and the phases inside it.
+    pub within: Option<ScopeId>,
+}
+
+/// What a node stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Label {
+    /// Everything.
+    Root,
+    /// A phase, in brackets: `[load]`.
+    Scope(ScopeId),
+    /// Something the walk says about the stack instead of a frame of it.
+    Mark(MarkKind),
+    /// A function; different lines of it are one node.
+    Function(FunctionId),
+}
+
+/// What the walk says about a stack where frames are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MarkKind {
+    /// Cut where a return address was in no known code.
+    Cut,
+    /// Taken on a stack that is not the thread's own.
+    Foreign,
+    /// Deeper than the walk's limit.
+    Deep,
+    /// No frame at all.
+    Empty,
+}
+
+impl MarkKind {
+    /// As faces show it, in brackets.
+    pub fn name(self) -> &'static str {
+        match self {
+            MarkKind::Cut => "[cut]",
+            MarkKind::Foreign => "[foreign stack]",
+            MarkKind::Deep => "[deep]",
+            MarkKind::Empty => "[no stack]",
+        }
+    }
+}
+
+/// A node: a function (phase, mark) under one path.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// What it stands for.
+    pub label: Label,
+    /// The node around it; the root has none.
+    pub parent: Option<NodeId>,
+    /// Distance from the root.
+    pub depth: u32,
+    /// A source frame of the function: the first one met.
+    pub frame: Option<FrameId>,
+    /// Whether frames at other lines were merged into this node, so that [`Node::frame`] is only one of several.
+    pub several_places: bool,
+    /// Position among its siblings by name: breaks ties.
+    rank: u32,
+    /// Index into the tree's own figures; 0 = none.
+    own: u32,
+    /// Its part of the tree's list of children.
+    children: (u32, u32),
+}
+
+/// Sites merged by function along their stacks.
+#[derive(Clone, Debug)]
+pub struct CallTree {
+    nodes: Vec<Node>,
+    totals: Vec<Figures>,
+    /// Figures of sites that end at a node; row 0 is all zero. Few nodes have any, so they are kept apart.
+    own: Vec<Figures>,
+    children: Vec<NodeId>,
+    leaves: Vec<Option<NodeId>>,
+}
+
+impl CallTree {
+    /// Merges the sites of `profile`. Children are in the order of their names until [`CallTree::sort`].
+    pub fn build(profile: &Profile, options: &Options) -> CallTree {
+        build::build(profile, options)
+    }
+
+    /// Number of nodes, the root included.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is nothing below the root.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() <= 1
+    }
+
+    /// Every id, parents before children.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    /// The node of an id.
+    ///
+    /// # Panics
+    /// When the id is of another, larger tree.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// Figures of the node and everything below it.
+    ///
+    /// # Panics
+    /// When the id is of another, larger tree.
+    pub fn total(&self, id: NodeId) -> &Figures {
+        &self.totals[id.index()]
+    }
+
+    /// Figures of the sites that end at the node itself.
+    ///
+    /// # Panics
+    /// When the id is of another, larger tree.
+    pub fn own(&self, id: NodeId) -> &Figures {
+        &self.own[self.node(id).own as usize]
+    }
+
+    /// The nodes right below, in the order of the last [`CallTree::sort`].
+    ///
+    /// # Panics
+    /// When the id is of another, larger tree.
+    pub fn children(&self, id: NodeId) -> &[NodeId] {
+        let (start, end) = self.node(id).children;
+        &self.children[start as usize..end as usize]
+    }
+
+    /// Orders all children by `measure`, largest first; ties by name, so the order is the same in every run.
+    pub fn sort(&mut self, measure: Measure) {
+        let mut children = std::mem::take(&mut self.children);
+        for node in &self.nodes {
+            let (start, end) = node.children;
+            children[start as usize..end as usize].sort_unstable_by_key(|&id| {
+                (
+                    std::cmp::Reverse(measure.of(self.total(id))),
+                    self.node(id).rank,
+                )
+            });
+        }
+        self.children = children;
+    }
+
+    /// From the root (left out) to the node.
+    pub fn path(&self, id: NodeId) -> Vec<NodeId> {
+        let mut path = Vec::with_capacity(self.node(id).depth as usize);
+        let mut at = id;
+        while let Some(parent) = self.node(at).parent {
+            path.push(at);
+            at = parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// The node at which a site of the profile ends, or `None` when the options left the site out.
+    pub fn leaf(&self, site: usize) -> Option<NodeId> {
+        self.leaves.get(site).copied().flatten()
+    }
+
+    /// The whole name as recorded: `alloc::vec::Vec<T,A>::push`, `[load]`, `all`. Not safe for a terminal before
+    /// [`crate::units::printable`].
+    pub fn name<'a>(&self, id: NodeId, profile: &'a Profile) -> Cow<'a, str> {
+        label_name(self.node(id).label, profile)
+    }
+
+    /// The name for narrow cells: `Vec::push`. Not safe for a terminal before [`crate::units::printable`].
+    pub fn short_name<'a>(&self, id: NodeId, profile: &'a Profile) -> Cow<'a, str> {
+        if let Label::Function(function) = self.node(id).label
+            && let Some(function) = profile.functions.get(function.0 as usize)
+            && !function.short.is_empty()
+        {
+            return Cow::Borrowed(&function.short);
+        }
+        self.name(id, profile)
+    }
+}
+
+/// The whole name of a label.
+fn label_name(label: Label, profile: &Profile) -> Cow<'_, str> {
+    match label {
+        Label::Root => Cow::Borrowed("all"),
+        Label::Mark(mark) => Cow::Borrowed(mark.name()),
+        Label::Scope(scope) => Cow::Owned(format!(
+            "[{}]",
+            profile
+                .scopes
+                .get(scope.0 as usize)
+                .map_or("?", |scope| scope.name.as_str())
+        )),
+        Label::Function(function) => match profile.functions.get(function.0 as usize) {
+            Some(function) if !function.name.is_empty() => Cow::Borrowed(&function.name),
+            _ => Cow::Borrowed("[unnamed]"),
+        },
+    }
+}

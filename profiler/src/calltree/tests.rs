@@ -1,0 +1,281 @@
+//! The tree against arithmetic, hostile shapes, and the folded format as inferno reads it back.
+
+use super::*;
+use crate::profile::{Origin, StackMarks};
+use crate::sample::{self, Builder, figures};
+
+fn folded(tree: &CallTree, profile: &Profile, measure: Measure) -> String {
+    let mut out = Vec::new();
+    write_folded(tree, profile, measure, &mut out).expect("writing to memory");
+    String::from_utf8(out).expect("names are text")
+}
+
+fn names(tree: &CallTree, profile: &Profile, ids: &[NodeId]) -> Vec<String> {
+    ids.iter()
+        .map(|&id| tree.name(id, profile).into_owned())
+        .collect()
+}
+
+fn chain(b: &mut Builder, functions: &[&str]) -> Vec<FrameId> {
+    let functions: Vec<_> = functions
+        .iter()
+        .map(|name| b.function(name, "krate", Origin::User))
+        .collect();
+    functions
+        .into_iter()
+        .map(|function| b.frame(function, Some("src/lib.rs"), 1))
+        .collect()
+}
+
+#[test]
+fn the_root_holds_the_totals_whatever_the_options() {
+    let profile = sample::profile();
+    for bits in 0..8 {
+        let options = Options {
+            inverted: bits & 1 != 0,
+            keep_all: bits & 2 != 0,
+            scopes: bits & 4 != 0,
+            within: None,
+        };
+        let tree = CallTree::build(&profile, &options);
+        assert_eq!(*tree.total(NodeId::ROOT), profile.totals, "{options:?}");
+        for id in tree.ids() {
+            let mut sum = *tree.own(id);
+            for &child in tree.children(id) {
+                assert_eq!(tree.node(child).parent, Some(id));
+                assert!(child > id, "parents come before children");
+                sum.add(tree.total(child));
+            }
+            assert_eq!(sum, *tree.total(id), "own plus children of {id:?}");
+        }
+        assert!((0..profile.sites.len()).all(|site| tree.leaf(site).is_some()));
+    }
+}
+
+#[test]
+fn lines_of_one_function_are_one_node_that_says_so() {
+    let mut b = Builder::new();
+    let f = b.function("krate::f", "krate", Origin::User);
+    let (one, two) = (
+        b.frame(f, Some("src/lib.rs"), 1),
+        b.frame(f, Some("src/lib.rs"), 2),
+    );
+    b.site(&[one], ScopeId(0), figures(1, 10, 1));
+    let profile = b.profile().clone();
+    let tree = CallTree::build(&profile, &Options::default());
+    assert!(!tree.node(NodeId(1)).several_places);
+    b.site(&[two], ScopeId(0), figures(2, 10, 2));
+    let profile = b.build();
+    let tree = CallTree::build(&profile, &Options::default());
+    assert_eq!(tree.len(), 2);
+    assert_eq!(tree.total(NodeId(1)).live_bytes, 30);
+    assert!(tree.node(NodeId(1)).several_places);
+}
+
+#[test]
+fn children_are_sorted_by_the_measure_and_ties_by_name() {
+    let mut b = Builder::new();
+    for (name, blocks) in [("c", 5), ("a", 5), ("d", 9), ("b", 5)] {
+        let stack = chain(&mut b, &[name]);
+        b.site(&stack, ScopeId(0), figures(blocks, 8, blocks));
+    }
+    let profile = b.build();
+    let mut tree = CallTree::build(&profile, &Options::default());
+    assert_eq!(
+        names(&tree, &profile, tree.children(NodeId::ROOT)),
+        ["a", "b", "c", "d"]
+    );
+    tree.sort(Measure::Live);
+    assert_eq!(
+        names(&tree, &profile, tree.children(NodeId::ROOT)),
+        ["d", "a", "b", "c"]
+    );
+    tree.sort(Measure::Temporary);
+    assert_eq!(
+        names(&tree, &profile, tree.children(NodeId::ROOT)),
+        ["a", "b", "c", "d"]
+    );
+}
+
+#[test]
+fn inverted_trees_begin_at_the_allocation() {
+    let mut b = Builder::new();
+    let one = chain(&mut b, &["main", "load", "push"]);
+    let two = chain(&mut b, &["main", "index", "push"]);
+    b.site(&one, ScopeId(0), figures(1, 10, 1));
+    b.site(&two, ScopeId(0), figures(1, 5, 1));
+    let profile = b.build();
+    let tree = CallTree::build(
+        &profile,
+        &Options {
+            inverted: true,
+            ..Options::default()
+        },
+    );
+    assert_eq!(
+        folded(&tree, &profile, Measure::Live),
+        "push;index;main 5\npush;load;main 10\n"
+    );
+    assert_eq!(
+        names(&tree, &profile, &tree.path(tree.leaf(1).expect("taken in"))),
+        ["push", "index", "main"]
+    );
+}
+
+#[test]
+fn phases_can_be_the_outermost_frames_and_a_filter() {
+    let mut b = Builder::new();
+    let load = b.scope(0, "load", 0, 0);
+    let parse = b.scope(load.0, "parse", 0, 0);
+    let stack = chain(&mut b, &["main"]);
+    b.site(&stack, parse, figures(1, 10, 1));
+    b.site(&stack, load, figures(1, 5, 1));
+    b.site(&stack, ScopeId(0), figures(1, 2, 1));
+    let profile = b.build();
+    let with = |options: Options| {
+        folded(
+            &CallTree::build(&profile, &options),
+            &profile,
+            Measure::Live,
+        )
+    };
+    assert_eq!(with(Options::default()), "main 17\n");
+    let scopes = Options {
+        scopes: true,
+        ..Options::default()
+    };
+    assert_eq!(
+        with(scopes),
+        "[load];[parse];main 10\n[load];main 5\nmain 2\n"
+    );
+    assert_eq!(
+        with(Options {
+            within: Some(load),
+            ..Options::default()
+        }),
+        "main 15\n"
+    );
+    assert_eq!(
+        with(Options {
+            within: Some(parse),
+            ..Options::default()
+        }),
+        "main 10\n"
+    );
+}
+
+#[test]
+fn marks_and_missing_stacks_are_shown() {
+    let mut b = Builder::new();
+    let stack = chain(&mut b, &["f"]);
+    b.site(&stack, ScopeId(0), figures(1, 1, 1)).marks = StackMarks {
+        cut: true,
+        ..StackMarks::default()
+    };
+    b.site(&stack, ScopeId(0), figures(1, 2, 1)).marks = StackMarks {
+        deep: true,
+        ..StackMarks::default()
+    };
+    b.site(&stack, ScopeId(0), figures(1, 4, 1)).marks = StackMarks {
+        foreign: true,
+        ..StackMarks::default()
+    };
+    b.site(&[], ScopeId(0), figures(1, 8, 1));
+    let profile = b.build();
+    let tree = CallTree::build(&profile, &Options::default());
+    assert_eq!(
+        folded(&tree, &profile, Measure::Live),
+        "[cut];f 1\n[deep];f 2\n[foreign stack];f 4\n[no stack] 8\n"
+    );
+}
+
+#[test]
+fn folded_stacks_add_up_to_the_totals_for_every_measure() {
+    let profile = sample::profile();
+    for inverted in [false, true] {
+        let tree = CallTree::build(
+            &profile,
+            &Options {
+                inverted,
+                scopes: true,
+                ..Options::default()
+            },
+        );
+        for measure in Measure::ALL {
+            let sum: u64 = folded(&tree, &profile, measure)
+                .lines()
+                .map(|line| {
+                    line.rsplit(' ')
+                        .next()
+                        .and_then(|n| n.parse::<u64>().ok())
+                        .expect("a count")
+                })
+                .sum();
+            assert_eq!(sum, measure.of(&profile.totals), "{}", measure.name());
+        }
+    }
+}
+
+#[test]
+fn hostile_names_cannot_break_a_folded_line() {
+    let mut b = Builder::new();
+    let stack = chain(
+        &mut b,
+        &["# [u8; 4]\nx 99", " <A as B>::f 12", "", "operator new"],
+    );
+    b.site(&stack, ScopeId(0), figures(1, 7, 1));
+    let profile = b.build();
+    let text = folded(
+        &CallTree::build(&profile, &Options::default()),
+        &profile,
+        Measure::Live,
+    );
+    assert_eq!(
+        text,
+        "#_[u8: 4]\\u{a}x_99;<A as B>::f_12;[unnamed];operator new 7\n"
+    );
+}
+
+#[test]
+fn ten_thousand_frames_need_no_deep_stack() {
+    let mut b = Builder::new();
+    let (even, odd) = (chain(&mut b, &["even"])[0], chain(&mut b, &["odd"])[0]);
+    let stack: Vec<FrameId> = (0..10_000)
+        .map(|i| if i % 2 == 0 { even } else { odd })
+        .collect();
+    b.site(&stack, ScopeId(0), figures(1, 7, 1));
+    b.site(&stack[..9_999], ScopeId(0), figures(1, 5, 1));
+    let profile = b.build();
+    let work = move || {
+        let mut tree = CallTree::build(&profile, &Options::default());
+        tree.sort(Measure::Peak);
+        assert_eq!(tree.len(), 10_001);
+        assert_eq!(tree.path(NodeId(10_000)).len(), 10_000);
+        assert_eq!(folded(&tree, &profile, Measure::Live).lines().count(), 2);
+    };
+    // A stack this small leaves no room for a call a frame.
+    std::thread::Builder::new()
+        .stack_size(128 * 1024)
+        .spawn(work)
+        .expect("a thread")
+        .join()
+        .expect("no overflow");
+}
+
+#[test]
+fn scopes_that_point_in_a_circle_end() {
+    let mut b = Builder::new();
+    let a = b.scope(2, "a", 0, 0);
+    b.scope(1, "b", 0, 0);
+    let stack = chain(&mut b, &["f"]);
+    b.site(&stack, a, figures(1, 1, 1));
+    let profile = b.build();
+    let tree = CallTree::build(
+        &profile,
+        &Options {
+            scopes: true,
+            ..Options::default()
+        },
+    );
+    assert_eq!(*tree.total(NodeId::ROOT), profile.totals);
+}

@@ -1,0 +1,292 @@
+//! How figures and names are spelled for people: bytes, counts, shares, durations, and names without control
+//! characters. Every face uses these, so that one figure never reads two ways.
+//!
+//! Must never round a figure up to a whole it is not, and never let a control character of a recorded name through.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// Bytes: exact below 1 KiB (`1000 B`), then one decimal in binary units (`1.5 KiB`, `6.1 MiB`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bytes(pub u64);
+
+/// A count with thousands separators: `1,234,567`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Count(pub u64);
+
+/// `part` of `whole` in percent with one decimal: `12.3 %`; `<0.1 %` and `>99.9 %` where rounding would claim
+/// nothing or all of it, `-` when the whole is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The numerator.
+    pub part: u64,
+    /// The denominator.
+    pub whole: u64,
+}
+
+/// A duration in nanoseconds: `850 ns`, `12.3 ms`, `4.56 s`, `3 min 05 s`, `2 h 07 min`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Nanos(pub u64);
+
+const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 < 1024 {
+            return f.pad(&format!("{} B", self.0));
+        }
+        let mut unit = 1;
+        // Tenths of a unit, rounded half up, in integers: u128 because 10 * u64 overflows.
+        let tenths = |unit: u32| {
+            let one = 1_u128 << (10 * unit);
+            (u128::from(self.0) * 10 + one / 2) / one
+        };
+        while tenths(unit) >= 10_240 && (unit as usize) + 1 < UNITS.len() {
+            unit += 1;
+        }
+        let tenths = tenths(unit);
+        f.pad(&format!(
+            "{}.{} {}",
+            tenths / 10,
+            tenths % 10,
+            UNITS[unit as usize]
+        ))
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+        for (i, digit) in digits.chars().enumerate() {
+            if i > 0 && (digits.len() - i).is_multiple_of(3) {
+                text.push(',');
+            }
+            text.push(digit);
+        }
+        f.pad(&text)
+    }
+}
+
+impl Share {
+    /// `part` of `whole`.
+    pub fn of(part: u64, whole: u64) -> Share {
+        Share { part, whole }
+    }
+
+    /// The share as a fraction, 0.0 when the whole is 0.
+    pub fn fraction(self) -> f64 {
+        if self.whole == 0 {
+            0.0
+        } else {
+            self.part as f64 / self.whole as f64
+        }
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.whole == 0 {
+            return f.pad("-");
+        }
+        let (part, whole) = (u128::from(self.part), u128::from(self.whole));
+        let permille = (part * 1000 + whole / 2) / whole;
+        let text = match permille {
+            0 if part > 0 => "<0.1 %".to_owned(),
+            1000 if part < whole => ">99.9 %".to_owned(),
+            _ => format!("{}.{} %", permille / 10, permille % 10),
+        };
+        f.pad(&text)
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = self.0;
+        let text = match ns {
+            0..1_000 => format!("{ns} ns"),
+            1_000..1_000_000 => format!("{}.{} us", ns / 1_000, ns % 1_000 / 100),
+            1_000_000..1_000_000_000 => {
+                format!("{}.{} ms", ns / 1_000_000, ns % 1_000_000 / 100_000)
+            }
+            1_000_000_000..60_000_000_000 => {
+                format!(
+                    "{}.{:02} s",
+                    ns / 1_000_000_000,
+                    ns % 1_000_000_000 / 10_000_000
+                )
+            }
+            _ => {
+                let seconds = ns / 1_000_000_000;
+                let (minutes, hours) = (seconds / 60, seconds / 3600);
+                if hours == 0 {
+                    format!("{minutes} min {:02} s", seconds % 60)
+                } else {
+                    format!("{hours} h {:02} min", minutes % 60)
+                }
+            }
+        };
+        f.pad(&text)
+    }
+}
+
+/// Reads a size as people write it: `1500`, `64k`, `512 KiB`, `1.5MiB`, `2g`; units are binary, case does not
+/// matter, `B` is optional.
+///
+/// # Errors
+/// A sentence that names the text and the accepted spellings, when it is no size or does not fit into 64 bits.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let refuse = || {
+        format!(
+            "`{}` is not a size: write bytes, or a number with K, M, G or T (1.5MiB)",
+            printable(text)
+        )
+    };
+    let trimmed = text.trim();
+    let split = trimmed
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(split);
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0_u32,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err(refuse()),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || (fraction.is_empty() && number.contains('.')) || fraction.len() > 9 {
+        return Err(refuse());
+    }
+    let scale = 10_u128.pow(fraction.len() as u32);
+    let whole: u64 = whole.parse().map_err(|_| refuse())?;
+    let fraction: u64 = if fraction.is_empty() {
+        0
+    } else {
+        fraction.parse().map_err(|_| refuse())?
+    };
+    let bytes = ((u128::from(whole) * scale + u128::from(fraction)) << shift) / scale;
+    u64::try_from(bytes).map_err(|_| refuse())
+}
+
+/// A recorded name as it may reach a terminal, an SVG or a log: control characters, bidirectional overrides and
+/// characters that are no characters are spelled as `\u{1b}`; everything else is left alone.
+pub fn printable(name: &str) -> Cow<'_, str> {
+    if !name.contains(is_unprintable) {
+        return Cow::Borrowed(name);
+    }
+    let mut text = String::with_capacity(name.len() + 16);
+    for c in name.chars() {
+        if is_unprintable(c) {
+            text.extend(c.escape_unicode());
+        } else {
+            text.push(c);
+        }
+    }
+    Cow::Owned(text)
+}
+
+fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        // Bidirectional marks, embeddings, overrides and isolates; line and paragraph separators; byte order mark.
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        // Not allowed in XML at all.
+        || (u32::from(c) & 0xfffe) == 0xfffe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_exact_below_a_kibibyte_and_have_one_decimal_above() {
+        let spelled = |n| Bytes(n).to_string();
+        assert_eq!(spelled(0), "0 B");
+        assert_eq!(spelled(1023), "1023 B");
+        assert_eq!(spelled(1024), "1.0 KiB");
+        assert_eq!(spelled(1536), "1.5 KiB");
+        assert_eq!(spelled(6_392_832), "6.1 MiB");
+        assert_eq!(spelled(u64::MAX), "16.0 EiB");
+    }
+
+    #[test]
+    fn bytes_that_round_up_to_1024_take_the_next_unit() {
+        assert_eq!(Bytes(1024 * 1024 - 1).to_string(), "1.0 MiB");
+        assert_eq!(Bytes(1024 * 1024 - 52).to_string(), "1023.9 KiB");
+    }
+
+    #[test]
+    fn figures_honour_the_width_they_are_padded_to() {
+        assert_eq!(
+            format!("{:>9}|{:<9}|", Bytes(12), Count(1234)),
+            "     12 B|1,234    |"
+        );
+    }
+
+    #[test]
+    fn counts_have_thousands_separators() {
+        assert_eq!(Count(0).to_string(), "0");
+        assert_eq!(Count(999).to_string(), "999");
+        assert_eq!(Count(1000).to_string(), "1,000");
+        assert_eq!(Count(u64::MAX).to_string(), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn a_share_never_claims_nothing_or_all_of_what_is_neither() {
+        assert_eq!(Share::of(1, 8).to_string(), "12.5 %");
+        assert_eq!(Share::of(0, 8).to_string(), "0.0 %");
+        assert_eq!(Share::of(1, 1_000_000).to_string(), "<0.1 %");
+        assert_eq!(Share::of(999_999, 1_000_000).to_string(), ">99.9 %");
+        assert_eq!(Share::of(8, 8).to_string(), "100.0 %");
+        assert_eq!(Share::of(8, 0).to_string(), "-");
+        assert_eq!(Share::of(u64::MAX, u64::MAX).to_string(), "100.0 %");
+    }
+
+    #[test]
+    fn durations_take_the_unit_that_reads_best() {
+        let spelled = |n| Nanos(n).to_string();
+        assert_eq!(spelled(850), "850 ns");
+        assert_eq!(spelled(1_250), "1.2 us");
+        assert_eq!(spelled(12_345_678), "12.3 ms");
+        assert_eq!(spelled(4_567_000_000), "4.56 s");
+        assert_eq!(spelled(185_000_000_000), "3 min 05 s");
+        assert_eq!(spelled(7_620_000_000_000), "2 h 07 min");
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        assert_eq!(parse_bytes("1500"), Ok(1500));
+        assert_eq!(parse_bytes(" 512 KiB "), Ok(512 * 1024));
+        assert_eq!(parse_bytes("1.5M"), Ok(1_572_864));
+        assert_eq!(parse_bytes("2g"), Ok(2 << 30));
+        for bad in [
+            "",
+            "k",
+            "-1",
+            "1.",
+            ".5",
+            "1 kilo",
+            "1.1.1",
+            "1e9",
+            "99999999999T",
+            "1.0000000001k",
+        ] {
+            assert!(parse_bytes(bad).is_err(), "{bad} was accepted");
+        }
+    }
+
+    #[test]
+    fn names_lose_control_characters_and_direction_overrides() {
+        assert!(matches!(
+            printable("alloc::vec::Vec<T,A>::push"),
+            Cow::Borrowed(_)
+        ));
+        assert_eq!(printable("a\u{1b}[31mb\nc"), "a\\u{1b}[31mb\\u{a}c");
+        assert_eq!(
+            printable("x\u{202e}y\u{fffe}z\u{85}"),
+            "x\\u{202e}y\\u{fffe}z\\u{85}"
+        );
+        assert_eq!(printable("größe 日本"), "größe 日本");
+    }
+}
