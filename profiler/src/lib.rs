@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calltree;
+pub mod flamegraph;
 pub mod profile;
 #[doc(hidden)]
 pub mod sample;

@@ -1,0 +1,139 @@
+//! Choosing the frames worth drawing and spelling them as lines for inferno.
+//!
+//! A frame is named by its node's number, so no recorded name ever passes through inferno's line format. Must keep
+//! the sum: what is left out stays in the width of the nearest frame that is drawn.
+
+use std::fmt::Write as _;
+use std::io;
+
+use crate::calltree::{CallTree, NodeId};
+use crate::profile::Measure;
+
+/// Narrower than this part of the whole is not drawn: a tenth of a pixel of 1,200.
+const MIN_PER_MILLION: u128 = 100;
+
+/// More than this and browsers crawl: the narrowest go first.
+const MAX_FRAMES: usize = 30_000;
+
+/// Deeper frames are not drawn: 8,000 pixels, and lines grow with the square of the depth.
+pub(super) const MAX_DEPTH: u32 = 500;
+
+pub(super) struct Pruned {
+    /// Frames to draw, outermost first, the root left out.
+    pub(super) kept: Vec<NodeId>,
+    /// One line a frame that has a width of its own, left to right.
+    pub(super) lines: Vec<String>,
+    /// The narrowest width drawn, in units of the measure.
+    pub(super) min: u64,
+    /// Frames narrower than that.
+    pub(super) narrow: usize,
+    /// Frames wide enough but too deep.
+    pub(super) deep: usize,
+}
+
+impl Pruned {
+    pub(super) fn elided(&self) -> usize {
+        self.narrow + self.deep
+    }
+}
+
+/// # Errors
+/// `InvalidData` when the widths add up to more than 64 bits.
+pub(super) fn prune(tree: &CallTree, measure: Measure) -> io::Result<Pruned> {
+    let width = |id: NodeId| measure.of(tree.total(id));
+    let whole = width(NodeId::ROOT);
+    let mut min = (u128::from(whole) * MIN_PER_MILLION)
+        .div_ceil(1_000_000)
+        .max(1) as u64;
+    let below_root = || tree.ids().skip(1);
+    let mut wide: Vec<u64> = below_root()
+        .map(width)
+        .filter(|&width| width >= min)
+        .collect();
+    if wide.len() > MAX_FRAMES {
+        let (_, &mut narrowest, _) = wide.select_nth_unstable_by(MAX_FRAMES, |a, b| b.cmp(a));
+        // One more than the widest that has to go, so that equals go together.
+        min = narrowest.saturating_add(1);
+    }
+    let some = below_root().filter(|&id| width(id) > 0).count();
+    let wide = below_root().filter(|&id| width(id) >= min);
+    let (kept, deep): (Vec<NodeId>, Vec<NodeId>) =
+        wide.partition(|&id| tree.node(id).depth <= MAX_DEPTH);
+    let mut pruned = Pruned {
+        min,
+        narrow: some - kept.len() - deep.len(),
+        deep: deep.len(),
+        kept,
+        lines: Vec::new(),
+    };
+    pruned.lines = lines(tree, measure, min)?;
+    Ok(pruned)
+}
+
+enum Todo {
+    Enter(NodeId),
+    /// The frame's own width, drawn right of its callees.
+    Rest(NodeId, u64),
+}
+
+fn lines(tree: &CallTree, measure: Measure, min: u64) -> io::Result<Vec<String>> {
+    let mut lines = Vec::new();
+    let mut sum = 0_u64;
+    let mut path = String::new();
+    // Where the path ends at each depth.
+    let mut ends: Vec<usize> = vec![0];
+    let mut todo = vec![Todo::Enter(NodeId::ROOT)];
+    while let Some(next) = todo.pop() {
+        match next {
+            Todo::Enter(id) => {
+                let depth = tree.node(id).depth;
+                if depth > 0 {
+                    ends.truncate(depth as usize);
+                    path.truncate(ends.last().copied().unwrap_or(0));
+                    let separator = if depth > 1 { ";" } else { "" };
+                    let _ = write!(path, "{separator}{}", id.0);
+                    ends.push(path.len());
+                }
+                let mut rest = measure.of(tree.total(id));
+                let first = todo.len();
+                todo.push(Todo::Rest(id, 0));
+                if depth < MAX_DEPTH {
+                    for &child in tree.children(id) {
+                        let width = measure.of(tree.total(child));
+                        if width < min {
+                            break;
+                        }
+                        rest = rest.saturating_sub(width);
+                        todo.push(Todo::Enter(child));
+                    }
+                }
+                todo[first] = Todo::Rest(id, rest);
+                todo[first + 1..].reverse();
+            }
+            Todo::Rest(id, own) => {
+                let depth = tree.node(id).depth as usize;
+                ends.truncate(depth + 1);
+                path.truncate(ends.last().copied().unwrap_or(0));
+                // What the root itself holds (nothing but narrow frames) has no line: inferno wants a name.
+                if own > 0 && depth > 0 {
+                    sum = sum.checked_add(own).ok_or_else(too_much)?;
+                    lines.push(format!("{path} {own}"));
+                } else if own > 0 {
+                    sum = sum.checked_add(own).ok_or_else(too_much)?;
+                    lines.push(format!("{REST} {own}"));
+                }
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// The name of the frame that stands for everything too narrow right below the root.
+pub(super) const REST: &str = "rest";
+
+fn too_much() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the figures of this recording add up to more than 64 bits: it is damaged, record again",
+    )
+}
