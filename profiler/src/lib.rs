@@ -7,4 +7,5 @@ pub mod flamegraph;
 pub mod profile;
 #[doc(hidden)]
 pub mod sample;
+pub mod symbols;
 pub mod units;

@@ -1,0 +1,184 @@
+//! Whose code a frame is: the program's own, a dependency's, the standard library's or native.
+//!
+//! The source file decides where it is known, the name where it is not; a crate that some frame with a file shows
+//! to be a dependency is one everywhere. It must never take a guess for the user's own code when the file says
+//! otherwise.
+
+use std::collections::HashMap;
+
+use super::names::{Mangling, mangling, without_version};
+use super::short::{crate_of, is_std_crate, short};
+use super::{SourceFrame, Symbols};
+use crate::profile::{Function, Origin};
+
+/// Decides what functions are, with what all frames of a recording together tell about crates.
+#[derive(Clone, Debug, Default)]
+pub struct Classifier {
+    /// Crates whose files were seen, and whose they are.
+    crates: HashMap<String, Origin>,
+}
+
+/// The folder heapglass's own crates are recognised by, wherever they are built.
+const OWN_CRATES: [&str; 2] = ["tracking_alloc", "tracking_alloc_recording"];
+
+impl Classifier {
+    /// Learns from all frames with a source file whose the crates are.
+    pub fn new(symbols: &Symbols) -> Classifier {
+        let mut crates = HashMap::new();
+        for frame in symbols.frames.iter().flatten() {
+            if let (Some(file), Some(krate)) = (frame.file.as_deref(), crate_of(&frame.function))
+                && let Some((Origin::Dependency, owner)) = by_file(file)
+                // Generic code of a dependency is compiled into others: only its own name counts.
+                && owner == krate
+                && !crates.contains_key(krate)
+            {
+                crates.insert(krate.to_owned(), Origin::Dependency);
+            }
+        }
+        Classifier { crates }
+    }
+
+    /// Describes the function of a frame. `module` is the path of the image it is in.
+    pub fn function(&self, frame: &SourceFrame, module: &str) -> Function {
+        let name = &*frame.function;
+        let (origin, krate) = self.owner(frame, module);
+        let short = if origin == Origin::Native {
+            name.to_owned()
+        } else {
+            short(name)
+        };
+        Function {
+            name: name.to_owned(),
+            short,
+            krate,
+            origin,
+        }
+    }
+
+    fn owner(&self, frame: &SourceFrame, module: &str) -> (Origin, String) {
+        let name = &*frame.function;
+        let file = frame.file.as_deref();
+        let rust_file = file.is_some_and(|file| file.ends_with(".rs"));
+        let rust_name = match frame.raw.as_deref() {
+            Some(raw) => mangling(raw) != Mangling::Foreign,
+            None => file.is_none() && name.contains("::"),
+        };
+        if !rust_file && !rust_name {
+            return if is_allocator_shim(name) {
+                (Origin::Std, "alloc".to_owned())
+            } else {
+                (Origin::Native, image_name(module).to_owned())
+            };
+        }
+        let krate = crate_of(name);
+        if let Some(own) = krate.filter(|krate| OWN_CRATES.contains(krate)) {
+            return (Origin::Dependency, own.to_owned());
+        }
+        if let Some((origin, owner)) = file.and_then(by_file) {
+            return match origin {
+                // The file says std; which of its crates, the name says better.
+                Origin::Std => (
+                    origin,
+                    krate
+                        .filter(|krate| is_std_crate(krate))
+                        .map_or(owner, str::to_owned),
+                ),
+                _ => (origin, owner),
+            };
+        }
+        match krate {
+            Some("__rustc") => (Origin::Std, "alloc".to_owned()),
+            // With a file outside the standard library, a type of the standard library only lends its name.
+            Some(krate) if is_std_crate(krate) && file.is_none() => (Origin::Std, krate.to_owned()),
+            Some(krate) if !is_std_crate(krate) => (
+                self.crates.get(krate).copied().unwrap_or(Origin::User),
+                krate.to_owned(),
+            ),
+            _ => (Origin::User, image_name(module).replace('-', "_")),
+        }
+    }
+}
+
+/// A frame that nothing names: `libc.so.6+0x29d90`.
+pub fn unresolved(module: &str, offset: u64) -> Function {
+    let image = image_name(module);
+    let image = if image.is_empty() { "?" } else { image };
+    let name = format!("{image}+{offset:#x}");
+    Function {
+        short: name.clone(),
+        name,
+        krate: image.to_owned(),
+        origin: Origin::Unresolved,
+    }
+}
+
+fn is_allocator_shim(name: &str) -> bool {
+    [
+        "__rust_alloc",
+        "__rust_realloc",
+        "__rust_dealloc",
+        "__rdl_",
+        "__rg_",
+    ]
+    .iter()
+    .any(|shim| name.starts_with(shim))
+}
+
+fn image_name(module: &str) -> &str {
+    let name = module.strip_suffix(" (deleted)").unwrap_or(module);
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// Whose a source file is, and the crate it belongs to; `None`: the user's own.
+fn by_file(file: &str) -> Option<(Origin, String)> {
+    if let Some(krate) = std_crate_of_file(file) {
+        return Some((Origin::Std, krate));
+    }
+    dependency_of_file(file).map(|krate| (Origin::Dependency, krate))
+}
+
+/// `/rustc/HASH/library/alloc/src/vec/mod.rs`, `.../rustlib/src/rust/library/...`, `/rust/deps/hashbrown-0.16.1/...`.
+fn std_crate_of_file(file: &str) -> Option<String> {
+    let library = ["/rustc/", "rustlib/src/rust/", "/rust/deps/"]
+        .iter()
+        .any(|place| file.contains(place));
+    let named = file
+        .rsplit_once("library/")
+        .filter(|(before, _)| before.is_empty() || before.ends_with('/'));
+    if let Some((_, rest)) = named
+        && let Some((krate, _)) = rest.split_once('/')
+        && (library || matches!(krate, "core" | "alloc" | "std"))
+    {
+        return Some(krate.replace('-', "_"));
+    }
+    if let Some((_, rest)) = file.split_once("/rust/deps/") {
+        return Some(without_version(rest.split('/').next()?).replace('-', "_"));
+    }
+    library.then(|| "std".to_owned())
+}
+
+/// The crate of a file in cargo's registry, in a git checkout or in a vendor folder.
+fn dependency_of_file(file: &str) -> Option<String> {
+    let folder = if let Some((_, rest)) = file.split_once("/registry/src/") {
+        // registry/src/INDEX/NAME-1.2.3/...
+        rest.split('/').nth(1)?
+    } else if let Some((_, rest)) = file.split_once("/git/checkouts/") {
+        // git/checkouts/REPOSITORY-HASH/REVISION/[FOLDERS/]src/...: the folder of the package, else the repository.
+        let inside = rest.splitn(3, '/').nth(2)?;
+        match inside
+            .rsplit_once("/src/")
+            .and_then(|(before, _)| before.rsplit('/').next())
+        {
+            Some(package) => package,
+            None => rest.split('/').next()?.rsplit_once('-')?.0,
+        }
+    } else {
+        let (_, rest) = file
+            .rsplit_once("/vendor/")
+            .or_else(|| Some(("", file.strip_prefix("vendor/")?)))?;
+        let (folder, _) = rest.split_once('/')?;
+        folder
+    };
+    let krate = without_version(folder).replace('-', "_");
+    (!krate.is_empty()).then_some(krate)
+}

@@ -1,0 +1,255 @@
+//! The units of a file: which addresses each covers, and how to reach an entry from another unit.
+//! It must never fail as a whole because one unit is broken: what cannot be read is left out.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use gimli::{AttributeValue, DebugInfoOffset, UnitOffset, UnitRef};
+
+use super::super::names::{CrateRoots, text};
+use super::{Budget, Slice};
+
+/// All units of a file.
+pub(super) struct Index<'a> {
+    pub(super) dwarf: &'a gimli::Dwarf<Slice<'a>>,
+    /// In the order of `.debug_info`.
+    pub(super) units: Vec<Unit<'a>>,
+    /// Address ranges of the units: (begin, end, unit), by begin.
+    ranges: Vec<(u64, u64, usize)>,
+    pub(super) roots: CrateRoots,
+}
+
+/// One unit.
+pub(super) struct Unit<'a> {
+    pub(super) unit: gimli::Unit<Slice<'a>>,
+    offset: usize,
+    pub(super) rust: bool,
+    /// Its other half, when the debug information is split.
+    pub(super) split: Option<SplitUnit<'a>>,
+}
+
+/// The half of a unit that is kept outside the binary.
+pub(super) struct SplitUnit<'a> {
+    pub(super) dwarf: gimli::Dwarf<Slice<'a>>,
+    pub(super) unit: gimli::Unit<Slice<'a>>,
+    pub(super) rust: bool,
+}
+
+impl<'a> Unit<'a> {
+    /// Where the functions are: the split half if there is one.
+    pub(super) fn entries_in<'u>(
+        &'u self,
+        dwarf: &'u gimli::Dwarf<Slice<'a>>,
+    ) -> UnitRef<'u, Slice<'a>> {
+        match &self.split {
+            Some(split) => UnitRef::new(&split.dwarf, &split.unit),
+            None => UnitRef::new(dwarf, &self.unit),
+        }
+    }
+
+    /// Whether rustc made it.
+    pub(super) fn is_rust(&self) -> bool {
+        self.rust || self.split.as_ref().is_some_and(|split| split.rust)
+    }
+}
+
+impl<'a> Index<'a> {
+    /// Reads the headers and root entries of all units.
+    pub(super) fn build(dwarf: &'a gimli::Dwarf<Slice<'a>>, budget: &Budget) -> Index<'a> {
+        let mut index = Index {
+            dwarf,
+            units: Vec::new(),
+            ranges: Vec::new(),
+            roots: CrateRoots::default(),
+        };
+        let mut without_ranges = Vec::new();
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            if !budget.take(64) {
+                break;
+            }
+            let Some(DebugInfoOffset(offset)) = header.debug_info_offset() else {
+                continue;
+            };
+            if matches!(
+                header.type_(),
+                gimli::UnitType::Type { .. } | gimli::UnitType::SplitType { .. }
+            ) {
+                continue;
+            }
+            let Ok(unit) = dwarf.unit(header) else {
+                continue;
+            };
+            let id = index.units.len();
+            let mut any = false;
+            let mut rust = false;
+            if let Ok(root) = root_attributes(&unit) {
+                rust = is_rust(&root);
+                ranges_of(UnitRef::new(dwarf, &unit), &root, budget, |begin, end| {
+                    index.ranges.push((begin, end, id));
+                    any = true;
+                });
+            }
+            if !any {
+                without_ranges.push((offset, id));
+            }
+            if let Some(name) = unit.name {
+                index.roots.add(&text(name.slice()), &directory(&unit));
+            }
+            index.units.push(Unit {
+                unit,
+                offset,
+                rust,
+                split: None,
+            });
+        }
+        index.add_address_ranges(&without_ranges, budget);
+        index.ranges.sort_unstable();
+        index.roots.finish();
+        index
+    }
+
+    /// `.debug_aranges`, for units that do not say themselves what they cover.
+    fn add_address_ranges(&mut self, without_ranges: &[(usize, usize)], budget: &Budget) {
+        let mut headers = self.dwarf.debug_aranges.headers();
+        while let Ok(Some(header)) = headers.next() {
+            let offset = header.debug_info_offset().0;
+            let Ok(at) = without_ranges.binary_search_by_key(&offset, |&(offset, _)| offset) else {
+                continue;
+            };
+            let mut entries = header.entries();
+            while let Ok(Some(entry)) = entries.next() {
+                if !budget.take(1) {
+                    return;
+                }
+                let range = entry.range();
+                if range.begin != 0 && range.begin < range.end {
+                    self.ranges
+                        .push((range.begin, range.end, without_ranges[at].1));
+                }
+            }
+        }
+    }
+
+    /// The units that cover any of the sorted addresses, each with the positions of the addresses it covers.
+    pub(super) fn units_of(&self, addresses: &[u64], budget: &Budget) -> Vec<(usize, Vec<usize>)> {
+        let mut positions: HashMap<usize, Vec<usize>> = HashMap::new();
+        for &(begin, end, unit) in &self.ranges {
+            let first = addresses.partition_point(|&address| address < begin);
+            let inside = addresses[first..]
+                .iter()
+                .take_while(|&&address| address < end)
+                .count();
+            if inside > 0 {
+                if !budget.take(inside) {
+                    break;
+                }
+                positions
+                    .entry(unit)
+                    .or_default()
+                    .extend(first..first + inside);
+            }
+        }
+        let mut units: Vec<_> = positions.into_iter().collect();
+        for (_, positions) in &mut units {
+            positions.sort_unstable();
+            positions.dedup();
+        }
+        // The large ones first, so that no thread is left alone with one at the end.
+        units.sort_by_key(|(unit, _)| std::cmp::Reverse((self.size_of(*unit), *unit)));
+        units
+    }
+
+    fn size_of(&self, unit: usize) -> usize {
+        self.units
+            .get(unit)
+            .map_or(0, |unit| unit.unit.header.unit_length())
+    }
+
+    /// The unit and the offset inside it of an entry given by its place in `.debug_info`.
+    pub(super) fn locate(&self, entry: usize) -> Option<(usize, UnitOffset)> {
+        let id = self
+            .units
+            .partition_point(|unit| unit.offset <= entry)
+            .checked_sub(1)?;
+        let unit = &self.units[id].unit;
+        let offset = DebugInfoOffset(entry).to_unit_offset(&unit.header)?;
+        Some((id, offset))
+    }
+
+    /// The place in `.debug_info` of an entry of a unit.
+    pub(super) fn global(&self, unit: usize, offset: UnitOffset) -> usize {
+        self.units
+            .get(unit)
+            .map_or(usize::MAX, |unit| unit.offset.saturating_add(offset.0))
+    }
+}
+
+/// The attributes of the first entry of a unit.
+pub(super) fn root_attributes<'a>(
+    unit: &gimli::Unit<Slice<'a>>,
+) -> gimli::Result<Vec<gimli::Attribute<Slice<'a>>>> {
+    let mut entries = unit.entries_raw(None)?;
+    let mut attributes = Vec::new();
+    if let Some(abbreviation) = entries.read_abbreviation()? {
+        entries.read_attributes(abbreviation.attributes(), &mut attributes)?;
+    }
+    Ok(attributes)
+}
+
+/// Whether the language of a unit is Rust.
+pub(super) fn is_rust(root: &[gimli::Attribute<Slice<'_>>]) -> bool {
+    root.iter().any(|attribute| {
+        attribute.name() == gimli::DW_AT_language
+            && attribute.value() == AttributeValue::Language(gimli::DW_LANG_Rust)
+    })
+}
+
+/// The folder the compiler ran in.
+pub(super) fn directory<'a>(unit: &gimli::Unit<Slice<'a>>) -> Cow<'a, str> {
+    unit.comp_dir
+        .map_or(Cow::Borrowed(""), |directory| text(directory.slice()))
+}
+
+/// Calls `each` with the address ranges of an entry. Ranges at address 0 were discarded by the linker.
+///
+/// (Not `gimli::Dwarf::die_ranges`, whose `begin + size` may overflow on hostile input.)
+pub(super) fn ranges_of<'a>(
+    unit: UnitRef<'_, Slice<'a>>,
+    attributes: &[gimli::Attribute<Slice<'a>>],
+    budget: &Budget,
+    mut each: impl FnMut(u64, u64),
+) {
+    let mut emit = |begin: u64, end: u64| {
+        if begin != 0 && begin < end {
+            each(begin, end);
+        }
+    };
+    let (mut low, mut high, mut size) = (None, None, None);
+    for attribute in attributes {
+        match attribute.name() {
+            gimli::DW_AT_low_pc => low = unit.attr_address(attribute.value()).ok().flatten(),
+            gimli::DW_AT_high_pc => match attribute.value() {
+                AttributeValue::Udata(bytes) => size = Some(bytes),
+                value => high = unit.attr_address(value).ok().flatten(),
+            },
+            gimli::DW_AT_ranges => {
+                if let Ok(Some(mut list)) = unit.attr_ranges(attribute.value()) {
+                    while let Ok(Some(range)) = list.next() {
+                        if !budget.take(1) {
+                            return;
+                        }
+                        emit(range.begin, range.end);
+                    }
+                    return;
+                }
+            }
+            _ => {}
+        }
+    }
+    if let Some(low) = low
+        && let Some(high) = high.or_else(|| size.and_then(|size| low.checked_add(size)))
+    {
+        emit(low, high);
+    }
+}

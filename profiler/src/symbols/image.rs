@@ -1,0 +1,188 @@
+//! A binary or debug file, opened as hostile input.
+//!
+//! Only regular files are opened, they are never mapped (a file cut short under us must be an error value, not a
+//! SIGBUS), identity checks read only the headers, and a compressed section may not grow beyond fixed bounds.
+
+use std::borrow::Cow;
+use std::fs::{File, Metadata};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use object::{CompressionFormat, Object, ObjectSection, ReadCache, ReadRef};
+
+/// The largest section we are ready to hold once decompressed, bytes.
+const MAX_SECTION_BYTES: u64 = 4 << 30;
+/// A section may not decompress to more than this many times its compressed size (deflate's own limit is 1032).
+const MAX_EXPANSION: u64 = 1000;
+/// Small sections may expand beyond the ratio up to this size, bytes: a few KiB of zeros are no attack.
+const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
+/// Build-ids are 20 bytes (SHA-1) or 16; anything far longer is not one.
+const MAX_BUILD_ID_BYTES: usize = 64;
+
+/// An open file with what tells it from its successors.
+pub(super) struct Image {
+    pub(super) path: PathBuf,
+    pub(super) len: u64,
+    pub(super) mtime_ns: u64,
+    file: File,
+}
+
+/// What the headers of a file say, read without its contents.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Headers {
+    pub(super) build_id: Option<Vec<u8>>,
+    /// Whether there is debug information inside (skeletons of split debug information included).
+    pub(super) has_debug_info: bool,
+    /// Whether there is a full symbol table (`.symtab`), not only the dynamic one.
+    pub(super) has_symbol_table: bool,
+    /// `.gnu_debuglink`: file name and CRC-32 of the file with the debug information.
+    pub(super) debug_link: Option<(Vec<u8>, u32)>,
+}
+
+impl Image {
+    /// Opens `path`; the error is the reason alone, without the path.
+    pub(super) fn open(path: &Path) -> Result<Image, String> {
+        let (file, metadata) = open_regular(path)?;
+        if metadata.len() == 0 {
+            return Err("the file is empty".to_owned());
+        }
+        Ok(Image {
+            path: path.to_path_buf(),
+            len: metadata.len(),
+            mtime_ns: mtime_ns(&metadata),
+            file,
+        })
+    }
+
+    /// Reads the headers; the error is the reason alone.
+    pub(super) fn headers(&self) -> Result<Headers, String> {
+        let file = self.file.try_clone().map_err(|error| error.to_string())?;
+        let cache = ReadCache::new(file);
+        let object = parse(&cache)?;
+        Ok(Headers {
+            build_id: build_id(&object),
+            has_debug_info: has_section(&object, ".debug_info"),
+            has_symbol_table: has_section(&object, ".symtab"),
+            debug_link: object
+                .gnu_debuglink()
+                .ok()
+                .flatten()
+                .map(|(name, crc)| (name.to_vec(), crc)),
+        })
+    }
+
+    /// The whole contents; the error is the reason alone.
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, String> {
+        let mut file = self.file.try_clone().map_err(|error| error.to_string())?;
+        file.seek(SeekFrom::Start(0))
+            .map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        let len = usize::try_from(self.len).map_err(|_| "too large for this machine".to_owned())?;
+        bytes
+            .try_reserve_exact(len)
+            .map_err(|_| format!("not enough memory for {len} bytes"))?;
+        file.take(self.len)
+            .read_to_end(&mut bytes)
+            .map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+
+    /// CRC-32 of the whole contents, as `.gnu_debuglink` has it.
+    pub(super) fn crc(&self) -> Result<u32, String> {
+        let mut file = self.file.try_clone().map_err(|error| error.to_string())?;
+        file.seek(SeekFrom::Start(0))
+            .map_err(|error| error.to_string())?;
+        let mut hasher = crc32fast::Hasher::new();
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok(hasher.finalize()),
+                Ok(read) => hasher.update(buffer.get(..read).unwrap_or_default()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+}
+
+/// Modification time in nanoseconds since the Unix epoch, 0 if unknown.
+fn mtime_ns(metadata: &Metadata) -> u64 {
+    metadata
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .and_then(|since| u64::try_from(since.as_nanos()).ok())
+        .unwrap_or(0)
+}
+
+/// Opens a regular file for reading without ever blocking on a pipe or a device; the error is the reason alone.
+pub(super) fn open_regular(path: &Path) -> Result<(File, Metadata), String> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    }
+    let file = options.open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ => error.to_string(),
+    })?;
+    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    Ok((file, metadata))
+}
+
+/// Parses the headers of an object file; the error is the reason alone.
+pub(super) fn parse<'a, R: ReadRef<'a>>(data: R) -> Result<object::File<'a, R>, String> {
+    object::File::parse(data)
+        .map_err(|error| format!("it is not an object file that can be read ({error})"))
+}
+
+/// The GNU build-id (or Mach-O UUID) of a parsed file.
+fn build_id<'a>(object: &impl Object<'a>) -> Option<Vec<u8>> {
+    let id = match object.build_id() {
+        Ok(Some(id)) => id.to_vec(),
+        _ => object.mach_uuid().ok().flatten()?.to_vec(),
+    };
+    (!id.is_empty() && id.len() <= MAX_BUILD_ID_BYTES).then_some(id)
+}
+
+/// Whether a section of this name exists and holds anything. (A file made by `objcopy --only-keep-debug` keeps the
+/// headers of sections without their bytes.)
+fn has_section<'a>(object: &impl Object<'a>, name: &str) -> bool {
+    object
+        .section_by_name(name)
+        .is_some_and(|section| section.file_range().is_some_and(|(_, len)| len > 0))
+}
+
+/// The bytes of a section, decompressed within the limits; empty if there is none. The error is the reason alone.
+pub(super) fn section<'a>(object: &object::File<'a>, name: &str) -> Result<Cow<'a, [u8]>, String> {
+    let Some(section) = object.section_by_name(name) else {
+        return Ok(Cow::Borrowed(&[]));
+    };
+    let range = section
+        .compressed_file_range()
+        .map_err(|error| format!("section {name}: {error}"))?;
+    let expansion_bytes = range
+        .compressed_size
+        .saturating_mul(MAX_EXPANSION)
+        .max(ALWAYS_ALLOWED_BYTES);
+    let packed = range.format != CompressionFormat::None;
+    if range.uncompressed_size > MAX_SECTION_BYTES
+        || (packed && range.uncompressed_size > expansion_bytes)
+    {
+        return Err(format!(
+            "section {name} claims to be {} bytes once decompressed",
+            range.uncompressed_size
+        ));
+    }
+    let data = section
+        .compressed_data()
+        .map_err(|error| format!("section {name}: {error}"))?;
+    data.decompress()
+        .map_err(|error| format!("section {name}: {error}"))
+}

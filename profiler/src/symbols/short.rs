@@ -1,0 +1,225 @@
+//! Demangled names taken apart: their segments, the type a method belongs to, the crate, the name for narrow cells.
+//! Works on text from files: any input gives some answer, and none panics.
+
+use super::names::strip_generics;
+
+/// What of a name stands before `::` at the outermost level, split there: `["<A as B>", "f", "{closure#0}"]`.
+pub(super) fn segments(name: &str) -> Vec<&str> {
+    let mut segments = Vec::new();
+    let mut start = 0;
+    each_outermost(name, |at, rest| {
+        if rest.starts_with("::") {
+            segments.push(name.get(start..at).unwrap_or_default());
+            start = at + 2;
+        }
+    });
+    segments.push(name.get(start..).unwrap_or_default());
+    segments.retain(|segment| !segment.is_empty());
+    segments
+}
+
+/// Calls `each` with every place that is inside no bracket, and the text from there on.
+fn each_outermost(name: &str, mut each: impl FnMut(usize, &str)) {
+    let bytes = name.as_bytes();
+    let mut depth = 0_i32;
+    for (at, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'<' | b'(' | b'[' | b'{' => depth += 1,
+            // `->` closes nothing.
+            b'>' if at > 0 && bytes[at - 1] == b'-' => {}
+            b'>' | b')' | b']' | b'}' => depth -= 1,
+            b':' | b' ' if depth == 0 => each(at, name.get(at..).unwrap_or_default()),
+            _ => {}
+        }
+    }
+}
+
+/// The two sides of a separator outside all brackets: `T` and `Trait` of `T as Trait`.
+fn split_outermost<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
+    let mut found = None;
+    each_outermost(text, |at, rest| {
+        if found.is_none() && rest.starts_with(separator) {
+            found = Some(at);
+        }
+    });
+    let at = found?;
+    Some((text.get(..at)?, text.get(at + separator.len()..)?))
+}
+
+/// The inside of a segment in angle brackets.
+fn bracketed(segment: &str) -> Option<&str> {
+    segment.strip_prefix('<')?.strip_suffix('>')
+}
+
+/// `T` and, if it is a trait's method, `Trait` of `<T as Trait>` and `<impl Trait for T>`.
+fn self_type(segment: &str) -> Option<(&str, Option<&str>)> {
+    let inside = bracketed(segment)?;
+    if let Some(implemented) = inside.strip_prefix("impl ") {
+        return Some(match split_outermost(implemented, " for ") {
+            Some((implemented, of)) => (of, Some(implemented)),
+            None => (implemented, None),
+        });
+    }
+    Some(match split_outermost(inside, " as ") {
+        Some((of, implemented)) => (of, Some(implemented)),
+        None => (inside, None),
+    })
+}
+
+/// A type without what does not change whose it is: references, pointers, `dyn`, `mut`.
+fn plain(mut of: &str) -> &str {
+    loop {
+        let shorter = of.trim_start_matches(['&', '*', ' ']);
+        let words = ["mut ", "const ", "dyn "];
+        let shorter = words
+            .iter()
+            .find_map(|word| shorter.strip_prefix(word))
+            .unwrap_or(shorter);
+        if shorter.len() == of.len() {
+            return of;
+        }
+        of = shorter;
+    }
+}
+
+/// `T`, `K2`, `Self`, `_`: stands for a type, names none.
+fn is_parameter(of: &str) -> bool {
+    of == "Self" || of == "_" || (of.len() <= 2 && of.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
+/// A type for narrow cells: `Vec` of `&mut alloc::vec::Vec<u8>`, `[u8]` of `[u8]`.
+fn short_type(of: &str) -> String {
+    let plain = plain(of);
+    if let Some(element) = plain
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+    {
+        let element = split_outermost(element, "; ").map_or(element, |(element, _)| element);
+        return format!("[{}]", short_type(element));
+    }
+    if plain.starts_with('(') {
+        return "(..)".to_owned();
+    }
+    match segments(plain)
+        .iter()
+        .rev()
+        .find(|segment| !segment.starts_with('<'))
+    {
+        Some(segment) if segment.starts_with("{closure") || segment.starts_with("{{closure") => {
+            "{{closure}}".to_owned()
+        }
+        Some(segment) => strip_generics(segment.split(' ').next().unwrap_or(segment)).to_owned(),
+        None => plain.to_owned(),
+    }
+}
+
+/// A name for narrow cells: the last two segments without generics, the type instead of the impl.
+///
+/// `alloc::vec::Vec<T,A>::push` is `Vec::push`, `<alloc::string::String as core::clone::Clone>::clone` is
+/// `String::clone`, `serde_json::de::from_str::<X>` is `de::from_str`, `app::load::{{closure}}` is
+/// `load::{{closure}}`.
+pub(super) fn short(name: &str) -> String {
+    let all = segments(name);
+    let mut rest: &[&str] = &all;
+    let mut closure = false;
+    while let [before @ .., last] = rest {
+        let is_closure = last.starts_with("{closure") || last.starts_with("{{closure");
+        let is_noise = last.starts_with("{shim") || (last.starts_with('<') && !before.is_empty());
+        if !is_closure && !is_noise {
+            break;
+        }
+        closure |= is_closure;
+        rest = before;
+    }
+    let Some((function, before)) = rest.split_last() else {
+        return name.to_owned();
+    };
+    let function = function
+        .split("{{")
+        .next()
+        .filter(|function| !function.is_empty())
+        .unwrap_or(function);
+    let function = strip_generics(function);
+    let parent = before.iter().enumerate().rev().find_map(|(at, segment)| {
+        if let Some((of, implemented)) = self_type(segment) {
+            let is_impl = at == 0 || segment.starts_with("<impl ");
+            return match implemented {
+                _ if !is_impl => None,
+                Some(implemented) if is_parameter(plain(of)) => Some(short_type(implemented)),
+                // `<impl *mut T>` says nothing: the module before it does.
+                None if is_parameter(plain(of)) => None,
+                _ => Some(short_type(of)),
+            };
+        }
+        let noise = *segment == "_" || segment.starts_with('{') || segment.starts_with('<');
+        (!noise).then(|| strip_generics(segment).to_owned())
+    });
+    let suffix = if closure { "::{{closure}}" } else { "" };
+    match parent {
+        // `main::{{closure}}` says enough; a method's closure keeps its type.
+        Some(parent)
+            if closure && parent.starts_with(|c: char| c.is_ascii_lowercase() || c == '_') =>
+        {
+            format!("{function}{suffix}")
+        }
+        Some(parent) => format!("{parent}::{function}{suffix}"),
+        None => format!("{function}{suffix}"),
+    }
+}
+
+/// The crate a path begins with: `alloc` of `alloc::vec::Vec<T>`; none for primitives, parameters, tuples.
+fn crate_of_type(of: &str) -> Option<&str> {
+    let plain = plain(of);
+    let segments = segments(plain);
+    let first = strip_generics(segments.first()?);
+    if let Some((of, implemented)) = self_type(segments.first()?) {
+        return crate_of_type(of).or_else(|| crate_of_type(implemented?));
+    }
+    let identifier = first.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && first.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (segments.len() > 1 && identifier).then_some(first)
+}
+
+/// Crates of the standard library and what it is built on.
+pub(super) fn is_std_crate(krate: &str) -> bool {
+    matches!(
+        krate,
+        "core"
+            | "alloc"
+            | "std"
+            | "proc_macro"
+            | "test"
+            | "hashbrown"
+            | "compiler_builtins"
+            | "panic_unwind"
+            | "panic_abort"
+            | "unwind"
+            | "std_detect"
+            | "__rustc"
+    )
+}
+
+/// The crate a function belongs to, from its name alone.
+///
+/// An impl stands in the crate of the type or of the trait; where the type is the standard library's (or nobody's),
+/// only the trait's crate can have written it.
+pub(super) fn crate_of(name: &str) -> Option<&str> {
+    let segments = segments(name);
+    let first = segments.first()?;
+    let Some((of, implemented)) = self_type(first) else {
+        let first = strip_generics(first);
+        return (segments.len() > 1 && !first.starts_with(['{', '<', '_']))
+            .then_some(first)
+            .or((first == "__rustc").then_some(first));
+    };
+    let of = crate_of_type(of);
+    let implemented = implemented.and_then(crate_of_type);
+    match (of, implemented) {
+        (Some(of), Some(implemented)) if is_std_crate(of) && !is_std_crate(implemented) => {
+            Some(implemented)
+        }
+        (Some(of), _) => Some(of),
+        // Methods of primitives.
+        (None, implemented) => implemented.or(Some("core")),
+    }
+}

@@ -1,0 +1,98 @@
+//! The symbol table of a file: function names by address, the last resort where no debug information covers one.
+//! It must never name a function whose extent does not hold the address.
+
+use object::{Object, ObjectSymbol, SymbolKind};
+
+/// Functions of a file, by address.
+#[derive(Default)]
+pub(super) struct Table<'a> {
+    /// Sorted by start; equal starts are aliases.
+    symbols: Vec<Symbol<'a>>,
+}
+
+struct Symbol<'a> {
+    start: u64,
+    /// Exclusive.
+    end: u64,
+    name: &'a str,
+}
+
+/// How many symbols before an address are asked whether they hold it: functions overlap in hand-written assembly only.
+const LOOK_BACK: usize = 16;
+/// A symbol without a size reaches to the next one, but no further than this: beyond, a stripped name is likelier.
+const MAX_UNSIZED_BYTES: u64 = 4096;
+
+impl<'a> Table<'a> {
+    /// Reads `.symtab`, and `.dynsym` when that has no functions.
+    pub(super) fn read(object: &object::File<'a>) -> Table<'a> {
+        let mut symbols = functions(object.symbols());
+        if symbols.is_empty() {
+            symbols = functions(object.dynamic_symbols());
+        }
+        symbols.sort_by_key(|symbol| symbol.start);
+        give_extents(&mut symbols);
+        Table { symbols }
+    }
+
+    /// The linkage names of the function at an address, aliases included; none if no function holds it.
+    pub(super) fn names(&self, address: u64) -> impl Iterator<Item = &'a str> {
+        let before = &self.symbols[..self
+            .symbols
+            .partition_point(|symbol| symbol.start <= address)];
+        let start = before
+            .iter()
+            .rev()
+            .take(LOOK_BACK)
+            .find(|symbol| symbol.end > address)
+            .map(|symbol| symbol.start);
+        before
+            .iter()
+            .rev()
+            .skip_while(move |symbol| Some(symbol.start) != start)
+            .take_while(move |symbol| Some(symbol.start) == start)
+            .filter(move |symbol| symbol.end > address)
+            .map(|symbol| symbol.name)
+    }
+}
+
+fn functions<'a>(symbols: impl Iterator<Item = impl ObjectSymbol<'a>>) -> Vec<Symbol<'a>> {
+    symbols
+        .filter(|symbol| symbol.is_definition() && symbol.address() != 0)
+        .filter(|symbol| match symbol.kind() {
+            SymbolKind::Text => true,
+            // Labels of assembly files; what has a size and no type is data.
+            SymbolKind::Unknown | SymbolKind::Label => symbol.size() == 0,
+            _ => false,
+        })
+        .filter_map(|symbol| {
+            let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+            let start = symbol.address();
+            Some(Symbol {
+                start,
+                end: start.saturating_add(symbol.size()),
+                name,
+            })
+        })
+        .collect()
+}
+
+/// Gives sorted symbols without a size the gap up to the next one, and drops those inside a function.
+fn give_extents(symbols: &mut Vec<Symbol<'_>>) {
+    let mut covered_to = 0;
+    symbols.retain(|symbol| {
+        let inside = symbol.start == symbol.end && symbol.start < covered_to;
+        covered_to = covered_to.max(symbol.end);
+        !inside
+    });
+    let mut next_start = u64::MAX;
+    let mut this_start = u64::MAX;
+    for symbol in symbols.iter_mut().rev() {
+        if symbol.start != this_start {
+            next_start = this_start;
+            this_start = symbol.start;
+        }
+        if symbol.start == symbol.end {
+            symbol.end = next_start.min(symbol.start.saturating_add(MAX_UNSIZED_BYTES));
+        }
+    }
+}
