@@ -1,1 +1,47 @@
-//! placeholder
+//! The terminal UI of heapglass: ratatui views over one [`Profile`], finished or live.
+//!
+//! A function of the profile and of the keys pressed, nothing else: it never reads a recording (a [`Source`] does),
+//! never computes a figure another face would compute differently, and never leaves the terminal changed.
+//!
+//! The shape is Elm's: [`Command`](app::Command)s and other messages go to `update`, which alone changes the model;
+//! drawing only reads it. Each view is a folder of its own under `views`, with its state, its keys and its rendering.
+//!
+//! ```no_run
+//! use heapglass_profiler::profile::Profile;
+//!
+//! struct Finished(Profile);
+//!
+//! impl heapglass_tui::Source for Finished {
+//!     fn title(&self) -> String {
+//!         "out.hg".into()
+//!     }
+//!     fn load(&mut self, _progress: &dyn Fn(&str)) -> Result<Profile, String> {
+//!         Ok(self.0.clone())
+//!     }
+//!     fn is_live(&self) -> bool {
+//!         false
+//!     }
+//! }
+//!
+//! heapglass_tui::run(Finished(Profile::default()), heapglass_tui::Options::from_env())?;
+//! # Ok::<(), heapglass_tui::Error>(())
+//! ```
+//!
+//! [`Profile`]: heapglass_profiler::profile::Profile
+#![forbid(unsafe_code)]
+
+mod app;
+mod error;
+mod options;
+mod run;
+mod screen;
+mod source;
+mod text;
+mod theme;
+mod views;
+
+pub use error::Error;
+pub use options::Options;
+pub use run::run;
+pub use source::Source;
+pub use views::ViewId;

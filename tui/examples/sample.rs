@@ -1,0 +1,64 @@
+//! The terminal UI over a made-up profile, to look at without a recording:
+//! `cargo run -p heapglass-tui --example sample [sized|live|fail|panic]`. Never a picture of a real program.
+
+use std::time::Duration;
+
+use heapglass_profiler::profile::{Profile, State};
+use heapglass_profiler::sample;
+use heapglass_tui::{Options, Source};
+
+struct Sample {
+    kind: String,
+    loads: u64,
+}
+
+impl Source for Sample {
+    fn title(&self) -> String {
+        format!("sample-{}.hg", self.kind)
+    }
+
+    fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
+        self.loads += 1;
+        match self.kind.as_str() {
+            "sized" => {
+                progress("making 20,000 sites of 60 frames");
+                Ok(sample::sized(20_000, 60))
+            }
+            "live" => {
+                let mut profile = sample::profile();
+                profile.process.state = if self.is_live() {
+                    State::Running
+                } else {
+                    State::Finished
+                };
+                let growth = self.loads.min(60);
+                for site in &mut profile.sites {
+                    site.figures.live_bytes = site.figures.live_bytes * growth / 60;
+                }
+                profile.timeline.truncate(growth as usize + 1);
+                profile.process.duration_ns = growth * 30_000_000;
+                Ok(profile)
+            }
+            "fail" => {
+                progress("reading sample.hg");
+                std::thread::sleep(Duration::from_secs(2));
+                Err("sample.hg is no recording: record one with `heapglass run -- COMMAND`".into())
+            }
+            "panic" => {
+                progress("about to panic");
+                std::thread::sleep(Duration::from_secs(2));
+                panic!("as asked for")
+            }
+            _ => Ok(sample::profile()),
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.kind == "live" && self.loads < 200
+    }
+}
+
+fn main() -> Result<(), heapglass_tui::Error> {
+    let kind = std::env::args().nth(1).unwrap_or_else(|| "plain".into());
+    heapglass_tui::run(Sample { kind, loads: 0 }, Options::from_env())
+}

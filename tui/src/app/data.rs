@@ -1,0 +1,159 @@
+//! One loaded profile with what views look up in it. Never panics on ids a profile got wrong: it answers `None`.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use heapglass_profiler::calltree::CallTree;
+use heapglass_profiler::profile::{
+    Figures, Frame, FrameId, Function, FunctionId, Profile, Site, State,
+};
+
+use crate::app::losses;
+use crate::app::prompt::Pattern;
+use crate::views::flame::TreeSpec;
+
+/// A profile and look-ups shared by the views. Made on the loader's thread.
+#[derive(Debug, Default)]
+pub(crate) struct Data {
+    pub(crate) profile: Profile,
+    losses: Vec<String>,
+    /// A call tree made ahead on the loader's thread, for the flamegraph to take.
+    tree: Mutex<Option<(TreeSpec, CallTree)>>,
+}
+
+/// The site rows of one function: sites charged to it, added up.
+#[derive(Clone, Debug)]
+pub(crate) struct Owner {
+    pub(crate) function: Option<FunctionId>,
+    pub(crate) figures: Figures,
+    pub(crate) sites: u64,
+}
+
+impl Data {
+    pub(crate) fn new(profile: Profile) -> Self {
+        Data {
+            losses: losses::sentences(&profile.lost),
+            profile,
+            tree: Mutex::new(None),
+        }
+    }
+
+    /// Makes the tree that will probably be shown: slow, so not on the thread that reads keys.
+    pub(crate) fn prepare_tree(&self, spec: TreeSpec) {
+        let tree = spec.build(&self.profile);
+        if let Ok(mut slot) = self.tree.lock() {
+            *slot = Some((spec, tree));
+        }
+    }
+
+    /// The tree of `spec`: the prepared one when it is that, else a new one.
+    pub(crate) fn take_tree(&self, spec: TreeSpec) -> CallTree {
+        let prepared = self
+            .tree
+            .lock()
+            .ok()
+            .and_then(|mut slot| slot.take_if(|(made, _)| *made == spec));
+        prepared.map_or_else(|| spec.build(&self.profile), |(_, tree)| tree)
+    }
+
+    /// What was lost, in short sentences; empty = nothing.
+    pub(crate) fn losses(&self) -> &[String] {
+        &self.losses
+    }
+
+    pub(crate) fn frame(&self, id: FrameId) -> Option<&Frame> {
+        self.profile.frames.get(id.0 as usize)
+    }
+
+    pub(crate) fn function(&self, id: FunctionId) -> Option<&Function> {
+        self.profile.functions.get(id.0 as usize)
+    }
+
+    pub(crate) fn function_of(&self, frame: FrameId) -> Option<&Function> {
+        self.frame(frame)
+            .and_then(|frame| self.function(frame.function))
+    }
+
+    pub(crate) fn site(&self, index: u32) -> Option<&Site> {
+        self.profile.sites.get(index as usize)
+    }
+
+    /// The frames of a site worth showing, outermost first, or all of them.
+    pub(crate) fn frames<'a>(&self, site: &'a Site, all: bool) -> &'a [FrameId] {
+        if all {
+            &site.stack
+        } else {
+            site.stack.get(site.shown.clone()).unwrap_or(&site.stack)
+        }
+    }
+
+    /// The frame a site is charged to; the innermost one when the profile names none.
+    pub(crate) fn owner(&self, site: &Site) -> Option<FrameId> {
+        site.owner
+            .and_then(|at| site.stack.get(at))
+            .or(site.stack.last())
+            .copied()
+    }
+
+    /// The function a site is charged to.
+    pub(crate) fn owner_function(&self, site: &Site) -> Option<FunctionId> {
+        self.owner(site)
+            .and_then(|frame| self.frame(frame))
+            .map(|frame| frame.function)
+    }
+
+    /// Sites added up by the function they are charged to, in no order.
+    pub(crate) fn owners(&self) -> Vec<Owner> {
+        let mut at: HashMap<Option<FunctionId>, usize> = HashMap::new();
+        let mut owners: Vec<Owner> = Vec::new();
+        for site in &self.profile.sites {
+            let function = self.owner_function(site);
+            let index = *at.entry(function).or_insert_with(|| {
+                owners.push(Owner {
+                    function,
+                    figures: Figures::default(),
+                    sites: 0,
+                });
+                owners.len() - 1
+            });
+            if let Some(owner) = owners.get_mut(index) {
+                owner.figures.add(&site.figures);
+                owner.sites += 1;
+            }
+        }
+        owners
+    }
+
+    /// For each function, whether `pattern` matches its full or its short name.
+    pub(crate) fn matching(&self, pattern: &Pattern) -> Vec<bool> {
+        self.profile
+            .functions
+            .iter()
+            .map(|f| pattern.is_match(&f.name) || pattern.is_match(&f.short))
+            .collect()
+    }
+
+    /// `file:line` of a frame, or the module and offset when that is all there is.
+    pub(crate) fn place(&self, frame: FrameId) -> Option<String> {
+        let frame = self.frame(frame)?;
+        match (&frame.file, frame.line) {
+            (Some(file), Some(line)) => Some(format!("{file}:{line}")),
+            (Some(file), None) => Some(file.clone()),
+            (None, _) => {
+                let module = self.profile.modules.get(frame.module as usize)?;
+                let name = module.path.rsplit('/').next().unwrap_or_default();
+                (!name.is_empty()).then(|| format!("{name}+{:#x}", frame.offset))
+            }
+        }
+    }
+
+    /// What is known of the process's end, in one or two words.
+    pub(crate) fn state(&self) -> &'static str {
+        match self.profile.process.state {
+            State::Running => "running",
+            State::Finished => "finished",
+            State::Ended => "ended unfinished (killed, aborted or _exit)",
+            State::Unknown => "end unknown",
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The model: all that the screen is a function of. Changed by [`update()`] alone, read by drawing.
+
+mod data;
+pub(crate) mod keys;
+mod losses;
+mod message;
+mod prompt;
+mod update;
+
+use std::sync::Arc;
+
+use heapglass_profiler::profile::Measure;
+use ratatui::layout::Size;
+
+pub(crate) use data::{Data, Owner};
+pub(crate) use keys::Focus;
+pub(crate) use message::{Command, Edit, Message};
+pub(crate) use prompt::{Pattern, Prompt};
+pub(crate) use update::update;
+
+use crate::theme::Theme;
+use crate::views::flame::TreeSpec;
+use crate::views::{Context, Views};
+use crate::{Error, Options, ViewId};
+
+/// What the main loop must do for the model: it cannot reach the loader itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    Reload,
+    Pause(bool),
+    /// The call tree to make of the next profile, ahead of its being shown.
+    Tree(TreeSpec),
+}
+
+/// The whole state of the UI.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) title: String,
+    pub(crate) options: Options,
+    pub(crate) theme: Theme,
+    pub(crate) size: Size,
+    /// The last profile loaded; `None` until the first.
+    pub(crate) data: Option<Arc<Data>>,
+    pub(crate) view: ViewId,
+    pub(crate) views: Views,
+    /// Views whose state was made for the present data, measure, frames and size.
+    fresh: Vec<ViewId>,
+    pub(crate) measure: Measure,
+    pub(crate) all_frames: bool,
+    /// First line shown of the help, when it is open.
+    pub(crate) help: Option<u16>,
+    pub(crate) prompt: Option<Prompt>,
+    /// One line about the last key, until the next one.
+    pub(crate) notice: Option<String>,
+    /// What the loader says it is doing.
+    pub(crate) progress: Option<String>,
+    /// Why the last reload failed.
+    pub(crate) trouble: Option<String>,
+    /// Loading again may give something new.
+    pub(crate) live: bool,
+    pub(crate) paused: bool,
+    /// Counts ticks, for what turns.
+    pub(crate) ticks: u64,
+    pub(crate) requests: Vec<Request>,
+    /// The tree last asked for.
+    tree_asked: TreeSpec,
+    /// Set when the main loop must end, and how.
+    pub(crate) exit: Option<Result<(), Error>>,
+}
+
+impl App {
+    pub(crate) fn new(title: String, options: Options) -> Self {
+        App {
+            title,
+            theme: Theme {
+                colour: options.colour,
+                unicode: options.unicode,
+            },
+            size: Size::new(80, 24),
+            data: None,
+            view: options.view,
+            views: Views::default(),
+            fresh: Vec::new(),
+            measure: options.measure,
+            all_frames: false,
+            help: None,
+            prompt: None,
+            notice: None,
+            progress: None,
+            trouble: None,
+            live: false,
+            paused: false,
+            ticks: 0,
+            requests: Vec::new(),
+            tree_asked: TreeSpec {
+                measure: options.measure,
+                ..TreeSpec::default()
+            },
+            exit: None,
+            options,
+        }
+    }
+
+    /// What the keys mean at the moment.
+    pub(crate) fn focus(&self) -> Focus {
+        if self.data.is_none() {
+            Focus::Loading
+        } else if self.prompt.is_some() {
+            Focus::Prompt
+        } else if self.help.is_some() {
+            Focus::Help
+        } else {
+            Focus::View(self.view)
+        }
+    }
+
+    /// Whether something on the screen turns.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.data.is_none()
+    }
+
+    /// The call tree that is or would be shown.
+    pub(crate) fn tree_spec(&self) -> TreeSpec {
+        self.views.tree_spec(self.measure, self.all_frames)
+    }
+
+    /// What views may read, once there is data.
+    pub(crate) fn context(&self) -> Option<Context<'_>> {
+        let data = self.data.as_ref()?;
+        Some(Context {
+            data,
+            measure: self.measure,
+            all_frames: self.all_frames,
+            body: crate::screen::body(self),
+            source_roots: &self.options.source_roots,
+        })
+    }
+}

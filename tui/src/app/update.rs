@@ -1,0 +1,209 @@
+//! `update`: the only place where a message changes the model. Never draws, never blocks on the loader.
+
+use heapglass_profiler::profile::Measure;
+
+use crate::app::keys::help_sections;
+use crate::app::{App, Command, Edit, Message, Pattern, Prompt, Request};
+use crate::views::{Context, Outcome, View};
+use crate::{Error, ViewId};
+
+/// Applies `message` to `app`.
+pub(crate) fn update(app: &mut App, message: Message) {
+    match message {
+        Message::Command(command) => {
+            app.notice = None;
+            act(app, command);
+        }
+        Message::Typed(c) => typed(app, &c.to_string()),
+        Message::Pasted(text) => typed(app, &text),
+        Message::Resized(size) => {
+            app.size = size;
+            app.fresh.clear();
+        }
+        Message::Progress(text) => app.progress = Some(text),
+        Message::Loaded { data, live } => {
+            app.data = Some(data);
+            app.live = live;
+            app.progress = None;
+            app.trouble = None;
+            app.fresh.clear();
+        }
+        Message::LoadFailed(text) if app.data.is_none() => app.exit = Some(Err(Error::load(text))),
+        Message::LoadFailed(text) => {
+            app.progress = None;
+            app.trouble = Some(text);
+        }
+        Message::LoaderPanicked(text) => app.exit = Some(Err(Error::panicked(text))),
+        Message::Tick => app.ticks += 1,
+    }
+    refresh(app);
+    let spec = app.tree_spec();
+    if spec != app.tree_asked {
+        app.tree_asked = spec;
+        app.requests.push(Request::Tree(spec));
+    }
+}
+
+/// Brings the visible view up to date with what changed since it was last visible.
+fn refresh(app: &mut App) {
+    if app.data.is_none() || app.fresh.contains(&app.view) {
+        return;
+    }
+    with_view(app, |view, cx| view.refresh(cx));
+    app.fresh.push(app.view);
+}
+
+/// Calls `f` with the visible view and what it may read.
+fn with_view<R>(app: &mut App, f: impl FnOnce(&mut dyn View, &Context<'_>) -> R) -> Option<R> {
+    // The views leave the model for the call, so that one part is read while the other is changed.
+    let mut views = std::mem::take(&mut app.views);
+    let result = app.context().map(|cx| f(views.get_mut(app.view), &cx));
+    app.views = views;
+    result
+}
+
+fn act(app: &mut App, command: Command) {
+    match command {
+        Command::Quit => app.exit = Some(Ok(())),
+        Command::Edit(edit) => edited(app, edit),
+        Command::Help => app.help = Some(0),
+        _ if app.help.is_some() => scroll_help(app, command),
+        Command::Show(view) => show(app, view),
+        Command::NextView => show(app, app.view.step(1)),
+        Command::PreviousView => show(app, app.view.step(ViewId::ALL.len() - 1)),
+        Command::NextMeasure => change_measure(app, 1),
+        Command::PreviousMeasure => change_measure(app, Measure::ALL.len() - 1),
+        Command::AllFrames => {
+            app.all_frames = !app.all_frames;
+            app.fresh.clear();
+            app.notice = Some(if app.all_frames {
+                "all frames, with start-up and allocator machinery".to_owned()
+            } else {
+                "frames of start-up and allocator machinery hidden".to_owned()
+            });
+        }
+        Command::Pause => pause(app),
+        Command::Reload => {
+            app.requests.push(Request::Reload);
+            app.notice = Some("loading again".to_owned());
+        }
+        Command::Search => {
+            app.prompt = with_view(app, |view, _| {
+                view.search_label()
+                    .map(|label| Prompt::new(label, view.pattern()))
+            })
+            .flatten();
+        }
+        _ => {
+            let outcome =
+                with_view(app, |view, cx| view.command(command, cx)).unwrap_or(Outcome::Done);
+            follow(app, outcome);
+        }
+    }
+}
+
+fn follow(app: &mut App, outcome: Outcome) {
+    match outcome {
+        Outcome::Done => {}
+        Outcome::Notice(text) => app.notice = Some(text),
+        Outcome::Goto(view, jump) => {
+            show(app, view);
+            refresh(app);
+            let outcome = with_view(app, |view, cx| view.jump(&jump, cx)).unwrap_or(Outcome::Done);
+            // A jump may leave a notice; it never leads to another view.
+            if let Outcome::Notice(text) = outcome {
+                app.notice = Some(text);
+            }
+        }
+    }
+}
+
+fn show(app: &mut App, view: ViewId) {
+    app.view = view;
+    app.help = None;
+}
+
+fn change_measure(app: &mut App, by: usize) {
+    let at = Measure::ALL
+        .iter()
+        .position(|m| *m == app.measure)
+        .unwrap_or(0);
+    if let Some(measure) = Measure::ALL.get((at + by) % Measure::ALL.len()) {
+        app.measure = *measure;
+    }
+    app.fresh.clear();
+}
+
+fn pause(app: &mut App) {
+    if app.live || app.paused {
+        app.paused = !app.paused;
+        app.requests.push(Request::Pause(app.paused));
+    } else {
+        app.notice = Some("nothing to pause: the recording is complete".to_owned());
+    }
+}
+
+fn scroll_help(app: &mut App, command: Command) {
+    let lines = crate::screen::help_lines(&help_sections(app.view), app.size.width);
+    let page = crate::screen::body(app).height.saturating_sub(2).max(1);
+    let last = u16::try_from(lines.len())
+        .unwrap_or(u16::MAX)
+        .saturating_sub(page);
+    let at = app.help.unwrap_or(0);
+    app.help = match command {
+        Command::Back => None,
+        Command::Up => Some(at.saturating_sub(1)),
+        Command::Down => Some((at + 1).min(last)),
+        Command::PageUp => Some(at.saturating_sub(page)),
+        Command::PageDown => Some(at.saturating_add(page).min(last)),
+        Command::First => Some(0),
+        Command::Last => Some(last),
+        _ => Some(at.min(last)),
+    };
+}
+
+fn typed(app: &mut App, text: &str) {
+    if let Some(prompt) = &mut app.prompt {
+        text.chars().for_each(|c| prompt.insert(c));
+        preview(app);
+    }
+}
+
+fn edited(app: &mut App, edit: Edit) {
+    let Some(prompt) = &mut app.prompt else {
+        return;
+    };
+    match edit {
+        Edit::Cancel => {
+            let before = prompt.before.take();
+            app.prompt = None;
+            with_view(app, |view, cx| view.search(before, cx));
+        }
+        Edit::Accept if prompt.error.is_some() => {}
+        Edit::Accept => app.prompt = None,
+        _ => {
+            prompt.edit(edit);
+            preview(app);
+        }
+    }
+}
+
+/// Searches while typing; a text that is no regex yet leaves the last result.
+fn preview(app: &mut App) {
+    let Some(prompt) = &mut app.prompt else {
+        return;
+    };
+    let text = prompt.text();
+    let pattern = if text.is_empty() {
+        Ok(None)
+    } else {
+        Pattern::new(&text).map(Some)
+    };
+    match pattern {
+        Ok(pattern) => {
+            prompt.error = None;
+            with_view(app, |view, cx| view.search(pattern, cx));
+        }
+        Err(error) => prompt.error = Some(error),
+    }
+}

@@ -1,0 +1,61 @@
+//! The one error of this library. Never printed here: the command does that, on a restored terminal.
+
+use std::fmt;
+
+/// Why the terminal UI could not start or had to end.
+#[derive(Debug)]
+pub struct Error(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Load(String),
+    Terminal { doing: &'static str, cause: String },
+    Panicked(String),
+}
+
+impl Error {
+    pub(crate) fn load(message: impl Into<String>) -> Self {
+        Error(Kind::Load(message.into()))
+    }
+
+    pub(crate) fn terminal(doing: &'static str, cause: impl fmt::Display) -> Self {
+        Error(Kind::Terminal {
+            doing,
+            cause: cause.to_string(),
+        })
+    }
+
+    pub(crate) fn panicked(message: impl Into<String>) -> Self {
+        Error(Kind::Panicked(message.into()))
+    }
+
+    /// Whether the source could not load its profile: the text is the source's own.
+    pub fn is_load(&self) -> bool {
+        matches!(self.0, Kind::Load(_))
+    }
+
+    /// Whether the terminal could not be read, drawn or set up (it is no terminal, or it went away).
+    pub fn is_terminal(&self) -> bool {
+        matches!(self.0, Kind::Terminal { .. })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Load(message) => f.write_str(message),
+            Kind::Terminal { doing, cause } => {
+                write!(
+                    f,
+                    "the terminal UI failed while {doing}: {cause}; `heapglass report FILE` prints the same figures without a terminal"
+                )
+            }
+            Kind::Panicked(message) => write!(
+                f,
+                "loading the profile panicked, which is a bug in heapglass: {message}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

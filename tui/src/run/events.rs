@@ -1,0 +1,54 @@
+//! Where events come from: the terminal, or a script in tests.
+
+use std::time::Duration;
+
+use crossterm::event::{self, Event};
+
+use crate::Error;
+
+/// A source of events.
+pub(super) trait Events {
+    /// The next event, or `None` when none came in time.
+    fn next(&mut self, patience: Duration) -> Result<Option<Event>, Error>;
+}
+
+/// The terminal's keys, sizes and pastes, and the signals that end a program.
+#[derive(Debug)]
+pub(super) struct TerminalEvents {
+    #[cfg(unix)]
+    ended: std::sync::Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl TerminalEvents {
+    pub(super) fn new() -> Result<Self, Error> {
+        #[cfg(unix)]
+        {
+            let ended = std::sync::Arc::default();
+            for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+                signal_hook::flag::register(signal, std::sync::Arc::clone(&ended))
+                    .map_err(|error| Error::terminal("setting up signals", error))?;
+            }
+            Ok(TerminalEvents { ended })
+        }
+        #[cfg(not(unix))]
+        Ok(TerminalEvents {})
+    }
+}
+
+impl Events for TerminalEvents {
+    fn next(&mut self, patience: Duration) -> Result<Option<Event>, Error> {
+        #[cfg(unix)]
+        if self.ended.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(Error::terminal(
+                "reading keys",
+                "the program was told to end by a signal",
+            ));
+        }
+        let failed = |error| Error::terminal("reading keys", error);
+        if event::poll(patience).map_err(failed)? {
+            event::read().map(Some).map_err(failed)
+        } else {
+            Ok(None)
+        }
+    }
+}

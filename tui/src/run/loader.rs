@@ -1,0 +1,140 @@
+//! The thread that loads: the first time, on demand, and again and again while the program still runs. It makes the call
+//! tree too, so that the thread that reads keys never waits. Never touches the terminal.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::time::Duration;
+
+use heapglass_profiler::profile::State;
+
+use crate::Source;
+use crate::app::{Data, Message};
+use crate::views::flame::TreeSpec;
+
+/// What the main loop tells the loader.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Order {
+    Reload,
+    Pause(bool),
+    /// The tree to make of the next profile.
+    Tree(TreeSpec),
+}
+
+/// The loader's end on the main loop's side. Dropping it ends the thread after the load under way.
+#[derive(Debug)]
+pub(super) struct Loader {
+    inbox: Receiver<Message>,
+    orders: Sender<Order>,
+}
+
+impl Loader {
+    pub(super) fn start(source: impl Source, refresh: Duration, spec: TreeSpec) -> Loader {
+        let (outbox, inbox) = channel();
+        let (orders, ordered) = channel();
+        let mut worker = Worker {
+            source,
+            refresh,
+            spec,
+            outbox: outbox.clone(),
+            ordered,
+        };
+        let work = move || {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| worker.work())) {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text
+                    .or_else(|| panic.downcast_ref::<&str>().copied())
+                    .unwrap_or("no message");
+                // Fails only when the UI has ended already.
+                let _ = worker.outbox.send(Message::LoaderPanicked(text.to_owned()));
+            }
+        };
+        if let Err(error) = std::thread::Builder::new()
+            .name("heapglass-load".into())
+            .spawn(work)
+        {
+            let _ = outbox.send(Message::LoadFailed(format!(
+                "no thread to load with: {error}"
+            )));
+        }
+        Loader { inbox, orders }
+    }
+
+    /// What the loader has to say, without waiting.
+    pub(super) fn next(&self) -> Option<Message> {
+        match self.inbox.try_recv() {
+            Ok(message) => Some(message),
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
+        }
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        // A loader that ended has said so already.
+        let _ = self.orders.send(order);
+    }
+}
+
+struct Worker<S> {
+    source: S,
+    refresh: Duration,
+    spec: TreeSpec,
+    outbox: Sender<Message>,
+    ordered: Receiver<Order>,
+}
+
+impl<S: Source> Worker<S> {
+    fn work(&mut self) {
+        let mut live = false;
+        let mut paused = false;
+        loop {
+            let progress = |text: &str| {
+                let _ = self.outbox.send(Message::Progress(text.to_owned()));
+            };
+            let message = match self.source.load(&progress) {
+                Ok(profile) => {
+                    progress("preparing the flamegraph");
+                    let was_live = live;
+                    live = self.source.is_live();
+                    // It ended between being read and being asked: what it did last is still to be read.
+                    let ended_meanwhile =
+                        !live && profile.process.state == State::Running && was_live;
+                    let data = Arc::new(Data::new(profile));
+                    data.prepare_tree(self.spec);
+                    if self
+                        .outbox
+                        .send(Message::Loaded {
+                            data,
+                            live: live || ended_meanwhile,
+                        })
+                        .is_err()
+                    {
+                        return;
+                    }
+                    if ended_meanwhile {
+                        continue;
+                    }
+                    None
+                }
+                Err(text) => Some(Message::LoadFailed(text)),
+            };
+            if message.is_some_and(|message| self.outbox.send(message).is_err()) {
+                return;
+            }
+            loop {
+                let order = if live && !paused {
+                    self.ordered.recv_timeout(self.refresh)
+                } else {
+                    self.ordered
+                        .recv()
+                        .map_err(|_| RecvTimeoutError::Disconnected)
+                };
+                match order {
+                    Ok(Order::Reload) | Err(RecvTimeoutError::Timeout) => break,
+                    Ok(Order::Pause(now)) => paused = now,
+                    Ok(Order::Tree(spec)) => self.spec = spec,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
+            }
+        }
+    }
+}

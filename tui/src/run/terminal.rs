@@ -1,0 +1,84 @@
+//! The terminal's state, taken and given back: by a guard on every way out, by the panic hook before a panic is printed.
+
+use std::io::{IsTerminal, Stdout, stdin, stdout};
+use std::panic::{self, PanicHookInfo};
+use std::sync::{Arc, Mutex};
+
+use crossterm::cursor::Show;
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::execute;
+use crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+
+use crate::Error;
+
+type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
+
+/// Gives the terminal back when dropped.
+pub(super) struct Guard {
+    previous: Arc<Hook>,
+    /// Panics of other threads, printed only once the screen is the user's again.
+    panics: Arc<Mutex<Vec<String>>>,
+}
+
+/// Takes the terminal.
+pub(super) fn enter() -> Result<(Terminal<CrosstermBackend<Stdout>>, Guard), Error> {
+    if !stdin().is_terminal() || !stdout().is_terminal() {
+        return Err(Error::terminal(
+            "starting",
+            "standard input and output are not both a terminal",
+        ));
+    }
+    let failed = |error| Error::terminal("starting", error);
+    let guard = Guard::new();
+    enable_raw_mode().map_err(failed)?;
+    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).map_err(failed)?;
+    let terminal = Terminal::new(CrosstermBackend::new(stdout())).map_err(failed)?;
+    Ok((terminal, guard))
+}
+
+/// Gives the terminal back. Nothing to do about errors here: there is no terminal to say so on.
+fn leave() {
+    let _ = disable_raw_mode();
+    let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);
+}
+
+impl Guard {
+    fn new() -> Guard {
+        let previous: Arc<Hook> = Arc::from(panic::take_hook());
+        let panics: Arc<Mutex<Vec<String>>> = Arc::default();
+        let ui = std::thread::current().id();
+        panic::set_hook(Box::new({
+            let (previous, panics) = (Arc::clone(&previous), Arc::clone(&panics));
+            move |info| {
+                if std::thread::current().id() == ui || cfg!(panic = "abort") {
+                    leave();
+                    previous(info);
+                } else if let Ok(mut panics) = panics.lock() {
+                    // The UI goes on for a moment: its screen must not be scribbled on.
+                    panics.push(info.to_string());
+                }
+            }
+        }));
+        Guard { previous, panics }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        leave();
+        // While unwinding the hook cannot be changed; the process is about to end anyway.
+        if !std::thread::panicking() {
+            let previous = Arc::clone(&self.previous);
+            panic::set_hook(Box::new(move |info| previous(info)));
+        }
+        if let Ok(panics) = self.panics.lock() {
+            for panic in panics.iter() {
+                eprintln!("{panic}");
+            }
+        }
+    }
+}

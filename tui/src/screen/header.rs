@@ -1,0 +1,165 @@
+//! The first lines: who was recorded, how, what state it is in, what was lost, and the tabs. Figures with their bound.
+
+use std::borrow::Cow;
+
+use heapglass_profiler::profile::State;
+use heapglass_profiler::units::{Bytes, Nanos};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Alignment, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+use crate::ViewId;
+use crate::app::{App, Data};
+use crate::text::{clean, fit, width};
+use crate::theme;
+
+/// Draws one or two lines, as many as `area` has.
+pub(crate) fn render(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
+    let mut rows = area.rows();
+    if let Some(row) = rows.next() {
+        title(app, data, row, buffer);
+    }
+    if let Some(row) = rows.next() {
+        tabs(app, data, row, buffer);
+    }
+}
+
+fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
+    let process = &data.profile.process;
+    let capture = &data.profile.capture;
+    let status = status(app);
+    let room = (area.width as usize).saturating_sub(status.width() + 1);
+    let program = if process.program.is_empty() {
+        app.title.as_str()
+    } else {
+        &process.program
+    };
+    let state = match process.state {
+        State::Running | State::Finished => theme::plain(),
+        State::Ended | State::Unknown => theme::warning(),
+    };
+    let pid = if process.pid == 0 {
+        Cow::Borrowed("")
+    } else {
+        Cow::Owned(format!("pid {}", process.pid))
+    };
+    let parts: [(Cow<'_, str>, Style); 7] = [
+        (clean(program), theme::strong()),
+        (Cow::Borrowed(data.state()), state),
+        (
+            Cow::Owned(Nanos(process.duration_ns).to_string()),
+            theme::plain(),
+        ),
+        (clean(&capture.mode), theme::plain()),
+        (clean(&capture.unwinder), theme::plain()),
+        (pid, theme::dim()),
+        (
+            if program == app.title {
+                Cow::Borrowed("")
+            } else {
+                clean(&app.title)
+            },
+            theme::dim(),
+        ),
+    ];
+    let mut line = Line::default();
+    let mut used = 0;
+    for (text, style) in parts {
+        if text.is_empty() {
+            continue;
+        }
+        let separator = if used == 0 { "" } else { " · " };
+        let left = room.saturating_sub(used + width(separator));
+        // A part that does not fit is left out whole, but something of the program's name always shows.
+        if width(&text) > left && used > 0 {
+            break;
+        }
+        let text = fit(&text, left).into_owned();
+        used += width(separator) + width(&text);
+        line.push_span(Span::styled(separator, theme::dim()));
+        line.push_span(Span::styled(text, style));
+    }
+    line.render(area, buffer);
+    status.alignment(Alignment::Right).render(area, buffer);
+}
+
+/// What the loader is about, at the right.
+fn status(app: &App) -> Line<'static> {
+    let (text, style) = if app.paused {
+        ("PAUSED", theme::warning())
+    } else if app.trouble.is_some() {
+        ("not refreshed", theme::error())
+    } else if app.live {
+        ("LIVE", theme::live())
+    } else {
+        ("", theme::plain())
+    };
+    Line::styled(text, style)
+}
+
+fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
+    let measure = measure(app, data);
+    let mut line = Line::default();
+    for (at, view) in ViewId::ALL.into_iter().enumerate() {
+        let style = if view == app.view {
+            theme::selected()
+        } else {
+            theme::plain()
+        };
+        line.push_span(Span::styled(
+            format!(" {} {} ", at + 1, view.title()),
+            style,
+        ));
+    }
+    // Too narrow for all tabs: the one shown, and that there are others.
+    if line.width() > area.width as usize {
+        let at = ViewId::ALL.iter().position(|v| *v == app.view).unwrap_or(0);
+        let text = format!(" {}/{} {} ", at + 1, ViewId::ALL.len(), app.view.title());
+        line = Line::styled(text, theme::selected());
+    }
+    let left = (area.width as usize).saturating_sub(line.width() + 1);
+    let right = measure.into_iter().find(|text| width(text) <= left);
+    line.render(area, buffer);
+    if let Some(text) = right {
+        Line::styled(text, theme::heading())
+            .alignment(Alignment::Right)
+            .render(area, buffer);
+    }
+}
+
+/// The measure and its total, long and short.
+fn measure(app: &App, data: &Data) -> [String; 3] {
+    let figure = crate::text::figure(app.measure, app.measure.of(&data.profile.totals));
+    let exactness = exactness(app.measure, data);
+    [
+        format!("{}: {figure}{exactness}", app.measure.title()),
+        format!("{} {figure}{exactness}", app.measure.name()),
+        format!("{} {figure}", app.measure.name()),
+    ]
+}
+
+/// `, exact` or the bound of the peak; nothing for the other measures.
+fn exactness(measure: heapglass_profiler::profile::Measure, data: &Data) -> String {
+    use heapglass_profiler::profile::Measure;
+    match (measure, data.profile.capture.peak_error_bytes) {
+        (Measure::Peak, 0) => " (exact)".to_owned(),
+        (Measure::Peak, bound) => format!(" (within {})", Bytes(bound)),
+        _ => String::new(),
+    }
+}
+
+/// One line naming what was lost, or nothing.
+pub(crate) fn render_losses(data: &Data, area: Rect, buffer: &mut Buffer) {
+    let losses = data.losses();
+    if area.is_empty() || losses.is_empty() {
+        return;
+    }
+    let text = format!("▲ {}", losses.join("; "));
+    Line::styled(
+        fit(&text, area.width as usize).into_owned(),
+        theme::warning(),
+    )
+    .render(area, buffer);
+}

@@ -1,0 +1,114 @@
+//! Strings on their way to cells: escaped, measured and cut. Nothing from a recording reaches the terminal without
+//! passing [`clean`]; no figure is spelled but by `heapglass_profiler::units`.
+
+use std::borrow::Cow;
+
+use heapglass_profiler::profile::Measure;
+use heapglass_profiler::units::{Bytes, Count, printable};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// A figure of `measure` for people: bytes, or a count.
+pub(crate) fn figure(measure: Measure, value: u64) -> String {
+    if measure.is_bytes() {
+        Bytes(value).to_string()
+    } else {
+        Count(value).to_string()
+    }
+}
+
+/// The width of `text` in cells.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `name` as it may reach the terminal: control characters and direction marks escaped, tabs as spaces.
+pub(crate) fn clean(name: &str) -> Cow<'_, str> {
+    if name.contains('\t') {
+        return Cow::Owned(printable(&name.replace('\t', "    ")).into_owned());
+    }
+    printable(name)
+}
+
+/// The beginning of `text`, at most `cells` wide, ending in `…` when something was cut.
+pub(crate) fn fit(text: &str, cells: usize) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let w = c.width().unwrap_or(0);
+        if used + w + 1 > cells {
+            break;
+        }
+        used += w;
+        out.push(c);
+    }
+    if cells > 0 {
+        out.push('…');
+    }
+    Cow::Owned(out)
+}
+
+/// The end of `text`, at most `cells` wide, beginning with `…` when something was cut: paths keep their file and line.
+pub(crate) fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    let mut used = 0;
+    let mut start = text.len();
+    for (at, c) in text.char_indices().rev() {
+        let w = c.width().unwrap_or(0);
+        if used + w + 1 > cells {
+            break;
+        }
+        used += w;
+        start = at;
+    }
+    let mut out = String::new();
+    if cells > 0 {
+        out.push('…');
+    }
+    out.push_str(text.get(start..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// `text` in exactly `cells` cells: cut or filled with spaces on the right.
+pub(crate) fn pad(text: &str, cells: usize) -> String {
+    let mut out = fit(text, cells).into_owned();
+    out.extend(std::iter::repeat_n(' ', cells.saturating_sub(width(&out))));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tabs_become_spaces_and_controls_escapes() {
+        assert_eq!(clean("\ta\u{1b}[31m"), "    a\\u{1b}[31m");
+        assert!(matches!(clean("Vec<naïve::日本>"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn cutting_counts_cells_and_not_characters() {
+        assert_eq!(fit("日本語", 5), "日本…");
+        assert_eq!(fit("日本語", 4), "日…");
+        assert_eq!(fit("abc", 3), "abc");
+        assert_eq!(fit("abcd", 1), "…");
+        assert_eq!(fit("abcd", 0), "");
+    }
+
+    #[test]
+    fn a_path_keeps_its_end() {
+        assert_eq!(fit_end("src/very/long/de.rs:120", 9), "…e.rs:120");
+        assert_eq!(fit_end("日本語", 3), "…語");
+        assert_eq!(fit_end("x", 0), "");
+    }
+
+    #[test]
+    fn padding_fills_to_the_cell() {
+        assert_eq!(pad("日", 4), "日  ");
+        assert_eq!(pad("abcdef", 4), "abc…");
+    }
+}

@@ -1,0 +1,196 @@
+//! Colours, by meaning, and what becomes of the screen on terminals with fewer powers.
+//!
+//! Views always draw the full screen; [`Theme::degrade`] then takes away what the terminal cannot show, in one place, so
+//! no view can forget. Hence the rule: colour never says anything alone, a modifier or a character says it too.
+
+use heapglass_profiler::profile::{Function, Origin};
+use ratatui::buffer::Buffer;
+use ratatui::style::{Color, Modifier, Style};
+
+/// What the terminal can show.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Theme {
+    pub(crate) colour: bool,
+    pub(crate) unicode: bool,
+}
+
+impl Theme {
+    /// Takes colours and characters beyond ASCII out of `buffer` where the terminal has none.
+    pub(crate) fn degrade(&self, buffer: &mut Buffer) {
+        if !self.colour {
+            for cell in &mut buffer.content {
+                cell.fg = Color::Reset;
+                cell.bg = Color::Reset;
+            }
+        }
+        if !self.unicode {
+            for cell in &mut buffer.content {
+                if !cell.symbol().is_ascii() {
+                    let ascii = to_ascii(cell.symbol());
+                    cell.set_char(ascii);
+                }
+            }
+        }
+    }
+}
+
+/// The ASCII character that stands for a drawn one; `?` for letters of other scripts.
+fn to_ascii(symbol: &str) -> char {
+    match symbol.chars().next().unwrap_or(' ') {
+        '│' | '┃' | '▏' | '▎' => '|',
+        '─' | '━' | '╌' | '┄' => '-',
+        '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' => '+',
+        '▁' | '▂' | '▃' => '.',
+        '▄' | '▅' => ':',
+        '▆' | '▇' | '█' | '▉' | '▊' | '▋' | '▌' | '▍' => '#',
+        '░' | '▒' => ':',
+        '…' => '~',
+        '·' => '.',
+        '›' | '▸' | '▶' | '→' => '>',
+        '‹' | '←' => '<',
+        '▾' | '▼' | '↓' => 'v',
+        '▲' | '▴' | '↑' => '^',
+        '●' | '◆' | '•' => '*',
+        '×' => 'x',
+        '–' | '—' => '-',
+        '⠋' | '⠙' | '⠹' | '⠸' | '⠼' | '⠴' | '⠦' | '⠧' | '⠇' | '⠏' => '*',
+        _ => '?',
+    }
+}
+
+pub(crate) fn plain() -> Style {
+    Style::new()
+}
+
+pub(crate) fn dim() -> Style {
+    Style::new()
+        .fg(Color::Indexed(245))
+        .add_modifier(Modifier::DIM)
+}
+
+pub(crate) fn strong() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
+pub(crate) fn heading() -> Style {
+    Style::new()
+        .fg(Color::Indexed(110))
+        .add_modifier(Modifier::BOLD)
+}
+
+/// Something was lost, or a figure is not what it seems.
+pub(crate) fn warning() -> Style {
+    Style::new()
+        .fg(Color::Indexed(220))
+        .add_modifier(Modifier::BOLD)
+}
+
+/// Something failed.
+pub(crate) fn error() -> Style {
+    Style::new()
+        .fg(Color::Indexed(203))
+        .add_modifier(Modifier::BOLD)
+}
+
+pub(crate) fn selected() -> Style {
+    Style::new().add_modifier(Modifier::REVERSED)
+}
+
+pub(crate) fn key() -> Style {
+    Style::new()
+        .fg(Color::Indexed(215))
+        .add_modifier(Modifier::BOLD)
+}
+
+pub(crate) fn live() -> Style {
+    Style::new()
+        .fg(Color::Indexed(114))
+        .add_modifier(Modifier::BOLD)
+}
+
+/// The area of live bytes in the timeline, and bars.
+pub(crate) fn bar() -> Style {
+    Style::new().fg(Color::Indexed(208))
+}
+
+/// The line of resident bytes in the timeline.
+pub(crate) fn resident() -> Style {
+    Style::new().fg(Color::Indexed(74))
+}
+
+/// A frame that a search or `#` found.
+pub(crate) fn matched() -> Style {
+    Style::new()
+        .fg(Color::Indexed(16))
+        .bg(Color::Indexed(207))
+        .add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
+}
+
+/// The text colour of a function in lists: whose code it is.
+pub(crate) fn origin(function: &Function) -> Style {
+    Style::new().fg(colour_of(function))
+}
+
+/// A frame of the flamegraph: its crate as a background.
+pub(crate) fn frame(function: Option<&Function>) -> Style {
+    let background = function.map_or(Color::Indexed(250), colour_of);
+    Style::new().fg(Color::Indexed(16)).bg(background)
+}
+
+/// One colour for a crate, always the same: warm for the program's own, blue-grey for std, grey for native code.
+fn colour_of(function: &Function) -> Color {
+    const USER: [u8; 6] = [208, 214, 221, 209, 215, 222];
+    const DEPENDENCY: [u8; 10] = [114, 79, 150, 141, 176, 116, 183, 120, 80, 147];
+    const STD: [u8; 3] = [110, 109, 146];
+    let pick = |of: &[u8], name: &str| {
+        // FNV-1a: small, and the same on every machine.
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Color::Indexed(
+            of.get((hash % of.len() as u64) as usize)
+                .copied()
+                .unwrap_or(250),
+        )
+    };
+    match function.origin {
+        Origin::User => pick(&USER, &function.krate),
+        Origin::Dependency => pick(&DEPENDENCY, &function.krate),
+        Origin::Std => pick(&STD, &function.krate),
+        Origin::Native => Color::Indexed(249),
+        Origin::Unresolved => Color::Indexed(244),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::layout::Rect;
+
+    #[test]
+    fn an_ascii_terminal_gets_nothing_but_ascii() {
+        let mut buffer = Buffer::with_lines(["│▁▅█…·›日本é"]);
+        Theme {
+            colour: true,
+            unicode: false,
+        }
+        .degrade(&mut buffer);
+        let text: String = buffer.content.iter().map(|c| c.symbol()).collect();
+        assert!(text.is_ascii(), "{text}");
+        assert!(text.starts_with("|.:#~.>?"), "{text}");
+    }
+
+    #[test]
+    fn without_colour_modifiers_remain() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
+        buffer.set_string(0, 0, "x", warning());
+        Theme {
+            colour: false,
+            unicode: true,
+        }
+        .degrade(&mut buffer);
+        let cell = &buffer.content[0];
+        assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset));
+        assert!(cell.modifier.contains(Modifier::BOLD));
+    }
+}

@@ -1,0 +1,393 @@
+//! The flamegraph, root on top: stacks merged by function, width by the measure. Zoom is a stack; search, `#` and the
+//! details line count in the same measure as the widths. Lays out only what is visible.
+
+mod keys;
+mod layout;
+mod matches;
+mod render;
+mod tree;
+
+use std::sync::Arc;
+
+use heapglass_profiler::calltree::{CallTree, Label, NodeId};
+use heapglass_profiler::profile::{FunctionId, Measure};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub(crate) use keys::BINDINGS;
+pub(crate) use tree::TreeSpec;
+
+use crate::app::{Command, Data, Pattern};
+use crate::views::{Context, Jump, Outcome, View, ViewId};
+use matches::Matches;
+
+/// The tree in front, where the reader is in it, and what is highlighted.
+#[derive(Debug, Default)]
+pub(crate) struct Flame {
+    spec: TreeSpec,
+    tree: Option<CallTree>,
+    /// The data the tree was made of.
+    made_of: Option<Arc<Data>>,
+    /// Frames zoomed into, each inside the one before; empty = everything.
+    zooms: Vec<NodeId>,
+    selected: Option<NodeId>,
+    /// Rows of frames above the window, counted from the zoomed frame.
+    top: u32,
+    highlight: Option<Highlight>,
+    matches: Option<Matches>,
+}
+
+/// What is searched for.
+#[derive(Clone, Debug)]
+enum Highlight {
+    Pattern(Pattern),
+    /// `#`: this function, by full name, so that it survives a reload.
+    Symbol(String),
+}
+
+impl Flame {
+    /// The tree this view shows, for the loader to make the next one alike.
+    pub(crate) fn spec(&self) -> TreeSpec {
+        self.spec
+    }
+
+    fn zoom(&self) -> NodeId {
+        self.zooms.last().copied().unwrap_or(NodeId::ROOT)
+    }
+
+    fn selected(&self) -> NodeId {
+        self.selected.unwrap_or(self.zoom())
+    }
+
+    /// Makes the tree of `spec` when data or spec changed. Keeps zoom and selection by name when only the data did.
+    fn rebuild(&mut self, cx: &Context<'_>) {
+        let same_data = self
+            .made_of
+            .as_ref()
+            .is_some_and(|data| Arc::ptr_eq(data, cx.data));
+        let spec = TreeSpec {
+            all_frames: cx.all_frames,
+            measure: cx.measure,
+            ..self.spec
+        };
+        if same_data && spec == self.spec {
+            return;
+        }
+        if same_data
+            && spec.shape() == self.spec.shape()
+            && let Some(tree) = &mut self.tree
+        {
+            tree.sort(spec.measure);
+            self.spec = spec;
+            self.rematch(cx);
+            return;
+        }
+        let old = self.tree.take().zip(self.made_of.take());
+        let tree = cx.data.take_tree(spec);
+        let (mut zooms, mut selected) = (Vec::new(), None);
+        if let Some((old, data)) = old
+            && spec.inverted == self.spec.inverted
+            && spec.phases == self.spec.phases
+        {
+            let moved =
+                |id: NodeId| tree::same_place(&old, &data.profile, id, &tree, &cx.data.profile);
+            zooms = self.zooms.iter().filter_map(|id| moved(*id)).collect();
+            zooms.dedup();
+            selected = self.selected.and_then(moved);
+        }
+        self.zooms = zooms;
+        self.selected = selected;
+        self.spec = spec;
+        self.tree = Some(tree);
+        self.made_of = Some(Arc::clone(cx.data));
+        self.rematch(cx);
+    }
+
+    /// Counts the highlight again, in the present tree and measure.
+    fn rematch(&mut self, cx: &Context<'_>) {
+        self.matches = match (&self.highlight, &self.tree) {
+            (Some(Highlight::Pattern(pattern)), Some(tree)) => {
+                Some(Matches::find(tree, cx, |name, short| {
+                    pattern.is_match(name) || pattern.is_match(short)
+                }))
+            }
+            (Some(Highlight::Symbol(symbol)), Some(tree)) => {
+                Some(Matches::find(tree, cx, |name, _| name == symbol))
+            }
+            _ => None,
+        };
+    }
+
+    /// Keeps selection and window where something is drawn.
+    fn settle(&mut self, cx: &Context<'_>) {
+        let Some(tree) = &self.tree else { return };
+        let shown = |id: NodeId| cx.measure.of(tree.total(id)) > 0;
+        while self.zooms.last().is_some_and(|id| !shown(*id)) {
+            self.zooms.pop();
+        }
+        let zoom = self.zoom();
+        // What is too narrow or not below the zoom is not drawn: its nearest drawn ancestor is selected instead.
+        let mut selected = self.selected();
+        while selected != zoom && !layout::is_drawn(tree, cx.measure, zoom, selected, cx.body.width)
+        {
+            selected = tree.node(selected).parent.unwrap_or(zoom);
+        }
+        self.selected = Some(selected);
+        let row = tree
+            .node(selected)
+            .depth
+            .saturating_sub(tree.node(zoom).depth);
+        let rows = u32::from(render::frame_rows(cx)).max(1);
+        self.top = if row < self.top {
+            row
+        } else {
+            self.top.max((row + 1).saturating_sub(rows))
+        };
+    }
+
+    /// The widest frame below `id` that is drawn.
+    fn below(&self, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Option<NodeId> {
+        let first = tree.children(id).first().copied()?;
+        layout::is_drawn(tree, cx.measure, self.zoom(), first, cx.body.width).then_some(first)
+    }
+
+    /// The frame drawn `by` places beside the selected one in its row.
+    fn beside(&self, tree: &CallTree, cx: &Context<'_>, right: bool) -> Option<NodeId> {
+        let zoom = self.zoom();
+        let selected = self.selected();
+        let row = tree
+            .node(selected)
+            .depth
+            .checked_sub(tree.node(zoom).depth)?;
+        let layout = layout::Layout::new(tree, cx.measure, zoom, cx.body.width, row, 1);
+        let cells = &layout.rows.first()?.cells;
+        let at = cells.iter().position(|cell| cell.node == selected)?;
+        let next = if right {
+            at.checked_add(1)?
+        } else {
+            at.checked_sub(1)?
+        };
+        cells.get(next).map(|cell| cell.node)
+    }
+
+    fn go(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        let Some(tree) = &self.tree else {
+            return Outcome::Done;
+        };
+        let page = u32::from(render::frame_rows(cx)).saturating_sub(1).max(1);
+        let steps = match command {
+            Command::PageUp | Command::PageDown => page,
+            Command::First | Command::Last => u32::MAX,
+            _ => 1,
+        };
+        let zoom = self.zoom();
+        let mut at = self.selected();
+        for _ in 0..steps {
+            let next = match command {
+                Command::Up | Command::PageUp | Command::First if at == zoom => None,
+                Command::Up | Command::PageUp | Command::First => tree.node(at).parent,
+                Command::Left => self.beside(tree, cx, false),
+                Command::Right => self.beside(tree, cx, true),
+                _ => self.below(tree, cx, at),
+            };
+            let Some(next) = next else { break };
+            at = next;
+        }
+        let stuck =
+            at == self.selected() && command == Command::Down && !tree.children(at).is_empty();
+        self.selected = Some(at);
+        if stuck {
+            return Outcome::Notice(
+                "the frames below are narrower than a cell: Enter zooms in".to_owned(),
+            );
+        }
+        Outcome::Done
+    }
+
+    fn enter(&mut self, cx: &Context<'_>) -> Outcome {
+        let Some(tree) = &self.tree else {
+            return Outcome::Done;
+        };
+        let selected = self.selected();
+        if selected == self.zoom() {
+            return Outcome::Notice("this frame fills the width already".to_owned());
+        }
+        if cx.measure.of(tree.total(selected)) > 0 {
+            self.zooms.push(selected);
+            self.top = 0;
+        }
+        Outcome::Done
+    }
+
+    fn back(&mut self) -> Outcome {
+        if let Some(zoomed) = self.zooms.pop() {
+            self.selected = Some(zoomed);
+            self.top = 0;
+        } else if self.highlight.take().is_some() {
+            self.matches = None;
+        }
+        Outcome::Done
+    }
+
+    /// Selects `id`; zooms so that it is drawn.
+    fn show(&mut self, id: NodeId, cx: &Context<'_>) {
+        let Some(tree) = &self.tree else { return };
+        while !self.zooms.is_empty() && !layout::is_inside(tree, self.zoom(), id) {
+            self.zooms.pop();
+        }
+        if !layout::is_drawn(tree, cx.measure, self.zoom(), id, cx.body.width) {
+            let mut zoom = id;
+            while let Some(parent) = tree.node(zoom).parent
+                && parent != self.zoom()
+                && layout::is_drawn(tree, cx.measure, parent, id, cx.body.width)
+            {
+                zoom = parent;
+            }
+            if cx.measure.of(tree.total(zoom)) > 0 {
+                self.zooms.push(zoom);
+            }
+        }
+        self.selected = Some(id);
+    }
+
+    fn step_match(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
+        let Some(matches) = &mut self.matches else {
+            return Outcome::Notice(
+                "nothing is searched for: / searches, # looks for the selected symbol".to_owned(),
+            );
+        };
+        match matches.step(forward) {
+            Some(id) => {
+                self.show(id, cx);
+                Outcome::Done
+            }
+            None => Outcome::Notice("nothing found".to_owned()),
+        }
+    }
+
+    fn selected_function(&self) -> Option<FunctionId> {
+        match self.tree.as_ref()?.node(self.selected()).label {
+            Label::Function(function) => Some(function),
+            _ => None,
+        }
+    }
+
+    fn same_symbol(&mut self, function: Option<FunctionId>, cx: &Context<'_>) -> Outcome {
+        let Some(function) = function.and_then(|id| cx.data.function(id)) else {
+            return Outcome::Notice("no function is selected".to_owned());
+        };
+        self.highlight = Some(Highlight::Symbol(function.name.clone()));
+        self.rematch(cx);
+        Outcome::Done
+    }
+
+    fn act(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        match command {
+            Command::Up
+            | Command::Down
+            | Command::Left
+            | Command::Right
+            | Command::PageUp
+            | Command::PageDown
+            | Command::First
+            | Command::Last => self.go(command, cx),
+            Command::Enter => self.enter(cx),
+            Command::Back => self.back(),
+            Command::NextMatch => self.step_match(true, cx),
+            Command::PreviousMatch => self.step_match(false, cx),
+            Command::SameSymbol => self.same_symbol(self.selected_function(), cx),
+            Command::Follow => match self.selected_function() {
+                Some(function) => Outcome::Goto(ViewId::Sites, Jump::Function(function)),
+                None => Outcome::Notice("no function is selected".to_owned()),
+            },
+            Command::Invert => {
+                self.spec.inverted = !self.spec.inverted;
+                self.reshape(cx)
+            }
+            Command::Phases => {
+                self.spec.phases = !self.spec.phases;
+                self.reshape(cx)
+            }
+            _ => Outcome::Done,
+        }
+    }
+
+    /// Shows the tree the changed spec asks for, from its root.
+    fn reshape(&mut self, cx: &Context<'_>) -> Outcome {
+        self.zooms.clear();
+        self.selected = None;
+        self.top = 0;
+        self.made_of = None;
+        self.rebuild(cx);
+        Outcome::Done
+    }
+}
+
+impl View for Flame {
+    fn refresh(&mut self, cx: &Context<'_>) {
+        self.rebuild(cx);
+        self.settle(cx);
+    }
+
+    fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        let outcome = self.act(command, cx);
+        self.settle(cx);
+        outcome
+    }
+
+    fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+        if let Some(tree) = &self.tree {
+            render::render(self, tree, cx, area, buffer);
+        }
+    }
+
+    fn search_label(&self) -> Option<&'static str> {
+        Some("search")
+    }
+
+    fn pattern(&self) -> Option<Pattern> {
+        match &self.highlight {
+            Some(Highlight::Pattern(pattern)) => Some(pattern.clone()),
+            _ => None,
+        }
+    }
+
+    fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
+        self.highlight = pattern.map(Highlight::Pattern);
+        self.rematch(cx);
+    }
+
+    fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
+        let outcome = match jump {
+            Jump::Function(function) | Jump::Owner(function) => {
+                self.same_symbol(Some(*function), cx);
+                self.step_match(true, cx)
+            }
+            Jump::Site(site) => match self
+                .tree
+                .as_ref()
+                .and_then(|tree| tree.leaf(*site as usize))
+            {
+                Some(leaf) => {
+                    self.show(leaf, cx);
+                    match self
+                        .tree
+                        .as_ref()
+                        .map(|tree| cx.measure.of(tree.total(leaf)))
+                    {
+                        Some(0) => Outcome::Notice(nothing(cx.measure)),
+                        _ => Outcome::Done,
+                    }
+                }
+                None => Outcome::Notice("this site is not in the graph".to_owned()),
+            },
+        };
+        self.settle(cx);
+        outcome
+    }
+}
+
+/// Why a frame of no width cannot be shown.
+fn nothing(measure: Measure) -> String {
+    format!("it has no {}: m switches the measure", measure.title())
+}

@@ -1,0 +1,354 @@
+//! Draws the flamegraph: breadcrumb, frames, details. Says how many frames were too narrow to draw.
+
+use heapglass_profiler::calltree::{CallTree, Label, NodeId};
+use heapglass_profiler::profile::{Function, Origin};
+use heapglass_profiler::units::{Count, Share};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::layout::{Cell, Layout, Rest};
+use super::{Flame, Highlight, nothing};
+use crate::text::{clean, figure, fit, fit_end, pad, width};
+use crate::theme;
+use crate::views::Context;
+use crate::views::parts::{blocks, slice, write};
+
+struct Parts {
+    breadcrumb: Rect,
+    frames: Rect,
+    details: Rect,
+}
+
+fn parts(area: Rect) -> Parts {
+    let breadcrumb = u16::from(area.height >= 4);
+    let details = match area.height {
+        0..3 => 0,
+        3..8 => 1,
+        8..14 => 2,
+        14..24 => 4,
+        _ => 5,
+    };
+    let frames = area.height - breadcrumb - details;
+    Parts {
+        breadcrumb: slice(area, 0, breadcrumb),
+        frames: slice(area, breadcrumb, frames),
+        details: slice(area, breadcrumb + frames, details),
+    }
+}
+
+/// Rows of frames on the present screen.
+pub(super) fn frame_rows(cx: &Context<'_>) -> u16 {
+    parts(Rect::from((ratatui::layout::Position::ORIGIN, cx.body)))
+        .frames
+        .height
+}
+
+pub(super) fn render(
+    view: &Flame,
+    tree: &CallTree,
+    cx: &Context<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let parts = parts(area);
+    breadcrumb(view, tree, cx, parts.breadcrumb, buffer);
+    if cx.measure.of(tree.total(view.zoom())) == 0 {
+        let text = if tree.is_empty() {
+            "no sites were recorded".to_owned()
+        } else {
+            nothing(cx.measure)
+        };
+        write(buffer, parts.frames, &text, theme::dim());
+        return;
+    }
+    let layout = Layout::new(
+        tree,
+        cx.measure,
+        view.zoom(),
+        area.width,
+        view.top,
+        parts.frames.height,
+    );
+    for (row, place) in layout.rows.iter().zip(parts.frames.rows()) {
+        for rest in &row.rests {
+            draw_rest(*rest, place, buffer);
+        }
+        for cell in &row.cells {
+            draw_frame(view, tree, cx, *cell, place, buffer);
+        }
+    }
+    details(view, tree, cx, &layout, parts.details, buffer);
+}
+
+/// Where the zoom is, and what kind of tree this is.
+fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+    let mut flags = String::new();
+    if view.spec.inverted {
+        flags.push_str("inverted ");
+    }
+    if view.spec.phases {
+        flags.push_str("phases ");
+    }
+    if view.spec.all_frames {
+        flags.push_str("all frames ");
+    }
+    if view.top > 0 {
+        flags.push_str(&format!("▲ {} rows above ", view.top));
+    }
+    let names: Vec<String> = std::iter::once(NodeId::ROOT)
+        .chain(tree.path(view.zoom()))
+        .map(|id| clean(&tree.short_name(id, &cx.data.profile)).into_owned())
+        .collect();
+    let room = (area.width as usize).saturating_sub(width(&flags) + 1);
+    let path = fit_end(&names.join(" › "), room).into_owned();
+    write(buffer, area, &path, theme::heading());
+    let right = (width(&flags) as u16).min(area.width);
+    write(
+        buffer,
+        Rect {
+            x: area.x + area.width - right,
+            width: right,
+            ..area
+        },
+        &flags,
+        theme::dim(),
+    );
+}
+
+fn function<'a>(tree: &CallTree, cx: &Context<'a>, id: NodeId) -> Option<&'a Function> {
+    match tree.node(id).label {
+        Label::Function(function) => cx.data.function(function),
+        _ => None,
+    }
+}
+
+fn draw_frame(
+    view: &Flame,
+    tree: &CallTree,
+    cx: &Context<'_>,
+    cell: Cell,
+    row: Rect,
+    buffer: &mut Buffer,
+) {
+    let profile = &cx.data.profile;
+    let area = Rect {
+        x: row.x + cell.x,
+        width: cell.width,
+        ..row
+    };
+    let mut style = theme::frame(function(tree, cx, cell.node));
+    if view.matches.as_ref().is_some_and(|m| m.contains(cell.node)) {
+        style = theme::matched();
+    }
+    if view.selected() == cell.node {
+        style = Style::reset()
+            .patch(theme::selected())
+            .patch(theme::strong());
+    }
+    let room = area.width.saturating_sub(1) as usize;
+    let short = tree.short_name(cell.node, profile);
+    let name = clean(&short);
+    let size = figure(cx.measure, cx.measure.of(tree.total(cell.node)));
+    let mut text = fit(&name, room).into_owned();
+    if width(&name) + width(&size) + 3 <= room {
+        text = format!("{name}  {size}");
+    }
+    write(buffer, area, &format!("▏{}", pad(&text, room)), style);
+}
+
+fn draw_rest(rest: Rest, row: Rect, buffer: &mut Buffer) {
+    let area = Rect {
+        x: row.x + rest.x,
+        width: rest.width,
+        ..row
+    };
+    let text = format!("·{} more", rest.frames);
+    let text = if width(&text) < area.width as usize {
+        text
+    } else {
+        String::new()
+    };
+    let fill = "·".repeat((area.width as usize).saturating_sub(width(&text)));
+    write(buffer, area, &format!("{text}{fill}"), theme::dim());
+}
+
+fn details(
+    view: &Flame,
+    tree: &CallTree,
+    cx: &Context<'_>,
+    layout: &Layout,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    if area.is_empty() {
+        return;
+    }
+    let cells = area.width as usize;
+    let selected = view.selected();
+    let figures = figures(view, tree, cx, selected);
+    let note = notes(view, cx, layout);
+    let place = place(tree, cx, selected);
+    let full = tree.name(selected, &cx.data.profile);
+    let name = clean(&full).into_owned();
+    let style = theme::strong();
+    match area.height {
+        // Too little room for anything but the figures and the name together.
+        1 => write(buffer, area, &format!("{name}  {figures}"), style),
+        2 => {
+            write(buffer, area, &name, style);
+            let text = if note.is_empty() {
+                figures
+            } else {
+                format!("{figures}  {note}")
+            };
+            write(buffer, slice(area, 1, 1), &text, theme::plain());
+        }
+        height => {
+            // A long name takes up to two lines, never the ones of the figures.
+            let lines = wrap(&name, cells, (height - 2).min(2) as usize);
+            let mut at = 0;
+            for line in &lines {
+                write(buffer, slice(area, at, 1), line, style);
+                at += 1;
+            }
+            if lines.len() < 2 && height >= 4 {
+                write(buffer, slice(area, at, 1), &place, theme::dim());
+                at += 1;
+            }
+            write(buffer, slice(area, at, 1), &figures, theme::plain());
+            write(buffer, slice(area, at + 1, 1), &note, theme::heading());
+            if lines.len() == 2 && height >= 5 {
+                write(buffer, slice(area, at + 2, 1), &place, theme::dim());
+            }
+        }
+    }
+}
+
+/// `text` in at most `lines` lines of `cells`; what is left over is cut from the last.
+fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while out.len() + 1 < lines && width(rest) > cells && cells > 0 {
+        let mut used = 0;
+        let end = rest
+            .char_indices()
+            .find(|(_, c)| {
+                used += width(c.encode_utf8(&mut [0; 4]));
+                used > cells
+            })
+            .map_or(rest.len(), |(at, _)| at);
+        if end == 0 {
+            break;
+        }
+        let (line, tail) = rest.split_at(end);
+        out.push(line.to_owned());
+        rest = tail;
+    }
+    out.push(fit(rest, cells).into_owned());
+    out
+}
+
+fn figures(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> String {
+    let total = tree.total(id);
+    let value = cx.measure.of(total);
+    let (blocks, unit) = blocks(cx.measure, total);
+    let mut text = format!(
+        "{}, {} of all",
+        figure(cx.measure, value),
+        Share::of(value, cx.whole())
+    );
+    if view.zoom() != NodeId::ROOT {
+        let zoomed = cx.measure.of(tree.total(view.zoom()));
+        text.push_str(&format!(", {} of zoom", Share::of(value, zoomed)));
+    }
+    if cx.measure.is_bytes() {
+        text.push_str(&format!(", {} {unit}", Count(blocks)));
+    }
+    let own = cx.measure.of(tree.own(id));
+    if own > 0 && own != value {
+        text.push_str(&format!(", {} itself", figure(cx.measure, own)));
+    }
+    text
+}
+
+/// Crate and source of the selected frame.
+fn place(tree: &CallTree, cx: &Context<'_>, id: NodeId) -> String {
+    let Some(function) = function(tree, cx, id) else {
+        return String::new();
+    };
+    let whose = match function.origin {
+        Origin::User => "yours",
+        Origin::Dependency => "dependency",
+        Origin::Std => "std",
+        Origin::Native => "native",
+        Origin::Unresolved => "unresolved",
+    };
+    let node = tree.node(id);
+    let source = node
+        .frame
+        .and_then(|frame| cx.data.place(frame))
+        .unwrap_or_default();
+    let several = if node.several_places {
+        " and other lines"
+    } else {
+        ""
+    };
+    let source = if source.is_empty() {
+        source
+    } else {
+        format!(", {source}{several}")
+    };
+    format!("{} ({whose}){}", clean(&function.krate), clean(&source))
+}
+
+/// What was found, and what is not drawn.
+fn notes(view: &Flame, cx: &Context<'_>, layout: &Layout) -> String {
+    let mut parts = Vec::new();
+    if let (Some(matches), Some(highlight)) = (&view.matches, &view.highlight) {
+        let what = match highlight {
+            Highlight::Pattern(pattern) => format!("/{}/", clean(&pattern.text)),
+            Highlight::Symbol(_) => "same symbol".to_owned(),
+        };
+        let position = matches
+            .position()
+            .map(|at| format!("{at} of "))
+            .unwrap_or_default();
+        let share = Share::of(matches.value, cx.whole());
+        let frames = if matches.len() == 1 {
+            "frame"
+        } else {
+            "frames"
+        };
+        parts.push(format!(
+            "{what}: {position}{} {frames}, {share} of all",
+            Count(matches.len() as u64)
+        ));
+    }
+    let (frames, value) = layout.elided();
+    if frames > 0 {
+        let word = if frames == 1 { "frame" } else { "frames" };
+        parts.push(format!(
+            "{} {word} too narrow to draw ({})",
+            Count(frames),
+            figure(cx.measure, value)
+        ));
+    }
+    if layout.deeper {
+        parts.push("▼ deeper rows below".to_owned());
+    }
+    parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+
+    #[test]
+    fn a_long_name_wraps_and_its_last_line_says_what_was_cut() {
+        assert_eq!(wrap("abcdef", 3, 2), ["abc", "def"]);
+        assert_eq!(wrap("abcdefgh", 3, 2), ["abc", "de…"]);
+        assert_eq!(wrap("日本語", 1, 2), ["…"]);
+        assert_eq!(wrap("", 0, 2), [""]);
+    }
+}

@@ -1,0 +1,124 @@
+//! Overview: totals with the peak's exactness, live and resident bytes over time, the functions that own most.
+
+mod chart;
+mod render;
+
+use crate::app::keys::{Binding, moves};
+use crate::app::{Command, Owner};
+use crate::views::parts::Cursor;
+use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crossterm::event::KeyCode;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::app::keys::{char, named};
+
+/// The keys of this view.
+pub(crate) const BINDINGS: &[Binding] = &[
+    Binding {
+        keys: moves::DOWN,
+        command: Command::Down,
+        hint: "down",
+        help: "next owner",
+    },
+    Binding {
+        keys: moves::UP,
+        command: Command::Up,
+        hint: "up",
+        help: "previous owner",
+    },
+    Binding {
+        keys: &[named(KeyCode::Enter)],
+        command: Command::Enter,
+        hint: "its sites",
+        help: "the sites charged to the owner",
+    },
+    Binding {
+        keys: &[char('o'), char('#')],
+        command: Command::Follow,
+        hint: "in flamegraph",
+        help: "the owner in the flamegraph",
+    },
+    Binding {
+        keys: moves::PAGE_DOWN,
+        command: Command::PageDown,
+        hint: "",
+        help: "a page down",
+    },
+    Binding {
+        keys: moves::PAGE_UP,
+        command: Command::PageUp,
+        hint: "",
+        help: "a page up",
+    },
+    Binding {
+        keys: moves::FIRST,
+        command: Command::First,
+        hint: "",
+        help: "first owner",
+    },
+    Binding {
+        keys: moves::LAST,
+        command: Command::Last,
+        hint: "",
+        help: "last owner",
+    },
+];
+
+/// Owners by the measure, and which one is selected.
+#[derive(Debug, Default)]
+pub(crate) struct Overview {
+    owners: Vec<Owner>,
+    cursor: Cursor,
+}
+
+impl View for Overview {
+    fn refresh(&mut self, cx: &Context<'_>) {
+        let name = |o: &Owner| {
+            o.function
+                .and_then(|f| cx.data.function(f))
+                .map(|f| f.name.clone())
+        };
+        let kept = self
+            .owners
+            .get(self.cursor.selected)
+            .filter(|_| self.cursor.selected > 0)
+            .and_then(name);
+        self.owners = cx.data.owners();
+        self.owners
+            .sort_by_cached_key(|o| (std::cmp::Reverse(cx.measure.of(&o.figures)), name(o)));
+        if let Some(kept) = kept
+            && let Some(at) = self
+                .owners
+                .iter()
+                .position(|o| name(o).as_ref() == Some(&kept))
+        {
+            self.cursor.selected = at;
+        }
+        self.cursor.clamp(self.owners.len(), render::owner_rows(cx));
+    }
+
+    fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        if self
+            .cursor
+            .command(command, self.owners.len(), render::owner_rows(cx))
+        {
+            return Outcome::Done;
+        }
+        let function = self
+            .owners
+            .get(self.cursor.selected)
+            .and_then(|owner| owner.function);
+        match (command, function) {
+            (Command::Enter, Some(function)) => Outcome::Goto(ViewId::Sites, Jump::Owner(function)),
+            (Command::Follow, Some(function)) => {
+                Outcome::Goto(ViewId::Flamegraph, Jump::Function(function))
+            }
+            _ => Outcome::Done,
+        }
+    }
+
+    fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+        render::render(self, cx, area, buffer);
+    }
+}

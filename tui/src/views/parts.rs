@@ -1,0 +1,242 @@
+//! What several views draw or do alike: lists with a selection, figures in columns, bars. Knows no view.
+
+use heapglass_profiler::profile::{Figures, Measure};
+use heapglass_profiler::units::{Bytes, Count};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use crate::app::Command;
+use crate::text::{fit, width};
+
+/// A selection in a list of which a window shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cursor {
+    pub(crate) selected: usize,
+    /// First row of the window.
+    pub(crate) top: usize,
+}
+
+impl Cursor {
+    /// Moves by a command that moves; `false` when it does not.
+    pub(crate) fn command(&mut self, command: Command, len: usize, rows: usize) -> bool {
+        let page = rows.saturating_sub(1).max(1);
+        self.selected = match command {
+            Command::Up => self.selected.saturating_sub(1),
+            Command::Down => self.selected + 1,
+            Command::PageUp => self.selected.saturating_sub(page),
+            Command::PageDown => self.selected.saturating_add(page),
+            Command::First => 0,
+            Command::Last => usize::MAX,
+            _ => return false,
+        };
+        self.clamp(len, rows);
+        true
+    }
+
+    /// Keeps the selection inside the list and the window around the selection.
+    pub(crate) fn clamp(&mut self, len: usize, rows: usize) {
+        self.selected = self.selected.min(len.saturating_sub(1));
+        let rows = rows.max(1);
+        if self.selected < self.top {
+            self.top = self.selected;
+        } else if self.selected >= self.top + rows {
+            self.top = self.selected + 1 - rows;
+        }
+        self.top = self.top.min(len.saturating_sub(rows));
+    }
+}
+
+/// Rows `from..` of `area`, at most `rows` of them.
+pub(crate) fn slice(area: Rect, from: u16, rows: u16) -> Rect {
+    let from = from.min(area.height);
+    Rect {
+        x: area.x,
+        y: area.y + from,
+        width: area.width,
+        height: rows.min(area.height - from),
+    }
+}
+
+/// Writes `text` into the first row of `area`, cut to its width. `text` must be clean.
+pub(crate) fn write(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
+    if !area.is_empty() {
+        buffer.set_stringn(
+            area.x,
+            area.y,
+            fit(text, area.width as usize),
+            area.width as usize,
+            style,
+        );
+    }
+}
+
+/// One column of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) title: String,
+    /// Cells wide; what is left over is shared by the columns with `0`.
+    pub(crate) width: usize,
+    pub(crate) right: bool,
+}
+
+impl Column {
+    pub(crate) fn right(title: impl Into<String>, width: usize) -> Self {
+        Column {
+            title: title.into(),
+            width,
+            right: true,
+        }
+    }
+
+    pub(crate) fn left(title: impl Into<String>, width: usize) -> Self {
+        Column {
+            title: title.into(),
+            width,
+            right: false,
+        }
+    }
+}
+
+/// Gives the columns with no width of their own what `cells` leave them: the first of several gets the larger part.
+pub(crate) fn stretch(columns: &mut [Column], cells: usize) {
+    let taken: usize = columns
+        .iter()
+        .filter(|c| c.width > 0)
+        .map(|c| c.width)
+        .sum::<usize>()
+        + columns.len();
+    let open = columns.iter().filter(|c| c.width == 0).count();
+    let mut left = cells.saturating_sub(taken);
+    let mut remaining = open;
+    for column in columns.iter_mut().filter(|c| c.width == 0) {
+        column.width = if remaining > 1 {
+            (left * 3).div_ceil(5)
+        } else {
+            left
+        }
+        .max(1);
+        left = left.saturating_sub(column.width);
+        remaining -= 1;
+    }
+}
+
+/// Draws one row of a table, column by column, each text cut to its column.
+pub(crate) fn table_row<'a>(
+    buffer: &mut Buffer,
+    area: Rect,
+    columns: &[Column],
+    cells: impl IntoIterator<Item = (std::borrow::Cow<'a, str>, Style)>,
+    base: Style,
+) {
+    if area.is_empty() {
+        return;
+    }
+    buffer.set_style(slice(area, 0, 1), base);
+    let end = area.x + area.width;
+    let mut x = area.x;
+    for (column, (text, style)) in columns.iter().zip(cells) {
+        if x >= end {
+            break;
+        }
+        let room = column.width.min((end - x) as usize);
+        let text = fit(&text, room);
+        let indent = if column.right {
+            room.saturating_sub(width(&text))
+        } else {
+            0
+        };
+        buffer.set_stringn(
+            x + indent as u16,
+            area.y,
+            &text,
+            room - indent,
+            style.patch(base),
+        );
+        x = x.saturating_add(column.width as u16 + 1);
+    }
+}
+
+/// A bar of `part` in `whole`, `cells` wide, to an eighth of a cell.
+pub(crate) fn bar(part: u64, whole: u64, cells: usize) -> String {
+    const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    if whole == 0 {
+        return String::new();
+    }
+    let eighths = (u128::from(part.min(whole)) * cells as u128 * 8 / u128::from(whole)) as usize;
+    let mut text = "█".repeat(eighths / 8);
+    if eighths % 8 > 0 {
+        text.extend(EIGHTHS.get(eighths % 8));
+    } else if eighths == 0 && part > 0 {
+        text.push('▏');
+    }
+    text
+}
+
+/// The count that goes with a measure: blocks, or events for what is no set of blocks.
+pub(crate) fn blocks(measure: Measure, figures: &Figures) -> (u64, &'static str) {
+    match measure {
+        Measure::Peak => (figures.peak_blocks, "blocks"),
+        Measure::Live => (figures.live_blocks, "blocks"),
+        Measure::Total | Measure::Blocks => (figures.total_blocks, "blocks"),
+        Measure::Temporary => (figures.temporary_blocks, "blocks"),
+        Measure::Copied | Measure::Grows => (figures.grows + figures.shrinks, "reallocs"),
+    }
+}
+
+/// The heading of a measure's column.
+pub(crate) fn measure_heading(measure: Measure) -> String {
+    match measure {
+        Measure::Blocks => "blocks".to_owned(),
+        other => other.name().to_owned(),
+    }
+}
+
+pub(crate) fn bytes(value: u64) -> String {
+    Bytes(value).to_string()
+}
+
+pub(crate) fn count(value: u64) -> String {
+    Count(value).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_follows_the_selection_and_never_leaves_the_list() {
+        let mut cursor = Cursor::default();
+        assert!(cursor.command(Command::Last, 100, 10));
+        assert_eq!((cursor.selected, cursor.top), (99, 90));
+        cursor.command(Command::PageUp, 100, 10);
+        assert_eq!((cursor.selected, cursor.top), (90, 90));
+        cursor.clamp(5, 10);
+        assert_eq!((cursor.selected, cursor.top), (4, 0));
+        cursor.clamp(0, 0);
+        assert_eq!((cursor.selected, cursor.top), (0, 0));
+        assert!(!cursor.command(Command::Sort, 5, 10));
+    }
+
+    #[test]
+    fn a_bar_shows_something_for_anything_and_never_more_than_all() {
+        assert_eq!(bar(0, 100, 10), "");
+        assert_eq!(bar(1, 1_000_000, 10), "▏");
+        assert_eq!(bar(100, 100, 10), "██████████");
+        assert_eq!(bar(200, 100, 10), "██████████");
+        assert_eq!(bar(1, 2, 3), "█▌");
+        assert_eq!(bar(1, 0, 3), "");
+    }
+
+    #[test]
+    fn columns_without_a_width_share_the_rest() {
+        let mut columns = [
+            Column::right("a", 10),
+            Column::left("b", 0),
+            Column::left("c", 0),
+        ];
+        stretch(&mut columns, 63);
+        assert_eq!([columns[1].width, columns[2].width], [30, 20]);
+        stretch(&mut columns, 2);
+    }
+}

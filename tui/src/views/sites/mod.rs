@@ -1,0 +1,266 @@
+//! Sites: where blocks came from, as a table to sort and filter, with the whole stack and the source of the selected one.
+//! Order, filter and source are made when something changes, never while drawing.
+
+mod keys;
+mod order;
+mod render;
+mod source;
+
+use std::sync::Arc;
+
+use heapglass_profiler::profile::{FrameId, FunctionId};
+use heapglass_profiler::units::{Count, Share};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub(crate) use keys::BINDINGS;
+
+use crate::app::{Command, Data, Pattern};
+use crate::text::clean;
+use crate::views::parts::Cursor;
+use crate::views::{Context, Jump, Outcome, View, ViewId};
+use order::{Listing, Only, Sort};
+use source::{Excerpt, Sources};
+
+/// The list, its order and filters, and the stack of the selected site.
+#[derive(Debug, Default)]
+pub(crate) struct Sites {
+    listing: Listing,
+    /// The data the listing was made of.
+    made_of: Option<Arc<Data>>,
+    cursor: Cursor,
+    sort: Sort,
+    reversed: bool,
+    filter: Option<Pattern>,
+    only: Option<Only>,
+    /// Whether the keys move in the stack instead of the list.
+    in_stack: bool,
+    /// Frame of the stack, innermost first.
+    frame: Cursor,
+    sources: Sources,
+    excerpt: Excerpt,
+}
+
+impl Sites {
+    fn selected(&self) -> Option<u32> {
+        self.listing.sites.get(self.cursor.selected).copied()
+    }
+
+    /// The frames of the selected site, innermost first.
+    fn stack(&self, data: &Data, all: bool) -> Vec<FrameId> {
+        let site = self.selected().and_then(|index| data.site(index));
+        site.map(|site| data.frames(site, all).iter().rev().copied().collect())
+            .unwrap_or_default()
+    }
+
+    /// Makes the listing again; the same site stays selected where it still is in the list.
+    fn list(&mut self, cx: &Context<'_>) {
+        let kept = self
+            .selected()
+            .filter(|_| self.cursor.selected > 0 || self.in_stack);
+        // A recording only grows: a site keeps its place in the profile as long as its stack is the same.
+        let kept = kept.and_then(|index| {
+            let old = self.made_of.as_ref()?.site(index)?;
+            let is_it = |i: u32| order::same_site(self.made_of.as_deref(), old, cx.data, i);
+            if is_it(index) {
+                Some(index)
+            } else {
+                (0..cx.data.profile.sites.len() as u32).find(|i| is_it(*i))
+            }
+        });
+        self.listing = Listing::new(
+            cx,
+            self.sort,
+            self.reversed,
+            self.filter.as_ref(),
+            self.only.as_ref(),
+        );
+        self.made_of = Some(Arc::clone(cx.data));
+        let at = kept.and_then(|kept| self.listing.sites.iter().position(|i| *i == kept));
+        match at {
+            Some(at) => self.cursor.selected = at,
+            None => {
+                self.cursor.selected = 0;
+                self.in_stack = false;
+            }
+        }
+        self.settle(cx, at.is_none());
+    }
+
+    /// Keeps both windows around their selections and the excerpt at the selected frame.
+    fn settle(&mut self, cx: &Context<'_>, new_site: bool) {
+        let panes = render::panes(Rect::from((ratatui::layout::Position::ORIGIN, cx.body)));
+        self.cursor
+            .clamp(self.listing.sites.len(), panes.list_rows());
+        let stack = self.stack(cx.data, cx.all_frames);
+        if new_site {
+            let owner = self
+                .selected()
+                .and_then(|i| cx.data.site(i))
+                .and_then(|site| cx.data.owner(site));
+            let at = stack
+                .iter()
+                .position(|frame| Some(*frame) == owner)
+                .unwrap_or(0);
+            self.frame = Cursor {
+                selected: at,
+                top: 0,
+            };
+        }
+        self.frame.clamp(stack.len(), panes.stack_rows());
+        let frame = stack.get(self.frame.selected);
+        self.excerpt = frame
+            .map(|frame| self.sources.excerpt(cx, *frame))
+            .unwrap_or_default();
+    }
+
+    fn act(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        let panes = render::panes(Rect::from((ratatui::layout::Position::ORIGIN, cx.body)));
+        if self.in_stack {
+            let frames = self.stack(cx.data, cx.all_frames).len();
+            if self.frame.command(command, frames, panes.stack_rows()) {
+                self.settle(cx, false);
+                return Outcome::Done;
+            }
+        } else if self
+            .cursor
+            .command(command, self.listing.sites.len(), panes.list_rows())
+        {
+            self.settle(cx, true);
+            return Outcome::Done;
+        }
+        match command {
+            Command::Enter => self.enter(),
+            Command::Back => return self.back(cx),
+            Command::Sort => {
+                self.sort = self.sort.next();
+                self.reversed = false;
+                self.list(cx);
+                return Outcome::Notice(format!("sorted by {}", self.sort.name(cx.measure)));
+            }
+            Command::ReverseSort => {
+                self.reversed = !self.reversed;
+                self.list(cx);
+            }
+            Command::SameSymbol => match self.symbol(cx) {
+                Some(function) => return self.only(Only::through(function, cx), cx),
+                None => return Outcome::Notice("no function is selected".to_owned()),
+            },
+            Command::Follow => {
+                return match self.selected() {
+                    Some(site) => Outcome::Goto(ViewId::Flamegraph, Jump::Site(site)),
+                    None => Outcome::Notice("no site is selected".to_owned()),
+                };
+            }
+            _ => {}
+        }
+        Outcome::Done
+    }
+
+    fn enter(&mut self) {
+        self.in_stack = !self.listing.sites.is_empty();
+    }
+
+    /// Out of the stack, then out of the filters, the last set first.
+    fn back(&mut self, cx: &Context<'_>) -> Outcome {
+        if self.in_stack {
+            self.in_stack = false;
+        } else if self.filter.take().is_some() || self.only.take().is_some() {
+            self.list(cx);
+        }
+        Outcome::Done
+    }
+
+    /// The function `#` means: of the selected frame, which in the list is the owner.
+    fn symbol(&self, cx: &Context<'_>) -> Option<FunctionId> {
+        let frame = self
+            .stack(cx.data, cx.all_frames)
+            .get(self.frame.selected)
+            .copied()?;
+        cx.data.frame(frame).map(|frame| frame.function)
+    }
+
+    fn only(&mut self, only: Option<Only>, cx: &Context<'_>) -> Outcome {
+        self.only = only;
+        self.filter = None;
+        self.list(cx);
+        Outcome::Done
+    }
+
+    /// What the list is cut down to, with its count and share; empty = it is whole.
+    fn restriction(&self, cx: &Context<'_>) -> String {
+        let mut text = Vec::new();
+        text.extend(self.only.as_ref().map(|only| only.describe()));
+        text.extend(
+            self.filter
+                .as_ref()
+                .map(|filter| format!("/{}/", clean(&filter.text))),
+        );
+        if text.is_empty() {
+            return String::new();
+        }
+        let (some, all) = (
+            self.listing.sites.len() as u64,
+            cx.data.profile.sites.len() as u64,
+        );
+        let share = Share::of(self.listing.value, cx.whole());
+        format!(
+            "{}: {} of {} sites, {share} of all",
+            text.join(" and "),
+            Count(some),
+            Count(all)
+        )
+    }
+}
+
+impl View for Sites {
+    fn refresh(&mut self, cx: &Context<'_>) {
+        let first = self.made_of.is_none();
+        self.only = self.only.take().and_then(|only| only.in_data(cx));
+        self.list(cx);
+        if first {
+            self.settle(cx, true);
+        }
+    }
+
+    fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        self.act(command, cx)
+    }
+
+    fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+        render::render(self, cx, area, buffer);
+    }
+
+    fn search_label(&self) -> Option<&'static str> {
+        Some("filter")
+    }
+
+    fn pattern(&self) -> Option<Pattern> {
+        self.filter.clone()
+    }
+
+    fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
+        self.filter = pattern;
+        self.list(cx);
+    }
+
+    fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
+        self.in_stack = false;
+        self.cursor = Cursor::default();
+        match jump {
+            Jump::Function(function) => self.only(Only::through(*function, cx), cx),
+            Jump::Owner(function) => self.only(Only::owned(*function, cx), cx),
+            Jump::Site(site) => {
+                self.only(None, cx);
+                self.cursor.selected = self
+                    .listing
+                    .sites
+                    .iter()
+                    .position(|i| i == site)
+                    .unwrap_or(0);
+                self.settle(cx, true);
+                Outcome::Done
+            }
+        }
+    }
+}

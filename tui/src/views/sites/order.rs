@@ -1,0 +1,232 @@
+//! Which sites are listed, and in which order. Deterministic: ties fall back to the profile's order.
+
+use std::cmp::Reverse;
+
+use heapglass_profiler::profile::{FunctionId, Measure, Site};
+
+use crate::app::{Data, Pattern};
+use crate::text::clean;
+use crate::views::Context;
+use crate::views::parts::blocks;
+
+/// The column the list is sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// The measure, largest first.
+    #[default]
+    Measure,
+    /// Blocks that go with the measure.
+    Blocks,
+    /// Bytes live at the end.
+    Live,
+    /// Mean bytes of a block over all allocations.
+    Mean,
+    /// The owner's name.
+    Function,
+    /// The owner's file and line.
+    Place,
+}
+
+impl Sort {
+    const ALL: [Sort; 6] = [
+        Sort::Measure,
+        Sort::Blocks,
+        Sort::Live,
+        Sort::Mean,
+        Sort::Function,
+        Sort::Place,
+    ];
+
+    pub(super) fn next(self) -> Sort {
+        let at = Sort::ALL.iter().position(|s| *s == self).unwrap_or(0);
+        Sort::ALL
+            .get((at + 1) % Sort::ALL.len())
+            .copied()
+            .unwrap_or_default()
+    }
+
+    pub(super) fn name(self, measure: Measure) -> &'static str {
+        match self {
+            Sort::Measure => measure.title(),
+            Sort::Blocks => "blocks",
+            Sort::Live => "live bytes",
+            Sort::Mean => "mean block",
+            Sort::Function => "function",
+            Sort::Place => "file and line",
+        }
+    }
+}
+
+/// Mean bytes of a block, 0 without blocks.
+pub(super) fn mean(site: &Site) -> u64 {
+    site.figures
+        .total_bytes
+        .checked_div(site.figures.total_blocks)
+        .unwrap_or(0)
+}
+
+/// A restriction another view or `#` asked for. By name, so that it survives a reload.
+#[derive(Clone, Debug)]
+pub(super) struct Only {
+    function: FunctionId,
+    name: String,
+    short: String,
+    owned: bool,
+}
+
+impl Only {
+    /// Sites with the function anywhere in their stack.
+    pub(super) fn through(function: FunctionId, cx: &Context<'_>) -> Option<Only> {
+        let known = cx.data.function(function)?;
+        Some(Only {
+            function,
+            name: known.name.clone(),
+            short: known.short.clone(),
+            owned: false,
+        })
+    }
+
+    /// Sites charged to the function.
+    pub(super) fn owned(function: FunctionId, cx: &Context<'_>) -> Option<Only> {
+        Some(Only {
+            owned: true,
+            ..Only::through(function, cx)?
+        })
+    }
+
+    /// The same restriction in other data, where the function may have another number; `None` = it is not there.
+    pub(super) fn in_data(self, cx: &Context<'_>) -> Option<Only> {
+        let functions = &cx.data.profile.functions;
+        if functions
+            .get(self.function.0 as usize)
+            .is_some_and(|f| f.name == self.name)
+        {
+            return Some(self);
+        }
+        let at = functions.iter().position(|f| f.name == self.name)?;
+        Some(Only {
+            function: FunctionId(u32::try_from(at).ok()?),
+            ..self
+        })
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let name = if self.short.is_empty() {
+            &self.name
+        } else {
+            &self.short
+        };
+        format!(
+            "{} {}",
+            if self.owned { "charged to" } else { "through" },
+            clean(name)
+        )
+    }
+
+    fn admits(&self, site: &Site, cx: &Context<'_>) -> bool {
+        if self.owned {
+            return cx.data.owner_function(site) == Some(self.function);
+        }
+        let frames = cx.data.frames(site, cx.all_frames);
+        frames.iter().any(|frame| {
+            cx.data
+                .frame(*frame)
+                .is_some_and(|f| f.function == self.function)
+        })
+    }
+}
+
+/// The listed sites.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// Indices into the profile's sites.
+    pub(super) sites: Vec<u32>,
+    /// What they make up together, in the measure.
+    pub(super) value: u64,
+}
+
+impl Listing {
+    pub(super) fn new(
+        cx: &Context<'_>,
+        sort: Sort,
+        reversed: bool,
+        filter: Option<&Pattern>,
+        only: Option<&Only>,
+    ) -> Listing {
+        let data = cx.data;
+        // A frame is in many stacks: ask the regex once for each.
+        let matching: Option<Vec<bool>> = filter.map(|filter| {
+            let functions = data.matching(filter);
+            let function = |id: FunctionId| functions.get(id.0 as usize).copied().unwrap_or(false);
+            let file =
+                |file: &Option<String>| file.as_ref().is_some_and(|file| filter.is_match(file));
+            data.profile
+                .frames
+                .iter()
+                .map(|frame| function(frame.function) || file(&frame.file))
+                .collect()
+        });
+        let admitted = |site: &Site| {
+            only.is_none_or(|only| only.admits(site, cx))
+                && matching.as_ref().is_none_or(|matching| {
+                    let frames = data.frames(site, cx.all_frames);
+                    frames
+                        .iter()
+                        .any(|f| matching.get(f.0 as usize).copied().unwrap_or(false))
+                })
+        };
+        let mut sites: Vec<(u32, &Site)> = (0..)
+            .zip(&data.profile.sites)
+            .filter(|(_, site)| admitted(site))
+            .collect();
+        let value = sites
+            .iter()
+            .map(|(_, site)| cx.measure.of(&site.figures))
+            .sum();
+        let name = |site: &Site| {
+            data.owner_function(site)
+                .and_then(|f| data.function(f))
+                .map(|f| f.name.as_str())
+        };
+        let place = |site: &Site| {
+            let frame = data.owner(site).and_then(|frame| data.frame(frame));
+            frame.map(|frame| (frame.file.as_deref(), frame.line))
+        };
+        let measure = |site: &Site| Reverse(cx.measure.of(&site.figures));
+        match sort {
+            Sort::Measure => sites.sort_by_key(|(_, s)| measure(s)),
+            Sort::Blocks => {
+                sites.sort_by_key(|(_, s)| (Reverse(blocks(cx.measure, &s.figures).0), measure(s)))
+            }
+            Sort::Live => sites.sort_by_key(|(_, s)| (Reverse(s.figures.live_bytes), measure(s))),
+            Sort::Mean => sites.sort_by_key(|(_, s)| (Reverse(mean(s)), measure(s))),
+            Sort::Function => sites.sort_by_key(|(_, s)| (name(s), measure(s))),
+            Sort::Place => sites.sort_by_key(|(_, s)| (place(s), measure(s))),
+        }
+        if reversed {
+            sites.reverse();
+        }
+        Listing {
+            sites: sites.into_iter().map(|(index, _)| index).collect(),
+            value,
+        }
+    }
+}
+
+/// Whether site `index` of `new` has the stack and scope of `old`, a site of the data before.
+pub(super) fn same_site(old_data: Option<&Data>, old: &Site, new: &Data, index: u32) -> bool {
+    let (Some(old_data), Some(site)) = (old_data, new.site(index)) else {
+        return false;
+    };
+    let address = |data: &Data, frame| {
+        data.frame(frame)
+            .map(|f| (f.module, f.offset, f.line, f.inlined))
+    };
+    site.stack.len() == old.stack.len()
+        && site.scope == old.scope
+        && site
+            .stack
+            .iter()
+            .zip(&old.stack)
+            .all(|(a, b)| address(new, *a) == address(old_data, *b))
+}

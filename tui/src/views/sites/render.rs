@@ -1,0 +1,377 @@
+//! Draws the sites: the list above, below it the stack of the selected one and the source of the selected frame.
+
+use heapglass_profiler::profile::{ScopeId, Site};
+use heapglass_profiler::units::{Bytes, Count, Share};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::Sites;
+use super::order::{Sort, mean};
+use crate::text::{clean, figure, fit_end, width};
+use crate::theme;
+use crate::views::Context;
+use crate::views::parts::{
+    Column, blocks, bytes, count, measure_heading, slice, stretch, table_row, write,
+};
+
+/// Where things are. Empty panes are not drawn.
+pub(super) struct Panes {
+    list: Rect,
+    figures: Rect,
+    stack: Rect,
+    source: Rect,
+}
+
+impl Panes {
+    /// Rows of the list, without its heading.
+    pub(super) fn list_rows(&self) -> usize {
+        self.list.height.saturating_sub(1) as usize
+    }
+
+    /// Rows of the stack, without its heading.
+    pub(super) fn stack_rows(&self) -> usize {
+        self.stack.height.saturating_sub(1) as usize
+    }
+}
+
+pub(super) fn panes(area: Rect) -> Panes {
+    let nothing = slice(area, area.height, 0);
+    if area.height < 8 {
+        return Panes {
+            list: area,
+            figures: nothing,
+            stack: nothing,
+            source: nothing,
+        };
+    }
+    let list = (area.height * 2 / 5).max(4);
+    let figures = if area.height >= 16 { 2 } else { 1 };
+    let rest = slice(area, list + figures, area.height - list - figures);
+    let (stack, source) = if area.width >= 110 {
+        let left = area.width / 2;
+        let right = Rect {
+            x: rest.x + left + 1,
+            width: area.width - left - 1,
+            ..rest
+        };
+        (
+            Rect {
+                width: left,
+                ..rest
+            },
+            right,
+        )
+    } else {
+        let stack = rest.height.div_ceil(2);
+        (
+            slice(rest, 0, stack),
+            slice(rest, stack, rest.height - stack),
+        )
+    };
+    Panes {
+        list: slice(area, 0, list),
+        figures: slice(area, list, figures),
+        stack,
+        source,
+    }
+}
+
+pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+    let panes = panes(area);
+    list(view, cx, panes.list, buffer);
+    let Some(site) = view.selected().and_then(|index| cx.data.site(index)) else {
+        return;
+    };
+    figures(view, cx, site, panes.figures, buffer);
+    stack(view, cx, site, panes.stack, buffer);
+    source(view, panes.source, buffer);
+}
+
+fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+    let wide = area.width >= 100;
+    let narrow = area.width < 50;
+    let sorted = |sort: Sort, title: &str| {
+        let mark = if view.reversed { "▲" } else { "▼" };
+        if view.sort == sort {
+            format!("{title}{mark}")
+        } else {
+            title.to_owned()
+        }
+    };
+    let mut columns = vec![
+        Column::right("share", 7),
+        Column::right(sorted(Sort::Measure, &measure_heading(cx.measure)), 11),
+    ];
+    if !narrow {
+        let (_, unit) = blocks(cx.measure, &Default::default());
+        columns.push(Column::right(sorted(Sort::Blocks, unit), 10));
+    }
+    if wide {
+        columns.push(Column::right(sorted(Sort::Live, "live"), 10));
+        columns.push(Column::right(sorted(Sort::Mean, "mean"), 9));
+    }
+    columns.push(Column::left(sorted(Sort::Function, "site"), 0));
+    if !narrow {
+        columns.push(Column::left(sorted(Sort::Place, "file:line"), 0));
+    }
+    stretch(&mut columns, area.width as usize);
+    let titles = columns
+        .iter()
+        .map(|c| (c.title.clone().into(), theme::heading()));
+    table_row(buffer, slice(area, 0, 1), &columns, titles, theme::plain());
+
+    if view.listing.sites.is_empty() {
+        let text = match view.restriction(cx) {
+            none if none.is_empty() => "no sites were recorded".to_owned(),
+            some => format!("{some}; Esc shows all"),
+        };
+        write(buffer, slice(area, 1, 1), &text, theme::dim());
+        return;
+    }
+    let rows = area.height.saturating_sub(1) as usize;
+    let shown = view
+        .listing
+        .sites
+        .iter()
+        .enumerate()
+        .skip(view.cursor.top)
+        .take(rows);
+    let place_width = columns.last().map_or(0, |c| c.width);
+    for (at, index) in shown {
+        let Some(site) = cx.data.site(*index) else {
+            continue;
+        };
+        let value = cx.measure.of(&site.figures);
+        let owner = cx.data.owner(site);
+        let function = owner.and_then(|frame| cx.data.function_of(frame));
+        let mut cells = vec![
+            (Share::of(value, cx.whole()).to_string(), theme::plain()),
+            (figure(cx.measure, value), theme::plain()),
+        ];
+        if !narrow {
+            cells.push((count(blocks(cx.measure, &site.figures).0), theme::plain()));
+        }
+        if wide {
+            cells.push((bytes(site.figures.live_bytes), theme::plain()));
+            cells.push((bytes(mean(site)), theme::plain()));
+        }
+        let name = function.map_or("[no stack]".into(), |f| {
+            clean(if f.short.is_empty() {
+                &f.name
+            } else {
+                &f.short
+            })
+            .into_owned()
+        });
+        cells.push((name, function.map_or(theme::dim(), theme::origin)));
+        if !narrow {
+            let place = owner
+                .and_then(|frame| cx.data.place(frame))
+                .unwrap_or_default();
+            cells.push((
+                fit_end(&clean(&place), place_width).into_owned(),
+                theme::dim(),
+            ));
+        }
+        let style = match (at == view.cursor.selected, view.in_stack) {
+            (true, false) => theme::selected(),
+            (true, true) => theme::strong(),
+            _ => theme::plain(),
+        };
+        let row = slice(area, 1 + (at - view.cursor.top) as u16, 1);
+        table_row(
+            buffer,
+            row,
+            &columns,
+            cells.into_iter().map(|(text, style)| (text.into(), style)),
+            style,
+        );
+    }
+}
+
+/// The rule between list and details: which site, what the list is cut down to; below it every figure.
+fn figures(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut Buffer) {
+    let place = format!(
+        "site {} of {}",
+        Count(view.cursor.selected as u64 + 1),
+        Count(view.listing.sites.len() as u64)
+    );
+    let mut parts = vec![place];
+    let restriction = view.restriction(cx);
+    if !restriction.is_empty() {
+        parts.push(restriction);
+    }
+    let phase = phase(cx, site.scope);
+    if !phase.is_empty() {
+        parts.push(format!("phase {phase}"));
+    }
+    let marks = [
+        (site.marks.cut, "stack cut"),
+        (site.marks.foreign, "foreign stack"),
+        (site.marks.deep, "outermost frames missing"),
+        (site.marks.folded, "repeated frames folded"),
+    ];
+    parts.extend(
+        marks
+            .iter()
+            .filter(|(set, _)| *set)
+            .map(|(_, name)| (*name).to_owned()),
+    );
+    let text = format!("── {} ", parts.join(" · "));
+    let rule = "─".repeat((area.width as usize).saturating_sub(width(&text)));
+    write(
+        buffer,
+        slice(area, 0, 1),
+        &format!("{text}{rule}"),
+        theme::heading(),
+    );
+
+    let f = &site.figures;
+    let mut text = format!(
+        "peak {} ({})  live {} ({})  total {} ({})  temporary {} ({})",
+        Bytes(f.peak_bytes),
+        Count(f.peak_blocks),
+        Bytes(f.live_bytes),
+        Count(f.live_blocks),
+        Bytes(f.total_bytes),
+        Count(f.total_blocks),
+        Bytes(f.temporary_bytes),
+        Count(f.temporary_blocks),
+    );
+    if f.grows + f.shrinks > 0 {
+        text.push_str(&format!(
+            "  grows {} (copied {})",
+            Count(f.grows),
+            Bytes(f.copied_bytes)
+        ));
+    }
+    write(buffer, slice(area, 1, 1), &text, theme::plain());
+}
+
+/// The phases around a site, outermost first.
+fn phase(cx: &Context<'_>, scope: ScopeId) -> String {
+    let scopes = &cx.data.profile.scopes;
+    let mut names = Vec::new();
+    let mut at = scope.0;
+    // Parents come before children, so the walk ends even where a file says otherwise.
+    while at > 0
+        && let Some(scope) = scopes.get(at as usize)
+    {
+        names.push(clean(&scope.name).into_owned());
+        if scope.parent >= at {
+            break;
+        }
+        at = scope.parent;
+    }
+    names.reverse();
+    names.join(" › ")
+}
+
+fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let frames = view.stack(cx.data, cx.all_frames);
+    let hidden = site.stack.len().saturating_sub(frames.len());
+    let hidden = if hidden > 0 {
+        format!(", {hidden} more with a")
+    } else {
+        String::new()
+    };
+    let above = view.frame.top;
+    let below = frames.len().saturating_sub(above + view_rows(area));
+    let more = if above + below > 0 {
+        format!(", {} out of sight", above + below)
+    } else {
+        String::new()
+    };
+    let title = format!(
+        "stack, innermost first: {} frames{more}{hidden}",
+        frames.len()
+    );
+    write(buffer, slice(area, 0, 1), &title, theme::heading());
+    let owner = cx.data.owner(site);
+    let shown = frames
+        .iter()
+        .enumerate()
+        .skip(view.frame.top)
+        .take(view_rows(area));
+    for (at, frame) in shown {
+        let function = cx.data.function_of(*frame);
+        let name = function.map_or("[unnamed]".into(), |f| clean(&f.name));
+        let place = cx.data.place(*frame).unwrap_or_default();
+        let place = clean(&place);
+        let mark = if Some(*frame) == owner { "▸" } else { " " };
+        let style = if at == view.frame.selected {
+            if view.in_stack {
+                theme::selected()
+            } else {
+                theme::strong()
+            }
+        } else {
+            theme::plain()
+        };
+        let row = slice(area, 1 + (at - view.frame.top) as u16, 1);
+        // The place gets what it needs up to two fifths; the name the rest.
+        let right = width(&place).min(area.width as usize * 2 / 5);
+        let columns = [
+            Column::left("", 1),
+            Column::left("", (area.width as usize).saturating_sub(right + 3)),
+            Column::left("", right),
+        ];
+        let name_style = function.map_or(theme::dim(), theme::origin);
+        let place = fit_end(&place, right).into_owned();
+        let cells = [
+            (mark.into(), theme::key()),
+            (name, name_style),
+            (place.into(), theme::dim()),
+        ];
+        table_row(buffer, row, &columns, cells, style);
+    }
+}
+
+fn view_rows(area: Rect) -> usize {
+    area.height.saturating_sub(1) as usize
+}
+
+fn source(view: &Sites, area: Rect, buffer: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let excerpt = &view.excerpt;
+    let note = excerpt
+        .note
+        .as_ref()
+        .map(|note| format!(" ({note})"))
+        .unwrap_or_default();
+    let title = if excerpt.title.is_empty() {
+        "source"
+    } else {
+        &excerpt.title
+    };
+    let room = (area.width as usize).saturating_sub(width(&note));
+    write(
+        buffer,
+        slice(area, 0, 1),
+        &fit_end(title, room),
+        theme::heading(),
+    );
+    let used = width(&fit_end(title, room)) as u16;
+    let rest = Rect {
+        x: area.x + used.min(area.width),
+        width: area.width - used.min(area.width),
+        ..area
+    };
+    write(buffer, slice(rest, 0, 1), &note, theme::warning());
+    let rows = slice(area, 1, area.height - 1);
+    for ((number, line), row) in excerpt.around(rows.height as usize).zip(rows.rows()) {
+        let here = excerpt.line == Some(number);
+        let style = if here {
+            theme::strong()
+        } else {
+            theme::plain()
+        };
+        let mark = if here { '▸' } else { ' ' };
+        write(buffer, row, &format!("{mark}{number:>5} │ {line}"), style);
+    }
+}

@@ -1,0 +1,278 @@
+//! The source lines around a frame, read from disk. A file that is missing, huge, binary or special is a note, never an
+//! error; a file changed since the recording says so; the path really read is always shown.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use heapglass_profiler::profile::{FrameId, Origin};
+
+use crate::text::clean;
+use crate::views::Context;
+
+/// Larger files are not source.
+const LARGEST: u64 = 8 << 20;
+/// Files kept; more are read again.
+const KEPT: usize = 64;
+
+/// What the source pane shows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Excerpt {
+    /// The path read, or the one asked for.
+    pub(super) title: String,
+    /// Why there are no lines, or what is wrong with them.
+    pub(super) note: Option<String>,
+    /// All lines of the file.
+    text: Option<Arc<Text>>,
+    /// The line of the frame, from 1.
+    pub(super) line: Option<u32>,
+}
+
+/// A file read.
+#[derive(Debug)]
+struct Text {
+    path: PathBuf,
+    lines: Vec<String>,
+    modified_unix_ns: u128,
+}
+
+impl Excerpt {
+    /// `rows` lines around the frame's own, with their numbers.
+    pub(super) fn around(&self, rows: usize) -> impl Iterator<Item = (u32, &str)> {
+        let lines = self
+            .text
+            .as_ref()
+            .map(|text| text.lines.as_slice())
+            .unwrap_or_default();
+        let at = self.line.unwrap_or(1).saturating_sub(1) as usize;
+        let first = at
+            .saturating_sub(rows / 2)
+            .min(lines.len().saturating_sub(rows));
+        (1..)
+            .zip(lines)
+            .skip(first)
+            .take(rows)
+            .map(|(number, line)| (number, line.as_str()))
+    }
+}
+
+/// Files read so far.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    files: HashMap<(String, bool), Result<Arc<Text>, String>>,
+}
+
+impl Sources {
+    /// The excerpt of a frame. Reads the disk at most once for a file.
+    pub(super) fn excerpt(&mut self, cx: &Context<'_>, frame: FrameId) -> Excerpt {
+        let Some(known) = cx.data.frame(frame) else {
+            return Excerpt::default();
+        };
+        let Some(file) = &known.file else {
+            let note = match cx.data.function(known.function).map(|f| f.origin) {
+                Some(Origin::Unresolved | Origin::Native) | None => {
+                    "no line is known: native code or no symbols"
+                }
+                Some(_) => "no line is known: build with debug = \"line-tables-only\"",
+            };
+            return Excerpt {
+                note: Some(note.to_owned()),
+                ..Excerpt::default()
+            };
+        };
+        let own = cx
+            .data
+            .function(known.function)
+            .is_some_and(|f| f.origin == Origin::User);
+        if self.files.len() >= KEPT {
+            self.files.clear();
+        }
+        let found = self
+            .files
+            .entry((file.clone(), own))
+            .or_insert_with(|| find(file, own, cx.source_roots));
+        let title = clean(file).into_owned();
+        match found {
+            Err(note) => Excerpt {
+                title,
+                note: Some(note.clone()),
+                text: None,
+                line: known.line,
+            },
+            Ok(text) => {
+                let started = u128::from(cx.data.profile.process.started_unix_ns);
+                let changed = started > 0 && text.modified_unix_ns > started;
+                let past = known
+                    .line
+                    .is_some_and(|line| line as usize > text.lines.len());
+                let note = if past {
+                    Some("the file has fewer lines than when the program was built".to_owned())
+                } else {
+                    changed.then(|| "changed since the recording began".to_owned())
+                };
+                let title = clean(&text.path.to_string_lossy()).into_owned();
+                Excerpt {
+                    title,
+                    note,
+                    text: Some(Arc::clone(text)),
+                    line: known.line,
+                }
+            }
+        }
+    }
+}
+
+fn find(file: &str, own: bool, roots: &[PathBuf]) -> Result<Arc<Text>, String> {
+    let mut failed = None;
+    for path in candidates(Path::new(file), own, roots) {
+        match read(&path) {
+            Ok(Some(text)) => return Ok(Arc::new(text)),
+            Ok(None) => {}
+            Err(error) => failed = Some(error),
+        }
+    }
+    Err(failed.unwrap_or_else(|| "the source file is not here".to_owned()))
+}
+
+/// Where a file may be: where the compiler saw it, or below a root with the first folders of its path cut off. Short ends
+/// such as `src/lib.rs` would find another crate's file, so they are tried for the program's own code only.
+fn candidates(file: &Path, own: bool, roots: &[PathBuf]) -> Vec<PathBuf> {
+    let special = ["/proc", "/sys", "/dev"]
+        .iter()
+        .any(|folder| file.starts_with(folder));
+    let mut paths = Vec::new();
+    if file.is_absolute() && !special {
+        paths.push(file.to_owned());
+    }
+    let parts: Vec<_> = file
+        .components()
+        .filter(|c| matches!(c, Component::Normal(_)))
+        .collect();
+    // Only plain names are joined to a root: a recorded path cannot lead out of it.
+    let shortest = if own || file.is_relative() { 2 } else { 3 };
+    for root in roots {
+        for cut in 0..parts.len() {
+            let rest = parts.get(cut..).unwrap_or_default();
+            if rest.len() >= shortest || (cut == 0 && own) {
+                paths.push(root.join(rest.iter().collect::<PathBuf>()));
+            }
+        }
+    }
+    paths
+}
+
+/// `None` = there is no such file.
+fn read(path: &Path) -> Result<Option<Text>, String> {
+    // Asked before opening: opening a pipe would wait for its writer.
+    let Ok(metadata) = std::fs::metadata(path) else {
+        return Ok(None);
+    };
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    if metadata.len() > LARGEST {
+        return Err("too large to be source".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes));
+    if let Err(error) = read {
+        return Err(format!("cannot be read: {error}"));
+    }
+    if bytes.contains(&0) {
+        return Err("not a text file".to_owned());
+    }
+    let lines = String::from_utf8_lossy(&bytes)
+        .lines()
+        .map(|line| clean(line).into_owned())
+        .collect();
+    let modified = metadata
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let modified_unix_ns = modified.unwrap_or(Duration::ZERO).as_nanos();
+    Ok(Some(Text {
+        path: path.to_owned(),
+        lines,
+        modified_unix_ns,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(file: &str, own: bool) -> Vec<String> {
+        candidates(Path::new(file), own, &[PathBuf::from("/work")])
+            .into_iter()
+            .map(|p| p.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn own_files_are_found_under_a_moved_checkout() {
+        let found = paths("/build/cities/src/main.rs", true);
+        assert_eq!(found[0], "/build/cities/src/main.rs");
+        assert!(found.contains(&"/work/src/main.rs".to_owned()), "{found:?}");
+        assert!(
+            !found.contains(&"/work/main.rs".to_owned()),
+            "a bare name would find anything: {found:?}"
+        );
+    }
+
+    #[test]
+    fn a_dependency_is_never_taken_for_the_file_of_the_same_name_at_home() {
+        let found = paths("/home/ada/.cargo/registry/serde_json-1.0/src/de.rs", false);
+        assert!(!found.contains(&"/work/src/de.rs".to_owned()), "{found:?}");
+        assert!(
+            found.contains(&"/work/serde_json-1.0/src/de.rs".to_owned()),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_recorded_path_cannot_climb_out_of_a_root() {
+        assert!(
+            paths("../../etc/passwd", true)
+                .iter()
+                .all(|p| !p.contains(".."))
+        );
+        assert!(paths("/dev/stdin", true).iter().all(|p| p != "/dev/stdin"));
+    }
+
+    #[test]
+    fn folders_and_missing_files_are_no_source() {
+        assert!(read(Path::new("/")).expect("no error").is_none());
+        assert!(
+            read(Path::new("/no/such/file.rs"))
+                .expect("no error")
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn the_excerpt_is_centred_and_never_leaves_the_file() {
+        let lines: Vec<String> = (1..=10).map(|i| format!("line {i}")).collect();
+        let text = Some(Arc::new(Text {
+            path: PathBuf::new(),
+            lines,
+            modified_unix_ns: 0,
+        }));
+        let numbers = |line, rows| {
+            let excerpt = Excerpt {
+                text: text.clone(),
+                line: Some(line),
+                ..Excerpt::default()
+            };
+            excerpt.around(rows).map(|(n, _)| n).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(5, 3), [4, 5, 6]);
+        assert_eq!(numbers(1, 3), [1, 2, 3]);
+        assert_eq!(numbers(10, 3), [8, 9, 10]);
+        assert_eq!(numbers(4_000, 3), [8, 9, 10]);
+        assert_eq!(numbers(5, 0), [0_u32; 0]);
+        assert_eq!(numbers(3, 50).len(), 10);
+    }
+}
