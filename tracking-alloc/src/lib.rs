@@ -1,1 +1,123 @@
-//! placeholder
+//! A global allocator wrapper that records exactly which call sites own the heap.
+//!
+//! Add one dependency and one line:
+//!
+//! ```no_run
+//! #[global_allocator]
+//! static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+//! # fn main() {}
+//! ```
+//!
+//! and run the program under `heapglass run -- target/release/app`, or with `HEAPGLASS_OUT=app.hg` in its environment.
+//! While nothing records, an allocator call costs one load more.
+//!
+//! # What it is for
+//!
+//! Observing and recording, never analysing: the recording is a file of counters that `heapglass` reads, also while
+//! the program runs and after it was killed. Exact: every event is counted with its stack.
+//!
+//! # What it never does
+//!
+//! It starts no thread, keeps no descriptor, adds no header to blocks, never allocates through the allocator it wraps,
+//! never panics in a hook. If recording must give up (a full disk, a limit), the program runs on and the recording
+//! says why.
+//!
+//! # The environment
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `HEAPGLASS_OUT` | record to this path from the first allocation; `%p` process id, `%e` program, `%t` start time (seconds) |
+//! | `HEAPGLASS_MODE` | `exact` (the default) |
+//! | `HEAPGLASS_MAX_BYTES` | largest recording, bytes; sites beyond it count as "(table full)". Default 1 GiB |
+//! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file call later (sandboxes); then no RSS is read |
+//!
+//! Ignored in programs with raised privileges (`AT_SECURE`). A path in use by another recording process gets a suffix.
+//!
+//! # Stacks
+//!
+//! Walked by frame pointers when code built with the program's flags keeps them (`-C force-frame-pointers=yes`, which
+//! `cargo heapglass` adds). The recording names the unwinder.
+//!
+//! # In tests
+//!
+//! [`measure`] counts what a closure does in its thread, exactly and without a recording:
+//!
+//! ```
+//! # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+//! let (numbers, delta) = tracking_alloc::measure(|| Vec::<u32>::with_capacity(100));
+//! assert_eq!((delta.total_blocks, delta.live_bytes), (1, 400));
+//! # drop(numbers);
+//! ```
+//!
+//! # Platforms
+//!
+//! Linux with glibc on x86-64 and aarch64 records. Elsewhere the crate builds and counts ([`measure`], [`stats`],
+//! phases do nothing), and there is no `Recorder`.
+
+mod alloc;
+mod count;
+mod error;
+mod events;
+mod figures;
+mod probe;
+mod scope;
+mod state;
+mod thread;
+
+#[cfg(recording)]
+mod hook;
+#[cfg(recording)]
+mod module;
+#[cfg(recording)]
+mod record;
+#[cfg(recording)]
+mod recorder;
+#[cfg(recording)]
+mod scopes;
+#[cfg(recording)]
+mod session;
+#[cfg(recording)]
+mod shadow;
+#[cfg(recording)]
+mod site;
+#[cfg(recording)]
+mod stack;
+#[cfg(recording)]
+mod start;
+#[cfg(recording)]
+mod sys;
+#[cfg(recording)]
+mod timeline;
+
+pub use alloc::TrackingAlloc;
+pub use error::Error;
+pub use figures::{Delta, Figures, Stats};
+#[cfg(recording)]
+pub use recorder::{Recorder, mark};
+pub use scope::{InPhase, Phase, phase, phase_async};
+
+/// Runs `f` and counts what this thread allocated and freed in it: exact, also when nothing records. Calls nest.
+///
+/// Other threads are not counted: measure inside them. A panic in `f` passes through.
+///
+/// # Panics
+/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
+pub fn measure<R>(f: impl FnOnce() -> R) -> (R, Delta) {
+    probe::insist("measure");
+    count::measured(f)
+}
+
+/// The process's figures: since the recording began, or, when nothing records, since the first call of this function.
+///
+/// Exact when no other thread is inside the allocator; else each thread may be one event ahead.
+///
+/// # Panics
+/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
+pub fn stats() -> Stats {
+    probe::insist("stats");
+    #[cfg(recording)]
+    if let Some(stats) = hook::recorded_stats() {
+        return stats;
+    }
+    count::process()
+}

@@ -1,0 +1,72 @@
+//! The wrapper: four methods forwarded, each followed or preceded by one look at the state word.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+/// A global allocator that forwards to another one and, when asked to, records what happens.
+///
+/// It adds no header and changes no layout: what is measured is what runs without it. While nothing records, a call
+/// costs one load more.
+///
+/// ```
+/// use tracking_alloc::TrackingAlloc;
+///
+/// #[global_allocator]
+/// static ALLOC: TrackingAlloc = TrackingAlloc::system();
+///
+/// let (text, delta) = tracking_alloc::measure(|| "seen".to_owned());
+/// assert_eq!((delta.total_blocks, delta.total_bytes), (1, text.len() as u64));
+/// ```
+#[derive(Debug, Default)]
+pub struct TrackingAlloc<A = System> {
+    inner: A,
+}
+
+impl TrackingAlloc<System> {
+    /// Wraps the system's allocator.
+    pub const fn system() -> Self {
+        TrackingAlloc::new(System)
+    }
+}
+
+impl<A> TrackingAlloc<A> {
+    /// Wraps any allocator: `TrackingAlloc::new(mimalloc::MiMalloc)`.
+    pub const fn new(inner: A) -> Self {
+        TrackingAlloc { inner }
+    }
+}
+
+// SAFETY: every call is forwarded with its arguments unchanged, and its answer is returned unchanged; recording
+// neither unwinds nor allocates through this allocator.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        let block = unsafe { self.inner.alloc(layout) };
+        crate::events::allocated(block, layout.size());
+        block
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        let block = unsafe { self.inner.alloc_zeroed(layout) };
+        crate::events::allocated(block, layout.size());
+        block
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        crate::events::freed(block, layout.size());
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.inner.dealloc(block, layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        let owner = crate::events::reallocating(block, layout.size());
+        // SAFETY: the caller's promise is passed on.
+        let new = unsafe { self.inner.realloc(block, layout, new_size) };
+        crate::events::reallocated(owner, (block, layout.size()), (new, new_size));
+        new
+    }
+}

@@ -1,0 +1,40 @@
+//! The crate's error: one sentence, what was tried and what to do.
+
+use std::fmt;
+
+/// Why a recording could not be started or finished.
+#[derive(Debug)]
+pub struct Error {
+    message: String,
+    not_installed: bool,
+}
+
+/// What a program lacks when `TrackingAlloc` is not its global allocator.
+pub(crate) const NOT_INSTALLED: &str = "TrackingAlloc is not this program's global allocator; add the dependency and this line to main.rs:\n    \
+    tracking-alloc = \"0.1\"\n    \
+    #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();";
+
+impl Error {
+    #[cfg(recording)]
+    pub(crate) fn new(message: String) -> Self {
+        Error { message, not_installed: false }
+    }
+
+    #[cfg(recording)]
+    pub(crate) fn not_installed() -> Self {
+        Error { message: NOT_INSTALLED.to_owned(), not_installed: true }
+    }
+
+    /// Whether `TrackingAlloc` is not the program's global allocator.
+    pub fn is_not_installed(&self) -> bool {
+        self.not_installed
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

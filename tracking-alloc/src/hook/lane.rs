@@ -1,0 +1,562 @@
+//! Lanes: one thread's column of counters, handed on when the thread ends.
+//!
+//! Owning a lane is holding its robust mutex, which the owner never unlocks: the kernel says when the thread ended,
+//! after the last thread-local destructor, so there is no destructor of ours and late frees still land here.
+
+use super::row::{fixed_row, touch};
+use super::{CLOCK, LANES_USED, LOOKS, OVERFLOW_USED};
+use crate::record::Table;
+use crate::session::{self, Session};
+use crate::shadow::Owner;
+use crate::stack::CutAfter;
+use crate::sys::{self, Bump, Errno, Lock, Stack};
+use crate::thread;
+use std::cell::{Cell, UnsafeCell};
+use std::ptr::{NonNull, null, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
+use tracking_alloc_recording::{
+    self as recording, CLOCK_SNAPSHOT_BITS, LANES, MAX_SITES, Row, SITE_TABLE_FULL, Sizes, Snaps, size_class, table,
+};
+
+/// Entries of the cache from stack to row.
+const CACHE: usize = 2048;
+/// Sites in one chunk of a lane's look-up from site to row.
+const CHUNK: usize = 512;
+const CHUNKS: usize = MAX_SITES as usize / CHUNK;
+/// Deepest stack kept.
+pub(crate) const MAX_DEPTH: usize = 256;
+
+/// What a lane knows of a site: where its row is, and its further records.
+#[repr(C)]
+pub(super) struct Slot {
+    row: Cell<*const Row>,
+    row_index: Cell<u32>,
+    /// The only size class so far, or one of the two values below.
+    class: Cell<u32>,
+    sizes: Cell<*const Sizes>,
+    snaps: Cell<*const Snaps>,
+}
+
+/// No block was allocated at the site yet.
+const NO_CLASS: u32 = u32::MAX;
+/// Several classes: they are counted in size records.
+const MIXED: u32 = u32::MAX - 1;
+
+impl Slot {
+    /// The row of a slot that was looked up before.
+    #[inline(always)]
+    pub(super) fn row(&self) -> &'static Row {
+        // SAFETY: slots reach the cache only after `row_of` has set their row, which stays mapped.
+        unsafe { &*self.row.get() }
+    }
+}
+
+/// One entry of the cache: the key of stack and scope, and where it led.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Cached {
+    pub(super) key: u64,
+    pub(super) slot: *const Slot,
+    pub(super) site: u32,
+}
+
+/// A lane's private half; its counters are in the recording. All-zero bytes are a lane nobody owned yet.
+#[repr(C, align(128))]
+pub(crate) struct Lane {
+    /// The state in which the owner may record without further questions; 0 for the overflow lane.
+    pub(super) tag: AtomicU32,
+    pub(crate) number: u32,
+    /// The hook is at work in the owner.
+    pub(super) busy: AtomicBool,
+    /// All events of the lane.
+    pub(super) all: *const Row,
+    pub(super) cache: *mut Cached,
+    /// The block allocated last, if it was not freed or reallocated since.
+    pub(super) last_block: Cell<usize>,
+    pub(crate) stack: Cell<Stack>,
+    /// Net bytes at the last look.
+    pub(super) looked: Cell<i64>,
+    /// A fall from this net or above may be the fall from a new peak.
+    pub(super) limit: AtomicI64,
+    /// Falls from above `limit` still to be passed over without a look, while other lanes move too.
+    pub(super) skip: Cell<u32>,
+    pub(super) backoff: Cell<u32>,
+    /// Net bytes and events of the other lanes at the last look.
+    pub(super) others: Cell<(i64, u64)>,
+    /// Sum over all lanes at the last look.
+    pub(super) seen: Cell<i64>,
+    /// Births up to the beginning of this tenancy.
+    pub(super) since_births: Cell<u64>,
+    /// Looks at which the thread's name is still asked for.
+    names_to_read: Cell<u32>,
+    pub(crate) cut_after: CutAfter,
+    pub(super) record: *const recording::Lane,
+    full: *const Row,
+    unattributed: *const Row,
+    mutex: UnsafeCell<libc::pthread_mutex_t>,
+    /// For the overflow lane: one event at a time.
+    pub(super) shared: Lock<()>,
+    tables: UnsafeCell<LaneTables>,
+    /// Return addresses of the walk on a cold path, innermost first.
+    pub(crate) scratch: UnsafeCell<[u64; MAX_DEPTH]>,
+    /// For sites the lane has no memory to remember.
+    spare: Slot,
+    chunks: [AtomicPtr<Slot>; CHUNKS],
+}
+
+struct LaneTables {
+    rows: Table,
+    sizes: Table,
+    snaps: Table,
+    bump: Bump,
+}
+
+static TABLE: [AtomicPtr<Lane>; LANES + 1] = [const { AtomicPtr::new(null_mut()) }; LANES + 1];
+
+/// The lane of the calling thread in the present generation, making it one when it has none.
+///
+/// # Safety
+/// Only between `busy` being set and cleared for this thread.
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
+    let errno = Errno::keep();
+    let stack = sys::thread_stack();
+    let lane = take_over(session, stack).or_else(|| add(session, stack)).or_else(|| overflow(session));
+    thread::with(|thread| thread.lane.set(lane.map_or(null(), |lane| lane as *const Lane)));
+    drop(errno);
+    lane
+}
+
+/// The first lane whose owner ended (or that was never owned).
+fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
+    for slot in &TABLE[..LANES_USED.load(Acquire) as usize] {
+        // SAFETY: null or a lane, which is never unmapped.
+        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else { continue };
+        // SAFETY: the mutex was initialised before the lane was published. A dead owner leaves it inconsistent: its
+        // counters are whole words written by one thread, so nothing needs repair.
+        let taken = unsafe {
+            match libc::pthread_mutex_trylock(lane.mutex.get()) {
+                0 => true,
+                libc::EOWNERDEAD => libc::pthread_mutex_consistent(lane.mutex.get()) == 0,
+                _ => false,
+            }
+        };
+        if taken {
+            lane.hand_over(session);
+            lane.move_in(stack);
+            return Some(lane);
+        }
+    }
+    None
+}
+
+/// A new lane for the calling thread.
+fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
+    // NOTE: the look lock, so that a look sees either no lane or a whole one.
+    let _looks = LOOKS.hold();
+    let number = LANES_USED.load(Acquire);
+    if number as usize >= LANES {
+        return None;
+    }
+    let lane = make(session, number)?;
+    // SAFETY: a zeroed mutex is initialised here once, before the lane is published; attributes are initialised first.
+    unsafe {
+        let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
+        libc::pthread_mutexattr_init(&mut attributes);
+        libc::pthread_mutexattr_setrobust(&mut attributes, libc::PTHREAD_MUTEX_ROBUST);
+        let ready = libc::pthread_mutex_init(lane.mutex.get(), &attributes) == 0
+            && libc::pthread_mutex_trylock(lane.mutex.get()) == 0;
+        libc::pthread_mutexattr_destroy(&mut attributes);
+        if !ready {
+            return None;
+        }
+    }
+    lane.tag.store(session.tag(), Relaxed);
+    lane.move_in(stack);
+    lane.record().kind.store(1, Release);
+    TABLE[number as usize].store((lane as *const Lane).cast_mut(), Release);
+    LANES_USED.store(number + 1, Release);
+    if let Some(header) = super::header() {
+        header.lanes.store(number + 1, Relaxed);
+    }
+    Some(lane)
+}
+
+/// The lane of all threads that found none.
+fn overflow(session: &Session) -> Option<&'static Lane> {
+    let _looks = LOOKS.hold();
+    // SAFETY: null or a lane, which is never unmapped.
+    if let Some(lane) = unsafe { TABLE[LANES].load(Acquire).as_ref() } {
+        return Some(lane);
+    }
+    let lane = make(session, LANES as u32)?;
+    lane.record().kind.store(2, Release);
+    TABLE[LANES].store((lane as *const Lane).cast_mut(), Release);
+    OVERFLOW_USED.store(1, Release);
+    Some(lane)
+}
+
+/// Memory for a lane, wired to its half in the recording.
+fn make(session: &Session, number: u32) -> Option<&'static Lane> {
+    let mut bump = Bump::new();
+    let place: NonNull<Lane> = bump.take(1)?;
+    let cache: NonNull<Cached> = bump.take(CACHE)?;
+    let (all, full, unattributed) = (fixed_row(number, 0)?, fixed_row(number, 1)?, fixed_row(number, 2)?);
+    let table = |id, record_bytes| Table::new(id, number, record_bytes, 8 << 10, 64 << 10);
+    let clock = CLOCK.load(Acquire);
+    for row in [all, full, unattributed] {
+        row.clock.store(clock, Relaxed);
+    }
+    full.site.store(SITE_TABLE_FULL, Relaxed);
+    unattributed.site.store(recording::SITE_UNATTRIBUTED, Relaxed);
+    // SAFETY: zeroed memory for a lane that nobody else knows; zeros are valid for every field not written here.
+    let lane = unsafe {
+        let lane = place.as_ptr();
+        (*lane).number = number;
+        (*lane).all = all;
+        (*lane).cache = cache.as_ptr();
+        (*lane).record = session.lane_record(number);
+        (*lane).full = full;
+        (*lane).unattributed = unattributed;
+        (&raw mut (*lane).tables).write(UnsafeCell::new(LaneTables {
+            rows: table(table::ROWS, size_of::<Row>()),
+            sizes: table(table::SIZES, size_of::<Sizes>()),
+            snaps: table(table::SNAPS, size_of::<Snaps>()),
+            bump,
+        }));
+        &*lane
+    };
+    // The first fall looks.
+    lane.limit.store(i64::MIN, Relaxed);
+    Some(lane)
+}
+
+impl Lane {
+    pub(super) fn all(&self) -> &'static Row {
+        // SAFETY: a fixed row, mapped until the process ends.
+        unsafe { &*self.all }
+    }
+
+    pub(super) fn record(&self) -> &'static recording::Lane {
+        // SAFETY: mapped until the process ends.
+        unsafe { &*self.record }
+    }
+
+    /// The row of events that came while the hook was busy; several contexts write it, atomically.
+    pub(super) fn unattributed(&self) -> &'static Row {
+        // SAFETY: a fixed row, mapped until the process ends.
+        unsafe { &*self.unattributed }
+    }
+
+    pub(crate) fn is_shared(&self) -> bool {
+        self.number as usize == LANES
+    }
+
+    /// The calling thread becomes the owner.
+    fn move_in(&self, stack: Stack) {
+        let (record, all) = (self.record(), self.all());
+        self.stack.set(stack);
+        self.last_block.set(0);
+        self.since_births.set(all.total_blocks.load(Relaxed));
+        for (since, now) in record.since.iter().zip(super::figures_of(all)) {
+            since.store(now, Relaxed);
+        }
+        record.since_clock.store(CLOCK.load(Relaxed), Relaxed);
+        record.tid.store(sys::thread_id(), Relaxed);
+        record.tenancies.store(record.tenancies.load(Relaxed) + 1, Relaxed);
+        self.names_to_read.set(4);
+        self.read_name();
+    }
+
+    /// Asks for the thread's name: a thread names itself a little after it began.
+    pub(super) fn read_name(&self) {
+        let left = self.names_to_read.get();
+        if left == 0 || self.is_shared() {
+            return;
+        }
+        self.names_to_read.set(left - 1);
+        let name = if sys::is_main_thread() { *b"main\0\0\0\0\0\0\0\0\0\0\0\0" } else { sys::thread_name() };
+        for (word, bytes) in self.record().name.iter().zip(name.chunks_exact(8)) {
+            word.store(bytes.try_into().map_or(0, u64::from_le_bytes), Relaxed);
+        }
+    }
+
+    /// Adds what the last owner did to the threads of its name.
+    fn hand_over(&self, session: &Session) {
+        let record = self.record();
+        let mut figures = super::figures_of(self.all());
+        for (figure, since) in figures.iter_mut().zip(&record.since) {
+            *figure = figure.wrapping_sub(since.load(Relaxed));
+        }
+        let name = [record.name[0].load(Relaxed), record.name[1].load(Relaxed)];
+        let since = (figures_net(&record.since), record.since_clock.load(Relaxed));
+        session.thread_ended(name, figures, self.all(), since);
+    }
+
+    /// The slot of a site, if the lane has memory for it.
+    #[inline(always)]
+    pub(super) fn slot(&'static self, site: u32) -> Option<&'static Slot> {
+        // SAFETY: sites are below MAX_SITES wherever they come from (the site table and the shadow map), so the chunk
+        // exists; the mask keeps even a damaged entry inside.
+        let chunk = unsafe { self.chunks.get_unchecked((site as usize / CHUNK) & (CHUNKS - 1)) }.load(Relaxed);
+        if chunk.is_null() {
+            return self.add_chunk(site);
+        }
+        // SAFETY: a chunk has CHUNK slots, reached by the lane's owner alone.
+        Some(unsafe { &*chunk.add(site as usize % CHUNK) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_chunk(&'static self, site: u32) -> Option<&'static Slot> {
+        let errno = Errno::keep();
+        // SAFETY: the tables belong to the lane's owner, who is calling.
+        let chunk = unsafe { (*self.tables.get()).bump.take::<Slot>(CHUNK) }?;
+        self.chunks[site as usize / CHUNK & (CHUNKS - 1)].store(chunk.as_ptr(), Relaxed);
+        drop(errno);
+        // SAFETY: as in `slot`.
+        Some(unsafe { &*chunk.as_ptr().add(site as usize % CHUNK) })
+    }
+
+    /// The row of a site; "(table full)" when there is no room for one.
+    #[inline(always)]
+    pub(super) fn row_of(&'static self, site: u32) -> &'static Row {
+        match self.slot(site) {
+            Some(slot) if !slot.row.get().is_null() => slot.row(),
+            slot => self.add_row(slot, site),
+        }
+    }
+
+    /// A slot that remembers nothing.
+    pub(super) fn spare_slot(&'static self) -> &'static Slot {
+        self.spare.row_index.set(u32::MAX);
+        &self.spare
+    }
+
+    /// Before the row of all events changes.
+    #[inline(always)]
+    pub(super) fn touch_all(&self) {
+        // Snapshots of the whole are in the header.
+        let _ = touch(self.all());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_row(&self, slot: Option<&Slot>, site: u32) -> &'static Row {
+        let errno = Errno::keep();
+        // SAFETY: a fixed row.
+        let full = unsafe { &*self.full };
+        let Some(slot) = slot else { return full };
+        let row = if site == SITE_TABLE_FULL { None } else { self.new_row(site) };
+        let (index, row) = row.unwrap_or((u32::MAX, full));
+        slot.row.set(row);
+        slot.row_index.set(index);
+        slot.class.set(NO_CLASS);
+        drop(errno);
+        row
+    }
+
+    fn new_row(&self, site: u32) -> Option<(u32, &'static Row)> {
+        // SAFETY: the tables belong to the lane's owner, who is calling.
+        let rows = unsafe { &mut (*self.tables.get()).rows };
+        let (index, place) = session::push::<Row>(rows)?;
+        // SAFETY: a zeroed record that is the lane's own and stays mapped.
+        let row = unsafe { place.as_ref() };
+        row.site.store(site, Relaxed);
+        row.clock.store(CLOCK.load(Acquire), Relaxed);
+        self.record().rows_len.store(index as u32 + 1, Release);
+        Some((index as u32, row))
+    }
+
+    /// Counts a block's size, before the block itself is counted: nothing to do while a site has one size class.
+    #[inline(always)]
+    pub(super) fn count_size(&self, slot: &Slot, bytes: u64) {
+        let class = u32::from(size_class(bytes));
+        if slot.class.get() != class {
+            self.count_other_size(slot, class);
+        }
+    }
+
+    #[inline(never)]
+    fn count_other_size(&self, slot: &Slot, class: u32) {
+        if slot.row_index.get() == u32::MAX {
+            return;
+        }
+        match slot.class.get() {
+            NO_CLASS => return slot.class.set(class),
+            MIXED => {}
+            first => {
+                slot.class.set(MIXED);
+                self.add_sizes(slot, first as u16, slot.row().total_blocks.load(Relaxed));
+            }
+        }
+        self.add_sizes(slot, class as u16, 1);
+    }
+
+    /// Adds to the count of a class in the site's size records.
+    fn add_sizes(&self, slot: &Slot, class: u16, more: u64) {
+        const COUNT_BITS: u32 = 48;
+        // SAFETY: null or a record of the lane's own that stays mapped.
+        if let Some(sizes) = unsafe { slot.sizes.get().as_ref() } {
+            let start = class as usize % sizes.pairs.len();
+            let (before, after) = sizes.pairs.split_at(start);
+            for pair in after.iter().chain(before) {
+                let word = pair.load(Relaxed);
+                if word == 0 || word >> COUNT_BITS == u64::from(class) {
+                    pair.store(u64::from(class) << COUNT_BITS | (word & ((1 << COUNT_BITS) - 1)) + more, Relaxed);
+                    return;
+                }
+            }
+        }
+        let errno = Errno::keep();
+        // SAFETY: the tables belong to the lane's owner, who is calling.
+        let table = unsafe { &mut (*self.tables.get()).sizes };
+        if let Some((index, place)) = session::push::<Sizes>(table) {
+            // SAFETY: a zeroed record that is the lane's own and stays mapped.
+            let sizes = unsafe { place.as_ref() };
+            sizes.row.store(slot.row_index.get(), Relaxed);
+            slot.sizes.set(sizes);
+            if let Some(pair) = sizes.pairs.get(class as usize % sizes.pairs.len()) {
+                pair.store(u64::from(class) << COUNT_BITS | more, Relaxed);
+            }
+            self.record().sizes_len.store(index as u32 + 1, Release);
+        }
+        drop(errno);
+    }
+
+    /// Before a row changes: saves its value at the peak, and at snapshots taken since.
+    #[inline(always)]
+    pub(super) fn touch(&'static self, site: u32, row: &Row) {
+        if let Some(then) = touch(row) {
+            self.save_snapshots(site, row, then);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn save_snapshots(&'static self, site: u32, row: &Row, then: u64) {
+        let Some(header) = super::header() else { return };
+        let Some(slot) = self.slot(site) else { return };
+        if slot.row_index.get() == u32::MAX || !std::ptr::eq(slot.row.get(), row) {
+            return;
+        }
+        if slot.snaps.get().is_null() {
+            let errno = Errno::keep();
+            // SAFETY: the tables belong to the lane's owner, who is calling.
+            let table = unsafe { &mut (*self.tables.get()).snaps };
+            if let Some((index, place)) = session::push::<Snaps>(table) {
+                // SAFETY: a zeroed record that is the lane's own and stays mapped.
+                let snaps = unsafe { place.as_ref() };
+                snaps.row.store(slot.row_index.get(), Relaxed);
+                self.record().snaps_len.store(index as u32 + 1, Release);
+                slot.snaps.set(snaps);
+            }
+            drop(errno);
+        }
+        // SAFETY: null or a record of the lane's own that stays mapped.
+        let Some(snaps) = (unsafe { slot.snaps.get().as_ref() }) else { return };
+        let (live, seen) = (super::row::net_bytes(row), then & ((1 << CLOCK_SNAPSHOT_BITS) - 1));
+        for (sequence, value) in header.snapshot_seq.iter().zip(&snaps.live_bytes) {
+            if sequence.load(Relaxed) > seen {
+                value.store(live, Relaxed);
+            }
+        }
+    }
+
+    /// The cache entry for a key.
+    #[inline(always)]
+    pub(super) fn cached(&self, key: u64) -> *mut Cached {
+        // SAFETY: the cache has CACHE entries and the index is masked below that.
+        unsafe { self.cache.add((key >> 40) as usize & (CACHE - 1)) }
+    }
+
+    /// A block's lifetime in this lane's allocations, when this tenancy allocated it.
+    #[inline(always)]
+    pub(super) fn lifetime(&self, owner: Owner) -> Option<u64> {
+        let (lane, birth) = owner.birth()?;
+        let births = self.all().total_blocks.load(Relaxed);
+        let lifetime = u64::from((births as u32).wrapping_sub(birth));
+        (lane == self.number && lifetime < births - self.since_births.get()).then_some(lifetime)
+    }
+}
+
+/// Net of the figures kept in a record: bytes and blocks.
+pub(crate) fn figures_net(figures: &[std::sync::atomic::AtomicU64; 9]) -> (i64, i64) {
+    let word = |index: usize| figures[index].load(Relaxed);
+    (word(0).wrapping_sub(word(2)) as i64, word(1).wrapping_sub(word(3)) as i64)
+}
+
+/// Numbers of all lanes in use, the overflow lane included.
+pub(crate) fn lanes_in_use() -> impl Iterator<Item = u32> {
+    let overflow = OVERFLOW_USED.load(Acquire) != 0;
+    (0..LANES_USED.load(Acquire)).chain(overflow.then_some(LANES as u32))
+}
+
+/// Rows of a lane that are published, in order.
+pub(super) fn rows_of(lane: u32, mut each: impl FnMut(&'static Row)) {
+    // SAFETY: null or a lane, which is never unmapped.
+    let Some(lane) = (unsafe { TABLE[lane as usize].load(Acquire).as_ref() }) else { return };
+    let mut left = lane.record().rows_len.load(Acquire);
+    for chunk in &lane.chunks {
+        let chunk = chunk.load(Acquire);
+        if chunk.is_null() || left == 0 {
+            continue;
+        }
+        for index in 0..CHUNK {
+            // SAFETY: a chunk has CHUNK slots. The owner may be writing one: its row is read as a whole word.
+            let row = unsafe { (&raw const (*chunk.add(index)).row).cast::<*const Row>().read_volatile() };
+            // SAFETY: null, "(table full)", or a row, all mapped until the process ends.
+            if let Some(row) = unsafe { row.as_ref() }
+                && !std::ptr::eq(row, lane.full)
+            {
+                each(row);
+                left = left.saturating_sub(1);
+            }
+        }
+    }
+}
+
+/// Waits until no owner is inside the hook, as far as that can be known. False when one stayed.
+pub(crate) fn wait_until_idle() -> bool {
+    if !sys::fence_all_threads() {
+        return false;
+    }
+    for slot in &TABLE {
+        // SAFETY: null or a lane, which is never unmapped.
+        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else { continue };
+        if lane.is_shared() {
+            if lane.shared.try_hold(1000).is_none() {
+                return false;
+            }
+            continue;
+        }
+        let mut tries = 0;
+        while lane.busy.load(Acquire) {
+            tries += 1;
+            if tries > 10_000 {
+                return false;
+            }
+            // SAFETY: no preconditions.
+            unsafe { libc::sched_yield() };
+        }
+    }
+    true
+}
+
+/// Forgets all lanes: for a forked child that begins a recording of its own. Their memory is left to the process.
+pub(crate) fn release_all() {
+    TABLE.iter().for_each(|slot| slot.store(null_mut(), Release));
+    LANES_USED.store(0, Release);
+    OVERFLOW_USED.store(0, Release);
+}
+
+/// Makes the next fall of every lane look: the maximum was reset. Under the look lock.
+pub(super) fn reset_limits() {
+    for slot in &TABLE {
+        // SAFETY: null or a lane, which is never unmapped.
+        if let Some(lane) = unsafe { slot.load(Acquire).as_ref() } {
+            lane.limit.store(i64::MIN, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The segments of a recording: carves tables' pieces from reserved memory and names them in the directory.
+
+use super::backing::{Backing, Refusal};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::{
+    DIRECTORY_BYTES, FIRST_SEGMENT_BYTES, HEADER_BYTES, Header, SEGMENT_BYTES, Segment, growth, table,
+};
+
+/// A recording being written.
+pub(crate) struct Store {
+    backing: Backing,
+    header: NonNull<Header>,
+    /// What is left of the last piece reserved.
+    pool: *mut u8,
+    pool_offset: u64,
+    pool_bytes: u64,
+    /// The directory's present piece and how many entries of it are used.
+    directory: NonNull<Segment>,
+    directory_used: usize,
+    directory_room: usize,
+    /// Mappings, to read the recording back from memory (finish, in-memory recordings).
+    pieces: [(usize, u64); Store::MAX_PIECES],
+    pieces_len: usize,
+}
+
+// SAFETY: a store is reached under the write lock only; what it points to is mapped until the process ends.
+unsafe impl Send for Store {}
+
+impl Store {
+    /// Mappings remembered; growth steps widen with the file, so this many span far beyond any cap.
+    const MAX_PIECES: usize = 4096;
+    const ENTRY_BYTES: usize = size_of::<Segment>();
+
+    /// Reserves the first segment and lays out header and directory.
+    ///
+    /// # Safety
+    /// `at` must be zeroed memory for a `Store` that is reached by nobody else.
+    pub(crate) unsafe fn create(at: NonNull<Store>, mut backing: Backing, reserve: u64) -> Result<(), Refusal> {
+        let bytes = FIRST_SEGMENT_BYTES.max(reserve.next_multiple_of(SEGMENT_BYTES));
+        let (place, _) = backing.grow(bytes)?;
+        if reserve > 0 {
+            backing.seal();
+        }
+        let base = place.as_ptr();
+        let used = HEADER_BYTES + DIRECTORY_BYTES;
+        // SAFETY: `at` is ours (caller). Header and directory lie at the start of the first segment, which is mapped,
+        // zeroed, page-aligned and larger than both.
+        unsafe {
+            let store = at.as_ptr();
+            (&raw mut (*store).backing).write(backing);
+            (&raw mut (*store).header).write(NonNull::new_unchecked(base.cast()));
+            (&raw mut (*store).pool).write(base.add(used as usize));
+            (*store).pool_offset = used;
+            (*store).pool_bytes = bytes - used;
+            (&raw mut (*store).directory).write(NonNull::new_unchecked(base.add(HEADER_BYTES as usize).cast()));
+            (*store).directory_used = 0;
+            (*store).directory_room = DIRECTORY_BYTES as usize / Self::ENTRY_BYTES;
+            (*store).pieces[0] = (base as usize, bytes);
+            (*store).pieces_len = 1;
+        }
+        Ok(())
+    }
+
+    /// The header, mapped until the process ends.
+    pub(crate) fn header(&self) -> &'static Header {
+        // SAFETY: mapped until the process ends; all its words are atomics.
+        unsafe { self.header.as_ref() }
+    }
+
+    /// Bytes of the recording so far.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.backing.end()
+    }
+
+    /// A zeroed piece of `bytes` for a table, named in the directory. `None` ends growth for good.
+    pub(crate) fn segment(&mut self, table: u32, lane: u32, bytes: u64, first: u64) -> Option<NonNull<u8>> {
+        if self.directory_used + 1 >= self.directory_room {
+            self.extend_directory()?;
+        }
+        let (place, offset) = self.carve(bytes)?;
+        self.name(table, lane, offset, bytes, first);
+        Some(place)
+    }
+
+    fn name(&mut self, table: u32, lane: u32, offset: u64, bytes: u64, first: u64) {
+        // SAFETY: `directory_used < directory_room`: `segment` keeps one entry free, and the directory extends in it.
+        let entry = unsafe { self.directory.add(self.directory_used).as_ref() };
+        entry.table.store(table, Relaxed);
+        entry.lane.store(lane, Relaxed);
+        entry.offset.store(offset, Relaxed);
+        entry.bytes.store(bytes, Relaxed);
+        entry.first.store(first, Relaxed);
+        self.directory_used += 1;
+        self.header().directory_len.fetch_add(1, Release);
+    }
+
+    /// Uses the last free entry of the present piece to name the next one.
+    fn extend_directory(&mut self) -> Option<()> {
+        let (place, offset) = self.carve(DIRECTORY_BYTES)?;
+        self.name(table::DIRECTORY, 0, offset, DIRECTORY_BYTES, 0);
+        self.directory = place.cast();
+        self.directory_used = 0;
+        self.directory_room = DIRECTORY_BYTES as usize / Self::ENTRY_BYTES;
+        Some(())
+    }
+
+    fn carve(&mut self, bytes: u64) -> Option<(NonNull<u8>, u64)> {
+        let bytes = bytes.next_multiple_of(64);
+        if bytes > self.pool_bytes {
+            self.refill(bytes)?;
+        }
+        let (place, offset) = (NonNull::new(self.pool)?, self.pool_offset);
+        // SAFETY: the pool has `pool_bytes >= bytes` left.
+        self.pool = unsafe { self.pool.add(bytes as usize) };
+        self.pool_offset += bytes;
+        self.pool_bytes -= bytes;
+        Some((place, offset))
+    }
+
+    /// Reserves a new piece; what was left of the old one stays unused.
+    #[cold]
+    fn refill(&mut self, bytes: u64) -> Option<()> {
+        let header = self.header();
+        if header.growth_ended.load(Relaxed) != growth::OPEN {
+            return None;
+        }
+        // Steps widen with the file (3 %), so that mappings stay few and slack small.
+        let step = (self.backing.end() / 32).clamp(SEGMENT_BYTES, 4 << 20);
+        let wanted = bytes.max(step).next_multiple_of(SEGMENT_BYTES);
+        let grown = if self.pieces_len < Self::MAX_PIECES {
+            self.backing.grow(wanted)
+        } else {
+            Err(Refusal::from_errno(libc::ENOMEM))
+        };
+        match grown {
+            Ok((place, offset)) => {
+                self.pieces[self.pieces_len] = (place.as_ptr() as usize, wanted);
+                self.pieces_len += 1;
+                (self.pool, self.pool_offset, self.pool_bytes) = (place.as_ptr(), offset, wanted);
+                header.file_bytes.store(self.backing.end(), Release);
+                Some(())
+            }
+            Err(refusal) => {
+                header.growth_errno.store(refusal.errno as u32, Relaxed);
+                header.growth_ended.store(refusal.reason, Release);
+                None
+            }
+        }
+    }
+
+    /// The mappings in the order of the file: address and length.
+    pub(crate) fn pieces(&self) -> &[(usize, u64)] {
+        &self.pieces[..self.pieces_len]
+    }
+
+    /// Whether the recording lives in memory only.
+    pub(crate) fn in_memory(&self) -> bool {
+        matches!(self.backing, Backing::Memory { .. })
+    }
+}

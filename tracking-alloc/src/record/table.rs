@@ -1,0 +1,103 @@
+//! One table of the recording while it is written: where its next record goes.
+
+use super::store::Store;
+use std::ptr::NonNull;
+
+/// A chain of segments being filled. Records are zero when handed out; the caller fills them, then publishes the length.
+pub(crate) struct Table {
+    id: u32,
+    lane: u32,
+    record_bytes: usize,
+    /// Size of the next segment, bytes; doubles up to `most_bytes`.
+    next_bytes: usize,
+    most_bytes: usize,
+    /// Records handed out.
+    len: u64,
+    /// Records that fit up to the end of the present segment.
+    room: u64,
+    /// Address of record `len`.
+    next: *mut u8,
+}
+
+// SAFETY: a table is reached by one thread at a time: under the write lock, or by the owner of its lane.
+unsafe impl Send for Table {}
+
+impl Table {
+    pub(crate) const fn new(id: u32, lane: u32, record_bytes: usize, first_bytes: usize, most_bytes: usize) -> Self {
+        Table {
+            id,
+            lane,
+            record_bytes,
+            next_bytes: first_bytes,
+            most_bytes,
+            len: 0,
+            room: 0,
+            next: std::ptr::null_mut(),
+        }
+    }
+
+    /// Records handed out so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether the next record needs no new segment.
+    pub(crate) fn has_room(&self) -> bool {
+        self.len < self.room
+    }
+
+    /// The next record without asking for a segment; `None` when there is no room.
+    #[inline]
+    pub(crate) fn push_within<T>(&mut self) -> Option<(u64, NonNull<T>)> {
+        debug_assert_eq!(size_of::<T>(), self.record_bytes);
+        if self.len >= self.room {
+            return None;
+        }
+        let record = NonNull::new(self.next.cast::<T>())?;
+        // SAFETY: record `len` lies inside the segment, so one past it is at most its end.
+        self.next = unsafe { self.next.add(self.record_bytes) };
+        self.len += 1;
+        Some((self.len - 1, record))
+    }
+
+    /// The next record: its index and place. `None` when the recording cannot grow.
+    pub(crate) fn push<T>(&mut self, store: &mut Store) -> Option<(u64, NonNull<T>)> {
+        if !self.has_room() {
+            self.extend(store, 1)?;
+        }
+        self.push_within()
+    }
+
+    /// Copies bytes to the end as one piece that lies in one segment (for tables of bytes): its index.
+    pub(crate) fn push_bytes(&mut self, store: &mut Store, pieces: &[&[u8]]) -> Option<u64> {
+        debug_assert_eq!(self.record_bytes, 1);
+        let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
+        if self.len + bytes as u64 > self.room {
+            // What is left of the segment is skipped: indices go on with the next one, so count it as used.
+            self.len = self.room;
+            self.extend(store, bytes)?;
+        }
+        let start = self.len;
+        for piece in pieces {
+            // SAFETY: the segment has room for all pieces (checked above), and nobody else writes there.
+            unsafe {
+                std::ptr::copy_nonoverlapping(piece.as_ptr(), self.next, piece.len());
+                self.next = self.next.add(piece.len());
+            }
+        }
+        self.len += bytes as u64;
+        Some(start)
+    }
+
+    /// Begins a new segment with room for at least `records`.
+    pub(crate) fn extend(&mut self, store: &mut Store, records: usize) -> Option<()> {
+        let bytes = self.next_bytes.max((records * self.record_bytes).next_multiple_of(4096));
+        // Whole records only: what is left over at the end stays zero.
+        let fitting = bytes / self.record_bytes;
+        let place = store.segment(self.id, self.lane, bytes as u64, self.len)?;
+        self.next = place.as_ptr();
+        self.room = self.len + fitting as u64;
+        self.next_bytes = (self.next_bytes * 2).min(self.most_bytes);
+        Some(())
+    }
+}

@@ -1,0 +1,154 @@
+//! Blocks the map has no place for: addresses that are no multiple of 8, or outside the covered range.
+//!
+//! Sharded open addressing in mapped memory. Rare, so a lock a shard is cheap enough.
+
+use super::Owner;
+use crate::sys::{self, Lock};
+
+const SHARDS: usize = 64;
+const FIRST_SLOTS: usize = 256;
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Slot {
+    /// 0 = free.
+    address: usize,
+    owner: Owner,
+}
+
+struct Shard {
+    slots: *mut Slot,
+    /// A power of two, or 0 before the first block.
+    len: usize,
+    used: usize,
+}
+
+// SAFETY: `slots` is memory of the shard alone, reached under its lock.
+unsafe impl Send for Shard {}
+
+pub(super) struct SideTable([Lock<Shard>; SHARDS]);
+
+fn hash(address: usize) -> usize {
+    (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize >> 16
+}
+
+impl SideTable {
+    pub(super) const fn new() -> Self {
+        SideTable([const { Lock::new(Shard { slots: std::ptr::null_mut(), len: 0, used: 0 }) }; SHARDS])
+    }
+
+    fn shard(&self, address: usize) -> &Lock<Shard> {
+        &self.0[hash(address) % SHARDS]
+    }
+
+    #[cold]
+    pub(super) fn put(&self, address: usize, owner: Owner) -> bool {
+        self.shard(address).hold().put(address, owner)
+    }
+
+    #[cold]
+    pub(super) fn take(&self, address: usize) -> Option<Owner> {
+        self.shard(address).hold().take(address)
+    }
+
+    /// Forgets all blocks; the memory is left to the process.
+    pub(super) fn clear(&self) {
+        for shard in &self.0 {
+            // NOTE: in a forked child a lock may have been held by a thread that does not exist here.
+            if let Some(mut shard) = shard.try_hold(100) {
+                *shard = Shard { slots: std::ptr::null_mut(), len: 0, used: 0 };
+            }
+        }
+    }
+
+    pub(super) fn own_bytes(&self) -> u64 {
+        self.0.iter().map(|shard| (shard.hold().len * size_of::<Slot>()) as u64).sum()
+    }
+}
+
+impl Shard {
+    fn home(&self, address: usize) -> usize {
+        hash(address) / SHARDS & (self.len - 1)
+    }
+
+    /// The slot of `address`, or the free one where it would go.
+    fn find(&self, address: usize) -> usize {
+        let mut index = self.home(address);
+        loop {
+            // SAFETY: the index is masked below `len`; the table is never full.
+            let found = unsafe { (*self.slots.add(index)).address };
+            if found == address || found == 0 {
+                return index;
+            }
+            index = (index + 1) & (self.len - 1);
+        }
+    }
+
+    fn put(&mut self, address: usize, owner: Owner) -> bool {
+        if (self.used + 1) * 4 > self.len * 3 && !self.grow() {
+            return false;
+        }
+        let index = self.find(address);
+        // SAFETY: `find` returns an index below `len`.
+        let slot = unsafe { &mut *self.slots.add(index) };
+        self.used += usize::from(slot.address == 0);
+        *slot = Slot { address, owner };
+        true
+    }
+
+    fn take(&mut self, address: usize) -> Option<Owner> {
+        if self.len == 0 {
+            return None;
+        }
+        let mut hole = self.find(address);
+        // SAFETY: indices are masked below `len` throughout.
+        unsafe {
+            let taken = *self.slots.add(hole);
+            if taken.address == 0 {
+                return None;
+            }
+            self.used -= 1;
+            // Close the gap: pull back every follower that may stand in the hole.
+            let mut index = hole;
+            loop {
+                index = (index + 1) & (self.len - 1);
+                let follower = *self.slots.add(index);
+                if follower.address == 0 {
+                    break;
+                }
+                let home = self.home(follower.address);
+                let between = index.wrapping_sub(home) & (self.len - 1);
+                let gap = index.wrapping_sub(hole) & (self.len - 1);
+                if between >= gap {
+                    *self.slots.add(hole) = follower;
+                    hole = index;
+                }
+            }
+            (*self.slots.add(hole)).address = 0;
+            Some(taken.owner)
+        }
+    }
+
+    fn grow(&mut self) -> bool {
+        let errno = sys::Errno::keep();
+        let len = (self.len * 2).max(FIRST_SLOTS);
+        let Some(place) = sys::map_private(len * size_of::<Slot>()) else { return false };
+        let old = Shard { slots: self.slots, len: self.len, used: self.used };
+        *self = Shard { slots: place.as_ptr().cast(), len, used: old.used };
+        // SAFETY: the old table has `old.len` slots and is ours alone; the new one is larger.
+        unsafe {
+            for index in 0..old.len {
+                let slot = *old.slots.add(index);
+                if slot.address != 0 {
+                    let place = self.find(slot.address);
+                    *self.slots.add(place) = slot;
+                }
+            }
+            if !old.slots.is_null() {
+                libc::munmap(old.slots.cast(), old.len * size_of::<Slot>());
+            }
+        }
+        drop(errno);
+        true
+    }
+}

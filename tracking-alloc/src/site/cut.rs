@@ -1,0 +1,111 @@
+//! Tidying a stack before it is kept: cutting it where it leaves known code, folding repeated cycles.
+
+use crate::module::Modules;
+use std::ops::Range;
+use tracking_alloc_recording::site_flags::{CUT, FOLDED};
+
+/// Cycles of up to this many frames are folded.
+const LONGEST_CYCLE: usize = 4;
+/// A cycle repeated more often than this is folded.
+const MOST_REPEATS: usize = 8;
+/// How many repeats a folded cycle keeps.
+const KEPT_REPEATS: usize = 2;
+
+/// What was done to a stack.
+pub(super) struct Tidied {
+    /// Frames kept, from the innermost.
+    len: usize,
+    /// The kept frames differ from those walked.
+    pub(super) changed: bool,
+    pub(super) cut: bool,
+    /// Modules were read anew.
+    pub(super) read_modules: bool,
+}
+
+impl Tidied {
+    pub(super) fn kept(&self) -> Range<usize> {
+        0..self.len
+    }
+}
+
+/// Tidies a stack, innermost first, in place.
+pub(super) fn tidy(modules: &mut Modules, addresses: &mut [u64], flags: &mut u32) -> Tidied {
+    let mut tidied = Tidied { len: addresses.len(), changed: false, cut: false, read_modules: false };
+    for (index, address) in addresses.iter().enumerate() {
+        // A return address lies behind its call: the byte before it is the code.
+        let code = address.wrapping_sub(1);
+        if modules.is_code(code) {
+            continue;
+        }
+        tidied.read_modules |= modules.read_again();
+        if !modules.is_code(code) {
+            (tidied.len, tidied.changed, tidied.cut) = (index, true, true);
+            *flags |= CUT;
+            break;
+        }
+    }
+    let folded = fold(&mut addresses[..tidied.len]);
+    if folded < tidied.len {
+        (tidied.len, tidied.changed) = (folded, true);
+        *flags |= FOLDED;
+    }
+    tidied
+}
+
+/// Folds runs of a repeated cycle; returns the new length.
+fn fold(addresses: &mut [u64]) -> usize {
+    let (mut read, mut write) = (0, 0);
+    while read < addresses.len() {
+        let cycle = (1..=LONGEST_CYCLE).find_map(|period| {
+            let repeats = repeats(&addresses[read..], period);
+            (repeats > MOST_REPEATS).then_some((period, repeats))
+        });
+        let (span, kept) = cycle.map_or((1, 1), |(period, repeats)| (period * repeats, period * KEPT_REPEATS));
+        addresses.copy_within(read..read + kept, write);
+        write += kept;
+        read += span;
+    }
+    write
+}
+
+/// How often the first `period` addresses follow each other.
+fn repeats(addresses: &[u64], period: usize) -> usize {
+    if addresses.len() < period {
+        return 0;
+    }
+    let (cycle, rest) = addresses.split_at(period);
+    1 + rest.chunks_exact(period).take_while(|next| *next == cycle).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fold;
+
+    #[test]
+    fn a_long_run_of_a_cycle_keeps_two_repeats() {
+        let mut stack = [9, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 7];
+        let len = fold(&mut stack);
+        assert_eq!(stack[..len], [9, 1, 2, 1, 2, 7]);
+    }
+
+    #[test]
+    fn eight_repeats_stay_as_they_are() {
+        let mut stack = [5; 8];
+        assert_eq!(fold(&mut stack), 8);
+        let mut stack = [5; 9];
+        assert_eq!(fold(&mut stack), 2);
+    }
+
+    #[test]
+    fn stacks_of_different_depth_of_one_recursion_fold_to_the_same() {
+        let stack = |depth: usize| {
+            let mut stack = vec![1];
+            stack.extend(std::iter::repeat_n([2, 3, 4], depth).flatten());
+            stack.push(5);
+            let len = fold(&mut stack);
+            stack.truncate(len);
+            stack
+        };
+        assert_eq!(stack(9), stack(40));
+    }
+}

@@ -1,0 +1,164 @@
+//! Stacks: walking them cheaply enough for every allocation.
+//!
+//! A walk stays inside the thread's own stack, goes strictly outward, and is one hash over return addresses, innermost
+//! first. It is taken again, into scratch memory, only when the hash is new.
+
+mod frame_pointers;
+mod self_test;
+
+pub(crate) use self_test::keeps_frame_pointers;
+
+use crate::hook::{Lane, MAX_DEPTH};
+use crate::sys::Stack;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering::*};
+use tracking_alloc_recording::{site_flags, unwinder};
+
+const MULTIPLIER: u64 = 0xff51_afd7_ed55_8ccd;
+const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// How stacks are walked: a value of [`unwinder`].
+static UNWINDER: AtomicU32 = AtomicU32::new(unwinder::NONE);
+
+/// Chooses how stacks are walked.
+pub(crate) fn choose(unwinder: u32) {
+    UNWINDER.store(unwinder, Relaxed);
+}
+
+/// The registers a walk begins with, taken in the outermost function of the hook.
+#[derive(Clone, Copy)]
+pub(crate) struct Start {
+    pub(crate) frame_pointer: usize,
+}
+
+impl Start {
+    /// The calling function's own frame.
+    #[inline(always)]
+    pub(crate) fn here() -> Self {
+        Start { frame_pointer: frame_pointers::current() }
+    }
+}
+
+/// One step of the hash: a bijection of the hash for each address.
+#[inline(always)]
+fn mix(hash: u64, address: u64) -> u64 {
+    (hash.rotate_left(5) ^ address).wrapping_mul(MULTIPLIER)
+}
+
+/// The hash of a stack, innermost address first.
+pub(crate) fn hash(addresses: &[u64]) -> u64 {
+    addresses.iter().fold(SEED, |hash, address| mix(hash, *address))
+}
+
+/// The key of a site: stack and scope. Never 0.
+///
+/// Two sites of 10^6 share a key with a probability of about 3e-8; such a pair would be counted as one.
+#[inline(always)]
+pub(crate) fn key(hash: u64, scope: u32) -> u64 {
+    let mixed = mix(hash, u64::from(scope));
+    (mixed ^ mixed >> 32) | 1
+}
+
+/// The hash of the calling stack.
+#[inline(always)]
+pub(crate) fn walk(lane: &Lane, start: Start) -> u64 {
+    let mut walk = SEED;
+    if UNWINDER.load(Relaxed) == unwinder::FRAME_POINTERS {
+        let stop = if lane.cut_after.is_empty() { None } else { Some(&lane.cut_after) };
+        frame_pointers::walk(start.frame_pointer, lane.stack.get(), stop, |address| walk = mix(walk, address));
+    }
+    walk
+}
+
+/// What a walk into memory found.
+pub(crate) struct Walked {
+    /// Addresses written, innermost first.
+    pub(crate) len: usize,
+    /// Bits of [`site_flags`].
+    pub(crate) flags: u32,
+}
+
+/// The addresses of the calling stack: those that [`walk`] hashed.
+pub(crate) fn walk_into(lane: &Lane, start: Start, addresses: &mut [u64; MAX_DEPTH]) -> Walked {
+    let mut len = 0;
+    if UNWINDER.load(Relaxed) != unwinder::FRAME_POINTERS {
+        return Walked { len, flags: 0 };
+    }
+    let stop = if lane.cut_after.is_empty() { None } else { Some(&lane.cut_after) };
+    let end = frame_pointers::walk(start.frame_pointer, lane.stack.get(), stop, |address| {
+        if let Some(place) = addresses.get_mut(len) {
+            *place = address;
+            len += 1;
+        }
+    });
+    let flags = match end {
+        End::Outermost => 0,
+        End::TooDeep => site_flags::DEEP,
+        End::Foreign => site_flags::FOREIGN,
+        End::Stopped => site_flags::CUT,
+    };
+    Walked { len, flags }
+}
+
+/// Why a walk ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// No further frame.
+    Outermost,
+    /// [`MAX_DEPTH`] frames.
+    TooDeep,
+    /// The stack is not the thread's own: one frame only.
+    Foreign,
+    /// A frame after which walks are known to go astray.
+    Stopped,
+}
+
+/// Return addresses after which a lane's walks stop: their callers keep data in the frame pointer, so that what lies
+/// beyond would be made up anew at each call.
+pub(crate) struct CutAfter {
+    /// A bit for each listed address, by its low bits: most frames are passed by one test.
+    filter: Cell<u64>,
+    listed: [Cell<u64>; CutAfter::MOST],
+    /// Addresses that were cut after, not yet listed, with how often.
+    counted: [(Cell<u64>, Cell<u32>); CutAfter::MOST],
+}
+
+impl CutAfter {
+    const MOST: usize = 16;
+    /// So many different stacks cut after one address are one site and its noise.
+    const ALIASES: u32 = 64;
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.filter.get() == 0
+    }
+
+    fn bit(address: u64) -> u64 {
+        1 << (address & 63)
+    }
+
+    #[inline(always)]
+    fn contains(&self, address: u64) -> bool {
+        self.filter.get() & Self::bit(address) != 0 && self.listed.iter().any(|listed| listed.get() == address)
+    }
+
+    /// Counts a stack cut after `address`; lists it when there were too many.
+    pub(crate) fn count(&self, address: u64) {
+        let place = self.counted.iter().find(|(counted, _)| counted.get() == address || counted.get() == 0);
+        // When all places are taken the first is given up: a list of 16 serves the usual one or two culprits.
+        let (counted, times) = place.unwrap_or(&self.counted[0]);
+        if counted.get() != address {
+            counted.set(address);
+            times.set(0);
+        }
+        times.set(times.get() + 1);
+        if times.get() < Self::ALIASES {
+            return;
+        }
+        times.set(0);
+        if let Some(free) = self.listed.iter().find(|listed| listed.get() == 0) {
+            free.set(address);
+            self.filter.set(self.filter.get() | Self::bit(address));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Beginning and ending a recording: from the environment at the first allocation, or from code.
+//!
+//! ```text
+//! first allocation ─▶ HEAPGLASS_OUT set? ─▶ begin ─▶ RECORD ─▶ finish (exit, Recorder) ─▶ off
+//! Recorder::start ──────────────────────────▲
+//! ```
+//! A process records once. A forked child is off, and may begin a recording of its own.
+
+use crate::hook;
+use crate::record::{Backing, PathBytes, Wanted, expand_pattern, open_live};
+use crate::session::{self, Beginning, How, Session};
+use crate::{scopes, shadow, site, stack, state, sys, thread};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use tracking_alloc_recording::{self as recording, CHECKSUM_OFFSET, Checksum, FIRST_SEGMENT_BYTES, Header, growth, unwinder};
+
+/// The environment was looked at, or somebody is doing so.
+static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
+/// The process that began the present recording, 0 = none yet.
+static RECORDED_BY: AtomicU32 = AtomicU32::new(0);
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// One start at a time.
+static STARTING: AtomicBool = AtomicBool::new(false);
+
+/// Default bound of a recording, bytes (`HEAPGLASS_MAX_BYTES`).
+const DEFAULT_MAX_BYTES: u64 = 1 << 30;
+/// What `HEAPGLASS_PREALLOC=1` reserves at once, bytes.
+const PREALLOCATED_BYTES: u64 = 64 << 20;
+
+/// Why a recording could not begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The process records, or did.
+    Already,
+    /// The file could not be made.
+    File { what: &'static str, errno: i32 },
+    /// The kernel refuses what recording needs.
+    System(&'static str),
+}
+
+/// While nothing records: begins a recording at the very first allocation if the environment asks for one.
+#[inline(always)]
+pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize) {
+    // PERF: the second and last load of a program that never records.
+    if !ENVIRONMENT_READ.load(Relaxed) {
+        from_environment(block, bytes);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn from_environment(block: *mut u8, bytes: usize) {
+    if ENVIRONMENT_READ.swap(true, AcqRel) {
+        return;
+    }
+    let Some(pattern) = sys::environment(b"HEAPGLASS_OUT").filter(|pattern| !pattern.is_empty()) else { return };
+    let errno = sys::Errno::keep();
+    let mode = sys::environment(b"HEAPGLASS_MODE").unwrap_or(b"exact");
+    let begun = if mode == b"exact" {
+        let mut buffer = [0u8; 4096];
+        let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
+        let program = executable.rsplit(|byte| *byte == b'/').next().unwrap_or(executable);
+        match expand_pattern(pattern, program) {
+            Some(path) => to_file(path.as_bytes()),
+            None => Err(Failure::File { what: "HEAPGLASS_OUT is too long or has a NUL in it", errno: 0 }),
+        }
+    } else {
+        Err(Failure::System("HEAPGLASS_MODE is none that this version knows (exact)"))
+    };
+    match begun {
+        Ok(()) => {
+            // The recording is finished in order when the program ends in order.
+            // SAFETY: a plain function; a full table is only a recording that stays unfinished.
+            unsafe { libc::atexit(at_exit) };
+            if !block.is_null() {
+                hook::allocated(block, bytes);
+            }
+        }
+        Err(failure) => complain(pattern, failure),
+    }
+    drop(errno);
+}
+
+/// One line on standard error: the program runs on unrecorded.
+fn complain(pattern: &[u8], failure: Failure) {
+    let mut number = PathBytes::empty();
+    let (what, errno) = match failure {
+        Failure::Already => ("the process has recorded already", 0),
+        Failure::File { what, errno } => (what, errno),
+        Failure::System(what) => (what, 0),
+    };
+    if errno != 0 {
+        number.push(b" (errno ");
+        number.push_number(errno.unsigned_abs().into());
+        number.push(b")");
+    }
+    sys::write_stderr(&[b"heapglass: not recording to ", pattern, b": ", what.as_bytes(), number.as_bytes(), b"\n"]);
+}
+
+extern "C" fn at_exit() {
+    finish();
+}
+
+fn number_from_environment(name: &[u8]) -> Option<u64> {
+    std::str::from_utf8(sys::environment(name)?).ok()?.trim().parse().ok()
+}
+
+/// Begins a recording in a file.
+pub(crate) fn to_file(path: &[u8]) -> Result<(), Failure> {
+    begin(|| {
+        let prealloc = sys::environment(b"HEAPGLASS_PREALLOC").is_some_and(|value| value == b"1");
+        let max_bytes = number_from_environment(b"HEAPGLASS_MAX_BYTES").unwrap_or(DEFAULT_MAX_BYTES).max(FIRST_SEGMENT_BYTES);
+        let reserve = if prealloc { PREALLOCATED_BYTES.min(max_bytes) } else { 0 };
+        let live = open_live(Wanted { path }, FIRST_SEGMENT_BYTES)
+            .map_err(|refused| Failure::File { what: refused.what, errno: refused.errno })?;
+        let place = sys::Bump::new().take::<PathBytes>(1).ok_or(Failure::System("no memory for its tables"))?;
+        // SAFETY: memory for one path, never given back.
+        let path: &'static PathBytes = unsafe {
+            place.write(live.path);
+            place.as_ref()
+        };
+        Ok((Backing::file(path, &live.status, max_bytes), path, live.wanted, reserve))
+    })
+}
+
+/// Begins a recording in memory.
+pub(crate) fn to_memory() -> Result<(), Failure> {
+    static NOWHERE: PathBytes = PathBytes::empty();
+    begin(|| Ok((Backing::Memory { end: 0 }, &NOWHERE, None, 0)))
+}
+
+type Prepared = (Backing, &'static PathBytes, Option<PathBytes>, u64);
+
+fn begin(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Failure> {
+    if STARTING.swap(true, AcqRel) {
+        return Err(Failure::Already);
+    }
+    let begun = begin_alone(prepare);
+    STARTING.store(false, Release);
+    begun
+}
+
+fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Failure> {
+    // Whoever begins has had its say about the environment.
+    ENVIRONMENT_READ.store(true, Release);
+    let (me, before) = (std::process::id(), RECORDED_BY.load(Acquire));
+    if before == me {
+        return Err(Failure::Already);
+    }
+    if !state::wipe_on_fork() {
+        return Err(Failure::System("the kernel cannot wipe pages on fork (MADV_WIPEONFORK, Linux 4.14)"));
+    }
+    if before != 0 {
+        forget_parent();
+    }
+    if !shadow::prepare() {
+        return Err(Failure::System("no address space for the shadow map (ulimit -v)"));
+    }
+    let kept = stack::keeps_frame_pointers();
+    let unwinder = if kept { unwinder::FRAME_POINTERS } else { unwinder::NONE };
+    let (backing, path, wanted, reserve) = prepare()?;
+    let beginning = Beginning {
+        backing,
+        how: How {
+            path,
+            wanted: wanted.as_ref().map(PathBytes::as_bytes),
+            generation: GENERATION.fetch_add(1, AcqRel) + 1,
+            unwinder,
+            self_test: u32::from(kept),
+            reserve,
+        },
+    };
+    stack::choose(unwinder);
+    session::begin(beginning).map_err(|reason| match reason {
+        growth::DISK_FULL => Failure::File { what: "the disk is full", errno: libc::ENOSPC },
+        growth::FILE_SIZE_LIMIT => Failure::File { what: "the file size limit is too small", errno: libc::EFBIG },
+        growth::NO_MEMORY => Failure::System("no memory for its tables"),
+        _ => Failure::File { what: "cannot reserve its first megabyte", errno: 0 },
+    })?;
+    RECORDED_BY.store(me, Release);
+    sys::register_fence();
+    state::change(session::current().map_or(0, Session::tag), 0);
+    Ok(())
+}
+
+/// A forked child: locks may be held by threads that do not exist here, and all tables are the parent's.
+fn forget_parent() {
+    // SAFETY: a forked child begins with one thread, which is here and holds none of these locks.
+    unsafe { hook::LOOKS.reset(hook::fresh_looks()) };
+    hook::release_all();
+    shadow::forget_all();
+    site::forget_sites();
+    scopes::forget();
+    thread::with(|thread| {
+        thread.scope.set(0);
+        thread.busy.set(false);
+    });
+}
+
+/// Stops recording and finishes the file: a last look, the state, the checksum. False when nothing recorded.
+pub(crate) fn finish() -> bool {
+    if state::get() & state::RECORD == 0 {
+        return false;
+    }
+    let (Some(session), Some(header)) = (session::current(), hook::header()) else { return false };
+    state::change(0, !(state::MEASURE | state::COUNT));
+    let errno = sys::Errno::keep();
+    let idle = hook::wait_until_idle();
+    session::settle(header);
+    header.state.store(recording::state::FINISHED, Release);
+    if idle && let Some(writer) = session.write.try_hold(1000) {
+        seal(header, writer.store.pieces());
+    }
+    drop(errno);
+    true
+}
+
+/// Sets the checksum of a recording nobody writes to any more.
+fn seal(header: &Header, pieces: &[(usize, u64)]) {
+    let mut checksum = Checksum::default();
+    for (start, bytes) in pieces {
+        for offset in (0..*bytes).step_by(32) {
+            // SAFETY: pieces are mapped until the process ends, page-aligned and whole pages long.
+            let words = unsafe { *((*start as u64 + offset) as *const [u64; 4]) };
+            checksum.add(words);
+        }
+    }
+    const { assert!(CHECKSUM_OFFSET % 8 == 0) };
+    header.checksum.store(checksum.finish(), Release);
+}
+
+/// Stops counting new blocks, or begins again; known blocks are followed all the time.
+pub(crate) fn pause(paused: bool) {
+    if state::get() & state::RECORD != 0 {
+        if paused { state::change(state::PAUSED, 0) } else { state::change(0, state::PAUSED) }
+    }
+}
+
+/// Whether this process is recording.
+pub(crate) fn is_recording() -> bool {
+    state::get() & state::RECORD != 0
+}

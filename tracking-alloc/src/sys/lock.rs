@@ -1,0 +1,125 @@
+//! A lock for cold paths: a short spin, then a futex. No poisoning, no allocation, no thread-local.
+
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const WAITED_FOR: u32 = 2;
+
+/// Mutual exclusion over `T`. Its holder must not call anything that can wait for another heapglass lock out of order:
+/// look before write.
+pub(crate) struct Lock<T> {
+    word: AtomicU32,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is only reached through a `Guard`, and only one exists at a time.
+unsafe impl<T: Send> Sync for Lock<T> {}
+
+pub(crate) struct Guard<'a, T>(&'a Lock<T>);
+
+impl<T> Lock<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Lock { word: AtomicU32::new(FREE), value: UnsafeCell::new(value) }
+    }
+
+    /// Makes the lock free, with a new value, whoever held it.
+    ///
+    /// # Safety
+    /// No other thread may exist that could hold it or wait for it: a forked child, first thing.
+    pub(crate) unsafe fn reset(&self, value: T) {
+        // SAFETY: nobody else reaches the value (caller). The old one is not dropped: its owner is gone.
+        unsafe { self.value.get().write(value) };
+        self.word.store(FREE, Ordering::Release);
+    }
+
+    /// The value of a lock nobody else can reach yet.
+    pub(crate) fn get_mut_unpublished(&self) -> *mut T {
+        self.value.get()
+    }
+
+    #[inline]
+    pub(crate) fn hold(&self) -> Guard<'_, T> {
+        if self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            self.wait();
+        }
+        Guard(self)
+    }
+
+    /// Takes the lock if it comes free within about `tries` short waits.
+    pub(crate) fn try_hold(&self, tries: u32) -> Option<Guard<'_, T>> {
+        for _ in 0..tries {
+            if self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                return Some(Guard(self));
+            }
+            // SAFETY: sched_yield has no preconditions.
+            unsafe { libc::sched_yield() };
+        }
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait(&self) {
+        for _ in 0..100 {
+            if self.word.load(Ordering::Relaxed) == FREE
+                && self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let errno = super::Errno::keep();
+        while self.word.swap(WAITED_FOR, Ordering::Acquire) != FREE {
+            // SAFETY: the futex word lives as long as `self`; a spurious return is handled by the loop.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_futex,
+                    self.word.as_ptr(),
+                    libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+                    WAITED_FOR,
+                    std::ptr::null::<libc::timespec>(),
+                )
+            };
+        }
+        drop(errno);
+    }
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard is the only access to the value while it lives.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and the guard is borrowed mutably.
+        unsafe { &mut *self.0.value.get() }
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0.word.swap(FREE, Ordering::Release) == WAITED_FOR {
+            let errno = super::Errno::keep();
+            // SAFETY: waking needs only the address of the word.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_futex,
+                    self.0.word.as_ptr(),
+                    libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+                    1,
+                )
+            };
+            drop(errno);
+        }
+    }
+}

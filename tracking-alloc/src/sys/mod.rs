@@ -1,0 +1,42 @@
+//! The operating system, as the hook may use it: raw calls that neither lock, allocate nor are cancellation points.
+//!
+//! Nothing here may call a libc function that takes a lock or allocates; `errno` is the caller's and is kept by
+//! [`Errno`].
+
+mod clock;
+mod file;
+mod lock;
+mod memory;
+mod process;
+
+pub(crate) use clock::{now_ns, ticks, unix_ns};
+pub(crate) use file::{File, read_whole};
+pub(crate) use lock::Lock;
+pub(crate) use memory::{Bump, map_private, own_pages, resident_bytes};
+pub(crate) use process::{
+    Stack, boot_id, environment, fence_all_threads, is_main_thread, is_running, pid_namespace, read_link, register_fence, resident_set,
+    start_ticks, thread_id, thread_name, thread_stack, write_stderr,
+};
+
+/// Keeps the target's `errno` over a cold path.
+pub(crate) struct Errno(i32);
+
+impl Errno {
+    pub(crate) fn keep() -> Self {
+        // SAFETY: the address is this thread's errno, valid as long as the thread runs.
+        Errno(unsafe { *libc::__errno_location() })
+    }
+
+    /// The value now, before it is put back.
+    pub(crate) fn current() -> i32 {
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() }
+    }
+}
+
+impl Drop for Errno {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = self.0 }
+    }
+}

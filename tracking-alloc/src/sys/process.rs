@@ -1,0 +1,189 @@
+//! What the hook asks about its process and threads.
+
+use super::file::read_whole;
+use std::ffi::{CStr, c_char};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+/// The value of an environment variable, by walking `environ`: getenv and std take locks. Ignored in programs with
+/// raised privileges (AT_SECURE).
+pub(crate) fn environment(name: &[u8]) -> Option<&'static [u8]> {
+    // SAFETY: getauxval only reads the auxiliary vector.
+    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+        return None;
+    }
+    // SAFETY: `environ` is null or a NULL-terminated array of NUL-terminated strings. It is read at the first
+    // allocation, before the program can have changed it from another thread.
+    unsafe {
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            let text = CStr::from_ptr(*entry).to_bytes();
+            if let Some(value) = text.strip_prefix(name).and_then(|rest| rest.strip_prefix(b"=")) {
+                return Some(value);
+            }
+            entry = entry.add(1);
+        }
+    }
+    None
+}
+
+/// The calling thread's kernel id.
+pub(crate) fn thread_id() -> u32 {
+    // SAFETY: no preconditions.
+    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
+}
+
+/// Whether the calling thread is the process's first.
+pub(crate) fn is_main_thread() -> bool {
+    // SAFETY: no preconditions.
+    thread_id() == unsafe { libc::getpid() } as u32
+}
+
+/// The calling thread's name, NUL-padded.
+pub(crate) fn thread_name() -> [u8; 16] {
+    let mut name = [0u8; 16];
+    // SAFETY: PR_GET_NAME writes at most 16 bytes.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name
+}
+
+/// Where a thread's stack lies.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Stack {
+    pub(crate) low: usize,
+    pub(crate) high: usize,
+}
+
+/// The path the kernel was asked to execute: a string at the very top of the first thread's stack.
+fn auxiliary_path_top() -> usize {
+    // SAFETY: only reads the auxiliary vector.
+    unsafe { libc::getauxval(libc::AT_EXECFN) as usize }
+}
+
+/// The calling thread's stack; zero when it cannot be known, and then nothing is walked.
+///
+/// The first thread's comes from the auxiliary vector: glibc's answer would read /proc and take locks. Below its top
+/// the kernel keeps a gap of at least 128 MiB (or the stack's limit) free of other mappings, so everything in there is stack.
+pub(crate) fn thread_stack() -> Stack {
+    const GAP: usize = 128 << 20;
+    if is_main_thread() {
+        let high = auxiliary_path_top();
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: `limit` is a valid rlimit to write into.
+        let known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } == 0;
+        let room = if known && limit.rlim_cur != libc::RLIM_INFINITY { limit.rlim_cur as usize } else { 8 * GAP };
+        return Stack { low: high.saturating_sub(room.max(GAP)), high };
+    }
+    // SAFETY: the attributes are initialised by pthread_getattr_np before they are used, and destroyed once.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
+            return Stack::default();
+        }
+        let (mut low, mut bytes) = (std::ptr::null_mut(), 0);
+        let known = libc::pthread_attr_getstack(&attributes, &mut low, &mut bytes) == 0;
+        libc::pthread_attr_destroy(&mut attributes);
+        if !known {
+            return Stack::default();
+        }
+        Stack { low: low as usize, high: low as usize + bytes }
+    }
+}
+
+/// Start time of this process in clock ticks; 0 when /proc is not there.
+pub(crate) fn start_ticks() -> u64 {
+    stat_start_ticks(c"/proc/self/stat").unwrap_or(0)
+}
+
+/// Field 22 of a `/proc/PID/stat`.
+fn stat_start_ticks(path: &CStr) -> Option<u64> {
+    let mut buffer = [0u8; 1024];
+    let text = read_whole(path, &mut buffer).ok()?;
+    // The second field is the command in parentheses and may hold anything: count from its end.
+    let end = text.iter().rposition(|byte| *byte == b')')?;
+    text[end + 1..].split(|byte| *byte == b' ').filter(|field| !field.is_empty()).nth(19).map(number)
+}
+
+/// Resident set, bytes, from `/proc/self/statm`; 0 when it cannot be read.
+pub(crate) fn resident_set() -> u64 {
+    let mut buffer = [0u8; 128];
+    let Ok(text) = read_whole(c"/proc/self/statm", &mut buffer) else { return 0 };
+    let pages = text.split(|byte| *byte == b' ').nth(1).map_or(0, number);
+    // SAFETY: no preconditions.
+    pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(0) as u64
+}
+
+fn number(digits: &[u8]) -> u64 {
+    digits.iter().take_while(|byte| byte.is_ascii_digit()).fold(0, |value, byte| {
+        u64::wrapping_add(u64::wrapping_mul(value, 10), u64::from(byte - b'0'))
+    })
+}
+
+/// Writes one line of pieces to standard error, as well as it goes.
+pub(crate) fn write_stderr(pieces: &[&[u8]]) {
+    let errno = super::Errno::keep();
+    for piece in pieces {
+        // SAFETY: the piece is valid for its length.
+        unsafe { libc::syscall(libc::SYS_write, 2, piece.as_ptr(), piece.len()) };
+    }
+    drop(errno);
+}
+
+const MEMBARRIER_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+static FENCE: AtomicBool = AtomicBool::new(false);
+
+/// Announces that [`fence_all_threads`] may be used.
+pub(crate) fn register_fence() {
+    // SAFETY: plain numbers; an old kernel answers ENOSYS.
+    let answer = unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED, 0, 0) };
+    FENCE.store(answer == 0, Ordering::Relaxed);
+}
+
+/// A memory barrier on every running thread of this process. False when the kernel has none.
+pub(crate) fn fence_all_threads() -> bool {
+    // SAFETY: as above.
+    FENCE.load(Ordering::Relaxed)
+        && unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_PRIVATE_EXPEDITED, 0, 0) } == 0
+}
+
+/// Whether process `pid` runs and began at `start_ticks`.
+pub(crate) fn is_running(pid: u32, start_ticks: u64) -> bool {
+    let mut path = crate::record::PathBytes::empty();
+    if !(path.push(b"/proc/") && path.push_number(pid.into()) && path.push(b"/stat")) {
+        return false;
+    }
+    stat_start_ticks(path.as_c()) == Some(start_ticks)
+}
+
+/// The kernel's boot id, as two words; zero when it cannot be read.
+pub(crate) fn boot_id() -> [u64; 2] {
+    let mut buffer = [0u8; 64];
+    let Ok(text) = read_whole(c"/proc/sys/kernel/random/boot_id", &mut buffer) else { return [0; 2] };
+    let digits = text.iter().filter_map(|byte| char::from(*byte).to_digit(16)).take(32);
+    digits.enumerate().fold([0; 2], |mut words: [u64; 2], (index, digit)| {
+        let word = &mut words[usize::from(index >= 16)];
+        *word = *word << 4 | u64::from(digit);
+        words
+    })
+}
+
+/// The inode of the pid namespace; 0 when it cannot be read.
+pub(crate) fn pid_namespace() -> u64 {
+    let mut buffer = [0u8; 64];
+    let Some(text) = read_link(c"/proc/self/ns/pid", &mut buffer) else { return 0 };
+    let digits = text.iter().position(u8::is_ascii_digit).map_or(&[][..], |start| &text[start..]);
+    number(digits)
+}
+
+/// Where a symbolic link points.
+pub(crate) fn read_link<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+    // SAFETY: the path is NUL-terminated and the buffer valid for its length.
+    let length = unsafe {
+        libc::syscall(libc::SYS_readlinkat, libc::AT_FDCWD, path.as_ptr(), buffer.as_mut_ptr(), buffer.len())
+    };
+    if length < 0 { None } else { buffer.get(..length as usize) }
+}

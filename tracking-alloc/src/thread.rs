@@ -1,0 +1,40 @@
+//! What a thread knows of itself: a few words without a destructor, so they are there before `main`, during the
+//! teardown of thread-locals, and after it.
+
+use crate::count::Frame;
+#[cfg(recording)]
+use crate::hook::Lane;
+use std::cell::Cell;
+use std::ptr::null;
+
+pub(crate) struct Thread {
+    /// The lane, which may be of an earlier generation.
+    #[cfg(recording)]
+    pub(crate) lane: Cell<*const Lane>,
+    /// The hook is at work in this thread outside a lane of its own.
+    #[cfg(recording)]
+    pub(crate) busy: Cell<bool>,
+    /// The scope it is in.
+    pub(crate) scope: Cell<u32>,
+    /// The innermost `measure()`.
+    pub(crate) measure: Cell<*const Frame>,
+}
+
+thread_local! {
+    static THREAD: Thread = const {
+        Thread {
+            #[cfg(recording)]
+            lane: Cell::new(null()),
+            #[cfg(recording)]
+            busy: Cell::new(false),
+            scope: Cell::new(0),
+            measure: Cell::new(null()),
+        }
+    };
+}
+
+/// Calls `f` with the thread's words. Without a destructor they are never gone.
+#[inline(always)]
+pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> Option<R> {
+    THREAD.try_with(f).ok()
+}

@@ -1,0 +1,204 @@
+//! The timeline and the snapshots: points in time, taken at looks when they are due, thinned to a fixed size.
+
+use crate::sys;
+use std::ptr::null;
+use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::{Header, Point, SNAPSHOT_SLOTS, TIMELINE_POINTS};
+
+/// The finest step between two points, nanoseconds.
+const FINEST_NS: u64 = 10_000_000;
+/// How often our own memory is measured, nanoseconds: it asks the kernel about every leaf.
+const OWN_EVERY_NS: u64 = 1_000_000_000;
+/// The number of the last snapshot has 16 bits of the clock.
+const MOST_SNAPSHOTS: u64 = 0xffff;
+
+/// Under the look lock.
+pub(crate) struct Timeline {
+    /// Both halves, mapped; null before the start.
+    points: *const Point,
+    start_ns: u64,
+    start_ticks: u64,
+    /// Nanoseconds of a tick, as 32.32 fixed point.
+    tick_ns: u64,
+    due_ticks: u64,
+    step_ns: u64,
+    last_ns: u64,
+    snapshot_step_ns: u64,
+    snapshot_due_ns: u64,
+    snapshots: u64,
+    own_due_ns: u64,
+    /// Whether files may be read (not in a sandbox).
+    reads_files: bool,
+}
+
+// SAFETY: `points` is mapped until the process ends and reached under the look lock.
+unsafe impl Send for Timeline {}
+
+impl Timeline {
+    pub(crate) const fn new() -> Self {
+        Timeline {
+            points: null(),
+            start_ns: 0,
+            start_ticks: 0,
+            tick_ns: 1 << 31,
+            due_ticks: 0,
+            step_ns: FINEST_NS,
+            last_ns: 0,
+            snapshot_step_ns: 5 * FINEST_NS,
+            snapshot_due_ns: 5 * FINEST_NS,
+            snapshots: 0,
+            own_due_ns: OWN_EVERY_NS,
+            reads_files: true,
+        }
+    }
+
+    /// Begins at this moment, with the mapped halves of the table.
+    pub(crate) fn start(&mut self, points: *const Point, reads_files: bool) {
+        *self = Timeline { points, start_ns: sys::now_ns(), start_ticks: sys::ticks(), reads_files, ..Timeline::new() };
+    }
+
+    /// Nanoseconds after the start, by the cheap counter.
+    pub(crate) fn elapsed_ns(&self) -> u64 {
+        let ticks = sys::ticks().wrapping_sub(self.start_ticks);
+        (u128::from(ticks) * u128::from(self.tick_ns) >> 32) as u64
+    }
+
+    /// The number of the last snapshot.
+    pub(crate) fn snapshots(&self) -> u64 {
+        self.snapshots
+    }
+
+    /// Makes the next visit take a point.
+    pub(crate) fn make_due(&mut self) {
+        self.due_ticks = 0;
+        self.last_ns = 0;
+    }
+
+    /// Takes the points that are due. `moment` is live bytes, live blocks, total bytes. True when a snapshot was taken.
+    pub(crate) fn visit(&mut self, header: &Header, moment: (u64, u64, u64)) -> bool {
+        let ticks = sys::ticks();
+        if ticks < self.due_ticks || self.points.is_null() {
+            return false;
+        }
+        let now = sys::now_ns().saturating_sub(self.start_ns);
+        let passed = ticks.wrapping_sub(self.start_ticks);
+        if passed > 0 && now > FINEST_NS {
+            self.tick_ns = ((u128::from(now) << 32) / u128::from(passed)) as u64;
+        }
+        header.elapsed_ns.store(now, Relaxed);
+        if self.last_ns != 0 && now < self.last_ns + self.step_ns {
+            self.schedule(ticks, self.last_ns + self.step_ns - now);
+            return false;
+        }
+        self.last_ns = now.max(1);
+        self.schedule(ticks, self.step_ns);
+        let errno = sys::Errno::keep();
+        self.point(header, now, moment);
+        drop(errno);
+        now >= self.snapshot_due_ns && self.snapshot(header, now, moment.0)
+    }
+
+    fn schedule(&mut self, ticks: u64, wait_ns: u64) {
+        // Before the rate is known a tick is taken for half a nanosecond: at worst the clock is asked a little early.
+        let wait = (u128::from(wait_ns) << 32) / u128::from(self.tick_ns.max(1));
+        self.due_ticks = ticks.saturating_add(wait as u64);
+    }
+
+    fn point(&mut self, header: &Header, now: u64, moment: (u64, u64, u64)) {
+        let rss = if self.reads_files { sys::resident_set() } else { 0 };
+        header.rss_bytes.store(rss, Relaxed);
+        header.peak_rss_bytes.fetch_max(rss, Relaxed);
+        if now >= self.own_due_ns {
+            self.own_due_ns = now + OWN_EVERY_NS;
+            header.own_bytes.store(own_bytes(header), Relaxed);
+        }
+        let mut length = header.timeline_len.load(Relaxed) as usize;
+        if length >= TIMELINE_POINTS {
+            length = self.thin(header);
+        }
+        // SAFETY: two halves of TIMELINE_POINTS points are mapped; `length` is below that.
+        let point = unsafe { &*self.half(header).add(length) };
+        point.time_ns.store(now, Relaxed);
+        point.live_bytes.store(moment.0, Relaxed);
+        point.live_blocks.store(moment.1, Relaxed);
+        point.total_bytes.store(moment.2, Relaxed);
+        point.rss_bytes.store(rss, Relaxed);
+        point.own_bytes.store(header.own_bytes.load(Relaxed), Relaxed);
+        header.timeline_len.store(length as u32 + 1, Release);
+    }
+
+    fn half(&self, header: &Header) -> *const Point {
+        let offset = if header.timeline_half.load(Relaxed) == 0 { 0 } else { TIMELINE_POINTS };
+        // SAFETY: two halves are mapped.
+        unsafe { self.points.add(offset) }
+    }
+
+    /// Copies every second point into the other half and makes that the current one: readers see one or the other.
+    fn thin(&mut self, header: &Header) -> usize {
+        let from = self.half(header);
+        let other = 1 - header.timeline_half.load(Relaxed).min(1);
+        // SAFETY: two halves are mapped, and all indices are below TIMELINE_POINTS.
+        unsafe {
+            let to = self.points.add(other as usize * TIMELINE_POINTS);
+            for index in 0..TIMELINE_POINTS / 2 {
+                let (old, new) = (&*from.add(2 * index), &*to.add(index));
+                let words = |point: &'static Point| {
+                    [&point.time_ns, &point.live_bytes, &point.live_blocks, &point.total_bytes, &point.rss_bytes, &point.own_bytes]
+                };
+                for (new, old) in words(new).into_iter().zip(words(old)) {
+                    new.store(old.load(Relaxed), Relaxed);
+                }
+            }
+        }
+        self.step_ns *= 2;
+        header.timeline_len.store(TIMELINE_POINTS as u32 / 2, Relaxed);
+        header.timeline_half.store(other, Release);
+        TIMELINE_POINTS / 2
+    }
+
+    /// Gives the next snapshot a slot, thinning the older ones when all are taken.
+    fn snapshot(&mut self, header: &Header, now: u64, live: u64) -> bool {
+        if self.snapshots >= MOST_SNAPSHOTS {
+            return false;
+        }
+        let free = header.snapshot_seq.iter().position(|sequence| sequence.load(Relaxed) == 0);
+        let slot = match free {
+            Some(slot) => slot,
+            None => self.thin_snapshots(header),
+        };
+        self.snapshots += 1;
+        self.snapshot_due_ns = now + self.snapshot_step_ns;
+        let (Some(sequence), Some(time), Some(bytes)) =
+            (header.snapshot_seq.get(slot), header.snapshot_ns.get(slot), header.snapshot_live.get(slot))
+        else {
+            return false;
+        };
+        time.store(now, Relaxed);
+        bytes.store(live, Relaxed);
+        sequence.store(self.snapshots, Release);
+        true
+    }
+
+    /// Drops every second snapshot by age and doubles the step; returns a free slot.
+    fn thin_snapshots(&mut self, header: &Header) -> usize {
+        let mut by_age: [(u64, usize); SNAPSHOT_SLOTS] = [(0, 0); SNAPSHOT_SLOTS];
+        for (slot, (entry, sequence)) in by_age.iter_mut().zip(&header.snapshot_seq).enumerate() {
+            *entry = (sequence.load(Relaxed), slot);
+        }
+        by_age.sort_unstable();
+        let mut free = 0;
+        for (_, slot) in by_age.iter().skip(1).step_by(2) {
+            if let Some(sequence) = header.snapshot_seq.get(*slot) {
+                sequence.store(0, Relaxed);
+                free = *slot;
+            }
+        }
+        self.snapshot_step_ns *= 2;
+        free
+    }
+}
+
+/// Resident bytes of heapglass in this process: tables, shadow map, the mapped recording.
+pub(crate) fn own_bytes(header: &Header) -> u64 {
+    sys::own_pages() + crate::shadow::own_bytes() + header.file_bytes.load(Relaxed)
+}
