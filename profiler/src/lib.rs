@@ -5,6 +5,7 @@
 pub mod calltree;
 pub mod flamegraph;
 pub mod profile;
+pub mod report;
 #[doc(hidden)]
 pub mod sample;
 pub mod symbols;

@@ -444,7 +444,19 @@ fn frame(
     b.frame(function, Some(file), line)
 }
 
+/// `alloc::vec::Vec<T,A>::push` -> `Vec::push`, `<a::City as b::Trait>::make` -> `City::make`.
 fn short(name: &str) -> String {
+    if let Some((implementor, rest)) = name
+        .strip_prefix('<')
+        .and_then(|name| name.split_once(" as "))
+        && let Some((_, method)) = rest.rsplit_once(">::")
+    {
+        return format!("{}::{method}", last_segments(implementor, 1));
+    }
+    last_segments(name, 2)
+}
+
+fn last_segments(name: &str, count: usize) -> String {
     let mut plain = String::new();
     let mut depth = 0_u32;
     for c in name.chars() {
@@ -456,5 +468,5 @@ fn short(name: &str) -> String {
         }
     }
     let parts: Vec<&str> = plain.split("::").filter(|part| !part.is_empty()).collect();
-    parts[parts.len().saturating_sub(2)..].join("::")
+    parts[parts.len().saturating_sub(count)..].join("::")
 }

@@ -130,6 +130,15 @@ impl fmt::Display for Nanos {
     }
 }
 
+/// A count with its noun: `1 stack`, `1,234 stacks`. `one` takes an `s` for more than one.
+pub fn counted(count: u64, one: &str) -> String {
+    format!(
+        "{} {one}{}",
+        Count(count),
+        if count == 1 { "" } else { "s" }
+    )
+}
+
 /// Reads a size as people write it: `1500`, `64k`, `512 KiB`, `1.5MiB`, `2g`; units are binary, case does not
 /// matter, `B` is optional.
 ///
@@ -230,6 +239,13 @@ mod tests {
         assert_eq!(Count(999).to_string(), "999");
         assert_eq!(Count(1000).to_string(), "1,000");
         assert_eq!(Count(u64::MAX).to_string(), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn nouns_follow_their_count() {
+        assert_eq!(counted(1, "stack"), "1 stack");
+        assert_eq!(counted(0, "stack"), "0 stacks");
+        assert_eq!(counted(1_200, "block"), "1,200 blocks");
     }
 
     #[test]

@@ -106,13 +106,12 @@ fn step(
 fn scopes_outermost_first(profile: &Profile, scope: ScopeId) -> Vec<ScopeId> {
     let mut scopes = Vec::new();
     let mut at = scope.0;
-    // A hostile recording may hold a cycle: no chain is longer than the table.
-    while at != 0 && scopes.len() < profile.scopes.len() {
-        let Some(scope) = profile.scopes.get(at as usize) else {
-            break;
-        };
+    while at != 0
+        && let Some(scope) = profile.scopes.get(at as usize)
+    {
         scopes.push(ScopeId(at));
-        at = scope.parent;
+        // Parents come before children; anything else is a damaged recording, and might be a circle.
+        at = if scope.parent < at { scope.parent } else { 0 };
     }
     scopes.reverse();
     scopes

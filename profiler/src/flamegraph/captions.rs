@@ -7,7 +7,7 @@ use super::prune::Pruned;
 use super::relabel::Caption;
 use super::{Options, prune};
 use crate::calltree::{CallTree, Label, NodeId};
-use crate::profile::{Figures, Measure, Profile};
+use crate::profile::{Figures, Lost, Measure, Profile};
 use crate::units::{Bytes, Count, Share, printable};
 
 /// `cities: bytes live at the peak, 6,392,832 bytes = 6.1 MiB, exact`
@@ -47,22 +47,15 @@ fn exactness(profile: &Profile, measure: Measure) -> String {
     }
 }
 
+/// Wider than this and the subtitle leaves a picture of 1,200 pixels.
+const SUBTITLE_CHARS: usize = 160;
+
 pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &Pruned) -> String {
+    // The least important last: what does not fit is left out, never a loss.
     let mut parts = Vec::new();
-    if options.inverted {
-        parts.push("inverted: allocations first, callers below them".to_owned());
+    if profile.lost != Lost::default() {
+        parts.push("something was lost or cut, see the report".to_owned());
     }
-    if let Some(scope) = options
-        .within
-        .and_then(|scope| profile.scopes.get(scope.0 as usize))
-        .filter(|s| !s.name.is_empty())
-    {
-        parts.push(format!(
-            "only in phase {}",
-            shorten(&printable(&scope.name), 40)
-        ));
-    }
-    parts.push("warm: own code, grey-blue: std, grey: native, others: a colour a crate".to_owned());
     if pruned.narrow > 0 {
         let min = if options.measure.is_bytes() {
             Bytes(pruned.min).to_string()
@@ -70,24 +63,43 @@ pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &Pruned) ->
             Count(pruned.min).to_string()
         };
         parts.push(format!(
-            "{} frames below {min} not drawn",
+            "frames below {min} not drawn: {}",
             Count(pruned.narrow as u64)
         ));
     }
     if pruned.deep > 0 {
         parts.push(format!(
-            "{} deeper than {} not drawn",
-            Count(pruned.deep as u64),
-            prune::MAX_DEPTH
+            "deeper than {}: {}",
+            prune::MAX_DEPTH,
+            Count(pruned.deep as u64)
         ));
     }
-    if profile.lost != crate::profile::Lost::default() {
-        parts.push("something was lost or cut, see the report".to_owned());
+    let scope = options
+        .within
+        .and_then(|scope| profile.scopes.get(scope.0 as usize));
+    if let Some(scope) = scope.filter(|scope| !scope.name.is_empty()) {
+        parts.push(format!(
+            "only phase {}",
+            shorten(&printable(&scope.name), 30)
+        ));
+    }
+    if options.inverted {
+        parts.push("callers below".to_owned());
+    }
+    parts.push("own code warm, std grey-blue, native grey, dependencies a colour each".to_owned());
+    while parts.len() > 1
+        && parts
+            .iter()
+            .map(|part| part.chars().count() + 2)
+            .sum::<usize>()
+            > SUBTITLE_CHARS
+    {
+        parts.pop();
     }
     parts.join("; ")
 }
 
-/// `alloc::vec::Vec<T,A>::push (6,392,832 bytes = 6.1 MiB, 12.3 %, 1,234 blocks; itself 0 B; src/main.rs:12)`
+/// `Vec::push (6,392,832 bytes = 6.1 MiB, 1,234 blocks, 12.3 %; itself 0 B; alloc::vec::Vec<T,A>::push; vec.rs:12)`
 pub(super) fn frame(
     tree: &CallTree,
     id: NodeId,
@@ -95,8 +107,14 @@ pub(super) fn frame(
     measure: Measure,
     whole: u64,
 ) -> Caption {
-    let name = tree.name(id, profile);
-    let label = printable(name.trim()).into_owned();
+    let name = printable_name(&tree.name(id, profile));
+    let short = printable_name(&tree.short_name(id, profile));
+    // The bracket that holds the figures may hold no other one, or the script would cut the label there.
+    let label = if name.contains('(') {
+        name.clone()
+    } else {
+        short
+    };
     let (total, own) = (tree.total(id), tree.own(id));
     let value = measure.of(total);
     let mut title = format!(
@@ -104,20 +122,24 @@ pub(super) fn frame(
         amounts(measure, total),
         Share::of(value, whole)
     );
-    if id != NodeId::ROOT && measure.of(own) != value {
-        let own = measure.of(own);
+    let own = measure.of(own);
+    if id != NodeId::ROOT && own != value && own > 0 {
         let own = if measure.is_bytes() {
             Bytes(own).to_string()
         } else {
             Count(own).to_string()
         };
-        title.push_str(&format!("; itself {own}"));
+        title.push_str("; itself ");
+        title.push_str(&own);
+    }
+    if label != name {
+        title.push_str("; ");
+        title.push_str(&name);
     }
     if let Label::Function(_) = tree.node(id).label
         && let Some(place) = place(tree, id, profile)
     {
         title.push_str("; ");
-        // A round bracket in a path would end the label early.
         title.extend(place.chars().map(|c| match c {
             '(' => '[',
             ')' => ']',
@@ -130,6 +152,10 @@ pub(super) fn frame(
         label,
         share: Share::of(value, whole).fraction(),
     }
+}
+
+fn printable_name(name: &str) -> String {
+    printable(name.trim()).into_owned()
 }
 
 /// Bytes and blocks of a measure; for grows what they copied.

@@ -15,7 +15,7 @@ mod tests;
 use std::io::{self, Write};
 
 use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
-use inferno::flamegraph::{Direction, from_lines};
+use inferno::flamegraph::{Direction, TextTruncateDirection, from_lines};
 
 use crate::calltree::{self, CallTree, NodeId};
 use crate::profile::{Measure, Profile, ScopeId};
@@ -87,6 +87,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     let mut inferno = inferno::flamegraph::Options::default();
     inferno.title = captions::title(profile, options.measure, total);
     inferno.subtitle = Some(captions::subtitle(profile, options, &pruned));
+    inferno.text_truncate_direction = TextTruncateDirection::Right;
     inferno.name_type = "Frame:".to_owned();
     inferno.count_name = options.measure.title().to_owned();
     inferno.bgcolors = Some(BackgroundColor::Flat(Color {

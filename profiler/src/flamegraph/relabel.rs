@@ -128,18 +128,13 @@ fn unknown() -> io::Error {
     )
 }
 
-/// The end of the label, as much as fits: a path says most at its end. The script does the same when it runs.
+/// The beginning of the label, as much as fits. The script does the same when it runs.
 fn fit(label: &str, share: f64) -> Cow<'_, str> {
     let room = (share * CHARS_ACROSS) as usize;
-    let length = label.chars().count();
     match room {
         0..3 => Cow::Borrowed(""),
-        _ if length < room => Cow::Borrowed(label),
-        _ => Cow::Owned(
-            "..".chars()
-                .chain(label.chars().skip(length - (room - 2).min(length)))
-                .collect(),
-        ),
+        _ if label.chars().count() < room => Cow::Borrowed(label),
+        _ => Cow::Owned(label.chars().take(room - 2).chain("..".chars()).collect()),
     }
 }
 

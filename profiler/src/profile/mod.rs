@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub struct FrameId(pub u32);
 
 /// Index into [`Profile::functions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionId(pub u32);
 
 /// Index into [`Profile::scopes`]; scope 0 is the root: no phase.
@@ -212,12 +212,6 @@ pub struct Frame {
     pub inlined: bool,
 }
 
-impl Default for FunctionId {
-    fn default() -> Self {
-        FunctionId(0)
-    }
-}
-
 /// Where blocks came from: a stack under a scope.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -239,7 +233,11 @@ pub struct Site {
 impl Site {
     /// The frames worth showing, outermost first; all of them with `keep_all`.
     pub fn frames(&self, keep_all: bool) -> &[FrameId] {
-        if keep_all { &self.stack } else { &self.stack[self.shown.clone()] }
+        if keep_all {
+            &self.stack
+        } else {
+            &self.stack[self.shown.clone()]
+        }
     }
 }
 

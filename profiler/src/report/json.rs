@@ -1,0 +1,421 @@
+//! The report as JSON, for scripts: keys are never renamed or dropped within one [`FORMAT`].
+//!
+//! Names are given as recorded, but characters a terminal might act on are written as JSON escapes. Must stream: a
+//! recording may have tens of thousands of rows.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
+use serde_json::ser::PrettyFormatter;
+
+use super::escape::Escaping;
+use super::header::{command, threads};
+use super::rows::{function_name, phase_path, place};
+use super::{Detail, Options, REALLOC_POLICY, Row, losses, resident, rows};
+use crate::profile::{
+    Figures, FrameId, Lost, Measure, Origin, Profile, ScopeId, State, SymbolSource, TimelinePoint,
+};
+
+/// The version of the JSON: raised when a key changes its meaning or goes.
+pub const FORMAT: u32 = 1;
+
+/// Writes the report as one JSON object.
+///
+/// `stack` of a site row is outermost first (`main` before its callees), each frame as `function (file:line)`;
+/// `function`, `file` and `line` are those of the frame the site is charged to. `exact` says that every event was
+/// counted (no sampling) and nothing made totals or live wrong; how exact the peak is, `peak_error_bytes` says.
+///
+/// # Errors
+/// What `out` returned.
+pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write) -> io::Result<()> {
+    let rows = rows(profile, options.by, options.measure, options.keep_all);
+    let shown = options.top.unwrap_or(usize::MAX).min(rows.len());
+    let elided = rows
+        .iter()
+        .skip(shown)
+        .fold(Figures::default(), |mut sum, row| {
+            sum.add(&row.figures);
+            sum
+        });
+    let at = resident(profile);
+    let (process, capture) = (&profile.process, &profile.capture);
+    let json = Json {
+        format: FORMAT,
+        exact: exact(profile),
+        mode: &capture.mode,
+        unwinder: &capture.unwinder,
+        finished: process.state == State::Finished,
+        state: state(process.state),
+        command: command(&process.command),
+        arguments: &process.command,
+        program: &process.program,
+        executable: &process.executable,
+        pid: process.pid,
+        started_unix_ns: process.started_unix_ns,
+        duration_ns: process.duration_ns,
+        recording: options.recording,
+        recording_bytes: capture.recording_bytes,
+        threads: threads(profile),
+        peak_error_bytes: capture.peak_error_bytes,
+        peak_discrepancy_bytes: capture.peak_discrepancy_bytes,
+        peak_time_ns: capture.peak_time_ns,
+        rss_bytes: capture.rss_bytes,
+        peak_rss_bytes: capture.peak_rss_bytes,
+        own_bytes: capture.own_bytes,
+        not_seen_bytes: at.and_then(|at| at.not_seen_bytes()),
+        lost: LostJson::new(&profile.lost),
+        losses: losses(profile),
+        totals: profile.totals,
+        by: options.by.name(),
+        measure: options.measure,
+        measure_key: options.measure.key(),
+        rows_total: rows.len(),
+        rows_sum_to_totals: rows_sum_to_totals(profile, &rows),
+        elided: Elided {
+            rows: rows.len() - shown,
+            figures: elided,
+        },
+        notes: if options.by == super::By::Site {
+            vec![REALLOC_POLICY]
+        } else {
+            Vec::new()
+        },
+        rows: Rows {
+            profile,
+            rows: &rows[..shown],
+            measure: options.measure,
+        },
+        marks: profile
+            .marks
+            .iter()
+            .map(|m| MarkJson {
+                name: &m.name,
+                time_ns: m.time_ns,
+                figures: m.figures,
+            })
+            .collect(),
+        modules: profile
+            .modules
+            .iter()
+            .map(|module| module_json(module))
+            .collect(),
+        timeline: &profile.timeline.iter().map(point).collect::<Vec<_>>(),
+    };
+    let mut serializer =
+        serde_json::Serializer::with_formatter(&mut out, Escaping(PrettyFormatter::new()));
+    json.serialize(&mut serializer).map_err(io::Error::from)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// Whether the rows add up to the totals, figure by figure.
+pub(super) fn rows_sum_to_totals(profile: &Profile, rows: &[Row]) -> bool {
+    let sum = rows.iter().fold(Figures::default(), |mut sum, row| {
+        sum.add(&row.figures);
+        sum
+    });
+    sum == profile.totals
+}
+
+fn exact(profile: &Profile) -> bool {
+    profile.capture.mode == "exact" && profile.lost.untracked_blocks == 0 && profile.lost.torn == 0
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    format: u32,
+    exact: bool,
+    mode: &'a str,
+    unwinder: &'a str,
+    finished: bool,
+    state: &'static str,
+    command: String,
+    arguments: &'a [String],
+    program: &'a str,
+    executable: &'a str,
+    pid: u32,
+    started_unix_ns: u64,
+    duration_ns: u64,
+    recording: Option<&'a str>,
+    recording_bytes: u64,
+    threads: u64,
+    peak_error_bytes: u64,
+    peak_discrepancy_bytes: u64,
+    peak_time_ns: u64,
+    rss_bytes: u64,
+    peak_rss_bytes: u64,
+    own_bytes: u64,
+    /// Of the largest resident set size; null when it was never read or live was larger.
+    not_seen_bytes: Option<u64>,
+    lost: LostJson<'a>,
+    losses: Vec<String>,
+    totals: Figures,
+    by: &'static str,
+    measure: Measure,
+    measure_key: &'static str,
+    rows_total: usize,
+    rows_sum_to_totals: bool,
+    elided: Elided,
+    notes: Vec<&'static str>,
+    rows: Rows<'a>,
+    marks: Vec<MarkJson<'a>>,
+    modules: Vec<ModuleJson<'a>>,
+    timeline: &'a [PointJson],
+}
+
+/// What `--top` left out.
+#[derive(Serialize)]
+struct Elided {
+    rows: usize,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+#[derive(Serialize)]
+struct LostJson<'a> {
+    table_full_blocks: u64,
+    table_full_bytes: u64,
+    untracked_blocks: u64,
+    unattributed_blocks: u64,
+    unknown_frees: u64,
+    cut_stacks: u64,
+    foreign_stacks: u64,
+    deep_stacks: u64,
+    folded_stacks: u64,
+    marks: u64,
+    torn: u64,
+    unresolved_frames: u64,
+    notes: &'a [String],
+}
+
+impl<'a> LostJson<'a> {
+    fn new(lost: &'a Lost) -> Self {
+        // Taken apart whole, so that a new kind of loss cannot be forgotten here.
+        let Lost {
+            table_full_blocks,
+            table_full_bytes,
+            untracked_blocks,
+            unattributed_blocks,
+            unknown_frees,
+            cut_stacks,
+            foreign_stacks,
+            deep_stacks,
+            folded_stacks,
+            marks,
+            torn,
+            unresolved_frames,
+            ref notes,
+        } = *lost;
+        LostJson {
+            table_full_blocks,
+            table_full_bytes,
+            untracked_blocks,
+            unattributed_blocks,
+            unknown_frees,
+            cut_stacks,
+            foreign_stacks,
+            deep_stacks,
+            folded_stacks,
+            marks,
+            torn,
+            unresolved_frames,
+            notes,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct MarkJson<'a> {
+    name: &'a str,
+    time_ns: u64,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+#[derive(Serialize)]
+struct ModuleJson<'a> {
+    path: &'a str,
+    build_id: &'a str,
+    symbols: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbols_from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<&'a str>,
+}
+
+fn module_json(module: &crate::profile::Module) -> ModuleJson<'_> {
+    let path = |path: &std::path::Path| Some(path.to_string_lossy().into_owned());
+    let (symbols, symbols_from, missing) = match &module.symbols {
+        SymbolSource::NotNeeded => ("not needed", None, None),
+        SymbolSource::Debug(from) => ("debug", path(from), None),
+        SymbolSource::Table(from) => ("table", path(from), None),
+        SymbolSource::Packed => ("packed", None, None),
+        SymbolSource::Missing(why) => ("missing", None, Some(why.as_str())),
+    };
+    ModuleJson {
+        path: &module.path,
+        build_id: &module.build_id,
+        symbols,
+        symbols_from,
+        missing,
+    }
+}
+
+#[derive(Serialize)]
+struct PointJson {
+    time_ns: u64,
+    live_bytes: u64,
+    live_blocks: u64,
+    total_bytes: u64,
+    /// null when it was not read.
+    rss_bytes: Option<u64>,
+}
+
+fn point(point: &TimelinePoint) -> PointJson {
+    let TimelinePoint {
+        time_ns,
+        live_bytes,
+        live_blocks,
+        total_bytes,
+        rss_bytes,
+    } = *point;
+    PointJson {
+        time_ns,
+        live_bytes,
+        live_blocks,
+        total_bytes,
+        rss_bytes: (rss_bytes > 0).then_some(rss_bytes),
+    }
+}
+
+fn state(state: State) -> &'static str {
+    match state {
+        State::Running => "running",
+        State::Finished => "finished",
+        State::Ended => "ended",
+        State::Unknown => "unknown",
+    }
+}
+
+/// Rows made one by one as they are written.
+struct Rows<'a> {
+    profile: &'a Profile,
+    rows: &'a [Row],
+    measure: Measure,
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
+        let whole = self.measure.of(&self.profile.totals);
+        for row in self.rows {
+            let share = crate::units::Share::of(self.measure.of(&row.figures), whole).fraction();
+            sequence.serialize_element(&RowJson {
+                key: &row.key,
+                share,
+                figures: row.figures,
+                detail: detail(self.profile, row),
+            })?;
+        }
+        sequence.end()
+    }
+}
+
+#[derive(Serialize)]
+struct RowJson<'a> {
+    key: &'a str,
+    /// Of the measure's total, 0 to 1.
+    share: f64,
+    #[serde(flatten)]
+    figures: Figures,
+    #[serde(flatten)]
+    detail: DetailJson<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum DetailJson<'a> {
+    Site {
+        function: &'a str,
+        file: Option<&'a str>,
+        line: Option<u32>,
+        #[serde(rename = "crate")]
+        krate: &'a str,
+        origin: &'static str,
+        phase: Option<String>,
+        marks: Vec<&'static str>,
+        /// Sites that look the same and were merged.
+        sites: usize,
+        /// Outermost first.
+        stack: Vec<String>,
+    },
+    Thread {
+        threads: u64,
+    },
+    Phase {
+        entered: u64,
+        input_bytes: u64,
+        records: u64,
+        with_inner: Figures,
+    },
+}
+
+fn detail<'a>(profile: &'a Profile, row: &Row) -> DetailJson<'a> {
+    match &row.detail {
+        Detail::Site {
+            frames,
+            owner,
+            scope,
+            marks,
+            sites,
+        } => {
+            let frame = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
+            let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
+            let marks = [
+                (marks.cut, "cut"),
+                (marks.foreign, "foreign stack"),
+                (marks.deep, "deep"),
+                (marks.folded, "folded"),
+                (marks.synthetic, "synthetic"),
+            ];
+            DetailJson::Site {
+                function: frame.map_or("(no stack)", |frame| function_name(profile, frame)),
+                file: frame.and_then(|frame| frame.file.as_deref()),
+                line: frame.and_then(|frame| frame.line),
+                krate: function.map_or("", |function| &function.krate),
+                origin: origin(function.map_or(Origin::Unresolved, |function| function.origin)),
+                phase: (*scope != ScopeId(0)).then(|| phase_path(profile, *scope)),
+                marks: marks
+                    .into_iter()
+                    .filter_map(|(set, name)| set.then_some(name))
+                    .collect(),
+                sites: sites.len(),
+                stack: frames
+                    .iter()
+                    .map(|&id: &FrameId| place(profile, id))
+                    .collect(),
+            }
+        }
+        Detail::Thread { count } => DetailJson::Thread { threads: *count },
+        Detail::Phase { scope, with_inner } => {
+            let scope = profile.scopes.get(scope.0 as usize);
+            DetailJson::Phase {
+                entered: scope.map_or(0, |scope| scope.entered),
+                input_bytes: scope.map_or(0, |scope| scope.input_bytes),
+                records: scope.map_or(0, |scope| scope.records),
+                with_inner: *with_inner,
+            }
+        }
+    }
+}
+
+fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::User => "user",
+        Origin::Dependency => "dependency",
+        Origin::Std => "std",
+        Origin::Native => "native",
+        Origin::Unresolved => "unresolved",
+    }
+}

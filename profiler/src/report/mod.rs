@@ -1,0 +1,88 @@
+//! The report: one profile as text for people and as JSON for scripts, its rows grouped by site, thread or phase.
+//!
+//! Text and JSON are made from the same [`rows`], so they cannot disagree. Must never show a figure without what
+//! bounds it: every loss is a sentence ([`losses`]), what is left out of the table is counted. Must never let a
+//! control character of a recorded name reach a terminal.
+
+mod escape;
+mod header;
+mod json;
+mod losses;
+mod page;
+mod resident;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use crate::profile::Measure;
+
+pub use json::{FORMAT, write_json};
+pub use losses::losses;
+pub use resident::{Resident, resident};
+pub use rows::{By, Detail, Row, rows};
+pub use text::{write_summary, write_text};
+
+/// Where single sites are shown, people who compare with other tools must know.
+pub const REALLOC_POLICY: &str = "A reallocated block leaves its old site and counts, with its new size, at the site \
+    that reallocated it. dhat-rs and heapscope leave it at the first site: totals agree, single sites may not.";
+
+/// Rows of a text report when [`Options::top`] says nothing.
+pub const DEFAULT_TOP: usize = 20;
+
+/// Columns of a text report that is not written to a terminal.
+pub const DEFAULT_WIDTH: usize = 100;
+
+/// What to report.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// What a row is.
+    pub by: By,
+    /// What rows are ordered by.
+    pub measure: Measure,
+    /// At most so many rows; `None` = [`DEFAULT_TOP`] in text, all of them in JSON.
+    pub top: Option<usize>,
+    /// Stacks with allocator machinery and run-time start-up; sites that differ only there are then rows of their own.
+    pub keep_all: bool,
+    /// Columns of the terminal; the text breaks no line at less than 40.
+    pub width: usize,
+    /// The recording that was read, to be named.
+    pub recording: Option<&'a str>,
+    /// Marks up the text.
+    pub paint: Paint,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            by: By::Site,
+            measure: Measure::Peak,
+            top: None,
+            keep_all: false,
+            width: DEFAULT_WIDTH,
+            recording: None,
+            paint: plain,
+        }
+    }
+}
+
+/// A part of the text that may be marked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Headings of tables and blocks.
+    Heading,
+    /// The figure the rows are ordered by, and names of owners.
+    Strong,
+    /// Stacks, legends.
+    Faint,
+    /// What was lost.
+    Warning,
+}
+
+/// What to write before and after a part: escape sequences of a terminal, or nothing. Neither may take up columns.
+pub type Paint = fn(Style) -> (&'static str, &'static str);
+
+/// No mark-up.
+pub fn plain(_: Style) -> (&'static str, &'static str) {
+    ("", "")
+}

@@ -1,0 +1,465 @@
+//! Text, JSON and rows against the totals, against each other, and against hostile names.
+
+mod terminal;
+
+use serde_json::Value;
+
+use super::*;
+use crate::calltree::{CallTree, NodeId, write_folded};
+use crate::flamegraph;
+use crate::profile::{
+    Figures, Frame, FrameId, FunctionId, Origin, Profile, ScopeId, StackMarks, State, SymbolSource,
+    Thread,
+};
+use crate::sample::{self, Builder, figures};
+
+fn json(profile: &Profile, options: &Options<'_>) -> Value {
+    let mut out = Vec::new();
+    write_json(profile, options, &mut out).expect("writing to memory");
+    serde_json::from_slice(&out).expect("valid JSON")
+}
+
+fn text(profile: &Profile, options: &Options<'_>) -> String {
+    let mut out = Vec::new();
+    write_text(profile, options, &mut out).expect("writing to memory");
+    String::from_utf8(out).expect("text")
+}
+
+fn sum(rows: &[Row]) -> Figures {
+    rows.iter().fold(Figures::default(), |mut sum, row| {
+        sum.add(&row.figures);
+        sum
+    })
+}
+
+/// insta's advice names its own tool; ours is an alias.
+fn golden(name: &str, text: &str) {
+    insta::with_settings!({ description => "if the change is right, refresh with: cargo bless", prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
+#[test]
+fn every_face_adds_up_to_the_same_totals() {
+    let profile = sample::profile();
+    for measure in Measure::ALL {
+        let total = measure.of(&profile.totals);
+        for by in By::ALL {
+            for keep_all in [false, true] {
+                assert_eq!(
+                    sum(&rows(&profile, by, measure, keep_all)),
+                    profile.totals,
+                    "rows by {}",
+                    by.name()
+                );
+            }
+            let json = json(
+                &profile,
+                &Options {
+                    by,
+                    measure,
+                    top: Some(3),
+                    ..Options::default()
+                },
+            );
+            let shown: u64 = json["rows"]
+                .as_array()
+                .expect("rows")
+                .iter()
+                .filter_map(|r| r[measure.key()].as_u64())
+                .sum();
+            assert_eq!(
+                shown + json["elided"][measure.key()].as_u64().expect("a figure"),
+                total
+            );
+            assert_eq!(json["totals"][measure.key()], total);
+            assert_eq!(json["rows_sum_to_totals"], true);
+        }
+        for inverted in [false, true] {
+            let tree = CallTree::build(
+                &profile,
+                &crate::calltree::Options {
+                    inverted,
+                    ..Default::default()
+                },
+            );
+            assert_eq!(measure.of(tree.total(NodeId::ROOT)), total);
+            let mut folded = Vec::new();
+            write_folded(&tree, &profile, measure, &mut folded).expect("writing to memory");
+            let folded = String::from_utf8(folded).expect("text");
+            let counts = folded
+                .lines()
+                .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+            assert_eq!(counts.sum::<u64>(), total);
+            let mut svg = Vec::new();
+            let options = flamegraph::Options {
+                measure,
+                inverted,
+                ..Default::default()
+            };
+            assert_eq!(
+                flamegraph::write_svg(&profile, &options, &mut svg)
+                    .expect("drawn")
+                    .total,
+                total
+            );
+            assert!(
+                String::from_utf8(svg)
+                    .expect("text")
+                    .contains(&format!("total_samples=\"{total}\""))
+            );
+        }
+    }
+}
+
+#[test]
+fn the_text_report_by_site_reads_well() {
+    let options = Options {
+        recording: Some("cities-4242.hg"),
+        top: Some(8),
+        ..Options::default()
+    };
+    golden("by_site", &text(&sample::profile(), &options));
+}
+
+#[test]
+fn the_text_report_by_phase_reads_well_on_a_narrow_terminal() {
+    let options = Options {
+        by: By::Phase,
+        measure: Measure::Total,
+        width: 72,
+        ..Options::default()
+    };
+    golden("by_phase", &text(&sample::profile(), &options));
+}
+
+#[test]
+fn the_text_report_by_thread_reads_well() {
+    let options = Options {
+        by: By::Thread,
+        measure: Measure::Copied,
+        width: 120,
+        ..Options::default()
+    };
+    golden("by_thread", &text(&sample::profile(), &options));
+}
+
+#[test]
+fn the_summary_names_the_top_five_sites_with_their_lines() {
+    let mut out = Vec::new();
+    write_summary(&sample::profile(), &Options::default(), &mut out).expect("writing to memory");
+    let text = String::from_utf8(out).expect("text");
+    assert_eq!(
+        text.lines()
+            .filter(|line| line.contains("src/model.rs:"))
+            .count(),
+        5
+    );
+    golden("summary", &text);
+}
+
+#[test]
+fn the_json_report_has_the_fixed_keys() {
+    let options = Options {
+        recording: Some("cities-4242.hg"),
+        top: Some(2),
+        ..Options::default()
+    };
+    let mut out = Vec::new();
+    let mut profile = sample::profile();
+    profile.timeline.truncate(3);
+    write_json(&profile, &options, &mut out).expect("writing to memory");
+    golden("json", &String::from_utf8(out).expect("text"));
+    let json = json(&profile, &options);
+    let fixed =
+        "format exact mode unwinder finished command threads peak_error_bytes lost totals rows";
+    for key in fixed.split(' ') {
+        assert!(json.get(key).is_some(), "{key}");
+    }
+    let figures = "total_bytes total_blocks freed_bytes freed_blocks live_bytes live_blocks peak_bytes peak_blocks grows \
+                   shrinks copied_bytes temporary_blocks temporary_bytes";
+    for key in figures.split_whitespace() {
+        assert!(
+            json["totals"][key].is_u64() && json["rows"][0][key].is_u64(),
+            "{key}"
+        );
+    }
+    for key in ["key", "function", "file", "line", "stack"] {
+        assert!(json["rows"][0].get(key).is_some(), "{key}");
+    }
+    assert_eq!(
+        json["rows"][0]["stack"][0], "cities::main (src/main.rs:41)",
+        "outermost first"
+    );
+    assert_eq!(
+        (&json["exact"], &json["finished"], &json["threads"]),
+        (&true.into(), &true.into(), &9.into())
+    );
+}
+
+#[test]
+fn json_has_every_row_unless_told_otherwise_and_counts_the_rest() {
+    let profile = sample::profile();
+    let all = json(&profile, &Options::default());
+    assert_eq!(all["rows"].as_array().map(Vec::len), Some(41));
+    assert_eq!(all["elided"]["rows"], 0);
+    let some = json(
+        &profile,
+        &Options {
+            top: Some(5),
+            ..Options::default()
+        },
+    );
+    assert_eq!(
+        (
+            some["rows"].as_array().map(Vec::len),
+            &some["elided"]["rows"]
+        ),
+        (Some(5), &36.into())
+    );
+    let more = json(
+        &profile,
+        &Options {
+            top: Some(500),
+            ..Options::default()
+        },
+    );
+    assert_eq!(more["rows"], all["rows"]);
+}
+
+#[test]
+fn rows_are_ordered_by_the_measure() {
+    let profile = sample::profile();
+    for measure in Measure::ALL {
+        let rows = rows(&profile, By::Site, measure, false);
+        assert!(
+            rows.windows(2)
+                .all(|pair| measure.of(&pair[0].figures) >= measure.of(&pair[1].figures))
+        );
+    }
+}
+
+#[test]
+fn sites_that_look_the_same_are_one_row_until_all_frames_are_kept() {
+    let mut b = Builder::new();
+    let main = b.function("app::main", "app", Origin::User);
+    let main = b.frame(main, Some("src/main.rs"), 3);
+    let (alloc, realloc) = (
+        b.function("__rust_alloc", "", Origin::Std),
+        b.function("__rust_realloc", "", Origin::Std),
+    );
+    let (alloc, realloc) = (b.frame(alloc, None, 0), b.frame(realloc, None, 0));
+    let other_address = FrameId(b.profile().frames.len() as u32);
+    b.profile().frames.push(Frame {
+        function: FunctionId(0),
+        file: Some("src/main.rs".into()),
+        line: Some(3),
+        offset: 0x99,
+        ..Frame::default()
+    });
+    let phase = b.scope(0, "load", 0, 0);
+    b.site(&[main, alloc], ScopeId(0), figures(1, 10, 1)).shown = 0..1;
+    b.site(&[other_address, realloc], ScopeId(0), figures(1, 5, 1))
+        .shown = 0..1;
+    b.site(&[main, alloc], phase, figures(1, 2, 1)).shown = 0..1;
+    b.site(&[main, alloc], ScopeId(0), figures(1, 1, 1)).marks = StackMarks {
+        cut: true,
+        ..StackMarks::default()
+    };
+    let profile = b.build();
+    let live = |keep_all| -> Vec<u64> {
+        rows(&profile, By::Site, Measure::Live, keep_all)
+            .iter()
+            .map(|row| row.figures.live_bytes)
+            .collect()
+    };
+    assert_eq!(
+        live(false),
+        [15, 2, 1],
+        "a phase and a cut stack stay apart"
+    );
+    assert_eq!(live(true), [10, 5, 2, 1]);
+}
+
+#[test]
+fn nested_phases_add_up_alone_and_with_what_is_inside() {
+    let profile = sample::profile();
+    let json = json(
+        &profile,
+        &Options {
+            by: By::Phase,
+            measure: Measure::Total,
+            ..Options::default()
+        },
+    );
+    let row = |key: &str| {
+        json["rows"]
+            .as_array()
+            .expect("rows")
+            .iter()
+            .find(|r| r["key"] == key)
+            .expect("the phase")
+    };
+    let total = |value: &Value| value["total_bytes"].as_u64().expect("a figure");
+    let inner = total(row("load > parse"));
+    assert_eq!(
+        total(&row("load")["with_inner"]),
+        total(row("load")) + inner
+    );
+    assert_eq!(
+        total(&row("(no phase)")["with_inner"]),
+        profile.totals.total_bytes
+    );
+    assert_eq!(
+        (&row("load")["input_bytes"], &row("load")["records"]),
+        (&6_300_000.into(), &20_000.into())
+    );
+}
+
+#[test]
+fn rows_by_thread_say_when_they_do_not_add_up() {
+    let mut profile = sample::profile();
+    let options = Options {
+        by: By::Thread,
+        ..Options::default()
+    };
+    assert!(!text(&profile, &options).contains("need not add up"));
+    profile.threads.push(Thread {
+        name: "freer".into(),
+        count: 1,
+        figures: figures(3, 10, 3),
+    });
+    assert!(text(&profile, &options).contains("need not add up"));
+    assert_eq!(json(&profile, &options)["rows_sum_to_totals"], false);
+}
+
+#[test]
+fn the_realloc_policy_stands_where_single_sites_are_shown() {
+    let profile = sample::profile();
+    let flat = |by| {
+        text(
+            &profile,
+            &Options {
+                by,
+                ..Options::default()
+            },
+        )
+        .replace("\n ", "")
+        .replace("  ", " ")
+    };
+    assert!(flat(By::Site).contains("dhat-rs and heapscope leave it at the first site"));
+    assert!(!flat(By::Phase).contains("dhat-rs"));
+    assert_eq!(
+        json(&profile, &Options::default())["notes"][0],
+        REALLOC_POLICY
+    );
+}
+
+#[test]
+fn the_peak_is_never_shown_without_its_bound() {
+    let mut profile = sample::profile();
+    assert!(
+        text(&profile, &Options::default())
+            .contains("within 128.0 KiB; measured discrepancy 4.0 KiB")
+    );
+    profile.capture.peak_error_bytes = 0;
+    profile.capture.peak_discrepancy_bytes = 0;
+    assert!(text(&profile, &Options::default()).contains("exact to the byte"));
+    profile.process.state = State::Running;
+    assert!(text(&profile, &Options::default()).contains("peak so far"));
+}
+
+#[test]
+fn every_kind_of_loss_is_a_sentence() {
+    let clean = Profile::default();
+    assert!(losses(&clean).is_empty());
+    let mut profile = Profile::default();
+    let lost = &mut profile.lost;
+    let counters = [
+        &mut lost.table_full_blocks,
+        &mut lost.untracked_blocks,
+        &mut lost.unattributed_blocks,
+        &mut lost.unknown_frees,
+        &mut lost.cut_stacks,
+        &mut lost.foreign_stacks,
+        &mut lost.deep_stacks,
+        &mut lost.folded_stacks,
+        &mut lost.marks,
+        &mut lost.torn,
+        &mut lost.unresolved_frames,
+    ];
+    let kinds = counters.len();
+    for (i, counter) in counters.into_iter().enumerate() {
+        *counter = 1_001 + i as u64;
+    }
+    lost.notes = vec!["the disk was full".into()];
+    profile.modules.push(crate::profile::Module {
+        path: "/usr/lib/x.so".into(),
+        build_id: String::new(),
+        symbols: SymbolSource::Missing("it is gone".into()),
+    });
+    let sentences = losses(&profile);
+    assert_eq!(sentences.len(), kinds + 2);
+    for i in 0..kinds {
+        assert!(
+            sentences
+                .iter()
+                .any(|s| s.starts_with(&format!("1,{:03} ", 1 + i))),
+            "{sentences:#?}"
+        );
+    }
+    assert!(
+        sentences
+            .iter()
+            .all(|s| s.ends_with('.') && !s.ends_with(".."))
+    );
+    assert!(sentences.contains(&"The disk was full.".to_owned()));
+    assert!(sentences.contains(&"No symbols for /usr/lib/x.so: it is gone.".to_owned()));
+}
+
+#[test]
+fn what_the_allocator_did_not_see_comes_from_one_reading() {
+    let profile = sample::profile();
+    let at = resident(&profile).expect("the timeline has resident sizes");
+    let point = profile
+        .timeline
+        .iter()
+        .find(|point| point.time_ns == at.time_ns)
+        .expect("a point of the timeline");
+    assert_eq!(
+        (at.rss_bytes, at.live_bytes),
+        (point.rss_bytes, point.live_bytes)
+    );
+    assert_eq!(at.not_seen_bytes(), Some(4_800_000));
+    let untouched = Resident {
+        rss_bytes: 10,
+        live_bytes: 20,
+        ..at
+    };
+    assert_eq!(untouched.not_seen_bytes(), None);
+    assert_eq!(resident(&Profile::default()), None);
+}
+
+#[test]
+fn an_empty_profile_has_a_report() {
+    for by in By::ALL {
+        let options = Options {
+            by,
+            ..Options::default()
+        };
+        assert!(text(&Profile::default(), &options).contains("(unknown program)"));
+        assert_eq!(
+            json(&Profile::default(), &options)["totals"]["total_bytes"],
+            0
+        );
+    }
+}
+
+#[test]
+fn words_that_a_shell_would_take_apart_are_quoted() {
+    let words = ["a-b_c/1.2=x", "two words", "", "it's", "$HOME", "größe"].map(String::from);
+    assert_eq!(
+        header::command(&words),
+        r"a-b_c/1.2=x 'two words' '' 'it'\''s' '$HOME' größe"
+    );
+}
