@@ -88,7 +88,8 @@ pub(crate) enum Focus {
     /// Nothing loaded yet.
     Loading,
     View(ViewId),
-    Help,
+    /// A page over the views: the help, or what is known of the recording.
+    Page,
     Prompt,
 }
 
@@ -98,7 +99,7 @@ impl Focus {
         match self {
             Focus::Loading => [LOADING, &[]],
             Focus::View(view) => [view.bindings(), COMMON],
-            Focus::Help => [HELP, LOADING],
+            Focus::Page => [PAGE, LOADING],
             Focus::Prompt => [PROMPT, &[]],
         }
     }
@@ -136,6 +137,12 @@ const COMMON: &[Binding] = &[
         command: Command::Help,
         hint: "help",
         help: "this help",
+    },
+    Binding {
+        keys: &[char('!')],
+        command: Command::About,
+        hint: "",
+        help: "how it was recorded, what was lost",
     },
     Binding {
         keys: &[char('q'), control('c')],
@@ -195,13 +202,13 @@ const COMMON: &[Binding] = &[
         keys: &[char(' ')],
         command: Command::Pause,
         hint: "",
-        help: "pause or resume a live recording",
+        help: "pause or resume the live view",
     },
     Binding {
         keys: &[char('r'), control('l')],
         command: Command::Reload,
         hint: "",
-        help: "load the recording again",
+        help: "load it again now",
     },
     Binding {
         keys: &[named(KeyCode::Esc)],
@@ -211,28 +218,29 @@ const COMMON: &[Binding] = &[
     },
 ];
 
-const HELP: &[Binding] = &[
+const PAGE: &[Binding] = &[
     Binding {
         keys: &[
             named(KeyCode::Esc),
             char('?'),
             named(KeyCode::F(1)),
+            char('!'),
             named(KeyCode::Enter),
         ],
         command: Command::Back,
         hint: "close",
-        help: "close the help",
+        help: "close the page",
     },
     Binding {
         keys: &[char('j'), named(KeyCode::Down)],
         command: Command::Down,
-        hint: "down",
+        hint: "scroll",
         help: "scroll down",
     },
     Binding {
         keys: &[char('k'), named(KeyCode::Up)],
         command: Command::Up,
-        hint: "up",
+        hint: "scroll",
         help: "scroll up",
     },
     Binding {
@@ -360,7 +368,7 @@ mod tests {
     #[test]
     fn no_table_gives_one_key_two_meanings() {
         for focus in ViewId::ALL.iter().map(|v| Focus::View(*v)).chain([
-            Focus::Help,
+            Focus::Page,
             Focus::Prompt,
             Focus::Loading,
         ]) {
@@ -383,7 +391,7 @@ mod tests {
         for view in ViewId::ALL {
             assert_eq!(Focus::View(view).command(event), Some(Command::Quit));
         }
-        assert_eq!(Focus::Help.command(event), Some(Command::Quit));
+        assert_eq!(Focus::Page.command(event), Some(Command::Quit));
         assert_eq!(Focus::Loading.command(event), Some(Command::Quit));
         assert_eq!(
             Focus::Prompt.command(event),

@@ -8,37 +8,43 @@ pub(crate) fn sentences(lost: &Lost) -> Vec<String> {
     let mut out = Vec::new();
     if lost.table_full_blocks > 0 || lost.table_full_bytes > 0 {
         let (blocks, bytes) = (Count(lost.table_full_blocks), Bytes(lost.table_full_bytes));
+        let word = if lost.table_full_blocks == 1 {
+            "block"
+        } else {
+            "blocks"
+        };
         out.push(format!(
-            "{blocks} blocks ({bytes}) only at \"(table full)\""
+            "{blocks} {word} ({bytes}) only at \"(table full)\""
         ));
     }
     let counts = [
-        (lost.untracked_blocks, "blocks not followed to their end"),
-        (lost.unattributed_blocks, "blocks without a stack"),
+        (lost.untracked_blocks, "block", "not followed to the end"),
+        (lost.unattributed_blocks, "block", "without a stack"),
         (
             lost.unknown_frees,
-            "frees of blocks from before the recording",
+            "free",
+            "of blocks from before the recording",
         ),
-        (lost.cut_stacks, "stacks cut"),
+        (lost.cut_stacks, "stack", "cut"),
         (
             lost.deep_stacks,
-            "stacks too deep, outermost frames missing",
+            "stack",
+            "without the outermost frames, too deep",
         ),
         (
             lost.foreign_stacks,
-            "blocks from stacks that are not their thread's",
+            "block",
+            "from a stack not the thread's own",
         ),
-        (lost.folded_stacks, "sites with repeated frames folded"),
-        (lost.marks, "marks or timeline points without room"),
-        (lost.torn, "rows read while written"),
-        (lost.unresolved_frames, "frames without a name"),
+        (lost.folded_stacks, "site", "with repeated frames folded"),
+        (lost.marks, "mark or timeline point", "without room"),
+        (lost.torn, "row", "read while written"),
+        (lost.unresolved_frames, "frame", "without a name"),
     ];
-    out.extend(
-        counts
-            .into_iter()
-            .filter(|(n, _)| *n > 0)
-            .map(|(n, what)| format!("{} {what}", Count(n))),
-    );
+    for (n, noun, what) in counts.into_iter().filter(|(n, ..)| *n > 0) {
+        let plural = if n == 1 { "" } else { "s" };
+        out.push(format!("{} {noun}{plural} {what}", Count(n)));
+    }
     out.extend(lost.notes.iter().map(|note| printable(note).into_owned()));
     out
 }
@@ -71,7 +77,7 @@ mod tests {
         };
         let said = sentences(&lost);
         assert_eq!(said.len(), 12);
-        assert_eq!(said[0], "1 blocks (2.0 KiB) only at \"(table full)\"");
+        assert_eq!(said[0], "1 block (2.0 KiB) only at \"(table full)\"");
         assert_eq!(said[10], "1,100 frames without a name");
         assert_eq!(said[11], "the disk is full\\u{7}");
     }

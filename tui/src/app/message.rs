@@ -35,6 +35,8 @@ pub(crate) enum Message {
 pub(crate) enum Command {
     Quit,
     Help,
+    /// What is known of the recording itself.
+    About,
     Show(ViewId),
     NextView,
     PreviousView,

@@ -32,6 +32,15 @@ pub(crate) enum Request {
     Tree(TreeSpec),
 }
 
+/// A page over the views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// The keys.
+    Help,
+    /// What is known of the recording, and what was lost.
+    About,
+}
+
 /// The whole state of the UI.
 #[derive(Debug)]
 pub(crate) struct App {
@@ -47,8 +56,8 @@ pub(crate) struct App {
     fresh: Vec<ViewId>,
     pub(crate) measure: Measure,
     pub(crate) all_frames: bool,
-    /// First line shown of the help, when it is open.
-    pub(crate) help: Option<u16>,
+    /// The page open over the views, and its first line shown.
+    pub(crate) page: Option<(Page, u16)>,
     pub(crate) prompt: Option<Prompt>,
     /// One line about the last key, until the next one.
     pub(crate) notice: Option<String>,
@@ -83,7 +92,7 @@ impl App {
             fresh: Vec::new(),
             measure: options.measure,
             all_frames: false,
-            help: None,
+            page: None,
             prompt: None,
             notice: None,
             progress: None,
@@ -107,8 +116,8 @@ impl App {
             Focus::Loading
         } else if self.prompt.is_some() {
             Focus::Prompt
-        } else if self.help.is_some() {
-            Focus::Help
+        } else if self.page.is_some() {
+            Focus::Page
         } else {
             Focus::View(self.view)
         }

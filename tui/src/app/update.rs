@@ -2,8 +2,7 @@
 
 use heapglass_profiler::profile::Measure;
 
-use crate::app::keys::help_sections;
-use crate::app::{App, Command, Edit, Message, Pattern, Prompt, Request};
+use crate::app::{App, Command, Edit, Message, Page, Pattern, Prompt, Request};
 use crate::views::{Context, Outcome, View};
 use crate::{Error, ViewId};
 
@@ -66,8 +65,9 @@ fn act(app: &mut App, command: Command) {
     match command {
         Command::Quit => app.exit = Some(Ok(())),
         Command::Edit(edit) => edited(app, edit),
-        Command::Help => app.help = Some(0),
-        _ if app.help.is_some() => scroll_help(app, command),
+        Command::Help => app.page = Some((Page::Help, 0)),
+        Command::About => app.page = Some((Page::About, 0)),
+        _ if app.page.is_some() => turn(app, command),
         Command::Show(view) => show(app, view),
         Command::NextView => show(app, app.view.step(1)),
         Command::PreviousView => show(app, app.view.step(ViewId::ALL.len() - 1)),
@@ -120,7 +120,7 @@ fn follow(app: &mut App, outcome: Outcome) {
 
 fn show(app: &mut App, view: ViewId) {
     app.view = view;
-    app.help = None;
+    app.page = None;
 }
 
 fn change_measure(app: &mut App, by: usize) {
@@ -143,23 +143,29 @@ fn pause(app: &mut App) {
     }
 }
 
-fn scroll_help(app: &mut App, command: Command) {
-    let lines = crate::screen::help_lines(&help_sections(app.view), app.size.width);
-    let page = crate::screen::body(app).height.saturating_sub(2).max(1);
-    let last = u16::try_from(lines.len())
+/// Scrolls or closes the open page.
+fn turn(app: &mut App, command: Command) {
+    let Some((page, at)) = app.page else { return };
+    let rows = crate::screen::body(app).height.max(1);
+    let lines = crate::screen::page_lines(app, page).len();
+    let last = u16::try_from(lines)
         .unwrap_or(u16::MAX)
-        .saturating_sub(page);
-    let at = app.help.unwrap_or(0);
-    app.help = match command {
-        Command::Back => None,
-        Command::Up => Some(at.saturating_sub(1)),
-        Command::Down => Some((at + 1).min(last)),
-        Command::PageUp => Some(at.saturating_sub(page)),
-        Command::PageDown => Some(at.saturating_add(page).min(last)),
-        Command::First => Some(0),
-        Command::Last => Some(last),
-        _ => Some(at.min(last)),
+        .saturating_sub(rows);
+    let step = rows.saturating_sub(1).max(1);
+    let at = match command {
+        Command::Back => {
+            app.page = None;
+            return;
+        }
+        Command::Up => at.saturating_sub(1),
+        Command::Down => at.saturating_add(1),
+        Command::PageUp => at.saturating_sub(step),
+        Command::PageDown => at.saturating_add(step),
+        Command::First => 0,
+        Command::Last => last,
+        _ => at,
     };
+    app.page = Some((page, at.min(last)));
 }
 
 fn typed(app: &mut App, text: &str) {

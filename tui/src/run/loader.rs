@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use heapglass_profiler::profile::State;
@@ -62,10 +62,7 @@ impl Loader {
 
     /// What the loader has to say, without waiting.
     pub(super) fn next(&self) -> Option<Message> {
-        match self.inbox.try_recv() {
-            Ok(message) => Some(message),
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-        }
+        self.inbox.try_recv().ok()
     }
 
     pub(super) fn order(&self, order: Order) {

@@ -67,16 +67,10 @@ pub(crate) fn hints(app: &App, cells: usize) -> Line<'static> {
         .filter(|row| !row.hint.is_empty())
         .collect();
     let is_last = |row: &&Binding| matches!(row.command, Command::Help | Command::Quit);
-    let last: Vec<_> = rows
-        .iter()
-        .copied()
-        .filter(|row| is_last(&row))
-        .map(hint)
-        .collect();
-    let mut used: usize = last.iter().map(|h| h.0).sum::<usize>();
+    let last: Vec<_> = grouped(rows.iter().copied().filter(is_last));
+    let mut used: usize = last.iter().map(|hint| hint.0).sum();
     let mut line = Line::default();
-    for row in rows.iter().copied().filter(|row| !is_last(&row)) {
-        let (wide, spans) = hint(row);
+    for (wide, spans) in grouped(rows.iter().copied().filter(|row| !is_last(row))) {
         if used + wide > cells {
             break;
         }
@@ -87,13 +81,32 @@ pub(crate) fn hints(app: &App, cells: usize) -> Line<'static> {
     line
 }
 
-/// One hint and its width.
-fn hint(row: &Binding) -> (usize, Vec<Span<'static>>) {
-    let keys: Vec<String> = row.keys.iter().take(1).map(|key| key.label()).collect();
-    let key = keys.join("/");
-    let text = format!(" {}  ", row.hint);
+/// A hint: its width, and what is written.
+type Hint = (usize, Vec<Span<'static>>);
+
+/// One hint for neighbours of the same hint: `j/k move`.
+fn grouped<'a>(rows: impl Iterator<Item = &'a Binding>) -> Vec<Hint> {
+    let mut groups: Vec<(String, &str)> = Vec::new();
+    for row in rows {
+        let key = row.keys.first().map(|key| key.label()).unwrap_or_default();
+        match groups.last_mut() {
+            Some((keys, hint)) if *hint == row.hint => {
+                keys.push('/');
+                keys.push_str(&key);
+            }
+            _ => groups.push((key, row.hint)),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(keys, hint)| spelled(keys, hint))
+        .collect()
+}
+
+fn spelled(keys: String, hint: &str) -> Hint {
+    let text = format!(" {hint}  ");
     (
-        width(&key) + width(&text),
-        vec![Span::styled(key, theme::key()), Span::raw(text)],
+        width(&keys) + width(&text),
+        vec![Span::styled(keys, theme::key()), Span::raw(text)],
     )
 }

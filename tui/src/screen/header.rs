@@ -156,7 +156,7 @@ pub(crate) fn render_losses(data: &Data, area: Rect, buffer: &mut Buffer) {
     if area.is_empty() || losses.is_empty() {
         return;
     }
-    let text = format!("▲ {}", losses.join("; "));
+    let text = format!("▲ lost (!): {}", losses.join("; "));
     Line::styled(
         fit(&text, area.width as usize).into_owned(),
         theme::warning(),

@@ -1,23 +1,18 @@
 //! The help: every row of the key table that applies, in two columns where there is room. Written by the table alone.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
 
 use crate::ViewId;
 use crate::app::keys::{Binding, help_sections};
 use crate::text::{pad, width};
 use crate::theme;
 
-const KEYS: usize = 14;
+const KEYS: usize = 11;
 const COLUMN: usize = 54;
 
-/// The help of all `sections` for a screen `cells` wide.
-pub(crate) fn help_lines(
-    sections: &[(&'static str, &'static [Binding])],
-    cells: u16,
-) -> Vec<Line<'static>> {
+/// The help while `view` is shown, for a screen `cells` wide.
+pub(super) fn lines(view: ViewId, cells: u16) -> Vec<Line<'static>> {
+    let sections = help_sections(view);
     let cells = cells as usize;
     let columns = if cells >= 72 { 2 } else { 1 };
     let wide = (cells / columns).min(COLUMN);
@@ -61,12 +56,4 @@ fn section(title: &'static str, rows: &'static [Binding], wide: usize) -> Vec<Li
     }
     lines.push(Line::default());
     lines
-}
-
-/// Draws the help from line `first` on.
-pub(crate) fn render(view: ViewId, first: u16, area: Rect, buffer: &mut Buffer) {
-    let lines = help_lines(&help_sections(view), area.width);
-    for (line, row) in lines.into_iter().skip(first as usize).zip(area.rows()) {
-        line.render(row, buffer);
-    }
 }

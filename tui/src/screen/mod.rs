@@ -1,5 +1,6 @@
 //! The screen around the views: header, tabs, hints, help, loading. Reads the model, never changes it.
 
+mod about;
 mod footer;
 mod header;
 mod help;
@@ -8,9 +9,10 @@ mod loading;
 use ratatui::Frame;
 use ratatui::layout::{Rect, Size};
 
-pub(crate) use help::help_lines;
+use ratatui::text::Line;
+use ratatui::widgets::Widget;
 
-use crate::app::App;
+use crate::app::{App, Page};
 
 /// Below this height the lines around the view give way to it.
 const ROOMY: u16 = 8;
@@ -34,8 +36,11 @@ pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
         Some(cx) => {
             header::render(app, cx.data, areas.header, buffer);
             header::render_losses(cx.data, areas.losses, buffer);
-            if let Some(first) = app.help {
-                help::render(app.view, first, areas.body, buffer);
+            if let Some((page, first)) = app.page {
+                let lines = page_lines(app, page).into_iter().skip(first as usize);
+                for (line, row) in lines.zip(areas.body.rows()) {
+                    line.render(row, buffer);
+                }
             } else {
                 app.views.get(app.view).render(&cx, areas.body, buffer);
             }
@@ -45,6 +50,15 @@ pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
         }
     }
     app.theme.degrade(frame.buffer_mut());
+}
+
+/// The lines of a page for the present width.
+pub(crate) fn page_lines(app: &App, page: Page) -> Vec<Line<'static>> {
+    match (page, &app.data) {
+        (Page::Help, _) => help::lines(app.view, app.size.width),
+        (Page::About, Some(data)) => about::lines(data, &app.title, app.size.width),
+        (Page::About, None) => Vec::new(),
+    }
 }
 
 /// The room a view has on the present screen.

@@ -165,7 +165,7 @@ pub(crate) fn bar(part: u64, whole: u64, cells: usize) -> String {
     }
     let eighths = (u128::from(part.min(whole)) * cells as u128 * 8 / u128::from(whole)) as usize;
     let mut text = "█".repeat(eighths / 8);
-    if eighths % 8 > 0 {
+    if !eighths.is_multiple_of(8) {
         text.extend(EIGHTHS.get(eighths % 8));
     } else if eighths == 0 && part > 0 {
         text.push('▏');

@@ -18,13 +18,13 @@ pub(crate) const BINDINGS: &[Binding] = &[
     Binding {
         keys: moves::DOWN,
         command: Command::Down,
-        hint: "down",
+        hint: "move",
         help: "next owner",
     },
     Binding {
         keys: moves::UP,
         command: Command::Up,
-        hint: "up",
+        hint: "move",
         help: "previous owner",
     },
     Binding {

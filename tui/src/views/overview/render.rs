@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 
 use super::{Overview, chart};
 use crate::app::Data;
-use crate::text::{clean, figure, pad};
+use crate::text::{clean, figure, pad, width};
 use crate::theme;
 use crate::views::Context;
 use crate::views::parts::{Column, bar, count, measure_heading, slice, stretch, table_row, write};
@@ -19,14 +19,21 @@ struct Parts {
     owners: Rect,
 }
 
-const TOTALS: u16 = 4;
+const TOTALS: u16 = 5;
+/// From this width on the facts stand beside the totals.
+const TWO_COLUMNS: u16 = 72;
+/// Cells of the totals, of their labels, and of the labels of the facts.
+const LEFT: u16 = 37;
+const LABEL: u16 = 11;
+const FACT: u16 = 9;
 
 fn parts(area: Rect) -> Parts {
     let totals = match area.height {
         0..4 => area.height,
         4..8 => 2,
-        _ if area.width >= 72 => TOTALS,
-        _ => TOTALS.min(area.height / 2),
+        8..11 => 3,
+        _ if area.width >= TWO_COLUMNS || area.height < 24 => TOTALS,
+        _ => 2 * TOTALS,
     };
     let rest = area.height - totals;
     // A blank line between the parts where there is room for it.
@@ -61,115 +68,132 @@ pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut
 
 fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     let figures = &data.profile.totals;
-    let capture = &data.profile.capture;
-    let exactness = match capture.peak_error_bytes {
-        0 => "exact".to_owned(),
-        bound => format!(
-            "within {}, off by {}",
-            Bytes(bound),
-            Bytes(capture.peak_discrepancy_bytes)
-        ),
-    };
-    let live = if data.profile.process.state == State::Running {
-        "now"
-    } else {
-        "at the end"
-    };
-    let row = |bytes: u64, blocks: u64, note: String| {
-        format!(
-            "{:>10} {:>11} blocks  {note}",
-            Bytes(bytes).to_string(),
-            Count(blocks).to_string()
-        )
-    };
-    let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
+    let running = data.profile.process.state == State::Running;
     let left = [
-        (
-            "peak",
-            row(figures.peak_bytes, figures.peak_blocks, exactness),
+        ("", "bytes".to_owned(), "blocks".to_owned()),
+        row("peak", figures.peak_bytes, figures.peak_blocks),
+        row(
+            if running { "live now" } else { "live at end" },
+            figures.live_bytes,
+            figures.live_blocks,
         ),
-        (
-            "live",
-            row(figures.live_bytes, figures.live_blocks, live.to_owned()),
-        ),
-        (
-            "total",
-            row(figures.total_bytes, figures.total_blocks, String::new()),
-        ),
-        (
+        row("total", figures.total_bytes, figures.total_blocks),
+        row(
             "temporary",
-            row(
-                figures.temporary_bytes,
-                figures.temporary_blocks,
-                format!("{temporary} of total"),
-            ),
+            figures.temporary_bytes,
+            figures.temporary_blocks,
         ),
     ];
-    let unseen = if capture.rss_bytes == 0 {
-        "not read".to_owned()
-    } else {
-        let unseen = capture.rss_bytes.saturating_sub(figures.live_bytes);
-        format!(
-            "{} RSS less live, {} of it heapglass",
-            Bytes(unseen),
-            Bytes(capture.own_bytes)
-        )
-    };
-    let resident = if capture.rss_bytes == 0 {
-        "not read".to_owned()
-    } else {
-        format!(
-            "{}, at most {}",
-            Bytes(capture.rss_bytes),
-            Bytes(capture.peak_rss_bytes)
-        )
-    };
-    let right = [
-        ("peak at", Nanos(capture.peak_time_ns).to_string()),
-        ("reallocs", {
-            let (grows, shrinks) = (Count(figures.grows), Count(figures.shrinks));
-            format!(
-                "{grows} grows, {shrinks} shrinks, {} copied",
-                Bytes(figures.copied_bytes)
-            )
-        }),
-        ("resident", resident),
-        ("not seen", unseen),
-    ];
-    let two = area.width >= 72;
-    let wide = if two {
-        area.width * 11 / 20
-    } else {
-        area.width
-    };
-    for (at, (label, text)) in left.iter().enumerate() {
+    let two = area.width >= TWO_COLUMNS;
+    for (at, (label, bytes, blocks)) in left.iter().enumerate() {
         let row = slice(area, at as u16, 1);
-        labelled(label, text, 10, Rect { width: wide, ..row }, buffer);
-        if two && let Some((label, text)) = right.get(at) {
-            labelled(
-                label,
-                text,
-                9,
-                Rect {
-                    x: row.x + wide,
-                    width: area.width - wide,
-                    ..row
-                },
-                buffer,
-            );
+        let style = if at == 0 {
+            theme::heading()
+        } else {
+            theme::plain()
+        };
+        write(buffer, row, label, theme::heading());
+        let indent = LABEL.min(row.width);
+        let rest = Rect {
+            x: row.x + indent,
+            width: row.width - indent,
+            ..row
+        };
+        write(buffer, rest, &format!("{bytes:>10} {blocks:>12}"), style);
+    }
+    // What does not fit beside goes below.
+    let place = |at: usize| {
+        if two {
+            let row = slice(area, at as u16, 1);
+            Rect {
+                x: row.x + LEFT,
+                width: row.width - LEFT,
+                ..row
+            }
+        } else {
+            slice(area, (left.len() + at) as u16, 1)
         }
+    };
+    for (at, (label, texts)) in facts(data).iter().enumerate() {
+        let row = place(at);
+        write(buffer, row, label, theme::heading());
+        let indent = FACT.min(row.width);
+        let rest = Rect {
+            x: row.x + indent,
+            width: row.width - indent,
+            ..row
+        };
+        let text = texts
+            .iter()
+            .find(|text| width(text) <= rest.width as usize)
+            .or(texts.last());
+        write(
+            buffer,
+            rest,
+            text.map_or("", String::as_str),
+            theme::plain(),
+        );
     }
 }
 
-fn labelled(label: &str, text: &str, label_cells: u16, area: Rect, buffer: &mut Buffer) {
-    write(buffer, area, label, theme::heading());
-    let indent = label_cells.min(area.width);
-    let rest = Rect {
-        x: area.x + indent,
-        width: area.width - indent,
-        ..area
+fn row(label: &'static str, bytes: u64, blocks: u64) -> (&'static str, String, String) {
+    (label, Bytes(bytes).to_string(), Count(blocks).to_string())
+}
+
+/// What else is known, each in a long and a short spelling.
+fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
+    let figures = &data.profile.totals;
+    let capture = &data.profile.capture;
+    let exactness = match capture.peak_error_bytes {
+        0 => vec!["exact to the byte".to_owned()],
+        bound => {
+            let (bound, off) = (Bytes(bound), Bytes(capture.peak_discrepancy_bytes));
+            vec![
+                format!("exact within {bound}; rows off by {off}"),
+                format!("within {bound}, off by {off}"),
+            ]
+        }
     };
-    write(buffer, rest, text, theme::plain());
+    let (grows, shrinks) = (Count(figures.grows), Count(figures.shrinks));
+    let copied = Bytes(figures.copied_bytes);
+    let unread = || vec!["not read".to_owned()];
+    let (resident, unseen) = if capture.rss_bytes == 0 {
+        (unread(), unread())
+    } else {
+        let (now, most) = (Bytes(capture.rss_bytes), Bytes(capture.peak_rss_bytes));
+        let unseen = Bytes(capture.rss_bytes.saturating_sub(figures.live_bytes));
+        let own = Bytes(capture.own_bytes);
+        (
+            vec![format!("{now}, at most {most}")],
+            vec![
+                format!("{unseen} not seen by Rust's allocator, {own} of it heapglass"),
+                format!("{unseen}, {own} of it heapglass"),
+            ],
+        )
+    };
+    let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
+    [
+        (
+            "peak at",
+            vec![
+                format!(
+                    "{}; temporary bytes are {temporary} of the total",
+                    Nanos(capture.peak_time_ns)
+                ),
+                Nanos(capture.peak_time_ns).to_string(),
+            ],
+        ),
+        ("peak is", exactness),
+        (
+            "reallocs",
+            vec![
+                format!("{grows} grows, {shrinks} shrinks, {copied} copied"),
+                format!("{grows} grows, {copied} copied"),
+            ],
+        ),
+        ("resident", resident),
+        ("RSS-live", unseen),
+    ]
 }
 
 fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

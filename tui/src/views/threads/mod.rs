@@ -14,13 +14,13 @@ pub(crate) const BINDINGS: &[Binding] = &[
     Binding {
         keys: moves::DOWN,
         command: Command::Down,
-        hint: "down",
+        hint: "move",
         help: "next thread",
     },
     Binding {
         keys: moves::UP,
         command: Command::Up,
-        hint: "up",
+        hint: "move",
         help: "previous thread",
     },
     Binding {
