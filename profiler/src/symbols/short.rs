@@ -90,6 +90,8 @@ fn is_parameter(of: &str) -> bool {
 /// A type for narrow cells: `Vec` of `&mut alloc::vec::Vec<u8>`, `[u8]` of `[u8]`.
 fn short_type(of: &str) -> String {
     let plain = plain(of);
+    // `dyn Shape + Send`: the first names it.
+    let plain = split_outermost(plain, " + ").map_or(plain, |(first, _)| first);
     if let Some(element) = plain
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'))

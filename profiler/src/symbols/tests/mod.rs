@@ -3,6 +3,13 @@
 mod programs;
 
 mod debug_information;
+mod files;
+mod hostile;
+mod identity;
+mod kept;
+mod naming;
+mod oracle;
+mod stacks;
 
 use super::*;
 

@@ -1,0 +1,445 @@
+//! Names as text: taken apart, shortened, joined; whose they are.
+
+use super::super::names::{
+    CrateRoots, agrees, best, demangle, join, join_path, last_segment, without_version,
+};
+use super::super::short::{crate_of, segments, short};
+use super::*;
+use crate::profile::{Function, Origin};
+
+#[test]
+fn linkage_names_are_demangled_without_their_hash() {
+    assert_eq!(
+        demangle("_ZN5alloc3vec16Vec$LT$T$C$A$GT$4push17h0123456789abcdefE"),
+        "alloc::vec::Vec<T,A>::push"
+    );
+    assert_eq!(
+        demangle("_RNvNtCs1234_7mycrate3foo3bar"),
+        "mycrate::foo::bar"
+    );
+    // C++ looks like legacy Rust but for the hash.
+    assert_eq!(demangle("_ZN3foo3barEv"), "_ZN3foo3barEv");
+    assert_eq!(demangle("malloc"), "malloc");
+    assert_eq!(demangle(""), "");
+}
+
+#[test]
+fn generics_of_the_debug_information_join_the_path_of_the_linkage_name() {
+    let legacy = "_ZN10serde_json2de10from_slice17h0123456789abcdefE";
+    assert_eq!(
+        join(legacy, Some("from_slice<alloc::vec::Vec<u8>>")),
+        "serde_json::de::from_slice<alloc::vec::Vec<u8>>"
+    );
+    assert_eq!(
+        join(legacy, Some("from_slice")),
+        "serde_json::de::from_slice"
+    );
+    // Another function's generics would be a lie.
+    assert_eq!(
+        join(legacy, Some("from_str<u8>")),
+        "serde_json::de::from_slice"
+    );
+    assert_eq!(join(legacy, None), "serde_json::de::from_slice");
+    assert!(agrees(legacy, "from_slice<u8>") && !agrees(legacy, "from_str<u8>"));
+    assert!(agrees(
+        "_ZN3app4main28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
+        "{closure#0}"
+    ));
+}
+
+#[test]
+fn the_plainest_alias_stands_for_an_address() {
+    assert_eq!(
+        best(["__libc_malloc", "malloc", "__malloc"].into_iter()),
+        Some("malloc")
+    );
+    assert_eq!(
+        best(["aaa", "_ZN1a1b17h0123456789abcdefE"].into_iter()),
+        Some("_ZN1a1b17h0123456789abcdefE")
+    );
+    assert_eq!(best(std::iter::empty()), None);
+}
+
+#[test]
+fn source_files_suggest_module_paths() {
+    let mut roots = CrateRoots::default();
+    roots.add("src/main.rs/@/app.1a2b-cgu.0", "/home/u/app");
+    roots.add("src/lib.rs/@/applib.1a2b-cgu.0", "/home/u/app");
+    roots.add(
+        "/home/u/.cargo/registry/src/x/foo-bar-1.0.0/src/lib.rs/@/foo_bar.99-cgu.3",
+        "/",
+    );
+    roots.finish();
+    let module = |file| roots.module(file);
+    assert_eq!(module("/home/u/app/src/main.rs").as_deref(), Some("app"));
+    assert_eq!(module("/home/u/app/src/lib.rs").as_deref(), Some("applib"));
+    assert_eq!(
+        module("/home/u/.cargo/registry/src/x/foo-bar-1.0.0/src/de/mod.rs").as_deref(),
+        Some("foo_bar::de")
+    );
+    assert_eq!(
+        module("/rustc/0123/library/alloc/src/vec/mod.rs").as_deref(),
+        Some("alloc::vec")
+    );
+    assert_eq!(
+        module("/rust/deps/hashbrown-0.16.1/src/raw/mod.rs").as_deref(),
+        Some("hashbrown::raw")
+    );
+    assert_eq!(module("/tmp/lonely.rs"), None);
+}
+
+#[test]
+fn paths_are_joined_as_compilers_mean_them() {
+    assert_eq!(join_path("/home/u", "src/main.rs"), "/home/u/src/main.rs");
+    assert_eq!(join_path("/home/u", "./src/main.rs"), "/home/u/src/main.rs");
+    assert_eq!(join_path("/home/u/", "/abs/main.rs"), "/abs/main.rs");
+    assert_eq!(join_path("", "main.rs"), "main.rs");
+    assert_eq!(join_path("/home/u", ""), "/home/u");
+    assert_eq!(without_version("serde-json-1.0.2-rc.1"), "serde-json");
+    assert_eq!(without_version("serde"), "serde");
+}
+
+#[test]
+fn names_are_split_outside_of_brackets_only() {
+    assert_eq!(
+        segments("<a::B as c::D<e::F>>::g::{{closure}}"),
+        ["<a::B as c::D<e::F>>", "g", "{{closure}}"]
+    );
+    assert_eq!(
+        segments("core::ops::FnOnce<fn() -> a::B>::call"),
+        ["core", "ops", "FnOnce<fn() -> a::B>", "call"]
+    );
+    assert_eq!(segments(""), Vec::<&str>::new());
+    assert_eq!(last_segment("a::from_slice::<b::C>"), "from_slice::<b::C>");
+    assert_eq!(last_segment("a::Vec<b::C>::push<d::E>"), "push<d::E>");
+}
+
+#[test]
+fn short_names_keep_the_type_and_the_function() {
+    for (name, expected) in [
+        ("alloc::vec::Vec<T,A>::push", "Vec::push"),
+        (
+            "alloc::vec::Vec<T,A>::push<u16, alloc::alloc::Global>",
+            "Vec::push",
+        ),
+        ("<alloc::vec::Vec<u16>>::push", "Vec::push"),
+        (
+            "<alloc::string::String as core::clone::Clone>::clone",
+            "String::clone",
+        ),
+        (
+            "<&mut app::Reader<R> as std::io::Read>::read",
+            "Reader::read",
+        ),
+        ("serde_json::de::from_str", "de::from_str"),
+        (
+            "serde_json::de::from_slice::<alloc::vec::Vec<u8>>",
+            "de::from_slice",
+        ),
+        ("app::main", "app::main"),
+        ("app::main::{{closure}}", "main::{{closure}}"),
+        ("app::main::{closure#1}::{closure#0}", "main::{{closure}}"),
+        (
+            "app::model::City::load::{{closure}}",
+            "City::load::{{closure}}",
+        ),
+        (
+            "app::_::<impl serde::de::Deserialize for app::City>::deserialize",
+            "City::deserialize",
+        ),
+        ("alloc::slice::<impl [T]>::to_vec", "[T]::to_vec"),
+        ("<[app::City]>::to_vec", "[City]::to_vec"),
+        (
+            "<T as alloc::vec::spec_from_elem::SpecFromElem>::from_elem",
+            "SpecFromElem::from_elem",
+        ),
+        (
+            "core::ptr::mut_ptr::<impl *mut T>::drop_in_place",
+            "mut_ptr::drop_in_place",
+        ),
+        (
+            "core::ops::function::FnOnce::call_once{{vtable.shim}}",
+            "FnOnce::call_once",
+        ),
+        (
+            "<alloc::boxed::Box<dyn core::ops::function::FnOnce<()>> as core::ops::function::FnOnce<()>>::call_once",
+            "Box::call_once",
+        ),
+        ("<dyn app::Shape + core::marker::Send>::area", "Shape::area"),
+        ("<(A, B) as app::Pair>::swap", "(..)::swap"),
+        ("main", "main"),
+        ("", ""),
+    ] {
+        assert_eq!(short(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn crates_are_told_from_names_by_the_orphan_rule() {
+    for (name, expected) in [
+        ("serde_json::de::from_str", Some("serde_json")),
+        (
+            "<app::City as serde::de::Deserialize>::deserialize",
+            Some("app"),
+        ),
+        (
+            "<alloc::vec::Vec<app::City> as serde::de::Deserialize>::deserialize",
+            Some("serde"),
+        ),
+        (
+            "<alloc::string::String as core::clone::Clone>::clone",
+            Some("alloc"),
+        ),
+        ("<T as app::Load>::load", Some("app")),
+        ("<&mut app::Reader as std::io::Read>::read", Some("app")),
+        ("<[u8]>::to_vec", Some("core")),
+        (
+            "<serde_json::de::Deserializer<R> as serde::de::Deserializer>::deserialize_any",
+            Some("serde_json"),
+        ),
+        ("main", None),
+    ] {
+        assert_eq!(crate_of(name), expected, "{name}");
+    }
+}
+
+fn classified(function: &str, raw: Option<&str>, file: Option<&str>) -> (Origin, String) {
+    let frame = SourceFrame {
+        function: function.into(),
+        raw: raw.map(Arc::from),
+        file: file.map(Arc::from),
+        line: Some(1),
+        inlined: false,
+    };
+    let function = Classifier::default().function(&frame, "/opt/my-app");
+    (function.origin, function.krate)
+}
+
+#[test]
+fn the_source_file_says_whose_code_it_is() {
+    let is = |function: &str, file: &str, origin: Origin, krate: &str| {
+        assert_eq!(
+            classified(function, None, Some(file)),
+            (origin, krate.to_owned()),
+            "{function} {file}"
+        );
+    };
+    is(
+        "alloc::vec::Vec<T,A>::push",
+        "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/alloc/src/vec/mod.rs",
+        Origin::Std,
+        "alloc",
+    );
+    is(
+        "push<u8>",
+        "/home/u/.rustup/toolchains/s/lib/rustlib/src/rust/library/alloc/src/vec/mod.rs",
+        Origin::Std,
+        "alloc",
+    );
+    is(
+        "hashbrown::map::HashMap<K,V>::insert",
+        "/rust/deps/hashbrown-0.16.1/src/map.rs",
+        Origin::Std,
+        "hashbrown",
+    );
+    is(
+        "from_str",
+        "/home/u/.cargo/registry/src/index.crates.io-1949/serde_json-1.0.149/src/de.rs",
+        Origin::Dependency,
+        "serde_json",
+    );
+    is(
+        "x::y",
+        "/home/u/.cargo/git/checkouts/tokio-util-1a2b/0c1d2e/tokio-util/src/lib.rs",
+        Origin::Dependency,
+        "tokio_util",
+    );
+    is(
+        "x::y",
+        "/home/u/app/vendor/rayon-core/src/job.rs",
+        Origin::Dependency,
+        "rayon_core",
+    );
+    is("app::load", "/home/u/app/src/main.rs", Origin::User, "app");
+    // A dependency's name does not make the user's derived code a dependency's.
+    is(
+        "<app::City as serde::de::Deserialize>::deserialize",
+        "/home/u/app/src/city.rs",
+        Origin::User,
+        "app",
+    );
+    is(
+        "<alloc::vec::Vec<T> as app::Load>::load",
+        "/home/u/app/src/city.rs",
+        Origin::User,
+        "app",
+    );
+    is("lonely", "/home/u/x.rs", Origin::User, "my_app");
+    is(
+        "inflate",
+        "/home/u/.cargo/registry/src/i/libz-sys-1.0.0/src/zlib/inflate.c",
+        Origin::Native,
+        "my-app",
+    );
+    // Our own crates are never the user's, wherever they are built.
+    is(
+        "tracking_alloc::hook::alloc",
+        "/home/u/heapglass/tracking-alloc/src/hook.rs",
+        Origin::Dependency,
+        "tracking_alloc",
+    );
+}
+
+#[test]
+fn without_a_file_the_name_has_to_do() {
+    let rust = Some("_ZN3app4load17h0123456789abcdefE");
+    assert_eq!(
+        classified("app::load", rust, None),
+        (Origin::User, "app".to_owned())
+    );
+    assert_eq!(
+        classified("alloc::fmt::format", rust, None),
+        (Origin::Std, "alloc".to_owned())
+    );
+    assert_eq!(
+        classified("malloc", Some("malloc"), None),
+        (Origin::Native, "my-app".to_owned())
+    );
+    assert_eq!(
+        classified("__rust_alloc", Some("__rust_alloc"), None),
+        (Origin::Std, "alloc".to_owned())
+    );
+}
+
+#[test]
+fn one_frame_with_a_file_shows_a_crate_to_be_a_dependency_everywhere() {
+    let file = "/home/u/.cargo/registry/src/i/serde_json-1.0.149/src/de.rs";
+    let with = SourceFrame {
+        function: "serde_json::de::from_str".into(),
+        raw: None,
+        file: Some(file.into()),
+        line: None,
+        inlined: true,
+    };
+    let without = SourceFrame {
+        function: "serde_json::read::next".into(),
+        raw: Some("_ZN10serde_json4read4next17h0123456789abcdefE".into()),
+        file: None,
+        ..with.clone()
+    };
+    let symbols = Symbols {
+        frames: vec![vec![with], vec![without.clone()]],
+        ..Symbols::default()
+    };
+    assert_eq!(
+        Classifier::new(&symbols).function(&without, "app").origin,
+        Origin::Dependency
+    );
+    assert_eq!(
+        Classifier::default().function(&without, "app").origin,
+        Origin::User
+    );
+}
+
+#[test]
+fn an_unresolved_frame_is_named_by_its_module_and_offset() {
+    let function = unresolved("/usr/lib/libc.so.6", 0x29d90);
+    assert_eq!(
+        (
+            function.name.as_str(),
+            function.krate.as_str(),
+            function.origin
+        ),
+        ("libc.so.6+0x29d90", "libc.so.6", Origin::Unresolved)
+    );
+}
+
+fn stack(names: &[&str]) -> Vec<Function> {
+    let of = |name: &&str| {
+        let (origin, krate) = match *name {
+            "?" => return unresolved("libc.so.6", 1),
+            name if !name.contains("::") => (Origin::Native, "app"),
+            name if crate_of(name)
+                .is_some_and(|krate| matches!(krate, "std" | "core" | "alloc" | "__rustc")) =>
+            {
+                (Origin::Std, "std")
+            }
+            _ => (Origin::User, "app"),
+        };
+        Function {
+            name: (*name).to_owned(),
+            short: short(name),
+            krate: krate.to_owned(),
+            origin,
+        }
+    };
+    names.iter().map(of).collect()
+}
+
+#[test]
+fn trimming_never_leaves_nothing() {
+    let range = |names: &[&str]| {
+        let stack = stack(names);
+        trim(&stack.iter().collect::<Vec<_>>())
+    };
+    assert_eq!(range(&[]), 0..0);
+    assert_eq!(range(&["_start"]), 0..1);
+    assert_eq!(range(&["_start", "main", "std::rt::lang_start"]), 2..3);
+    assert_eq!(
+        range(&["alloc::alloc::alloc", "__rustc::__rust_alloc"]),
+        1..2
+    );
+    assert_eq!(range(&["_start", "alloc::alloc::alloc"]), 0..1);
+    assert_eq!(range(&["?", "?"]), 0..2);
+    // Allocations of the run-time itself keep what they are about.
+    assert_eq!(
+        range(&[
+            "_start",
+            "main",
+            "std::rt::init",
+            "alloc::sync::Arc<T>::new",
+            "alloc::alloc::alloc"
+        ]),
+        3..4
+    );
+}
+
+#[test]
+fn trimming_never_hides_the_users_own_code() {
+    let range = |names: &[&str]| {
+        let stack = stack(names);
+        trim(&stack.iter().collect::<Vec<_>>())
+    };
+    // The user's closure below the machinery, and a function of theirs called like the run-time's.
+    assert_eq!(
+        range(&[
+            "app::main",
+            "alloc::raw_vec::grow",
+            "app::fill",
+            "alloc::alloc::alloc"
+        ]),
+        0..3
+    );
+    assert_eq!(
+        range(&[
+            "?",
+            "?",
+            "std::rt::lang_start",
+            "app::start_thread",
+            "app::x"
+        ]),
+        3..5
+    );
+    // Nameless frames with nothing known above them stay.
+    assert_eq!(range(&["?", "app::callback", "alloc::alloc::alloc"]), 0..2);
+    // std called by the user is not start-up.
+    assert_eq!(
+        range(&[
+            "app::main",
+            "std::panic::catch_unwind",
+            "core::ops::function::FnOnce::call_once",
+            "app::x"
+        ]),
+        0..4
+    );
+}
