@@ -36,6 +36,8 @@ mod options;
 mod run;
 mod screen;
 mod source;
+#[cfg(test)]
+mod tests;
 mod text;
 mod theme;
 mod views;

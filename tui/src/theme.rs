@@ -108,9 +108,11 @@ pub(crate) fn live() -> Style {
         .add_modifier(Modifier::BOLD)
 }
 
-/// The area of live bytes in the timeline, and bars.
+/// The area of live bytes in the timeline, and bars: never reversed, a bar of a selected row would vanish.
 pub(crate) fn bar() -> Style {
-    Style::new().fg(Color::Indexed(208))
+    Style::new()
+        .fg(Color::Indexed(208))
+        .remove_modifier(Modifier::REVERSED)
 }
 
 /// The line of resident bytes in the timeline.

@@ -62,7 +62,7 @@ impl Key {
             KeyCode::Right => "→".to_owned(),
             KeyCode::PageUp => "PgUp".to_owned(),
             KeyCode::PageDown => "PgDn".to_owned(),
-            KeyCode::BackTab => "⇧Tab".to_owned(),
+            KeyCode::BackTab => "Shift-Tab".to_owned(),
             KeyCode::F(n) => format!("F{n}"),
             other => other.to_string(),
         };
@@ -142,7 +142,7 @@ const COMMON: &[Binding] = &[
         keys: &[char('!')],
         command: Command::About,
         hint: "",
-        help: "how it was recorded, what was lost",
+        help: "the recording, its losses",
     },
     Binding {
         keys: &[char('q'), control('c')],
@@ -189,7 +189,7 @@ const COMMON: &[Binding] = &[
     Binding {
         keys: &[char('m')],
         command: Command::NextMeasure,
-        hint: "measure",
+        hint: "",
         help: "next measure",
     },
     Binding {
@@ -202,7 +202,7 @@ const COMMON: &[Binding] = &[
         keys: &[char(' ')],
         command: Command::Pause,
         hint: "",
-        help: "pause or resume the live view",
+        help: "pause the live view",
     },
     Binding {
         keys: &[char('r'), control('l')],
@@ -283,12 +283,7 @@ pub(crate) const PROMPT: &[Binding] = &[
         "leave it as it was",
     ),
     edit(&[control('u')], Edit::Clear, "clear", "clear the line"),
-    edit(
-        &[control('w')],
-        Edit::DeleteWord,
-        "",
-        "delete the word before the cursor",
-    ),
+    edit(&[control('w')], Edit::DeleteWord, "", "delete a word"),
     edit(
         &[named(KeyCode::Backspace), control('h')],
         Edit::DeleteBack,
@@ -381,6 +376,15 @@ mod tests {
                         key.label()
                     );
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn no_help_is_cut_on_eighty_columns() {
+        for view in ViewId::ALL {
+            for row in help_sections(view).iter().flat_map(|(_, rows)| *rows) {
+                assert!(row.help.len() <= 26, "{}", row.help);
             }
         }
     }

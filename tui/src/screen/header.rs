@@ -119,13 +119,15 @@ fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
         let text = format!(" {}/{} {} ", at + 1, ViewId::ALL.len(), app.view.title());
         line = Line::styled(text, theme::selected());
     }
-    let left = (area.width as usize).saturating_sub(line.width() + 1);
+    let left = (area.width as usize).saturating_sub(line.width() + 3);
     let right = measure.into_iter().find(|text| width(text) <= left);
     line.render(area, buffer);
     if let Some(text) = right {
-        Line::styled(text, theme::heading())
-            .alignment(Alignment::Right)
-            .render(area, buffer);
+        let line = Line::from(vec![
+            Span::styled("m ", theme::key()),
+            Span::styled(text, theme::heading()),
+        ]);
+        line.alignment(Alignment::Right).render(area, buffer);
     }
 }
 

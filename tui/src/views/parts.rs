@@ -151,7 +151,7 @@ pub(crate) fn table_row<'a>(
             area.y,
             &text,
             room - indent,
-            style.patch(base),
+            base.patch(style),
         );
         x = x.saturating_add(column.width as u16 + 1);
     }

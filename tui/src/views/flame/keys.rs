@@ -17,7 +17,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         keys: &[named(KeyCode::Esc), named(KeyCode::Backspace)],
         command: Command::Back,
         hint: "out",
-        help: "one zoom out, then end the search",
+        help: "zoom out, end the search",
     },
     Binding {
         keys: &[char('/')],
@@ -28,8 +28,8 @@ pub(crate) const BINDINGS: &[Binding] = &[
     Binding {
         keys: &[char('n')],
         command: Command::NextMatch,
-        hint: "next",
-        help: "next match, largest first",
+        hint: "",
+        help: "next match by size",
     },
     Binding {
         keys: &[char('N')],
@@ -41,19 +41,19 @@ pub(crate) const BINDINGS: &[Binding] = &[
         keys: &[char('#')],
         command: Command::SameSymbol,
         hint: "same",
-        help: "the same symbol everywhere",
+        help: "the symbol, everywhere",
     },
     Binding {
         keys: &[char('i')],
         command: Command::Invert,
         hint: "invert",
-        help: "grow from the allocation outward",
+        help: "allocations on top",
     },
     Binding {
         keys: &[char('o')],
         command: Command::Follow,
         hint: "sites",
-        help: "the sites that pass through it",
+        help: "sites that pass through",
     },
     Binding {
         keys: &[char('p')],
@@ -65,7 +65,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         keys: &[char('a')],
         command: Command::AllFrames,
         hint: "",
-        help: "frames of start-up and allocator",
+        help: "all frames, untrimmed",
     },
     Binding {
         keys: moves::DOWN,
@@ -113,6 +113,6 @@ pub(crate) const BINDINGS: &[Binding] = &[
         keys: moves::LAST,
         command: Command::Last,
         hint: "",
-        help: "down the widest frames to the end",
+        help: "down the widest frames",
     },
 ];

@@ -150,7 +150,12 @@ fn draw_frame(
     let short = tree.short_name(cell.node, profile);
     let name = clean(&short);
     let size = figure(cx.measure, cx.measure.of(tree.total(cell.node)));
-    let mut text = fit(&name, room).into_owned();
+    // Two letters say more than one and a mark that there were more.
+    let mut text = if room < 3 {
+        name.chars().take(room).collect()
+    } else {
+        fit(&name, room).into_owned()
+    };
     if width(&name) + width(&size) + 3 <= room {
         text = format!("{name}  {size}");
     }
@@ -321,7 +326,7 @@ fn notes(view: &Flame, cx: &Context<'_>, layout: &Layout) -> String {
             "frames"
         };
         parts.push(format!(
-            "{what}: {position}{} {frames}, {share} of all",
+            "{what}: {position}{} {frames} (n N), {share} of all",
             Count(matches.len() as u64)
         ));
     }

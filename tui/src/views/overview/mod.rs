@@ -31,13 +31,13 @@ pub(crate) const BINDINGS: &[Binding] = &[
         keys: &[named(KeyCode::Enter)],
         command: Command::Enter,
         hint: "its sites",
-        help: "the sites charged to the owner",
+        help: "sites charged to it",
     },
     Binding {
         keys: &[char('o'), char('#')],
         command: Command::Follow,
         hint: "in flamegraph",
-        help: "the owner in the flamegraph",
+        help: "in the flamegraph",
     },
     Binding {
         keys: moves::PAGE_DOWN,

@@ -1,6 +1,6 @@
 //! Draws the sites: the list above, below it the stack of the selected one and the source of the selected frame.
 
-use heapglass_profiler::profile::{ScopeId, Site};
+use heapglass_profiler::profile::{Function, ScopeId, Site};
 use heapglass_profiler::units::{Bytes, Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -45,7 +45,11 @@ pub(super) fn panes(area: Rect) -> Panes {
         };
     }
     let list = (area.height * 2 / 5).max(4);
-    let figures = if area.height >= 16 { 2 } else { 1 };
+    let figures = match area.height {
+        ..16 => 1,
+        _ if area.width >= 130 => 2,
+        _ => 3,
+    };
     let rest = slice(area, list + figures, area.height - list - figures);
     let (stack, source) = if area.width >= 110 {
         let left = area.width / 2;
@@ -110,7 +114,10 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         columns.push(Column::right(sorted(Sort::Live, "live"), 10));
         columns.push(Column::right(sorted(Sort::Mean, "mean"), 9));
     }
-    columns.push(Column::left(sorted(Sort::Function, "site"), 0));
+    columns.push(Column::left(
+        sorted(Sort::Function, "site: owner › what it called"),
+        0,
+    ));
     if !narrow {
         columns.push(Column::left(sorted(Sort::Place, "file:line"), 0));
     }
@@ -155,14 +162,7 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             cells.push((bytes(site.figures.live_bytes), theme::plain()));
             cells.push((bytes(mean(site)), theme::plain()));
         }
-        let name = function.map_or("[no stack]".into(), |f| {
-            clean(if f.short.is_empty() {
-                &f.name
-            } else {
-                &f.short
-            })
-            .into_owned()
-        });
+        let name = function.map_or("[no stack]".into(), |f| called(cx, site, f));
         cells.push((name, function.map_or(theme::dim(), theme::origin)));
         if !narrow {
             let place = owner
@@ -186,6 +186,27 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             cells.into_iter().map(|(text, style)| (text.into(), style)),
             style,
         );
+    }
+}
+
+/// The owner and, behind it, the function it called that allocated: one line may own several sites.
+fn called(cx: &Context<'_>, site: &Site, owner: &Function) -> String {
+    let short = |f: &Function| {
+        clean(if f.short.is_empty() {
+            &f.name
+        } else {
+            &f.short
+        })
+        .into_owned()
+    };
+    let innermost = cx
+        .data
+        .frames(site, false)
+        .last()
+        .and_then(|frame| cx.data.function_of(*frame));
+    match innermost {
+        Some(innermost) if innermost != owner => format!("{} › {}", short(owner), short(innermost)),
+        _ => short(owner),
     }
 }
 
@@ -227,25 +248,35 @@ fn figures(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut
     );
 
     let f = &site.figures;
-    let mut text = format!(
-        "peak {} ({})  live {} ({})  total {} ({})  temporary {} ({})",
-        Bytes(f.peak_bytes),
-        Count(f.peak_blocks),
-        Bytes(f.live_bytes),
-        Count(f.live_blocks),
-        Bytes(f.total_bytes),
-        Count(f.total_blocks),
-        Bytes(f.temporary_bytes),
-        Count(f.temporary_blocks),
-    );
-    if f.grows + f.shrinks > 0 {
-        text.push_str(&format!(
-            "  grows {} (copied {})",
+    let both = |name, bytes, blocks| format!("{name} {} ({})", Bytes(bytes), Count(blocks));
+    let mut items = vec![
+        both("peak", f.peak_bytes, f.peak_blocks),
+        both("live", f.live_bytes, f.live_blocks),
+        both("total", f.total_bytes, f.total_blocks),
+        both("temporary", f.temporary_bytes, f.temporary_blocks),
+    ];
+    if f.grows > 0 || f.shrinks > 0 {
+        items.push(format!(
+            "grows {}, shrinks {}",
             Count(f.grows),
-            Bytes(f.copied_bytes)
+            Count(f.shrinks)
         ));
+        items.push(format!("copied {}", Bytes(f.copied_bytes)));
     }
-    write(buffer, slice(area, 1, 1), &text, theme::plain());
+    let mut row = 1;
+    let mut line = String::new();
+    for item in items {
+        if !line.is_empty() && width(&line) + 2 + width(&item) > area.width as usize {
+            write(buffer, slice(area, row, 1), &line, theme::plain());
+            row += 1;
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push_str("  ");
+        }
+        line.push_str(&item);
+    }
+    write(buffer, slice(area, row, 1), &line, theme::plain());
 }
 
 /// The phases around a site, outermost first.
@@ -364,7 +395,12 @@ fn source(view: &Sites, area: Rect, buffer: &mut Buffer) {
     };
     write(buffer, slice(rest, 0, 1), &note, theme::warning());
     let rows = slice(area, 1, area.height - 1);
-    for ((number, line), row) in excerpt.around(rows.height as usize).zip(rows.rows()) {
+    let shown: Vec<(u32, &str)> = excerpt.around(rows.height as usize).collect();
+    // What all lines are indented by says nothing.
+    let blank = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let filled = shown.iter().filter(|(_, line)| !line.trim().is_empty());
+    let indent = filled.map(|(_, line)| blank(line)).min().unwrap_or(0);
+    for ((number, line), row) in shown.into_iter().zip(rows.rows()) {
         let here = excerpt.line == Some(number);
         let style = if here {
             theme::strong()
@@ -372,6 +408,7 @@ fn source(view: &Sites, area: Rect, buffer: &mut Buffer) {
             theme::plain()
         };
         let mark = if here { '▸' } else { ' ' };
+        let line = line.get(indent..).unwrap_or_default();
         write(buffer, row, &format!("{mark}{number:>5} │ {line}"), style);
     }
 }

@@ -1,0 +1,130 @@
+//! Colours and modifiers, apart from the characters: what is selected, found, lost; and none where none are wanted.
+
+use ratatui::style::{Color, Modifier};
+
+use super::{Screen, profile};
+use crate::Options;
+
+/// The cells of the first row that contains `text`, from where it begins.
+fn cells(screen: &mut Screen, text: &str) -> Vec<ratatui::buffer::Cell> {
+    let buffer = screen.draw().clone();
+    let width = buffer.area.width as usize;
+    for row in buffer.content.chunks(width) {
+        let line: String = row.iter().map(|cell| cell.symbol()).collect();
+        if let Some(at) = line.find(text) {
+            let column = line[..at].chars().count();
+            return row[column..column + text.chars().count()].to_vec();
+        }
+    }
+    panic!("{text} is not on the screen:\n{}", screen.text());
+}
+
+#[test]
+fn the_tab_of_the_view_is_reversed_and_the_others_are_not() {
+    let mut screen = Screen::sample(80, 24);
+    screen.press("3");
+    assert!(
+        cells(&mut screen, "3 Sites")
+            .iter()
+            .all(|c| c.modifier.contains(Modifier::REVERSED))
+    );
+    assert!(
+        cells(&mut screen, "1 Overview")
+            .iter()
+            .all(|c| !c.modifier.contains(Modifier::REVERSED))
+    );
+}
+
+#[test]
+fn losses_are_in_the_colour_of_warnings() {
+    let mut screen = Screen::sample(80, 24);
+    assert!(
+        cells(&mut screen, "▲ lost")
+            .iter()
+            .all(|c| c.fg == Color::Indexed(220))
+    );
+}
+
+#[test]
+fn frames_are_coloured_by_whose_code_they_are() {
+    let mut screen = Screen::sample(120, 40);
+    screen.press("2");
+    let user = cells(&mut screen, "load::open")[0].bg;
+    let dependency = cells(&mut screen, "de::from_str")[0].bg;
+    let std = cells(&mut screen, "String::clone")[0].bg;
+    assert!(
+        [user, dependency, std]
+            .iter()
+            .all(|colour| *colour != Color::Reset)
+    );
+    assert!(user != dependency && dependency != std && user != std);
+    assert_eq!(
+        cells(&mut screen, "City::deserialize")[0].bg,
+        user,
+        "one crate, one colour"
+    );
+}
+
+#[test]
+fn found_frames_stand_out_with_and_without_colour() {
+    for colour in [true, false] {
+        let mut screen = Screen::empty(
+            120,
+            40,
+            Options {
+                colour,
+                ..Options::default()
+            },
+        );
+        screen.load(profile(), false);
+        screen.press("2 / from_str Enter");
+        let found = cells(&mut screen, "de::from_str");
+        assert!(
+            found
+                .iter()
+                .all(|c| c.modifier.contains(Modifier::UNDERLINED))
+        );
+        assert_eq!(found[0].bg == Color::Indexed(207), colour);
+        assert!(
+            cells(&mut screen, "load::open")
+                .iter()
+                .all(|c| !c.modifier.contains(Modifier::UNDERLINED))
+        );
+    }
+}
+
+#[test]
+fn without_colour_no_cell_of_any_view_has_one() {
+    for keys in ["1", "2 / clone Enter", "3 Enter", "4", "?", "!"] {
+        let mut screen = Screen::empty(
+            120,
+            40,
+            Options {
+                colour: false,
+                ..Options::default()
+            },
+        );
+        screen.load(profile(), false);
+        screen.press(keys);
+        let buffer = screen.draw();
+        assert!(
+            buffer
+                .content
+                .iter()
+                .all(|c| c.fg == Color::Reset && c.bg == Color::Reset),
+            "after {keys}"
+        );
+    }
+}
+
+#[test]
+fn the_bar_of_the_selected_owner_stays_a_bar() {
+    let mut screen = Screen::sample(80, 24);
+    assert!(
+        cells(&mut screen, "16.0 %")
+            .iter()
+            .all(|c| c.modifier.contains(Modifier::REVERSED))
+    );
+    let bar = &cells(&mut screen, "█████████████")[0];
+    assert!(!bar.modifier.contains(Modifier::REVERSED) && bar.fg == Color::Indexed(208));
+}

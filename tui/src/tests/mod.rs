@@ -1,0 +1,124 @@
+//! The whole UI against a test terminal: screens as snapshots, colours apart from them, random keys, the main loop.
+//!
+//! Screens changed on purpose are taken over by `cargo bless`.
+
+mod colours;
+mod random;
+mod screens;
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use heapglass_profiler::profile::Profile;
+use heapglass_profiler::sample;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Size;
+
+use crate::app::{App, Data, Message, update};
+use crate::{Options, screen};
+
+/// An app on a test terminal.
+pub(crate) struct Screen {
+    pub(crate) app: App,
+    terminal: Terminal<TestBackend>,
+}
+
+impl Screen {
+    /// Nothing loaded yet.
+    pub(crate) fn empty(width: u16, height: u16, options: Options) -> Screen {
+        let mut app = App::new("cities.hg".into(), options);
+        update(&mut app, Message::Resized(Size::new(width, height)));
+        let terminal = Terminal::new(TestBackend::new(width, height)).expect("a test terminal");
+        Screen { app, terminal }
+    }
+
+    /// The sample profile, loaded.
+    pub(crate) fn sample(width: u16, height: u16) -> Screen {
+        let options = Options {
+            source_roots: vec!["src/tests/cities".into()],
+            ..Options::default()
+        };
+        let mut screen = Screen::empty(width, height, options);
+        screen.load(profile(), false);
+        screen
+    }
+
+    pub(crate) fn load(&mut self, profile: Profile, live: bool) {
+        let data = Arc::new(Data::new(profile));
+        update(&mut self.app, Message::Loaded { data, live });
+    }
+
+    /// Presses keys as the table spells them: `j`, `Enter`, `^U`; other words are typed letter by letter.
+    pub(crate) fn press(&mut self, keys: &str) -> &mut Screen {
+        for word in keys.split_whitespace() {
+            match named(word) {
+                Some(event) => self.key(event),
+                None => word
+                    .chars()
+                    .for_each(|c| self.key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE))),
+            }
+        }
+        self
+    }
+
+    pub(crate) fn key(&mut self, event: KeyEvent) {
+        let focus = self.app.focus();
+        let message = focus
+            .command(event)
+            .map(Message::Command)
+            .or(focus.typed(event).map(Message::Typed));
+        if let Some(message) = message {
+            update(&mut self.app, message);
+        }
+    }
+
+    pub(crate) fn resize(&mut self, width: u16, height: u16) {
+        self.terminal.backend_mut().resize(width, height);
+        update(&mut self.app, Message::Resized(Size::new(width, height)));
+    }
+
+    pub(crate) fn draw(&mut self) -> &Buffer {
+        let app = &self.app;
+        self.terminal
+            .draw(|frame| screen::view(app, frame))
+            .expect("drawing into memory");
+        self.terminal.backend().buffer()
+    }
+
+    /// The characters on the screen.
+    pub(crate) fn text(&mut self) -> String {
+        self.draw();
+        self.terminal.backend().to_string()
+    }
+}
+
+fn named(word: &str) -> Option<KeyEvent> {
+    let code = match word {
+        "Enter" => KeyCode::Enter,
+        "Esc" => KeyCode::Esc,
+        "Tab" => KeyCode::Tab,
+        "BackTab" => KeyCode::BackTab,
+        "Backspace" => KeyCode::Backspace,
+        "Space" => KeyCode::Char(' '),
+        "PgUp" => KeyCode::PageUp,
+        "PgDn" => KeyCode::PageDown,
+        "Up" => KeyCode::Up,
+        "Down" => KeyCode::Down,
+        "Left" => KeyCode::Left,
+        "Right" => KeyCode::Right,
+        _ => {
+            let control = word.strip_prefix('^')?.chars().next()?.to_ascii_lowercase();
+            return Some(KeyEvent::new(KeyCode::Char(control), KeyModifiers::CONTROL));
+        }
+    };
+    Some(KeyEvent::new(code, KeyModifiers::NONE))
+}
+
+/// The sample, with no start time: whether its sources changed since does not depend on this machine's clock.
+pub(crate) fn profile() -> Profile {
+    let mut profile = sample::profile();
+    profile.process.started_unix_ns = 0;
+    profile
+}

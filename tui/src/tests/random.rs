@@ -1,0 +1,118 @@
+//! Thousands of random keys on screens of random sizes, over good, empty and broken profiles: nothing panics.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use heapglass_profiler::profile::{FrameId, FunctionId, Profile, ScopeId};
+
+use super::{Screen, profile};
+use crate::Options;
+
+/// A linear congruential generator (Knuth's constants): the same keys in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % sides
+    }
+}
+
+fn key(dice: &mut Dice) -> KeyEvent {
+    const NAMED: [KeyCode; 15] = [
+        KeyCode::Enter,
+        KeyCode::Esc,
+        KeyCode::Tab,
+        KeyCode::BackTab,
+        KeyCode::Backspace,
+        KeyCode::Delete,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::PageUp,
+        KeyCode::PageDown,
+        KeyCode::Home,
+        KeyCode::End,
+        KeyCode::F(1),
+    ];
+    const CHARS: &[u8] = b"hjklgGnN#/?!immMsSoapr 1234hjkl2233(.*[a\\";
+    match dice.roll(10) {
+        0..4 => KeyEvent::new(NAMED[dice.roll(NAMED.len())], KeyModifiers::NONE),
+        4 => KeyEvent::new(
+            KeyCode::Char("uwhdbfael"[dice.roll(9)..].chars().next().unwrap_or('u')),
+            KeyModifiers::CONTROL,
+        ),
+        _ => KeyEvent::new(
+            KeyCode::Char(CHARS[dice.roll(CHARS.len())] as char),
+            KeyModifiers::NONE,
+        ),
+    }
+}
+
+fn play(seed: u64, keys: usize, profiles: &[Profile], options: Options) {
+    let mut dice = Dice(seed);
+    let mut screen = Screen::empty(80, 24, options);
+    for pressed in 0..keys {
+        match dice.roll(40) {
+            0 => screen.resize(dice.roll(160) as u16, dice.roll(60) as u16),
+            1 => screen.resize(20, 5),
+            2 if pressed > 20 => screen.load(
+                profiles[dice.roll(profiles.len())].clone(),
+                dice.roll(2) == 0,
+            ),
+            _ => screen.key(key(&mut dice)),
+        }
+        screen.draw();
+    }
+}
+
+#[test]
+fn two_thousand_random_keys_on_random_sizes_never_panic() {
+    for seed in 1..=2 {
+        play(seed, 2_000, &[profile()], Options::default());
+    }
+}
+
+#[test]
+fn profiles_that_come_and_go_under_random_keys_never_panic() {
+    let small = {
+        let mut small = profile();
+        small.sites.truncate(3);
+        small.threads.clear();
+        small.timeline.clear();
+        small
+    };
+    let profiles = [profile(), small, Profile::default(), broken()];
+    for seed in 10..=11 {
+        let options = Options {
+            unicode: seed % 2 == 0,
+            colour: false,
+            ..Options::default()
+        };
+        play(seed, 2_000, &profiles, options);
+    }
+}
+
+/// Ids that point nowhere, ranges that do not fit, names of zero and of enormous width.
+fn broken() -> Profile {
+    let mut broken = profile();
+    broken.frames[0].function = FunctionId(u32::MAX);
+    broken.frames[1].module = u32::MAX;
+    broken.frames[2].line = Some(u32::MAX);
+    broken.functions[3].name = String::new();
+    broken.functions[4].name = "長い".repeat(5_000);
+    broken.functions[4].short = "長い".repeat(5_000);
+    broken.functions[5].short = "\u{200d}\u{301}".repeat(50);
+    broken.sites[0].stack = vec![FrameId(u32::MAX)];
+    broken.sites[0].shown = 0..1;
+    broken.sites[1].owner = Some(usize::MAX);
+    broken.sites[2].scope = ScopeId(u32::MAX);
+    broken.sites[3].stack.clear();
+    broken.sites[3].shown = 0..0;
+    broken.timeline[0].time_ns = u64::MAX;
+    broken.timeline[1].live_bytes = u64::MAX;
+    broken.capture.peak_time_ns = u64::MAX;
+    broken
+}

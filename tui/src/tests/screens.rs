@@ -1,0 +1,224 @@
+//! Whole screens, at the sizes people have. `cargo bless` takes over what was changed on purpose.
+
+use heapglass_profiler::profile::State;
+
+use super::{Screen, profile};
+use crate::Options;
+use crate::app::{Message, update};
+
+/// Snapshots the screen after `keys` at 80x24 and 120x40.
+macro_rules! screens {
+    ($($name:ident: $keys:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            for (width, height) in [(80, 24), (120, 40)] {
+                let mut screen = Screen::sample(width, height);
+                let text = screen.press($keys).text();
+                insta::assert_snapshot!(format!("{}_{width}x{height}", stringify!($name)), text);
+            }
+        }
+    )*};
+}
+
+screens! {
+    overview: "";
+    overview_by_temporary_bytes: "m m m m j";
+    flamegraph: "2";
+    flamegraph_with_a_frame_selected: "2 j j l h j j";
+    flamegraph_zoomed: "2 j j j j j Enter j";
+    flamegraph_searched: "2 / clone Enter n";
+    flamegraph_same_symbol: "2 G #";
+    flamegraph_inverted_with_phases: "2 i p";
+    flamegraph_while_typing_a_bad_regex: "2 / (clone";
+    sites: "3 j";
+    sites_in_the_stack_with_source: "3 Enter j k";
+    sites_sorted_by_function: "3 s s s s";
+    sites_filtered: "3 / shard Enter G";
+    sites_of_one_owner: "1 j Enter";
+    sites_none: "3 / nothing-is-called-so Enter";
+    threads: "4 j";
+    help_of_the_flamegraph: "2 ?";
+    about_the_recording: "!";
+}
+
+#[test]
+fn loading_says_what_is_being_done() {
+    let mut screen = Screen::empty(60, 10, Options::default());
+    update(
+        &mut screen.app,
+        Message::Progress("symbolizing 1,234 of 20,000 frames".into()),
+    );
+    insta::assert_snapshot!(screen.text());
+}
+
+#[test]
+fn a_live_recording_says_so_and_can_be_paused() {
+    let mut screen = Screen::empty(80, 24, Options::default());
+    let mut running = profile();
+    running.process.state = State::Running;
+    screen.load(running, true);
+    let text = screen.text();
+    assert!(
+        text.contains("running") && text.contains("LIVE") && text.contains("live now"),
+        "{text}"
+    );
+    assert!(screen.press("Space").text().contains("PAUSED"));
+    assert!(screen.press("Space").text().contains("LIVE"));
+}
+
+#[test]
+fn a_failed_reload_keeps_the_profile_and_says_why() {
+    let mut screen = Screen::sample(80, 24);
+    update(
+        &mut screen.app,
+        Message::LoadFailed("out.hg was truncated".into()),
+    );
+    let text = screen.text();
+    assert!(
+        text.contains("not refreshed: out.hg was truncated") && text.contains("111,579"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_killed_program_is_not_called_finished() {
+    let mut screen = Screen::empty(120, 24, Options::default());
+    let mut killed = profile();
+    killed.process.state = State::Ended;
+    screen.load(killed, false);
+    assert!(
+        screen
+            .text()
+            .contains("ended unfinished (killed, aborted or _exit)")
+    );
+}
+
+#[test]
+fn an_exact_peak_is_called_exact() {
+    let mut screen = Screen::empty(80, 24, Options::default());
+    let mut exact = profile();
+    exact.capture.peak_error_bytes = 0;
+    screen.load(exact, false);
+    let text = screen.text();
+    assert!(
+        text.contains("peak 7.5 MiB (exact)") && text.contains("exact to the byte"),
+        "{text}"
+    );
+    assert!(!text.contains("within"), "{text}");
+}
+
+#[test]
+fn an_ascii_terminal_gets_ascii_in_every_view() {
+    for keys in ["1", "2 j j j", "3 Enter", "4", "?", "!", "2 / clone"] {
+        let mut screen = Screen::empty(
+            100,
+            30,
+            Options {
+                unicode: false,
+                ..Options::default()
+            },
+        );
+        screen.load(profile(), false);
+        let text = screen.press(keys).text();
+        assert!(text.is_ascii(), "after {keys}:\n{text}");
+    }
+}
+
+#[test]
+fn an_ascii_flamegraph_is_still_a_flamegraph() {
+    let mut screen = Screen::empty(
+        80,
+        24,
+        Options {
+            unicode: false,
+            colour: false,
+            ..Options::default()
+        },
+    );
+    screen.load(profile(), false);
+    insta::assert_snapshot!(screen.press("2").text());
+}
+
+#[test]
+fn an_empty_profile_is_explained_in_every_view() {
+    for keys in [
+        "1",
+        "2",
+        "3",
+        "4",
+        "!",
+        "2 j l Enter n # o",
+        "3 Enter s # o",
+    ] {
+        let mut screen = Screen::empty(80, 24, Options::default());
+        screen.load(heapglass_profiler::profile::Profile::default(), false);
+        let text = screen.press(keys).text();
+        assert!(
+            text.contains("recorded") || text.contains("selected") || text.contains("nothing"),
+            "after {keys}:\n{text}"
+        );
+    }
+}
+
+#[test]
+fn control_characters_of_a_recording_never_reach_the_terminal() {
+    let mut hostile = profile();
+    for function in &mut hostile.functions {
+        function.name = format!("evil\u{1b}[2J\r\n\u{202e}{}", function.name);
+        function.short.clone_from(&function.name);
+        function.krate = "\u{7}".into();
+    }
+    for frame in &mut hostile.frames {
+        frame.file = Some("src/\u{1b}]0;pwned\u{7}.rs".into());
+    }
+    hostile.process.program = "\u{9b}31m".into();
+    hostile.process.command = vec!["\n".into()];
+    hostile.threads[0].name = "\u{1b}c".into();
+    hostile.scopes[1].name = "\t\u{8}".into();
+    hostile.marks[0].name = "\u{0}".into();
+    for keys in ["1", "2 G p", "2 / evil Enter n", "3", "3 Enter", "4", "!"] {
+        let mut screen = Screen::empty(120, 40, Options::default());
+        screen.load(hostile.clone(), false);
+        screen.press(keys);
+        for cell in &screen.draw().content {
+            let bad = cell
+                .symbol()
+                .chars()
+                .any(|c| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
+            assert!(!bad, "{:?} after {keys}", cell.symbol());
+        }
+    }
+}
+
+#[test]
+fn a_reload_keeps_zoom_selection_and_filter() {
+    let mut screen = Screen::sample(80, 24);
+    screen.press("2 j j j j j Enter j 3 / shard Enter j j");
+    let (sites, _) = (screen.text(), screen.press("2"));
+    let flame = screen.text();
+    // The same program a moment later: functions numbered otherwise.
+    let mut later = profile();
+    later.functions.reverse();
+    let last = later.functions.len() as u32 - 1;
+    for frame in &mut later.frames {
+        frame.function.0 = last - frame.function.0;
+    }
+    screen.load(later, true);
+    let lives = |text: &str| text.replace("LIVE", "    ");
+    assert_eq!(lives(&screen.text()), flame);
+    assert_eq!(lives(&screen.press("3").text()), sites);
+}
+
+#[test]
+fn the_hint_bar_shows_as_many_hints_as_fit_and_always_how_to_get_help() {
+    for width in [20, 30, 50, 80, 200] {
+        let mut screen = Screen::sample(width, 24);
+        let text = screen.press("2").text();
+        let bar = text.lines().last().unwrap_or_default();
+        assert!(
+            bar.contains("? help") && bar.contains("q quit"),
+            "{width}: {bar}"
+        );
+        assert_eq!(bar.contains("p phases"), width == 200, "{width}: {bar}");
+    }
+}
