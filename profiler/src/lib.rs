@@ -4,9 +4,12 @@
 
 pub mod calltree;
 pub mod flamegraph;
+mod load;
 pub mod profile;
 pub mod report;
 #[doc(hidden)]
 pub mod sample;
 pub mod symbols;
 pub mod units;
+
+pub use load::{Error, Options, open, pack};

@@ -7,6 +7,7 @@ mod figures;
 
 pub use figures::{Figures, Measure};
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Index into [`Profile::frames`].
@@ -50,7 +51,12 @@ pub struct Profile {
     pub snapshots: Vec<Snapshot>,
     /// Named moments set by the program.
     pub marks: Vec<Mark>,
+    /// Source lines that a packed recording carries, by file as frames name it.
+    pub sources: HashMap<String, SourceLines>,
 }
+
+/// Some lines of a source file: number, from 1, and text.
+pub type SourceLines = Vec<(u32, String)>;
 
 /// Who was recorded.
 #[derive(Clone, Debug, Default)]

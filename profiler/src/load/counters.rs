@@ -1,0 +1,537 @@
+//! From rows of lanes to figures of sites, threads and moments.
+//!
+//! Nets of single lanes may be negative (another lane allocated what this one freed); only sums over lanes are facts.
+//! A sum that is negative all the same was read while it was written: it is shown as 0 and counted in `lost.torn`.
+
+use crate::profile::{Capture, Figures, Mark, Profile, Thread, TimelinePoint};
+use std::collections::BTreeMap;
+use tracking_alloc_recording::{
+    CLOCK_SNAPSHOT_BITS, HeaderValue, LaneColumns, MarkValue, Recording, RowValue, SITE_TABLE_FULL,
+    SITE_UNATTRIBUTED, growth, mode, site_flags, state, unwinder,
+};
+
+/// The error each live lane may add to the peak while several move at once, bytes.
+const LANE_DRIFT: u64 = 64 << 10;
+
+/// Figures of each site by its number, and its live bytes at each snapshot.
+pub(super) struct Counted {
+    pub(super) sites: BTreeMap<u32, Figures>,
+    pub(super) snapshots: Vec<(u64, BTreeMap<u32, u64>)>,
+    pub(super) torn: u64,
+}
+
+/// Sums of one site over lanes, signed.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    figures: Figures,
+    live_bytes: i64,
+    live_blocks: i64,
+    peak_bytes: i64,
+    peak_blocks: i64,
+}
+
+/// Which moment the peak was, and how to read it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PeakAt {
+    /// Rows saved for the header's epoch.
+    Epoch,
+    /// Now: nothing has fallen since live bytes reached or passed the last maximum.
+    Now,
+    /// The window that this mark ended.
+    Mark(usize),
+}
+
+fn net(row: &RowValue) -> (i64, i64) {
+    (
+        row.total_bytes.wrapping_sub(row.freed_bytes) as i64,
+        row.total_blocks.wrapping_sub(row.freed_blocks) as i64,
+    )
+}
+
+/// A row's net at the last maximum of the present window.
+fn at_epoch(row: &RowValue, header: &HeaderValue) -> (i64, i64) {
+    // A row of a newer epoch was read later than the header: what it saved was the state before that.
+    if row.clock >> CLOCK_SNAPSHOT_BITS >= header.clock >> CLOCK_SNAPSHOT_BITS {
+        (row.saved_bytes, row.saved_blocks)
+    } else {
+        net(row)
+    }
+}
+
+/// Every row of a lane that belongs to a site, with its position among the lane's rows.
+fn rows(lane: &LaneColumns) -> impl Iterator<Item = (u32, &RowValue, Option<usize>)> {
+    let fixed = [
+        (SITE_TABLE_FULL, &lane.table_full, None),
+        (SITE_UNATTRIBUTED, &lane.unattributed, None),
+    ];
+    let own = lane
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(index, row)| (row.site, row, Some(index)));
+    fixed.into_iter().chain(own)
+}
+
+/// When the peak was: the sum of its rows, the running maximum they are compared with, and the bound that applies.
+struct Peak {
+    at: PeakAt,
+    bytes: i64,
+    register: i64,
+    doubt: i64,
+    time_ns: u64,
+}
+
+fn find_peak(recording: &Recording) -> Peak {
+    let header = &recording.header;
+    let (mut now, mut epoch, mut moved, mut looked) = (0i64, 0i64, 0, 0i64);
+    for lane in &recording.lanes {
+        for (_, row, _) in rows(lane) {
+            now += net(row).0;
+            epoch += at_epoch(row, header).0;
+        }
+        looked += lane.lane.looked_bytes;
+        let still = net(&lane.all).0 == lane.lane.looked_bytes
+            && lane.all.total_blocks == lane.lane.looked_blocks;
+        moved += i64::from(!still);
+    }
+    let mut doubt = header.doubt_bytes;
+    if moved > 1 {
+        doubt = doubt.max(looked + moved * LANE_DRIFT as i64);
+    }
+    let mut peak = if now >= epoch {
+        Peak {
+            at: PeakAt::Now,
+            bytes: now,
+            register: now,
+            doubt,
+            time_ns: header.elapsed_ns,
+        }
+    } else {
+        Peak {
+            at: PeakAt::Epoch,
+            bytes: epoch,
+            register: header.peak_bytes,
+            doubt,
+            time_ns: header.peak_ns,
+        }
+    };
+    for (index, mark) in recording.marks.iter().enumerate().rev() {
+        let bytes: i64 = mark_rows(recording, mark)
+            .iter()
+            .map(|row| row.peak_bytes)
+            .sum();
+        if mark.has_rows == 1 && bytes > peak.bytes {
+            peak = Peak {
+                at: PeakAt::Mark(index),
+                bytes,
+                register: mark.peak_bytes,
+                doubt: mark.doubt_bytes,
+                time_ns: mark.peak_ns,
+            };
+        } else {
+            peak.doubt = peak.doubt.max(mark.doubt_bytes);
+        }
+    }
+    peak
+}
+
+fn mark_rows<'a>(
+    recording: &'a Recording,
+    mark: &MarkValue,
+) -> &'a [tracking_alloc_recording::MarkRowValue] {
+    let range = usize::try_from(mark.first_row).ok().and_then(|first| {
+        let rows = usize::try_from(mark.rows).ok()?;
+        recording.mark_rows.get(first..first.checked_add(rows)?)
+    });
+    range.unwrap_or_default()
+}
+
+/// Adds up the rows of every site.
+pub(super) fn count(recording: &Recording) -> Counted {
+    let header = &recording.header;
+    let peak = find_peak(recording);
+    let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
+    for lane in &recording.lanes {
+        for (site, row, _) in rows(lane) {
+            if *row
+                == (RowValue {
+                    site: row.site,
+                    clock: row.clock,
+                    ..RowValue::default()
+                })
+            {
+                continue;
+            }
+            let sum = sums.entry(site).or_default();
+            add_row(&mut sum.figures, row);
+            let (live_bytes, live_blocks) = net(row);
+            sum.live_bytes += live_bytes;
+            sum.live_blocks += live_blocks;
+            let (bytes, blocks) = match peak.at {
+                PeakAt::Epoch => at_epoch(row, header),
+                PeakAt::Now => (live_bytes, live_blocks),
+                PeakAt::Mark(_) => (0, 0),
+            };
+            sum.peak_bytes += bytes;
+            sum.peak_blocks += blocks;
+        }
+    }
+    if let PeakAt::Mark(index) = peak.at {
+        for row in recording
+            .marks
+            .get(index)
+            .map_or(&[][..], |mark| mark_rows(recording, mark))
+        {
+            let sum = sums.entry(row.site).or_default();
+            sum.peak_bytes += row.peak_bytes;
+            sum.peak_blocks += row.peak_blocks;
+        }
+    }
+    let mut torn = 0;
+    let sites = sums
+        .into_iter()
+        .map(|(site, sum)| {
+            let signed = [
+                sum.live_bytes,
+                sum.live_blocks,
+                sum.peak_bytes,
+                sum.peak_blocks,
+            ];
+            torn += u64::from(signed.iter().any(|value| *value < 0));
+            let [live_bytes, live_blocks, peak_bytes, peak_blocks] =
+                signed.map(|value| value.max(0) as u64);
+            let figures = Figures {
+                live_bytes,
+                live_blocks,
+                peak_bytes,
+                peak_blocks,
+                ..sum.figures
+            };
+            (site, figures)
+        })
+        .collect();
+    Counted {
+        sites,
+        snapshots: snapshots(recording),
+        torn,
+    }
+}
+
+/// Adds the unsigned columns of a row.
+fn add_row(figures: &mut Figures, row: &RowValue) {
+    let pairs = [
+        (&mut figures.total_bytes, row.total_bytes),
+        (&mut figures.total_blocks, row.total_blocks),
+        (&mut figures.freed_bytes, row.freed_bytes),
+        (&mut figures.freed_blocks, row.freed_blocks),
+        (&mut figures.grows, row.grows),
+        (&mut figures.shrinks, row.shrinks),
+        (&mut figures.copied_bytes, row.copied_bytes),
+        (&mut figures.temporary_blocks, row.temporary_blocks),
+        (&mut figures.temporary_bytes, row.temporary_bytes),
+    ];
+    for (sum, more) in pairs {
+        *sum = sum.saturating_add(more);
+    }
+}
+
+/// Live bytes of each site at each snapshot, oldest first.
+fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<u32, u64>)> {
+    const SEEN: u64 = (1 << CLOCK_SNAPSHOT_BITS) - 1;
+    let header = &recording.header;
+    let mut taken: Vec<(u64, usize)> = header
+        .snapshot_seq
+        .iter()
+        .enumerate()
+        .filter(|(_, sequence)| **sequence != 0)
+        .map(|(slot, sequence)| (*sequence, slot))
+        .collect();
+    taken.sort_unstable();
+    let mut moments: Vec<(u64, BTreeMap<u32, i64>)> = taken
+        .iter()
+        .map(|(_, slot)| (header.snapshot_ns[*slot], BTreeMap::new()))
+        .collect();
+    for lane in &recording.lanes {
+        let saved: BTreeMap<usize, &[i64; 16]> = lane
+            .snaps
+            .iter()
+            .map(|snaps| (snaps.row as usize, &snaps.live_bytes))
+            .collect();
+        for (site, row, index) in rows(lane) {
+            for ((sequence, slot), (_, moment)) in taken.iter().zip(&mut moments) {
+                let live = if row.clock & SEEN >= *sequence && index.is_some() {
+                    index
+                        .and_then(|index| saved.get(&index))
+                        .map_or(0, |live| live[*slot])
+                } else {
+                    net(row).0
+                };
+                if live != 0 {
+                    *moment.entry(site).or_default() += live;
+                }
+            }
+        }
+    }
+    moments
+        .into_iter()
+        .map(|(time, sites)| {
+            let clamp = |(site, live): (u32, i64)| (site, live.max(0) as u64);
+            (time, sites.into_iter().map(clamp).collect())
+        })
+        .collect()
+}
+
+/// How it was recorded, and how exact the peak is.
+pub(super) fn capture(recording: &Recording) -> Capture {
+    let header = &recording.header;
+    let peak = find_peak(recording);
+    let bound = u64::from(header.most_lanes.max(header.lanes.min(1))) * LANE_DRIFT;
+    let error = peak.doubt.saturating_sub(peak.bytes).max(0) as u64;
+    Capture {
+        mode: match header.mode {
+            mode::EXACT => "exact".to_owned(),
+            other => format!("unknown ({other})"),
+        },
+        unwinder: match header.unwinder {
+            unwinder::FRAME_POINTERS => "frame-pointers",
+            unwinder::EH_FRAME => "eh-frame",
+            _ => "none",
+        }
+        .to_owned(),
+        peak_error_bytes: error.min(bound),
+        peak_discrepancy_bytes: (peak.bytes - peak.register).unsigned_abs(),
+        peak_time_ns: peak.time_ns,
+        rss_bytes: header.rss_bytes,
+        peak_rss_bytes: header.peak_rss_bytes,
+        own_bytes: header.own_bytes,
+        recording_bytes: recording.file_bytes,
+    }
+}
+
+/// A thread name as bytes, up to its NUL.
+fn thread_name(words: [u64; 2]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let length = bytes
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..length]).into_owned()
+}
+
+fn from_words(words: &[u64; 9]) -> Figures {
+    Figures {
+        total_bytes: words[0],
+        total_blocks: words[1],
+        freed_bytes: words[2],
+        freed_blocks: words[3],
+        grows: words[4],
+        shrinks: words[5],
+        copied_bytes: words[6],
+        temporary_blocks: words[7],
+        temporary_bytes: words[8],
+        live_bytes: (words[0].wrapping_sub(words[2]) as i64).max(0) as u64,
+        live_blocks: (words[1].wrapping_sub(words[3]) as i64).max(0) as u64,
+        ..Figures::default()
+    }
+}
+
+/// Threads merged by name, those that ended and those that had a lane at the end.
+pub(super) fn threads(recording: &Recording) -> Vec<Thread> {
+    let header = &recording.header;
+    let peak = find_peak(recording);
+    let epoch = header.clock >> CLOCK_SNAPSHOT_BITS;
+    let mut threads: BTreeMap<String, Thread> = BTreeMap::new();
+    let mut add = |name: String, count: u64, figures: Figures| {
+        let thread = threads.entry(name.clone()).or_default();
+        thread.name = name;
+        thread.count += count;
+        thread.figures.add(&figures);
+    };
+    for ended in &recording.threads {
+        let mut figures = from_words(&ended.figures);
+        // Merged in an older epoch: its threads ended before the peak and hold what they left behind.
+        let at_peak = match peak.at {
+            PeakAt::Epoch if ended.clock >> CLOCK_SNAPSHOT_BITS == epoch => {
+                (ended.peak_bytes, ended.peak_blocks)
+            }
+            PeakAt::Epoch | PeakAt::Now => (figures.live_bytes as i64, figures.live_blocks as i64),
+            PeakAt::Mark(_) => (0, 0),
+        };
+        figures.peak_bytes = at_peak.0.max(0) as u64;
+        figures.peak_blocks = at_peak.1.max(0) as u64;
+        add(thread_name(ended.name), ended.count, figures);
+    }
+    for lane in &recording.lanes {
+        let all = &lane.all;
+        let now = [
+            all.total_bytes,
+            all.total_blocks,
+            all.freed_bytes,
+            all.freed_blocks,
+            all.grows,
+            all.shrinks,
+            all.copied_bytes,
+            all.temporary_blocks,
+            all.temporary_bytes,
+        ];
+        let since = &lane.lane.since;
+        let words: [u64; 9] = std::array::from_fn(|index| now[index].wrapping_sub(since[index]));
+        let mut figures = from_words(&words);
+        let (before_bytes, before_blocks) = (
+            since[0].wrapping_sub(since[2]) as i64,
+            since[1].wrapping_sub(since[3]) as i64,
+        );
+        let (bytes, blocks) = match peak.at {
+            PeakAt::Now => net(all),
+            PeakAt::Epoch
+                if lane.lane.since_clock >> CLOCK_SNAPSHOT_BITS < epoch
+                    || lane.lane.tenancies <= 1 =>
+            {
+                at_epoch(all, header)
+            }
+            PeakAt::Epoch => (before_bytes, before_blocks),
+            PeakAt::Mark(index) => recording.marks.get(index).map_or((0, 0), |mark| {
+                let of_lane = mark_rows(recording, mark)
+                    .iter()
+                    .filter(|row| row.lane == lane.number);
+                of_lane.fold((before_bytes, before_blocks), |(bytes, blocks), row| {
+                    (bytes + row.peak_bytes, blocks + row.peak_blocks)
+                })
+            }),
+        };
+        figures.peak_bytes = (bytes - before_bytes).max(0) as u64;
+        figures.peak_blocks = (blocks - before_blocks).max(0) as u64;
+        if lane.lane.kind == 2 {
+            if figures.total_blocks + figures.freed_blocks > 0 {
+                add(
+                    "(further threads)".to_owned(),
+                    u64::from(lane.lane.tenancies.max(1)),
+                    figures,
+                );
+            }
+        } else {
+            add(thread_name(lane.lane.name), 1, figures);
+        }
+    }
+    threads.into_values().collect()
+}
+
+/// The timeline.
+pub(super) fn timeline(recording: &Recording) -> Vec<TimelinePoint> {
+    let point = |point: &tracking_alloc_recording::PointValue| TimelinePoint {
+        time_ns: point.time_ns,
+        live_bytes: point.live_bytes,
+        live_blocks: point.live_blocks,
+        total_bytes: point.total_bytes,
+        rss_bytes: point.rss_bytes,
+    };
+    recording.timeline.iter().map(point).collect()
+}
+
+/// The marks, with the peak of the window each one ended.
+pub(super) fn marks(recording: &Recording) -> Vec<Mark> {
+    let mark = |mark: &MarkValue| Mark {
+        name: recording.string(mark.name).unwrap_or_default(),
+        time_ns: mark.time_ns,
+        figures: Figures {
+            peak_bytes: mark.peak_bytes.max(0) as u64,
+            peak_blocks: mark.peak_blocks.max(0) as u64,
+            ..from_words(&mark.figures)
+        },
+    };
+    recording.marks.iter().map(mark).collect()
+}
+
+/// What could not be counted or named, as numbers and as sentences.
+pub(super) fn losses(profile: &mut Profile, recording: &Recording) {
+    let header = &recording.header;
+    let lost = &mut profile.lost;
+    for lane in &recording.lanes {
+        lost.table_full_blocks += lane.table_full.total_blocks;
+        lost.table_full_bytes += lane.table_full.total_bytes;
+        lost.unattributed_blocks += lane.unattributed.total_blocks;
+        lost.unknown_frees += lane.lane.unknown_frees;
+    }
+    lost.untracked_blocks = header.untracked_blocks;
+    lost.marks = header.lost_marks;
+    let blocks_where = |flag: fn(&crate::profile::StackMarks) -> bool| -> u64 {
+        let marked = profile.sites.iter().filter(|site| flag(&site.marks));
+        marked.map(|site| site.figures.total_blocks).sum()
+    };
+    lost.cut_stacks = blocks_where(|marks| marks.cut);
+    lost.foreign_stacks = blocks_where(|marks| marks.foreign);
+    lost.deep_stacks = blocks_where(|marks| marks.deep);
+    lost.folded_stacks = profile
+        .sites
+        .iter()
+        .filter(|site| site.marks.folded)
+        .count() as u64;
+    if let Some(note) = growth_note(recording) {
+        lost.notes.push(note);
+    }
+    if header.lost_threads > 0 {
+        lost.notes.push(format!(
+            "{} threads ended without room for their names",
+            header.lost_threads
+        ));
+    }
+    if recording.damage > 0 {
+        lost.notes.push(format!(
+            "{} references in the recording lead nowhere: it was cut off while it was written",
+            recording.damage
+        ));
+    }
+    if let Some(note) = rows_note(recording) {
+        lost.notes.push(note);
+    }
+}
+
+/// Why the recording stopped growing, when it did.
+fn growth_note(recording: &Recording) -> Option<String> {
+    let header = &recording.header;
+    let why = match header.growth_ended {
+        growth::OPEN => return None,
+        growth::DISK_FULL => "the disk is full; record to another place (HEAPGLASS_OUT)".to_owned(),
+        growth::FILE_SIZE_LIMIT => "the file size limit is reached (ulimit -f)".to_owned(),
+        growth::FILE_GONE => "its file was removed or replaced while the program ran".to_owned(),
+        growth::NO_MEMORY => "the system gave no more memory (ulimit -v, overcommit)".to_owned(),
+        growth::CAP => "HEAPGLASS_MAX_BYTES is reached".to_owned(),
+        _ => "the file system refused".to_owned(),
+    };
+    let error = match header.growth_errno {
+        0 => String::new(),
+        errno => format!(": {}", std::io::Error::from_raw_os_error(errno as i32)),
+    };
+    Some(format!(
+        "the recording could not grow past {} bytes, so new sites count as \"(table full)\": {why}{error}",
+        header.file_bytes
+    ))
+}
+
+/// Rows that do not add up to their lane: more than the one event that may be in flight.
+fn rows_note(recording: &Recording) -> Option<String> {
+    let off = recording.lanes.iter().filter(|lane| {
+        let sum: u64 = lane
+            .rows
+            .iter()
+            .chain([&lane.table_full])
+            .map(|row| row.total_blocks)
+            .sum();
+        sum.abs_diff(lane.all.total_blocks) > 1
+    });
+    let off = off.count();
+    (off > 0 && recording.header.state == state::FINISHED).then(|| {
+        format!("the rows of {off} lanes do not add up to their totals: the recording is damaged")
+    })
+}
+
+/// Whether a site's flags have a bit.
+pub(super) fn stack_marks(flags: u32) -> crate::profile::StackMarks {
+    crate::profile::StackMarks {
+        cut: flags & site_flags::CUT != 0,
+        foreign: flags & site_flags::FOREIGN != 0,
+        deep: flags & site_flags::DEEP != 0,
+        folded: flags & site_flags::FOLDED != 0,
+        synthetic: false,
+    }
+}

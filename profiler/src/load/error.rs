@@ -1,0 +1,80 @@
+//! Why a profile could not be loaded: which file, what is wrong, what to do.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why a profile could not be loaded. One line: the file first.
+#[derive(Debug)]
+pub struct Error {
+    path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Recording(tracking_alloc_recording::Error),
+    Symbols(crate::symbols::Error),
+    Packed(String),
+}
+
+impl Error {
+    pub(super) fn recording(path: &Path, error: tracking_alloc_recording::Error) -> Self {
+        Error {
+            path: path.to_owned(),
+            kind: Kind::Recording(error),
+        }
+    }
+
+    pub(super) fn symbols(path: &Path, error: crate::symbols::Error) -> Self {
+        Error {
+            path: path.to_owned(),
+            kind: Kind::Symbols(error),
+        }
+    }
+
+    pub(super) fn packed(path: &Path, what: impl fmt::Display) -> Self {
+        Error {
+            path: path.to_owned(),
+            kind: Kind::Packed(what.to_string()),
+        }
+    }
+
+    /// Whether the binary given is of another build than the one recorded, or cannot be read.
+    pub fn is_binary(&self) -> bool {
+        matches!(self.kind, Kind::Symbols(_))
+    }
+
+    /// Whether the file is not a recording at all.
+    pub fn is_foreign(&self) -> bool {
+        matches!(&self.kind, Kind::Recording(error) if error.is_foreign())
+    }
+
+    /// The recording at fault.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Recording(error) => write!(f, "{}: {error}", self.path.display()),
+            Kind::Symbols(error) => error.fmt(f),
+            Kind::Packed(what) => write!(
+                f,
+                "{}: its packed symbols are damaged ({what}); pack it again from the original recording",
+                self.path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            Kind::Recording(error) => Some(error),
+            Kind::Symbols(error) => Some(error),
+            Kind::Packed(_) => None,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Loading: a recording and the symbols of its binaries become a [`Profile`].
+//!
+//! The counters (`counters`), who was recorded (`process`), stacks with names (`stacks`), and the symbols a packed
+//! recording carries (`packed`) are each a function of the recording; nothing here knows how they will be shown.
+
+mod counters;
+mod error;
+mod packed;
+mod process;
+mod stacks;
+
+pub use error::Error;
+pub use packed::pack;
+
+use crate::profile::Profile;
+use crate::symbols::{self, Progress};
+use std::path::Path;
+use tracking_alloc_recording::Recording;
+
+/// How to load.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Where symbols are looked for.
+    pub symbols: symbols::Options,
+}
+
+impl Options {
+    /// Symbols from where the binaries ran, kept in the user's cache.
+    pub fn with_cache() -> Self {
+        Options {
+            symbols: symbols::Options {
+                cache: symbols::default_cache_dir(),
+                ..symbols::Options::default()
+            },
+        }
+    }
+}
+
+/// Loads the recording at `path`, finished or still being written, and names its frames.
+///
+/// A file that only says where the recording is being written is followed. `progress` is called on this thread while
+/// symbols are read.
+///
+/// # Errors
+/// When the file is missing, empty, foreign, truncated, altered or of another version; when [`symbols::Options::binary`]
+/// is not the binary that ran.
+pub fn open(
+    path: &Path,
+    options: &Options,
+    progress: &dyn Fn(Progress<'_>),
+) -> Result<Profile, Error> {
+    let (path, recording) = read(path)?;
+    from_recording(&path, &recording, options, progress)
+}
+
+/// Reads the recording at `path`, or the one it points to; with it the path it was read from.
+fn read(path: &Path) -> Result<(std::path::PathBuf, Recording), Error> {
+    match Recording::open(path) {
+        Ok(recording) => Ok((path.to_owned(), recording)),
+        Err(error) => match error.live_path().map(Path::new) {
+            Some(live) if live.is_absolute() && live.is_file() => Recording::open(live)
+                .map(|recording| (live.to_owned(), recording))
+                .map_err(|error| Error::recording(live, error)),
+            _ => Err(Error::recording(path, error)),
+        },
+    }
+}
+
+/// Makes the profile of a recording that was read.
+fn from_recording(
+    path: &Path,
+    recording: &Recording,
+    options: &Options,
+    progress: &dyn Fn(Progress<'_>),
+) -> Result<Profile, Error> {
+    let mut profile = Profile {
+        process: process::describe(recording),
+        ..Profile::default()
+    };
+    profile.capture = counters::capture(recording);
+    let counted = counters::count(recording);
+    stacks::fill(&mut profile, path, recording, counted, options, progress)?;
+    profile.threads = counters::threads(recording);
+    profile.timeline = counters::timeline(recording);
+    profile.marks = counters::marks(recording);
+    for site in &profile.sites {
+        profile.totals.add(&site.figures);
+    }
+    counters::losses(&mut profile, recording);
+    Ok(profile)
+}

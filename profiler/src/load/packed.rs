@@ -1,0 +1,204 @@
+//! A recording that carries its symbols: one file to take from CI, a container or another machine.
+//!
+//! The symbols are JSON in a table of the recording; strings are kept once. Parsed as hostile input.
+
+use super::stacks::Modules;
+use super::{Error, Options, read};
+use crate::profile::{SourceLines, SymbolSource};
+use crate::symbols::{Progress, SourceFrame, Symbols};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+const FORMAT: u32 = 1;
+/// Source lines kept around each line of a frame.
+const CONTEXT: u32 = 4;
+/// A source file larger than this is not read, bytes.
+const LARGEST_SOURCE: u64 = 16 << 20;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Packed {
+    format: u32,
+    strings: Vec<String>,
+    /// Source frames of each raw frame, innermost first.
+    frames: Vec<Vec<PackedFrame>>,
+    /// Lines of source: file (string number) to (line, text).
+    sources: BTreeMap<u32, Vec<(u32, String)>>,
+    notes: Vec<String>,
+}
+
+/// Numbers of strings, and one where there may be none: 0.
+#[derive(Serialize, Deserialize)]
+struct PackedFrame {
+    function: u32,
+    raw: u32,
+    file: u32,
+    line: u32,
+    inlined: bool,
+}
+
+impl Packed {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let packed: Packed = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if packed.format != FORMAT {
+            return Err(format!(
+                "format {} where this heapglass reads {FORMAT}",
+                packed.format
+            ));
+        }
+        Ok(packed)
+    }
+
+    fn of(symbols: &Symbols) -> Self {
+        let mut strings = Strings::default();
+        let frames: Vec<Vec<PackedFrame>> = symbols
+            .frames
+            .iter()
+            .map(|chain| {
+                let pack = |frame: &SourceFrame| PackedFrame {
+                    function: strings.number(Some(&frame.function)),
+                    raw: strings.number(frame.raw.as_deref()),
+                    file: strings.number(frame.file.as_deref()),
+                    line: frame.line.unwrap_or(0),
+                    inlined: frame.inlined,
+                };
+                chain.iter().map(pack).collect()
+            })
+            .collect();
+        let mut packed = Packed {
+            format: FORMAT,
+            strings: strings.values,
+            frames,
+            sources: BTreeMap::new(),
+            notes: symbols.notes.clone(),
+        };
+        packed.read_sources();
+        packed
+    }
+
+    /// Reads the lines around every frame's from the source files that are here.
+    fn read_sources(&mut self) {
+        let mut wanted: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for frame in self
+            .frames
+            .iter()
+            .flatten()
+            .filter(|frame| frame.file != 0 && frame.line != 0)
+        {
+            wanted.entry(frame.file).or_default().push(frame.line);
+        }
+        for (file, lines) in wanted {
+            let Some(path) = self.string(file).map(str::to_owned) else {
+                continue;
+            };
+            let small = std::fs::metadata(&path)
+                .is_ok_and(|data| data.is_file() && data.len() <= LARGEST_SOURCE);
+            let Some(text) = small.then(|| std::fs::read(&path).ok()).flatten() else {
+                continue;
+            };
+            let text = String::from_utf8_lossy(&text);
+            let near = |number: u32| lines.iter().any(|line| line.abs_diff(number) <= CONTEXT);
+            let kept: Vec<(u32, String)> = (1..)
+                .zip(text.lines())
+                .filter(|(number, _)| near(*number))
+                .map(|(number, line)| (number, line.to_owned()))
+                .collect();
+            if !kept.is_empty() {
+                self.sources.insert(file, kept);
+            }
+        }
+    }
+
+    fn string(&self, number: u32) -> Option<&str> {
+        self.strings
+            .get((number as usize).checked_sub(1)?)
+            .map(String::as_str)
+    }
+
+    /// The symbols, as looking them up would have given; as many frames and modules as the recording has.
+    pub(super) fn symbols(&self, frames: usize, modules: usize) -> Symbols {
+        let shared: Vec<Arc<str>> = self
+            .strings
+            .iter()
+            .map(|text| text.as_str().into())
+            .collect();
+        let string = |number: u32| shared.get((number as usize).checked_sub(1)?).cloned();
+        let unpack = |frame: &PackedFrame| SourceFrame {
+            function: string(frame.function).unwrap_or_else(|| "?".into()),
+            raw: string(frame.raw),
+            file: string(frame.file),
+            line: (frame.line != 0).then_some(frame.line),
+            inlined: frame.inlined,
+        };
+        let mut chains: Vec<Vec<SourceFrame>> = self
+            .frames
+            .iter()
+            .map(|chain| chain.iter().map(unpack).collect())
+            .collect();
+        chains.resize(frames, Vec::new());
+        Symbols {
+            frames: chains,
+            modules: vec![SymbolSource::Packed; modules],
+            notes: self.notes.clone(),
+        }
+    }
+
+    pub(super) fn sources(&self) -> HashMap<String, SourceLines> {
+        let named = self
+            .sources
+            .iter()
+            .filter_map(|(file, lines)| Some((self.string(*file)?.to_owned(), lines.clone())));
+        named.collect()
+    }
+}
+
+#[derive(Default)]
+struct Strings {
+    values: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Strings {
+    fn number(&mut self, text: Option<&str>) -> u32 {
+        let Some(text) = text else { return 0 };
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        self.values.push(text.to_owned());
+        let number = u32::try_from(self.values.len()).unwrap_or(0);
+        self.numbers.insert(text.to_owned(), number);
+        number
+    }
+}
+
+/// The recording at `path` with its symbols and source lines inside, as the bytes of one file.
+///
+/// A recording still being written is packed as it is now.
+///
+/// # Errors
+/// As [`open`](super::open).
+pub fn pack(
+    path: &Path,
+    options: &Options,
+    progress: &dyn Fn(Progress<'_>),
+) -> Result<Vec<u8>, Error> {
+    let (path, recording) = read(path)?;
+    let symbols = match &recording.symbols {
+        Some(bytes) if options.symbols.binary.is_none() => {
+            // Packed before: what it carries is all there is.
+            Packed::parse(bytes).map_err(|what| Error::packed(&path, what))?
+        }
+        _ => {
+            let modules = Modules::of(&recording);
+            let symbols = modules
+                .resolve(&recording, options, progress)
+                .map_err(|error| Error::symbols(&path, error))?;
+            Packed::of(&symbols)
+        }
+    };
+    let bytes = std::fs::read(&path).map_err(|error| Error::recording(&path, error.into()))?;
+    let json = serde_json::to_vec(&symbols).map_err(|error| Error::packed(&path, error))?;
+    tracking_alloc_recording::with_symbols(bytes, &json)
+        .map_err(|error| Error::recording(&path, error))
+}

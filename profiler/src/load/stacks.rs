@@ -1,0 +1,377 @@
+//! From raw return addresses to named, trimmed stacks.
+
+use super::counters::{Counted, stack_marks};
+use super::{Error, Options, packed};
+use crate::profile::{
+    Frame, FrameId, Function, FunctionId, Module, Origin, Profile, Scope, ScopeId, Site, Snapshot,
+    StackMarks, SymbolSource,
+};
+use crate::symbols::{self, Classifier, Identity, ModuleRef, Progress, Symbols};
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::path::Path;
+use tracking_alloc_recording::{
+    FIRST_SITE, ModuleValue, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, module_id,
+};
+
+/// Fills modules, functions, frames, sites, scopes and snapshots of a profile.
+pub(super) fn fill(
+    profile: &mut Profile,
+    path: &Path,
+    recording: &Recording,
+    counted: Counted,
+    options: &Options,
+    progress: &dyn Fn(Progress<'_>),
+) -> Result<(), Error> {
+    let modules = Modules::of(recording);
+    let symbols = names(profile, path, recording, &modules, options, progress)?;
+    profile.modules = modules.described(&symbols);
+    profile.lost.torn = counted.torn;
+    profile.lost.notes.extend(symbols.notes.iter().cloned());
+    profile.scopes = scopes(recording);
+    let mut builder = Builder::new(recording, &modules, &symbols);
+    let mut order = HashMap::new();
+    for (site, figures) in &counted.sites {
+        order.insert(*site, profile.sites.len());
+        let (stack, marks, scope) = builder.stack(*site);
+        let functions: Vec<&Function> =
+            stack.iter().map(|frame| builder.function(*frame)).collect();
+        let shown = symbols::trim(&functions);
+        let owner = shown
+            .clone()
+            .rev()
+            .find(|index| functions[*index].origin == Origin::User)
+            .or_else(|| shown.clone().next_back());
+        profile.sites.push(Site {
+            stack,
+            shown,
+            owner,
+            scope,
+            marks,
+            figures: *figures,
+        });
+    }
+    profile.lost.unresolved_frames = builder.unresolved;
+    profile.functions = builder.functions.values;
+    profile.frames = builder.frames.values;
+    for (time_ns, sites) in counted.snapshots {
+        let mut live_bytes = vec![0; profile.sites.len()];
+        for (site, live) in sites {
+            if let Some(place) = order
+                .get(&site)
+                .and_then(|index| live_bytes.get_mut(*index))
+            {
+                *place = live;
+            }
+        }
+        profile.snapshots.push(Snapshot {
+            time_ns,
+            live_bytes,
+        });
+    }
+    Ok(())
+}
+
+/// The names of all raw frames: those packed with the recording, else those of the binaries.
+fn names(
+    profile: &mut Profile,
+    path: &Path,
+    recording: &Recording,
+    modules: &Modules,
+    options: &Options,
+    progress: &dyn Fn(Progress<'_>),
+) -> Result<Symbols, Error> {
+    if let Some(bytes) = &recording.symbols
+        && options.symbols.binary.is_none()
+    {
+        let packed = packed::Packed::parse(bytes).map_err(|what| Error::packed(path, what))?;
+        profile.sources = packed.sources();
+        return Ok(packed.symbols(recording.frames.len(), modules.order.len()));
+    }
+    modules
+        .resolve(recording, options, progress)
+        .map_err(|error| Error::symbols(path, error))
+}
+
+/// Modules in the order symbols are asked for: the main executable first.
+pub(super) struct Modules {
+    /// Paths and identities, in order.
+    refs: Vec<(String, Identity)>,
+    /// Position of each module of the recording in `refs`; module 0 is "nowhere".
+    pub(super) order: Vec<Option<u32>>,
+}
+
+impl Modules {
+    pub(super) fn of(recording: &Recording) -> Self {
+        let executable = recording
+            .string(recording.header.executable)
+            .unwrap_or_default();
+        let path_of = |module: &ModuleValue| recording.string(module.path).unwrap_or_default();
+        let mut indices: Vec<usize> = (1..recording.modules.len()).collect();
+        indices.sort_by_key(|index| path_of(&recording.modules[*index]) != executable);
+        let mut modules = Modules {
+            refs: Vec::new(),
+            order: vec![None; recording.modules.len()],
+        };
+        for index in indices {
+            let module = &recording.modules[index];
+            modules.order[index] = u32::try_from(modules.refs.len()).ok();
+            modules.refs.push((path_of(module), identity(module)));
+        }
+        modules
+    }
+
+    /// Looks all frames of the recording up.
+    pub(super) fn resolve(
+        &self,
+        recording: &Recording,
+        options: &Options,
+        progress: &dyn Fn(Progress<'_>),
+    ) -> Result<Symbols, symbols::Error> {
+        let refs: Vec<ModuleRef<'_>> = self
+            .refs
+            .iter()
+            .map(|(path, identity)| ModuleRef {
+                path,
+                identity: identity.clone(),
+            })
+            .collect();
+        let frames: Vec<(u32, u64)> = recording
+            .frames
+            .iter()
+            .map(|frame| {
+                (
+                    self.position(frame.module).unwrap_or(u32::MAX),
+                    frame.offset,
+                )
+            })
+            .collect();
+        symbols::resolve(&refs, &frames, &options.symbols, progress)
+    }
+
+    fn position(&self, module: u32) -> Option<u32> {
+        self.order.get(module as usize).copied().flatten()
+    }
+
+    fn path(&self, module: u32) -> &str {
+        let position = self
+            .position(module)
+            .and_then(|position| self.refs.get(position as usize));
+        position.map_or("", |(path, _)| path)
+    }
+
+    fn described(&self, symbols: &Symbols) -> Vec<Module> {
+        let describe = |(index, (path, identity)): (usize, &(String, Identity))| Module {
+            path: path.clone(),
+            build_id: match identity {
+                Identity::BuildId(bytes) => {
+                    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+                }
+                _ => String::new(),
+            },
+            symbols: symbols
+                .modules
+                .get(index)
+                .cloned()
+                .unwrap_or(SymbolSource::NotNeeded),
+        };
+        self.refs.iter().enumerate().map(describe).collect()
+    }
+}
+
+fn identity(module: &ModuleValue) -> Identity {
+    let bytes: Vec<u8> = module
+        .id
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    match module.id_kind {
+        module_id::BUILD_ID => {
+            Identity::BuildId(bytes[..(module.id_bytes as usize).min(bytes.len())].to_vec())
+        }
+        module_id::FILE => Identity::File {
+            size: module.id[0],
+            mtime_ns: module.id[1],
+        },
+        _ => Identity::None,
+    }
+}
+
+fn scopes(recording: &Recording) -> Vec<Scope> {
+    let mut scopes: Vec<Scope> = recording
+        .scopes
+        .iter()
+        .map(|scope| Scope {
+            parent: scope.parent,
+            name: recording.string(scope.name).unwrap_or_default(),
+            entered: scope.entered,
+            input_bytes: scope.input_bytes,
+            records: scope.records,
+        })
+        .collect();
+    if scopes.is_empty() {
+        scopes.push(Scope::default());
+    }
+    scopes
+}
+
+/// Values numbered in the order they were first seen.
+struct Interned<T> {
+    values: Vec<T>,
+    numbers: HashMap<T, u32>,
+}
+
+impl<T: Clone + Eq + Hash> Interned<T> {
+    fn new() -> Self {
+        Interned {
+            values: Vec::new(),
+            numbers: HashMap::new(),
+        }
+    }
+
+    fn number(&mut self, value: T) -> u32 {
+        if let Some(number) = self.numbers.get(&value) {
+            return *number;
+        }
+        let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
+        self.values.push(value.clone());
+        self.numbers.insert(value, number);
+        number
+    }
+}
+
+struct Builder<'a> {
+    recording: &'a Recording,
+    modules: &'a Modules,
+    symbols: &'a Symbols,
+    classifier: Classifier,
+    functions: Interned<Function>,
+    frames: Interned<Frame>,
+    /// Source frames of each raw frame, outermost first, once asked for.
+    expanded: HashMap<u32, Vec<FrameId>>,
+    unresolved: u64,
+}
+
+impl<'a> Builder<'a> {
+    fn new(recording: &'a Recording, modules: &'a Modules, symbols: &'a Symbols) -> Self {
+        Builder {
+            recording,
+            modules,
+            symbols,
+            classifier: Classifier::new(symbols),
+            functions: Interned::new(),
+            frames: Interned::new(),
+            expanded: HashMap::new(),
+            unresolved: 0,
+        }
+    }
+
+    fn function(&self, frame: FrameId) -> &Function {
+        let function = self.frames.values[frame.0 as usize].function;
+        &self.functions.values[function.0 as usize]
+    }
+
+    /// The stack of a site, outermost first.
+    fn stack(&mut self, site: u32) -> (Vec<FrameId>, StackMarks, ScopeId) {
+        let name = match site {
+            SITE_TABLE_FULL => Some("(table full)"),
+            SITE_UNATTRIBUTED => Some("(unattributed)"),
+            site if site < FIRST_SITE => Some("(damaged)"),
+            _ => None,
+        };
+        if let Some(name) = name {
+            let marks = StackMarks {
+                synthetic: true,
+                ..StackMarks::default()
+            };
+            return (vec![self.synthetic(name)], marks, ScopeId(0));
+        }
+        let record = self
+            .recording
+            .sites
+            .get(site as usize)
+            .copied()
+            .unwrap_or_default();
+        let mut raw = Vec::new();
+        let mut node = record.stack;
+        // Parents are smaller than their children (the reader sees to it), so this ends at node 0.
+        while node != 0 {
+            let Some(stack) = self.recording.stacks.get(node as usize) else {
+                break;
+            };
+            raw.push(stack.frame);
+            node = stack.parent;
+        }
+        let mut frames = Vec::with_capacity(raw.len());
+        for frame in raw.into_iter().rev() {
+            frames.extend(self.expand(frame));
+        }
+        if frames.is_empty() {
+            frames.push(self.synthetic("(no stack)"));
+        }
+        (frames, stack_marks(record.flags), ScopeId(record.scope))
+    }
+
+    fn synthetic(&mut self, name: &str) -> FrameId {
+        let function = Function {
+            name: name.to_owned(),
+            short: name.to_owned(),
+            krate: String::new(),
+            origin: Origin::Unresolved,
+        };
+        let function = FunctionId(self.functions.number(function));
+        FrameId(self.frames.number(Frame {
+            function,
+            ..Frame::default()
+        }))
+    }
+
+    /// The source frames of a raw frame, outermost first.
+    fn expand(&mut self, raw: u32) -> Vec<FrameId> {
+        if let Some(known) = self.expanded.get(&raw) {
+            return known.clone();
+        }
+        let value = self
+            .recording
+            .frames
+            .get(raw as usize)
+            .copied()
+            .unwrap_or_default();
+        let path = self.modules.path(value.module).to_owned();
+        let module = self.modules.position(value.module).unwrap_or(u32::MAX);
+        let named = self
+            .symbols
+            .frames
+            .get(raw as usize)
+            .map_or(&[][..], Vec::as_slice);
+        let mut frames = Vec::with_capacity(named.len().max(1));
+        for source in named.iter().rev() {
+            let function = self.classifier.function(source, &path);
+            let function = FunctionId(self.functions.number(function));
+            frames.push(FrameId(self.frames.number(Frame {
+                function,
+                file: source.file.as_deref().map(str::to_owned),
+                line: source.line,
+                module,
+                offset: value.offset,
+                inlined: source.inlined,
+            })));
+        }
+        if frames.is_empty() {
+            self.unresolved += 1;
+            let function = FunctionId(
+                self.functions
+                    .number(symbols::unresolved(&path, value.offset)),
+            );
+            let frame = Frame {
+                function,
+                module,
+                offset: value.offset,
+                ..Frame::default()
+            };
+            frames.push(FrameId(self.frames.number(frame)));
+        }
+        self.expanded.insert(raw, frames.clone());
+        frames
+    }
+}
