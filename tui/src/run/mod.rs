@@ -4,6 +4,8 @@
 mod events;
 mod loader;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};

@@ -1,0 +1,198 @@
+//! The main loop, whole: a source on its thread, scripted events, a test terminal.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use heapglass_profiler::profile::{Profile, State};
+use heapglass_profiler::sample;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::events::Events;
+use super::loader::Loader;
+use super::main_loop;
+use crate::app::App;
+use crate::{Error, Options, Source};
+
+/// What one load answers.
+type Answer = fn(u64) -> Result<Profile, String>;
+
+/// A source that counts its loads.
+struct Scripted {
+    answer: Answer,
+    live: fn(u64) -> bool,
+    loads: Arc<AtomicU64>,
+}
+
+impl Source for Scripted {
+    fn title(&self) -> String {
+        "scripted.hg".into()
+    }
+
+    fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
+        let loads = self.loads.fetch_add(1, Ordering::SeqCst) + 1;
+        progress("reading scripted.hg");
+        (self.answer)(loads)
+    }
+
+    fn is_live(&self) -> bool {
+        (self.live)(self.loads.load(Ordering::SeqCst))
+    }
+}
+
+/// Presses its keys once enough was loaded, then quits; panics when that takes too long.
+struct Script {
+    keys: VecDeque<KeyCode>,
+    after_loads: u64,
+    loads: Arc<AtomicU64>,
+    patience: u32,
+    /// How often had been loaded at each key.
+    seen: Vec<u64>,
+}
+
+impl Events for Script {
+    fn next(&mut self, patience: Duration) -> Result<Option<Event>, Error> {
+        if patience.is_zero() {
+            return Ok(None);
+        }
+        self.patience = self
+            .patience
+            .checked_sub(1)
+            .expect("the script ends within its patience");
+        std::thread::sleep(Duration::from_millis(2));
+        if self.loads.load(Ordering::SeqCst) < self.after_loads {
+            return Ok(None);
+        }
+        self.seen.push(self.loads.load(Ordering::SeqCst));
+        let key = self.keys.pop_front().unwrap_or(KeyCode::Char('q'));
+        Ok(Some(Event::Key(KeyEvent::new(key, KeyModifiers::NONE))))
+    }
+}
+
+/// Runs the loop; answers its end, the app and the number of loads at each key.
+fn run(
+    answer: Answer,
+    live: fn(u64) -> bool,
+    after_loads: u64,
+    keys: &[KeyCode],
+) -> (Result<(), Error>, App, Vec<u64>) {
+    let loads = Arc::new(AtomicU64::new(0));
+    let source = Scripted {
+        answer,
+        live,
+        loads: Arc::clone(&loads),
+    };
+    let options = Options {
+        refresh: Duration::from_millis(1),
+        ..Options::default()
+    };
+    let mut app = App::new(source.title(), options);
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).expect("a test terminal");
+    let loader = Loader::start(source, app.options.refresh, app.tree_spec());
+    let mut script = Script {
+        keys: keys.iter().copied().collect(),
+        after_loads,
+        loads: Arc::clone(&loads),
+        patience: 5_000,
+        seen: Vec::new(),
+    };
+    let result = main_loop(&mut terminal, &mut script, &loader, &mut app);
+    (result, app, script.seen)
+}
+
+fn good(_: u64) -> Result<Profile, String> {
+    Ok(sample::profile())
+}
+
+#[test]
+fn a_finished_recording_is_loaded_once_and_q_ends_the_loop() {
+    let (result, app, loads) = run(good, |_| false, 1, &[KeyCode::Null; 300]);
+    result.expect("quit");
+    assert!(app.data.is_some());
+    assert_eq!(loads.last(), Some(&1));
+}
+
+#[test]
+fn a_key_can_quit_while_the_first_load_still_runs() {
+    let slow: Answer = |_| {
+        std::thread::sleep(Duration::from_millis(300));
+        Err("never waited for".into())
+    };
+    let (result, app, _) = run(slow, |_| false, 0, &[]);
+    result.expect("quit");
+    assert!(app.data.is_none());
+}
+
+#[test]
+fn the_first_load_that_fails_ends_the_loop_with_its_own_words() {
+    let (result, ..) = run(
+        |_| Err("out.hg is no recording".into()),
+        |_| false,
+        u64::MAX,
+        &[],
+    );
+    let error = result.expect_err("the load failed");
+    assert!(error.is_load());
+    assert_eq!(error.to_string(), "out.hg is no recording");
+}
+
+#[test]
+fn a_load_that_panics_ends_the_loop_with_an_error() {
+    let (result, ..) = run(|_| panic!("a bug"), |_| false, u64::MAX, &[]);
+    let error = result.expect_err("the load panicked");
+    assert!(
+        !error.is_load() && error.to_string().contains("a bug"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_live_recording_is_loaded_until_it_ends_and_then_once_more() {
+    let running: Answer = |loads| {
+        let mut profile = sample::profile();
+        // Read as running the fifth time, found ended right after: the last of it is still to be read.
+        profile.process.state = if loads <= 5 {
+            State::Running
+        } else {
+            State::Finished
+        };
+        Ok(profile)
+    };
+    let (result, app, loads) = run(running, |loads| loads < 5, 6, &[KeyCode::Null; 300]);
+    result.expect("quit");
+    assert_eq!(loads.last(), Some(&6));
+    assert!(!app.live);
+    assert_eq!(
+        app.data.expect("loaded").profile.process.state,
+        State::Finished
+    );
+}
+
+#[test]
+fn a_paused_live_recording_is_not_loaded() {
+    // Space after the third load, then time enough for many more.
+    let mut keys = vec![KeyCode::Char(' ')];
+    keys.extend([KeyCode::Null; 200]);
+    let (result, app, loads) = run(good, |_| true, 3, &keys);
+    result.expect("quit");
+    assert!(app.paused);
+    // One load may have been under way.
+    assert!(loads[200] - loads[100] <= 1, "{loads:?}");
+}
+
+#[test]
+fn a_reload_that_fails_keeps_what_was_loaded_and_tries_again() {
+    let flaky: Answer = |loads| {
+        if loads == 2 {
+            Err("half written".into())
+        } else {
+            Ok(sample::profile())
+        }
+    };
+    let (result, app, loads) = run(flaky, |_| true, 4, &[]);
+    result.expect("quit");
+    assert!(loads.last() >= Some(&4) && app.data.is_some());
+}
