@@ -12,8 +12,8 @@ use crate::profile::Measure;
 /// Narrower than this part of the whole is not drawn: a tenth of a pixel of 1,200.
 const MIN_PER_MILLION: u128 = 100;
 
-/// More than this and browsers crawl: the narrowest go first.
-const MAX_FRAMES: usize = 30_000;
+/// The narrowest go first. PERF: a click on a frame takes a browser 1.1 s at 30,000 frames.
+const MAX_FRAMES: usize = 10_000;
 
 /// Deeper frames are not drawn: 8,000 pixels, and lines grow with the square of the depth.
 pub(super) const MAX_DEPTH: u32 = 500;

@@ -434,7 +434,7 @@ fn twenty_thousand_sites_of_sixty_frames_are_drawn_within_seconds() {
     let start = std::time::Instant::now();
     let (svg, drawn) = draw(&profile, &Options::default());
     eprintln!("{drawn:?}, {} bytes in {:?}", svg.len(), start.elapsed());
-    assert!(drawn.frames <= 30_000 && drawn.elided > 0);
+    assert!(drawn.frames <= 10_000 && drawn.elided > 0);
     assert_eq!(drawn.total, profile.totals.peak_bytes);
     // Unoptimised and beside other tests; a release build takes a fraction.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
