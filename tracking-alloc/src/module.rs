@@ -7,7 +7,7 @@ use crate::sys::{self, File};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{Module, module_id};
 
-const MOST_MODULES: usize = 1024;
+pub(crate) const MOST_MODULES: usize = 1024;
 const MOST_RANGES: usize = 4096;
 /// So many reads for unknown addresses are done at once; further ones only now and then.
 const UNHINDERED_READS: u64 = 32;
@@ -70,6 +70,22 @@ impl Modules {
         let ranges = self.ranges.get(..self.ranges_len)?;
         let next = ranges.partition_point(|range| range.start <= address);
         ranges.get(next.checked_sub(1)?).filter(|range| address < range.end)
+    }
+
+    /// The number of the image whose code an address lies in.
+    pub(crate) fn image_at(&self, address: u64) -> Option<usize> {
+        self.range_of(address).map(|range| range.module as usize)
+    }
+
+    /// Bias (address minus ELF virtual address), inode and NUL-terminated path of an image.
+    pub(crate) fn image(&self, number: usize) -> Option<(u64, u64, &[u8; 512])> {
+        let image = self.images.get(..self.images_len)?.get(number)?;
+        Some((image.bias, image.inode, self.paths.get(number)?))
+    }
+
+    /// How many images were ever seen: a change means that code was loaded.
+    pub(crate) fn images_seen(&self) -> usize {
+        self.images_len
     }
 
     /// Module and offset of a return address.
@@ -250,7 +266,7 @@ fn hex(digits: &[u8]) -> Option<u64> {
 }
 
 /// The few words of an ELF file that place and name it, read from the file by raw calls.
-mod elf {
+pub(crate) mod elf {
     use super::{File, module_id};
     use std::ffi::CStr;
 
@@ -260,12 +276,14 @@ mod elf {
         pub(super) bytes: [u8; 32],
     }
 
-    const PT_LOAD: u32 = 1;
+    pub(crate) const PT_LOAD: u32 = 1;
     const PT_NOTE: u32 = 4;
+    const PF_X: u32 = 1;
+    pub(crate) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
     const NT_GNU_BUILD_ID: u32 = 3;
     const MOST_HEADERS: u16 = 64;
 
-    fn open(path: &[u8; 512]) -> Option<File> {
+    pub(crate) fn open(path: &[u8; 512]) -> Option<File> {
         let path = CStr::from_bytes_until_nul(path).ok()?;
         if path.to_bytes().first() != Some(&b'/') {
             return None;
@@ -279,19 +297,20 @@ mod elf {
         file.ok()
     }
 
-    fn word<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+    pub(crate) fn word<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
         bytes.get(offset..offset.checked_add(N)?)?.try_into().ok()
     }
 
-    struct Segment {
-        kind: u32,
-        offset: u64,
-        address: u64,
-        file_bytes: u64,
+    /// A program header.
+    pub(crate) struct Segment {
+        pub(crate) kind: u32,
+        pub(crate) offset: u64,
+        pub(crate) address: u64,
+        pub(crate) file_bytes: u64,
     }
 
     /// Calls `each` with every program header until it answers.
-    fn segments<R>(file: &File, mut each: impl FnMut(Segment) -> Option<R>) -> Option<R> {
+    pub(crate) fn segments<R>(file: &File, mut each: impl FnMut(Segment) -> Option<R>) -> Option<R> {
         let mut header = [0u8; 64];
         if file.read_at(&mut header, 0).ok()? < header.len() || header[..6] != *b"\x7fELF\x02\x01" {
             return None;
@@ -305,6 +324,7 @@ mod elf {
             }
             let segment = Segment {
                 kind: u32::from_le_bytes(word(&entry, 0)?),
+                executable: u32::from_le_bytes(word(&entry, 4)?) & PF_X != 0,
                 offset: u64::from_le_bytes(word(&entry, 8)?),
                 address: u64::from_le_bytes(word(&entry, 16)?),
                 file_bytes: u64::from_le_bytes(word(&entry, 32)?),
@@ -316,12 +336,14 @@ mod elf {
         None
     }
 
-    /// The virtual address that a page-aligned file offset is mapped at.
+    /// The virtual address that a page-aligned file offset is mapped at as code. Neighbouring segments may share the
+    /// page in the file, not in memory: only the executable one counts.
     pub(super) fn address_of_offset(path: &[u8; 512], offset: u64) -> Option<u64> {
         let file = open(path)?;
         segments(&file, |segment| {
             let page = segment.offset & !0xfff;
-            let inside = segment.kind == PT_LOAD && page <= offset && offset < segment.offset + segment.file_bytes;
+            let end = segment.offset.saturating_add(segment.file_bytes);
+            let inside = segment.kind == PT_LOAD && segment.executable && page <= offset && offset < end;
             inside.then(|| segment.address.wrapping_sub(segment.offset).wrapping_add(offset))
         })
     }
