@@ -27,6 +27,8 @@ const FORMAT: u32 = 1;
 const WRITER: &str = env!("CARGO_PKG_VERSION");
 /// A larger file is not ours.
 const MAX_FILE_BYTES: u64 = 1 << 30;
+/// The folder is kept below this: every build of a program leaves a file.
+const MAX_FOLDER_BYTES: u64 = 512 << 20;
 
 /// The symbols known of one build.
 pub(super) struct Cached {
@@ -84,7 +86,35 @@ fn try_write(folder: &Path, build_id: &[u8], cached: &Cached) -> std::io::Result
     if written.is_err() {
         let _already_gone = fs::remove_file(&temporary);
     }
-    written
+    written?;
+    forget_oldest(folder, MAX_FOLDER_BYTES)
+}
+
+/// Removes the files written longest ago until the rest fits.
+pub(super) fn forget_oldest(folder: &Path, most_bytes: u64) -> std::io::Result<()> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)?.flatten() {
+        let ours = entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "symbols");
+        if let Ok(metadata) = entry.metadata()
+            && ours
+            && metadata.is_file()
+        {
+            files.push((metadata.modified()?, metadata.len(), entry.path()));
+        }
+    }
+    files.sort();
+    let mut bytes: u64 = files.iter().map(|(_, len, _)| len).sum();
+    for (_, len, path) in files {
+        if bytes <= most_bytes {
+            break;
+        }
+        fs::remove_file(path)?;
+        bytes = bytes.saturating_sub(len);
+    }
+    Ok(())
 }
 
 fn encode(build_id: &[u8], cached: &Cached) -> Vec<u8> {

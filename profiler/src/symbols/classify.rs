@@ -4,7 +4,7 @@
 //! to be a dependency is one everywhere. It must never take a guess for the user's own code when the file says
 //! otherwise.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::names::{Mangling, mangling, without_version};
 use super::short::{crate_of, is_std_crate, short};
@@ -25,14 +25,18 @@ impl Classifier {
     /// Learns from all frames with a source file whose the crates are.
     pub fn new(symbols: &Symbols) -> Classifier {
         let mut crates = HashMap::new();
+        // Strings are shared among frames: their places tell at no cost whether a pair was seen.
+        let mut seen = HashSet::new();
         for frame in symbols.frames.iter().flatten() {
-            if let (Some(file), Some(krate)) = (frame.file.as_deref(), crate_of(&frame.function))
-                && let Some((Origin::Dependency, owner)) = by_file(file)
+            let Some(file) = &frame.file else { continue };
+            if !seen.insert((frame.function.as_ptr(), file.as_ptr())) {
+                continue;
+            }
+            if let Some((Origin::Dependency, owner)) = by_file(file)
                 // Generic code of a dependency is compiled into others: only its own name counts.
-                && owner == krate
-                && !crates.contains_key(krate)
+                && crate_of(&frame.function) == Some(&owner)
             {
-                crates.insert(krate.to_owned(), Origin::Dependency);
+                crates.insert(owner, Origin::Dependency);
             }
         }
         Classifier { crates }

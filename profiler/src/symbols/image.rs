@@ -11,8 +11,10 @@ use std::time::UNIX_EPOCH;
 
 use object::{CompressionFormat, Object, ObjectSection, ReadCache, ReadRef};
 
-/// The largest section we are ready to hold once decompressed, bytes.
-const MAX_SECTION_BYTES: u64 = 4 << 30;
+/// The largest file that is read, bytes. Browsers with full debug information stay below.
+const MAX_FILE_BYTES: u64 = 8 << 30;
+/// What the sections of one file may come to once decompressed, bytes.
+pub(super) const MAX_DECOMPRESSED_BYTES: u64 = 8 << 30;
 /// A section may not decompress to more than this many times its compressed size (deflate's own limit is 1032).
 const MAX_EXPANSION: u64 = 1000;
 /// Small sections may expand beyond the ratio up to this size, bytes: a few KiB of zeros are no attack.
@@ -77,6 +79,9 @@ impl Image {
         let mut file = self.file.try_clone().map_err(|error| error.to_string())?;
         file.seek(SeekFrom::Start(0))
             .map_err(|error| error.to_string())?;
+        if self.len > MAX_FILE_BYTES {
+            return Err(format!("{} bytes are more than heapglass reads", self.len));
+        }
         let mut bytes = Vec::new();
         let len = usize::try_from(self.len).map_err(|_| "too large for this machine".to_owned())?;
         bytes
@@ -159,30 +164,32 @@ fn has_section<'a>(object: &impl Object<'a>, name: &str) -> bool {
         .is_some_and(|section| section.file_range().is_some_and(|(_, len)| len > 0))
 }
 
-/// The bytes of a section, decompressed within the limits; empty if there is none. The error is the reason alone.
-pub(super) fn section<'a>(object: &object::File<'a>, name: &str) -> Result<Cow<'a, [u8]>, String> {
+/// The bytes of a section, decompressed within the limits; empty if there is none. What is decompressed is taken
+/// from `allowance_bytes`. The error is the reason alone.
+pub(super) fn section<'a>(
+    object: &object::File<'a>,
+    name: &str,
+    allowance_bytes: &mut u64,
+) -> Result<Cow<'a, [u8]>, String> {
     let Some(section) = object.section_by_name(name) else {
         return Ok(Cow::Borrowed(&[]));
     };
-    let range = section
-        .compressed_file_range()
-        .map_err(|error| format!("section {name}: {error}"))?;
-    let expansion_bytes = range
-        .compressed_size
-        .saturating_mul(MAX_EXPANSION)
-        .max(ALWAYS_ALLOWED_BYTES);
-    let packed = range.format != CompressionFormat::None;
-    if range.uncompressed_size > MAX_SECTION_BYTES
-        || (packed && range.uncompressed_size > expansion_bytes)
-    {
-        return Err(format!(
-            "section {name} claims to be {} bytes once decompressed",
-            range.uncompressed_size
-        ));
+    let reason = |error: object::Error| format!("section {name}: {error}");
+    let range = section.compressed_file_range().map_err(reason)?;
+    if range.format != CompressionFormat::None {
+        let most_bytes = range
+            .compressed_size
+            .saturating_mul(MAX_EXPANSION)
+            .max(ALWAYS_ALLOWED_BYTES)
+            .min(*allowance_bytes);
+        if range.uncompressed_size > most_bytes {
+            return Err(format!(
+                "section {name} claims to be {} bytes once decompressed",
+                range.uncompressed_size
+            ));
+        }
+        *allowance_bytes -= range.uncompressed_size;
     }
-    let data = section
-        .compressed_data()
-        .map_err(|error| format!("section {name}: {error}"))?;
-    data.decompress()
-        .map_err(|error| format!("section {name}: {error}"))
+    let data = section.compressed_data().map_err(reason)?;
+    data.decompress().map_err(reason)
 }

@@ -50,26 +50,31 @@ impl Files {
             .map(|(image, _)| image)
     }
 
-    /// Changes when any of the files does: names cached under another fingerprint may be poorer.
+    /// Changes when any of the files does: names cached under another fingerprint may be poorer. Where the files
+    /// are does not matter, their build is known.
     pub(super) fn fingerprint(&self) -> u64 {
-        let mut hasher = crc32fast::Hasher::new();
-        let mut lengths = 0_u64;
-        let images = self
+        let packages = self
+            .split
+            .packages
+            .iter()
+            .filter_map(|path| Image::open(path).ok());
+        let packages = packages.map(|image| (b'p', image.len, image.mtime_ns));
+        let image = |role| move |(image, _): &(Image, Headers)| (role, image.len, image.mtime_ns);
+        let mut all = crc32fast::Hasher::new();
+        let mut lengths = crc32fast::Hasher::new();
+        for (role, len, mtime_ns) in self
             .binary
             .iter()
-            .chain(&self.debug)
-            .map(|(image, _)| (image.path.clone(), image.len, image.mtime_ns));
-        let packages = self.split.packages.iter().filter_map(|path| {
-            let image = Image::open(path).ok()?;
-            Some((image.path, image.len, image.mtime_ns))
-        });
-        for (path, len, mtime_ns) in images.chain(packages) {
-            hasher.update(path.as_os_str().as_encoded_bytes());
-            hasher.update(&len.to_le_bytes());
-            hasher.update(&mtime_ns.to_le_bytes());
-            lengths = lengths.wrapping_mul(31).wrapping_add(len);
+            .map(image(b'b'))
+            .chain(self.debug.iter().map(image(b'd')))
+            .chain(packages)
+        {
+            lengths.update(&len.to_le_bytes());
+            all.update(&[role]);
+            all.update(&len.to_le_bytes());
+            all.update(&mtime_ns.to_le_bytes());
         }
-        u64::from(hasher.finalize()) << 32 | (lengths & 0xffff_ffff)
+        u64::from(all.finalize()) << 32 | u64::from(lengths.finalize())
     }
 }
 

@@ -273,6 +273,7 @@ fn resolve_module(
             }
             source = source.or_else(|| Some(SymbolSource::Missing(reason.clone())));
         }
+        Ok(files) if !known.is_empty() => source = Some(source_of(files, &known)),
         _ => {}
     }
     let wanted = addresses
@@ -433,7 +434,8 @@ fn advise_debug_information(
         resolved.how == How::Table && resolved.frames.iter().any(rust)
     };
     let bare = resolved.values().filter(names_only).count();
-    (bare > 0).then(|| {
+    // A few are the compiler's own shims.
+    (bare * 10 > resolved.len()).then(|| {
         format!(
             "{}: {bare} of {} frames have a name only (no lines, no inlined functions): set debug = \"line-tables-only\" in its \
              cargo profile, or build it with `cargo heapglass`",

@@ -12,6 +12,8 @@ use super::lines::{self, Files};
 use super::units::{Index, Unit, ranges_of};
 use super::{Budget, Shared, Slice};
 
+/// Functions found in one unit, for all its addresses: what holds more is built to fill the memory.
+const MAX_NODES: usize = 4 << 20;
 /// Inlining nests some dozens deep in real programs.
 const MAX_INLINED: usize = 512;
 /// `DW_AT_abstract_origin` and `DW_AT_specification` are followed this often; two is common.
@@ -96,7 +98,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         // Concrete functions around the present entry: (depth, entry).
         let mut around: Vec<(isize, UnitOffset)> = Vec::new();
         let mut pending = 0;
-        while !entries.is_empty() {
+        let mut nodes = 0;
+        while !entries.is_empty() && nodes < MAX_NODES {
             pending += 1;
             if pending == 1024 {
                 if !self.budget.take(pending) {
@@ -142,6 +145,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
             let name = self.name(unit, &attributes);
             let (call_file, call_line) = call_site(&attributes);
+            nodes += matched.len();
             for at in matched {
                 chains[at].push(Node {
                     depth,

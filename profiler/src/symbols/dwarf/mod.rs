@@ -64,8 +64,9 @@ struct Sections<'a> {
 
 impl<'a> Sections<'a> {
     fn load(object: &object::File<'a>) -> Result<Sections<'a>, String> {
+        let mut allowance_bytes = image::MAX_DECOMPRESSED_BYTES;
         let dwarf = DwarfSections::load(|id| match is_read(id) {
-            true => image::section(object, id.name()),
+            true => image::section(object, id.name(), &mut allowance_bytes),
             false => Ok(Cow::Borrowed(&[][..])),
         })?;
         Ok(Sections {
@@ -83,10 +84,10 @@ impl<'a> Sections<'a> {
 impl Sections<'static> {
     /// The sections of a `.dwo` file.
     fn load_split(object: &object::File<'_>) -> Result<Sections<'static>, String> {
+        let mut allowance_bytes = image::MAX_DECOMPRESSED_BYTES;
         let dwarf = DwarfSections::load(|id| match id.dwo_name() {
-            Some(name) if is_read(id) => {
-                image::section(object, name).map(|bytes| Cow::Owned(bytes.into_owned()))
-            }
+            Some(name) if is_read(id) => image::section(object, name, &mut allowance_bytes)
+                .map(|bytes| Cow::Owned(bytes.into_owned())),
             _ => Ok::<_, String>(Cow::Borrowed(&[][..])),
         })?;
         Ok(Sections {

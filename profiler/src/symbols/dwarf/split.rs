@@ -1,6 +1,7 @@
 //! Split debug information: the halves of units kept in a `.dwp` package or in `.dwo` files.
 //! Each half must carry the same id as the skeleton in the binary, or it is not used.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use gimli::{DwarfPackageSections, EndianSlice, RunTimeEndian};
@@ -129,12 +130,13 @@ fn load_package(path: &Path) -> Option<(DwarfPackageSections<Vec<u8>>, RunTimeEn
     let bytes = Image::open(path).ok()?.bytes().ok()?;
     let object = image::parse(&*bytes).ok()?;
     let endian = endian(&object);
+    let mut allowance_bytes = image::MAX_DECOMPRESSED_BYTES;
     let sections = DwarfPackageSections::load(|id| -> gimli::Result<Vec<u8>> {
         // A section that cannot be read is as good as empty: the units in it are then missing.
         Ok(id
             .dwo_name()
-            .and_then(|name| image::section(&object, name).ok())
-            .map(std::borrow::Cow::into_owned)
+            .and_then(|name| image::section(&object, name, &mut allowance_bytes).ok())
+            .map(Cow::into_owned)
             .unwrap_or_default())
     });
     Some((sections.ok()?, endian))

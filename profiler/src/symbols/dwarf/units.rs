@@ -9,6 +9,9 @@ use gimli::{AttributeValue, DebugInfoOffset, UnitOffset, UnitRef};
 use super::super::names::{CrateRoots, text};
 use super::{Budget, Slice};
 
+/// Address ranges kept of all units together: a binary of a gigabyte has some millions.
+const MAX_RANGES: usize = 16 << 20;
+
 /// All units of a file.
 pub(super) struct Index<'a> {
     pub(super) dwarf: &'a gimli::Dwarf<Slice<'a>>,
@@ -86,7 +89,9 @@ impl<'a> Index<'a> {
             if let Ok(root) = root_attributes(&unit) {
                 rust = is_rust(&root);
                 ranges_of(UnitRef::new(dwarf, &unit), &root, budget, |begin, end| {
-                    index.ranges.push((begin, end, id));
+                    if index.ranges.len() < MAX_RANGES {
+                        index.ranges.push((begin, end, id));
+                    }
                     any = true;
                 });
             }
@@ -119,7 +124,7 @@ impl<'a> Index<'a> {
             };
             let mut entries = header.entries();
             while let Ok(Some(entry)) = entries.next() {
-                if !budget.take(1) {
+                if !budget.take(1) || self.ranges.len() >= MAX_RANGES {
                     return;
                 }
                 let range = entry.range();

@@ -160,3 +160,32 @@ fn poorer_symbols_in_the_cache_do_not_hide_better_ones() {
         9
     ));
 }
+
+#[test]
+fn the_oldest_symbols_make_room_for_new_ones() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let now = std::time::SystemTime::now();
+    for (age, name) in ["c.symbols", "b.symbols", "a.symbols", "notes.txt"]
+        .iter()
+        .enumerate()
+    {
+        let file = std::fs::File::create(folder.path().join(name)).expect("a file");
+        file.set_len(100).expect("a length");
+        let age = std::time::Duration::from_secs(60 * age as u64);
+        file.set_modified(now - age).expect("a time");
+    }
+    cache::forget_oldest(folder.path(), 250).expect("forgetting");
+    let mut left: Vec<_> = std::fs::read_dir(folder.path())
+        .expect("listing")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("UTF-8")
+        })
+        .collect();
+    left.sort();
+    // Only our own files are touched.
+    assert_eq!(left, ["b.symbols", "c.symbols", "notes.txt"]);
+}

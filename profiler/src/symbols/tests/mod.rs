@@ -7,6 +7,7 @@ mod files;
 mod hostile;
 mod identity;
 mod kept;
+mod large;
 mod naming;
 mod oracle;
 mod stacks;
