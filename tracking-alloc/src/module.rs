@@ -304,6 +304,7 @@ pub(crate) mod elf {
     /// A program header.
     pub(crate) struct Segment {
         pub(crate) kind: u32,
+        pub(crate) executable: bool,
         pub(crate) offset: u64,
         pub(crate) address: u64,
         pub(crate) file_bytes: u64,
