@@ -7,8 +7,8 @@ use heapglass_profiler::calltree::CallTree;
 use heapglass_profiler::profile::{
     Figures, Frame, FrameId, Function, FunctionId, Profile, Site, State,
 };
+use heapglass_profiler::report::losses;
 
-use crate::app::losses;
 use crate::app::prompt::Pattern;
 use crate::views::flame::TreeSpec;
 
@@ -32,7 +32,7 @@ pub(crate) struct Owner {
 impl Data {
     pub(crate) fn new(profile: Profile) -> Self {
         Data {
-            losses: losses::sentences(&profile.lost),
+            losses: losses(&profile),
             profile,
             tree: Mutex::new(None),
         }
@@ -56,7 +56,7 @@ impl Data {
         prepared.map_or_else(|| spec.build(&self.profile), |(_, tree)| tree)
     }
 
-    /// What was lost, in short sentences; empty = nothing.
+    /// What was lost, a sentence each, free of control characters; empty = nothing.
     pub(crate) fn losses(&self) -> &[String] {
         &self.losses
     }

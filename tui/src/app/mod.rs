@@ -2,7 +2,6 @@
 
 mod data;
 pub(crate) mod keys;
-mod losses;
 mod message;
 mod prompt;
 mod update;

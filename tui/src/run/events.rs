@@ -23,8 +23,11 @@ impl TerminalEvents {
     pub(super) fn new() -> Result<Self, Error> {
         #[cfg(unix)]
         {
+            use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+            // NOTE: stays registered after the UI, setting a flag nobody reads: whoever waits for a program after it has
+            // handlers of their own, and restoring the default would overrule them.
             let ended = std::sync::Arc::default();
-            for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+            for signal in [SIGTERM, SIGHUP, SIGINT, SIGQUIT] {
                 signal_hook::flag::register(signal, std::sync::Arc::clone(&ended))
                     .map_err(|error| Error::terminal("setting up signals", error))?;
             }

@@ -29,7 +29,9 @@ const BURST: Duration = Duration::from_millis(30);
 /// Shows `source` on the terminal until the user quits.
 ///
 /// Blocks. Puts the terminal into raw mode on its alternate screen and brings it back whatever happens: quit, error,
-/// panic, SIGTERM or SIGHUP. A load still under way on its own thread is not waited for.
+/// panic, SIGINT, SIGTERM, SIGQUIT or SIGHUP. A load still under way on its own thread is not waited for.
+///
+/// From then on those signals do nothing by themselves: a program that goes on handles them itself.
 ///
 /// # Errors
 ///

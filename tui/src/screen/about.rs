@@ -87,7 +87,7 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
             }
             SymbolSource::Table(from) => format!("functions without lines from {}", from.display()),
             SymbolSource::Packed => "packed in the recording".to_owned(),
-            SymbolSource::Missing(why) => format!("missing: {why}"),
+            SymbolSource::Missing(_) => "missing, see above".to_owned(),
         };
         page.push(Line::raw(format!(
             "  {}",

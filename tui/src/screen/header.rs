@@ -158,7 +158,8 @@ pub(crate) fn render_losses(data: &Data, area: Rect, buffer: &mut Buffer) {
     if area.is_empty() || losses.is_empty() {
         return;
     }
-    let text = format!("▲ lost (!): {}", losses.join("; "));
+    let word = if losses.len() == 1 { "loss" } else { "losses" };
+    let text = format!("▲ {} {word} (!): {}", losses.len(), losses.join(" "));
     Line::styled(
         fit(&text, area.width as usize).into_owned(),
         theme::warning(),

@@ -39,7 +39,7 @@ fn the_tab_of_the_view_is_reversed_and_the_others_are_not() {
 fn losses_are_in_the_colour_of_warnings() {
     let mut screen = Screen::sample(80, 24);
     assert!(
-        cells(&mut screen, "▲ lost")
+        cells(&mut screen, "▲ 5 losses")
             .iter()
             .all(|c| c.fg == Color::Indexed(220))
     );

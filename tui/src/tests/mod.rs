@@ -5,6 +5,7 @@
 mod colours;
 mod random;
 mod screens;
+mod speed;
 
 use std::sync::Arc;
 

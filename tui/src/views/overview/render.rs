@@ -1,6 +1,7 @@
 //! Draws the overview: totals above, the timeline in the middle, owners below; each gives way on small screens.
 
 use heapglass_profiler::profile::State;
+use heapglass_profiler::report;
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -157,20 +158,28 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let (grows, shrinks) = (Count(figures.grows), Count(figures.shrinks));
     let copied = Bytes(figures.copied_bytes);
     let unread = || vec!["not read".to_owned()];
-    let (resident, unseen) = if capture.rss_bytes == 0 {
-        (unread(), unread())
+    let resident = if capture.rss_bytes == 0 {
+        unread()
     } else {
         let (now, most) = (Bytes(capture.rss_bytes), Bytes(capture.peak_rss_bytes));
-        let unseen = Bytes(capture.rss_bytes.saturating_sub(figures.live_bytes));
-        let own = Bytes(capture.own_bytes);
-        (
-            vec![format!("{now}, at most {most}")],
-            vec![
-                format!("{unseen} not seen by Rust's allocator, {own} of it heapglass"),
-                format!("{unseen}, {own} of it heapglass"),
-            ],
-        )
+        vec![format!("{now}, at most {most}")]
     };
+    let unseen = report::resident(&data.profile).map_or_else(unread, |resident| {
+        let own = Bytes(resident.own_bytes);
+        match resident.not_seen_bytes().map(Bytes) {
+            Some(unseen) => vec![
+                format!(
+                    "{unseen} not seen by Rust's allocator at the RSS peak, {own} of it heapglass"
+                ),
+                format!("{unseen} at RSS peak, own {own}"),
+                format!("{unseen} at RSS peak"),
+            ],
+            None => vec![
+                "live is larger: part of it was never touched".to_owned(),
+                "below 0: never touched".to_owned(),
+            ],
+        }
+    });
     let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
     [
         (

@@ -25,7 +25,7 @@ pub(super) struct Excerpt {
     pub(super) title: String,
     /// Why there are no lines, or what is wrong with them.
     pub(super) note: Option<String>,
-    /// All lines of the file.
+    /// The lines there are.
     text: Option<Arc<Text>>,
     /// The line of the frame, from 1.
     pub(super) line: Option<u32>,
@@ -35,7 +35,8 @@ pub(super) struct Excerpt {
 #[derive(Debug)]
 struct Text {
     path: PathBuf,
-    lines: Vec<String>,
+    /// With their numbers; packed recordings hold only some.
+    lines: Vec<(u32, String)>,
     modified_unix_ns: u128,
 }
 
@@ -47,15 +48,13 @@ impl Excerpt {
             .as_ref()
             .map(|text| text.lines.as_slice())
             .unwrap_or_default();
-        let at = self.line.unwrap_or(1).saturating_sub(1) as usize;
+        let wanted = self.line.unwrap_or(1);
+        let at = lines.partition_point(|(number, _)| *number < wanted);
         let first = at
             .saturating_sub(rows / 2)
             .min(lines.len().saturating_sub(rows));
-        (1..)
-            .zip(lines)
-            .skip(first)
-            .take(rows)
-            .map(|(number, line)| (number, line.as_str()))
+        let shown = lines.iter().skip(first).take(rows);
+        shown.map(|(number, line)| (*number, line.as_str()))
     }
 }
 
@@ -83,6 +82,9 @@ impl Sources {
                 ..Excerpt::default()
             };
         };
+        if let Some(packed) = packed(cx, file, known.line) {
+            return packed;
+        }
         let own = cx
             .data
             .function(known.function)
@@ -123,6 +125,32 @@ impl Sources {
             }
         }
     }
+}
+
+/// The lines the recording itself carries: those of the build that was recorded, so they win over the disk's.
+fn packed(cx: &Context<'_>, file: &str, line: Option<u32>) -> Option<Excerpt> {
+    let lines = cx
+        .data
+        .profile
+        .sources
+        .get(file)
+        .filter(|lines| !lines.is_empty())?;
+    let mut lines: Vec<(u32, String)> = lines
+        .iter()
+        .map(|(number, line)| (*number, clean(line).into_owned()))
+        .collect();
+    lines.sort_by_key(|(number, _)| *number);
+    let text = Text {
+        path: PathBuf::new(),
+        lines,
+        modified_unix_ns: 0,
+    };
+    Some(Excerpt {
+        title: format!("{}, packed", clean(file)),
+        note: None,
+        text: Some(Arc::new(text)),
+        line,
+    })
 }
 
 fn find(file: &str, own: bool, roots: &[PathBuf]) -> Result<Arc<Text>, String> {
@@ -184,9 +212,9 @@ fn read(path: &Path) -> Result<Option<Text>, String> {
     if bytes.contains(&0) {
         return Err("not a text file".to_owned());
     }
-    let lines = String::from_utf8_lossy(&bytes)
-        .lines()
-        .map(|line| clean(line).into_owned())
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = (1..)
+        .zip(text.lines().map(|line| clean(line).into_owned()))
         .collect();
     let modified = metadata
         .modified()
@@ -254,7 +282,7 @@ mod tests {
 
     #[test]
     fn the_excerpt_is_centred_and_never_leaves_the_file() {
-        let lines: Vec<String> = (1..=10).map(|i| format!("line {i}")).collect();
+        let lines: Vec<(u32, String)> = (1..=10).map(|i| (i, format!("line {i}"))).collect();
         let text = Some(Arc::new(Text {
             path: PathBuf::new(),
             lines,
@@ -274,5 +302,56 @@ mod tests {
         assert_eq!(numbers(4_000, 3), [8, 9, 10]);
         assert_eq!(numbers(5, 0), [0_u32; 0]);
         assert_eq!(numbers(3, 50).len(), 10);
+    }
+
+    #[test]
+    fn packed_lines_win_and_keep_their_numbers() {
+        let mut profile = heapglass_profiler::sample::profile();
+        let lines = vec![(26, "}".to_owned()), (25, "fn packed() {\u{1b}".to_owned())];
+        profile.sources.insert("src/model.rs".into(), lines);
+        let frame = profile
+            .frames
+            .iter()
+            .position(|f| f.line == Some(25))
+            .expect("line 25 of the sample");
+        let data = Arc::new(crate::app::Data::new(profile));
+        let cx = Context {
+            data: &data,
+            measure: heapglass_profiler::profile::Measure::Peak,
+            all_frames: false,
+            body: ratatui::layout::Size::new(80, 24),
+            source_roots: &["src/tests/cities".into()],
+        };
+        let excerpt = Sources::default().excerpt(&cx, FrameId(frame as u32));
+        assert_eq!(excerpt.title, "src/model.rs, packed");
+        let lines: Vec<_> = excerpt.around(5).collect();
+        assert_eq!(lines, [(25, "fn packed() {\\u{1b}"), (26, "}")]);
+    }
+
+    #[test]
+    fn a_file_changed_since_the_recording_says_so() {
+        let mut profile = heapglass_profiler::sample::profile();
+        let frame = profile
+            .frames
+            .iter()
+            .position(|f| f.line == Some(25))
+            .expect("line 25 of the sample");
+        let mut note = |started_unix_ns| {
+            profile.process.started_unix_ns = started_unix_ns;
+            let data = Arc::new(crate::app::Data::new(profile.clone()));
+            let cx = Context {
+                data: &data,
+                measure: heapglass_profiler::profile::Measure::Peak,
+                all_frames: false,
+                body: ratatui::layout::Size::new(80, 24),
+                source_roots: &["src/tests/cities".into()],
+            };
+            Sources::default().excerpt(&cx, FrameId(frame as u32)).note
+        };
+        assert_eq!(
+            note(1).as_deref(),
+            Some("changed since the recording began")
+        );
+        assert_eq!(note(u64::MAX), None);
     }
 }
