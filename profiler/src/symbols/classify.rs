@@ -16,6 +16,8 @@ use crate::profile::{Function, Origin};
 pub struct Classifier {
     /// Crates whose files were seen, and whose they are.
     crates: HashMap<String, Origin>,
+    /// Crates with a `main`: the program under study even when it was built from a registry (`cargo install`).
+    programs: HashSet<String>,
 }
 
 /// The folder heapglass's own crates are recognised by, wherever they are built.
@@ -25,10 +27,18 @@ impl Classifier {
     /// Learns from all frames with a source file whose the crates are.
     pub fn new(symbols: &Symbols) -> Classifier {
         let mut crates = HashMap::new();
+        let mut programs = HashSet::new();
         // Strings are shared among frames: their places tell at no cost whether a pair was seen.
         let mut seen = HashSet::new();
         for frame in symbols.frames.iter().flatten() {
             let Some(file) = &frame.file else { continue };
+            if let Some(program) = frame.function.strip_suffix("::main")
+                && !program.contains("::")
+            {
+                programs.insert(program.to_owned());
+                // The package may be called otherwise than its binary.
+                programs.extend(dependency_of_file(file));
+            }
             if !seen.insert((frame.function.as_ptr(), file.as_ptr())) {
                 continue;
             }
@@ -39,7 +49,8 @@ impl Classifier {
                 crates.insert(owner, Origin::Dependency);
             }
         }
-        Classifier { crates }
+        crates.retain(|krate, _| !programs.contains(krate));
+        Classifier { crates, programs }
     }
 
     /// Describes the function of a frame. `module` is the path of the image it is in.
@@ -80,6 +91,7 @@ impl Classifier {
         }
         if let Some((origin, owner)) = file.and_then(by_file) {
             return match origin {
+                Origin::Dependency if self.programs.contains(&owner) => (Origin::User, owner),
                 // The file says std; which of its crates, the name says better.
                 Origin::Std => (
                     origin,

@@ -83,6 +83,8 @@ pub(super) fn agrees(linkage: &str, name: &str) -> bool {
 /// A function without a linkage name: its name under the module path its source file suggests.
 pub(super) fn under_module(module: Option<&str>, name: &str) -> String {
     match module {
+        // Drop glue has no source of its own: the file is that of whatever was inlined into it.
+        Some(_) if name.starts_with("drop_in_place<") => cut(format!("core::ptr::{name}")),
         Some(module) => cut(format!("{module}::{name}")),
         None => cut(name.to_owned()),
     }

@@ -12,6 +12,8 @@ mod naming;
 mod oracle;
 mod stacks;
 
+use std::path::Path;
+
 use super::*;
 
 /// Resolves with nothing but what lies where it ran.

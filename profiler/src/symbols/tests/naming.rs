@@ -342,6 +342,27 @@ fn one_frame_with_a_file_shows_a_crate_to_be_a_dependency_everywhere() {
 }
 
 #[test]
+fn a_program_installed_from_a_registry_is_still_the_program() {
+    let file = "/home/u/.cargo/registry/src/i/ripgrep-14.1.0/crates/core/main.rs";
+    let frame = |function: &str| SourceFrame {
+        function: function.into(),
+        raw: None,
+        file: Some(file.into()),
+        line: Some(1),
+        inlined: false,
+    };
+    let symbols = Symbols {
+        frames: vec![vec![frame("rg::search"), frame("rg::main")]],
+        ..Symbols::default()
+    };
+    let search = Classifier::new(&symbols).function(&symbols.frames[0][0], "rg");
+    assert_eq!(
+        (search.origin, search.krate.as_str()),
+        (Origin::User, "ripgrep")
+    );
+}
+
+#[test]
 fn an_unresolved_frame_is_named_by_its_module_and_offset() {
     let function = unresolved("/usr/lib/libc.so.6", 0x29d90);
     assert_eq!(
