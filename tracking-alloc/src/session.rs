@@ -4,6 +4,7 @@ use crate::hook;
 use crate::module::Modules;
 use crate::record::{Backing, PathBytes, Store, Table};
 use crate::site::Maps;
+use crate::stack::EhFrames;
 use crate::sys::{self, Bump, Lock};
 use crate::{state, timeline};
 use std::ptr::NonNull;
@@ -19,8 +20,6 @@ pub(crate) struct Session {
     lanes: *const recording::Lane,
     /// The write lock. May be taken while the look lock is held, never the other way round.
     pub(crate) write: Lock<Writer>,
-    /// Which stacks are walked how.
-    pub(crate) unwinder: u32,
 }
 
 // SAFETY: `lanes` points to mapped atomics.
@@ -40,6 +39,7 @@ pub(crate) struct Writer {
     pub(crate) mark_rows: Table,
     pub(crate) maps: Maps,
     pub(crate) images: Modules,
+    pub(crate) eh_frames: EhFrames,
     pub(crate) bump: Bump,
     /// Records of thread names, for merging.
     names: [*const ThreadName; Writer::MOST_NAMES],
@@ -82,8 +82,6 @@ pub(crate) struct How<'a> {
     /// Where it was wanted, when the path is elsewhere.
     pub(crate) wanted: Option<&'a [u8]>,
     pub(crate) generation: u32,
-    pub(crate) unwinder: u32,
-    pub(crate) self_test: u32,
     /// Bytes to reserve at once, 0 = as needed.
     pub(crate) reserve: u64,
 }
@@ -126,7 +124,6 @@ pub(crate) fn begin(beginning: Beginning<'_>) -> Result<(), u32> {
         writer.prepare_tables(header).ok_or(NO_MEMORY)?;
         (*session).tag = state::RECORD | how.generation * state::GENERATION;
         (*session).lanes = lanes.as_ptr().cast();
-        (*session).unwinder = how.unwinder;
         writer.describe(header, how);
         hook::HEADER.store(std::ptr::from_ref(header).cast_mut(), Release);
         hook::FIXED_ROWS.store(rows.as_ptr().cast(), Release);
@@ -157,6 +154,7 @@ impl Session {
         // SAFETY: a record of a mapped table.
         let lane = unsafe { &*self.lane_record(LANES as u32) };
         lane.kind.store(2, Relaxed);
+        hook::OVERFLOW_USED.store(1, Release);
         let rows = hook::FIXED_ROWS.load(Acquire);
         if rows.is_null() {
             return None;
@@ -201,8 +199,6 @@ impl Writer {
         header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
         header.state.store(recording::state::RUNNING, Relaxed);
         header.mode.store(mode::EXACT, Relaxed);
-        header.unwinder.store(how.unwinder, Relaxed);
-        header.self_test.store(how.self_test, Relaxed);
         header.os.store(1, Relaxed);
         header.arch.store(if cfg!(target_arch = "x86_64") { 1 } else { 2 }, Relaxed);
         header.pid.store(std::process::id(), Relaxed);

@@ -11,7 +11,7 @@ use crate::record::{Backing, PathBytes, Wanted, expand_pattern, open_live};
 use crate::session::{self, Beginning, How, Session};
 use crate::{scopes, shadow, site, stack, state, sys, thread};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
-use tracking_alloc_recording::{self as recording, CHECKSUM_OFFSET, Checksum, FIRST_SEGMENT_BYTES, Header, growth, unwinder};
+use tracking_alloc_recording::{self as recording, CHECKSUM_OFFSET, Checksum, FIRST_SEGMENT_BYTES, Header, growth};
 
 /// The environment was looked at, or somebody is doing so.
 static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
@@ -155,8 +155,6 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
     if !shadow::prepare() {
         return Err(Failure::System("no address space for the shadow map (ulimit -v)"));
     }
-    let kept = stack::keeps_frame_pointers();
-    let unwinder = if kept { unwinder::FRAME_POINTERS } else { unwinder::NONE };
     let (backing, path, wanted, reserve) = prepare()?;
     let beginning = Beginning {
         backing,
@@ -164,18 +162,18 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
             path,
             wanted: wanted.as_ref().map(PathBytes::as_bytes),
             generation: GENERATION.fetch_add(1, AcqRel) + 1,
-            unwinder,
-            self_test: u32::from(kept),
             reserve,
         },
     };
-    stack::choose(unwinder);
     session::begin(beginning).map_err(|reason| match reason {
         growth::DISK_FULL => Failure::File { what: "the disk is full", errno: libc::ENOSPC },
         growth::FILE_SIZE_LIMIT => Failure::File { what: "the file size limit is too small", errno: libc::EFBIG },
         growth::NO_MEMORY => Failure::System("no memory for its tables"),
         _ => Failure::File { what: "cannot reserve its first megabyte", errno: 0 },
     })?;
+    if let (Some(session), Some(header)) = (session::current(), hook::header()) {
+        stack::choose(session, header);
+    }
     RECORDED_BY.store(me, Release);
     sys::register_fence();
     state::change(session::current().map_or(0, Session::tag), 0);

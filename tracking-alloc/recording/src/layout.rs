@@ -75,6 +75,14 @@ pub mod unwinder {
     pub const EH_FRAME: u32 = 2;
 }
 
+/// Bits of [`Header::self_test`]: unwinders that passed it.
+pub mod self_test {
+    /// Our own functions, built with the program's flags, keep frame pointers.
+    pub const FRAME_POINTERS: u32 = 1;
+    /// A walk by `.eh_frame` found the callers of our own functions, or followed an early stack.
+    pub const EH_FRAME: u32 = 2;
+}
+
 /// Values of [`Header::growth_ended`]: why no further segment could be had.
 pub mod growth {
     /// It did not end.
@@ -105,7 +113,7 @@ pub mod module_id {
 
 /// Bits of [`Site::flags`].
 pub mod site_flags {
-    /// The stack was cut where a return address was in no known code.
+    /// The stack was cut where a return address was in no known code, or its caller could not be found.
     pub const CUT: u32 = 1;
     /// Taken on a stack that is not the thread's own.
     pub const FOREIGN: u32 = 2;
@@ -256,7 +264,7 @@ record! {
         264 hash_collisions: u64,
         /// Modules whose file could not be read.
         272 unread_modules: u64,
-        /// Marks of the unwinder self-test: bit 0 = our own functions keep frame pointers, bit 1 = `.eh_frame` was readable.
+        /// See [`self_test`].
         280 self_test: u32,
         /// Keeps what follows aligned.
         284 reserved: u32,
@@ -268,8 +276,8 @@ record! {
         544 snapshot_live: [u64; 16],
         /// Set when finished: [`checksum`](crate::checksum) of the whole file with this word zero; 0 = none.
         672 checksum: u64,
-        /// Zero.
-        680 spare: u64,
+        /// Of the first stacks walked by frame pointers (up to 32), those that `.eh_frame` tells differently.
+        680 unwinder_disagreements: u64,
     }
 }
 

@@ -36,6 +36,9 @@ fn intern(lane: &'static Lane, start: Start, key: u64, scope: u32) -> u32 {
     let addresses = &mut scratch[..walked.len];
     let mut writer = session.write.hold();
     let mut flags = walked.flags;
+    if writer.disagrees(start, lane.stack.get(), addresses) {
+        writer.store.header().unwinder_disagreements.fetch_add(1, Relaxed);
+    }
     let tidied = cut::tidy(&mut writer.images, addresses, &mut flags);
     if tidied.read_modules {
         writer.record_modules();

@@ -3,16 +3,19 @@
 //! A walk stays inside the thread's own stack, goes strictly outward, and is one hash over return addresses, innermost
 //! first. It is taken again, into scratch memory, only when the hash is new.
 
+mod eh_frame;
 mod frame_pointers;
 mod self_test;
 
+pub(crate) use eh_frame::EhFrames;
 pub(crate) use self_test::keeps_frame_pointers;
 
 use crate::hook::{Lane, MAX_DEPTH};
+use crate::session::Session;
 use crate::sys::Stack;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering::*};
-use tracking_alloc_recording::{site_flags, unwinder};
+use tracking_alloc_recording::{Header, self_test as passed, site_flags, unwinder};
 
 const MULTIPLIER: u64 = 0xff51_afd7_ed55_8ccd;
 const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -20,22 +23,63 @@ const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 /// How stacks are walked: a value of [`unwinder`].
 static UNWINDER: AtomicU32 = AtomicU32::new(unwinder::NONE);
 
-/// Chooses how stacks are walked.
-pub(crate) fn choose(unwinder: u32) {
+/// Chooses how stacks are walked in a session that begins, and says so in its recording: frame pointers if our own
+/// functions keep them, else the rules of `.eh_frame` if a walk by them finds what it must, else nothing.
+pub(crate) fn choose(session: &Session, header: &Header) {
+    let kept = keeps_frame_pointers();
+    let unwinder = if kept {
+        session.write.hold().check_early_stacks();
+        unwinder::FRAME_POINTERS
+    } else if eh_frame::IS_SUPPORTED && eh_frame::prepare(&mut session.write.hold().bump) && self_test::finds_callers() {
+        unwinder::EH_FRAME
+    } else {
+        unwinder::NONE
+    };
+    let test = match unwinder {
+        unwinder::FRAME_POINTERS => passed::FRAME_POINTERS,
+        unwinder::EH_FRAME => passed::EH_FRAME,
+        _ => 0,
+    };
+    header.self_test.store(test, Relaxed);
+    header.unwinder.store(unwinder, Relaxed);
     UNWINDER.store(unwinder, Relaxed);
 }
 
 /// The registers a walk begins with, taken in the outermost function of the hook.
 #[derive(Clone, Copy)]
 pub(crate) struct Start {
-    pub(crate) frame_pointer: usize,
+    frame_pointer: usize,
+    stack_pointer: usize,
+    /// An address in the function, behind the instruction that read it.
+    pc: u64,
 }
 
 impl Start {
     /// The calling function's own frame.
     #[inline(always)]
     pub(crate) fn here() -> Self {
-        Start { frame_pointer: frame_pointers::current() }
+        let (frame_pointer, stack_pointer, pc): (usize, usize, u64);
+        // NOTE: the clobber of a callee-saved register is what makes the compiler build the frame first; without it
+        // the prologue may be moved behind these instructions, which would then read the caller's frame pointer.
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: copies registers.
+        unsafe {
+            std::arch::asm!(
+                "mov {}, rbp", "mov {}, rsp", "lea {}, [rip]",
+                out(reg) frame_pointer, out(reg) stack_pointer, out(reg) pc, out("r15") _,
+                options(nomem, nostack, preserves_flags)
+            );
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: copies registers.
+        unsafe {
+            std::arch::asm!(
+                "mov {}, x29", "mov {}, sp", "adr {}, .",
+                out(reg) frame_pointer, out(reg) stack_pointer, out(reg) pc, out("x20") _,
+                options(nomem, nostack, preserves_flags)
+            );
+        }
+        Start { frame_pointer, stack_pointer, pc }
     }
 }
 
@@ -62,12 +106,24 @@ pub(crate) fn key(hash: u64, scope: u32) -> u64 {
 /// The hash of the calling stack.
 #[inline(always)]
 pub(crate) fn walk(lane: &Lane, start: Start) -> u64 {
-    let mut walk = SEED;
-    if UNWINDER.load(Relaxed) == unwinder::FRAME_POINTERS {
-        let stop = if lane.cut_after.is_empty() { None } else { Some(&lane.cut_after) };
-        frame_pointers::walk(start.frame_pointer, lane.stack.get(), stop, |address| walk = mix(walk, address));
+    match UNWINDER.load(Relaxed) {
+        unwinder::FRAME_POINTERS => {
+            let mut hash = SEED;
+            frame_pointers::walk(start.frame_pointer, lane.stack.get(), lane.cut_after.in_use(), |address| hash = mix(hash, address));
+            hash
+        }
+        other => walk_by_rules(lane, start, other),
     }
-    walk
+}
+
+/// The same where frame pointers are not kept: apart, so that it costs nothing where they are.
+#[inline(never)]
+fn walk_by_rules(lane: &Lane, start: Start, unwinder: u32) -> u64 {
+    let mut hash = SEED;
+    if unwinder == unwinder::EH_FRAME {
+        eh_frame::walk(start, lane.stack.get(), lane.cut_after.in_use(), |address| hash = mix(hash, address));
+    }
+    hash
 }
 
 /// What a walk into memory found.
@@ -81,16 +137,17 @@ pub(crate) struct Walked {
 /// The addresses of the calling stack: those that [`walk`] hashed.
 pub(crate) fn walk_into(lane: &Lane, start: Start, addresses: &mut [u64; MAX_DEPTH]) -> Walked {
     let mut len = 0;
-    if UNWINDER.load(Relaxed) != unwinder::FRAME_POINTERS {
-        return Walked { len, flags: 0 };
-    }
-    let stop = if lane.cut_after.is_empty() { None } else { Some(&lane.cut_after) };
-    let end = frame_pointers::walk(start.frame_pointer, lane.stack.get(), stop, |address| {
+    let keep = |address| {
         if let Some(place) = addresses.get_mut(len) {
             *place = address;
             len += 1;
         }
-    });
+    };
+    let end = match UNWINDER.load(Relaxed) {
+        unwinder::FRAME_POINTERS => frame_pointers::walk(start.frame_pointer, lane.stack.get(), lane.cut_after.in_use(), keep),
+        unwinder::EH_FRAME => eh_frame::walk(start, lane.stack.get(), lane.cut_after.in_use(), keep),
+        _ => End::Outermost,
+    };
     let flags = match end {
         End::Outermost => 0,
         End::TooDeep => site_flags::DEEP,
@@ -109,7 +166,7 @@ enum End {
     TooDeep,
     /// The stack is not the thread's own: one frame only.
     Foreign,
-    /// A frame after which walks are known to go astray.
+    /// A frame after which walks are known to go astray, or whose caller cannot be found.
     Stopped,
 }
 
@@ -128,9 +185,10 @@ impl CutAfter {
     /// So many different stacks cut after one address are one site and its noise.
     const ALIASES: u32 = 64;
 
+    /// The list, unless it is empty.
     #[inline(always)]
-    fn is_empty(&self) -> bool {
-        self.filter.get() == 0
+    fn in_use(&self) -> Option<&CutAfter> {
+        (self.filter.get() != 0).then_some(self)
     }
 
     fn bit(address: u64) -> u64 {

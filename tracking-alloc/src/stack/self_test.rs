@@ -4,6 +4,7 @@
 //! are built with the same flags as the program's crates, so what holds for them holds for those.
 
 use super::frame_pointers::current;
+use super::{Start, eh_frame};
 use std::hint::black_box;
 
 /// Three nested functions look whether each one's saved frame pointer is its caller's.
@@ -38,4 +39,41 @@ fn inner(outer: usize, middle: usize) -> bool {
     // SAFETY: both addresses lie on this stack between this function's frame and its grandparent's.
     let (first, second) = unsafe { (*(black_box(mine) as *const usize), *(black_box(middle) as *const usize)) };
     first == middle && second == outer
+}
+
+/// Whether a walk by `.eh_frame` from three nested functions finds each one's caller. Not under the write lock.
+#[inline(never)]
+pub(super) fn finds_callers() -> bool {
+    let found = black_box(first as fn() -> [u64; 3])();
+    let callers = [second as fn() -> [u64; 3] as usize, first as fn() -> [u64; 3] as usize, finds_callers as fn() -> bool as usize];
+    // No function here is longer than this.
+    const MOST_BYTES: u64 = 2048;
+    found.iter().zip(callers).all(|(address, function)| address.wrapping_sub(function as u64) < MOST_BYTES)
+}
+
+#[inline(never)]
+fn first() -> [u64; 3] {
+    let found = black_box(second as fn() -> [u64; 3])();
+    black_box(found)
+}
+
+#[inline(never)]
+fn second() -> [u64; 3] {
+    let mut found = black_box(third as fn() -> [u64; 3])();
+    // Not the same code as `first`, which might be made one function of the two.
+    found.reverse();
+    black_box(found)
+}
+
+#[inline(never)]
+fn third() -> [u64; 3] {
+    let (mut found, mut seen) = ([0; 3], 0);
+    eh_frame::walk(Start::here(), crate::sys::thread_stack(), None, |address| {
+        if let Some(place) = found.get_mut(seen) {
+            *place = address;
+            seen += 1;
+        }
+    });
+    found.reverse();
+    found
 }

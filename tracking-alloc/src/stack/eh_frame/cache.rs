@@ -1,0 +1,145 @@
+//! The cache of rules by address: read without a lock by every walk, written under the write lock.
+//!
+//! An entry is one word, so it is never seen half written: 34 bits that, with its place, spell the whole address, and
+//! the rule's 30.
+
+use super::rule::Rule;
+use crate::sys::Bump;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
+
+const BUCKET_BITS: u32 = 14;
+/// Places an address may be in.
+const WAYS: usize = 2;
+const PLACES: usize = WAYS << BUCKET_BITS;
+/// Addresses of user space have no more bits; others are not cached.
+const ADDRESS_BITS: u32 = 48;
+const TAG_BITS: u32 = ADDRESS_BITS - BUCKET_BITS;
+/// Odd, so that multiplying is a bijection of addresses.
+const SPREAD: u64 = 0x9E37_79B9_7F4B;
+
+const _: () = assert!(TAG_BITS + Rule::BITS == 64);
+
+/// All-zero bytes are an empty cache.
+#[repr(C, align(64))]
+pub(super) struct Cache {
+    places: [[AtomicU64; WAYS]; PLACES / WAYS],
+}
+
+/// The cache of walks in the hook.
+static CACHE: AtomicPtr<Cache> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The cache, once one was prepared. It stays mapped until the process ends.
+#[inline(always)]
+pub(super) fn current() -> Option<&'static Cache> {
+    // SAFETY: null or a cache, which is never unmapped.
+    unsafe { CACHE.load(Acquire).as_ref() }
+}
+
+/// Makes the cache. False when there is no memory.
+pub(in crate::stack) fn prepare(bump: &mut Bump) -> bool {
+    if current().is_some() {
+        return true;
+    }
+    let Some(cache) = bump.take::<Cache>(1).map(NonNull::as_ptr) else { return false };
+    CACHE.store(cache, Release);
+    true
+}
+
+impl Cache {
+    #[inline(always)]
+    fn place(&self, address: u64) -> (&[AtomicU64; WAYS], u64) {
+        let mixed = address.wrapping_mul(SPREAD) & ((1 << ADDRESS_BITS) - 1);
+        // SAFETY: the bucket has BUCKET_BITS bits: below the array's length.
+        let bucket = unsafe { self.places.get_unchecked((mixed >> TAG_BITS) as usize) };
+        (bucket, mixed & ((1 << TAG_BITS) - 1))
+    }
+
+    /// The rule of an address.
+    #[inline(always)]
+    pub(super) fn find(&self, address: u64) -> Option<Rule> {
+        const RULE: u64 = (1 << Rule::BITS) - 1;
+        let (bucket, tag) = self.place(address);
+        for place in bucket {
+            let entry = place.load(Relaxed);
+            if entry >> Rule::BITS == tag && entry & RULE != 0 {
+                // An address beyond the bits would share a place with another one.
+                return if address >> ADDRESS_BITS == 0 { Some(Rule::from_bits((entry & RULE) as u32)) } else { None };
+            }
+        }
+        None
+    }
+
+    /// Keeps a rule; what was in its place moves to the other one. Under the write lock.
+    pub(super) fn insert(&self, address: u64, rule: Rule) {
+        if address >> ADDRESS_BITS != 0 {
+            return;
+        }
+        let ([first, second], tag) = self.place(address);
+        let before = first.load(Relaxed);
+        if before != 0 && before >> Rule::BITS != tag {
+            second.store(before, Relaxed);
+        }
+        first.store(tag << Rule::BITS | u64::from(rule.bits()), Relaxed);
+    }
+
+    /// Forgets everything: code was loaded, perhaps where other code had been. Under the write lock.
+    pub(super) fn clear(&self) {
+        self.places.iter().flatten().for_each(|place| {
+            // Untouched pages stay untouched.
+            if place.load(Relaxed) != 0 {
+                place.store(0, Relaxed);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rule::Base;
+    use super::*;
+
+    fn cache() -> &'static Cache {
+        let place = Bump::new().take::<Cache>(1).expect("memory");
+        // SAFETY: zeroed memory for one cache that is never given back.
+        unsafe { place.as_ref() }
+    }
+
+    fn rule(words: u64) -> Rule {
+        Rule::new(Base::Sp, words * 8, None).expect("fits")
+    }
+
+    #[test]
+    fn an_address_finds_its_own_rule_or_none_at_all() {
+        let cache = cache();
+        let addresses = || (1..200_000u64).map(|index| 0x5555_0000_0000 + index * 7);
+        addresses().for_each(|address| cache.insert(address, rule(address % 1000 + 1)));
+        let found = addresses().filter(|address| match cache.find(*address) {
+            Some(found) => {
+                assert_eq!(found, rule(address % 1000 + 1), "{address:#x}");
+                true
+            }
+            None => false,
+        });
+        assert!(found.count() > PLACES / 2);
+        assert_eq!(cache.find(0x7fff_0000_0000), None);
+    }
+
+    #[test]
+    fn addresses_beyond_48_bits_are_not_mistaken_for_others() {
+        let cache = cache();
+        cache.insert(0x1234, rule(2));
+        assert_eq!(cache.find(0x1234), Some(rule(2)));
+        assert_eq!(cache.find(0x1234 | 1 << 50), None);
+        cache.insert(0x99 | 1 << 50, rule(3));
+        assert_eq!(cache.find(0x99), None);
+    }
+
+    #[test]
+    fn a_cleared_cache_finds_nothing() {
+        let cache = cache();
+        cache.insert(0x1234, rule(2));
+        cache.clear();
+        assert_eq!(cache.find(0x1234), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! From an address to its rule, by gimli.
+//!
+//! The evaluation's memory is ours, not the target's stack: a thread's stack may be small.
+
+use super::rule::{Base, Rule};
+use super::tables::{Bytes, Sections};
+use gimli::{
+    CfaRule, EhFrame, EhFrameHdr, EhFrameOffset, Encoding, Format, Operation, Register, RegisterRule, UnwindContext, UnwindContextStorage,
+    UnwindExpression, UnwindSection, UnwindTableRow, X86_64,
+};
+
+/// Room for one evaluation.
+pub(super) type Context = UnwindContext<usize, Storage>;
+
+/// Fixed room: functions save six registers and the return address; vector code in assembly saves a few more.
+/// A signal frame restores all: it does not fit, and the walk is cut there.
+pub(super) struct Storage;
+
+impl UnwindContextStorage<usize> for Storage {
+    type Rules = [(Register, RegisterRule<usize>); 12];
+    type Stack = [UnwindTableRow<usize, Self>; 4];
+}
+
+/// The rule of an ELF virtual address; `None` when there is none, or none that fits [`Rule`].
+#[inline(never)]
+pub(super) fn rule(sections: &Sections, context: &mut Context, address: u64) -> Option<Rule> {
+    let frames = &sections.frames;
+    let header = EhFrameHdr::from(sections.header).parse(&sections.bases, 8).ok()?;
+    let entry = header.table()?.lookup(address, &sections.bases).ok()?.direct().ok()?;
+    let offset = usize::try_from(entry.checked_sub(sections.frames_address)?).ok()?;
+    let entry = frames.fde_from_offset(&sections.bases, EhFrameOffset(offset), EhFrame::cie_from_offset).ok()?;
+    if !entry.contains(address) || entry.is_signal_trampoline() {
+        return None;
+    }
+    let row = entry.unwind_info_for_address(frames, &sections.bases, context, address).ok()?;
+    encode(frames, row)
+}
+
+fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Option<Rule> {
+    match row.register(X86_64::RA) {
+        // Not mentioned means that its place was not described at all; "undefined" that there is no caller.
+        Some(RegisterRule::Undefined) => return Some(Rule::OUTERMOST),
+        Some(RegisterRule::Offset(-8)) => {}
+        _ => return None,
+    }
+    let (base, offset) = match row.cfa() {
+        CfaRule::RegisterAndOffset { register, offset } => {
+            let base = match *register {
+                X86_64::RSP => Base::Sp,
+                X86_64::RBP => Base::Bp,
+                _ => return None,
+            };
+            (base, u64::try_from(*offset).ok()?)
+        }
+        CfaRule::Expression(expression) => {
+            // The one expression compilers write into functions that call: the frame's end was kept below rbp.
+            let (X86_64::RBP, offset, true) = base_register(frames, expression)? else { return None };
+            (Base::Loaded, u64::try_from(offset.checked_neg()?).ok()?)
+        }
+    };
+    let saved_bp = match row.register(X86_64::RBP) {
+        None | Some(RegisterRule::Undefined | RegisterRule::SameValue) if base != Base::Loaded => None,
+        Some(RegisterRule::Offset(offset)) if base != Base::Loaded => Some(u64::try_from(offset.checked_neg()?).ok()?),
+        Some(RegisterRule::Expression(expression)) if base == Base::Loaded => {
+            match base_register(frames, &expression)? {
+                (X86_64::RBP, 0, false) => None,
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    Rule::new(base, offset, saved_bp)
+}
+
+/// Reads an expression "register plus offset", and whether it is followed by a load; `None` for any other.
+fn base_register(frames: &EhFrame<Bytes>, expression: &UnwindExpression<usize>) -> Option<(Register, i64, bool)> {
+    const ENCODING: Encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 4 };
+    let mut rest = expression.get(frames).ok()?.0;
+    let Operation::RegisterOffset { register, offset, .. } = Operation::parse(&mut rest, ENCODING).ok()? else { return None };
+    if rest.is_empty() {
+        return Some((register, offset, false));
+    }
+    match Operation::parse(&mut rest, ENCODING).ok()? {
+        Operation::Deref { size: 8, space: false, .. } if rest.is_empty() => Some((register, offset, true)),
+        _ => None,
+    }
+}

@@ -1,0 +1,153 @@
+//! The cold path: finds the rule of an address under the write lock and keeps it.
+
+use super::cache;
+use super::evaluate::{self, Context};
+use super::rule::{Base, Bounds, Frame, Rule};
+use super::tables::{Keep, Tables};
+use crate::module::MOST_MODULES;
+use crate::session::Writer;
+use crate::stack::{End, Start};
+use crate::sys::Stack;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
+use tracking_alloc_recording::self_test;
+
+/// What is known for unwinding by `.eh_frame`. All-zero bytes are "nothing yet".
+pub(crate) struct EhFrames {
+    context: Option<NonNull<Context>>,
+    /// How many images had been seen when the cache was last known to be right.
+    images: usize,
+    /// Further stacks to be compared with the frame pointers' account.
+    checks: u32,
+    tables: [Tables; MOST_MODULES],
+}
+
+/// So many of the first stacks are compared.
+const CHECKS: u32 = 32;
+
+impl Writer {
+    /// The rule for a frame, kept in the cache.
+    pub(super) fn fill(&mut self, frame: Frame, bounds: Bounds) -> Rule {
+        let (rule, sure) = self.rule(frame, bounds);
+        let Some(cache) = cache::current() else { return rule };
+        let images = self.images.images_seen();
+        if self.eh_frames.images != images {
+            // Code was loaded, perhaps where other code had been.
+            cache.clear();
+            self.eh_frames.images = images;
+        }
+        if sure {
+            cache.insert(frame.pc, rule);
+        }
+        rule
+    }
+
+    /// The rule for a frame, and whether it will stay so.
+    fn rule(&mut self, frame: Frame, bounds: Bounds) -> (Rule, bool) {
+        let mut read = false;
+        if self.images.image_at(frame.pc.wrapping_sub(1)).is_none() {
+            read = self.images.read_again();
+            if read {
+                self.record_modules();
+            }
+        }
+        match self.evaluate(frame.pc) {
+            Some(Rule::OUTERMOST) => (Rule::OUTERMOST, true),
+            Some(_) if self.is_start_up(frame, bounds) => (Rule::START_UP, true),
+            Some(rule) => (rule, true),
+            None if self.images.image_at(frame.pc.wrapping_sub(1)).is_some() => {
+                (self.rule_of_main(frame, bounds).unwrap_or(Rule::UNKNOWN), true)
+            }
+            // In no known code. Unless the mappings were looked at just now, it may be code loaded since.
+            None => (Rule::UNKNOWN, read),
+        }
+    }
+
+    /// By the tables alone.
+    fn evaluate(&mut self, pc: u64) -> Option<Rule> {
+        // A return address lies behind its call: the byte before it is the code. The hook's own address lies behind an
+        // instruction that moves no register, so it is treated the same.
+        let code = pc.wrapping_sub(1);
+        let image = self.images.image_at(code)?;
+        let context = self.context()?;
+        let (bias, inode, path) = self.images.image(image)?;
+        let keep = if self.eh_frames.checks == 0 { Keep::Always(&mut self.bump) } else { Keep::ForNow };
+        let sections = self.eh_frames.tables.get_mut(image)?.sections(path, inode, keep)?;
+        // SAFETY: memory for one context, filled in when it was taken, reached under the write lock only.
+        evaluate::rule(&sections, unsafe { &mut *context.as_ptr() }, code.wrapping_sub(bias))
+    }
+
+    fn context(&mut self) -> Option<NonNull<Context>> {
+        if self.eh_frames.context.is_none() {
+            let place = self.bump.take::<Context>(1)?;
+            // SAFETY: fresh memory for one context.
+            unsafe { place.as_ptr().write(Context::new_in()) };
+            self.eh_frames.context = Some(place);
+        }
+        self.eh_frames.context
+    }
+
+    /// Whether a frame is the C run-time's that called `main` or a thread's function: a walk by frame pointers ends
+    /// there, since the run-time keeps none; so must this one, for both to give the same stacks.
+    ///
+    /// That is a frame one step (`clone`) or two steps in the same image (`__libc_start_main`, `_start`) from the
+    /// outermost of all.
+    fn is_start_up(&mut self, frame: Frame, bounds: Bounds) -> bool {
+        let image = self.images.image_at(frame.pc.wrapping_sub(1));
+        let mut caller = frame;
+        for steps in 1..=2 {
+            let Some(rule) = self.evaluate(caller.pc) else { return false };
+            if caller.step(rule, bounds).is_err() {
+                return false;
+            }
+            if self.evaluate(caller.pc) == Some(Rule::OUTERMOST) {
+                return true;
+            }
+            if steps == 1 && self.images.image_at(caller.pc.wrapping_sub(1)) != image {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// The rule of a function without one that the C run-time called: rustc's `main` has none where panics abort.
+    ///
+    /// Its return address is the word near the stack pointer from which the rules of the run-time lead to the very end.
+    fn rule_of_main(&mut self, frame: Frame, bounds: Bounds) -> Option<Rule> {
+        const MOST_WORDS: u64 = 8;
+        (1..=MOST_WORDS).find_map(|words| {
+            let rule = Rule::new(Base::Sp, 8 * words, None)?;
+            let mut caller = frame;
+            caller.step(rule, bounds).ok()?;
+            self.is_start_up(caller, bounds).then_some(rule)
+        })
+    }
+
+    /// Prepares to compare the first stacks walked by frame pointers with what `.eh_frame` says.
+    pub(crate) fn check_early_stacks(&mut self) {
+        self.eh_frames.checks = if super::IS_SUPPORTED { CHECKS } else { 0 };
+    }
+
+    /// Compares a stack walked by frame pointers, innermost first, with `.eh_frame`'s account, as long as stacks are early.
+    /// True when they disagree.
+    pub(crate) fn disagrees(&mut self, start: Start, stack: Stack, addresses: &[u64]) -> bool {
+        if self.eh_frames.checks == 0 {
+            return false;
+        }
+        let (mut seen, mut differs) = (0, false);
+        let end = super::walk_by(|frame, bounds| self.rule(*frame, bounds).0, start, stack, None, |address| {
+            differs |= addresses.get(seen).is_some_and(|other| *other != address);
+            seen += 1;
+        });
+        if seen != 0 {
+            self.store.header().self_test.fetch_or(self_test::EH_FRAME, Relaxed);
+        }
+        self.eh_frames.checks -= 1;
+        if self.eh_frames.checks == 0 {
+            let known = self.images.images_seen();
+            self.eh_frames.tables.iter_mut().take(known).for_each(Tables::forget);
+        }
+        // What .eh_frame could not follow to the end says nothing about what lies beyond.
+        differs || seen != addresses.len() && end == End::Outermost
+    }
+}

@@ -1,0 +1,214 @@
+//! A rule: how the registers of a caller follow from those of its callee, in 30 bits; and the step it describes.
+//!
+//! A step never reads outside the bounds it is given, whatever the rule.
+
+use crate::stack::End;
+
+/// ```text
+/// bits 0-1    base of the frame's end (CFA): 0 = rsp, 1 = rbp, 2 = the word at rbp - offset (realigned stacks), 3 = stop
+/// bits 2-22   offset in words of 8 bytes; for "stop" the reason
+/// bits 23-29  the caller's rbp is so many words below the frame's end, 0 = unchanged
+/// ```
+/// The return address is always the word below the frame's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rule(u32);
+
+const BASE_SP: u32 = 0;
+const BASE_BP: u32 = 1;
+const BASE_LOADED: u32 = 2;
+const BASE_STOP: u32 = 3;
+/// Set in the two bases that are not plain registers.
+const SPECIAL: u32 = 2;
+
+const OFFSET_SHIFT: u32 = 2;
+const OFFSET_BITS: u32 = 21;
+const OFFSET_MASK: u32 = ((1 << OFFSET_BITS) - 1) << OFFSET_SHIFT;
+const BP_SHIFT: u32 = OFFSET_SHIFT + OFFSET_BITS;
+const WORD: usize = size_of::<usize>();
+
+/// What a frame's end is counted from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Base {
+    Sp,
+    Bp,
+    /// The frame's end is the word below where rbp points, the caller's rbp where it points.
+    Loaded,
+}
+
+impl Rule {
+    pub(super) const BITS: u32 = 30;
+    /// The return address is undefined: the outermost frame of all (`_start`, `clone`).
+    pub(super) const OUTERMOST: Rule = Rule(BASE_STOP | 1 << OFFSET_SHIFT);
+    /// Nothing is known of the address, or nothing that fits.
+    pub(super) const UNKNOWN: Rule = Rule(BASE_STOP | 2 << OFFSET_SHIFT);
+    /// The C run-time's caller of `main` or of a thread's function: nobody's code lies beyond it.
+    pub(super) const START_UP: Rule = Rule(BASE_STOP | 3 << OFFSET_SHIFT);
+
+    /// A rule, if it fits. Offsets in bytes; `saved_bp` is counted down from the frame's end.
+    pub(super) fn new(base: Base, offset: u64, saved_bp: Option<u64>) -> Option<Rule> {
+        let words = |bytes: u64, bits: u32| (bytes % 8 == 0 && bytes / 8 < 1 << bits).then_some((bytes / 8) as u32);
+        let saved = match saved_bp {
+            Some(0) => return None,
+            Some(bytes) => words(bytes, Self::BITS - BP_SHIFT)?,
+            None => 0,
+        };
+        let base = match base {
+            Base::Sp => BASE_SP,
+            Base::Bp => BASE_BP,
+            Base::Loaded => BASE_LOADED,
+        };
+        Some(Rule(base | words(offset, OFFSET_BITS)? << OFFSET_SHIFT | saved << BP_SHIFT)).filter(|rule| rule.0 != 0)
+    }
+
+    pub(super) fn bits(self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub(super) fn from_bits(bits: u32) -> Rule {
+        Rule(bits)
+    }
+
+    #[inline(always)]
+    fn offset(self) -> usize {
+        ((self.0 & OFFSET_MASK) as usize) << 1
+    }
+
+    #[inline(always)]
+    fn saved_bp(self) -> usize {
+        ((self.0 >> BP_SHIFT) as usize) << 3
+    }
+}
+
+/// The part of a stack that may be read.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) low: usize,
+    pub(super) high: usize,
+}
+
+impl Bounds {
+    #[inline(always)]
+    fn load(self, address: usize) -> Option<usize> {
+        if address >= self.low && address <= self.high - WORD && address % WORD == 0 {
+            // SAFETY: inside the calling thread's own stack, between the hook's frame and the top: mapped and in use.
+            Some(unsafe { *(address as *const usize) })
+        } else {
+            None
+        }
+    }
+}
+
+/// The registers of a function in progress, as far as unwinding needs them.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    /// A return address, or an address in the innermost function.
+    pub(super) pc: u64,
+    pub(super) sp: usize,
+    pub(super) bp: usize,
+}
+
+impl Frame {
+    /// Goes to the caller's frame.
+    #[inline(always)]
+    pub(super) fn step(&mut self, rule: Rule, bounds: Bounds) -> Result<(), End> {
+        if rule.0 & SPECIAL != 0 {
+            return self.special_step(rule, bounds);
+        }
+        let base = if rule.0 & BASE_BP == 0 { self.sp } else { self.bp };
+        self.step_to(base.wrapping_add(rule.offset()), rule.saved_bp(), bounds)
+    }
+
+    /// Goes to the frame beyond `end`.
+    #[inline(always)]
+    fn step_to(&mut self, end: usize, saved_bp: usize, bounds: Bounds) -> Result<(), End> {
+        // Strictly outward: a walk always ends.
+        if end <= self.sp {
+            return Err(End::Stopped);
+        }
+        let address = bounds.load(end - WORD).ok_or(End::Stopped)?;
+        if saved_bp != 0 {
+            self.bp = bounds.load(end.wrapping_sub(saved_bp)).ok_or(End::Stopped)?;
+        }
+        if address == 0 {
+            return Err(End::Outermost);
+        }
+        (self.pc, self.sp) = (address as u64, end);
+        Ok(())
+    }
+
+    #[cold]
+    fn special_step(&mut self, rule: Rule, bounds: Bounds) -> Result<(), End> {
+        match rule {
+            Rule::OUTERMOST | Rule::START_UP => Err(End::Outermost),
+            _ if rule.0 & BASE_STOP == BASE_LOADED => {
+                let end = bounds.load(self.bp.wrapping_sub(rule.offset())).ok_or(End::Stopped)?;
+                let bp = bounds.load(self.bp).ok_or(End::Stopped)?;
+                self.step_to(end, 0, bounds)?;
+                self.bp = bp;
+                Ok(())
+            }
+            _ => Err(End::Stopped),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(stack: &[usize]) -> Bounds {
+        let range = stack.as_ptr_range();
+        Bounds { low: range.start as usize, high: range.end as usize }
+    }
+
+    #[test]
+    fn a_frame_counted_from_the_stack_pointer_gives_return_address_and_saved_rbp() {
+        let stack = [0, 0, 77, 4711, 0];
+        let rule = Rule::new(Base::Sp, 4 * 8, Some(16)).expect("fits");
+        let mut frame = Frame { pc: 1, sp: &raw const stack[0] as usize, bp: 5 };
+        frame.step(rule, bounds(&stack)).expect("inside");
+        assert_eq!((frame.pc, frame.bp, frame.sp), (4711, 77, &raw const stack[4] as usize));
+    }
+
+    #[test]
+    fn a_frame_counted_from_rbp_needs_no_stack_pointer() {
+        let stack = [0, 0, 77, 4711, 0];
+        let rule = Rule::new(Base::Bp, 16, Some(16)).expect("fits");
+        let mut frame = Frame { pc: 1, sp: &raw const stack[0] as usize, bp: &raw const stack[2] as usize };
+        frame.step(rule, bounds(&stack)).expect("inside");
+        assert_eq!((frame.pc, frame.bp), (4711, 77));
+    }
+
+    #[test]
+    fn a_realigned_frame_finds_its_end_in_a_word_below_rbp() {
+        let mut stack = [0, 0, 77, 0, 0, 4711, 0];
+        stack[1] = &raw const stack[6] as usize;
+        let rule = Rule::new(Base::Loaded, 8, None).expect("fits");
+        let mut frame = Frame { pc: 1, sp: &raw const stack[0] as usize, bp: &raw const stack[2] as usize };
+        frame.step(rule, bounds(&stack)).expect("inside");
+        assert_eq!((frame.pc, frame.bp), (4711, 77));
+    }
+
+    #[test]
+    fn rules_that_lead_out_of_the_stack_or_inward_stop_the_walk() {
+        let stack = [0usize; 8];
+        let inside = &raw const stack[4] as usize;
+        let far = Rule::new(Base::Sp, 8 << 20, None).expect("fits");
+        let inward = Rule::new(Base::Bp, 8, None).expect("fits");
+        let low_bp = Rule::new(Base::Sp, 16, Some(127 * 8)).expect("fits");
+        for (rule, bp) in [(far, 0), (inward, inside - 8), (inward, usize::MAX - 3), (low_bp, 0)] {
+            let mut frame = Frame { pc: 1, sp: inside, bp };
+            assert!(frame.step(rule, bounds(&stack)) == Err(End::Stopped), "{rule:?} {bp}");
+        }
+    }
+
+    #[test]
+    fn offsets_that_do_not_fit_make_no_rule() {
+        assert_eq!(Rule::new(Base::Sp, 12, None), None);
+        assert_eq!(Rule::new(Base::Sp, 16 << 20, None), None);
+        assert_eq!(Rule::new(Base::Sp, 16, Some(128 * 8)), None);
+        assert_eq!(Rule::new(Base::Sp, 16, Some(0)), None);
+        assert_eq!(Rule::new(Base::Sp, 0, None), None, "zero is an empty place in the cache");
+    }
+}
