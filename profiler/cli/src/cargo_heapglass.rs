@@ -1,2 +1,8 @@
-//! placeholder
-fn main() {}
+//! The `cargo-heapglass` binary, which cargo finds for `cargo heapglass`.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    heapglass_cli::cargo_heapglass()
+}

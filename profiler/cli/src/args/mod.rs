@@ -1,0 +1,369 @@
+//! The command line as it is typed: every flag and its help. `heapglass --help` is the truth.
+//!
+//! Only spelling lives here: what flags mean together is checked by each command.
+
+mod values;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use heapglass_profiler::profile::Measure;
+use heapglass_profiler::report::By;
+
+const EXAMPLES: &str = "\
+Examples:
+  heapglass run -- target/release/app input.json    record a program, see a summary
+  heapglass app-1234.hg                             explore a recording (also while the program runs)
+  heapglass report app-1234.hg --by phase --json    the same figures for scripts
+  heapglass flamegraph app-1234.hg -o app.svg       a picture to share
+  cargo heapglass run --release -- input.json       build with what profiling needs, record, explore
+  heapglass demo                                    all of it on real input, nothing to prepare
+
+Exit status: 0, 2 = misuse or unreadable input, and for `run` that of the command.
+Recordings have their format documented in the crate tracking-alloc-recording.";
+
+/// `heapglass`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "heapglass",
+    version,
+    about = "See through your heap: which call sites of a Rust program own it, exactly",
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// A recording to explore, as `heapglass tui FILE`. None: choose among those here and recent ones
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+    /// List recordings as JSON instead of choosing one
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) json: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(Run),
+    Report(Report),
+    Flamegraph(Flamegraph),
+    Tui(Tui),
+    Pack(Pack),
+    Demo(Demo),
+    Completions(Completions),
+    #[command(hide = true)]
+    Runner(Runner),
+}
+
+/// Run a command and record it
+///
+/// Its standard input and output are left alone, signals are passed on, and its exit status is heapglass's own (128 +
+/// number when a signal killed it). A summary and every recording it left, those of child processes included, go to
+/// standard error. Live recordings lie in $XDG_RUNTIME_DIR or /dev/shm when twice HEAPGLASS_MAX_BYTES is free there,
+/// under a link at the path they get in the end.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  heapglass run -- target/release/app --its-own-flag
+  heapglass run --out load.hg -- target/release/app < input.json > output.json
+  heapglass run --tui -- target/release/server")]
+pub(crate) struct Run {
+    /// Write the recording here; %p, %e and %t stand for process id, program and start time. A path that is taken
+    /// gets the process id as a suffix [default: $HEAPGLASS_OUT, else ./%e-%p.hg]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// How to record: `exact` is every event with its stack
+    #[arg(long, value_name = "MODE", value_parser = ["exact"])]
+    pub(crate) mode: Option<String>,
+    /// Explore while it runs; what the command prints goes to a log file beside the recording
+    #[arg(long)]
+    pub(crate) tui: bool,
+    /// Print no summary, only what went wrong
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// The summary as one line of JSON, on standard error
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The command and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Print a recording's figures: text, or JSON for scripts
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  heapglass report app.hg
+  heapglass report app.hg --measure total --top 5
+  heapglass report app.hg --by thread --json | jq '.rows[0]'")]
+pub(crate) struct Report {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// What a row is
+    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::by())]
+    pub(crate) by: By,
+    #[command(flatten)]
+    pub(crate) measure: MeasureFlag,
+    /// Most rows [default: 20 in text, all in JSON]
+    #[arg(long, value_name = "N", value_parser = values::top())]
+    pub(crate) top: Option<usize>,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+    #[command(flatten)]
+    pub(crate) frames: Frames,
+    /// JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub(crate) output: PathBuf,
+}
+
+/// Draw a recording as a flamegraph, one SVG to look at in a browser
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  heapglass flamegraph app.hg -o app.svg
+  heapglass flamegraph app.hg -o - --measure total --inverted > churn.svg")]
+pub(crate) struct Flamegraph {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "OUT.svg")]
+    pub(crate) output: PathBuf,
+    /// What a frame is
+    #[arg(long, value_name = "BY", default_value = "stack", value_parser = ["stack"])]
+    pub(crate) by: String,
+    #[command(flatten)]
+    pub(crate) measure: MeasureFlag,
+    /// Allocations at the top, their callers below
+    #[arg(long)]
+    pub(crate) inverted: bool,
+    /// Phases as the outermost frames
+    #[arg(long)]
+    pub(crate) phases: bool,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+    #[command(flatten)]
+    pub(crate) frames: Frames,
+    /// Say what was drawn as JSON, on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Explore a recording in the terminal; live when its program still runs
+#[derive(Args, Debug)]
+pub(crate) struct Tui {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) measure: MeasureFlag,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+}
+
+/// Make a recording self-contained: with symbols, inlined frames and source lines, to carry off from CI or a container
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  heapglass pack app.hg -o app.packed.hg    where the binary is; then open it anywhere")]
+pub(crate) struct Pack {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+    /// Say what was packed as JSON, on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Profile real input with nothing to prepare: what `cargo metadata` says of this workspace, deserialized twice
+///
+/// Writes heapglass-demo-PID.hg and .svg into the current folder, then explores the recording on a terminal or prints
+/// the report elsewhere. Outside a workspace the input is generated.
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// The report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the report even on a terminal
+    #[arg(long)]
+    pub(crate) no_tui: bool,
+    /// Be the program that is recorded: deserialize this file
+    #[arg(long, hide = true, value_name = "INPUT")]
+    pub(crate) target: Option<PathBuf>,
+}
+
+/// Print a completion script for a shell
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Run an executable for cargo: what `cargo heapglass` puts in front of each
+#[derive(Args, Debug)]
+pub(crate) struct Runner {
+    /// The executable and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What figures to order by and to draw.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct MeasureFlag {
+    /// What is measured: bytes live at the peak, live at the end, bytes or blocks allocated in all, bytes of
+    /// temporary blocks, bytes copied by growth, or how often blocks grew
+    #[arg(long = "measure", value_name = "MEASURE", default_value = "peak", value_parser = values::measure())]
+    pub(crate) measure: Measure,
+}
+
+/// Where symbols come from.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Symbols {
+    /// The executable that ran, if it is not where it was; must be of the same build
+    #[arg(long, value_name = "PATH")]
+    pub(crate) binary: Option<PathBuf>,
+    /// A folder with separate debug information; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(crate) debug_dir: Vec<PathBuf>,
+}
+
+/// Which frames count.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Frames {
+    /// Keep frames of the allocator's machinery and of the runtime's start-up
+    #[arg(long)]
+    pub(crate) keep_all: bool,
+}
+
+/// `cargo heapglass`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo heapglass",
+    bin_name = "cargo heapglass",
+    version,
+    about = "Build with what profiling needs, run, record and explore",
+    after_help = "\
+Builds into target/heapglass with frame pointers and line tables beside your own rustflags and profile, then records
+each program that cargo runs; cargo itself, build scripts and macros are not recorded. `run` explores the recording
+afterwards when on a terminal.
+
+Examples:
+  cargo heapglass run --release -- input.json
+  cargo heapglass test --test load
+  cargo heapglass bench -p parser",
+    max_term_width = 100
+)]
+pub(crate) struct CargoCli {
+    /// Do not open the terminal UI after `run`
+    #[arg(long)]
+    pub(crate) no_tui: bool,
+    #[command(subcommand)]
+    pub(crate) command: CargoCommand,
+}
+
+/// What cargo is to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CargoCommand {
+    /// As `cargo run`
+    #[command(visible_alias = "r")]
+    Run(CargoArgs),
+    /// As `cargo test`: one recording a test binary
+    #[command(visible_alias = "t")]
+    Test(CargoArgs),
+    /// As `cargo bench`: one recording a benchmark binary
+    Bench(CargoArgs),
+    #[command(hide = true)]
+    Runner(Runner),
+}
+
+/// Arguments for cargo.
+#[derive(Args, Debug)]
+pub(crate) struct CargoArgs {
+    /// Arguments of the cargo command, then, after `--`, those of the program
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CARGO ARGS"
+    )]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_flag_is_consistent_with_every_other() {
+        Cli::command().debug_assert();
+        CargoCli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_bare_file_is_explored_and_a_command_is_a_command() {
+        let cli = Cli::try_parse_from(["heapglass", "x.hg"]).unwrap();
+        assert_eq!(cli.file, Some(PathBuf::from("x.hg")));
+        let cli = Cli::try_parse_from(["heapglass", "tui", "x.hg"]).unwrap();
+        assert!(matches!(cli.command, Some(Command::Tui(_))));
+    }
+
+    #[test]
+    fn flags_of_the_command_to_run_stay_its_own() {
+        for words in [
+            &["heapglass", "run", "--out", "a", "--", "p", "--out", "b"][..],
+            &["heapglass", "run", "--out", "a", "p", "--out", "b"],
+        ] {
+            let Some(Command::Run(run)) = Cli::try_parse_from(words).unwrap().command else {
+                panic!("not run");
+            };
+            assert_eq!(run.command, ["p", "--out", "b"]);
+            assert_eq!(run.out, Some("a".into()));
+        }
+    }
+
+    #[test]
+    fn arguments_after_two_dashes_reach_cargo_with_the_dashes() {
+        let words = ["cargo heapglass", "run", "--release", "--", "-x"];
+        let CargoCommand::Run(run) = CargoCli::try_parse_from(words).unwrap().command else {
+            panic!("not run");
+        };
+        assert_eq!(run.arguments, ["--release", "--", "-x"]);
+    }
+
+    #[test]
+    fn what_is_not_built_is_not_offered() {
+        for words in [
+            &["heapglass", "report", "x", "--by", "type"][..],
+            &["heapglass", "run", "--mode", "sample", "--", "p"],
+            &["heapglass", "flamegraph", "x", "-o", "-", "--by", "field"],
+            &["heapglass", "report", "x", "--top", "0"],
+        ] {
+            let error = Cli::try_parse_from(words).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{words:?}");
+        }
+    }
+}

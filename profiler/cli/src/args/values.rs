@@ -1,0 +1,22 @@
+//! Values of flags that are more than text.
+
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use heapglass_profiler::profile::Measure;
+use heapglass_profiler::report::By;
+
+/// The words of `--measure`.
+pub(super) fn measure() -> impl TypedValueParser<Value = Measure> {
+    PossibleValuesParser::new(Measure::ALL.map(Measure::name))
+        .map(|word| Measure::from_name(&word).unwrap_or_default())
+}
+
+/// The words of `--by`.
+pub(super) fn by() -> impl TypedValueParser<Value = By> {
+    PossibleValuesParser::new(By::ALL.map(By::name))
+        .map(|word| By::from_name(&word).unwrap_or_default())
+}
+
+/// A number of rows.
+pub(super) fn top() -> impl TypedValueParser<Value = usize> {
+    RangedU64ValueParser::<usize>::new().range(1..)
+}

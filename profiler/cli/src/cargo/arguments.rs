@@ -1,0 +1,94 @@
+//! What of cargo's own arguments concerns us. All of them are passed on as they are.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use crate::error::Error;
+
+/// Cargo's arguments, as far as they concern us.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Arguments {
+    /// `--release`.
+    pub(super) release: bool,
+    /// `--profile NAME`.
+    pub(super) profile: Option<String>,
+    /// `--target TRIPLE`, each.
+    pub(super) targets: Vec<String>,
+    /// `--manifest-path PATH`.
+    pub(super) manifest_path: Option<PathBuf>,
+    /// `--target-dir` is given.
+    pub(super) has_target_dir: bool,
+}
+
+impl Arguments {
+    /// Reads the arguments before `--`.
+    ///
+    /// # Errors
+    /// When a `--config` sets rustflags or a runner: cargo has no way to add to those.
+    pub(super) fn parse(words: &[OsString]) -> Result<Arguments, Error> {
+        let mut arguments = Arguments::default();
+        let mut words = words.iter().take_while(|word| *word != "--");
+        while let Some(word) = words.next() {
+            let text = word.to_string_lossy();
+            let (name, given) = match text.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+                _ => (&*text, None),
+            };
+            let mut value = || {
+                given
+                    .clone()
+                    .or_else(|| words.next().map(|word| lossy(word)))
+            };
+            match name {
+                "-r" | "--release" => arguments.release = true,
+                "--profile" => arguments.profile = value(),
+                "--target" => arguments.targets.extend(value()),
+                "--manifest-path" => arguments.manifest_path = value().map(PathBuf::from),
+                "--target-dir" => {
+                    arguments.has_target_dir = true;
+                    value();
+                }
+                "--config" => {
+                    let config = value().unwrap_or_default();
+                    if config.contains("rustflags") || config.contains("runner") {
+                        return Err(Error::misuse(format_args!(
+                            "cargo heapglass adds to rustflags and runner, and cannot add to `--config {config}`; \
+                             put that into RUSTFLAGS or .cargo/config.toml"
+                        )));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(arguments)
+    }
+}
+
+fn lossy(word: &OsStr) -> String {
+    word.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, Error> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        Arguments::parse(&words)
+    }
+
+    #[test]
+    fn values_are_read_in_both_spellings_and_not_behind_two_dashes() {
+        let arguments = parse("-p a --profile=fast --target x --target=y -- --release").unwrap();
+        assert_eq!(arguments.profile.as_deref(), Some("fast"));
+        assert_eq!(arguments.targets, ["x", "y"]);
+        assert!(!arguments.release);
+    }
+
+    #[test]
+    fn a_config_with_rustflags_is_refused_and_others_are_not() {
+        assert!(parse("--config build.rustflags=['-g']").is_err());
+        assert!(parse("--config=target.x.runner='r'").is_err());
+        assert!(parse("--config net.offline=true").is_ok());
+    }
+}

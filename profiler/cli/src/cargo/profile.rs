@@ -1,0 +1,185 @@
+//! The profile: line tables for names and lines, nothing stripped, whatever else the user chose.
+
+use std::path::Path;
+
+use toml::{Table, Value};
+
+use super::arguments::Arguments;
+
+/// `--config` values that give the profile of `verb` what profiling needs.
+pub(super) fn flags(verb: &str, arguments: &Arguments, root: &Path) -> Vec<String> {
+    let name = name(verb, arguments);
+    let tables = tables(root);
+    let mut flags = Vec::new();
+    // Dependencies of tests and benches come under the profile they inherit from.
+    let mut names = vec![name.as_str()];
+    match name.as_str() {
+        "test" => names.push("dev"),
+        "bench" => names.push("release"),
+        _ => {}
+    }
+    for name in names {
+        if !has_lines(&setting(&tables, name, "debug"), name, &tables) {
+            flags.push(format!("profile.{name}.debug=\"line-tables-only\""));
+        }
+        flags.push(format!("profile.{name}.strip=\"none\""));
+    }
+    flags
+}
+
+/// The profile that cargo is going to use.
+fn name(verb: &str, arguments: &Arguments) -> String {
+    let chosen = arguments.profile.clone();
+    let chosen = chosen.or_else(|| arguments.release.then(|| "release".to_owned()));
+    chosen.unwrap_or_else(|| {
+        match verb {
+            "test" => "test",
+            "bench" => "bench",
+            _ => "dev",
+        }
+        .to_owned()
+    })
+}
+
+/// `[profile]` tables by precedence: configuration files, the nearest first, then the workspace's manifest.
+fn tables(root: &Path) -> Vec<Table> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let files = cargo_config2::Walk::new(&here).chain([root.join("Cargo.toml")]);
+    files
+        .filter_map(|file| std::fs::read_to_string(file).ok()?.parse::<Table>().ok())
+        .filter_map(|table| match table.get("profile") {
+            Some(Value::Table(profiles)) => Some(profiles.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A setting of a profile or of one it inherits from; the environment goes before all files.
+fn setting(tables: &[Table], name: &str, key: &str) -> Option<Value> {
+    let mut name = name.to_owned();
+    // Profiles inherit from each other in a chain; a ring of them is cargo's to refuse.
+    for _ in 0..16 {
+        let upper = |text: &str| text.to_uppercase().replace('-', "_");
+        if let Ok(text) = std::env::var(format!("CARGO_PROFILE_{}_{}", upper(&name), upper(key))) {
+            return Some(Value::String(text));
+        }
+        let of = |key: &str| {
+            tables
+                .iter()
+                .find_map(|table| table.get(&name)?.as_table()?.get(key).cloned())
+        };
+        if let Some(value) = of(key) {
+            return Some(value);
+        }
+        name = match (of("inherits"), name.as_str()) {
+            (Some(Value::String(parent)), _) => parent,
+            (_, "test") => "dev".to_owned(),
+            (_, "bench") => "release".to_owned(),
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// Whether the setting `debug` gives at least functions and lines.
+fn has_lines(debug: &Option<Value>, name: &str, tables: &[Table]) -> bool {
+    match debug {
+        Some(Value::Boolean(on)) => *on,
+        Some(Value::Integer(level)) => *level > 0,
+        Some(Value::String(level)) => !matches!(
+            level.as_str(),
+            "none" | "line-directives-only" | "0" | "false"
+        ),
+        Some(_) => false,
+        None => root_of(name, tables) == "dev",
+    }
+}
+
+/// The built-in profile at the end of the chain.
+fn root_of(name: &str, tables: &[Table]) -> String {
+    let mut name = name.to_owned();
+    for _ in 0..16 {
+        let parent = tables
+            .iter()
+            .find_map(|table| table.get(&name)?.as_table()?.get("inherits")?.as_str());
+        name = match (parent, name.as_str()) {
+            (Some(parent), _) => parent.to_owned(),
+            (None, "test") => "dev".to_owned(),
+            (None, "bench") => "release".to_owned(),
+            (None, _) => break,
+        };
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags_of(manifest: &str, verb: &str, arguments: &Arguments) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+        flags(verb, arguments, folder.path())
+    }
+
+    fn profile(name: &str) -> Arguments {
+        Arguments {
+            profile: Some(name.to_owned()),
+            ..Arguments::default()
+        }
+    }
+
+    #[test]
+    fn a_release_build_gets_line_tables_and_keeps_them() {
+        let arguments = Arguments {
+            release: true,
+            ..Arguments::default()
+        };
+        let flags = flags_of("[profile.release]\nstrip = true", "run", &arguments);
+        assert_eq!(
+            flags,
+            [
+                "profile.release.debug=\"line-tables-only\"",
+                "profile.release.strip=\"none\""
+            ]
+        );
+    }
+
+    #[test]
+    fn more_debug_information_than_needed_is_kept() {
+        for debug in ["true", "1", "2", "\"full\"", "\"line-tables-only\""] {
+            let manifest = format!("[profile.fast]\ninherits = \"release\"\ndebug = {debug}");
+            let flags = flags_of(&manifest, "run", &profile("fast"));
+            assert_eq!(flags, ["profile.fast.strip=\"none\""], "{debug}");
+        }
+    }
+
+    #[test]
+    fn a_profile_that_inherits_none_gets_line_tables() {
+        let manifest = "[profile.release]\ndebug = 0\n[profile.fast]\ninherits = \"release\"";
+        let flags = flags_of(manifest, "run", &profile("fast"));
+        assert!(
+            flags.contains(&"profile.fast.debug=\"line-tables-only\"".to_owned()),
+            "{flags:?}"
+        );
+    }
+
+    #[test]
+    fn dev_has_its_own_debug_information_unless_it_was_taken_away() {
+        let flags = flags_of("", "run", &Arguments::default());
+        assert_eq!(flags, ["profile.dev.strip=\"none\""]);
+        let flags = flags_of(
+            "[profile.dev]\ndebug = false",
+            "test",
+            &Arguments::default(),
+        );
+        assert!(
+            flags.contains(&"profile.test.debug=\"line-tables-only\"".to_owned()),
+            "{flags:?}"
+        );
+        assert!(
+            flags.contains(&"profile.dev.debug=\"line-tables-only\"".to_owned()),
+            "{flags:?}"
+        );
+    }
+}

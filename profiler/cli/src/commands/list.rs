@@ -1,0 +1,157 @@
+//! Bare `heapglass`: the recordings here and recent ones, to choose from on a terminal, as a list elsewhere.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+
+use heapglass_profiler::profile::Measure;
+use heapglass_profiler::units::{Bytes, printable};
+use tracking_alloc_recording::state;
+
+use super::tui::{has_terminal, show_file};
+use crate::args::Symbols;
+use crate::error::Error;
+use crate::files::output::print;
+use crate::files::peek::{Peek, peek};
+use crate::files::recent;
+use crate::say;
+
+const NOTHING: &str = "\
+No recordings here and none remembered. Make one:
+  heapglass demo                           on real input, nothing to prepare
+  heapglass run -- target/release/app      a program with tracking-alloc in it
+  cargo heapglass run --release            build it with what profiling needs first
+";
+
+/// Most recordings offered.
+const OFFERED: usize = 30;
+
+struct Offer {
+    path: PathBuf,
+    peek: Peek,
+    here: bool,
+}
+
+pub(super) fn run(symbols: Symbols, json: bool) -> Result<u8, Error> {
+    let offers = offers();
+    if json {
+        let list: Vec<_> = offers.iter().map(to_json).collect();
+        let said = serde_json::json!({ "format": 1, "recordings": list });
+        print(&format!("{said}\n"))?;
+        return Ok(0);
+    }
+    if offers.is_empty() {
+        print(NOTHING)?;
+        return Ok(0);
+    }
+    let mut text = String::new();
+    let numbered = has_terminal() && std::io::stderr().is_terminal();
+    for (number, offer) in (1..).zip(&offers) {
+        if numbered {
+            text.push_str(&format!("{number:>3}  "));
+        }
+        text.push_str(&describe(offer));
+        text.push('\n');
+    }
+    if !numbered {
+        print(&text)?;
+        return Ok(0);
+    }
+    let _ = write!(
+        std::io::stderr(),
+        "{text}Explore which one? [1-{}, Enter: none] ",
+        offers.len()
+    );
+    let mut answer = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| {
+            Error::misuse(format_args!(
+                "cannot read the answer: {error}; name the recording: heapglass FILE"
+            ))
+        })?;
+    let answer = answer.trim();
+    if answer.is_empty() {
+        return Ok(0);
+    }
+    let chosen = answer
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| offers.get(number.checked_sub(1)?));
+    let Some(chosen) = chosen else {
+        return Err(Error::misuse(format_args!(
+            "{answer} is none of 1 to {}; name the recording: heapglass FILE",
+            offers.len()
+        )));
+    };
+    say::line("");
+    show_file(&chosen.path, &symbols, Measure::Peak)?;
+    Ok(0)
+}
+
+/// The recordings of this folder, then remembered ones from elsewhere, each the newest first.
+fn offers() -> Vec<Offer> {
+    let mut offers: Vec<Offer> = recent::in_folder(std::path::Path::new("."))
+        .into_iter()
+        .map(|(path, peek)| Offer {
+            path: path.strip_prefix(".").unwrap_or(&path).to_owned(),
+            peek,
+            here: true,
+        })
+        .collect();
+    let known: Vec<_> = offers
+        .iter()
+        .filter_map(|offer| offer.path.canonicalize().ok())
+        .collect();
+    for entry in recent::remembered() {
+        let is_known = entry
+            .path
+            .canonicalize()
+            .is_ok_and(|path| known.contains(&path));
+        if let Some(peek) = peek(&entry.path).filter(|_| !is_known) {
+            offers.push(Offer {
+                path: entry.path,
+                peek,
+                here: false,
+            });
+        }
+    }
+    offers.truncate(OFFERED);
+    offers
+}
+
+fn state_of(peek: Peek) -> &'static str {
+    if peek.is_being_written() {
+        "running"
+    } else if peek.header.state == state::FINISHED {
+        "finished"
+    } else {
+        "ended"
+    }
+}
+
+fn bytes_of(offer: &Offer) -> u64 {
+    offer.path.metadata().map_or(0, |metadata| metadata.len())
+}
+
+fn describe(offer: &Offer) -> String {
+    format!(
+        "{}  ({}, pid {}, {}{})",
+        printable(&offer.path.to_string_lossy()),
+        state_of(offer.peek),
+        offer.peek.header.pid,
+        Bytes(bytes_of(offer)),
+        if offer.here { "" } else { ", recent" },
+    )
+}
+
+fn to_json(offer: &Offer) -> serde_json::Value {
+    serde_json::json!({
+        "path": offer.path.to_string_lossy(),
+        "state": state_of(offer.peek),
+        "pid": offer.peek.header.pid,
+        "started_unix_ns": offer.peek.header.started_unix_ns,
+        "recording_bytes": bytes_of(offer),
+        "here": offer.here,
+    })
+}

@@ -1,0 +1,41 @@
+//! One file a command: its flags checked, its work handed on, its answer printed.
+
+mod completions;
+mod flamegraph;
+mod list;
+mod pack;
+mod report;
+pub(crate) mod run;
+pub(crate) mod tui;
+
+use crate::args::{Cli, Command, MeasureFlag, Tui};
+use crate::error::Error;
+use heapglass_profiler::profile::Measure;
+
+/// Does what the command line says; the answer is the exit status.
+pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
+    match cli.command {
+        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Report(args)) => report::run(&args),
+        Some(Command::Flamegraph(args)) => flamegraph::run(&args),
+        Some(Command::Tui(args)) => tui::run(&args),
+        Some(Command::Pack(args)) => pack::run(&args),
+        Some(Command::Demo(args)) => crate::demo::run(&args),
+        Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Runner(args)) => crate::cargo::runner::run(&args),
+        None => {
+            let measure = MeasureFlag {
+                measure: Measure::Peak,
+            };
+            let symbols = cli.symbols;
+            match cli.file {
+                Some(file) => tui::run(&Tui {
+                    file,
+                    measure,
+                    symbols,
+                }),
+                None => list::run(symbols, cli.json),
+            }
+        }
+    }
+}

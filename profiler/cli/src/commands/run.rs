@@ -1,0 +1,219 @@
+//! `heapglass run`: a command under observation, then a summary on standard error.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use heapglass_profiler::profile::{Measure, Profile};
+use heapglass_tui::Source;
+
+use super::tui;
+use crate::args::{Run, Symbols};
+use crate::error::Error;
+use crate::files::place::Spool;
+use crate::files::recent;
+use crate::summary::{self, Form, Run as Ran};
+use crate::supervise::{self, Finished, Watching};
+use crate::{open, say};
+
+/// Where recordings go when nothing says otherwise.
+pub(crate) const DEFAULT_PATTERN: &str = "%e-%p.hg";
+
+pub(super) fn run(args: &Run) -> Result<u8, Error> {
+    let wanted = wanted(args.out.as_deref())?;
+    let mut command = supervise::command(&args.command)
+        .ok_or_else(|| Error::misuse("no command; heapglass run -- COMMAND"))?;
+    if let Some(mode) = &args.mode {
+        command.env("HEAPGLASS_MODE", mode);
+    }
+    let spool = Spool::new(&wanted)?;
+    let finished = if args.tui {
+        let log = Log::beside(&wanted)?;
+        command
+            .stdin(Stdio::null())
+            .stdout(log.stdio()?)
+            .stderr(log.stdio()?);
+        watch(supervise::start(command, spool, "HEAPGLASS_OUT")?, &log)?
+    } else {
+        supervise::start(command, spool, "HEAPGLASS_OUT")?.wait()?
+    };
+    let form = match (args.json, args.quiet) {
+        (true, _) => Form::Json,
+        (_, true) => Form::Quiet,
+        _ => Form::Text,
+    };
+    remember(&finished);
+    summary::write(
+        &Ran {
+            command: &args.command,
+            executables: &executables(&args.command),
+            finished: &finished,
+        },
+        form,
+    );
+    Ok(finished.ended.status())
+}
+
+/// The pattern of the recordings' paths: the flag, the environment, the default.
+fn wanted(flag: Option<&Path>) -> Result<PathBuf, Error> {
+    match flag {
+        Some(path) if path.as_os_str() == "-" => Err(Error::misuse(
+            "a recording cannot go to standard output, which is the command's; name a file with --out",
+        )),
+        Some(path) if path.as_os_str().is_empty() => Err(Error::misuse(
+            "--out is empty; name a file, or leave it away for ./PROGRAM-PID.hg",
+        )),
+        Some(path) => Ok(path.to_owned()),
+        None => Ok(std::env::var_os("HEAPGLASS_OUT")
+            .filter(|pattern| !pattern.is_empty())
+            .map_or_else(|| PathBuf::from(DEFAULT_PATTERN), PathBuf::from)),
+    }
+}
+
+/// Remembers the recordings of a run for bare `heapglass`.
+pub(crate) fn remember(finished: &Finished) {
+    let entries: Vec<_> = finished
+        .kept
+        .iter()
+        .filter_map(|kept| {
+            Some(recent::Entry {
+                path: std::path::absolute(&kept.path).ok()?,
+                program: kept.program.clone(),
+            })
+        })
+        .collect();
+    recent::remember(&entries);
+}
+
+/// The file that the command's first word means.
+fn executables(command: &[OsString]) -> Vec<PathBuf> {
+    let Some(program) = command.first() else {
+        return Vec::new();
+    };
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return vec![path.to_owned()];
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders)
+        .map(|folder| folder.join(path))
+        .find(|candidate| candidate.is_file())
+        .into_iter()
+        .collect()
+}
+
+/// Where the command's output goes while the terminal belongs to the UI.
+struct Log {
+    file: File,
+    path: PathBuf,
+}
+
+impl Log {
+    /// `RECORDING.log`, with a number when that is taken; patterns lose their percent signs.
+    fn beside(wanted: &Path) -> Result<Log, Error> {
+        if !tui::has_terminal() {
+            return Err(Error::misuse(
+                "--tui needs a terminal on standard input and output; run without it, and open the recording later",
+            ));
+        }
+        let stem = if wanted == Path::new(DEFAULT_PATTERN) {
+            PathBuf::from(format!("heapglass-run-{}", std::process::id()))
+        } else {
+            PathBuf::from(wanted.to_string_lossy().replace('%', ""))
+        };
+        for attempt in 0..1000 {
+            let mut path = stem.clone().into_os_string();
+            path.push(match attempt {
+                0 => ".log".to_owned(),
+                number => format!(".{number}.log"),
+            });
+            match File::create_new(&path) {
+                Ok(file) => {
+                    return Ok(Log {
+                        file,
+                        path: path.into(),
+                    });
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(Error::misuse(format_args!(
+                        "cannot write the command's output to {}: {error}; give another path with --out",
+                        Path::new(&path).display()
+                    )));
+                }
+            }
+        }
+        Err(Error::misuse(format_args!(
+            "there are too many log files named {}.*.log; remove some",
+            stem.display()
+        )))
+    }
+
+    fn stdio(&self) -> Result<Stdio, Error> {
+        let file = self.file.try_clone();
+        file.map(Stdio::from).map_err(|error| {
+            Error::misuse(format_args!("cannot use {}: {error}", self.path.display()))
+        })
+    }
+}
+
+/// Shows the command's recording while it runs, then waits for its end.
+fn watch(running: supervise::Running, log: &Log) -> Result<Finished, Error> {
+    let source = Live {
+        watching: running.watch(),
+        live: true,
+    };
+    let shown = tui::show(source, Measure::Peak);
+    if let Err(error) = shown {
+        say::line(format_args!("heapglass: {error}"));
+    }
+    say::line(format_args!(
+        "heapglass: the command's output is in {}",
+        log.path.display()
+    ));
+    if running.is_running() {
+        say::line("heapglass: the command still runs; waiting for its end (Ctrl-C ends it)");
+    }
+    running.wait()
+}
+
+/// The first recording of a command that runs.
+struct Live {
+    watching: Watching,
+    live: bool,
+}
+
+impl Source for Live {
+    fn title(&self) -> String {
+        let paths = self.watching.recordings();
+        paths
+            .first()
+            .map_or("(nothing recorded yet)".to_owned(), |path| {
+                path.display().to_string()
+            })
+    }
+
+    fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
+        loop {
+            let over = self.watching.is_over();
+            if let Some(path) = self.watching.recordings().first() {
+                let profile = open::open_quietly(path, &Symbols::default(), progress);
+                // A recording that is being moved may be gone for a moment.
+                if profile.is_ok() || over {
+                    self.live = !over;
+                    return profile.map_err(|error| error.to_string());
+                }
+            } else if over {
+                return Err("the command recorded nothing".to_owned());
+            }
+            progress("waiting for the command's first allocation");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.live
+    }
+}

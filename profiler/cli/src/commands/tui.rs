@@ -1,0 +1,72 @@
+//! `heapglass tui FILE`, and `heapglass FILE`: the terminal UI over a recording.
+
+use std::path::{Path, PathBuf};
+
+use heapglass_profiler::profile::{Measure, Profile, State};
+use heapglass_tui::{Options, Source};
+
+use crate::args::{Symbols, Tui};
+use crate::error::Error;
+use crate::open;
+
+pub(super) fn run(args: &Tui) -> Result<u8, Error> {
+    show_file(&args.file, &args.symbols, args.measure.measure)?;
+    Ok(0)
+}
+
+/// Shows a recording until the user quits.
+///
+/// # Errors
+/// When the recording cannot be opened, or there is no terminal.
+pub(crate) fn show_file(path: &Path, symbols: &Symbols, measure: Measure) -> Result<(), Error> {
+    // What is no recording is said before the terminal changes.
+    open::check(path)?;
+    let source = Recording {
+        path: path.to_owned(),
+        symbols: symbols.clone(),
+        live: false,
+    };
+    show(source, measure)
+}
+
+/// Shows a source until the user quits.
+///
+/// # Errors
+/// As [`show_file`].
+pub(crate) fn show(source: impl Source, measure: Measure) -> Result<(), Error> {
+    let options = Options {
+        measure,
+        ..Options::from_env()
+    };
+    heapglass_tui::run(source, options).map_err(Error::misuse)
+}
+
+/// Whether there is a terminal to show it on.
+pub(crate) fn has_terminal() -> bool {
+    use std::io::IsTerminal;
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// A recording in a file, finished or still written.
+struct Recording {
+    path: PathBuf,
+    symbols: Symbols,
+    live: bool,
+}
+
+impl Source for Recording {
+    fn title(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
+        let profile = open::open_quietly(&self.path, &self.symbols, progress)
+            .map_err(|error| error.to_string())?;
+        self.live = profile.process.state == State::Running;
+        Ok(profile)
+    }
+
+    fn is_live(&self) -> bool {
+        self.live
+    }
+}

@@ -1,0 +1,119 @@
+//! `heapglass demo`: the main job on real input, with nothing to prepare.
+//!
+//! The program that is recorded is this binary itself, run once more as the target: its allocator is TrackingAlloc.
+
+mod input;
+mod target;
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use heapglass_profiler::flamegraph::{self, write_svg};
+use heapglass_profiler::profile::Measure;
+use heapglass_profiler::report::{DEFAULT_WIDTH, Options, write_json, write_text};
+use heapglass_profiler::units::Bytes;
+
+use crate::args::{Demo, Symbols};
+use crate::commands::run::remember;
+use crate::commands::tui;
+use crate::error::Error;
+use crate::files::output::Output;
+use crate::files::place::Spool;
+use crate::{open, say, supervise};
+use input::Input;
+
+/// Runs the demo, or is its target.
+pub(crate) fn run(args: &Demo) -> Result<u8, Error> {
+    match &args.target {
+        Some(input) => target::run(input),
+        None => show(args),
+    }
+}
+
+fn show(args: &Demo) -> Result<u8, Error> {
+    let stem = format!("heapglass-demo-{}", std::process::id());
+    let wanted = PathBuf::from(format!("{stem}.hg"));
+    let picture = PathBuf::from(format!("{stem}.svg"));
+    let svg = Output::open(&picture, &[])?;
+    let spool = Spool::new(&wanted)?;
+    let input = Input::of_this_workspace();
+    say::line(format_args!(
+        "heapglass demo: deserializing {} ({})",
+        input.what,
+        Bytes(input.json.len() as u64)
+    ));
+    let path = spool.folder().join(".input.json");
+    let written =
+        File::create_new(&path).and_then(|mut file| file.write_all(input.json.as_bytes()));
+    written.map_err(|error| {
+        Error::misuse(format_args!(
+            "cannot write the demo's input to {}: {error}",
+            path.display()
+        ))
+    })?;
+    let me = std::env::current_exe().map_err(|error| {
+        Error::misuse(format_args!(
+            "cannot tell where heapglass itself lies: {error}"
+        ))
+    })?;
+    let mut command = Command::new(me);
+    command
+        .args(["demo", "--target"])
+        .arg(&path)
+        .env("HEAPGLASS_MODE", "exact")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    let finished = supervise::start(command, spool, "HEAPGLASS_OUT")?.wait()?;
+    let _ = std::fs::remove_file(&path);
+    if finished.ended.status() != 0 {
+        return Err(Error::misuse(format_args!(
+            "the demo's target {}, which is a bug in heapglass",
+            finished.ended
+        )));
+    }
+    let Some(kept) = finished.kept.first() else {
+        return Err(Error::misuse(
+            "the demo's target recorded nothing: recording works on Linux with glibc (x86-64, aarch64); \
+             its own words are above",
+        ));
+    };
+    remember(&finished);
+    let profile = open::open(&kept.path, &Symbols::default())?;
+    let options = flamegraph::Options {
+        scopes: true,
+        ..flamegraph::Options::default()
+    };
+    svg.write(|out| write_svg(&profile, &options, out))?;
+    let name = kept.path.file_name().map(PathBuf::from).unwrap_or_default();
+    say::line(format_args!(
+        "heapglass demo: recording {}, picture {}",
+        name.display(),
+        picture.display()
+    ));
+    if tui::has_terminal() && !args.json && !args.no_tui {
+        tui::show_file(&kept.path, &Symbols::default(), Measure::Peak)?;
+        say::line(format_args!(
+            "heapglass demo: again: heapglass {}",
+            name.display()
+        ));
+        return Ok(0);
+    }
+    let stdout = std::io::stdout();
+    let recording = name.display().to_string();
+    let options = Options {
+        width: say::columns(&stdout).unwrap_or(DEFAULT_WIDTH),
+        paint: say::paint(&stdout),
+        recording: Some(&recording),
+        ..Options::default()
+    };
+    Output::Stdout.write(|out| {
+        if args.json {
+            write_json(&profile, &options, out)
+        } else {
+            write_text(&profile, &options, out)
+        }
+    })?;
+    Ok(0)
+}

@@ -1,0 +1,250 @@
+//! What a command writes: standard output or a file that appears only when it is whole.
+//!
+//! Must never leave half a file under the wanted name, and never take a reader that went away for a failure.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// Where a command writes to; made before the work begins, so that a path that cannot be written costs nothing.
+#[derive(Debug)]
+pub(crate) enum Output {
+    /// `-`, or no path at all.
+    Stdout,
+    /// Something that is not a regular file (a pipe, `/dev/null`): written straight through.
+    Through(PathBuf, File),
+    /// A file, under a temporary name until it is whole.
+    File(Temporary),
+}
+
+impl Output {
+    /// Opens the way to `path`; `-` is standard output. `inputs` are files it must not be.
+    ///
+    /// # Errors
+    /// When no file can be made there, or the path is one of `inputs`.
+    pub(crate) fn open(path: &Path, inputs: &[&Path]) -> Result<Output, Error> {
+        if path.as_os_str() == "-" {
+            return Ok(Output::Stdout);
+        }
+        // A link stays a link: what it leads to is replaced.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        for input in inputs {
+            if fs::canonicalize(input).is_ok_and(|input| input == target) {
+                return Err(Error::misuse(format_args!(
+                    "{} is the recording itself; write to another file with -o",
+                    path.display()
+                )));
+            }
+        }
+        match fs::metadata(&target) {
+            Ok(metadata) if metadata.is_dir() => {
+                return Err(cannot_write(path, "it is a folder"));
+            }
+            Ok(metadata) if !metadata.is_file() => {
+                let opened = OpenOptions::new().write(true).open(&target);
+                let file = opened.map_err(|error| cannot_write(path, error))?;
+                return Ok(Output::Through(path.to_owned(), file));
+            }
+            Ok(_) => {
+                // NOTE: replacing needs no right to the file itself; taking a write-protected one away would surprise.
+                if let Err(error) = OpenOptions::new().write(true).open(&target) {
+                    return Err(cannot_write(path, error));
+                }
+            }
+            Err(_) => {}
+        }
+        match Temporary::beside(&target, false) {
+            Ok(temporary) => Ok(Output::File(temporary)),
+            Err(error) => Err(cannot_write(path, error)),
+        }
+    }
+
+    /// Whether standard output is where it goes.
+    pub(crate) fn is_stdout(&self) -> bool {
+        matches!(self, Output::Stdout)
+    }
+
+    /// Writes everything `write` writes, then gives a file its name. `None` when the reader of standard output or of
+    /// a pipe went away, which is no failure.
+    ///
+    /// # Errors
+    /// When something cannot be written; a file that stood there before is as it was.
+    pub(crate) fn write<T>(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+    ) -> Result<Option<T>, Error> {
+        let (name, result) = match self {
+            Output::Stdout => (
+                PathBuf::from("standard output"),
+                buffered(io::stdout().lock(), write),
+            ),
+            Output::Through(path, file) => (path, buffered(file, write)),
+            Output::File(mut temporary) => {
+                let path = temporary.wanted.clone();
+                let result = buffered(&mut temporary.file, write)
+                    .and_then(|value| temporary.replace().map(|()| value));
+                (path, result)
+            }
+        };
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(None),
+            Err(error) => Err(cannot_write(&name, error)),
+        }
+    }
+}
+
+/// Writes text to standard output; a reader that went away is no failure.
+///
+/// # Errors
+/// When standard output cannot be written for another reason.
+pub(crate) fn print(text: &str) -> Result<(), Error> {
+    let written = Output::Stdout.write(|out| out.write_all(text.as_bytes()));
+    written.map(|_| ())
+}
+
+fn buffered<T>(
+    out: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut out = BufWriter::with_capacity(64 << 10, out);
+    let value = write(&mut out)?;
+    out.flush()?;
+    Ok(value)
+}
+
+fn cannot_write(path: &Path, why: impl std::fmt::Display) -> Error {
+    Error::misuse(format_args!(
+        "cannot write {}: {why}; give another path with -o",
+        path.display()
+    ))
+}
+
+/// A file beside its wanted path, under a name nobody looks for, removed unless it is given its own.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    /// To write into.
+    pub(crate) file: File,
+    path: PathBuf,
+    wanted: PathBuf,
+    kept: bool,
+}
+
+impl Temporary {
+    /// Makes the file; `private` ones are readable by their owner only.
+    pub(crate) fn beside(wanted: &Path, private: bool) -> io::Result<Temporary> {
+        let name = wanted.file_name().ok_or(ErrorKind::InvalidFilename)?;
+        for attempt in 0..100 {
+            let mut hidden = std::ffi::OsString::from(".");
+            hidden.push(name);
+            hidden.push(format!(".{}.{attempt}.tmp", std::process::id()));
+            let path = wanted.with_file_name(hidden);
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            if private {
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            }
+            match options.open(&path) {
+                Ok(file) => {
+                    return Ok(Temporary {
+                        file,
+                        path,
+                        wanted: wanted.to_owned(),
+                        kept: false,
+                    });
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(ErrorKind::AlreadyExists.into())
+    }
+
+    /// Where it lies meanwhile.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives it its name, in place of whatever has it; permissions of a file replaced are kept.
+    pub(crate) fn replace(mut self) -> io::Result<()> {
+        if let Ok(metadata) = fs::metadata(&self.wanted) {
+            let _ = fs::set_permissions(&self.path, metadata.permissions());
+        }
+        fs::rename(&self.path, &self.wanted)?;
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.kept {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_file_that_stood_there_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.svg");
+        fs::write(&path, "old").unwrap();
+        let output = Output::open(&path, &[]).unwrap();
+        let result = output.write(|out| -> io::Result<()> {
+            out.write_all(b"half")?;
+            Err(io::Error::other("the disk is on fire"))
+        });
+        assert!(
+            result
+                .unwrap_err()
+                .to_string()
+                .contains("the disk is on fire")
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_whole_write_replaces_the_file_and_keeps_its_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.svg");
+        fs::write(&path, "old").unwrap();
+        #[cfg(unix)]
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
+        let before = fs::metadata(&path).unwrap().permissions();
+        let output = Output::open(&path, &[]).unwrap();
+        output.write(|out| out.write_all(b"new")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions(), before);
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_failure() {
+        let result =
+            Output::Stdout.write(|_| -> io::Result<()> { Err(ErrorKind::BrokenPipe.into()) });
+        assert!(result.unwrap().is_none());
+    }
+
+    #[test]
+    fn the_input_is_refused_as_output_by_any_of_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.hg");
+        fs::write(&path, "recording").unwrap();
+        let roundabout = folder.path().join(".").join("a.hg");
+        assert!(Output::open(&roundabout, &[&path]).is_err());
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_said_before_the_work_begins() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Output::open(&folder.path().join("no/out.svg"), &[]).unwrap_err();
+        assert!(error.to_string().contains("no/out.svg"), "{error}");
+    }
+}

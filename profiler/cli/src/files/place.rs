@@ -1,0 +1,386 @@
+//! Where the recordings of one run are written while their programs live, and where they end up.
+//!
+//! Live recordings lie in a private folder, on tmpfs where there is room (a store into a mapped page of a busy disk
+//! may wait for write-back), else beside the wanted path. From its first moment each is reachable under the path it is
+//! going to have, by a symbolic link, so that it can be watched; at the end the link gives way to the file. Should
+//! heapglass itself be killed, the link still leads to the recording.
+//!
+//! Must never replace anything that it did not put there itself: a taken path gets the process id as a suffix.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use super::output::Temporary;
+use super::pattern::{self, Values};
+use super::peek::{self, Peek};
+use crate::error::Error;
+
+/// Bound of a recording when `HEAPGLASS_MAX_BYTES` does not say, as tracking-alloc has it.
+const DEFAULT_MAX_BYTES: u64 = 1 << 30;
+
+/// Most suffixes tried for a taken path.
+const SUFFIXES: u32 = 10_000;
+
+/// A private folder for live recordings, and the paths that they are going to have.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    folder: PathBuf,
+    wanted: PathBuf,
+    claims: BTreeMap<OsString, Claim>,
+    settled: Vec<PathBuf>,
+}
+
+/// A live recording and the path it is going to have.
+#[derive(Clone, Debug)]
+struct Claim {
+    path: PathBuf,
+    /// The link was made and stands for the recording.
+    linked: bool,
+    order: usize,
+    peek: Peek,
+}
+
+/// A recording at the end of the run.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    /// Where it lies.
+    pub(crate) path: PathBuf,
+    /// File name of its executable.
+    pub(crate) program: String,
+    /// Its process.
+    pub(crate) pid: u32,
+    /// Why it does not lie where it was wanted, as a sentence.
+    pub(crate) note: Option<String>,
+}
+
+impl Spool {
+    /// Makes the folder. `wanted` is the pattern of the paths that recordings are going to have.
+    ///
+    /// # Errors
+    /// When the folder that `wanted` names cannot be written.
+    pub(crate) fn new(wanted: &Path) -> Result<Spool, Error> {
+        let wanted = std::path::absolute(wanted).map_err(|error| {
+            Error::misuse(format_args!(
+                "cannot tell where {} is: {error}",
+                wanted.display()
+            ))
+        })?;
+        let final_folder = match (wanted.parent(), wanted.file_name()) {
+            (Some(folder), Some(_)) if !wanted.is_dir() => folder,
+            _ => {
+                return Err(Error::misuse(format_args!(
+                    "{} is a folder; name the recording to write with --out",
+                    wanted.display()
+                )));
+            }
+        };
+        // NOTE: a folder named by a pattern is only known when a program runs; it is not tried now.
+        if !final_folder.as_os_str().as_bytes().contains(&b'%') {
+            try_folder(final_folder).map_err(|error| {
+                Error::misuse(format_args!(
+                    "cannot write recordings to {}: {error}; give another path with --out",
+                    final_folder.display()
+                ))
+            })?;
+        }
+        let candidates = roomy_memory()
+            .into_iter()
+            .map(|memory| (memory, "heapglass"))
+            .chain([(final_folder.to_owned(), ".heapglass")]);
+        let mut refusal = None;
+        for (base, name) in candidates {
+            match private_folder(&base, name) {
+                Ok(folder) => {
+                    return Ok(Spool {
+                        folder,
+                        wanted,
+                        claims: BTreeMap::new(),
+                        settled: Vec::new(),
+                    });
+                }
+                Err(error) => refusal = Some(error),
+            }
+        }
+        Err(Error::misuse(format_args!(
+            "cannot make a folder for live recordings in {}: {}; give another path with --out",
+            final_folder.display(),
+            refusal.map_or("no place".to_owned(), |error| error.to_string())
+        )))
+    }
+
+    /// The value of `HEAPGLASS_OUT` for the programs of this run.
+    pub(crate) fn environment(&self) -> OsString {
+        let mut pattern = pattern::literal(self.folder.as_os_str().as_bytes());
+        pattern.extend_from_slice(b"/%e-%p.hg");
+        OsString::from_vec(pattern)
+    }
+
+    /// The private folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The recordings known so far, as they can be opened now, in the order they were found.
+    pub(crate) fn recordings(&self) -> Vec<PathBuf> {
+        if !self.settled.is_empty() {
+            return self.settled.clone();
+        }
+        let mut claims: Vec<_> = self.claims.iter().collect();
+        claims.sort_by_key(|(_, claim)| claim.order);
+        claims
+            .into_iter()
+            .map(|(name, claim)| {
+                if claim.linked {
+                    claim.path.clone()
+                } else {
+                    self.folder.join(name)
+                }
+            })
+            .collect()
+    }
+
+    /// Looks for new recordings and gives each the path it is going to have. That of process `first` comes first.
+    pub(crate) fn look(&mut self, first: u32) {
+        let Ok(files) = fs::read_dir(&self.folder) else {
+            return;
+        };
+        let mut found: Vec<(OsString, Peek)> = files
+            .flatten()
+            .map(|file| file.file_name())
+            .filter(|name| !name.as_bytes().starts_with(b".") && !self.claims.contains_key(name))
+            .filter_map(|name| {
+                let peek = peek::peek(&self.folder.join(&name))?;
+                Some((name, peek))
+            })
+            .collect();
+        found.sort_by_key(|(name, peek)| {
+            let (_, pid) = program_and_pid(name, *peek);
+            (pid != first, peek.header.started_unix_ns)
+        });
+        for (name, peek) in found {
+            let claim = self.claim(&name, peek);
+            self.claims.insert(name, claim);
+        }
+    }
+
+    fn claim(&self, name: &OsStr, peek: Peek) -> Claim {
+        let (program, pid) = program_and_pid(name, peek);
+        let values = Values {
+            pid,
+            program,
+            started_unix_s: peek.header.started_unix_ns / 1_000_000_000,
+        };
+        let wanted = pattern::expand(self.wanted.as_os_str().as_bytes(), values);
+        let wanted = PathBuf::from(OsString::from_vec(wanted));
+        let source = self.folder.join(name);
+        let made = first_free(&wanted, pid, |path| {
+            std::os::unix::fs::symlink(&source, path)
+        });
+        Claim {
+            linked: made.is_ok(),
+            path: made.unwrap_or(wanted),
+            order: self.claims.len(),
+            peek,
+        }
+    }
+
+    /// Moves every recording to its path, in the order they were found. Those still written stay where they are,
+    /// under their links.
+    pub(crate) fn settle(&mut self, first: u32) -> Vec<Kept> {
+        self.look(first);
+        let mut claims: Vec<_> = std::mem::take(&mut self.claims).into_iter().collect();
+        claims.sort_by_key(|(_, claim)| claim.order);
+        let kept: Vec<Kept> = claims
+            .into_iter()
+            .map(|(name, claim)| self.settle_one(&name, claim))
+            .collect();
+        self.settled = kept.iter().map(|kept| kept.path.clone()).collect();
+        kept
+    }
+
+    fn settle_one(&self, name: &OsStr, claim: Claim) -> Kept {
+        let lying = self.folder.join(name);
+        let source = if claim.peek.is_pointer() {
+            peek::pointed_at(&lying).unwrap_or_else(|| lying.clone())
+        } else {
+            lying.clone()
+        };
+        let peek = peek::peek(&source).unwrap_or(claim.peek);
+        let (program, pid) = program_and_pid(name, peek);
+        let kept = |path: PathBuf, note: Option<String>| Kept {
+            path,
+            program: String::from_utf8_lossy(program).into_owned(),
+            pid,
+            note,
+        };
+        if peek.is_being_written() {
+            let note = format!(
+                "process {pid} still runs and writes to {}",
+                source.display()
+            );
+            return kept(if claim.linked { claim.path } else { source }, Some(note));
+        }
+        match move_to(&source, &lying, &claim, pid) {
+            Ok(path) => {
+                let _ = fs::remove_file(&lying);
+                kept(path, None)
+            }
+            Err(error) => {
+                let note = format!(
+                    "it could not be moved to {}: {error}; copy it from where it is",
+                    claim.path.display()
+                );
+                kept(source, Some(note))
+            }
+        }
+    }
+}
+
+impl Drop for Spool {
+    /// The folder goes when nothing is left in it; files of programs that ended before they recorded go with it.
+    fn drop(&mut self) {
+        for file in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if is_stillborn(&file.path()) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// The program and process id in a live recording's name, `PROGRAM-PID.hg` with or without a suffix.
+fn program_and_pid(name: &OsStr, peek: Peek) -> (&[u8], u32) {
+    let bytes = name.as_bytes();
+    let end = bytes
+        .windows(3)
+        .rposition(|part| part == b".hg")
+        .unwrap_or(bytes.len());
+    let stem = bytes.get(..end).unwrap_or(bytes);
+    let dash = stem.iter().rposition(|&byte| byte == b'-');
+    let (program, number) = dash.map_or((stem, &[][..]), |dash| (&stem[..dash], &stem[dash + 1..]));
+    let number = std::str::from_utf8(number)
+        .ok()
+        .and_then(|number| number.parse().ok());
+    (program, number.unwrap_or(peek.header.pid))
+}
+
+/// Whether a file is no recording and will never be one: the process in its name is gone.
+fn is_stillborn(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let numbers = name
+        .split(['-', '.'])
+        .filter_map(|part| part.parse::<u32>().ok());
+    let alive = |pid: u32| Path::new(&format!("/proc/{pid}")).exists();
+    cfg!(target_os = "linux") && peek::peek(path).is_none() && !numbers.into_iter().any(alive)
+}
+
+/// The first of `wanted`, `wanted.PID`, `wanted.PID.2` .. that `make` can make.
+fn first_free(
+    wanted: &Path,
+    pid: u32,
+    make: impl Fn(&Path) -> io::Result<()>,
+) -> io::Result<PathBuf> {
+    for attempt in 0..SUFFIXES {
+        let mut path = wanted.as_os_str().to_owned();
+        if attempt > 0 {
+            path.push(format!(".{pid}"));
+        }
+        if attempt > 1 {
+            path.push(format!(".{attempt}"));
+        }
+        let path = PathBuf::from(path);
+        match make(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Gives the recording at `source` the path claimed for it.
+fn move_to(source: &Path, linked_to: &Path, claim: &Claim, pid: u32) -> io::Result<PathBuf> {
+    let ours = claim.linked && fs::read_link(&claim.path).is_ok_and(|target| target == linked_to);
+    if ours && fs::rename(source, &claim.path).is_ok() {
+        return Ok(claim.path.clone());
+    }
+    let temporary = Temporary::beside(&claim.path, true)?;
+    fs::copy(source, temporary.path())?;
+    let path = if ours {
+        temporary.replace()?;
+        claim.path.clone()
+    } else {
+        // The link is gone, replaced, or could not be made: nothing that stands there now is ours.
+        let hidden = temporary.path().to_owned();
+        first_free(&claim.path, pid, |path| {
+            match fs::hard_link(&hidden, path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    // File systems without hard links.
+                    if path.symlink_metadata().is_ok() {
+                        return Err(io::ErrorKind::AlreadyExists.into());
+                    }
+                    fs::rename(&hidden, path)
+                }
+                made => made,
+            }
+        })?
+    };
+    let _ = fs::remove_file(source);
+    Ok(path)
+}
+
+/// Whether files can be made in a folder, found out by making one.
+fn try_folder(folder: &Path) -> io::Result<()> {
+    Temporary::beside(&folder.join("heapglass"), true).map(drop)
+}
+
+/// A new folder that only its owner can look into.
+fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
+    for attempt in 0..100 {
+        let folder = base.join(format!("{name}-{}-{attempt}", std::process::id()));
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// A tmpfs with room for twice the bound of a recording.
+fn roomy_memory() -> Option<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let cap = std::env::var("HEAPGLASS_MAX_BYTES")
+        .ok()
+        .and_then(|cap| cap.trim().parse().ok())
+        .unwrap_or(DEFAULT_MAX_BYTES);
+    runtime
+        .into_iter()
+        .chain([PathBuf::from("/dev/shm")])
+        .find(|folder| {
+            folder.is_absolute() && free_memory(folder).is_some_and(|free| free / 2 >= cap)
+        })
+}
+
+/// Bytes free on a tmpfs; `None` elsewhere.
+fn free_memory(folder: &Path) -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        const TMPFS_MAGIC: u32 = 0x0102_1994;
+        let status = rustix::fs::statfs(folder).ok()?;
+        if status.f_type as u32 != TMPFS_MAGIC {
+            return None;
+        }
+        status.f_bavail.checked_mul(status.f_bsize.try_into().ok()?)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = folder;
+        None
+    }
+}

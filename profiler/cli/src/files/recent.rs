@@ -1,0 +1,133 @@
+//! Which recordings were made lately, and which lie in a folder: for bare `heapglass`.
+//!
+//! The list is a convenience: it may be lost, and nothing that goes wrong with it fails a command.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::output::Temporary;
+use super::peek::{Peek, peek};
+
+/// Most recordings remembered.
+const KEPT: usize = 50;
+
+/// A recording that `heapglass` made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// Where it lies.
+    pub(crate) path: PathBuf,
+    /// File name of the executable.
+    pub(crate) program: String,
+}
+
+/// Remembers recordings, the newest first; ones whose file is gone are forgotten.
+pub(crate) fn remember(new: &[Entry]) {
+    let Some(file) = list_file() else { return };
+    let Some(folder) = file.parent() else { return };
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    if new.is_empty() || builder.create(folder).is_err() {
+        return;
+    }
+    let mut entries: Vec<Entry> = new
+        .iter()
+        .filter(|entry| entry.path.to_str().is_some())
+        .cloned()
+        .collect();
+    for old in read(&file) {
+        if old.path.exists() && !entries.iter().any(|entry| entry.path == old.path) {
+            entries.push(old);
+        }
+    }
+    entries.truncate(KEPT);
+    let _ = write(&file, &entries);
+}
+
+/// The recordings remembered that are still there, the newest first.
+pub(crate) fn remembered() -> Vec<Entry> {
+    let entries = list_file().map(|file| read(&file)).unwrap_or_default();
+    entries
+        .into_iter()
+        .filter(|entry| peek(&entry.path).is_some())
+        .collect()
+}
+
+/// The recordings in a folder, the newest first.
+pub(crate) fn in_folder(folder: &Path) -> Vec<(PathBuf, Peek)> {
+    let Ok(files) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(SystemTime, PathBuf, Peek)> = files
+        .flatten()
+        .filter(|file| {
+            let name = file.file_name();
+            let name = name.as_encoded_bytes();
+            // `.hg`, and `.hg.PID` of recordings whose path was taken.
+            !name.starts_with(b".") && name.windows(3).any(|part| part == b".hg")
+        })
+        .filter_map(|file| {
+            let path = folder.join(file.file_name());
+            let peek = peek(&path)?;
+            let time = path.metadata().and_then(|metadata| metadata.modified());
+            Some((time.unwrap_or(SystemTime::UNIX_EPOCH), path, peek))
+        })
+        .collect();
+    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    found
+        .into_iter()
+        .map(|(_, path, peek)| (path, peek))
+        .collect()
+}
+
+/// `$XDG_STATE_HOME/heapglass/recent`, else below `~/.local/state`.
+fn list_file() -> Option<PathBuf> {
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let base = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
+    Some(base?.join("heapglass/recent"))
+}
+
+/// One JSON object a line; lines that are none are skipped.
+fn read(file: &Path) -> Vec<Entry> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.lines()
+        .take(KEPT)
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+fn write(file: &Path, entries: &[Entry]) -> std::io::Result<()> {
+    let mut temporary = Temporary::beside(file, true)?;
+    for entry in entries {
+        writeln!(temporary.file, "{}", serde_json::to_string(entry)?)?;
+    }
+    temporary.replace()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_back_and_broken_lines_are_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("recent");
+        let entries = [Entry {
+            path: "/a/b.hg".into(),
+            program: "b\n\"x\"".into(),
+        }];
+        write(&file, &entries).unwrap();
+        let mut text = std::fs::read_to_string(&file).unwrap();
+        text.insert_str(0, "{broken\n");
+        std::fs::write(&file, text).unwrap();
+        assert_eq!(read(&file), entries);
+    }
+}

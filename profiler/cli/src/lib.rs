@@ -1,0 +1,58 @@
+//! The `heapglass` and `cargo heapglass` commands, as a library so that both binaries share one of everything.
+//!
+//! | room | what happens there |
+//! |---|---|
+//! | `args` | the command line as it is typed |
+//! | `commands` | one file a command: flags checked, work handed to the profiler or the TUI |
+//! | `supervise` | running a command: signals, exit status, out of memory |
+//! | `files` | what is written, where recordings go, which there are |
+//! | `summary` | what a run leaves on standard error |
+//! | `cargo` | `cargo heapglass`: flags, profile and runner for cargo |
+//! | `demo` | the input of `heapglass demo` and the program that is recorded |
+//!
+//! No figure is computed here: every one comes from the profile, so that the command, the SVG and the TUI agree.
+#![forbid(unsafe_code)]
+
+mod args;
+mod cargo;
+mod commands;
+mod demo;
+mod error;
+mod files;
+mod open;
+mod say;
+mod summary;
+mod supervise;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use error::Error;
+
+/// The `heapglass` command: parses the process's arguments, does it, and says how to exit.
+///
+/// Ends the process itself for `--help`, `--version` and misuse (status 2), as clap does.
+pub fn heapglass() -> ExitCode {
+    answer(commands::dispatch(args::Cli::parse()))
+}
+
+/// The `cargo heapglass` command, given as `cargo-heapglass heapglass ..` by cargo or called by itself.
+pub fn cargo_heapglass() -> ExitCode {
+    let words = std::env::args_os();
+    let words = words
+        .enumerate()
+        .filter(|(at, word)| !(*at == 1 && word == "heapglass"))
+        .map(|(_, word)| word);
+    answer(cargo::dispatch(args::CargoCli::parse_from(words)))
+}
+
+fn answer(result: Result<u8, Error>) -> ExitCode {
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            say::line(format_args!("heapglass: {error}"));
+            error.exit_code()
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Opening recordings for every command, with progress when it takes long.
+//!
+//! Progress goes to standard error, and only when that is a terminal: it must never get into anything that is kept.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use heapglass_profiler::Options;
+use heapglass_profiler::profile::Profile;
+use heapglass_profiler::symbols::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::args::Symbols;
+use crate::error::Error;
+
+/// Shorter waits need no explanation.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// Loads and symbolizes a recording, with a progress line on a terminal.
+///
+/// # Errors
+/// When it cannot be read, or `--binary` is not the binary that ran.
+pub(crate) fn open(path: &Path, symbols: &Symbols) -> Result<Profile, Error> {
+    let bar = Bar::new();
+    heapglass_profiler::open(path, &options(symbols), &|progress| bar.show(progress))
+        .map_err(Error::misuse)
+}
+
+/// Loads and symbolizes a recording, telling `progress` what is being done.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_quietly(
+    path: &Path,
+    symbols: &Symbols,
+    progress: &dyn Fn(&str),
+) -> Result<Profile, Error> {
+    heapglass_profiler::open(path, &options(symbols), &|at| progress(&sentence(at)))
+        .map_err(Error::misuse)
+}
+
+/// Whether there is a recording at `path` at all, without symbols.
+///
+/// # Errors
+/// When it cannot be read or is none.
+pub(crate) fn check(path: &Path) -> Result<(), Error> {
+    match tracking_alloc_recording::Recording::open(path) {
+        Err(error) if error.live_path().is_none() => {
+            Err(Error::misuse(format_args!("{}: {error}", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The recording with everything it needs, as bytes.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn pack(path: &Path, symbols: &Symbols) -> Result<Vec<u8>, Error> {
+    let bar = Bar::new();
+    heapglass_profiler::pack(path, &options(symbols), &|progress| bar.show(progress))
+        .map_err(Error::misuse)
+}
+
+fn options(symbols: &Symbols) -> Options {
+    let mut options = Options::with_cache();
+    options.symbols.binary.clone_from(&symbols.binary);
+    options.symbols.debug_dirs.clone_from(&symbols.debug_dir);
+    options
+}
+
+fn sentence(progress: Progress<'_>) -> String {
+    let name = progress.module.rsplit('/').next().unwrap_or_default();
+    match progress.total {
+        0 => format!("reading symbols of {name}"),
+        total => format!("reading symbols of {name}: {} of {total}", progress.done),
+    }
+}
+
+/// A line that says what takes so long, gone when it is done.
+struct Bar {
+    bar: ProgressBar,
+    began: Instant,
+}
+
+impl Bar {
+    fn new() -> Bar {
+        let target = if std::io::stderr().is_terminal() {
+            ProgressDrawTarget::stderr_with_hz(10)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("heapglass: {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Bar {
+            bar,
+            began: Instant::now(),
+        }
+    }
+
+    fn show(&self, progress: Progress<'_>) {
+        if self.began.elapsed() >= PATIENCE {
+            self.bar.set_message(sentence(progress));
+            self.bar.tick();
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

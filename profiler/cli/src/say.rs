@@ -1,0 +1,51 @@
+//! Lines on standard error. A standard error that went away ends nothing.
+
+use std::fmt;
+use std::io::{IsTerminal, Write};
+
+use heapglass_profiler::report::{Paint, Style, plain};
+
+/// Writes one line to standard error.
+pub(crate) fn line(text: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Mark-up for `stream`: escape sequences on a terminal that wants colours, else none.
+pub(crate) fn paint(stream: &impl IsTerminal) -> Paint {
+    let wanted = stream.is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+    if wanted { in_colour } else { plain }
+}
+
+fn in_colour(style: Style) -> (&'static str, &'static str) {
+    const RESET: &str = "\x1b[0m";
+    match style {
+        Style::Heading => ("\x1b[1m", RESET),
+        Style::Strong => ("\x1b[36m", RESET),
+        Style::Faint => ("\x1b[2m", RESET),
+        Style::Warning => ("\x1b[33m", RESET),
+    }
+}
+
+/// Columns of the terminal on `stream`, or `None`.
+pub(crate) fn columns(stream: &impl IsTerminal) -> Option<usize> {
+    if !stream.is_terminal() {
+        return None;
+    }
+    terminal_columns()
+        .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
+        .filter(|&columns| columns > 0)
+}
+
+#[cfg(unix)]
+fn terminal_columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr())
+        .or_else(|_| rustix::termios::tcgetwinsize(std::io::stdout()));
+    size.ok().map(|size| usize::from(size.ws_col))
+}
+
+#[cfg(not(unix))]
+fn terminal_columns() -> Option<usize> {
+    None
+}

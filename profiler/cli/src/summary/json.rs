@@ -1,0 +1,67 @@
+//! The summary for scripts: one line of JSON, the last on standard error.
+
+use serde_json::{Value, json};
+
+use super::{Opened, Run, nothing};
+use crate::say;
+use crate::supervise::Ended;
+
+pub(super) fn write(run: &Run<'_>, opened: &[Opened<'_>]) {
+    say::line(to_json(run, opened));
+}
+
+fn to_json(run: &Run<'_>, opened: &[Opened<'_>]) -> Value {
+    let finished = run.finished;
+    let words: Vec<_> = run
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let recordings: Vec<Value> = finished
+        .kept
+        .iter()
+        .enumerate()
+        .map(|(at, kept)| {
+            let mut recording = json!({
+                "path": kept.path.to_string_lossy(),
+                "program": kept.program,
+                "pid": kept.pid,
+                "note": kept.note,
+            });
+            match opened.get(at).map(|one| &one.profile) {
+                Some(Ok(profile)) => {
+                    recording["totals"] = json!(profile.totals);
+                    recording["peak_error_bytes"] = json!(profile.capture.peak_error_bytes);
+                    recording["rss_bytes"] = json!(profile.capture.rss_bytes);
+                    recording["peak_rss_bytes"] = json!(profile.capture.peak_rss_bytes);
+                    recording["own_bytes"] = json!(profile.capture.own_bytes);
+                }
+                Some(Err(error)) => recording["error"] = json!(error.to_string()),
+                None => {}
+            }
+            recording
+        })
+        .collect();
+    let signal = match finished.ended {
+        Ended::Signal { number, .. } => Some(number),
+        _ => None,
+    };
+    let mut summary = json!({
+        "format": 1,
+        "command": words,
+        "status": finished.ended.status(),
+        "signal": signal,
+        "seconds": finished.took.as_secs_f64(),
+        "out_of_memory": finished.killed.as_ref().map(|killed| json!({
+            "counter": killed.counter.to_string_lossy(),
+            "kills": killed.kills,
+            "limit_bytes": killed.limit_bytes,
+            "was_the_command": killed.was_the_command,
+        })),
+        "recordings": recordings,
+    });
+    if finished.kept.is_empty() {
+        summary["nothing_recorded"] = json!(nothing::why(run.executables).join("\n"));
+    }
+    summary
+}

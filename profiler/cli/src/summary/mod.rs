@@ -1,0 +1,114 @@
+//! What a run leaves on standard error: how the command ended, its figures, where its recordings are, what to do next.
+//!
+//! Must never write to standard output, which is the command's, and never turn the command's success into a failure:
+//! a recording that cannot be read is a line of the summary.
+
+mod json;
+mod nothing;
+mod text;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use heapglass_profiler::profile::{Profile, State};
+
+use crate::args::Symbols;
+use crate::error::Error;
+use crate::files::place::Kept;
+use crate::open;
+use crate::supervise::Finished;
+
+/// Most recordings that are opened for the summary; the others are listed.
+const OPENED: usize = 16;
+
+/// A run that is over.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    /// What was typed.
+    pub(crate) command: &'a [OsString],
+    /// The executables that ran, as far as known: looked into when nothing was recorded.
+    pub(crate) executables: &'a [PathBuf],
+    /// How it went.
+    pub(crate) finished: &'a Finished,
+}
+
+/// How to write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Text,
+    /// Only what went wrong.
+    Quiet,
+    Json,
+}
+
+/// A recording of the run, opened.
+struct Opened<'a> {
+    kept: &'a Kept,
+    profile: Result<Profile, Error>,
+}
+
+/// Writes the summary to standard error.
+pub(crate) fn write(run: &Run<'_>, form: Form) {
+    // Nothing of a quiet summary needs figures but an end for want of memory.
+    let opens = form != Form::Quiet || run.finished.killed.is_some();
+    let opened: Vec<Opened<'_>> = run
+        .finished
+        .kept
+        .iter()
+        .take(if opens { OPENED } else { 0 })
+        .map(|kept| Opened {
+            kept,
+            profile: open::open(&kept.path, &Symbols::default()),
+        })
+        .collect();
+    match form {
+        Form::Json => json::write(run, &opened),
+        Form::Text | Form::Quiet => text::write(run, &opened, form == Form::Quiet),
+    }
+}
+
+/// The recording that the summary is about: the one that was cut short when something was killed, else the first.
+fn main_one<'a, 'b>(run: &Run<'_>, opened: &'b [Opened<'a>]) -> Option<&'b Opened<'a>> {
+    let cut_short = |one: &&Opened<'_>| {
+        one.profile
+            .as_ref()
+            .is_ok_and(|profile| profile.process.state == State::Ended)
+    };
+    let killed = run.finished.killed.is_some();
+    let largest = opened
+        .iter()
+        .filter(cut_short)
+        .max_by_key(|one| one.profile.as_ref().map_or(0, |p| p.totals.live_bytes));
+    largest.filter(|_| killed).or_else(|| opened.first())
+}
+
+/// A path as it is typed into a shell.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) && !text.starts_with('-') {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// A path from here, when it lies below here.
+fn from_here(path: &Path) -> PathBuf {
+    std::env::current_dir()
+        .ok()
+        .and_then(|here| path.strip_prefix(here).ok())
+        .unwrap_or(path)
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_only_when_a_shell_would_take_them_apart() {
+        assert_eq!(quoted(Path::new("a/b-1.hg")), "a/b-1.hg");
+        assert_eq!(quoted(Path::new("a b's")), "'a b'\\''s'");
+        assert_eq!(quoted(Path::new("-o")), "'-o'");
+    }
+}

@@ -1,0 +1,183 @@
+//! Why a command recorded nothing, as far as its executables tell, and what to add.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use heapglass_profiler::units::printable;
+
+/// In every program that tracking-alloc is linked into: the name of the variable it reads.
+const MARKER: &[u8] = b"HEAPGLASS_OUT";
+
+/// Bytes of an executable that are looked through.
+const LARGEST: u64 = 4 << 30;
+
+/// What an executable looks like from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looks {
+    Unreadable,
+    /// Text that names its interpreter.
+    Script,
+    /// Neither a script nor a program of this system.
+    Other,
+    Linked,
+    NotLinked,
+}
+
+/// Lines that say why nothing was recorded.
+pub(super) fn why(executables: &[PathBuf]) -> Vec<String> {
+    let mut lines = vec!["heapglass: nothing was recorded".to_owned()];
+    let mut linked = false;
+    for path in executables.iter().take(8) {
+        let looks = look(path);
+        linked |= looks == Looks::Linked;
+        let name = path.to_string_lossy();
+        let name = printable(&name);
+        lines.push(match looks {
+            Looks::Linked => format!(
+                "  {name} has tracking-alloc linked in, but did not record: {}",
+                linked_but_silent(path)
+            ),
+            Looks::NotLinked => format!(
+                "  {name} does not have tracking-alloc linked in as its allocator, and started no program that records"
+            ),
+            Looks::Script => {
+                format!("  {name} is a script, and started no program that records")
+            }
+            Looks::Other | Looks::Unreadable => {
+                format!("  {name} cannot be looked into; no program that records was started")
+            }
+        });
+    }
+    if !linked {
+        lines.extend(
+            [
+                "  Add the allocator to the program under study; while nothing records it costs one load a call:",
+                "    Cargo.toml   [dependencies]",
+                "                 tracking-alloc = \"0.1\"",
+                "    main.rs      #[global_allocator]",
+                "                 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();",
+            ]
+            .map(str::to_owned),
+        );
+    }
+    lines
+}
+
+/// What may keep a program from recording though it could.
+fn linked_but_silent(path: &Path) -> String {
+    if let Some(mode) = std::env::var_os("HEAPGLASS_MODE").filter(|mode| mode != "exact") {
+        return format!(
+            "HEAPGLASS_MODE is `{}`, this version knows `exact`; unset it",
+            printable(&mode.to_string_lossy())
+        );
+    }
+    if has_raised_privileges(path) {
+        return "it runs with raised privileges (set-user-id), where the environment is not trusted; \
+                run it as its user, or start a tracking_alloc::Recorder in it"
+            .to_owned();
+    }
+    "it allocated nothing, is not the allocator's user itself (#[global_allocator] is in a library that was not linked), \
+     cleared its environment, or said above why it could not"
+        .to_owned()
+}
+
+#[cfg(unix)]
+fn has_raised_privileges(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.permissions().mode() & 0o6000 != 0)
+}
+
+#[cfg(not(unix))]
+fn has_raised_privileges(_: &Path) -> bool {
+    false
+}
+
+fn look(path: &Path) -> Looks {
+    let regular = path.metadata().is_ok_and(|metadata| metadata.is_file());
+    let Some(file) = regular.then(|| File::open(path).ok()).flatten() else {
+        return Looks::Unreadable;
+    };
+    let mut file = file.take(LARGEST);
+    let mut buffer = vec![0; 1 << 20];
+    let mut kept = 0;
+    let mut first = true;
+    loop {
+        let read = match file.read(&mut buffer[kept..]) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(_) => return Looks::Unreadable,
+        };
+        let end = kept + read;
+        let seen = &buffer[..end];
+        if first && end >= 4 {
+            if seen.starts_with(b"#!") {
+                return Looks::Script;
+            }
+            let images: [&[u8]; 4] = [b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ"];
+            if !images.iter().any(|magic| seen.starts_with(magic)) {
+                return Looks::Other;
+            }
+            first = false;
+        }
+        if contains(seen, MARKER) {
+            return Looks::Linked;
+        }
+        // The marker may lie across two pieces.
+        kept = end.min(MARKER.len() - 1);
+        buffer.copy_within(end - kept..end, 0);
+    }
+    Looks::NotLinked
+}
+
+fn contains(bytes: &[u8], word: &[u8]) -> bool {
+    let Some(&first) = word.first() else {
+        return true;
+    };
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|&byte| byte == first) {
+        rest = &rest[at..];
+        if rest.starts_with(word) {
+            return true;
+        }
+        rest = &rest[1..];
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn looks_of(bytes: &[u8]) -> Looks {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        std::fs::write(&path, bytes).unwrap();
+        look(&path)
+    }
+
+    #[test]
+    fn the_marker_is_found_across_pieces() {
+        for at in [100, (1 << 20) - 5, 1 << 20, (1 << 20) + 7] {
+            let mut bytes = b"\x7fELF".to_vec();
+            bytes.resize(at, b'H');
+            bytes.extend_from_slice(MARKER);
+            assert_eq!(looks_of(&bytes), Looks::Linked, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_script_a_program_without_it_and_something_else_are_told_apart() {
+        assert_eq!(looks_of(b"#!/bin/sh\n# HEAPGLASS_OUT"), Looks::Script);
+        assert_eq!(looks_of(b"\x7fELF and no more"), Looks::NotLinked);
+        assert_eq!(looks_of(b"HEAPGLASS_OUT"), Looks::Other);
+    }
+
+    #[test]
+    fn the_two_lines_to_add_are_there() {
+        let text = why(&[]).join("\n");
+        assert!(text.contains("tracking-alloc = "), "{text}");
+        assert!(text.contains("#[global_allocator]"), "{text}");
+    }
+}

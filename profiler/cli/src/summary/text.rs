@@ -1,0 +1,147 @@
+//! The summary for people.
+
+use heapglass_profiler::profile::Profile;
+use heapglass_profiler::report::{self, DEFAULT_WIDTH, Options, write_summary};
+use heapglass_profiler::units::{Bytes, Nanos, printable};
+
+use super::{Opened, Run, from_here, main_one, nothing, quoted};
+use crate::say;
+use crate::supervise::Killed;
+
+/// Most recordings named.
+const NAMED: usize = 100;
+
+pub(super) fn write(run: &Run<'_>, opened: &[Opened<'_>], quiet: bool) {
+    let finished = run.finished;
+    let main = main_one(run, opened);
+    let program = run.command.first().map(|word| word.to_string_lossy());
+    let program = program.unwrap_or_default();
+    let program = program.rsplit('/').next().unwrap_or_default();
+    let took = Nanos(u64::try_from(finished.took.as_nanos()).unwrap_or(u64::MAX));
+    if !quiet {
+        say::line(format_args!(
+            "heapglass: {} {} after {took}",
+            printable(program),
+            finished.ended
+        ));
+    }
+    if let Some(killed) = &finished.killed {
+        out_of_memory(killed, main);
+    }
+    if finished.kept.is_empty() {
+        for line in nothing::why(run.executables) {
+            say::line(line);
+        }
+        return;
+    }
+    if quiet {
+        for kept in &finished.kept {
+            if let Some(note) = &kept.note {
+                say::line(format_args!("heapglass: {}: {note}", kept.path.display()));
+            }
+        }
+        return;
+    }
+    if let Some(Ok(profile)) = main.map(|one| &one.profile) {
+        figures(profile);
+    }
+    recordings(run, opened, main);
+    if let Some(main) = main.filter(|one| one.profile.is_ok()) {
+        let path = from_here(&main.kept.path);
+        let (file, picture) = (quoted(&path), quoted(&path.with_extension("svg")));
+        say::line(format_args!("  next        heapglass {file}"));
+        say::line(format_args!("              heapglass report {file}"));
+        say::line(format_args!(
+            "              heapglass flamegraph {file} -o {picture}"
+        ));
+    }
+}
+
+/// Totals, peak, what Rust's allocator did not see, losses and the top five sites, as the report has them.
+fn figures(profile: &Profile) {
+    let stderr = std::io::stderr();
+    let options = Options {
+        width: say::columns(&stderr).unwrap_or(DEFAULT_WIDTH),
+        paint: say::paint(&stderr),
+        ..Options::default()
+    };
+    // NOTE: a standard error that went away is not the command's failure.
+    let _ = write_summary(profile, &options, stderr.lock());
+}
+
+fn out_of_memory(killed: &Killed, main: Option<&Opened<'_>>) {
+    let who = if killed.was_the_command {
+        "the kernel killed it"
+    } else {
+        "the kernel killed something of its control group"
+    };
+    let limit = killed
+        .limit_bytes
+        .map(|limit| format!(", limit {}", Bytes(limit)))
+        .unwrap_or_default();
+    say::line(format_args!(
+        "  out of memory: {who} (oom_kill + {} in {}{limit})",
+        killed.kills,
+        killed.counter.display()
+    ));
+    let Some(Ok(profile)) = main.map(|one| &one.profile) else {
+        return;
+    };
+    let capture = &profile.capture;
+    let (totals, own) = (&profile.totals, capture.own_bytes);
+    let resident = match report::resident(profile) {
+        Some(resident) => format!(
+            "resident at most {} as last read, {} of it heapglass's own",
+            Bytes(resident.rss_bytes.max(capture.peak_rss_bytes)),
+            Bytes(own)
+        ),
+        None => format!("resident size never read, {} heapglass's own", Bytes(own)),
+    };
+    say::line(format_args!(
+        "  when it ended: {} live, peak {}; {resident}",
+        Bytes(totals.live_bytes),
+        Bytes(totals.peak_bytes)
+    ));
+}
+
+fn recordings(run: &Run<'_>, opened: &[Opened<'_>], main: Option<&Opened<'_>>) {
+    let kept = &run.finished.kept;
+    let mut title = if kept.len() == 1 {
+        "recording"
+    } else {
+        "recordings"
+    };
+    for (at, kept) in kept.iter().take(NAMED).enumerate() {
+        let path = from_here(&kept.path);
+        let mut line = format!("  {title:<10}  {}", printable(&path.to_string_lossy()));
+        title = "";
+        match opened.get(at).map(|one| (&one.profile, one)) {
+            Some((Ok(profile), one)) if !main.is_some_and(|main| std::ptr::eq(main, one)) => {
+                line.push_str(&format!(
+                    "  ({}, pid {}: peak {}, allocated {})",
+                    printable(&kept.program),
+                    kept.pid,
+                    Bytes(profile.totals.peak_bytes),
+                    Bytes(profile.totals.total_bytes)
+                ));
+            }
+            Some((Err(error), _)) => line.push_str(&format!("  ({error})")),
+            Some((Ok(_), _)) => {}
+            None => line.push_str(&format!(
+                "  ({}, pid {})",
+                printable(&kept.program),
+                kept.pid
+            )),
+        }
+        if let Some(note) = &kept.note {
+            line.push_str(&format!("  ({})", printable(note)));
+        }
+        say::line(line);
+    }
+    if kept.len() > NAMED {
+        say::line(format_args!(
+            "              and {} more beside them",
+            kept.len() - NAMED
+        ));
+    }
+}

@@ -1,0 +1,216 @@
+//! Running a command under observation: its streams untouched, signals passed on, its end told in its own words.
+//!
+//! Must never disturb the command: nothing is read from its standard input, nothing is written to its standard
+//! output, and what it does with signals is its own affair.
+
+mod ended;
+mod oom;
+mod signals;
+
+pub(crate) use ended::Ended;
+pub(crate) use oom::Killed;
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::error::Error;
+use crate::files::place::{Kept, Spool};
+
+/// How often new recordings are looked for at first: `heapglass FILE` works from about here on.
+const FIRST_LOOKS: Duration = Duration::from_millis(20);
+/// How often later.
+const LATER_LOOKS: Duration = Duration::from_millis(250);
+
+/// A command that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    spool: Arc<Mutex<Spool>>,
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<Finished>,
+}
+
+/// A command that ended, and what it left.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// How it ended.
+    pub(crate) ended: Ended,
+    /// How long it ran.
+    pub(crate) took: Duration,
+    /// Its recordings, its own or earliest first.
+    pub(crate) kept: Vec<Kept>,
+    /// What the kernel killed for want of memory.
+    pub(crate) killed: Option<Killed>,
+}
+
+/// Starts `command` with `HEAPGLASS_OUT` set to the spool under the name `variable`.
+///
+/// # Errors
+/// When it cannot be started: 127 when there is no such command, 126 when it cannot be executed.
+pub(crate) fn start(mut command: Command, spool: Spool, variable: &str) -> Result<Running, Error> {
+    command.env(variable, spool.environment());
+    let oom = oom::Watch::new();
+    let signals = signals::catch().map_err(|error| {
+        Error::misuse(format_args!(
+            "cannot catch signals to pass them on: {error}"
+        ))
+    })?;
+    let began = Instant::now();
+    let child = command
+        .spawn()
+        .map_err(|error| cannot_start(&command, &error))?;
+    let pid = child.id();
+    let spool = Arc::new(Mutex::new(spool));
+    let over = Arc::new(AtomicBool::new(false));
+    let (shared, set_over) = (Arc::clone(&spool), Arc::clone(&over));
+    let thread = std::thread::Builder::new()
+        .name("supervisor".to_owned())
+        .spawn(move || {
+            let (ended, killed) = supervise(child, signals, oom, &shared);
+            let took = began.elapsed();
+            let kept = lock(&shared).settle(pid);
+            set_over.store(true, Ordering::Release);
+            Finished {
+                ended,
+                took,
+                kept,
+                killed,
+            }
+        })
+        .map_err(|error| Error::misuse(format_args!("cannot start a thread: {error}")))?;
+    Ok(Running {
+        spool,
+        over,
+        thread,
+    })
+}
+
+impl Running {
+    /// A view of it for another thread.
+    pub(crate) fn watch(&self) -> Watching {
+        Watching {
+            spool: Arc::clone(&self.spool),
+            over: Arc::clone(&self.over),
+        }
+    }
+
+    /// Whether it still runs (or its recordings are being moved).
+    pub(crate) fn is_running(&self) -> bool {
+        !self.thread.is_finished()
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// When the supervising thread died, which is a bug.
+    pub(crate) fn wait(self) -> Result<Finished, Error> {
+        self.thread.join().map_err(|_| {
+            Error::misuse("the supervising thread panicked, which is a bug in heapglass")
+        })
+    }
+}
+
+/// What another thread may know of a command that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Watching {
+    spool: Arc<Mutex<Spool>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Watching {
+    /// The recordings it has begun so far.
+    pub(crate) fn recordings(&self) -> Vec<PathBuf> {
+        lock(&self.spool).recordings()
+    }
+
+    /// Whether it ended and its recordings lie where they stay.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+}
+
+fn lock(spool: &Mutex<Spool>) -> MutexGuard<'_, Spool> {
+    spool.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn supervise(
+    mut child: Child,
+    signals: signals::Caught,
+    mut oom: oom::Watch,
+    spool: &Mutex<Spool>,
+) -> (Ended, Option<Killed>) {
+    let pid = child.id();
+    let forwarding = signals.forward_to(pid);
+    let (sender, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        wait_without_reaping(pid);
+        let _ = sender.send(());
+    });
+    let mut pause = FIRST_LOOKS;
+    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
+        lock(spool).look(pid);
+        oom.observe(pid);
+        pause = (pause + pause / 4).min(LATER_LOOKS);
+    }
+    forwarding.stop();
+    let status = child.wait();
+    let ended = status.map_or(Ended::Unknown, Ended::from);
+    let killed = oom.killed(ended);
+    (ended, killed)
+}
+
+/// Returns when the process has ended, and leaves it to be reaped: until then nobody else gets its id.
+fn wait_without_reaping(pid: u32) {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return;
+    };
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while waitid(WaitId::Pid(pid), options).is_err_and(|error| error == rustix::io::Errno::INTR) {}
+}
+
+fn cannot_start(command: &Command, error: &std::io::Error) -> Error {
+    let program = command.get_program().to_string_lossy();
+    if error.kind() == ErrorKind::NotFound {
+        let why = if std::path::Path::new(command.get_program()).exists() {
+            "it is there, but the interpreter it names is not"
+        } else if program.contains('/') {
+            "no such file"
+        } else {
+            "not found in PATH; give its path (./name) if it is here"
+        };
+        return Error::with_status(
+            Error::NOT_FOUND,
+            format_args!("cannot run {program}: {why}"),
+        );
+    }
+    Error::with_status(
+        Error::NOT_EXECUTABLE,
+        format_args!("cannot run {program}: {error}; check that it is an executable file"),
+    )
+}
+
+/// A command from its words.
+pub(crate) fn command(words: &[OsString]) -> Option<Command> {
+    let (program, arguments) = words.split_first()?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Some(command)
+}
+
+/// Becomes the command: same process, no supervision.
+///
+/// # Errors
+/// When it cannot be executed; else this does not return.
+pub(crate) fn replace_by(mut command: Command) -> Result<u8, Error> {
+    use std::os::unix::process::CommandExt;
+    let error = command.exec();
+    Err(cannot_start(&command, &error))
+}
