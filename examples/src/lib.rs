@@ -1,1 +1,9 @@
-//! placeholder
+//! Programs that heapglass is proved on, and what they share. The tests and the benchmark in this package run them as
+//! processes of their own; nothing here analyses a recording except [`recorded`].
+
+pub mod cases;
+pub mod cost;
+pub mod data;
+pub mod oracle;
+pub mod recorded;
+pub mod switch;

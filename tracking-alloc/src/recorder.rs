@@ -119,9 +119,7 @@ impl Drop for Recorder {
 
 /// Sets a mark in the recording in progress, if there is one: see [`Recorder::mark`].
 pub fn mark(name: &str) {
-    if !start::is_recording() {
-        return;
-    }
+    let Some(_inside) = hook::Inside::enter() else { return };
     let (Some(session), Some(header)) = (session::current(), hook::header()) else { return };
     let errno = sys::Errno::keep();
     let mut looks = hook::LOOKS.hold();
@@ -144,7 +142,7 @@ impl Writer {
         let mark = unsafe { place.as_ref() };
         mark.name.store(name, Relaxed);
         mark.time_ns.store(now_ns, Relaxed);
-        for row in hook::lanes_in_use().filter_map(hook::lane_row) {
+        for row in hook::lanes_in_use().flat_map(hook::counted_rows) {
             for (sum, figure) in mark.figures.iter().zip(hook::figures_of(row)) {
                 sum.store(sum.load(Relaxed).wrapping_add(figure), Relaxed);
             }

@@ -1,7 +1,7 @@
 //! The table of scopes in the recording: bounded, found by parent and name.
 
 use crate::session::{self, Writer};
-use crate::{state, sys};
+use crate::{hook, sys};
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::{Scope, scope_kind};
 
@@ -21,9 +21,7 @@ static PAGES: [AtomicPtr<Known>; MOST_SCOPES / PAGE] = [const { AtomicPtr::new(s
 
 /// The scope called `name` under `parent`, entered once more. `parent` itself when there is no room or no recording.
 pub(crate) fn enter(parent: u32, name: &str) -> u32 {
-    if state::get() & state::RECORD == 0 {
-        return parent;
-    }
+    let Some(_inside) = hook::Inside::enter() else { return parent };
     let Some(session) = session::current() else { return parent };
     let errno = sys::Errno::keep();
     let scope = session.write.hold().scope(parent, name.as_bytes()).unwrap_or(parent);
@@ -36,9 +34,7 @@ pub(crate) fn enter(parent: u32, name: &str) -> u32 {
 
 /// Adds to what the program says of a scope.
 pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
-    if state::get() & state::RECORD == 0 {
-        return;
-    }
+    let Some(_inside) = hook::Inside::enter() else { return };
     if let Some(record) = record(scope) {
         record.input_bytes.fetch_add(bytes, Relaxed);
         record.records.fetch_add(records, Relaxed);

@@ -1,6 +1,7 @@
 //! The four events, from the state word to the counters.
 
 use super::lane::{Cached, Lane, Slot, acquire};
+use super::open::Open;
 use super::peak;
 use super::row::add;
 use crate::session::{self, Session};
@@ -80,7 +81,8 @@ fn enter(event: impl Fn(&'static Lane, u32), missed: Missed) {
     // SAFETY: null or a lane, which is never unmapped.
     if let Some(lane) = unsafe { lane.as_ref() } {
         if lane.busy.load(Relaxed) {
-            return miss(lane, missed);
+            // NOTE: on the shared lane the flag says nothing: whoever asks raises it for a moment.
+            return if lane.is_shared() { enter_slowly(&event, missed) } else { miss(lane, missed) };
         }
         lane.busy.store(true, Relaxed);
         // NOTE: busy before the state is read again. The one who finishes clears the state, fences every thread,
@@ -110,10 +112,13 @@ fn enter_slowly(event: &dyn Fn(&'static Lane, u32), missed: Missed) {
     if thread::with(|thread| thread.busy.replace(true)) != Some(false) {
         return miss_anywhere(session, missed);
     }
+    let _open = Open::count();
     let tag = word & !(state::PAUSED | state::MEASURE | state::COUNT);
     // SAFETY: null or a lane, which is never unmapped.
     let known = unsafe { thread::with(|thread| thread.lane.get()).and_then(|lane| lane.as_ref()) };
     let lane = match known {
+        // Finished meanwhile: nothing may be written any more, a lane's record neither.
+        _ if state::get() & state::RECORD == 0 => None,
         Some(lane) if lane.tag.load(Relaxed) == tag || lane.is_shared() && session.tag() == tag => Some(lane),
         // SAFETY: `busy` is set for this thread.
         _ => unsafe { acquire(session) },

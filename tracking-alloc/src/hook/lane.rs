@@ -4,7 +4,7 @@
 //! after the last thread-local destructor, so there is no destructor of ours and late frees still land here.
 
 use super::row::{fixed_row, touch};
-use super::{CLOCK, LANES_USED, LOOKS, OVERFLOW_USED};
+use super::{CLOCK, LANES_USED, LOOKS, OVERFLOW_USED, open};
 use crate::record::Table;
 use crate::session::{self, Session};
 use crate::shadow::Owner;
@@ -522,23 +522,27 @@ pub(crate) fn wait_until_idle() -> bool {
     if !sys::fence_all_threads() {
         return false;
     }
-    for slot in &TABLE {
-        // SAFETY: null or a lane, which is never unmapped.
-        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else { continue };
-        if lane.is_shared() {
-            if lane.shared.try_hold(1000).is_none() {
-                return false;
-            }
-            continue;
-        }
-        let mut tries = 0;
-        while lane.busy.load(Acquire) {
+    let mut tries = 0;
+    let mut waits = |busy: &dyn Fn() -> bool| {
+        while busy() {
             tries += 1;
             if tries > 10_000 {
                 return false;
             }
             // SAFETY: no preconditions.
             unsafe { libc::sched_yield() };
+        }
+        true
+    };
+    if !waits(&open::is_open) {
+        return false;
+    }
+    for slot in &TABLE {
+        // SAFETY: null or a lane, which is never unmapped.
+        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else { continue };
+        // Threads on the shared lane were counted as open.
+        if !lane.is_shared() && !waits(&|| lane.busy.load(Acquire)) {
+            return false;
         }
     }
     true
@@ -549,6 +553,7 @@ pub(crate) fn release_all() {
     TABLE.iter().for_each(|slot| slot.store(null_mut(), Release));
     LANES_USED.store(0, Release);
     OVERFLOW_USED.store(0, Release);
+    open::forget();
 }
 
 /// Makes the next fall of every lane look: the maximum was reset. Under the look lock.

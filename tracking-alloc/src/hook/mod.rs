@@ -5,13 +5,15 @@
 
 mod event;
 mod lane;
+mod open;
 mod peak;
 mod row;
 
 pub(crate) use event::{allocated, freed, reallocated, reallocating};
 pub(crate) use lane::{Lane, MAX_DEPTH, figures_net, lanes_in_use, release_all, wait_until_idle};
+pub(crate) use open::Inside;
 pub(crate) use peak::{Window, look_now, mark_window};
-pub(crate) use row::{at_peak, figures_of, lane_row, recorded_stats};
+pub(crate) use row::{at_peak, counted_rows, figures_of, recorded_stats};
 
 use crate::sys::Lock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};

@@ -64,6 +64,11 @@ pub(super) fn fixed_row(lane: u32, which: usize) -> Option<&'static Row> {
     Some(unsafe { &*rows.add(3 * lane as usize + which) })
 }
 
+/// The rows of a lane that together count each of its events once: "all", and "(unattributed)".
+pub(crate) fn counted_rows(lane: u32) -> impl Iterator<Item = &'static Row> {
+    [fixed_row(lane, 0), fixed_row(lane, 2)].into_iter().flatten()
+}
+
 /// The first nine words of a row, as thread and mark records keep them.
 pub(crate) fn figures_of(row: &Row) -> [u64; 9] {
     [
@@ -82,15 +87,11 @@ pub(crate) fn figures_of(row: &Row) -> [u64; 9] {
 
 /// The figures of all lanes together, while a recording is in progress.
 pub(crate) fn recorded_stats() -> Option<crate::Figures> {
-    if !crate::start::is_recording() {
-        return None;
-    }
+    let _inside = super::Inside::enter()?;
     let looks = super::LOOKS.hold();
     let mut sums = [0u64; 9];
-    for lane in super::lanes_in_use() {
-        for row in [fixed_row(lane, 0), fixed_row(lane, 2)].into_iter().flatten() {
-            sums.iter_mut().zip(figures_of(row)).for_each(|(sum, figure)| *sum = sum.wrapping_add(figure));
-        }
+    for row in super::lanes_in_use().flat_map(counted_rows) {
+        sums.iter_mut().zip(figures_of(row)).for_each(|(sum, figure)| *sum = sum.wrapping_add(figure));
     }
     let [total_bytes, total_blocks, freed_bytes, freed_blocks, grows, shrinks, copied_bytes, temporary_blocks, temporary_bytes] =
         sums;

@@ -1,0 +1,108 @@
+//! Reading what a program recorded, for tests: sums over the rows of a recording, nothing more.
+
+use std::path::Path;
+use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Recording, RowValue};
+
+/// Sums over rows, whole process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Bytes allocated.
+    pub total_bytes: u64,
+    /// Blocks allocated.
+    pub total_blocks: u64,
+    /// Bytes freed.
+    pub freed_bytes: u64,
+    /// Blocks freed.
+    pub freed_blocks: u64,
+    /// Bytes live at the peak.
+    pub peak_bytes: i64,
+    /// Blocks live at the peak.
+    pub peak_blocks: i64,
+}
+
+impl Sums {
+    fn add(&mut self, row: &RowValue, epoch: u64) {
+        self.total_bytes = self.total_bytes.wrapping_add(row.total_bytes);
+        self.total_blocks = self.total_blocks.wrapping_add(row.total_blocks);
+        self.freed_bytes = self.freed_bytes.wrapping_add(row.freed_bytes);
+        self.freed_blocks = self.freed_blocks.wrapping_add(row.freed_blocks);
+        let saved = row.clock >> CLOCK_SNAPSHOT_BITS >= epoch;
+        self.peak_bytes += if saved {
+            row.saved_bytes
+        } else {
+            net(row.total_bytes, row.freed_bytes)
+        };
+        self.peak_blocks += if saved {
+            row.saved_blocks
+        } else {
+            net(row.total_blocks, row.freed_blocks)
+        };
+    }
+
+    /// Bytes live at the end.
+    pub fn live_bytes(&self) -> i64 {
+        net(self.total_bytes, self.freed_bytes)
+    }
+
+    /// Blocks live at the end.
+    pub fn live_blocks(&self) -> i64 {
+        net(self.total_blocks, self.freed_blocks)
+    }
+}
+
+fn net(total: u64, freed: u64) -> i64 {
+    total.wrapping_sub(freed) as i64
+}
+
+/// Opens a recording.
+///
+/// # Panics
+/// When it cannot be read.
+pub fn open(path: &Path) -> Recording {
+    Recording::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The sum over all rows: sites, "(table full)", "(unattributed)".
+pub fn sums(recording: &Recording) -> Sums {
+    let epoch = recording.header.clock >> CLOCK_SNAPSHOT_BITS;
+    let mut sums = Sums::default();
+    for column in &recording.lanes {
+        column
+            .rows
+            .iter()
+            .chain([&column.table_full, &column.unattributed])
+            .for_each(|row| sums.add(row, epoch));
+    }
+    sums
+}
+
+/// The sum over the rows of all events of each lane: must agree with [`sums`].
+pub fn sums_of_lanes(recording: &Recording) -> Sums {
+    let epoch = recording.header.clock >> CLOCK_SNAPSHOT_BITS;
+    let mut sums = Sums::default();
+    for column in &recording.lanes {
+        sums.add(&column.all, epoch);
+        sums.add(&column.unattributed, epoch);
+    }
+    sums
+}
+
+/// Sums per phase: the scope's name, for every site in it.
+pub fn sums_in_scope(recording: &Recording, name: &str) -> Sums {
+    let epoch = recording.header.clock >> CLOCK_SNAPSHOT_BITS;
+    let mut sums = Sums::default();
+    for row in recording.lanes.iter().flat_map(|column| &column.rows) {
+        let scope = recording
+            .sites
+            .get(row.site as usize)
+            .map_or(0, |site| site.scope);
+        let scope_name = recording
+            .scopes
+            .get(scope as usize)
+            .and_then(|scope| recording.string(scope.name));
+        if scope_name.as_deref() == Some(name) {
+            sums.add(row, epoch);
+        }
+    }
+    sums
+}

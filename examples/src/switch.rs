@@ -1,0 +1,149 @@
+//! The inner allocator of the target programs, chosen by `CASE_ALLOC` at the first allocation: `system` (default),
+//! `mimalloc`, `jemalloc`, or `pack`, which hands out bytes back to back with no more alignment than was asked for.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
+
+/// Forwards to the chosen allocator.
+#[derive(Debug)]
+pub struct Switch {
+    chosen: AtomicU8,
+}
+
+const SYSTEM: u8 = 1;
+const MIMALLOC: u8 = 2;
+const JEMALLOC: u8 = 3;
+const PACK: u8 = 4;
+
+impl Switch {
+    /// Not chosen yet.
+    pub const fn new() -> Self {
+        Switch {
+            chosen: AtomicU8::new(0),
+        }
+    }
+
+    fn chosen(&self) -> u8 {
+        match self.chosen.load(Relaxed) {
+            0 => self.choose(),
+            chosen => chosen,
+        }
+    }
+
+    #[cold]
+    fn choose(&self) -> u8 {
+        // SAFETY: getenv neither allocates nor locks; nothing changes the environment before `main`.
+        let name = unsafe {
+            let value = libc::getenv(c"CASE_ALLOC".as_ptr());
+            if value.is_null() {
+                c"system"
+            } else {
+                std::ffi::CStr::from_ptr(value)
+            }
+        };
+        let chosen = match name.to_bytes() {
+            b"mimalloc" => MIMALLOC,
+            b"jemalloc" => JEMALLOC,
+            b"pack" => PACK,
+            _ => SYSTEM,
+        };
+        self.chosen.store(chosen, Relaxed);
+        chosen
+    }
+}
+
+impl Default for Switch {
+    fn default() -> Self {
+        Switch::new()
+    }
+}
+
+// SAFETY: every call goes to one and the same allocator, chosen before the first block is handed out.
+unsafe impl GlobalAlloc for Switch {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            match self.chosen() {
+                MIMALLOC => mimalloc::MiMalloc.alloc(layout),
+                JEMALLOC => tikv_jemallocator::Jemalloc.alloc(layout),
+                PACK => PACKED.alloc(layout),
+                _ => System.alloc(layout),
+            }
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            match self.chosen() {
+                MIMALLOC => mimalloc::MiMalloc.alloc_zeroed(layout),
+                JEMALLOC => tikv_jemallocator::Jemalloc.alloc_zeroed(layout),
+                PACK => PACKED.alloc_zeroed(layout),
+                _ => System.alloc_zeroed(layout),
+            }
+        }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            match self.chosen() {
+                MIMALLOC => mimalloc::MiMalloc.dealloc(block, layout),
+                JEMALLOC => tikv_jemallocator::Jemalloc.dealloc(block, layout),
+                PACK => PACKED.dealloc(block, layout),
+                _ => System.dealloc(block, layout),
+            }
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            match self.chosen() {
+                MIMALLOC => mimalloc::MiMalloc.realloc(block, layout, new_size),
+                JEMALLOC => tikv_jemallocator::Jemalloc.realloc(block, layout, new_size),
+                PACK => PACKED.realloc(block, layout, new_size),
+                _ => System.realloc(block, layout, new_size),
+            }
+        }
+    }
+}
+
+/// Hands out bytes of one large static back to back: blocks of any alignment share granules. The last block is taken
+/// back when it is freed; everything else only when nothing is live. Lock-free, so signal handlers may use it.
+struct Pack {
+    used: AtomicUsize,
+    bytes: UnsafeCell<[u8; PACK_BYTES]>,
+}
+
+const PACK_BYTES: usize = 1 << 30;
+
+// SAFETY: a byte is handed out to one caller at a time.
+unsafe impl Sync for Pack {}
+
+static PACKED: Pack = Pack {
+    used: AtomicUsize::new(0),
+    bytes: UnsafeCell::new([0; PACK_BYTES]),
+};
+
+// SAFETY: blocks lie inside the static, do not overlap while they live, and have the alignment asked for.
+unsafe impl GlobalAlloc for Pack {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let base = self.bytes.get() as usize;
+        let place = |used: usize| (base + used).next_multiple_of(layout.align()) - base;
+        let found = self.used.fetch_update(Relaxed, Relaxed, |used| {
+            place(used)
+                .checked_add(layout.size())
+                .filter(|end| *end <= PACK_BYTES)
+        });
+        found.map_or(std::ptr::null_mut(), |used| (base + place(used)) as *mut u8)
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let start = block as usize - self.bytes.get() as usize;
+        let _ = self
+            .used
+            .compare_exchange(start + layout.size(), start, Relaxed, Relaxed);
+    }
+}

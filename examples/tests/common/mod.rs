@@ -1,0 +1,91 @@
+//! Running target programs and finding what they recorded.
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "every test file uses its own part of this module"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A target program that will record into a folder of its own.
+pub struct Target {
+    pub folder: tempfile::TempDir,
+    pub command: Command,
+}
+
+impl Target {
+    /// `program` with `words`; records to [`recording`](Target::recording) from its first allocation.
+    pub fn new(program: &str, words: &[&str]) -> Target {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = Command::new(program);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("HEAPGLASS_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .args(words)
+            .env("HEAPGLASS_OUT", folder.path().join("out.hg"));
+        Target { folder, command }
+    }
+
+    /// `case` with `words`.
+    pub fn case(words: &[&str]) -> Target {
+        Target::new(env!("CARGO_BIN_EXE_case"), words)
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Target {
+        self.command.env(name, value);
+        self
+    }
+
+    pub fn recording(&self) -> PathBuf {
+        self.folder.path().join("out.hg")
+    }
+
+    /// Runs it to its end.
+    pub fn run(&mut self) -> Output {
+        self.command.output().expect("the program starts")
+    }
+
+    /// Runs it to its end, which must be a success; what it printed.
+    pub fn succeed(&mut self) -> String {
+        let output = self.run();
+        assert!(
+            output.status.success(),
+            "{:?}: {}\n{}",
+            self.command,
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).expect("text")
+    }
+}
+
+/// The number after `name=` in what a program printed.
+pub fn number(text: &str, name: &str) -> u64 {
+    let found = text
+        .split_whitespace()
+        .rev()
+        .find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    found
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_else(|| panic!("{name}= is not in {text:?}"))
+}
+
+/// Every file in a folder, by name.
+pub fn files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,71 @@
+//! Who may still write into the recording: counted, so that it is not sealed under somebody's hands.
+//!
+//! Events on the hot path say so by their lane's busy flag. Everything else that writes (a thread getting its lane,
+//! phases, marks) is counted here, and looks at the state only after it was counted.
+
+use super::lane::Lane;
+use crate::{state, thread};
+use std::sync::atomic::{AtomicU32, Ordering::*};
+
+static WRITERS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether anybody counted is still writing.
+pub(super) fn is_open() -> bool {
+    WRITERS.load(SeqCst) != 0
+}
+
+/// Forgets the parent's writers: for a forked child that begins a recording of its own.
+pub(super) fn forget() {
+    WRITERS.store(0, SeqCst);
+}
+
+/// Counted while it lives.
+pub(super) struct Open;
+
+impl Open {
+    pub(super) fn count() -> Open {
+        WRITERS.fetch_add(1, SeqCst);
+        Open
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        WRITERS.fetch_sub(1, SeqCst);
+    }
+}
+
+/// A thread at work on the recording outside an event: events of its signal handlers are counted without a stack, so
+/// that they never wait for a lock this thread holds.
+pub(crate) struct Inside {
+    lane: Option<&'static Lane>,
+    _open: Open,
+}
+
+impl Inside {
+    /// `None` when nothing records, or when a signal handler asks in the middle of an event.
+    pub(crate) fn enter() -> Option<Inside> {
+        if state::get() & state::RECORD == 0 {
+            return None;
+        }
+        // SAFETY: null or a lane, which is never unmapped.
+        let lane = unsafe { thread::with(|thread| thread.lane.get())?.as_ref() }.filter(|lane| !lane.is_shared());
+        if lane.is_some_and(|lane| lane.busy.load(Relaxed)) || thread::with(|thread| thread.busy.replace(true)) != Some(false) {
+            return None;
+        }
+        if let Some(lane) = lane {
+            lane.busy.store(true, Relaxed);
+        }
+        let inside = Inside { lane, _open: Open::count() };
+        (state::get() & state::RECORD != 0).then_some(inside)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        if let Some(lane) = self.lane {
+            lane.busy.store(false, Release);
+        }
+        thread::with(|thread| thread.busy.set(false));
+    }
+}
