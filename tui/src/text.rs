@@ -80,6 +80,30 @@ pub(crate) fn pad(text: &str, cells: usize) -> String {
     out
 }
 
+/// `text` in at most `lines` lines of `cells`; what is left over is cut from the last.
+pub(crate) fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while out.len() + 1 < lines && width(rest) > cells && cells > 0 {
+        let mut used = 0;
+        let end = rest
+            .char_indices()
+            .find(|(_, c)| {
+                used += width(c.encode_utf8(&mut [0; 4]));
+                used > cells
+            })
+            .map_or(rest.len(), |(at, _)| at);
+        if end == 0 {
+            break;
+        }
+        let (line, tail) = rest.split_at(end);
+        out.push(line.to_owned());
+        rest = tail;
+    }
+    out.push(fit(rest, cells).into_owned());
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +134,13 @@ mod tests {
     fn padding_fills_to_the_cell() {
         assert_eq!(pad("日", 4), "日  ");
         assert_eq!(pad("abcdef", 4), "abc…");
+    }
+
+    #[test]
+    fn a_long_name_wraps_and_its_last_line_says_what_was_cut() {
+        assert_eq!(wrap("abcdef", 3, 2), ["abc", "def"]);
+        assert_eq!(wrap("abcdefgh", 3, 2), ["abc", "de…"]);
+        assert_eq!(wrap("日本語", 1, 2), ["…"]);
+        assert_eq!(wrap("", 0, 2), [""]);
     }
 }

@@ -8,6 +8,7 @@ use heapglass_profiler::profile::{
     Figures, Frame, FrameId, Function, FunctionId, Profile, Site, State,
 };
 use heapglass_profiler::report::losses;
+use heapglass_profiler::units::printable;
 
 use crate::app::prompt::Pattern;
 use crate::views::flame::TreeSpec;
@@ -147,6 +148,12 @@ impl Data {
         }
     }
 
+    /// [`Data::place`] for cells, clean: without the folders in which registries and toolchains keep their crates.
+    pub(crate) fn short_place(&self, frame: FrameId) -> Option<String> {
+        let place = self.place(frame)?;
+        Some(printable(without_store(&place)).into_owned())
+    }
+
     /// What is known of the process's end, in one or two words.
     pub(crate) fn state(&self) -> &'static str {
         match self.profile.process.state {
@@ -155,5 +162,38 @@ impl Data {
             State::Ended => "ended unfinished (killed, aborted or _exit)",
             State::Unknown => "end unknown",
         }
+    }
+}
+
+/// `serde-1.0/src/de.rs` of `/home/ada/.cargo/registry/src/index-0123/serde-1.0/src/de.rs`, `library/..` of
+/// `/rustc/HASH/library/..`.
+fn without_store(path: &str) -> &str {
+    for store in ["/registry/src/", "/git/checkouts/", "/rustc/"] {
+        if let Some((_, rest)) = path.split_once(store)
+            && let Some((_, inside)) = rest.split_once('/')
+        {
+            return inside;
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_store;
+
+    #[test]
+    fn places_lose_the_folders_of_registries_and_toolchains() {
+        let registry = "/home/ada/.cargo/registry/src/index.crates.io-0123/serde-1.0/src/de.rs:7";
+        assert_eq!(without_store(registry), "serde-1.0/src/de.rs:7");
+        assert_eq!(
+            without_store("/rustc/5980/library/alloc/src/boxed.rs"),
+            "library/alloc/src/boxed.rs"
+        );
+        assert_eq!(
+            without_store("/home/ada/cities/src/main.rs"),
+            "/home/ada/cities/src/main.rs"
+        );
+        assert_eq!(without_store("/rustc/"), "/rustc/");
     }
 }

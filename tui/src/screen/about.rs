@@ -24,7 +24,11 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
             Bytes(capture.peak_discrepancy_bytes)
         ),
     };
-    let threads: u64 = profile.threads.iter().map(|thread| thread.count).sum();
+    let threads = profile
+        .threads
+        .iter()
+        .map(|thread| thread.count)
+        .fold(0, u64::saturating_add);
     let facts = [
         (
             "recording",

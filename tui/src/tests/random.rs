@@ -111,6 +111,10 @@ fn broken() -> Profile {
     broken.sites[2].scope = ScopeId(u32::MAX);
     broken.sites[3].stack.clear();
     broken.sites[3].shown = 0..0;
+    broken.sites[5].figures.peak_bytes = u64::MAX;
+    broken.sites[6].figures.peak_bytes = u64::MAX;
+    broken.sites[7].figures.grows = u64::MAX;
+    broken.totals.peak_bytes = u64::MAX;
     broken.timeline[0].time_ns = u64::MAX;
     broken.timeline[1].live_bytes = u64::MAX;
     broken.capture.peak_time_ns = u64::MAX;

@@ -180,7 +180,9 @@ pub(crate) fn blocks(measure: Measure, figures: &Figures) -> (u64, &'static str)
         Measure::Live => (figures.live_blocks, "blocks"),
         Measure::Total | Measure::Blocks => (figures.total_blocks, "blocks"),
         Measure::Temporary => (figures.temporary_blocks, "blocks"),
-        Measure::Copied | Measure::Grows => (figures.grows + figures.shrinks, "reallocs"),
+        Measure::Copied | Measure::Grows => {
+            (figures.grows.saturating_add(figures.shrinks), "reallocs")
+        }
     }
 }
 

@@ -89,7 +89,7 @@ impl Layout {
     pub(super) fn elided(&self) -> (u64, u64) {
         let rests = self.rows.iter().flat_map(|row| &row.rests);
         rests.fold((0, 0), |(frames, value), rest| {
-            (frames + rest.frames, value + rest.value)
+            (frames + rest.frames, rest.value.saturating_add(value))
         })
     }
 }
@@ -146,14 +146,14 @@ impl Scale {
         row: &mut Row,
     ) {
         let mut frames = 0;
-        let mut value = 0;
+        let mut value = 0_u64;
         for part in rest
             .iter()
             .map(|id| measure.of(tree.total(*id)))
             .take_while(|part| *part > 0)
         {
             frames += 1;
-            value += part;
+            value = value.saturating_add(part);
         }
         if frames > 0 {
             let x = (start.round() as u16).min(end);

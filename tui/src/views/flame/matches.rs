@@ -54,7 +54,7 @@ impl Matches {
                 .is_some_and(|p| inside.get(p.0 as usize).copied().unwrap_or(false));
             let value = cx.measure.of(tree.total(id));
             if matched && !within {
-                found.value += value;
+                found.value = found.value.saturating_add(value);
             }
             if matched && value > 0 {
                 found.nodes.push(id);

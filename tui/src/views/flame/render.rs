@@ -9,7 +9,7 @@ use ratatui::style::Style;
 
 use super::layout::{Cell, Layout, Rest};
 use super::{Flame, Highlight, nothing};
-use crate::text::{clean, figure, fit, fit_end, pad, width};
+use crate::text::{clean, figure, fit, fit_end, pad, width, wrap};
 use crate::theme;
 use crate::views::Context;
 use crate::views::parts::{blocks, slice, write};
@@ -230,30 +230,6 @@ fn details(
     }
 }
 
-/// `text` in at most `lines` lines of `cells`; what is left over is cut from the last.
-fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut rest = text;
-    while out.len() + 1 < lines && width(rest) > cells && cells > 0 {
-        let mut used = 0;
-        let end = rest
-            .char_indices()
-            .find(|(_, c)| {
-                used += width(c.encode_utf8(&mut [0; 4]));
-                used > cells
-            })
-            .map_or(rest.len(), |(at, _)| at);
-        if end == 0 {
-            break;
-        }
-        let (line, tail) = rest.split_at(end);
-        out.push(line.to_owned());
-        rest = tail;
-    }
-    out.push(fit(rest, cells).into_owned());
-    out
-}
-
 fn figures(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> String {
     let total = tree.total(id);
     let value = cx.measure.of(total);
@@ -292,7 +268,7 @@ fn place(tree: &CallTree, cx: &Context<'_>, id: NodeId) -> String {
     let node = tree.node(id);
     let source = node
         .frame
-        .and_then(|frame| cx.data.place(frame))
+        .and_then(|frame| cx.data.short_place(frame))
         .unwrap_or_default();
     let several = if node.several_places {
         " and other lines"
@@ -343,17 +319,4 @@ fn notes(view: &Flame, cx: &Context<'_>, layout: &Layout) -> String {
         parts.push("▼ deeper rows below".to_owned());
     }
     parts.join(" · ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrap;
-
-    #[test]
-    fn a_long_name_wraps_and_its_last_line_says_what_was_cut() {
-        assert_eq!(wrap("abcdef", 3, 2), ["abc", "def"]);
-        assert_eq!(wrap("abcdefgh", 3, 2), ["abc", "de…"]);
-        assert_eq!(wrap("日本語", 1, 2), ["…"]);
-        assert_eq!(wrap("", 0, 2), [""]);
-    }
 }

@@ -182,7 +182,7 @@ impl Listing {
         let value = sites
             .iter()
             .map(|(_, site)| cx.measure.of(&site.figures))
-            .sum();
+            .fold(0_u64, u64::saturating_add);
         let name = |site: &Site| {
             data.owner_function(site)
                 .and_then(|f| data.function(f))

@@ -1,13 +1,13 @@
 //! Draws the sites: the list above, below it the stack of the selected one and the source of the selected frame.
 
-use heapglass_profiler::profile::{Function, ScopeId, Site};
-use heapglass_profiler::units::{Bytes, Count, Share};
+use heapglass_profiler::profile::{Function, Origin, ScopeId, Site};
+use heapglass_profiler::units::{Bytes, Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::Sites;
 use super::order::{Sort, mean};
-use crate::text::{clean, figure, fit_end, width};
+use crate::text::{clean, figure, fit_end, width, wrap};
 use crate::theme;
 use crate::views::Context;
 use crate::views::parts::{
@@ -88,7 +88,7 @@ pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     };
     figures(view, cx, site, panes.figures, buffer);
     stack(view, cx, site, panes.stack, buffer);
-    source(view, panes.source, buffer);
+    source(view, cx, panes.source, buffer);
 }
 
 fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
@@ -166,12 +166,9 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         cells.push((name, function.map_or(theme::dim(), theme::origin)));
         if !narrow {
             let place = owner
-                .and_then(|frame| cx.data.place(frame))
+                .and_then(|frame| cx.data.short_place(frame))
                 .unwrap_or_default();
-            cells.push((
-                fit_end(&clean(&place), place_width).into_owned(),
-                theme::dim(),
-            ));
+            cells.push((fit_end(&place, place_width).into_owned(), theme::dim()));
         }
         let style = match (at == view.cursor.selected, view.in_stack) {
             (true, false) => theme::selected(),
@@ -189,7 +186,7 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The owner and, behind it, the function it called that allocated: one line may own several sites.
+/// The owner and, behind it, what of std allocated for it: one line of the owner may own several sites.
 fn called(cx: &Context<'_>, site: &Site, owner: &Function) -> String {
     let short = |f: &Function| {
         clean(if f.short.is_empty() {
@@ -199,13 +196,21 @@ fn called(cx: &Context<'_>, site: &Site, owner: &Function) -> String {
         })
         .into_owned()
     };
-    let innermost = cx
+    let functions = cx
         .data
         .frames(site, false)
+        .iter()
+        .rev()
+        .map_while(|frame| cx.data.function_of(*frame));
+    // `BTreeMap::insert` says more than the `Box::new` at its end: of the frames of std, the outermost.
+    let mut functions = functions.peekable();
+    let innermost = functions.peek().copied();
+    let container = functions
+        .take_while(|f| f.origin == Origin::Std)
         .last()
-        .and_then(|frame| cx.data.function_of(*frame));
-    match innermost {
-        Some(innermost) if innermost != owner => format!("{} › {}", short(owner), short(innermost)),
+        .or(innermost);
+    match container {
+        Some(container) if container != owner => format!("{} › {}", short(owner), short(container)),
         _ => short(owner),
     }
 }
@@ -304,21 +309,22 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
     }
     let frames = view.stack(cx.data, cx.all_frames);
     let hidden = site.stack.len().saturating_sub(frames.len());
-    let hidden = if hidden > 0 {
-        format!(", {hidden} more with a")
-    } else {
+    let unseen = frames.len().saturating_sub(view_rows(area));
+    let mut notes = Vec::new();
+    if unseen > 0 {
+        notes.push(format!("{unseen} out of sight"));
+    }
+    if hidden > 0 {
+        notes.push(format!("a: {hidden} more"));
+    }
+    let notes = if notes.is_empty() {
         String::new()
-    };
-    let above = view.frame.top;
-    let below = frames.len().saturating_sub(above + view_rows(area));
-    let more = if above + below > 0 {
-        format!(", {} out of sight", above + below)
     } else {
-        String::new()
+        format!(" ({})", notes.join(", "))
     };
     let title = format!(
-        "stack, innermost first: {} frames{more}{hidden}",
-        frames.len()
+        "{}, innermost first{notes}",
+        counted(frames.len() as u64, "frame")
     );
     write(buffer, slice(area, 0, 1), &title, theme::heading());
     let owner = cx.data.owner(site);
@@ -329,9 +335,18 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
         .take(view_rows(area));
     for (at, frame) in shown {
         let function = cx.data.function_of(*frame);
-        let name = function.map_or("[unnamed]".into(), |f| clean(&f.name));
-        let place = cx.data.place(*frame).unwrap_or_default();
-        let place = clean(&place);
+        let place = cx.data.short_place(*frame).unwrap_or_default();
+        // The place gets what it needs up to two fifths; the name the rest, in full where that fits.
+        let right = width(&place).min(area.width as usize * 2 / 5);
+        let left = (area.width as usize).saturating_sub(right + 3);
+        let name = function.map_or("[unnamed]".into(), |f| {
+            let full = clean(&f.name);
+            if width(&full) > left && !f.short.is_empty() {
+                clean(&f.short)
+            } else {
+                full
+            }
+        });
         let mark = if Some(*frame) == owner { "▸" } else { " " };
         let style = if at == view.frame.selected {
             if view.in_stack {
@@ -343,11 +358,9 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
             theme::plain()
         };
         let row = slice(area, 1 + (at - view.frame.top) as u16, 1);
-        // The place gets what it needs up to two fifths; the name the rest.
-        let right = width(&place).min(area.width as usize * 2 / 5);
         let columns = [
             Column::left("", 1),
-            Column::left("", (area.width as usize).saturating_sub(right + 3)),
+            Column::left("", left),
             Column::left("", right),
         ];
         let name_style = function.map_or(theme::dim(), theme::origin);
@@ -365,9 +378,26 @@ fn view_rows(area: Rect) -> usize {
     area.height.saturating_sub(1) as usize
 }
 
-fn source(view: &Sites, area: Rect, buffer: &mut Buffer) {
+/// The selected frame: its name in full, the path read, the lines around it.
+fn source(view: &Sites, cx: &Context<'_>, mut area: Rect, buffer: &mut Buffer) {
     if area.is_empty() {
         return;
+    }
+    // Where there is room; the stack beside may have had to shorten the name.
+    if area.height >= 8 {
+        let frames = view.stack(cx.data, cx.all_frames);
+        let function = frames
+            .get(view.frame.selected)
+            .and_then(|frame| cx.data.function_of(*frame));
+        let (name, style) = function.map_or(("[unnamed]".into(), theme::dim()), |f| {
+            (clean(&f.name), theme::origin(f))
+        });
+        let lines = wrap(&name, area.width as usize, 2);
+        for (at, line) in lines.iter().enumerate() {
+            write(buffer, slice(area, at as u16, 1), line, style);
+        }
+        let used = lines.len() as u16;
+        area = slice(area, used, area.height - used);
     }
     let excerpt = &view.excerpt;
     let note = excerpt
