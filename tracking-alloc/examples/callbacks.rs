@@ -19,13 +19,25 @@ fn main() {
 }
 
 unsafe extern "C" {
-    fn qsort(base: *mut u32, count: usize, width: usize, compare: extern "C" fn(*const u32, *const u32) -> i32);
+    fn qsort(
+        base: *mut u32,
+        count: usize,
+        width: usize,
+        compare: extern "C" fn(*const u32, *const u32) -> i32,
+    );
 }
 
 #[inline(never)]
 fn sort_in_c(numbers: &mut [u32]) {
     // SAFETY: the slice is valid for its length, and `compare` orders its elements.
-    unsafe { qsort(numbers.as_mut_ptr(), numbers.len(), size_of::<u32>(), compare) };
+    unsafe {
+        qsort(
+            numbers.as_mut_ptr(),
+            numbers.len(),
+            size_of::<u32>(),
+            compare,
+        )
+    };
     // No tail call above.
     black_box(numbers);
 }
@@ -44,11 +56,16 @@ fn through_assembly(n: u64) {
     // Looks like frames: each word the address of a later one.
     let mut data = [0u64; 128];
     let base = data.as_ptr() as u64;
-    data.iter_mut().enumerate().for_each(|(index, word)| *word = base + 8 * (index as u64 * 7 + n) % 1024);
+    data.iter_mut()
+        .enumerate()
+        .for_each(|(index, word)| *word = base + 8 * (index as u64 * 7 + n) % 1024);
     // SAFETY: both keep what the calling convention asks them to keep, and only call back.
     unsafe {
         heapglass_with_data_in_rbp(&raw const data[(n % 61) as usize * 2], called_back);
-        heapglass_with_data_in_rbp_without_rules(&raw const data[(n % 61) as usize * 2], called_back_without_rules);
+        heapglass_with_data_in_rbp_without_rules(
+            &raw const data[(n % 61) as usize * 2],
+            called_back_without_rules,
+        );
     }
     black_box(&data);
 }

@@ -15,8 +15,16 @@ fn main() {
     black_box(text(50));
     black_box(callbacks(20));
     black_box(large_frame(1));
-    let threads: Vec<_> = (0..3).map(|n| std::thread::spawn(move || black_box(recursion(n)).len())).collect();
-    println!("{}", threads.into_iter().map(|thread| thread.join().unwrap_or(0)).sum::<usize>());
+    let threads: Vec<_> = (0..3)
+        .map(|n| std::thread::spawn(move || black_box(recursion(n)).len()))
+        .collect();
+    println!(
+        "{}",
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or(0))
+            .sum::<usize>()
+    );
 }
 
 /// Two functions that call each other, with something to keep across the calls.
@@ -24,7 +32,11 @@ fn main() {
 fn recursion(depth: usize) -> Vec<usize> {
     let mut kept = vec![depth; 3];
     if depth > 0 {
-        kept.extend(if depth.is_multiple_of(3) { sideways(depth - 1, [depth as u64; 16]) } else { recursion(depth - 1) });
+        kept.extend(if depth.is_multiple_of(3) {
+            sideways(depth - 1, [depth as u64; 16])
+        } else {
+            recursion(depth - 1)
+        });
     }
     kept
 }
@@ -38,11 +50,19 @@ fn sideways(depth: usize, ballast: [u64; 16]) -> Vec<usize> {
 
 #[inline(never)]
 fn collections(count: usize) -> usize {
-    let map: BTreeMap<usize, String> = (0..count).map(|n| (n * 7919 % count, n.to_string())).collect();
+    let map: BTreeMap<usize, String> = (0..count)
+        .map(|n| (n * 7919 % count, n.to_string()))
+        .collect();
     // No random seed: the order of its elements decides who compares with whom below.
     let mut table: HashMap<&str, Box<[u8]>, BuildHasherDefault<DefaultHasher>> = HashMap::default();
-    table.extend(map.values().map(|text| (text.as_str(), Box::from(text.as_bytes()))));
-    let mut sorted: Vec<(&str, Vec<u8>)> = table.iter().map(|(key, value)| (*key, value.to_vec())).collect();
+    table.extend(
+        map.values()
+            .map(|text| (text.as_str(), Box::from(text.as_bytes()))),
+    );
+    let mut sorted: Vec<(&str, Vec<u8>)> = table
+        .iter()
+        .map(|(key, value)| (*key, value.to_vec()))
+        .collect();
     sorted.sort_by_key(|(key, _)| (*key).to_owned());
     sorted.len()
 }
@@ -51,7 +71,14 @@ fn collections(count: usize) -> usize {
 fn text(count: usize) -> String {
     let mut text = String::new();
     for n in 0..count {
-        let _ = write!(text, "{n:>8} {:?}", Named { name: format!("name {n}"), weight: n as f64 / 3.0 });
+        let _ = write!(
+            text,
+            "{n:>8} {:?}",
+            Named {
+                name: format!("name {n}"),
+                weight: n as f64 / 3.0
+            }
+        );
     }
     text
 }
@@ -68,7 +95,12 @@ fn callbacks(count: usize) -> usize {
     let steps: Vec<Box<dyn Fn(usize) -> Vec<u8>>> = vec![
         Box::new(|n| vec![1; n + 1]),
         Box::new(|n| format!("{n}").into_bytes()),
-        Box::new(move |n| recursion(n % 5 + count % 2).iter().map(|value| *value as u8).collect()),
+        Box::new(move |n| {
+            recursion(n % 5 + count % 2)
+                .iter()
+                .map(|value| *value as u8)
+                .collect()
+        }),
     ];
     (0..count).map(|n| steps[n % steps.len()](n).len()).sum()
 }

@@ -26,7 +26,11 @@ pub(super) fn current() -> usize {
 /// Return addresses may carry a signature above the address bits (pointer authentication).
 #[inline(always)]
 fn strip(address: u64) -> u64 {
-    if cfg!(target_arch = "aarch64") { address & 0xffff_ffff_ffff } else { address }
+    if cfg!(target_arch = "aarch64") {
+        address & 0xffff_ffff_ffff
+    } else {
+        address
+    }
 }
 
 /// Visits return addresses from the innermost outward.
@@ -34,7 +38,12 @@ fn strip(address: u64) -> u64 {
 /// `frame` must be the frame pointer of a function in progress that keeps one. Everything read lies between it and the
 /// top of the thread's stack, which is mapped: frames are followed strictly upward and never past the top.
 #[inline(always)]
-pub(super) fn walk(frame: usize, stack: Stack, stop: Option<&CutAfter>, mut visit: impl FnMut(u64)) -> End {
+pub(super) fn walk(
+    frame: usize,
+    stack: Stack,
+    stop: Option<&CutAfter>,
+    mut visit: impl FnMut(u64),
+) -> End {
     const LINK: usize = 2 * size_of::<usize>();
     if frame < stack.low || frame >= stack.high {
         if stack.high != 0 && frame & 7 == 0 && frame != 0 {
@@ -49,7 +58,12 @@ pub(super) fn walk(frame: usize, stack: Stack, stop: Option<&CutAfter>, mut visi
             return End::Outermost;
         }
         // SAFETY: `frame .. frame + 16` lies between the first frame and the top of the thread's stack.
-        let (next, address) = unsafe { (*(frame as *const usize), strip(*((frame + 8) as *const u64))) };
+        let (next, address) = unsafe {
+            (
+                *(frame as *const usize),
+                strip(*((frame + 8) as *const u64)),
+            )
+        };
         if address == 0 {
             return End::Outermost;
         }

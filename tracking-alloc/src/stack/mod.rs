@@ -30,7 +30,10 @@ pub(crate) fn choose(session: &Session, header: &Header) {
     let unwinder = if kept {
         session.write.hold().check_early_stacks();
         unwinder::FRAME_POINTERS
-    } else if eh_frame::IS_SUPPORTED && eh_frame::prepare(&mut session.write.hold().bump) && self_test::finds_callers() {
+    } else if eh_frame::IS_SUPPORTED
+        && eh_frame::prepare(&mut session.write.hold().bump)
+        && self_test::finds_callers()
+    {
         unwinder::EH_FRAME
     } else {
         unwinder::NONE
@@ -79,7 +82,11 @@ impl Start {
                 options(nomem, nostack, preserves_flags)
             );
         }
-        Start { frame_pointer, stack_pointer, pc }
+        Start {
+            frame_pointer,
+            stack_pointer,
+            pc,
+        }
     }
 }
 
@@ -91,7 +98,9 @@ fn mix(hash: u64, address: u64) -> u64 {
 
 /// The hash of a stack, innermost address first.
 pub(crate) fn hash(addresses: &[u64]) -> u64 {
-    addresses.iter().fold(SEED, |hash, address| mix(hash, *address))
+    addresses
+        .iter()
+        .fold(SEED, |hash, address| mix(hash, *address))
 }
 
 /// The key of a site: stack and scope. Never 0.
@@ -109,7 +118,12 @@ pub(crate) fn walk(lane: &Lane, start: Start) -> u64 {
     match UNWINDER.load(Relaxed) {
         unwinder::FRAME_POINTERS => {
             let mut hash = SEED;
-            frame_pointers::walk(start.frame_pointer, lane.stack.get(), lane.cut_after.in_use(), |address| hash = mix(hash, address));
+            frame_pointers::walk(
+                start.frame_pointer,
+                lane.stack.get(),
+                lane.cut_after.in_use(),
+                |address| hash = mix(hash, address),
+            );
             hash
         }
         other => walk_by_rules(lane, start, other),
@@ -121,7 +135,12 @@ pub(crate) fn walk(lane: &Lane, start: Start) -> u64 {
 fn walk_by_rules(lane: &Lane, start: Start, unwinder: u32) -> u64 {
     let mut hash = SEED;
     if unwinder == unwinder::EH_FRAME {
-        eh_frame::walk(start, lane.stack.get(), lane.cut_after.in_use(), |address| hash = mix(hash, address));
+        eh_frame::walk(
+            start,
+            lane.stack.get(),
+            lane.cut_after.in_use(),
+            |address| hash = mix(hash, address),
+        );
     }
     hash
 }
@@ -144,8 +163,15 @@ pub(crate) fn walk_into(lane: &Lane, start: Start, addresses: &mut [u64; MAX_DEP
         }
     };
     let end = match UNWINDER.load(Relaxed) {
-        unwinder::FRAME_POINTERS => frame_pointers::walk(start.frame_pointer, lane.stack.get(), lane.cut_after.in_use(), keep),
-        unwinder::EH_FRAME => eh_frame::walk(start, lane.stack.get(), lane.cut_after.in_use(), keep),
+        unwinder::FRAME_POINTERS => frame_pointers::walk(
+            start.frame_pointer,
+            lane.stack.get(),
+            lane.cut_after.in_use(),
+            keep,
+        ),
+        unwinder::EH_FRAME => {
+            eh_frame::walk(start, lane.stack.get(), lane.cut_after.in_use(), keep)
+        }
         _ => End::Outermost,
     };
     let flags = match end {
@@ -158,7 +184,7 @@ pub(crate) fn walk_into(lane: &Lane, start: Start, addresses: &mut [u64; MAX_DEP
 }
 
 /// Why a walk ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// No further frame.
     Outermost,
@@ -197,12 +223,16 @@ impl CutAfter {
 
     #[inline(always)]
     fn contains(&self, address: u64) -> bool {
-        self.filter.get() & Self::bit(address) != 0 && self.listed.iter().any(|listed| listed.get() == address)
+        self.filter.get() & Self::bit(address) != 0
+            && self.listed.iter().any(|listed| listed.get() == address)
     }
 
     /// Counts a stack cut after `address`; lists it when there were too many.
     pub(crate) fn count(&self, address: u64) {
-        let place = self.counted.iter().find(|(counted, _)| counted.get() == address || counted.get() == 0);
+        let place = self
+            .counted
+            .iter()
+            .find(|(counted, _)| counted.get() == address || counted.get() == 0);
         // When all places are taken the first is given up: a list of 16 serves the usual one or two culprits.
         let (counted, times) = place.unwrap_or(&self.counted[0]);
         if counted.get() != address {

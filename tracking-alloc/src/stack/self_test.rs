@@ -33,11 +33,21 @@ fn middle(outer: usize) -> bool {
 fn inner(outer: usize, middle: usize) -> bool {
     let mine = current();
     // Without frame pointers all three read one and the same register, or data of somebody else.
-    if !(mine < middle && middle < outer && outer - mine < 1 << 16 && mine & 7 == 0 && middle & 7 == 0) {
+    if !(mine < middle
+        && middle < outer
+        && outer - mine < 1 << 16
+        && mine & 7 == 0
+        && middle & 7 == 0)
+    {
         return false;
     }
     // SAFETY: both addresses lie on this stack between this function's frame and its grandparent's.
-    let (first, second) = unsafe { (*(black_box(mine) as *const usize), *(black_box(middle) as *const usize)) };
+    let (first, second) = unsafe {
+        (
+            *(black_box(mine) as *const usize),
+            *(black_box(middle) as *const usize),
+        )
+    };
     first == middle && second == outer
 }
 
@@ -45,10 +55,17 @@ fn inner(outer: usize, middle: usize) -> bool {
 #[inline(never)]
 pub(super) fn finds_callers() -> bool {
     let found = black_box(first as fn() -> [u64; 3])();
-    let callers = [second as fn() -> [u64; 3] as usize, first as fn() -> [u64; 3] as usize, finds_callers as fn() -> bool as usize];
+    let callers = [
+        second as fn() -> [u64; 3] as usize,
+        first as fn() -> [u64; 3] as usize,
+        finds_callers as fn() -> bool as usize,
+    ];
     // No function here is longer than this.
     const MOST_BYTES: u64 = 2048;
-    found.iter().zip(callers).all(|(address, function)| address.wrapping_sub(function as u64) < MOST_BYTES)
+    found
+        .iter()
+        .zip(callers)
+        .all(|(address, function)| address.wrapping_sub(function as u64) < MOST_BYTES)
 }
 
 #[inline(never)]

@@ -26,10 +26,22 @@ impl Program {
     /// Builds `examples/NAME.rs`, or finds it built already. Tests that build the same wait for each other in cargo.
     pub(crate) fn build(name: &str, flags: Flags) -> Program {
         let kept = if flags.frame_pointers { "yes" } else { "no" };
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{kept}-{}-{}", flags.panic, flags.opt_level));
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("{kept}-{}-{}", flags.panic, flags.opt_level));
         let output = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--offline", "--release", "--example", name])
-            .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), "--target-dir"])
+            .args([
+                "build",
+                "--quiet",
+                "--offline",
+                "--release",
+                "--example",
+                name,
+            ])
+            .args([
+                "--manifest-path",
+                concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+                "--target-dir",
+            ])
             .arg(&target)
             .env_remove("CARGO_ENCODED_RUSTFLAGS")
             .env("RUSTFLAGS", format!("-C force-frame-pointers={kept}"))
@@ -39,15 +51,28 @@ impl Program {
             .env_remove("HEAPGLASS_OUT")
             .output()
             .expect("cargo can be run");
-        assert!(output.status.success(), "{name} cannot be built:\n{}", String::from_utf8_lossy(&output.stderr));
-        Program { executable: target.join("release/examples").join(name) }
+        assert!(
+            output.status.success(),
+            "{name} cannot be built:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Program {
+            executable: target.join("release/examples").join(name),
+        }
     }
 
     /// Runs it, recorded to a file named after `test`.
     pub(crate) fn record(&self, test: &str) -> Run {
         let path = self.executable.with_extension(format!("{test}.hg"));
-        let status = Command::new(&self.executable).env("HEAPGLASS_OUT", &path).status().expect("a program just built can be run");
-        assert!(status.success(), "{} ended with {status}", self.executable.display());
+        let status = Command::new(&self.executable)
+            .env("HEAPGLASS_OUT", &path)
+            .status()
+            .expect("a program just built can be run");
+        assert!(
+            status.success(),
+            "{} ended with {status}",
+            self.executable.display()
+        );
         let recording = Recording::open(&path).expect("a finished program leaves a recording");
         Run { recording }
     }

@@ -26,7 +26,13 @@ impl Stacks {
         let mut blocks = BTreeMap::new();
         let mut flags = BTreeMap::new();
         for row in recording.lanes.iter().flat_map(|lane| &lane.rows) {
-            let Some(site) = recording.sites.get(row.site as usize).filter(|_| row.site >= FIRST_SITE) else { continue };
+            let Some(site) = recording
+                .sites
+                .get(row.site as usize)
+                .filter(|_| row.site >= FIRST_SITE)
+            else {
+                continue;
+            };
             let (mut path, mut node) = (Vec::new(), site.stack);
             while node != 0 {
                 let stack = &recording.stacks[node as usize];
@@ -37,31 +43,51 @@ impl Stacks {
             *blocks.entry(path.join(" > ")).or_insert(0) += row.total_blocks;
             *flags.entry(path.join(" > ")).or_insert(0) |= site.flags;
         }
-        Stacks { header: recording.header, blocks, flags }
+        Stacks {
+            header: recording.header,
+            blocks,
+            flags,
+        }
     }
 
     /// Stacks that pass through a function.
     pub(crate) fn through(&self, function: &str) -> Vec<&str> {
-        self.blocks.keys().map(String::as_str).filter(|stack| stack.split(" > ").any(|name| name == function)).collect()
+        self.blocks
+            .keys()
+            .map(String::as_str)
+            .filter(|stack| stack.split(" > ").any(|name| name == function))
+            .collect()
     }
 
     /// Stacks that have one of these flags.
     pub(crate) fn flagged(&self, wanted: u32) -> Vec<String> {
-        self.flags.iter().filter(|(_, flags)| **flags & wanted != 0).map(|(stack, _)| stack.clone()).collect()
+        self.flags
+            .iter()
+            .filter(|(_, flags)| **flags & wanted != 0)
+            .map(|(stack, _)| stack.clone())
+            .collect()
     }
 
     /// What the two do not share.
     pub(crate) fn difference(&self, other: &Stacks) -> Vec<String> {
         let lines = |sign, mine: &Stacks, theirs: &Stacks| -> Vec<String> {
-            let only = mine.blocks.iter().filter(|(stack, blocks)| theirs.blocks.get(*stack) != Some(blocks));
-            only.map(|(stack, blocks)| format!("{sign} {blocks} {stack}")).collect()
+            let only = mine
+                .blocks
+                .iter()
+                .filter(|(stack, blocks)| theirs.blocks.get(*stack) != Some(blocks));
+            only.map(|(stack, blocks)| format!("{sign} {blocks} {stack}"))
+                .collect()
         };
         [lines('-', self, other), lines('+', other, self)].concat()
     }
 }
 
 fn module_path(recording: &Recording, module: u32) -> String {
-    recording.modules.get(module as usize).and_then(|module| recording.string(module.path)).unwrap_or_default()
+    recording
+        .modules
+        .get(module as usize)
+        .and_then(|module| recording.string(module.path))
+        .unwrap_or_default()
 }
 
 /// Symbol tables, by path.
@@ -73,21 +99,37 @@ impl Images {
         let symbols = self.0.entry(path.to_owned()).or_insert_with(|| read(path));
         let address = return_address.wrapping_sub(1);
         let next = symbols.partition_point(|(start, ..)| *start <= address);
-        let found = next.checked_sub(1).map(|index| &symbols[index]).filter(|(start, size, _)| address - start < *size);
+        let found = next
+            .checked_sub(1)
+            .map(|index| &symbols[index])
+            .filter(|(start, size, _)| address - start < *size);
         // Addresses in stripped libraries are the same in both runs: it is the same library.
-        found.map_or_else(|| format!("{path}+{return_address:#x}"), |(.., name)| name.clone())
+        found.map_or_else(
+            || format!("{path}+{return_address:#x}"),
+            |(.., name)| name.clone(),
+        )
     }
 }
 
 fn read(path: &str) -> Vec<(u64, u64, String)> {
-    let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
-    let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
+    let Ok(bytes) = std::fs::read(path) else {
+        return Vec::new();
+    };
+    let Ok(file) = object::File::parse(&*bytes) else {
+        return Vec::new();
+    };
     let mut symbols: Vec<_> = file
         .symbols()
         .chain(file.dynamic_symbols())
         .filter(|symbol| symbol.is_definition() && symbol.size() > 0)
         // Hashes in names depend on the flags of the build.
-        .filter_map(|symbol| Some((symbol.address(), symbol.size(), format!("{:#}", rustc_demangle::demangle(symbol.name().ok()?)))))
+        .filter_map(|symbol| {
+            Some((
+                symbol.address(),
+                symbol.size(),
+                format!("{:#}", rustc_demangle::demangle(symbol.name().ok()?)),
+            ))
+        })
         .collect();
     symbols.sort();
     symbols.dedup_by_key(|symbol| symbol.0);

@@ -41,7 +41,9 @@ pub(in crate::stack) fn prepare(bump: &mut Bump) -> bool {
     if current().is_some() {
         return true;
     }
-    let Some(cache) = bump.take::<Cache>(1).map(NonNull::as_ptr) else { return false };
+    let Some(cache) = bump.take::<Cache>(1).map(NonNull::as_ptr) else {
+        return false;
+    };
     CACHE.store(cache, Release);
     true
 }
@@ -64,7 +66,11 @@ impl Cache {
             let entry = place.load(Relaxed);
             if entry >> Rule::BITS == tag && entry & RULE != 0 {
                 // An address beyond the bits would share a place with another one.
-                return if address >> ADDRESS_BITS == 0 { Some(Rule::from_bits((entry & RULE) as u32)) } else { None };
+                return if address >> ADDRESS_BITS == 0 {
+                    Some(Rule::from_bits((entry & RULE) as u32))
+                } else {
+                    None
+                };
             }
         }
         None

@@ -5,19 +5,20 @@
 use super::rule::{Base, Rule};
 use super::tables::{Bytes, Sections};
 use gimli::{
-    CfaRule, EhFrame, EhFrameHdr, EhFrameOffset, Encoding, Format, Operation, Register, RegisterRule, UnwindContext, UnwindContextStorage,
-    UnwindExpression, UnwindSection, UnwindTableRow, X86_64,
+    CfaRule, EhFrame, EhFrameHdr, EhFrameOffset, Encoding, Format, Operation, Register,
+    RegisterRule, UnwindContext, UnwindContextStorage, UnwindExpression, UnwindSection,
+    UnwindTableRow, X86_64,
 };
 
 /// Room for one evaluation.
 pub(super) type Context = UnwindContext<usize, Storage>;
 
-/// Fixed room: functions save six registers and the return address; vector code in assembly saves a few more.
-/// A signal frame restores all: it does not fit, and the walk is cut there.
+/// Fixed room: functions save six registers and the return address. A signal frame restores all: it does not fit, and
+/// the walk is cut there. No larger, since gimli moves rows over the target's stack.
 pub(super) struct Storage;
 
 impl UnwindContextStorage<usize> for Storage {
-    type Rules = [(Register, RegisterRule<usize>); 12];
+    type Rules = [(Register, RegisterRule<usize>); 8];
     type Stack = [UnwindTableRow<usize, Self>; 4];
 }
 
@@ -25,14 +26,29 @@ impl UnwindContextStorage<usize> for Storage {
 #[inline(never)]
 pub(super) fn rule(sections: &Sections, context: &mut Context, address: u64) -> Option<Rule> {
     let frames = &sections.frames;
-    let header = EhFrameHdr::from(sections.header).parse(&sections.bases, 8).ok()?;
-    let entry = header.table()?.lookup(address, &sections.bases).ok()?.direct().ok()?;
+    let header = EhFrameHdr::from(sections.header)
+        .parse(&sections.bases, 8)
+        .ok()?;
+    let entry = header
+        .table()?
+        .lookup(address, &sections.bases)
+        .ok()?
+        .direct()
+        .ok()?;
     let offset = usize::try_from(entry.checked_sub(sections.frames_address)?).ok()?;
-    let entry = frames.fde_from_offset(&sections.bases, EhFrameOffset(offset), EhFrame::cie_from_offset).ok()?;
+    let entry = frames
+        .fde_from_offset(
+            &sections.bases,
+            EhFrameOffset(offset),
+            EhFrame::cie_from_offset,
+        )
+        .ok()?;
     if !entry.contains(address) || entry.is_signal_trampoline() {
         return None;
     }
-    let row = entry.unwind_info_for_address(frames, &sections.bases, context, address).ok()?;
+    let row = entry
+        .unwind_info_for_address(frames, &sections.bases, context, address)
+        .ok()?;
     encode(frames, row)
 }
 
@@ -54,13 +70,19 @@ fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Opti
         }
         CfaRule::Expression(expression) => {
             // The one expression compilers write into functions that call: the frame's end was kept below rbp.
-            let (X86_64::RBP, offset, true) = base_register(frames, expression)? else { return None };
+            let (X86_64::RBP, offset, true) = base_register(frames, expression)? else {
+                return None;
+            };
             (Base::Loaded, u64::try_from(offset.checked_neg()?).ok()?)
         }
     };
     let saved_bp = match row.register(X86_64::RBP) {
-        None | Some(RegisterRule::Undefined | RegisterRule::SameValue) if base != Base::Loaded => None,
-        Some(RegisterRule::Offset(offset)) if base != Base::Loaded => Some(u64::try_from(offset.checked_neg()?).ok()?),
+        None | Some(RegisterRule::Undefined | RegisterRule::SameValue) if base != Base::Loaded => {
+            None
+        }
+        Some(RegisterRule::Offset(offset)) if base != Base::Loaded => {
+            Some(u64::try_from(offset.checked_neg()?).ok()?)
+        }
         Some(RegisterRule::Expression(expression)) if base == Base::Loaded => {
             match base_register(frames, &expression)? {
                 (X86_64::RBP, 0, false) => None,
@@ -73,15 +95,31 @@ fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Opti
 }
 
 /// Reads an expression "register plus offset", and whether it is followed by a load; `None` for any other.
-fn base_register(frames: &EhFrame<Bytes>, expression: &UnwindExpression<usize>) -> Option<(Register, i64, bool)> {
-    const ENCODING: Encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 4 };
+fn base_register(
+    frames: &EhFrame<Bytes>,
+    expression: &UnwindExpression<usize>,
+) -> Option<(Register, i64, bool)> {
+    const ENCODING: Encoding = Encoding {
+        address_size: 8,
+        format: Format::Dwarf32,
+        version: 4,
+    };
     let mut rest = expression.get(frames).ok()?.0;
-    let Operation::RegisterOffset { register, offset, .. } = Operation::parse(&mut rest, ENCODING).ok()? else { return None };
+    let Operation::RegisterOffset {
+        register, offset, ..
+    } = Operation::parse(&mut rest, ENCODING).ok()?
+    else {
+        return None;
+    };
     if rest.is_empty() {
         return Some((register, offset, false));
     }
     match Operation::parse(&mut rest, ENCODING).ok()? {
-        Operation::Deref { size: 8, space: false, .. } if rest.is_empty() => Some((register, offset, true)),
+        Operation::Deref {
+            size: 8,
+            space: false,
+            ..
+        } if rest.is_empty() => Some((register, offset, true)),
         _ => None,
     }
 }

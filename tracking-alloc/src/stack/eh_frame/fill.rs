@@ -29,7 +29,9 @@ impl Writer {
     /// The rule for a frame, kept in the cache.
     pub(super) fn fill(&mut self, frame: Frame, bounds: Bounds) -> Rule {
         let (rule, sure) = self.rule(frame, bounds);
-        let Some(cache) = cache::current() else { return rule };
+        let Some(cache) = cache::current() else {
+            return rule;
+        };
         let images = self.images.images_seen();
         if self.eh_frames.images != images {
             // Code was loaded, perhaps where other code had been.
@@ -55,9 +57,10 @@ impl Writer {
             Some(Rule::OUTERMOST) => (Rule::OUTERMOST, true),
             Some(_) if self.is_start_up(frame, bounds) => (Rule::START_UP, true),
             Some(rule) => (rule, true),
-            None if self.images.image_at(frame.pc.wrapping_sub(1)).is_some() => {
-                (self.rule_of_main(frame, bounds).unwrap_or(Rule::UNKNOWN), true)
-            }
+            None if self.images.image_at(frame.pc.wrapping_sub(1)).is_some() => (
+                self.rule_of_main(frame, bounds).unwrap_or(Rule::UNKNOWN),
+                true,
+            ),
             // In no known code. Unless the mappings were looked at just now, it may be code loaded since.
             None => (Rule::UNKNOWN, read),
         }
@@ -71,10 +74,22 @@ impl Writer {
         let image = self.images.image_at(code)?;
         let context = self.context()?;
         let (bias, inode, path) = self.images.image(image)?;
-        let keep = if self.eh_frames.checks == 0 { Keep::Always(&mut self.bump) } else { Keep::ForNow };
-        let sections = self.eh_frames.tables.get_mut(image)?.sections(path, inode, keep)?;
+        let keep = if self.eh_frames.checks == 0 {
+            Keep::Always(&mut self.bump)
+        } else {
+            Keep::ForNow
+        };
+        let sections = self
+            .eh_frames
+            .tables
+            .get_mut(image)?
+            .sections(path, inode, keep)?;
         // SAFETY: memory for one context, filled in when it was taken, reached under the write lock only.
-        evaluate::rule(&sections, unsafe { &mut *context.as_ptr() }, code.wrapping_sub(bias))
+        evaluate::rule(
+            &sections,
+            unsafe { &mut *context.as_ptr() },
+            code.wrapping_sub(bias),
+        )
     }
 
     fn context(&mut self) -> Option<NonNull<Context>> {
@@ -96,7 +111,9 @@ impl Writer {
         let image = self.images.image_at(frame.pc.wrapping_sub(1));
         let mut caller = frame;
         for steps in 1..=2 {
-            let Some(rule) = self.evaluate(caller.pc) else { return false };
+            let Some(rule) = self.evaluate(caller.pc) else {
+                return false;
+            };
             if caller.step(rule, bounds).is_err() {
                 return false;
             }
@@ -135,17 +152,30 @@ impl Writer {
             return false;
         }
         let (mut seen, mut differs) = (0, false);
-        let end = super::walk_by(|frame, bounds| self.rule(*frame, bounds).0, start, stack, None, |address| {
-            differs |= addresses.get(seen).is_some_and(|other| *other != address);
-            seen += 1;
-        });
+        let end = super::walk_by(
+            |frame, bounds| self.rule(*frame, bounds).0,
+            start,
+            stack,
+            None,
+            |address| {
+                differs |= addresses.get(seen).is_some_and(|other| *other != address);
+                seen += 1;
+            },
+        );
         if seen != 0 {
-            self.store.header().self_test.fetch_or(self_test::EH_FRAME, Relaxed);
+            self.store
+                .header()
+                .self_test
+                .fetch_or(self_test::EH_FRAME, Relaxed);
         }
         self.eh_frames.checks -= 1;
         if self.eh_frames.checks == 0 {
             let known = self.images.images_seen();
-            self.eh_frames.tables.iter_mut().take(known).for_each(Tables::forget);
+            self.eh_frames
+                .tables
+                .iter_mut()
+                .take(known)
+                .for_each(Tables::forget);
         }
         // What .eh_frame could not follow to the end says nothing about what lies beyond.
         differs || seen != addresses.len() && end == End::Outermost

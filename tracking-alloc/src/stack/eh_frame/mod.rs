@@ -34,9 +34,20 @@ pub(super) const IS_SUPPORTED: bool = cfg!(target_arch = "x86_64");
 /// Visits return addresses from the innermost outward: those of [`super::frame_pointers::walk`] in a program that
 /// keeps frame pointers everywhere.
 #[inline(always)]
-pub(super) fn walk(start: Start, stack: Stack, stop: Option<&CutAfter>, visit: impl FnMut(u64)) -> End {
-    let Some(cache) = cache::current() else { return End::Stopped };
-    let rule_of = |frame: &Frame, bounds| cache.find(frame.pc).unwrap_or_else(|| rule_under_lock(*frame, bounds));
+pub(super) fn walk(
+    start: Start,
+    stack: Stack,
+    stop: Option<&CutAfter>,
+    visit: impl FnMut(u64),
+) -> End {
+    let Some(cache) = cache::current() else {
+        return End::Stopped;
+    };
+    let rule_of = |frame: &Frame, bounds| {
+        cache
+            .find(frame.pc)
+            .unwrap_or_else(|| rule_under_lock(*frame, bounds))
+    };
     walk_by(rule_of, start, stack, stop, visit)
 }
 
@@ -49,12 +60,19 @@ fn walk_by(
     stop: Option<&CutAfter>,
     mut visit: impl FnMut(u64),
 ) -> End {
-    let mut frame = Frame { pc: start.pc, sp: start.stack_pointer, bp: start.frame_pointer };
+    let mut frame = Frame {
+        pc: start.pc,
+        sp: start.stack_pointer,
+        bp: start.frame_pointer,
+    };
     if frame.sp < stack.low || frame.sp >= stack.high {
         if stack.high != 0 {
             // The hook's own frame is no larger than this; beyond it nothing is known to be mapped.
             const OWN_FRAME: usize = 1024;
-            let bounds = Bounds { low: frame.sp, high: frame.sp.saturating_add(OWN_FRAME) };
+            let bounds = Bounds {
+                low: frame.sp,
+                high: frame.sp.saturating_add(OWN_FRAME),
+            };
             let rule = rule_of(&frame, bounds);
             if frame.step(rule, bounds).is_ok() {
                 visit(frame.pc);
@@ -62,7 +80,10 @@ fn walk_by(
         }
         return End::Foreign;
     }
-    let bounds = Bounds { low: frame.sp, high: stack.high };
+    let bounds = Bounds {
+        low: frame.sp,
+        high: stack.high,
+    };
     for _ in 0..MAX_DEPTH {
         let rule = rule_of(&frame, bounds);
         if let Err(end) = frame.step(rule, bounds) {
@@ -80,7 +101,9 @@ fn walk_by(
 #[cold]
 #[inline(never)]
 fn rule_under_lock(frame: Frame, bounds: Bounds) -> Rule {
-    let Some(session) = session::current() else { return Rule::UNKNOWN };
+    let Some(session) = session::current() else {
+        return Rule::UNKNOWN;
+    };
     let errno = Errno::keep();
     let rule = session.write.hold().fill(frame, bounds);
     drop(errno);

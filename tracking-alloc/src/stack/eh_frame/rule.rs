@@ -46,7 +46,9 @@ impl Rule {
 
     /// A rule, if it fits. Offsets in bytes; `saved_bp` is counted down from the frame's end.
     pub(super) fn new(base: Base, offset: u64, saved_bp: Option<u64>) -> Option<Rule> {
-        let words = |bytes: u64, bits: u32| (bytes % 8 == 0 && bytes / 8 < 1 << bits).then_some((bytes / 8) as u32);
+        let words = |bytes: u64, bits: u32| {
+            (bytes.is_multiple_of(8) && bytes / 8 < 1 << bits).then_some((bytes / 8) as u32)
+        };
         let saved = match saved_bp {
             Some(0) => return None,
             Some(bytes) => words(bytes, Self::BITS - BP_SHIFT)?,
@@ -57,7 +59,10 @@ impl Rule {
             Base::Bp => BASE_BP,
             Base::Loaded => BASE_LOADED,
         };
-        Some(Rule(base | words(offset, OFFSET_BITS)? << OFFSET_SHIFT | saved << BP_SHIFT)).filter(|rule| rule.0 != 0)
+        Some(Rule(
+            base | words(offset, OFFSET_BITS)? << OFFSET_SHIFT | saved << BP_SHIFT,
+        ))
+        .filter(|rule| rule.0 != 0)
     }
 
     pub(super) fn bits(self) -> u32 {
@@ -90,7 +95,7 @@ pub(super) struct Bounds {
 impl Bounds {
     #[inline(always)]
     fn load(self, address: usize) -> Option<usize> {
-        if address >= self.low && address <= self.high - WORD && address % WORD == 0 {
+        if address >= self.low && address <= self.high - WORD && address.is_multiple_of(WORD) {
             // SAFETY: inside the calling thread's own stack, between the hook's frame and the top: mapped and in use.
             Some(unsafe { *(address as *const usize) })
         } else {
@@ -115,7 +120,11 @@ impl Frame {
         if rule.0 & SPECIAL != 0 {
             return self.special_step(rule, bounds);
         }
-        let base = if rule.0 & BASE_BP == 0 { self.sp } else { self.bp };
+        let base = if rule.0 & BASE_BP == 0 {
+            self.sp
+        } else {
+            self.bp
+        };
         self.step_to(base.wrapping_add(rule.offset()), rule.saved_bp(), bounds)
     }
 
@@ -128,7 +137,9 @@ impl Frame {
         }
         let address = bounds.load(end - WORD).ok_or(End::Stopped)?;
         if saved_bp != 0 {
-            self.bp = bounds.load(end.wrapping_sub(saved_bp)).ok_or(End::Stopped)?;
+            self.bp = bounds
+                .load(end.wrapping_sub(saved_bp))
+                .ok_or(End::Stopped)?;
         }
         if address == 0 {
             return Err(End::Outermost);
@@ -142,7 +153,9 @@ impl Frame {
         match rule {
             Rule::OUTERMOST | Rule::START_UP => Err(End::Outermost),
             _ if rule.0 & BASE_STOP == BASE_LOADED => {
-                let end = bounds.load(self.bp.wrapping_sub(rule.offset())).ok_or(End::Stopped)?;
+                let end = bounds
+                    .load(self.bp.wrapping_sub(rule.offset()))
+                    .ok_or(End::Stopped)?;
                 let bp = bounds.load(self.bp).ok_or(End::Stopped)?;
                 self.step_to(end, 0, bounds)?;
                 self.bp = bp;
@@ -159,23 +172,37 @@ mod tests {
 
     fn bounds(stack: &[usize]) -> Bounds {
         let range = stack.as_ptr_range();
-        Bounds { low: range.start as usize, high: range.end as usize }
+        Bounds {
+            low: range.start as usize,
+            high: range.end as usize,
+        }
     }
 
     #[test]
     fn a_frame_counted_from_the_stack_pointer_gives_return_address_and_saved_rbp() {
         let stack = [0, 0, 77, 4711, 0];
         let rule = Rule::new(Base::Sp, 4 * 8, Some(16)).expect("fits");
-        let mut frame = Frame { pc: 1, sp: &raw const stack[0] as usize, bp: 5 };
+        let mut frame = Frame {
+            pc: 1,
+            sp: &raw const stack[0] as usize,
+            bp: 5,
+        };
         frame.step(rule, bounds(&stack)).expect("inside");
-        assert_eq!((frame.pc, frame.bp, frame.sp), (4711, 77, &raw const stack[4] as usize));
+        assert_eq!(
+            (frame.pc, frame.bp, frame.sp),
+            (4711, 77, &raw const stack[4] as usize)
+        );
     }
 
     #[test]
     fn a_frame_counted_from_rbp_needs_no_stack_pointer() {
         let stack = [0, 0, 77, 4711, 0];
         let rule = Rule::new(Base::Bp, 16, Some(16)).expect("fits");
-        let mut frame = Frame { pc: 1, sp: &raw const stack[0] as usize, bp: &raw const stack[2] as usize };
+        let mut frame = Frame {
+            pc: 1,
+            sp: &raw const stack[0] as usize,
+            bp: &raw const stack[2] as usize,
+        };
         frame.step(rule, bounds(&stack)).expect("inside");
         assert_eq!((frame.pc, frame.bp), (4711, 77));
     }
@@ -185,7 +212,11 @@ mod tests {
         let mut stack = [0, 0, 77, 0, 0, 4711, 0];
         stack[1] = &raw const stack[6] as usize;
         let rule = Rule::new(Base::Loaded, 8, None).expect("fits");
-        let mut frame = Frame { pc: 1, sp: &raw const stack[0] as usize, bp: &raw const stack[2] as usize };
+        let mut frame = Frame {
+            pc: 1,
+            sp: &raw const stack[0] as usize,
+            bp: &raw const stack[2] as usize,
+        };
         frame.step(rule, bounds(&stack)).expect("inside");
         assert_eq!((frame.pc, frame.bp), (4711, 77));
     }
@@ -197,9 +228,21 @@ mod tests {
         let far = Rule::new(Base::Sp, 8 << 20, None).expect("fits");
         let inward = Rule::new(Base::Bp, 8, None).expect("fits");
         let low_bp = Rule::new(Base::Sp, 16, Some(127 * 8)).expect("fits");
-        for (rule, bp) in [(far, 0), (inward, inside - 8), (inward, usize::MAX - 3), (low_bp, 0)] {
-            let mut frame = Frame { pc: 1, sp: inside, bp };
-            assert!(frame.step(rule, bounds(&stack)) == Err(End::Stopped), "{rule:?} {bp}");
+        for (rule, bp) in [
+            (far, 0),
+            (inward, inside - 8),
+            (inward, usize::MAX - 3),
+            (low_bp, 0),
+        ] {
+            let mut frame = Frame {
+                pc: 1,
+                sp: inside,
+                bp,
+            };
+            assert!(
+                frame.step(rule, bounds(&stack)) == Err(End::Stopped),
+                "{rule:?} {bp}"
+            );
         }
     }
 
@@ -209,6 +252,10 @@ mod tests {
         assert_eq!(Rule::new(Base::Sp, 16 << 20, None), None);
         assert_eq!(Rule::new(Base::Sp, 16, Some(128 * 8)), None);
         assert_eq!(Rule::new(Base::Sp, 16, Some(0)), None);
-        assert_eq!(Rule::new(Base::Sp, 0, None), None, "zero is an empty place in the cache");
+        assert_eq!(
+            Rule::new(Base::Sp, 0, None),
+            None,
+            "zero is an empty place in the cache"
+        );
     }
 }

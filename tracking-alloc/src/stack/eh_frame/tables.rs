@@ -59,7 +59,12 @@ impl Keep<'_> {
 
 impl Tables {
     /// The sections, read at the first call. `path` is the module's, NUL-terminated.
-    pub(super) fn sections(&mut self, path: &[u8; 512], inode: u64, keep: Keep<'_>) -> Option<Sections> {
+    pub(super) fn sections(
+        &mut self,
+        path: &[u8; 512],
+        inode: u64,
+        keep: Keep<'_>,
+    ) -> Option<Sections> {
         if !self.asked {
             self.asked = true;
             self.copy = Copy::read(path, inode, keep);
@@ -70,13 +75,18 @@ impl Tables {
         let (header, frames) = unsafe {
             (
                 std::slice::from_raw_parts(copy.bytes.as_ptr(), copy.header_len),
-                std::slice::from_raw_parts(copy.bytes.as_ptr().add(copy.header_len), copy.frames_len),
+                std::slice::from_raw_parts(
+                    copy.bytes.as_ptr().add(copy.header_len),
+                    copy.frames_len,
+                ),
             )
         };
         Some(Sections {
             header: EndianSlice::new(header, LittleEndian),
             frames: EhFrame::new(frames, LittleEndian),
-            bases: BaseAddresses::default().set_eh_frame_hdr(copy.header_address).set_eh_frame(copy.frames_address),
+            bases: BaseAddresses::default()
+                .set_eh_frame_hdr(copy.header_address)
+                .set_eh_frame(copy.frames_address),
             frames_address: copy.frames_address,
         })
     }
@@ -85,7 +95,12 @@ impl Tables {
     pub(super) fn forget(&mut self) {
         if let Some(copy) = self.copy.take() {
             // SAFETY: a mapping of exactly these bytes that nobody refers to any more.
-            unsafe { libc::munmap(copy.bytes.as_ptr().cast(), copy.header_len + copy.frames_len) };
+            unsafe {
+                libc::munmap(
+                    copy.bytes.as_ptr().cast(),
+                    copy.header_len + copy.frames_len,
+                )
+            };
         }
         self.asked = false;
     }
@@ -97,7 +112,9 @@ impl Copy {
         if is_deleted(path) && file.status().ok()?.st_ino != inode {
             return None;
         }
-        let header = elf::segments(&file, |segment| (segment.kind == elf::PT_GNU_EH_FRAME).then_some(segment))?;
+        let header = elf::segments(&file, |segment| {
+            (segment.kind == elf::PT_GNU_EH_FRAME).then_some(segment)
+        })?;
         if header.file_bytes > MOST_BYTES {
             return None;
         }
@@ -106,12 +123,21 @@ impl Copy {
         let first = first.get_mut(..header_len.min(32))?;
         read_exact_at(&file, first, header.offset)?;
         let bases = BaseAddresses::default().set_eh_frame_hdr(header.address);
-        let parsed = EhFrameHdr::from(EndianSlice::new(first, LittleEndian)).parse(&bases, 8).ok()?;
-        let Pointer::Direct(frames_address) = parsed.eh_frame_ptr() else { return None };
+        let parsed = EhFrameHdr::from(EndianSlice::new(first, LittleEndian))
+            .parse(&bases, 8)
+            .ok()?;
+        let Pointer::Direct(frames_address) = parsed.eh_frame_ptr() else {
+            return None;
+        };
         // The header says where .eh_frame begins, not where it ends: at the latest with the segment it is loaded by.
         let (offset, room) = elf::segments(&file, |segment| {
-            let inside = frames_address.checked_sub(segment.address).filter(|inside| *inside < segment.file_bytes)?;
-            (segment.kind == elf::PT_LOAD).then_some((segment.offset.checked_add(inside)?, segment.file_bytes - inside))
+            let inside = frames_address
+                .checked_sub(segment.address)
+                .filter(|inside| *inside < segment.file_bytes)?;
+            (segment.kind == elf::PT_LOAD).then_some((
+                segment.offset.checked_add(inside)?,
+                segment.file_bytes - inside,
+            ))
         })?;
         let bytes = section_bytes(&file, offset).unwrap_or(room).min(room);
         if bytes > MOST_BYTES {
@@ -120,19 +146,30 @@ impl Copy {
         let frames_len = bytes as usize;
         let bytes = keep.take(header_len + frames_len)?;
         // SAFETY: fresh memory of that size that nobody else knows.
-        let memory = unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), header_len + frames_len) };
+        let memory =
+            unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), header_len + frames_len) };
         let (header_memory, frames_memory) = memory.split_at_mut(header_len);
         // A file that shrank meanwhile leaves zeros, which are the end of a list of rules: nothing false.
         let _ = read_exact_at(&file, header_memory, header.offset);
         let _ = read_exact_at(&file, frames_memory, offset);
-        Some(Copy { bytes, header_len, frames_len, header_address: header.address, frames_address })
+        Some(Copy {
+            bytes,
+            header_len,
+            frames_len,
+            header_address: header.address,
+            frames_address,
+        })
     }
 }
 
 /// A library under this name is not the file that `elf::open` finds: only the executable is.
 fn is_deleted(path: &[u8; 512]) -> bool {
-    let length = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
-    path.get(..length).is_some_and(|path| path.ends_with(b" (deleted)"))
+    let length = path
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(path.len());
+    path.get(..length)
+        .is_some_and(|path| path.ends_with(b" (deleted)"))
 }
 
 fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> Option<()> {
@@ -152,11 +189,21 @@ fn section_bytes(file: &File, offset: u64) -> Option<u64> {
     let mut header = [0u8; 64];
     read_exact_at(file, &mut header, 0)?;
     let table = u64::from_le_bytes(elf::word(&header, 40)?);
-    let (bytes, count) = (u16::from_le_bytes(elf::word(&header, 58)?), u16::from_le_bytes(elf::word(&header, 60)?));
+    let (bytes, count) = (
+        u16::from_le_bytes(elf::word(&header, 58)?),
+        u16::from_le_bytes(elf::word(&header, 60)?),
+    );
     (0..count.min(MOST_SECTIONS)).find_map(|index| {
         let mut section = [0u8; 64];
-        read_exact_at(file, &mut section, table.checked_add(u64::from(index) * u64::from(bytes))?)?;
-        let (start, bytes) = (u64::from_le_bytes(elf::word(&section, 24)?), u64::from_le_bytes(elf::word(&section, 32)?));
+        read_exact_at(
+            file,
+            &mut section,
+            table.checked_add(u64::from(index) * u64::from(bytes))?,
+        )?;
+        let (start, bytes) = (
+            u64::from_le_bytes(elf::word(&section, 24)?),
+            u64::from_le_bytes(elf::word(&section, 32)?),
+        );
         (start == offset && bytes != 0).then_some(bytes)
     })
 }
