@@ -6,7 +6,7 @@ use heapglass_profiler::profile::Profile;
 ///
 /// It is moved to a thread of its own, so that loading never blocks a key.
 pub trait Source: Send + 'static {
-    /// What the header calls it, usually the file name.
+    /// What the header calls it, usually the file name. Asked at the start and after each load.
     fn title(&self) -> String;
 
     /// Reads and symbolizes it as it is now. `progress` takes one line saying what is being done, as often as wanted.

@@ -21,7 +21,11 @@ pub(crate) enum Message {
     /// The loader says what it is doing.
     Progress(String),
     /// A profile was loaded; `live` = loading again may give something new.
-    Loaded { data: Arc<Data>, live: bool },
+    Loaded {
+        data: Arc<Data>,
+        live: bool,
+        title: String,
+    },
     /// Loading failed.
     LoadFailed(String),
     /// Loading panicked: nothing more will come.

@@ -20,7 +20,8 @@ pub(crate) fn update(app: &mut App, message: Message) {
             app.fresh.clear();
         }
         Message::Progress(text) => app.progress = Some(text),
-        Message::Loaded { data, live } => {
+        Message::Loaded { data, live, title } => {
+            app.title = title;
             app.data = Some(data);
             app.live = live;
             app.progress = None;

@@ -102,6 +102,7 @@ impl<S: Source> Worker<S> {
                         .send(Message::Loaded {
                             data,
                             live: live || ended_meanwhile,
+                            title: self.source.title(),
                         })
                         .is_err()
                     {

@@ -29,7 +29,7 @@ struct Scripted {
 
 impl Source for Scripted {
     fn title(&self) -> String {
-        "scripted.hg".into()
+        format!("scripted-{}.hg", self.loads.load(Ordering::SeqCst))
     }
 
     fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
@@ -113,6 +113,10 @@ fn a_finished_recording_is_loaded_once_and_q_ends_the_loop() {
     result.expect("quit");
     assert!(app.data.is_some());
     assert_eq!(loads.last(), Some(&1));
+    assert_eq!(
+        app.title, "scripted-1.hg",
+        "the title may be known only after a load"
+    );
 }
 
 #[test]

@@ -48,7 +48,8 @@ impl Screen {
 
     pub(crate) fn load(&mut self, profile: Profile, live: bool) {
         let data = Arc::new(Data::new(profile));
-        update(&mut self.app, Message::Loaded { data, live });
+        let title = self.app.title.clone();
+        update(&mut self.app, Message::Loaded { data, live, title });
     }
 
     /// Presses keys as the table spells them: `j`, `Enter`, `^U`; other words are typed letter by letter.
