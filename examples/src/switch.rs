@@ -2,7 +2,6 @@
 //! `mimalloc`, `jemalloc`, or `pack`, which hands out bytes back to back with no more alignment than was asked for.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
 
 /// Forwards to the chosen allocator.
@@ -45,7 +44,10 @@ impl Switch {
         let chosen = match name.to_bytes() {
             b"mimalloc" => MIMALLOC,
             b"jemalloc" => JEMALLOC,
-            b"pack" => PACK,
+            b"pack" => {
+                PACKED.prepare();
+                PACK
+            }
             _ => SYSTEM,
         };
         self.chosen.store(chosen, Relaxed);
@@ -110,27 +112,43 @@ unsafe impl GlobalAlloc for Switch {
     }
 }
 
-/// Hands out bytes of one large static back to back: blocks of any alignment share granules. The last block is taken
-/// back when it is freed; everything else only when nothing is live. Lock-free, so signal handlers may use it.
+/// Hands out bytes of one large mapping back to back: blocks of any alignment share granules. The last block is taken
+/// back when it is freed, others never. Lock-free, so signal handlers may use it.
 struct Pack {
+    base: AtomicUsize,
     used: AtomicUsize,
-    bytes: UnsafeCell<[u8; PACK_BYTES]>,
 }
 
 const PACK_BYTES: usize = 1 << 30;
 
-// SAFETY: a byte is handed out to one caller at a time.
-unsafe impl Sync for Pack {}
-
 static PACKED: Pack = Pack {
+    base: AtomicUsize::new(0),
     used: AtomicUsize::new(0),
-    bytes: UnsafeCell::new([0; PACK_BYTES]),
 };
 
-// SAFETY: blocks lie inside the static, do not overlap while they live, and have the alignment asked for.
+impl Pack {
+    /// Maps the memory, before the first block is handed out.
+    fn prepare(&self) {
+        let (protection, flags) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+        );
+        // SAFETY: an anonymous mapping at an address of the kernel's choice.
+        let place =
+            unsafe { libc::mmap(std::ptr::null_mut(), PACK_BYTES, protection, flags, -1, 0) };
+        if place != libc::MAP_FAILED {
+            self.base.store(place as usize, Release);
+        }
+    }
+}
+
+// SAFETY: blocks lie inside the mapping, do not overlap while they live, and have the alignment asked for.
 unsafe impl GlobalAlloc for Pack {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let base = self.bytes.get() as usize;
+        let base = self.base.load(Acquire);
+        if base == 0 {
+            return std::ptr::null_mut();
+        }
         let place = |used: usize| (base + used).next_multiple_of(layout.align()) - base;
         let found = self.used.fetch_update(Relaxed, Relaxed, |used| {
             place(used)
@@ -141,7 +159,7 @@ unsafe impl GlobalAlloc for Pack {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        let start = block as usize - self.bytes.get() as usize;
+        let start = block as usize - self.base.load(Acquire);
         let _ = self
             .used
             .compare_exchange(start + layout.size(), start, Relaxed, Relaxed);

@@ -5,8 +5,10 @@
     reason = "every test file uses its own part of this module"
 )]
 
+use heapglass_examples::recorded;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use tracking_alloc_recording::Recording;
 
 /// A target program that will record into a folder of its own.
 pub struct Target {
@@ -72,6 +74,48 @@ pub fn number(text: &str, name: &str) -> u64 {
     found
         .and_then(|number| number.parse().ok())
         .unwrap_or_else(|| panic!("{name}= is not in {text:?}"))
+}
+
+/// Totals and frees of the phase `work` must be what the program printed; returns the recording.
+pub fn assert_work_is_as_printed(recording: &Recording, printed: &str) {
+    let work = recorded::sums_in_scope(recording, "work");
+    let found = [
+        work.total_bytes,
+        work.total_blocks,
+        work.freed_bytes,
+        work.freed_blocks,
+    ];
+    let names = ["total_bytes", "total_blocks", "freed_bytes", "freed_blocks"];
+    assert_eq!(
+        found,
+        names.map(|name| number(printed, name)),
+        "{names:?}: recorded (left) and counted by the program (right)"
+    );
+    assert_consistent(recording);
+}
+
+/// Nothing is damaged, and the rows of sites and of lanes tell the same.
+pub fn assert_consistent(recording: &Recording) {
+    assert_eq!(recording.damage, 0);
+    let (sites, lanes) = (
+        recorded::sums(recording),
+        recorded::sums_of_lanes(recording),
+    );
+    assert_eq!(
+        (sites.total_bytes, sites.total_blocks),
+        (lanes.total_bytes, lanes.total_blocks),
+        "sites and lanes"
+    );
+    assert_eq!(
+        (sites.freed_bytes, sites.freed_blocks),
+        (lanes.freed_bytes, lanes.freed_blocks),
+        "sites and lanes"
+    );
+}
+
+/// The bound that the recording states for the error of its peak, bytes.
+pub fn peak_error(recording: &Recording) -> i64 {
+    (recording.header.doubt_bytes - recording.header.peak_bytes).max(0)
 }
 
 /// Every file in a folder, by name.

@@ -1,0 +1,183 @@
+//! Phases, marks, pauses, time, and how large a recording gets.
+
+use super::{Block, Tally};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Poll, Waker};
+use tracking_alloc::{mark, phase, phase_async};
+
+static TALLY: Tally = Tally::new();
+
+/// Phases within phases: `load` holds 1,000 bytes of its own and 3 x 100 in `parse`; then the same names again.
+pub(super) fn nested() {
+    let mut kept = Vec::with_capacity(100);
+    for _ in 0..2 {
+        let _load = phase("load").input_bytes(5_000);
+        kept.push(Block::new(&TALLY, 1_000, 8));
+        for _ in 0..3 {
+            let parse = phase("parse");
+            kept.push(Block::new(&TALLY, 100, 8));
+            drop(parse.records(2));
+        }
+        kept.push(Block::new(&TALLY, 24, 8));
+    }
+    kept.push(Block::new(&TALLY, 7, 8));
+    // A panic leaves its phase.
+    std::panic::set_hook(Box::new(|_| ()));
+    let _ = std::panic::catch_unwind(|| {
+        let _phase = phase("panics");
+        panic!("on purpose");
+    });
+    drop(Block::new(&TALLY, 5, 8));
+    TALLY.print();
+    std::mem::forget(kept);
+}
+
+/// A future that allocates in three steps, pending in between.
+struct Steps {
+    left: usize,
+    bytes: usize,
+    kept: Vec<Block>,
+}
+
+impl Future for Steps {
+    type Output = Vec<Block>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Vec<Block>> {
+        let bytes = self.bytes;
+        self.kept.push(Block::new(&TALLY, bytes, 8));
+        self.left -= 1;
+        context.waker().wake_by_ref();
+        if self.left == 0 {
+            Poll::Ready(std::mem::take(&mut self.kept))
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+/// So many tasks, polled in turn by two threads, each in a phase of its own by parity.
+pub(super) fn asynchronous(tasks: usize) {
+    type Task = Pin<Box<dyn Future<Output = Vec<Block>> + Send>>;
+    let poll_all = |mut tasks: Vec<Task>| {
+        let mut context = Context::from_waker(Waker::noop());
+        while !tasks.is_empty() {
+            tasks.retain_mut(|task| match task.as_mut().poll(&mut context) {
+                Poll::Ready(blocks) => {
+                    drop(blocks);
+                    false
+                }
+                Poll::Pending => true,
+            });
+        }
+    };
+    let (mut first, mut second): (Vec<Task>, Vec<Task>) = (Vec::new(), Vec::new());
+    for number in 0..tasks {
+        let (name, bytes) = if number % 2 == 0 {
+            ("even", 100)
+        } else {
+            ("odd", 33)
+        };
+        let steps = Steps {
+            left: 3,
+            bytes,
+            kept: Vec::with_capacity(3),
+        };
+        let task: Task = Box::pin(phase_async(name, steps));
+        if number % 3 == 0 {
+            first.push(task)
+        } else {
+            second.push(task)
+        }
+    }
+    std::thread::scope(|scope| {
+        scope.spawn(|| poll_all(first));
+        scope.spawn(|| poll_all(second));
+    });
+    TALLY.print();
+}
+
+/// Blocks before, within and after a pause; those of the pause are not counted, frees of known ones are.
+pub(super) fn pause() {
+    let recorder = tracking_alloc::Recorder::current().expect("it records");
+    let mut kept = Vec::with_capacity(100);
+    let work = phase("work");
+    (0..10).for_each(|_| kept.push(Block::new(&TALLY, 100, 8)));
+    recorder.pause();
+    static UNCOUNTED: Tally = Tally::new();
+    let mut paused: Vec<Block> = (0..10).map(|_| Block::new(&UNCOUNTED, 1_000, 8)).collect();
+    kept.truncate(5);
+    kept[0].resize(300);
+    recorder.resume();
+    // Blocks of the pause that go now are unknown; addresses used again are known.
+    paused.clear();
+    (0..10).for_each(|_| kept.push(Block::new(&TALLY, 1_000, 8)));
+    drop(work);
+    TALLY.print();
+    std::mem::forget(kept);
+}
+
+/// Three windows with peaks of their own.
+pub(super) fn windows() {
+    let _work = phase("work");
+    for (name, bytes) in [("first", 50_000), ("second", 400_000), ("third", 100_000)] {
+        let held = Block::new(&TALLY, bytes, 8);
+        drop(Block::new(&TALLY, bytes / 2, 8));
+        drop(held);
+        mark(name);
+    }
+    TALLY.print();
+}
+
+/// Works for so many milliseconds, live bytes rising to the middle and falling after it.
+pub(super) fn time(milliseconds: usize) {
+    let begin = std::time::Instant::now();
+    let total = milliseconds as u128;
+    let mut kept = Vec::with_capacity(10_000);
+    loop {
+        let passed = begin.elapsed().as_millis();
+        if passed >= total {
+            break;
+        }
+        let wanted = 5_000 * passed.min(total - passed) / (total / 2).max(1);
+        let _work = phase("work");
+        while kept.len() < wanted as usize {
+            kept.push(Block::new(&TALLY, 1_000, 8));
+        }
+        kept.truncate(wanted as usize);
+        (0..100).for_each(|_| drop(Block::new(&TALLY, 500, 8)));
+    }
+    kept.clear();
+    TALLY.print();
+}
+
+/// So many threads that each touch so many sites, again and again, with blocks of many sizes.
+pub(super) fn bounded(threads: usize, sites: usize) {
+    let barrier = Arc::new(Barrier::new(threads));
+    let running: Vec<_> = (0..threads)
+        .map(|_| {
+            let barrier = Arc::clone(&barrier);
+            std::thread::spawn(move || {
+                for round in 0..4 {
+                    barrier.wait();
+                    for site in 0..sites {
+                        let _phase = phase(&format!("phase {site}"));
+                        drop(Block::new(&TALLY, 20 + 2 * round, 8));
+                    }
+                }
+                // One site and very many events of very many sizes: not a byte more for it.
+                let random = &mut crate::data::Random::new(3);
+                let _phase = phase("sizes");
+                for _ in 0..30_000 {
+                    let bits = 3 + random.below(14);
+                    drop(Block::new(&TALLY, (1 << bits) + random.below(1 << bits), 8));
+                }
+            })
+        })
+        .collect();
+    running
+        .into_iter()
+        .for_each(|thread| thread.join().expect("it ends"));
+    TALLY.print();
+}

@@ -1,0 +1,93 @@
+//! Children, commands, exec, closed descriptors: the parent's totals stay exact and nobody's files are touched.
+
+mod common;
+
+use common::{Target, assert_work_is_as_printed, files};
+use heapglass_examples::recorded;
+
+#[test]
+fn forked_children_leave_the_parents_recording_alone() {
+    let mut target = Target::case(&["fork", "100"]);
+    let printed = target.succeed();
+    let recording = recorded::open(&target.recording());
+    assert_work_is_as_printed(&recording, &printed);
+    assert_eq!(recorded::sums_in_scope(&recording, "child").total_blocks, 0);
+    assert_eq!(files(target.folder.path()), ["out.hg"]);
+}
+
+#[test]
+fn a_thousand_commands_leave_the_recording_alone() {
+    let mut target = Target::case(&["spawn", "1000"]);
+    let printed = target.succeed();
+    assert_work_is_as_printed(&recorded::open(&target.recording()), &printed);
+    assert_eq!(files(target.folder.path()), ["out.hg"]);
+}
+
+#[test]
+fn a_program_that_becomes_another_leaves_two_recordings() {
+    let mut target = Target::case(&["exec"]);
+    let output = target.run();
+    assert_eq!(
+        output.status.code(),
+        Some(7),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let printed = String::from_utf8(output.stdout).expect("text");
+    let (first, second) = printed.split_once('\n').expect("two lines");
+    let names = files(target.folder.path());
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert_work_is_as_printed(
+        &recorded::open(&target.folder.path().join(&names[0])),
+        first,
+    );
+    assert_work_is_as_printed(
+        &recorded::open(&target.folder.path().join(&names[1])),
+        second,
+    );
+}
+
+#[test]
+fn a_program_that_closes_all_descriptors_keeps_its_files_and_its_recording() {
+    let mut target = Target::case(&["close-all"]);
+    let own = target.folder.path().join("own");
+    target.command.arg(&own);
+    let printed = target.succeed();
+    let recording = recorded::open(&target.recording());
+    common::assert_consistent(&recording);
+    assert_eq!(
+        recording.header.growth_ended, 0,
+        "growing needs no old descriptor"
+    );
+    assert!(recorded::sums(&recording).total_blocks >= common::number(&printed, "total_blocks"));
+    assert_eq!(
+        std::fs::read(own).expect("read"),
+        b"nobody else writes here"
+    );
+}
+
+#[test]
+fn a_forked_child_may_record_on_its_own() {
+    let mut target = Target::case(&["child-recorder"]);
+    let own = target.folder.path().join("child.hg");
+    target.command.arg(&own);
+    let printed = target.succeed();
+    assert_work_is_as_printed(&recorded::open(&target.recording()), &printed);
+    let child = recorded::open(&own);
+    common::assert_consistent(&child);
+    let counted = recorded::sums_in_scope(&child, "child");
+    let bytes = 2 * (1..500u64).sum::<u64>();
+    assert_eq!(
+        (
+            counted.total_bytes,
+            counted.total_blocks,
+            counted.live_blocks()
+        ),
+        (bytes, 2 * 499, 0)
+    );
+    assert_eq!(
+        recorded::sums_in_scope(&child, "work").total_blocks,
+        0,
+        "phases of the parent are not the child's"
+    );
+}
