@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::names::{Mangling, mangling, without_version};
+use super::names::{Mangling, last_segment, mangling, without_version};
 use super::short::{crate_of, is_std_crate, short};
 use super::{SourceFrame, Symbols};
 use crate::profile::{Function, Origin};
@@ -78,12 +78,12 @@ impl Classifier {
             Some(raw) => mangling(raw) != Mangling::Foreign,
             None => file.is_none() && name.contains("::"),
         };
+        // `#[global_allocator]` puts them into the user's crate, at the line of the static.
+        if is_allocator_shim(name) {
+            return (Origin::Std, "alloc".to_owned());
+        }
         if !rust_file && !rust_name {
-            return if is_allocator_shim(name) {
-                (Origin::Std, "alloc".to_owned())
-            } else {
-                (Origin::Native, image_name(module).to_owned())
-            };
+            return (Origin::Native, image_name(module).to_owned());
         }
         let krate = crate_of(name);
         if let Some(own) = krate.filter(|krate| OWN_CRATES.contains(krate)) {
@@ -128,7 +128,9 @@ pub fn unresolved(module: &str, offset: u64) -> Function {
     }
 }
 
-fn is_allocator_shim(name: &str) -> bool {
+/// Whether a function is one that the compiler puts between `alloc` and the global allocator.
+pub(super) fn is_allocator_shim(name: &str) -> bool {
+    let name = last_segment(name);
     [
         "__rust_alloc",
         "__rust_realloc",

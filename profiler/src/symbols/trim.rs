@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::classify::is_allocator_shim;
 use super::names::{last_segment, strip_generics};
 use crate::profile::{Function, Origin};
 
@@ -18,10 +19,6 @@ const MACHINERY: &[&str] = &[
     "tracking_alloc::",
     "tracking_alloc_recording::",
     "__rustc::",
-    "__rust_alloc",
-    "__rust_realloc",
-    "__rdl_",
-    "__rg_",
 ];
 
 /// Paths of what runs before `main` or a thread's closure.
@@ -126,6 +123,7 @@ fn path(function: &Function) -> &str {
 fn is_machinery(function: &Function) -> bool {
     let path = path(function);
     MACHINERY.iter().any(|prefix| path.starts_with(prefix))
+        || is_allocator_shim(&function.name)
         // Whoever implements it, a global allocator's method is machinery.
         || function.name.contains(" as core::alloc::global::GlobalAlloc>::")
         || function.name.contains(" as core::alloc::GlobalAlloc>::")
