@@ -172,7 +172,7 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
         _ => Failure::File { what: "cannot reserve its first megabyte", errno: 0 },
     })?;
     if let (Some(session), Some(header)) = (session::current(), hook::header()) {
-        stack::choose(session, header);
+        stack::choose(session, header, reserve != 0);
     }
     RECORDED_BY.store(me, Release);
     sys::register_fence();

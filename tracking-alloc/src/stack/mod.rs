@@ -24,16 +24,18 @@ const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 static UNWINDER: AtomicU32 = AtomicU32::new(unwinder::NONE);
 
 /// Chooses how stacks are walked in a session that begins, and says so in its recording: frame pointers if our own
-/// functions keep them, else the rules of `.eh_frame` if a walk by them finds what it must, else nothing.
-pub(crate) fn choose(session: &Session, header: &Header) {
-    let kept = keeps_frame_pointers();
-    let unwinder = if kept {
-        session.write.hold().check_early_stacks();
+/// functions keep them, else the rules of `.eh_frame` if a walk by them finds what it must, else nothing. With `at_once`,
+/// files of what is loaded now are not looked into later.
+pub(crate) fn choose(session: &Session, header: &Header, at_once: bool) {
+    let unwinder = if keeps_frame_pointers() {
+        if !at_once {
+            session.write.hold().check_early_stacks();
+        }
         unwinder::FRAME_POINTERS
-    } else if eh_frame::IS_SUPPORTED
-        && eh_frame::prepare(&mut session.write.hold().bump)
-        && self_test::finds_callers()
-    {
+    } else if may_walk_by_rules(session) && self_test::finds_callers() {
+        if at_once {
+            session.write.hold().read_tables();
+        }
         unwinder::EH_FRAME
     } else {
         unwinder::NONE
@@ -46,6 +48,10 @@ pub(crate) fn choose(session: &Session, header: &Header) {
     header.self_test.store(test, Relaxed);
     header.unwinder.store(unwinder, Relaxed);
     UNWINDER.store(unwinder, Relaxed);
+}
+
+fn may_walk_by_rules(session: &Session) -> bool {
+    eh_frame::IS_SUPPORTED && eh_frame::prepare(&mut session.write.hold().bump)
 }
 
 /// The registers a walk begins with, taken in the outermost function of the hook.

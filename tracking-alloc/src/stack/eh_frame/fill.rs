@@ -92,6 +92,19 @@ impl Writer {
         )
     }
 
+    /// Reads the tables of all images now.
+    pub(crate) fn read_tables(&mut self) {
+        for image in 0..self.images.images_seen() {
+            if let (Some((_, inode, path)), Some(tables)) = (
+                self.images.image(image),
+                self.eh_frames.tables.get_mut(image),
+            ) {
+                // What cannot be read has no rules.
+                let _ = tables.sections(path, inode, Keep::Always(&mut self.bump));
+            }
+        }
+    }
+
     fn context(&mut self) -> Option<NonNull<Context>> {
         if self.eh_frames.context.is_none() {
             let place = self.bump.take::<Context>(1)?;
