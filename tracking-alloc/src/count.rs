@@ -176,7 +176,12 @@ impl Process {
         self.total_blocks.fetch_add(1, Relaxed);
         self.freed_bytes.fetch_add(old, Relaxed);
         self.freed_blocks.fetch_add(1, Relaxed);
-        if new >= old { &self.grows } else { &self.shrinks }.fetch_add(1, Relaxed);
+        if new >= old {
+            &self.grows
+        } else {
+            &self.shrinks
+        }
+        .fetch_add(1, Relaxed);
         if moved {
             self.copied_bytes.fetch_add(old.min(new), Relaxed);
         }

@@ -17,12 +17,18 @@ pub(crate) const NOT_INSTALLED: &str = "TrackingAlloc is not this program's glob
 impl Error {
     #[cfg(recording)]
     pub(crate) fn new(message: String) -> Self {
-        Error { message, not_installed: false }
+        Error {
+            message,
+            not_installed: false,
+        }
     }
 
     #[cfg(recording)]
     pub(crate) fn not_installed() -> Self {
-        Error { message: NOT_INSTALLED.to_owned(), not_installed: true }
+        Error {
+            message: NOT_INSTALLED.to_owned(),
+            not_installed: true,
+        }
     }
 
     /// Whether `TrackingAlloc` is not the program's global allocator.

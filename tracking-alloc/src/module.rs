@@ -69,7 +69,9 @@ impl Modules {
     fn range_of(&self, address: u64) -> Option<&CodeRange> {
         let ranges = self.ranges.get(..self.ranges_len)?;
         let next = ranges.partition_point(|range| range.start <= address);
-        ranges.get(next.checked_sub(1)?).filter(|range| address < range.end)
+        ranges
+            .get(next.checked_sub(1)?)
+            .filter(|range| address < range.end)
     }
 
     /// The number of the image whose code an address lies in.
@@ -92,7 +94,10 @@ impl Modules {
     pub(crate) fn locate(&self, address: u64) -> (u32, u64) {
         match self.range_of(address.wrapping_sub(1)) {
             Some(range) => {
-                let bias = self.images.get(range.module as usize).map_or(0, |image| image.bias);
+                let bias = self
+                    .images
+                    .get(range.module as usize)
+                    .map_or(0, |image| image.bias);
                 (range.module, address.wrapping_sub(bias))
             }
             None => (NOWHERE, address),
@@ -113,15 +118,24 @@ impl Modules {
     }
 
     fn read(&mut self) {
-        let Ok(file) = File::open(c"/proc/self/maps", libc::O_RDONLY, 0) else { return };
+        let Ok(file) = File::open(c"/proc/self/maps", libc::O_RDONLY, 0) else {
+            return;
+        };
         self.ranges_len = 0;
-        self.images[..self.images_len].iter_mut().for_each(|image| image.loaded = false);
+        self.images[..self.images_len]
+            .iter_mut()
+            .for_each(|image| image.loaded = false);
         let mut filled = 0;
         loop {
-            let Ok(read) = file.read(&mut self.buffer[filled..]) else { break };
+            let Ok(read) = file.read(&mut self.buffer[filled..]) else {
+                break;
+            };
             filled += read;
             let mut start = 0;
-            while let Some(length) = self.buffer[start..filled].iter().position(|byte| *byte == b'\n') {
+            while let Some(length) = self.buffer[start..filled]
+                .iter()
+                .position(|byte| *byte == b'\n')
+            {
                 if let Some(line) = Line::parse(&self.buffer[start..start + length]) {
                     self.add(line);
                 }
@@ -143,12 +157,20 @@ impl Modules {
         }
         let bias = line.start.wrapping_sub(line.segment_address());
         let path_hash = line.path_hash();
-        let same = |image: &Image| image.inode == line.inode && image.bias == bias && image.path_hash == path_hash;
-        let known = self.images[1..self.images_len].iter().position(same).map(|index| index + 1);
+        let same = |image: &Image| {
+            image.inode == line.inode && image.bias == bias && image.path_hash == path_hash
+        };
+        let known = self.images[1..self.images_len]
+            .iter()
+            .position(same)
+            .map(|index| index + 1);
         let index = match known {
             Some(index) => index,
             None if self.images_len < MOST_MODULES => {
-                let generation = self.images[1..self.images_len].iter().filter(|image| image.start == line.start).count();
+                let generation = self.images[1..self.images_len]
+                    .iter()
+                    .filter(|image| image.start == line.start)
+                    .count();
                 let index = self.images_len;
                 self.images[index] = Image {
                     inode: line.inode,
@@ -169,7 +191,11 @@ impl Modules {
         image.loaded = true;
         image.start = image.start.min(line.start);
         image.end = image.end.max(line.end);
-        self.ranges[self.ranges_len] = CodeRange { start: line.start, end: line.end, module: index as u32 };
+        self.ranges[self.ranges_len] = CodeRange {
+            start: line.start,
+            end: line.end,
+            module: index as u32,
+        };
         self.ranges_len += 1;
     }
 }
@@ -188,9 +214,14 @@ impl Writer {
         while self.images.recorded < self.images.images_len {
             let index = self.images.recorded;
             let (image, path) = (self.images.images[index], self.images.paths[index]);
-            let length = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+            let length = path
+                .iter()
+                .position(|byte| *byte == 0)
+                .unwrap_or(path.len());
             let reference = self.string(&path[..length]);
-            let Some((_, place)) = self.modules.push::<Module>(&mut self.store) else { return };
+            let Some((_, place)) = self.modules.push::<Module>(&mut self.store) else {
+                return;
+            };
             // SAFETY: a zeroed record just handed out, mapped until the process ends.
             let module = unsafe { place.as_ref() };
             module.path.store(reference, Relaxed);
@@ -209,7 +240,10 @@ impl Writer {
                 self.store.header().unread_modules.fetch_add(1, Relaxed);
             }
             self.images.recorded += 1;
-            self.store.header().modules_len.store(self.images.recorded as u32, Release);
+            self.store
+                .header()
+                .modules_len
+                .store(self.images.recorded as u32, Release);
         }
     }
 }
@@ -234,21 +268,35 @@ impl Line {
         let offset = hex(fields.next()?)?;
         let _device = fields.next()?;
         let inode = fields.next()?.iter().try_fold(0u64, |value, byte| {
-            byte.is_ascii_digit().then(|| value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')))
+            byte.is_ascii_digit()
+                .then(|| value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')))
         })?;
         let rest = fields.next().unwrap_or_default();
-        let text = rest.iter().position(|byte| *byte != b' ').map_or(&[][..], |first| &rest[first..]);
+        let text = rest
+            .iter()
+            .position(|byte| *byte != b' ')
+            .map_or(&[][..], |first| &rest[first..]);
         let mut path = [0; 512];
         let length = text.len().min(path.len() - 1);
         path[..length].copy_from_slice(&text[..length]);
-        Some(Line { start, end, executable, offset, inode, path })
+        Some(Line {
+            start,
+            end,
+            executable,
+            offset,
+            inode,
+            path,
+        })
     }
 
     /// FNV-1a over the path: names and inodes together tell images apart.
     fn path_hash(&self) -> u64 {
-        self.path.iter().take_while(|byte| **byte != 0).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-        })
+        self.path
+            .iter()
+            .take_while(|byte| **byte != 0)
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+                (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+            })
     }
 
     /// The ELF virtual address of the start of this mapping, from the file's program headers; its file offset when the
@@ -262,7 +310,9 @@ fn hex(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
-    digits.iter().try_fold(0u64, |value, byte| Some(value << 4 | u64::from(char::from(*byte).to_digit(16)?)))
+    digits.iter().try_fold(0u64, |value, byte| {
+        Some(value << 4 | u64::from(char::from(*byte).to_digit(16)?))
+    })
 }
 
 /// The few words of an ELF file that place and name it, read from the file by raw calls.
@@ -311,16 +361,26 @@ pub(crate) mod elf {
     }
 
     /// Calls `each` with every program header until it answers.
-    pub(crate) fn segments<R>(file: &File, mut each: impl FnMut(Segment) -> Option<R>) -> Option<R> {
+    pub(crate) fn segments<R>(
+        file: &File,
+        mut each: impl FnMut(Segment) -> Option<R>,
+    ) -> Option<R> {
         let mut header = [0u8; 64];
         if file.read_at(&mut header, 0).ok()? < header.len() || header[..6] != *b"\x7fELF\x02\x01" {
             return None;
         }
         let table = u64::from_le_bytes(word(&header, 32)?);
-        let (bytes, count) = (u16::from_le_bytes(word(&header, 54)?), u16::from_le_bytes(word(&header, 56)?));
+        let (bytes, count) = (
+            u16::from_le_bytes(word(&header, 54)?),
+            u16::from_le_bytes(word(&header, 56)?),
+        );
         for index in 0..count.min(MOST_HEADERS) {
             let mut entry = [0u8; 56];
-            if file.read_at(&mut entry, table + u64::from(index) * u64::from(bytes)).ok()? < entry.len() {
+            if file
+                .read_at(&mut entry, table + u64::from(index) * u64::from(bytes))
+                .ok()?
+                < entry.len()
+            {
                 return None;
             }
             let segment = Segment {
@@ -344,24 +404,48 @@ pub(crate) mod elf {
         segments(&file, |segment| {
             let page = segment.offset & !0xfff;
             let end = segment.offset.saturating_add(segment.file_bytes);
-            let inside = segment.kind == PT_LOAD && segment.executable && page <= offset && offset < end;
-            inside.then(|| segment.address.wrapping_sub(segment.offset).wrapping_add(offset))
+            let inside =
+                segment.kind == PT_LOAD && segment.executable && page <= offset && offset < end;
+            inside.then(|| {
+                segment
+                    .address
+                    .wrapping_sub(segment.offset)
+                    .wrapping_add(offset)
+            })
         })
     }
 
     /// The build-id, or size and modification time.
     pub(super) fn identity(path: &[u8; 512]) -> Identity {
-        let none = Identity { kind: module_id::NONE, len: 0, bytes: [0; 32] };
+        let none = Identity {
+            kind: module_id::NONE,
+            len: 0,
+            bytes: [0; 32],
+        };
         let Some(file) = open(path) else { return none };
-        if let Some(identity) = segments(&file, |segment| if segment.kind == PT_NOTE { build_id(&file, &segment) } else { None }) {
+        if let Some(identity) = segments(&file, |segment| {
+            if segment.kind == PT_NOTE {
+                build_id(&file, &segment)
+            } else {
+                None
+            }
+        }) {
             return identity;
         }
-        let Ok(status) = file.status() else { return none };
+        let Ok(status) = file.status() else {
+            return none;
+        };
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&(status.st_size as u64).to_le_bytes());
-        let modified = (status.st_mtime as u64).wrapping_mul(1_000_000_000).wrapping_add(status.st_mtime_nsec as u64);
+        let modified = (status.st_mtime as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(status.st_mtime_nsec as u64);
         bytes[8..16].copy_from_slice(&modified.to_le_bytes());
-        Identity { kind: module_id::FILE, len: 16, bytes }
+        Identity {
+            kind: module_id::FILE,
+            len: 16,
+            bytes,
+        }
     }
 
     fn build_id(file: &File, segment: &Segment) -> Option<Identity> {
@@ -370,18 +454,27 @@ pub(crate) mod elf {
         let read = file.read_at(&mut notes[..length], segment.offset).ok()?;
         let mut rest = &notes[..read];
         while rest.len() >= 12 {
-            let (name, value) = (u32::from_le_bytes(word(rest, 0)?) as usize, u32::from_le_bytes(word(rest, 4)?) as usize);
+            let (name, value) = (
+                u32::from_le_bytes(word(rest, 0)?) as usize,
+                u32::from_le_bytes(word(rest, 4)?) as usize,
+            );
             let kind = u32::from_le_bytes(word(rest, 8)?);
             let start = 12 + name.next_multiple_of(4);
             let id = rest.get(start..start.checked_add(value)?)?;
-            if kind == NT_GNU_BUILD_ID && rest.get(12..16) == Some(b"GNU\0") && (1..=32).contains(&value) {
+            if kind == NT_GNU_BUILD_ID
+                && rest.get(12..16) == Some(b"GNU\0")
+                && (1..=32).contains(&value)
+            {
                 let mut bytes = [0; 32];
                 bytes[..value].copy_from_slice(id);
-                return Some(Identity { kind: module_id::BUILD_ID, len: value, bytes });
+                return Some(Identity {
+                    kind: module_id::BUILD_ID,
+                    len: value,
+                    bytes,
+                });
             }
             rest = rest.get(start + value.next_multiple_of(4)..)?;
         }
         None
     }
-
 }

@@ -25,5 +25,9 @@ pub(crate) fn insist(what: &str) {
 /// The same as an error.
 #[cfg(recording)]
 pub(crate) fn require() -> Result<(), crate::Error> {
-    if is_installed() { Ok(()) } else { Err(crate::Error::not_installed()) }
+    if is_installed() {
+        Ok(())
+    } else {
+        Err(crate::Error::not_installed())
+    }
 }

@@ -38,7 +38,8 @@ impl Recorder {
         use std::os::unix::ffi::OsStrExt;
         let path = path.as_ref();
         probe::require()?;
-        start::to_file(path.as_os_str().as_bytes()).map_err(|failure| Error::start(Some(path), failure))?;
+        start::to_file(path.as_os_str().as_bytes())
+            .map_err(|failure| Error::start(Some(path), failure))?;
         Ok(Recorder { owns: true })
     }
 
@@ -86,7 +87,11 @@ impl Recorder {
     /// When the recording was finished before.
     pub fn finish(mut self) -> Result<(), Error> {
         self.owns = false;
-        if start::finish() { Ok(()) } else { Err(Error::not_recording()) }
+        if start::finish() {
+            Ok(())
+        } else {
+            Err(Error::not_recording())
+        }
     }
 
     /// Stops recording and returns the bytes of the recording, as they would be in a file.
@@ -103,7 +108,9 @@ impl Recorder {
         let mut bytes = Vec::with_capacity(writer.store.file_bytes() as usize);
         for (start, length) in writer.store.pieces() {
             // SAFETY: pieces are mapped until the process ends, and nobody writes to them after the finish.
-            bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(*start as *const u8, *length as usize) });
+            bytes.extend_from_slice(unsafe {
+                std::slice::from_raw_parts(*start as *const u8, *length as usize)
+            });
         }
         Ok(bytes)
     }
@@ -119,13 +126,24 @@ impl Drop for Recorder {
 
 /// Sets a mark in the recording in progress, if there is one: see [`Recorder::mark`].
 pub fn mark(name: &str) {
-    let Some(_inside) = hook::Inside::enter() else { return };
-    let (Some(session), Some(header)) = (session::current(), hook::header()) else { return };
+    let Some(_inside) = hook::Inside::enter() else {
+        return;
+    };
+    let (Some(session), Some(header)) = (session::current(), hook::header()) else {
+        return;
+    };
     let errno = sys::Errno::keep();
     let mut looks = hook::LOOKS.hold();
     let window = hook::mark_window(&mut looks);
     let mut writer = session.write.hold();
-    if writer.add_mark(name.as_bytes(), window.as_ref(), looks.timeline.elapsed_ns()).is_none() {
+    if writer
+        .add_mark(
+            name.as_bytes(),
+            window.as_ref(),
+            looks.timeline.elapsed_ns(),
+        )
+        .is_none()
+    {
         header.lost_marks.fetch_add(1, Relaxed);
     }
     drop(writer);
@@ -166,12 +184,20 @@ impl Writer {
 
 impl Error {
     fn start(path: Option<&Path>, failure: Failure) -> Self {
-        let place = path.map_or_else(|| "in memory".to_owned(), |path| format!("to {}", path.display()));
+        let place = path.map_or_else(
+            || "in memory".to_owned(),
+            |path| format!("to {}", path.display()),
+        );
         Error::new(match failure {
-            Failure::Already => format!("cannot record {place}: this process records already, or has recorded before"),
+            Failure::Already => format!(
+                "cannot record {place}: this process records already, or has recorded before"
+            ),
             Failure::File { what, errno: 0 } => format!("cannot record {place}: {what}"),
             Failure::File { what, errno } => {
-                format!("cannot record {place}: {what} ({})", std::io::Error::from_raw_os_error(errno))
+                format!(
+                    "cannot record {place}: {what} ({})",
+                    std::io::Error::from_raw_os_error(errno)
+                )
             }
             Failure::System(what) => format!("cannot record {place}: {what}"),
         })

@@ -22,7 +22,11 @@ pub fn phase(name: &str) -> Phase {
     let before = current();
     let scope = enter(before, name);
     set(scope);
-    Phase { scope, before, _not_send: PhantomData }
+    Phase {
+        scope,
+        before,
+        _not_send: PhantomData,
+    }
 }
 
 /// The guard of a [`phase`]. Belongs to its thread; for futures use [`phase_async`].
@@ -63,7 +67,10 @@ impl Drop for Phase {
 ///
 /// The phase nests in the one that calls `phase_async`.
 pub fn phase_async<F: Future>(name: &str, future: F) -> InPhase<F> {
-    InPhase { scope: enter(current(), name), future }
+    InPhase {
+        scope: enter(current(), name),
+        future,
+    }
 }
 
 /// A future in a phase: see [`phase_async`].

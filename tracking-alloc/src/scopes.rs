@@ -17,14 +17,23 @@ struct Known {
     name: AtomicPtr<u8>,
 }
 
-static PAGES: [AtomicPtr<Known>; MOST_SCOPES / PAGE] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_SCOPES / PAGE];
+static PAGES: [AtomicPtr<Known>; MOST_SCOPES / PAGE] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_SCOPES / PAGE];
 
 /// The scope called `name` under `parent`, entered once more. `parent` itself when there is no room or no recording.
 pub(crate) fn enter(parent: u32, name: &str) -> u32 {
-    let Some(_inside) = hook::Inside::enter() else { return parent };
-    let Some(session) = session::current() else { return parent };
+    let Some(_inside) = hook::Inside::enter() else {
+        return parent;
+    };
+    let Some(session) = session::current() else {
+        return parent;
+    };
     let errno = sys::Errno::keep();
-    let scope = session.write.hold().scope(parent, name.as_bytes()).unwrap_or(parent);
+    let scope = session
+        .write
+        .hold()
+        .scope(parent, name.as_bytes())
+        .unwrap_or(parent);
     drop(errno);
     if let Some(record) = record(scope) {
         record.entered.fetch_add(1, Relaxed);
@@ -34,7 +43,9 @@ pub(crate) fn enter(parent: u32, name: &str) -> u32 {
 
 /// Adds to what the program says of a scope.
 pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
-    let Some(_inside) = hook::Inside::enter() else { return };
+    let Some(_inside) = hook::Inside::enter() else {
+        return;
+    };
     if let Some(record) = record(scope) {
         record.input_bytes.fetch_add(bytes, Relaxed);
         record.records.fetch_add(records, Relaxed);
@@ -54,14 +65,18 @@ fn record(scope: u32) -> Option<&'static Scope> {
 
 /// Forgets all scopes: for a forked child that begins a recording of its own.
 pub(crate) fn forget() {
-    PAGES.iter().for_each(|page| page.store(std::ptr::null_mut(), Release));
+    PAGES
+        .iter()
+        .for_each(|page| page.store(std::ptr::null_mut(), Release));
 }
 
 impl Writer {
     fn scope(&mut self, parent: u32, name: &[u8]) -> Option<u32> {
-        let mut key = name.iter().fold(u64::from(parent) ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-        });
+        let mut key = name
+            .iter()
+            .fold(u64::from(parent) ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+                (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+            });
         // The content decides; another name of the same hash moves on to the next key.
         while let Some(found) = self.maps.scopes.find(key) {
             if self.is_scope(found, parent, name) {
@@ -73,7 +88,9 @@ impl Writer {
     }
 
     fn is_scope(&self, scope: u32, parent: u32, name: &[u8]) -> bool {
-        let (Some(known), Some(record)) = (known(scope), record(scope)) else { return false };
+        let (Some(known), Some(record)) = (known(scope), record(scope)) else {
+            return false;
+        };
         let place = known.name.load(Acquire);
         if record.parent.load(Relaxed) != parent || place.is_null() {
             return false;
@@ -88,7 +105,10 @@ impl Writer {
 
     fn add_scope(&mut self, key: u64, parent: u32, name: &[u8]) -> Option<u32> {
         let depth = record(parent).map_or(0, |record| record.depth.load(Relaxed)) + 1;
-        if depth > MOST_DEPTH || self.scopes.len() >= MOST_SCOPES as u64 || !self.maps.scopes.reserve(&mut self.bump) {
+        if depth > MOST_DEPTH
+            || self.scopes.len() >= MOST_SCOPES as u64
+            || !self.maps.scopes.reserve(&mut self.bump)
+        {
             return None;
         }
         let page = PAGES.get(self.scopes.len() as usize / PAGE)?;
@@ -112,7 +132,10 @@ impl Writer {
         let known = known(index as u32)?;
         known.name.store(kept.as_ptr().cast(), Release);
         known.record.store(place.as_ptr(), Release);
-        self.store.header().scopes_len.store(index as u32 + 1, Release);
+        self.store
+            .header()
+            .scopes_len
+            .store(index as u32 + 1, Release);
         self.maps.scopes.add(key, index as u32);
         Some(index as u32)
     }

@@ -10,8 +10,8 @@ use crate::{state, timeline};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, FIRST_SITE, Frame, HEADER_BYTES, Header, LANES, MAGIC, Mark, MarkRow, Module, Point, Row, Scope, Site, Stack,
-    TIMELINE_POINTS, ThreadName, VERSION, mode, table,
+    self as recording, FIRST_SITE, Frame, HEADER_BYTES, Header, LANES, MAGIC, Mark, MarkRow,
+    Module, Point, Row, Scope, Site, Stack, TIMELINE_POINTS, ThreadName, VERSION, mode, table,
 };
 
 /// Reached from the hook without a lock; lives until the process ends.
@@ -99,27 +99,75 @@ pub(crate) fn begin(beginning: Beginning<'_>) -> Result<(), u32> {
         let writer = (*session).write.get_mut_unpublished();
         let store = NonNull::new_unchecked(&raw mut (*writer).store);
         Store::create(store, backing, how.reserve).map_err(|refusal| refusal.reason)?;
-        let fresh = |id, bytes: usize, first: usize, most: usize| Table::new(id, 0, bytes, first, most);
+        let fresh =
+            |id, bytes: usize, first: usize, most: usize| Table::new(id, 0, bytes, first, most);
         (&raw mut (*writer).strings).write(fresh(table::STRINGS, 1, 16 << 10, 1 << 20));
-        (&raw mut (*writer).modules).write(fresh(table::MODULES, size_of::<Module>(), 4 << 10, 64 << 10));
-        (&raw mut (*writer).frames).write(fresh(table::FRAMES, size_of::<Frame>(), 16 << 10, 1 << 20));
-        (&raw mut (*writer).stacks).write(fresh(table::STACKS, size_of::<Stack>(), 16 << 10, 1 << 20));
-        (&raw mut (*writer).scopes).write(fresh(table::SCOPES, size_of::<Scope>(), 4 << 10, 256 << 10));
+        (&raw mut (*writer).modules).write(fresh(
+            table::MODULES,
+            size_of::<Module>(),
+            4 << 10,
+            64 << 10,
+        ));
+        (&raw mut (*writer).frames).write(fresh(
+            table::FRAMES,
+            size_of::<Frame>(),
+            16 << 10,
+            1 << 20,
+        ));
+        (&raw mut (*writer).stacks).write(fresh(
+            table::STACKS,
+            size_of::<Stack>(),
+            16 << 10,
+            1 << 20,
+        ));
+        (&raw mut (*writer).scopes).write(fresh(
+            table::SCOPES,
+            size_of::<Scope>(),
+            4 << 10,
+            256 << 10,
+        ));
         (&raw mut (*writer).sites).write(fresh(table::SITES, size_of::<Site>(), 16 << 10, 1 << 20));
-        (&raw mut (*writer).threads).write(fresh(table::THREADS, size_of::<ThreadName>(), 4 << 10, 64 << 10));
+        (&raw mut (*writer).threads).write(fresh(
+            table::THREADS,
+            size_of::<ThreadName>(),
+            4 << 10,
+            64 << 10,
+        ));
         (&raw mut (*writer).marks).write(fresh(table::MARKS, size_of::<Mark>(), 4 << 10, 64 << 10));
-        (&raw mut (*writer).mark_rows).write(fresh(table::MARK_ROWS, size_of::<MarkRow>(), 16 << 10, 1 << 20));
+        (&raw mut (*writer).mark_rows).write(fresh(
+            table::MARK_ROWS,
+            size_of::<MarkRow>(),
+            16 << 10,
+            1 << 20,
+        ));
         (&raw mut (*writer).bump).write(bump);
         (&raw mut (*writer).path).write(how.path);
         Maps::prepare(&raw mut (*writer).maps);
         Modules::prepare(&raw mut (*writer).images);
         let writer = &mut *writer;
         let fixed = (
-            writer.store.segment(table::LANES, 0, ((LANES + 1) * size_of::<recording::Lane>()) as u64, 0),
-            writer.store.segment(table::FIXED_ROWS, 0, (3 * (LANES + 1) * size_of::<Row>()) as u64, 0),
-            writer.store.segment(table::TIMELINE, 0, (2 * TIMELINE_POINTS * size_of::<Point>()) as u64, 0),
+            writer.store.segment(
+                table::LANES,
+                0,
+                ((LANES + 1) * size_of::<recording::Lane>()) as u64,
+                0,
+            ),
+            writer.store.segment(
+                table::FIXED_ROWS,
+                0,
+                (3 * (LANES + 1) * size_of::<Row>()) as u64,
+                0,
+            ),
+            writer.store.segment(
+                table::TIMELINE,
+                0,
+                (2 * TIMELINE_POINTS * size_of::<Point>()) as u64,
+                0,
+            ),
         );
-        let (Some(lanes), Some(rows), Some(points)) = fixed else { return Err(NO_MEMORY) };
+        let (Some(lanes), Some(rows), Some(points)) = fixed else {
+            return Err(NO_MEMORY);
+        };
         let header = writer.store.header();
         writer.prepare_tables(header).ok_or(NO_MEMORY)?;
         (*session).tag = state::RECORD | how.generation * state::GENERATION;
@@ -129,7 +177,9 @@ pub(crate) fn begin(beginning: Beginning<'_>) -> Result<(), u32> {
         hook::FIXED_ROWS.store(rows.as_ptr().cast(), Release);
         hook::CLOCK.store(0, Release);
         let mut looks = hook::LOOKS.hold();
-        looks.timeline.start(points.as_ptr().cast(), how.reserve == 0);
+        looks
+            .timeline
+            .start(points.as_ptr().cast(), how.reserve == 0);
         SESSION.store(session, Release);
         hook::look_now(&mut looks, true);
         header.magic.store(MAGIC, Release);
@@ -169,7 +219,13 @@ impl Session {
     }
 
     /// Adds what an ended thread did to the threads of its name. `since` is its lane's net when it came, and the clock then.
-    pub(crate) fn thread_ended(&self, name: [u64; 2], figures: [u64; 9], all: &Row, since: ((i64, i64), u64)) {
+    pub(crate) fn thread_ended(
+        &self,
+        name: [u64; 2],
+        figures: [u64; 9],
+        all: &Row,
+        since: ((i64, i64), u64),
+    ) {
         self.write.hold().thread_ended(name, figures, all, since);
     }
 }
@@ -200,7 +256,9 @@ impl Writer {
         header.state.store(recording::state::RUNNING, Relaxed);
         header.mode.store(mode::EXACT, Relaxed);
         header.os.store(1, Relaxed);
-        header.arch.store(if cfg!(target_arch = "x86_64") { 1 } else { 2 }, Relaxed);
+        header
+            .arch
+            .store(if cfg!(target_arch = "x86_64") { 1 } else { 2 }, Relaxed);
         header.pid.store(std::process::id(), Relaxed);
         header.start_ticks.store(sys::start_ticks(), Relaxed);
         header.pid_namespace.store(sys::pid_namespace(), Relaxed);
@@ -225,13 +283,28 @@ impl Writer {
     pub(crate) fn string(&mut self, text: &[u8]) -> u32 {
         const PADDING: [u8; 3] = [0; 3];
         let padding = (4 - text.len() % 4) % 4;
-        let pieces = [&(text.len() as u32).to_le_bytes()[..], text, &PADDING[..padding]];
-        let Some(start) = self.strings.push_bytes(&mut self.store, &pieces) else { return 0 };
-        self.store.header().strings_len.store(self.strings.len(), Release);
+        let pieces = [
+            &(text.len() as u32).to_le_bytes()[..],
+            text,
+            &PADDING[..padding],
+        ];
+        let Some(start) = self.strings.push_bytes(&mut self.store, &pieces) else {
+            return 0;
+        };
+        self.store
+            .header()
+            .strings_len
+            .store(self.strings.len(), Release);
         u32::try_from(start).unwrap_or(0)
     }
 
-    fn thread_ended(&mut self, name: [u64; 2], figures: [u64; 9], all: &Row, ((bytes, blocks), since_clock): ((i64, i64), u64)) {
+    fn thread_ended(
+        &mut self,
+        name: [u64; 2],
+        figures: [u64; 9],
+        all: &Row,
+        ((bytes, blocks), since_clock): ((i64, i64), u64),
+    ) {
         let header = self.store.header();
         let Some(record) = self.thread_name(name) else {
             header.lost_threads.fetch_add(1, Relaxed);
@@ -242,7 +315,10 @@ impl Writer {
         let epoch = hook::CLOCK.load(Relaxed) >> recording::CLOCK_SNAPSHOT_BITS;
         let (mut peak_bytes, mut peak_blocks) = hook::figures_net(&record.figures);
         if record.clock.load(Relaxed) >> recording::CLOCK_SNAPSHOT_BITS == epoch {
-            (peak_bytes, peak_blocks) = (record.peak_bytes.load(Relaxed), record.peak_blocks.load(Relaxed));
+            (peak_bytes, peak_blocks) = (
+                record.peak_bytes.load(Relaxed),
+                record.peak_blocks.load(Relaxed),
+            );
         }
         if since_clock >> recording::CLOCK_SNAPSHOT_BITS < epoch {
             let (at_bytes, at_blocks) = hook::at_peak(all, epoch);
@@ -259,9 +335,14 @@ impl Writer {
     }
 
     fn thread_name(&mut self, name: [u64; 2]) -> Option<&'static ThreadName> {
-        let same = |record: &&ThreadName| record.name[0].load(Relaxed) == name[0] && record.name[1].load(Relaxed) == name[1];
+        let same = |record: &&ThreadName| {
+            record.name[0].load(Relaxed) == name[0] && record.name[1].load(Relaxed) == name[1]
+        };
         // SAFETY: every listed record is mapped until the process ends.
-        let known = self.names[..self.names_len].iter().map(|record| unsafe { &**record }).find(same);
+        let known = self.names[..self.names_len]
+            .iter()
+            .map(|record| unsafe { &**record })
+            .find(same);
         if known.is_some() || self.names_len == Self::MOST_NAMES {
             // SAFETY: as above; the last one takes what found no place of its own.
             return known.or_else(|| self.names.last().map(|record| unsafe { &**record }));
@@ -269,18 +350,28 @@ impl Writer {
         let (index, place) = self.threads.push::<ThreadName>(&mut self.store)?;
         // SAFETY: a zeroed record just handed out, mapped until the process ends.
         let record: &'static ThreadName = unsafe { place.as_ref() };
-        let name = if self.names_len + 1 == Self::MOST_NAMES { OTHERS } else { name };
+        let name = if self.names_len + 1 == Self::MOST_NAMES {
+            OTHERS
+        } else {
+            name
+        };
         record.name[0].store(name[0], Relaxed);
         record.name[1].store(name[1], Relaxed);
         self.names[self.names_len] = record;
         self.names_len += 1;
-        self.store.header().threads_len.store(index as u32 + 1, Release);
+        self.store
+            .header()
+            .threads_len
+            .store(index as u32 + 1, Release);
         Some(record)
     }
 }
 
 /// The name under which threads are merged when there are too many names.
-const OTHERS: [u64; 2] = [u64::from_le_bytes(*b"(other t"), u64::from_le_bytes(*b"hreads)\0")];
+const OTHERS: [u64; 2] = [
+    u64::from_le_bytes(*b"(other t"),
+    u64::from_le_bytes(*b"hreads)\0"),
+];
 
 /// The last words into a recording before it is finished.
 pub(crate) fn settle(header: &Header) {

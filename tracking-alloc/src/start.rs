@@ -11,7 +11,9 @@ use crate::record::{Backing, PathBytes, Wanted, expand_pattern, open_live};
 use crate::session::{self, Beginning, How, Session};
 use crate::{scopes, shadow, site, stack, state, sys, thread};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
-use tracking_alloc_recording::{self as recording, CHECKSUM_OFFSET, Checksum, FIRST_SEGMENT_BYTES, Header, growth};
+use tracking_alloc_recording::{
+    self as recording, CHECKSUM_OFFSET, Checksum, FIRST_SEGMENT_BYTES, Header, growth,
+};
 
 /// The environment was looked at, or somebody is doing so.
 static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
@@ -52,19 +54,30 @@ fn from_environment(block: *mut u8, bytes: usize) {
     if ENVIRONMENT_READ.swap(true, AcqRel) {
         return;
     }
-    let Some(pattern) = sys::environment(b"HEAPGLASS_OUT").filter(|pattern| !pattern.is_empty()) else { return };
+    let Some(pattern) = sys::environment(b"HEAPGLASS_OUT").filter(|pattern| !pattern.is_empty())
+    else {
+        return;
+    };
     let errno = sys::Errno::keep();
     let mode = sys::environment(b"HEAPGLASS_MODE").unwrap_or(b"exact");
     let begun = if mode == b"exact" {
         let mut buffer = [0u8; 4096];
         let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
-        let program = executable.rsplit(|byte| *byte == b'/').next().unwrap_or(executable);
+        let program = executable
+            .rsplit(|byte| *byte == b'/')
+            .next()
+            .unwrap_or(executable);
         match expand_pattern(pattern, program) {
             Some(path) => to_file(path.as_bytes()),
-            None => Err(Failure::File { what: "HEAPGLASS_OUT is too long or has a NUL in it", errno: 0 }),
+            None => Err(Failure::File {
+                what: "HEAPGLASS_OUT is too long or has a NUL in it",
+                errno: 0,
+            }),
         }
     } else {
-        Err(Failure::System("HEAPGLASS_MODE is none that this version knows (exact)"))
+        Err(Failure::System(
+            "HEAPGLASS_MODE is none that this version knows (exact)",
+        ))
     };
     match begun {
         Ok(()) => {
@@ -93,7 +106,14 @@ fn complain(pattern: &[u8], failure: Failure) {
         number.push_number(errno.unsigned_abs().into());
         number.push(b")");
     }
-    sys::write_stderr(&[b"heapglass: not recording to ", pattern, b": ", what.as_bytes(), number.as_bytes(), b"\n"]);
+    sys::write_stderr(&[
+        b"heapglass: not recording to ",
+        pattern,
+        b": ",
+        what.as_bytes(),
+        number.as_bytes(),
+        b"\n",
+    ]);
 }
 
 extern "C" fn at_exit() {
@@ -101,24 +121,44 @@ extern "C" fn at_exit() {
 }
 
 fn number_from_environment(name: &[u8]) -> Option<u64> {
-    std::str::from_utf8(sys::environment(name)?).ok()?.trim().parse().ok()
+    std::str::from_utf8(sys::environment(name)?)
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// Begins a recording in a file.
 pub(crate) fn to_file(path: &[u8]) -> Result<(), Failure> {
     begin(|| {
         let prealloc = sys::environment(b"HEAPGLASS_PREALLOC").is_some_and(|value| value == b"1");
-        let max_bytes = number_from_environment(b"HEAPGLASS_MAX_BYTES").unwrap_or(DEFAULT_MAX_BYTES).max(FIRST_SEGMENT_BYTES);
-        let reserve = if prealloc { PREALLOCATED_BYTES.min(max_bytes) } else { 0 };
-        let live = open_live(Wanted { path }, FIRST_SEGMENT_BYTES)
-            .map_err(|refused| Failure::File { what: refused.what, errno: refused.errno })?;
-        let place = sys::Bump::new().take::<PathBytes>(1).ok_or(Failure::System("no memory for its tables"))?;
+        let max_bytes = number_from_environment(b"HEAPGLASS_MAX_BYTES")
+            .unwrap_or(DEFAULT_MAX_BYTES)
+            .max(FIRST_SEGMENT_BYTES);
+        let reserve = if prealloc {
+            PREALLOCATED_BYTES.min(max_bytes)
+        } else {
+            0
+        };
+        let live =
+            open_live(Wanted { path }, FIRST_SEGMENT_BYTES).map_err(|refused| Failure::File {
+                what: refused.what,
+                errno: refused.errno,
+            })?;
+        let place = sys::Bump::new()
+            .take::<PathBytes>(1)
+            .ok_or(Failure::System("no memory for its tables"))?;
         // SAFETY: memory for one path, never given back.
         let path: &'static PathBytes = unsafe {
             place.write(live.path);
             place.as_ref()
         };
-        Ok((Backing::file(path, &live.status, max_bytes), path, live.wanted, reserve))
+        Ok((
+            Backing::file(path, &live.status, max_bytes),
+            path,
+            live.wanted,
+            reserve,
+        ))
     })
 }
 
@@ -147,13 +187,17 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
         return Err(Failure::Already);
     }
     if !state::wipe_on_fork() {
-        return Err(Failure::System("the kernel cannot wipe pages on fork (MADV_WIPEONFORK, Linux 4.14)"));
+        return Err(Failure::System(
+            "the kernel cannot wipe pages on fork (MADV_WIPEONFORK, Linux 4.14)",
+        ));
     }
     if before != 0 {
         forget_parent();
     }
     if !shadow::prepare() {
-        return Err(Failure::System("no address space for the shadow map (ulimit -v)"));
+        return Err(Failure::System(
+            "no address space for the shadow map (ulimit -v)",
+        ));
     }
     let (backing, path, wanted, reserve) = prepare()?;
     let beginning = Beginning {
@@ -166,10 +210,19 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
         },
     };
     session::begin(beginning).map_err(|reason| match reason {
-        growth::DISK_FULL => Failure::File { what: "the disk is full", errno: libc::ENOSPC },
-        growth::FILE_SIZE_LIMIT => Failure::File { what: "the file size limit is too small", errno: libc::EFBIG },
+        growth::DISK_FULL => Failure::File {
+            what: "the disk is full",
+            errno: libc::ENOSPC,
+        },
+        growth::FILE_SIZE_LIMIT => Failure::File {
+            what: "the file size limit is too small",
+            errno: libc::EFBIG,
+        },
         growth::NO_MEMORY => Failure::System("no memory for its tables"),
-        _ => Failure::File { what: "cannot reserve its first megabyte", errno: 0 },
+        _ => Failure::File {
+            what: "cannot reserve its first megabyte",
+            errno: 0,
+        },
     })?;
     if let (Some(session), Some(header)) = (session::current(), hook::header()) {
         stack::choose(session, header, reserve != 0);
@@ -199,7 +252,9 @@ pub(crate) fn finish() -> bool {
     if state::get() & state::RECORD == 0 {
         return false;
     }
-    let (Some(session), Some(header)) = (session::current(), hook::header()) else { return false };
+    let (Some(session), Some(header)) = (session::current(), hook::header()) else {
+        return false;
+    };
     state::change(0, !(state::MEASURE | state::COUNT));
     let errno = sys::Errno::keep();
     let idle = hook::wait_until_idle();
@@ -229,7 +284,11 @@ fn seal(header: &Header, pieces: &[(usize, u64)]) {
 /// Stops counting new blocks, or begins again; known blocks are followed all the time.
 pub(crate) fn pause(paused: bool) {
     if state::get() & state::RECORD != 0 {
-        if paused { state::change(state::PAUSED, 0) } else { state::change(0, state::PAUSED) }
+        if paused {
+            state::change(state::PAUSED, 0)
+        } else {
+            state::change(0, state::PAUSED)
+        }
     }
 }
 

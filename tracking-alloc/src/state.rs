@@ -14,17 +14,26 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 /// Nothing to do.
 pub(crate) const OFF: u32 = 0;
 /// A recording is being written.
-#[cfg_attr(not(recording), expect(dead_code, reason = "only whole platforms record"))]
+#[cfg_attr(
+    not(recording),
+    expect(dead_code, reason = "only whole platforms record")
+)]
 pub(crate) const RECORD: u32 = 1;
 /// New blocks are not recorded; known ones are still followed.
-#[cfg_attr(not(recording), expect(dead_code, reason = "only whole platforms record"))]
+#[cfg_attr(
+    not(recording),
+    expect(dead_code, reason = "only whole platforms record")
+)]
 pub(crate) const PAUSED: u32 = 2;
 /// Process-wide counting without a recording.
 pub(crate) const COUNT: u32 = 4;
 /// At least one thread measures itself.
 pub(crate) const MEASURE: u32 = 8;
 /// One generation: a forked child that records again counts up, so lanes of its parent are not taken for its own.
-#[cfg_attr(not(recording), expect(dead_code, reason = "only whole platforms record"))]
+#[cfg_attr(
+    not(recording),
+    expect(dead_code, reason = "only whole platforms record")
+)]
 pub(crate) const GENERATION: u32 = 16;
 
 /// 64 KiB, the largest page of any Linux: advice about these pages is about nothing else.
@@ -34,7 +43,10 @@ struct Page {
     _rest: [u8; 65532],
 }
 
-static PAGE: Page = Page { word: AtomicU32::new(OFF), _rest: [0; 65532] };
+static PAGE: Page = Page {
+    word: AtomicU32::new(OFF),
+    _rest: [0; 65532],
+};
 
 /// The present state.
 #[inline(always)]
@@ -44,12 +56,20 @@ pub(crate) fn get() -> u32 {
 
 /// Adds and removes bits.
 pub(crate) fn change(add: u32, remove: u32) {
-    let _ = PAGE.word.fetch_update(AcqRel, Relaxed, |word| Some(word & !remove | add));
+    let _ = PAGE
+        .word
+        .fetch_update(AcqRel, Relaxed, |word| Some(word & !remove | add));
 }
 
 /// Asks the kernel to wipe the word in forked children. False when it will not: then nothing may be recorded.
 #[cfg(recording)]
 pub(crate) fn wipe_on_fork() -> bool {
     // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialised, so in .bss); advice changes no contents.
-    unsafe { libc::madvise((&raw const PAGE).cast_mut().cast(), size_of::<Page>(), libc::MADV_WIPEONFORK) == 0 }
+    unsafe {
+        libc::madvise(
+            (&raw const PAGE).cast_mut().cast(),
+            size_of::<Page>(),
+            libc::MADV_WIPEONFORK,
+        ) == 0
+    }
 }

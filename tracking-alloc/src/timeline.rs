@@ -54,7 +54,13 @@ impl Timeline {
 
     /// Begins at this moment, with the mapped halves of the table.
     pub(crate) fn start(&mut self, points: *const Point, reads_files: bool) {
-        *self = Timeline { points, start_ns: sys::now_ns(), start_ticks: sys::ticks(), reads_files, ..Timeline::new() };
+        *self = Timeline {
+            points,
+            start_ns: sys::now_ns(),
+            start_ticks: sys::ticks(),
+            reads_files,
+            ..Timeline::new()
+        };
     }
 
     /// Nanoseconds after the start, by the cheap counter.
@@ -105,7 +111,11 @@ impl Timeline {
     }
 
     fn point(&mut self, header: &Header, now: u64, moment: (u64, u64, u64)) {
-        let rss = if self.reads_files { sys::resident_set() } else { 0 };
+        let rss = if self.reads_files {
+            sys::resident_set()
+        } else {
+            0
+        };
         header.rss_bytes.store(rss, Relaxed);
         header.peak_rss_bytes.fetch_max(rss, Relaxed);
         if now >= self.own_due_ns {
@@ -123,12 +133,18 @@ impl Timeline {
         point.live_blocks.store(moment.1, Relaxed);
         point.total_bytes.store(moment.2, Relaxed);
         point.rss_bytes.store(rss, Relaxed);
-        point.own_bytes.store(header.own_bytes.load(Relaxed), Relaxed);
+        point
+            .own_bytes
+            .store(header.own_bytes.load(Relaxed), Relaxed);
         header.timeline_len.store(length as u32 + 1, Release);
     }
 
     fn half(&self, header: &Header) -> *const Point {
-        let offset = if header.timeline_half.load(Relaxed) == 0 { 0 } else { TIMELINE_POINTS };
+        let offset = if header.timeline_half.load(Relaxed) == 0 {
+            0
+        } else {
+            TIMELINE_POINTS
+        };
         // SAFETY: two halves are mapped.
         unsafe { self.points.add(offset) }
     }
@@ -143,7 +159,14 @@ impl Timeline {
             for index in 0..TIMELINE_POINTS / 2 {
                 let (old, new) = (&*from.add(2 * index), &*to.add(index));
                 let words = |point: &'static Point| {
-                    [&point.time_ns, &point.live_bytes, &point.live_blocks, &point.total_bytes, &point.rss_bytes, &point.own_bytes]
+                    [
+                        &point.time_ns,
+                        &point.live_bytes,
+                        &point.live_blocks,
+                        &point.total_bytes,
+                        &point.rss_bytes,
+                        &point.own_bytes,
+                    ]
                 };
                 for (new, old) in words(new).into_iter().zip(words(old)) {
                     new.store(old.load(Relaxed), Relaxed);
@@ -151,7 +174,9 @@ impl Timeline {
             }
         }
         self.step_ns *= 2;
-        header.timeline_len.store(TIMELINE_POINTS as u32 / 2, Relaxed);
+        header
+            .timeline_len
+            .store(TIMELINE_POINTS as u32 / 2, Relaxed);
         header.timeline_half.store(other, Release);
         TIMELINE_POINTS / 2
     }
@@ -161,16 +186,21 @@ impl Timeline {
         if self.snapshots >= MOST_SNAPSHOTS {
             return false;
         }
-        let free = header.snapshot_seq.iter().position(|sequence| sequence.load(Relaxed) == 0);
+        let free = header
+            .snapshot_seq
+            .iter()
+            .position(|sequence| sequence.load(Relaxed) == 0);
         let slot = match free {
             Some(slot) => slot,
             None => self.thin_snapshots(header),
         };
         self.snapshots += 1;
         self.snapshot_due_ns = now + self.snapshot_step_ns;
-        let (Some(sequence), Some(time), Some(bytes)) =
-            (header.snapshot_seq.get(slot), header.snapshot_ns.get(slot), header.snapshot_live.get(slot))
-        else {
+        let (Some(sequence), Some(time), Some(bytes)) = (
+            header.snapshot_seq.get(slot),
+            header.snapshot_ns.get(slot),
+            header.snapshot_live.get(slot),
+        ) else {
             return false;
         };
         time.store(now, Relaxed);

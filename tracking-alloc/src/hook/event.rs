@@ -1,6 +1,6 @@
 //! The four events, from the state word to the counters.
 
-use super::lane::{Cached, Lane, Slot, acquire};
+use super::lane::{Cached, Lane, Lifetime, Slot, acquire};
 use super::open::Open;
 use super::peak;
 use super::row::add;
@@ -15,17 +15,19 @@ use tracking_alloc_recording::{Row, SITE_UNATTRIBUTED};
 #[inline(never)]
 pub(crate) fn allocated(block: *mut u8, bytes: usize) {
     let start = Start::here();
-    enter(|lane, word| {
-        if word & state::PAUSED == 0 {
-            alloc_in(lane, start, block as usize, bytes);
-        }
-    }, Missed::Alloc(block as usize, bytes));
+    match Usual::enter() {
+        Some(usual) => alloc_in(usual.lane, start, block as usize, bytes),
+        None => unusual(Event::Alloc(block as usize, bytes), start.registers()),
+    }
 }
 
 /// Before a block is given back.
 #[inline(never)]
 pub(crate) fn freed(block: *mut u8, bytes: usize) {
-    enter(|lane, _| free_in(lane, block as usize, bytes), Missed::Free(block as usize, bytes));
+    match Usual::enter() {
+        Some(usual) => free_in(usual.lane, block as usize, bytes),
+        None => unusual(Event::Free(block as usize, bytes), (0, 0, 0)),
+    }
 }
 
 /// Before a realloc is forwarded: takes the block out of the shadow map, so that another thread may be given its address.
@@ -39,87 +41,112 @@ pub(crate) fn reallocating(block: *mut u8, bytes: usize) -> Option<Owner> {
 
 /// After a realloc: one event. A failed one puts the block back and changes nothing.
 #[inline(never)]
-pub(crate) fn reallocated(owner: Option<Owner>, old: *mut u8, old_bytes: usize, new: *mut u8, bytes: usize) {
+pub(crate) fn reallocated(
+    owner: Option<Owner>,
+    old: *mut u8,
+    old_bytes: usize,
+    new: *mut u8,
+    bytes: usize,
+) {
+    let start = Start::here();
     if new.is_null() {
         if let Some(owner) = owner {
             shadow::put(old as usize, old_bytes, owner);
         }
         return;
     }
-    let start = Start::here();
-    let moved = Realloc { owner, old: old as usize, old_bytes, new: new as usize, bytes };
-    enter(|lane, word| match moved.owner {
-        Some(owner) => realloc_in(lane, start, owner, moved),
-        None if word & state::PAUSED == 0 => alloc_in(lane, start, moved.new, moved.bytes),
-        None => {}
-    }, Missed::Realloc(moved));
+    let moved = Realloc {
+        old: old as usize,
+        old_bytes,
+        new: new as usize,
+        bytes,
+    };
+    match (Usual::enter(), owner) {
+        (Some(usual), Some(owner)) => realloc_in(usual.lane, start, owner, moved),
+        (Some(usual), None) => alloc_in(usual.lane, start, moved.new, moved.bytes),
+        (None, owner) => unusual(Event::Realloc(owner, moved), start.registers()),
+    }
 }
 
 #[derive(Clone, Copy)]
 struct Realloc {
-    owner: Option<Owner>,
     old: usize,
     old_bytes: usize,
     new: usize,
     bytes: usize,
 }
 
-/// An event that found the hook busy in its own thread (a signal handler).
-enum Missed {
+/// An event on its way through the questions.
+#[derive(Clone, Copy)]
+enum Event {
     Alloc(usize, usize),
     Free(usize, usize),
-    Realloc(Realloc),
+    Realloc(Option<Owner>, Realloc),
 }
 
-/// Runs an event in the thread's lane, guarded against re-entry.
-///
-/// PERF: one compare of the state word with the lane's tag decides everything on the usual way: recording, not paused,
-/// nobody measuring, the lane of this generation and not shared.
-#[inline(always)]
-fn enter(event: impl Fn(&'static Lane, u32), missed: Missed) {
-    let lane = thread::with(|thread| thread.lane.get()).unwrap_or(std::ptr::null());
-    // SAFETY: null or a lane, which is never unmapped.
-    if let Some(lane) = unsafe { lane.as_ref() } {
-        if lane.busy.load(Relaxed) {
-            // NOTE: on the shared lane the flag says nothing: whoever asks raises it for a moment.
-            return if lane.is_shared() { enter_slowly(&event, missed) } else { miss(lane, missed) };
+/// The usual way: recording, not paused, nobody measuring, a lane of this generation and of this thread alone, and the
+/// hook not at work in it. While it lives, events of signal handlers in this thread see the lane busy.
+struct Usual {
+    lane: &'static Lane,
+}
+
+impl Usual {
+    /// PERF: one compare of the state word with the lane's tag answers all those questions.
+    #[inline(always)]
+    fn enter() -> Option<Usual> {
+        let lane = thread::with(|thread| thread.lane.get()).unwrap_or(std::ptr::null());
+        // SAFETY: null or a lane, which is never unmapped.
+        let lane = unsafe { lane.as_ref() }?;
+        let tag = lane.tag.load(Relaxed);
+        // The shared lane has no tag; its flag says nothing.
+        if tag == 0 || lane.busy.load(Relaxed) {
+            return None;
         }
         lane.busy.store(true, Relaxed);
-        // NOTE: busy before the state is read again. The one who finishes clears the state, fences every thread,
-        // then waits for busy lanes: so nobody writes into a finished recording.
+        // NOTE: busy before the state is read. The one who finishes clears the state, fences every thread, then waits
+        // for busy lanes: so nobody writes into a finished recording.
         compiler_fence(SeqCst);
-        let word = state::get();
-        if word == lane.tag.load(Relaxed) {
-            event(lane, word);
-            compiler_fence(SeqCst);
-            lane.busy.store(false, Relaxed);
-            return;
-        }
-        lane.busy.store(false, Relaxed);
+        let usual = Usual { lane };
+        (state::get() == tag).then_some(usual)
     }
-    enter_slowly(&event, missed);
+}
+
+impl Drop for Usual {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(SeqCst);
+        self.lane.busy.store(false, Relaxed);
+    }
 }
 
 /// The same with every question asked.
 #[cold]
 #[inline(never)]
-fn enter_slowly(event: &dyn Fn(&'static Lane, u32), missed: Missed) {
+fn unusual(event: Event, registers: (usize, usize, u64)) {
     let word = state::get();
     if word & state::RECORD == 0 {
         return;
     }
-    let Some(session) = session::current() else { return };
-    if thread::with(|thread| thread.busy.replace(true)) != Some(false) {
-        return miss_anywhere(session, missed);
-    }
-    let _open = Open::count();
-    let tag = word & !(state::PAUSED | state::MEASURE | state::COUNT);
+    let Some(session) = session::current() else {
+        return;
+    };
     // SAFETY: null or a lane, which is never unmapped.
     let known = unsafe { thread::with(|thread| thread.lane.get()).and_then(|lane| lane.as_ref()) };
+    if let Some(lane) = known.filter(|lane| !lane.is_shared() && lane.busy.load(Relaxed)) {
+        return miss_in(lane.unattributed(), lane.number, event);
+    }
+    if thread::with(|thread| thread.busy.replace(true)) != Some(false) {
+        return miss_anywhere(session, event);
+    }
+    let start = Start::from_registers(registers);
+    let _open = Open::count();
+    let tag = word & !(state::PAUSED | state::MEASURE | state::COUNT);
     let lane = match known {
         // Finished meanwhile: nothing may be written any more, a lane's record neither.
         _ if state::get() & state::RECORD == 0 => None,
-        Some(lane) if lane.tag.load(Relaxed) == tag || lane.is_shared() && session.tag() == tag => Some(lane),
+        Some(lane) if lane.tag.load(Relaxed) == tag || lane.is_shared() && session.tag() == tag => {
+            Some(lane)
+        }
         // SAFETY: `busy` is set for this thread.
         _ => unsafe { acquire(session) },
     };
@@ -129,19 +156,38 @@ fn enter_slowly(event: &dyn Fn(&'static Lane, u32), missed: Missed) {
             // The shared lane walks whichever thread's stack is calling.
             lane.stack.set(crate::sys::thread_stack());
             if state::get() & state::RECORD != 0 {
-                event(lane, word);
+                run(event, lane, start, word);
             }
         } else {
             lane.busy.store(true, Relaxed);
             compiler_fence(SeqCst);
             if state::get() & state::RECORD != 0 {
-                event(lane, word);
+                run(event, lane, start, word);
             }
             compiler_fence(SeqCst);
             lane.busy.store(false, Relaxed);
         }
     }
     thread::with(|thread| thread.busy.set(false));
+}
+
+/// An event in a lane, perhaps paused: then new blocks are passed over and known ones followed.
+fn run(event: Event, lane: &'static Lane, start: Start, word: u32) {
+    let paused = word & state::PAUSED != 0;
+    match event {
+        Event::Free(block, bytes) => free_in(lane, block, bytes),
+        Event::Realloc(Some(owner), moved) => realloc_in(lane, start, owner, moved),
+        Event::Alloc(block, bytes)
+        | Event::Realloc(
+            None,
+            Realloc {
+                new: block, bytes, ..
+            },
+        ) if !paused => {
+            alloc_in(lane, start, block, bytes);
+        }
+        _ => {}
+    }
 }
 
 /// The site of the calling stack and scope, with its slot and row in the lane.
@@ -157,9 +203,12 @@ fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static
             return ((*entry).site, slot, slot.row());
         }
     }
-    let site = crate::site::find(lane, start, key, scope);
+    let (frame_pointer, stack_pointer, pc) = start.registers();
+    let site = crate::site::find(lane, frame_pointer, stack_pointer, pc, key, scope);
     let row = lane.row_of(site);
-    let Some(slot) = lane.slot(site) else { return (site, lane.spare_slot(), row) };
+    let Some(slot) = lane.slot(site) else {
+        return (site, lane.spare_slot(), row);
+    };
     // SAFETY: as above.
     unsafe { *entry = Cached { key, slot, site } };
     (site, slot, row)
@@ -173,8 +222,7 @@ fn alloc_in(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
     let birth = all.total_blocks.load(Relaxed).wrapping_add(1);
     lane.count_size(slot, size);
     peak::around(lane, bytes as i64, || {
-        lane.touch(site, row);
-        lane.touch_all();
+        lane.touch_both(site, row);
         add(&row.total_bytes, size);
         add(&row.total_blocks, 1);
         add(&all.total_bytes, size);
@@ -199,8 +247,7 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
     let row = lane.row_of(owner.site());
     let all = lane.all();
     peak::around(lane, -(bytes as i64), || {
-        lane.touch(owner.site(), row);
-        lane.touch_all();
+        lane.touch_both(owner.site(), row);
         add(&row.freed_bytes, size);
         add(&row.freed_blocks, 1);
         add(&all.freed_bytes, size);
@@ -214,8 +261,9 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
         }
     }
     match lane.lifetime(owner) {
-        Some(lifetime) => add(&row.lifetime, lifetime),
-        None => add(&row.freed_elsewhere, 1),
+        Lifetime::Here(lifetime) => add(&row.lifetime, lifetime),
+        Lifetime::Elsewhere => add(&row.freed_elsewhere, 1),
+        Lifetime::Unknown => {}
     }
 }
 
@@ -223,19 +271,28 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
 /// the peak before either changes, and the net moves once, by the difference.
 #[inline(always)]
 fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc) {
-    let Realloc { old, old_bytes, new, bytes, .. } = realloc;
+    let Realloc {
+        old,
+        old_bytes,
+        new,
+        bytes,
+        ..
+    } = realloc;
     let (old_size, size) = (old_bytes as u64, bytes as u64);
     let old_site = owner.site();
     let (site, slot, row) = site_here(lane, start);
     let all = lane.all();
     lane.count_size(slot, size);
-    let old_row = if old_site == SITE_UNATTRIBUTED { None } else { Some(lane.row_of(old_site)) };
+    let old_row = if old_site == SITE_UNATTRIBUTED {
+        None
+    } else {
+        Some(lane.row_of(old_site))
+    };
     peak::around(lane, bytes as i64 - old_bytes as i64, || {
-        lane.touch(site, row);
         if let Some(old_row) = old_row {
             lane.touch(old_site, old_row);
         }
-        lane.touch_all();
+        lane.touch_both(site, row);
         for counted in [row, all] {
             add(&counted.total_bytes, size);
             add(&counted.total_blocks, 1);
@@ -288,39 +345,31 @@ fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
     }
 }
 
+/// The hook is busy in a thread that has no lane of its own yet.
+#[cold]
+#[inline(never)]
+fn miss_anywhere(session: &Session, event: Event) {
+    if let Some(row) = session.stray_row() {
+        miss_in(row, session.stray_lane(), event);
+    }
+}
+
 /// The hook is busy in this thread: a signal handler allocates or frees in the middle of an event. Totals are kept,
 /// without a stack.
 #[cold]
-#[inline(never)]
-fn miss(lane: &'static Lane, missed: Missed) {
-    if state::get() & state::RECORD != 0 {
-        miss_in(lane.unattributed(), lane.number, missed);
-    }
-}
-
-/// The same where the thread has no lane yet.
-#[cold]
-#[inline(never)]
-fn miss_anywhere(session: &Session, missed: Missed) {
-    if let Some(row) = session.stray_row() {
-        miss_in(row, session.stray_lane(), missed);
-    }
-}
-
-fn miss_in(row: &Row, lane: u32, missed: Missed) {
-    match missed {
-        Missed::Alloc(block, bytes) => unattributed_alloc(row, lane, block, bytes),
-        Missed::Free(block, bytes) => {
+fn miss_in(row: &Row, lane: u32, event: Event) {
+    match event {
+        Event::Alloc(block, bytes) => unattributed_alloc(row, lane, block, bytes),
+        Event::Free(block, bytes) => {
             if shadow::take(block, bytes).is_some() {
                 unattributed_free(row, bytes as u64);
             }
         }
-        Missed::Realloc(realloc) => {
-            if realloc.owner.is_some() {
+        Event::Realloc(owner, realloc) => {
+            if owner.is_some() {
                 unattributed_free(row, realloc.old_bytes as u64);
             }
             unattributed_alloc(row, lane, realloc.new, realloc.bytes);
         }
     }
 }
-

@@ -15,7 +15,8 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, CLOCK_SNAPSHOT_BITS, LANES, MAX_SITES, Row, SITE_TABLE_FULL, Sizes, Snaps, size_class, table,
+    self as recording, CLOCK_SNAPSHOT_BITS, LANES, MAX_SITES, Row, SITE_TABLE_FULL, SIZE_PAIRS,
+    Sizes, Snaps, size_class, table,
 };
 
 /// Entries of the cache from stack to row.
@@ -37,6 +38,8 @@ pub(super) struct Slot {
     snaps: Cell<*const Snaps>,
 }
 
+/// Bits of a count in a pair of class and count.
+const COUNT_BITS: u32 = 48;
 /// No block was allocated at the site yet.
 const NO_CLASS: u32 = u32::MAX;
 /// Several classes: they are counted in size records.
@@ -58,6 +61,16 @@ pub(super) struct Cached {
     pub(super) key: u64,
     pub(super) slot: *const Slot,
     pub(super) site: u32,
+}
+
+/// How long a block lived, as far as can be told.
+pub(super) enum Lifetime {
+    /// In allocations of the thread that made and freed it.
+    Here(u64),
+    /// Another thread, or an earlier owner of the lane, made it.
+    Elsewhere,
+    /// It was too small to keep its birth number.
+    Unknown,
 }
 
 /// A lane's private half; its counters are in the recording. All-zero bytes are a lane nobody owned yet.
@@ -122,8 +135,14 @@ static TABLE: [AtomicPtr<Lane>; LANES + 1] = [const { AtomicPtr::new(null_mut())
 pub(super) unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
     let errno = Errno::keep();
     let stack = sys::thread_stack();
-    let lane = take_over(session, stack).or_else(|| add(session, stack)).or_else(|| overflow(session));
-    thread::with(|thread| thread.lane.set(lane.map_or(null(), |lane| lane as *const Lane)));
+    let lane = take_over(session, stack)
+        .or_else(|| add(session, stack))
+        .or_else(|| overflow(session));
+    thread::with(|thread| {
+        thread
+            .lane
+            .set(lane.map_or(null(), |lane| lane as *const Lane))
+    });
     drop(errno);
     lane
 }
@@ -132,7 +151,9 @@ pub(super) unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
 fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
     for slot in &TABLE[..LANES_USED.load(Acquire) as usize] {
         // SAFETY: null or a lane, which is never unmapped.
-        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else { continue };
+        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else {
+            continue;
+        };
         // SAFETY: the mutex was initialised before the lane was published. A dead owner leaves it inconsistent: its
         // counters are whole words written by one thread, so nothing needs repair.
         let taken = unsafe {
@@ -202,14 +223,20 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
     let mut bump = Bump::new();
     let place: NonNull<Lane> = bump.take(1)?;
     let cache: NonNull<Cached> = bump.take(CACHE)?;
-    let (all, full, unattributed) = (fixed_row(number, 0)?, fixed_row(number, 1)?, fixed_row(number, 2)?);
+    let (all, full, unattributed) = (
+        fixed_row(number, 0)?,
+        fixed_row(number, 1)?,
+        fixed_row(number, 2)?,
+    );
     let table = |id, record_bytes| Table::new(id, number, record_bytes, 8 << 10, 64 << 10);
     let clock = CLOCK.load(Acquire);
     for row in [all, full, unattributed] {
         row.clock.store(clock, Relaxed);
     }
     full.site.store(SITE_TABLE_FULL, Relaxed);
-    unattributed.site.store(recording::SITE_UNATTRIBUTED, Relaxed);
+    unattributed
+        .site
+        .store(recording::SITE_UNATTRIBUTED, Relaxed);
     // SAFETY: zeroed memory for a lane that nobody else knows; zeros are valid for every field not written here.
     let lane = unsafe {
         let lane = place.as_ptr();
@@ -264,7 +291,9 @@ impl Lane {
         }
         record.since_clock.store(CLOCK.load(Relaxed), Relaxed);
         record.tid.store(sys::thread_id(), Relaxed);
-        record.tenancies.store(record.tenancies.load(Relaxed) + 1, Relaxed);
+        record
+            .tenancies
+            .store(record.tenancies.load(Relaxed) + 1, Relaxed);
         self.names_to_read.set(4);
         self.read_name();
     }
@@ -276,7 +305,11 @@ impl Lane {
             return;
         }
         self.names_to_read.set(left - 1);
-        let name = if sys::is_main_thread() { *b"main\0\0\0\0\0\0\0\0\0\0\0\0" } else { sys::thread_name() };
+        let name = if sys::is_main_thread() {
+            *b"main\0\0\0\0\0\0\0\0\0\0\0\0"
+        } else {
+            sys::thread_name()
+        };
         for (word, bytes) in self.record().name.iter().zip(name.chunks_exact(8)) {
             word.store(bytes.try_into().map_or(0, u64::from_le_bytes), Relaxed);
         }
@@ -299,7 +332,11 @@ impl Lane {
     pub(super) fn slot(&'static self, site: u32) -> Option<&'static Slot> {
         // SAFETY: sites are below MAX_SITES wherever they come from (the site table and the shadow map), so the chunk
         // exists; the mask keeps even a damaged entry inside.
-        let chunk = unsafe { self.chunks.get_unchecked((site as usize / CHUNK) & (CHUNKS - 1)) }.load(Relaxed);
+        let chunk = unsafe {
+            self.chunks
+                .get_unchecked((site as usize / CHUNK) & (CHUNKS - 1))
+        }
+        .load(Relaxed);
         if chunk.is_null() {
             return self.add_chunk(site);
         }
@@ -334,13 +371,6 @@ impl Lane {
         &self.spare
     }
 
-    /// Before the row of all events changes.
-    #[inline(always)]
-    pub(super) fn touch_all(&self) {
-        // Snapshots of the whole are in the header.
-        let _ = touch(self.all());
-    }
-
     #[cold]
     #[inline(never)]
     fn add_row(&self, slot: Option<&Slot>, site: u32) -> &'static Row {
@@ -348,7 +378,11 @@ impl Lane {
         // SAFETY: a fixed row.
         let full = unsafe { &*self.full };
         let Some(slot) = slot else { return full };
-        let row = if site == SITE_TABLE_FULL { None } else { self.new_row(site) };
+        let row = if site == SITE_TABLE_FULL {
+            None
+        } else {
+            self.new_row(site)
+        };
         let (index, row) = row.unwrap_or((u32::MAX, full));
         slot.row.set(row);
         slot.row_index.set(index);
@@ -373,9 +407,21 @@ impl Lane {
     #[inline(always)]
     pub(super) fn count_size(&self, slot: &Slot, bytes: u64) {
         let class = u32::from(size_class(bytes));
-        if slot.class.get() != class {
-            self.count_other_size(slot, class);
+        let first = slot.class.get();
+        if first == class {
+            return;
         }
+        // PERF: a class met before at a site of several is one look away.
+        // SAFETY: null or a record of the lane's own that stays mapped.
+        if let Some(sizes) = unsafe { slot.sizes.get().as_ref() } {
+            let pair = &sizes.pairs[class as usize % SIZE_PAIRS];
+            let word = pair.load(Relaxed);
+            if word >> COUNT_BITS == u64::from(class) && word != 0 {
+                pair.store(word + 1, Relaxed);
+                return;
+            }
+        }
+        self.count_other_size(slot, class);
     }
 
     #[inline(never)]
@@ -396,7 +442,6 @@ impl Lane {
 
     /// Adds to the count of a class in the site's size records.
     fn add_sizes(&self, slot: &Slot, class: u16, more: u64) {
-        const COUNT_BITS: u32 = 48;
         // SAFETY: null or a record of the lane's own that stays mapped.
         if let Some(sizes) = unsafe { slot.sizes.get().as_ref() } {
             let start = class as usize % sizes.pairs.len();
@@ -404,7 +449,10 @@ impl Lane {
             for pair in after.iter().chain(before) {
                 let word = pair.load(Relaxed);
                 if word == 0 || word >> COUNT_BITS == u64::from(class) {
-                    pair.store(u64::from(class) << COUNT_BITS | (word & ((1 << COUNT_BITS) - 1)) + more, Relaxed);
+                    pair.store(
+                        u64::from(class) << COUNT_BITS | (word & ((1 << COUNT_BITS) - 1)) + more,
+                        Relaxed,
+                    );
                     return;
                 }
             }
@@ -433,10 +481,28 @@ impl Lane {
         }
     }
 
+    /// The same for the row of a site and that of all events, whose snapshots are in the header.
+    #[inline(always)]
+    pub(super) fn touch_both(&'static self, site: u32, row: &Row) {
+        // PERF: the clock stands still for long; one test for both rows.
+        let (now, all) = (CLOCK.load(Acquire), self.all());
+        if (row.clock.load(Relaxed) ^ now) | (all.clock.load(Relaxed) ^ now) != 0 {
+            self.save_both(site, row);
+        }
+    }
+
+    #[inline(never)]
+    fn save_both(&'static self, site: u32, row: &Row) {
+        self.touch(site, row);
+        let _ = touch(self.all());
+    }
+
     #[cold]
     #[inline(never)]
     fn save_snapshots(&'static self, site: u32, row: &Row, then: u64) {
-        let Some(header) = super::header() else { return };
+        let Some(header) = super::header() else {
+            return;
+        };
         let Some(slot) = self.slot(site) else { return };
         if slot.row_index.get() == u32::MAX || !std::ptr::eq(slot.row.get(), row) {
             return;
@@ -455,8 +521,13 @@ impl Lane {
             drop(errno);
         }
         // SAFETY: null or a record of the lane's own that stays mapped.
-        let Some(snaps) = (unsafe { slot.snaps.get().as_ref() }) else { return };
-        let (live, seen) = (super::row::net_bytes(row), then & ((1 << CLOCK_SNAPSHOT_BITS) - 1));
+        let Some(snaps) = (unsafe { slot.snaps.get().as_ref() }) else {
+            return;
+        };
+        let (live, seen) = (
+            super::row::net_bytes(row),
+            then & ((1 << CLOCK_SNAPSHOT_BITS) - 1),
+        );
         for (sequence, value) in header.snapshot_seq.iter().zip(&snaps.live_bytes) {
             if sequence.load(Relaxed) > seen {
                 value.store(live, Relaxed);
@@ -471,20 +542,29 @@ impl Lane {
         unsafe { self.cache.add((key >> 40) as usize & (CACHE - 1)) }
     }
 
-    /// A block's lifetime in this lane's allocations, when this tenancy allocated it.
+    /// How long a block lived that this thread now frees.
     #[inline(always)]
-    pub(super) fn lifetime(&self, owner: Owner) -> Option<u64> {
-        let (lane, birth) = owner.birth()?;
+    pub(super) fn lifetime(&self, owner: Owner) -> Lifetime {
+        let Some((lane, birth)) = owner.birth() else {
+            return Lifetime::Unknown;
+        };
         let births = self.all().total_blocks.load(Relaxed);
         let lifetime = u64::from((births as u32).wrapping_sub(birth));
-        (lane == self.number && lifetime < births - self.since_births.get()).then_some(lifetime)
+        if lane == self.number && lifetime < births - self.since_births.get() {
+            Lifetime::Here(lifetime)
+        } else {
+            Lifetime::Elsewhere
+        }
     }
 }
 
 /// Net of the figures kept in a record: bytes and blocks.
 pub(crate) fn figures_net(figures: &[std::sync::atomic::AtomicU64; 9]) -> (i64, i64) {
     let word = |index: usize| figures[index].load(Relaxed);
-    (word(0).wrapping_sub(word(2)) as i64, word(1).wrapping_sub(word(3)) as i64)
+    (
+        word(0).wrapping_sub(word(2)) as i64,
+        word(1).wrapping_sub(word(3)) as i64,
+    )
 }
 
 /// Numbers of all lanes in use, the overflow lane included.
@@ -496,7 +576,9 @@ pub(crate) fn lanes_in_use() -> impl Iterator<Item = u32> {
 /// Rows of a lane that are published, in order.
 pub(super) fn rows_of(lane: u32, mut each: impl FnMut(&'static Row)) {
     // SAFETY: null or a lane, which is never unmapped.
-    let Some(lane) = (unsafe { TABLE[lane as usize].load(Acquire).as_ref() }) else { return };
+    let Some(lane) = (unsafe { TABLE[lane as usize].load(Acquire).as_ref() }) else {
+        return;
+    };
     let mut left = lane.record().rows_len.load(Acquire);
     for chunk in &lane.chunks {
         let chunk = chunk.load(Acquire);
@@ -505,7 +587,11 @@ pub(super) fn rows_of(lane: u32, mut each: impl FnMut(&'static Row)) {
         }
         for index in 0..CHUNK {
             // SAFETY: a chunk has CHUNK slots. The owner may be writing one: its row is read as a whole word.
-            let row = unsafe { (&raw const (*chunk.add(index)).row).cast::<*const Row>().read_volatile() };
+            let row = unsafe {
+                (&raw const (*chunk.add(index)).row)
+                    .cast::<*const Row>()
+                    .read_volatile()
+            };
             // SAFETY: null, "(table full)", or a row, all mapped until the process ends.
             if let Some(row) = unsafe { row.as_ref() }
                 && !std::ptr::eq(row, lane.full)
@@ -539,7 +625,9 @@ pub(crate) fn wait_until_idle() -> bool {
     }
     for slot in &TABLE {
         // SAFETY: null or a lane, which is never unmapped.
-        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else { continue };
+        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else {
+            continue;
+        };
         // Threads on the shared lane were counted as open.
         if !lane.is_shared() && !waits(&|| lane.busy.load(Acquire)) {
             return false;
@@ -550,7 +638,9 @@ pub(crate) fn wait_until_idle() -> bool {
 
 /// Forgets all lanes: for a forked child that begins a recording of its own. Their memory is left to the process.
 pub(crate) fn release_all() {
-    TABLE.iter().for_each(|slot| slot.store(null_mut(), Release));
+    TABLE
+        .iter()
+        .for_each(|slot| slot.store(null_mut(), Release));
     LANES_USED.store(0, Release);
     OVERFLOW_USED.store(0, Release);
     open::forget();

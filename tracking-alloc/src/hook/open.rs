@@ -49,14 +49,20 @@ impl Inside {
             return None;
         }
         // SAFETY: null or a lane, which is never unmapped.
-        let lane = unsafe { thread::with(|thread| thread.lane.get())?.as_ref() }.filter(|lane| !lane.is_shared());
-        if lane.is_some_and(|lane| lane.busy.load(Relaxed)) || thread::with(|thread| thread.busy.replace(true)) != Some(false) {
+        let lane = unsafe { thread::with(|thread| thread.lane.get())?.as_ref() }
+            .filter(|lane| !lane.is_shared());
+        if lane.is_some_and(|lane| lane.busy.load(Relaxed))
+            || thread::with(|thread| thread.busy.replace(true)) != Some(false)
+        {
             return None;
         }
         if let Some(lane) = lane {
             lane.busy.store(true, Relaxed);
         }
-        let inside = Inside { lane, _open: Open::count() };
+        let inside = Inside {
+            lane,
+            _open: Open::count(),
+        };
         (state::get() & state::RECORD != 0).then_some(inside)
     }
 }

@@ -100,7 +100,10 @@ fn sums() -> Sums {
     for row in lanes_in_use().filter_map(lane_row) {
         sums.bytes += net_bytes(row);
         sums.blocks += net_blocks(row);
-        sums.events = sums.events.wrapping_add(row.total_blocks.load(Relaxed)).wrapping_add(row.freed_blocks.load(Relaxed));
+        sums.events = sums
+            .events
+            .wrapping_add(row.total_blocks.load(Relaxed))
+            .wrapping_add(row.freed_blocks.load(Relaxed));
         sums.total_bytes = sums.total_bytes.wrapping_add(row.total_bytes.load(Relaxed));
         sums.lanes += 1;
     }
@@ -111,14 +114,20 @@ fn look_locked(looks: &mut Looks, lane: &'static Lane) {
     let sums = sums();
     looks.note_peak(&sums);
     let (net, all) = (net_bytes(lane.all()), lane.all());
-    let events = all.total_blocks.load(Relaxed).wrapping_add(all.freed_blocks.load(Relaxed));
+    let events = all
+        .total_blocks
+        .load(Relaxed)
+        .wrapping_add(all.freed_blocks.load(Relaxed));
     let others = (sums.bytes - net, sums.events.wrapping_sub(events));
     if others == lane.others.get() {
         lane.backoff.set(0);
     } else {
         // Others moved since this lane last looked, perhaps between two of its own events.
-        looks.doubt = looks.doubt.max(sums.bytes.max(lane.seen.get()) + sums.lanes * DRIFT);
-        lane.backoff.set((lane.backoff.get() * 2 + 1).min(MOST_SKIPS));
+        looks.doubt = looks
+            .doubt
+            .max(sums.bytes.max(lane.seen.get()) + sums.lanes * DRIFT);
+        lane.backoff
+            .set((lane.backoff.get() * 2 + 1).min(MOST_SKIPS));
     }
     lane.skip.set(lane.backoff.get());
     lane.others.set(others);
@@ -128,13 +137,21 @@ fn look_locked(looks: &mut Looks, lane: &'static Lane) {
     lane.read_name();
     let record = lane.record();
     record.looked_bytes.store(net, Relaxed);
-    record.looked_blocks.store(all.total_blocks.load(Relaxed), Relaxed);
+    record
+        .looked_blocks
+        .store(all.total_blocks.load(Relaxed), Relaxed);
     looks.publish(&sums);
 }
 
 impl Looks {
     pub(super) const fn new() -> Self {
-        Looks { peak: 0, peak_blocks: 0, peak_ns: 0, doubt: 0, timeline: Timeline::new() }
+        Looks {
+            peak: 0,
+            peak_blocks: 0,
+            peak_ns: 0,
+            doubt: 0,
+            timeline: Timeline::new(),
+        }
     }
 
     /// The maximum so far in the present window, bytes and blocks.
@@ -155,7 +172,9 @@ impl Looks {
 
     /// Lets readers of the recording see what this look found, and takes the points that are due.
     fn publish(&mut self, sums: &Sums) {
-        let Some(header) = super::header() else { return };
+        let Some(header) = super::header() else {
+            return;
+        };
         header.peak_bytes.store(self.peak, Relaxed);
         header.peak_ns.store(self.peak_ns, Relaxed);
         header.doubt_bytes.store(self.doubt, Relaxed);
@@ -163,7 +182,11 @@ impl Looks {
         if lanes > header.most_lanes.load(Relaxed) {
             header.most_lanes.store(lanes, Relaxed);
         }
-        let moment = (sums.bytes.max(0) as u64, sums.blocks.max(0) as u64, sums.total_bytes);
+        let moment = (
+            sums.bytes.max(0) as u64,
+            sums.blocks.max(0) as u64,
+            sums.total_bytes,
+        );
         if self.timeline.visit(header, moment) {
             // A snapshot was taken: its number is the lower part of the clock.
             let clock = CLOCK.load(Relaxed);
@@ -221,7 +244,9 @@ pub(crate) fn mark_window(looks: &mut Looks) -> Option<Window> {
             }
         };
         rows_of(lane, &mut keep);
-        (1..3).filter_map(|which| super::row::fixed_row(lane, which)).for_each(&mut keep);
+        (1..3)
+            .filter_map(|which| super::row::fixed_row(lane, which))
+            .for_each(&mut keep);
     }
     let rows = writer.mark_rows.len() - first_row;
     if let Some(header) = super::header() {

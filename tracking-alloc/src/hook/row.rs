@@ -13,13 +13,17 @@ pub(super) fn add(counter: &AtomicU64, more: u64) {
 /// Net bytes of a row; negative when other lanes allocated what this one freed.
 #[inline(always)]
 pub(super) fn net_bytes(row: &Row) -> i64 {
-    row.total_bytes.load(Relaxed).wrapping_sub(row.freed_bytes.load(Relaxed)) as i64
+    row.total_bytes
+        .load(Relaxed)
+        .wrapping_sub(row.freed_bytes.load(Relaxed)) as i64
 }
 
 /// Net blocks of a row.
 #[inline(always)]
 pub(super) fn net_blocks(row: &Row) -> i64 {
-    row.total_blocks.load(Relaxed).wrapping_sub(row.freed_blocks.load(Relaxed)) as i64
+    row.total_blocks
+        .load(Relaxed)
+        .wrapping_sub(row.freed_blocks.load(Relaxed)) as i64
 }
 
 /// Before a row changes: if the clock went on since it last did, its net is what it was at the peak. Returns the
@@ -43,7 +47,10 @@ pub(super) fn touch(row: &Row) -> Option<u64> {
 /// What a row held at the present epoch's peak: bytes and blocks.
 pub(crate) fn at_peak(row: &Row, epoch: u64) -> (i64, i64) {
     if row.clock.load(Acquire) >> CLOCK_SNAPSHOT_BITS == epoch {
-        (row.saved_bytes.load(Relaxed), row.saved_blocks.load(Relaxed))
+        (
+            row.saved_bytes.load(Relaxed),
+            row.saved_blocks.load(Relaxed),
+        )
     } else {
         (net_bytes(row), net_blocks(row))
     }
@@ -66,7 +73,9 @@ pub(super) fn fixed_row(lane: u32, which: usize) -> Option<&'static Row> {
 
 /// The rows of a lane that together count each of its events once: "all", and "(unattributed)".
 pub(crate) fn counted_rows(lane: u32) -> impl Iterator<Item = &'static Row> {
-    [fixed_row(lane, 0), fixed_row(lane, 2)].into_iter().flatten()
+    [fixed_row(lane, 0), fixed_row(lane, 2)]
+        .into_iter()
+        .flatten()
 }
 
 /// The first nine words of a row, as thread and mark records keep them.
@@ -91,12 +100,25 @@ pub(crate) fn recorded_stats() -> Option<crate::Figures> {
     let looks = super::LOOKS.hold();
     let mut sums = [0u64; 9];
     for row in super::lanes_in_use().flat_map(counted_rows) {
-        sums.iter_mut().zip(figures_of(row)).for_each(|(sum, figure)| *sum = sum.wrapping_add(figure));
+        sums.iter_mut()
+            .zip(figures_of(row))
+            .for_each(|(sum, figure)| *sum = sum.wrapping_add(figure));
     }
-    let [total_bytes, total_blocks, freed_bytes, freed_blocks, grows, shrinks, copied_bytes, temporary_blocks, temporary_bytes] =
-        sums;
-    let (live_bytes, live_blocks) =
-        (total_bytes.wrapping_sub(freed_bytes) as i64, total_blocks.wrapping_sub(freed_blocks) as i64);
+    let [
+        total_bytes,
+        total_blocks,
+        freed_bytes,
+        freed_blocks,
+        grows,
+        shrinks,
+        copied_bytes,
+        temporary_blocks,
+        temporary_bytes,
+    ] = sums;
+    let (live_bytes, live_blocks) = (
+        total_bytes.wrapping_sub(freed_bytes) as i64,
+        total_blocks.wrapping_sub(freed_blocks) as i64,
+    );
     let (peak_bytes, peak_blocks) = looks.peak().max((live_bytes, live_blocks));
     Some(crate::Figures {
         total_bytes,

@@ -38,7 +38,9 @@ impl Refusal {
         let reason = match errno {
             libc::ENOSPC | libc::EDQUOT => growth::DISK_FULL,
             libc::EFBIG => growth::FILE_SIZE_LIMIT,
-            libc::ENOENT | libc::ELOOP | libc::EACCES | libc::EPERM | libc::ENOTDIR => growth::FILE_GONE,
+            libc::ENOENT | libc::ELOOP | libc::EACCES | libc::EPERM | libc::ENOTDIR => {
+                growth::FILE_GONE
+            }
             libc::ENOMEM => growth::NO_MEMORY,
             _ => growth::OTHER,
         };
@@ -64,7 +66,8 @@ impl Backing {
         match self {
             Backing::File(file) => file.grow(bytes),
             Backing::Memory { end } => {
-                let place = sys::map_private(bytes as usize).ok_or(Refusal::new(growth::NO_MEMORY, libc::ENOMEM))?;
+                let place = sys::map_private(bytes as usize)
+                    .ok_or(Refusal::new(growth::NO_MEMORY, libc::ENOMEM))?;
                 let offset = *end;
                 *end += bytes;
                 Ok((place, offset))
@@ -94,13 +97,17 @@ impl FileBacking {
         if self.sealed || end > self.max_bytes {
             return Err(Refusal::new(growth::CAP, 0));
         }
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        let mut limit = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
         // Past RLIMIT_FSIZE the kernel would answer with SIGXFSZ, which kills.
         // SAFETY: `limit` is valid to write into.
         if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0 && end > limit.rlim_cur {
             return Err(Refusal::new(growth::FILE_SIZE_LIMIT, libc::EFBIG));
         }
-        let file = File::open(self.path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0).map_err(Refusal::from_errno)?;
+        let file = File::open(self.path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0)
+            .map_err(Refusal::from_errno)?;
         let status = file.status().map_err(Refusal::from_errno)?;
         if (status.st_dev, status.st_ino) != (self.device, self.inode) {
             return Err(Refusal::new(growth::FILE_GONE, 0));
@@ -109,7 +116,9 @@ impl FileBacking {
             return Err(Refusal::new(growth::FILE_GONE, 0));
         }
         file.reserve(self.end, bytes).map_err(Refusal::from_errno)?;
-        let place = file.map(self.end, bytes as usize).ok_or_else(|| Refusal::from_errno(sys::Errno::current()))?;
+        let place = file
+            .map(self.end, bytes as usize)
+            .ok_or_else(|| Refusal::from_errno(sys::Errno::current()))?;
         let offset = self.end;
         self.end = end;
         Ok((place, offset))

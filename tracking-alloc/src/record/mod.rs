@@ -24,7 +24,10 @@ impl PathBytes {
     const MAX: usize = 4096;
 
     pub(crate) const fn empty() -> Self {
-        PathBytes { bytes: [0; PathBytes::MAX], len: 0 }
+        PathBytes {
+            bytes: [0; PathBytes::MAX],
+            len: 0,
+        }
     }
 
     /// Appends bytes; false (and unchanged) when they do not fit or hold a NUL.
@@ -61,12 +64,19 @@ impl PathBytes {
 
     /// The last component.
     pub(crate) fn file_name(&self) -> &[u8] {
-        self.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+        self.as_bytes()
+            .rsplit(|byte| *byte == b'/')
+            .next()
+            .unwrap_or_default()
     }
 
     /// Everything up to and with the last slash.
     pub(crate) fn folder(&self) -> &[u8] {
-        let end = self.as_bytes().iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        let end = self
+            .as_bytes()
+            .iter()
+            .rposition(|byte| *byte == b'/')
+            .map_or(0, |slash| slash + 1);
         &self.as_bytes()[..end]
     }
 }

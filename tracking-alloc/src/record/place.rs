@@ -65,9 +65,15 @@ pub(crate) fn open_live(wanted: Wanted<'_>, reserve: u64) -> Result<Live, Refuse
     let path = absolute(wanted.path)?;
     match create(&path, reserve)? {
         Created::Carrying(file, temporary) => {
-            let status = file.status().map_err(refused("cannot examine the new file"))?;
+            let status = file
+                .status()
+                .map_err(refused("cannot examine the new file"))?;
             let path = publish(&temporary, &path)?;
-            Ok(Live { path, wanted: None, status })
+            Ok(Live {
+                path,
+                wanted: None,
+                status,
+            })
         }
         Created::NotCarrying => elsewhere(&path, reserve),
     }
@@ -75,51 +81,88 @@ pub(crate) fn open_live(wanted: Wanted<'_>, reserve: u64) -> Result<Live, Refuse
 
 /// The recording on a file system that can carry it, with a pointer at the wanted path.
 fn elsewhere(wanted: &PathBytes, reserve: u64) -> Result<Live, Refused> {
-    let folders = [sys::environment(b"XDG_RUNTIME_DIR"), Some(b"/dev/shm".as_slice())];
-    for folder in folders.into_iter().flatten().filter(|folder| folder.first() == Some(&b'/')) {
+    let folders = [
+        sys::environment(b"XDG_RUNTIME_DIR"),
+        Some(b"/dev/shm".as_slice()),
+    ];
+    for folder in folders
+        .into_iter()
+        .flatten()
+        .filter(|folder| folder.first() == Some(&b'/'))
+    {
         let mut path = PathBytes::empty();
-        let named = path.push(folder) && path.push(b"/heapglass-") && path.push_number(std::process::id().into());
+        let named = path.push(folder)
+            && path.push(b"/heapglass-")
+            && path.push_number(std::process::id().into());
         if !(named && path.push(b"-") && path.push(wanted.file_name())) {
             continue;
         }
-        let Ok(Created::Carrying(file, temporary)) = create(&path, reserve) else { continue };
-        let status = file.status().map_err(refused("cannot examine the new file"))?;
+        let Ok(Created::Carrying(file, temporary)) = create(&path, reserve) else {
+            continue;
+        };
+        let status = file
+            .status()
+            .map_err(refused("cannot examine the new file"))?;
         let path = publish(&temporary, &path)?;
         let wanted = leave_pointer(wanted, &path)?;
-        return Ok(Live { path, wanted: Some(wanted), status });
+        return Ok(Live {
+            path,
+            wanted: Some(wanted),
+            status,
+        });
     }
-    Err(Refused { what: "its file system cannot carry a live recording, and neither $XDG_RUNTIME_DIR nor /dev/shm can", errno: 0 })
+    Err(Refused {
+        what: "its file system cannot carry a live recording, and neither $XDG_RUNTIME_DIR nor /dev/shm can",
+        errno: 0,
+    })
 }
 
 /// Writes a header that only says where the recording is.
 fn leave_pointer(wanted: &PathBytes, live: &PathBytes) -> Result<PathBytes, Refused> {
-    let temporary = temporary_name(wanted).ok_or(Refused { what: "the path is too long", errno: libc::ENAMETOOLONG })?;
+    let temporary = temporary_name(wanted).ok_or(Refused {
+        what: "the path is too long",
+        errno: libc::ENAMETOOLONG,
+    })?;
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
-    let file = File::open(temporary.as_c(), flags, 0o600).map_err(refused("cannot create a file there"))?;
+    let file = File::open(temporary.as_c(), flags, 0o600)
+        .map_err(refused("cannot create a file there"))?;
     let written = super::pointer::write(&file, live.as_bytes());
     drop(file);
     if let Err(errno) = written {
         remove(&temporary);
-        return Err(Refused { what: "cannot write there", errno });
+        return Err(Refused {
+            what: "cannot write there",
+            errno,
+        });
     }
     publish(&temporary, wanted)
 }
 
 fn absolute(path: &[u8]) -> Result<PathBytes, Refused> {
-    let too_long = || Refused { what: "the path is too long", errno: libc::ENAMETOOLONG };
+    let too_long = || Refused {
+        what: "the path is too long",
+        errno: libc::ENAMETOOLONG,
+    };
     let mut whole = PathBytes::empty();
     if path.first() != Some(&b'/') {
         let mut folder = [0u8; 4096];
         // SAFETY: the buffer is valid for its length; getcwd is a plain system call.
         let length = unsafe { libc::syscall(libc::SYS_getcwd, folder.as_mut_ptr(), folder.len()) };
         if length <= 1 {
-            return Err(Refused { what: "the working directory is gone", errno: sys::Errno::current() });
+            return Err(Refused {
+                what: "the working directory is gone",
+                errno: sys::Errno::current(),
+            });
         }
         if !whole.push(&folder[..length as usize - 1]) || !whole.push(b"/") {
             return Err(too_long());
         }
     }
-    if whole.push(path) && !whole.file_name().is_empty() { Ok(whole) } else { Err(too_long()) }
+    if whole.push(path) && !whole.file_name().is_empty() {
+        Ok(whole)
+    } else {
+        Err(too_long())
+    }
 }
 
 /// File systems whose reserved blocks stay reserved and whose shared mappings can be relied on. An overlay passes
@@ -133,18 +176,28 @@ enum Created {
 
 /// Creates the temporary file beside `path` and tries to reserve blocks.
 fn create(path: &PathBytes, reserve: u64) -> Result<Created, Refused> {
-    let temporary = temporary_name(path).ok_or(Refused { what: "the path is too long", errno: libc::ENAMETOOLONG })?;
+    let temporary = temporary_name(path).ok_or(Refused {
+        what: "the path is too long",
+        errno: libc::ENAMETOOLONG,
+    })?;
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
-    let file = File::open(temporary.as_c(), flags, 0o600).map_err(refused("cannot create a file there"))?;
+    let file = File::open(temporary.as_c(), flags, 0o600)
+        .map_err(refused("cannot create a file there"))?;
     if !CARRYING.contains(&file.file_system()) {
         remove(&temporary);
         return Ok(Created::NotCarrying);
     }
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: `limit` is valid to write into.
     if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0 && reserve > limit.rlim_cur {
         remove(&temporary);
-        return Err(Refused { what: "the file size limit (ulimit -f) is below the smallest recording", errno: libc::EFBIG });
+        return Err(Refused {
+            what: "the file size limit (ulimit -f) is below the smallest recording",
+            errno: libc::EFBIG,
+        });
     }
     match file.reserve(0, reserve) {
         Ok(()) => Ok(Created::Carrying(file, temporary)),
@@ -154,14 +207,20 @@ fn create(path: &PathBytes, reserve: u64) -> Result<Created, Refused> {
         }
         Err(errno) => {
             remove(&temporary);
-            Err(Refused { what: "cannot reserve disk space there", errno })
+            Err(Refused {
+                what: "cannot reserve disk space there",
+                errno,
+            })
         }
     }
 }
 
 fn temporary_name(path: &PathBytes) -> Option<PathBytes> {
     let mut name = PathBytes::empty();
-    let whole = name.push(path.folder()) && name.push(b".") && name.push(path.file_name()) && name.push(b".");
+    let whole = name.push(path.folder())
+        && name.push(b".")
+        && name.push(path.file_name())
+        && name.push(b".");
     (whole && name.push_number(std::process::id().into()) && name.push(b".tmp")).then_some(name)
 }
 
@@ -191,7 +250,10 @@ fn publish(temporary: &PathBytes, path: &PathBytes) -> Result<PathBytes, Refused
                 Occupant::OldRecording | Occupant::LiveRecording => {}
                 Occupant::Foreign => {
                     remove(temporary);
-                    return Err(Refused { what: "a file that is not a recording of yours is in the way", errno: libc::EEXIST });
+                    return Err(Refused {
+                        what: "a file that is not a recording of yours is in the way",
+                        errno: libc::EEXIST,
+                    });
                 }
             },
             // File systems without hard links: rename, after making sure that nothing is there.
@@ -199,41 +261,79 @@ fn publish(temporary: &PathBytes, path: &PathBytes) -> Result<PathBytes, Refused
                 let renamed = rename(temporary, &name);
                 if let Err(errno) = renamed {
                     remove(temporary);
-                    return Err(Refused { what: "cannot name the new file", errno });
+                    return Err(Refused {
+                        what: "cannot name the new file",
+                        errno,
+                    });
                 }
                 return Ok(name);
             }
             Err(errno) => {
                 remove(temporary);
-                return Err(Refused { what: "cannot name the new file", errno });
+                return Err(Refused {
+                    what: "cannot name the new file",
+                    errno,
+                });
             }
         }
     }
     remove(temporary);
-    Err(Refused { what: "the path and its suffixes are all taken", errno: libc::EEXIST })
+    Err(Refused {
+        what: "the path and its suffixes are all taken",
+        errno: libc::EEXIST,
+    })
 }
 
 fn link(from: &PathBytes, to: &PathBytes) -> Result<(), i32> {
     let (from, to) = (from.as_c(), to.as_c());
     // SAFETY: both paths are NUL-terminated.
     let answer = unsafe {
-        libc::syscall(libc::SYS_linkat, libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), 0)
+        libc::syscall(
+            libc::SYS_linkat,
+            libc::AT_FDCWD,
+            from.as_ptr(),
+            libc::AT_FDCWD,
+            to.as_ptr(),
+            0,
+        )
     };
-    if answer == 0 { Ok(()) } else { Err(sys::Errno::current()) }
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(sys::Errno::current())
+    }
 }
 
 fn rename(from: &PathBytes, to: &PathBytes) -> Result<(), i32> {
     let (from, to) = (from.as_c(), to.as_c());
     // SAFETY: both paths are NUL-terminated.
     let answer = unsafe {
-        libc::syscall(libc::SYS_renameat2, libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), 0)
+        libc::syscall(
+            libc::SYS_renameat2,
+            libc::AT_FDCWD,
+            from.as_ptr(),
+            libc::AT_FDCWD,
+            to.as_ptr(),
+            0,
+        )
     };
-    if answer == 0 { Ok(()) } else { Err(sys::Errno::current()) }
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(sys::Errno::current())
+    }
 }
 
 fn exists(path: &PathBytes) -> bool {
     // SAFETY: the path is NUL-terminated.
-    unsafe { libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, path.as_c().as_ptr(), libc::F_OK) == 0 }
+    unsafe {
+        libc::syscall(
+            libc::SYS_faccessat,
+            libc::AT_FDCWD,
+            path.as_c().as_ptr(),
+            libc::F_OK,
+        ) == 0
+    }
 }
 
 enum Occupant {
@@ -245,10 +345,15 @@ enum Occupant {
 /// Who holds a path.
 fn occupant(path: &PathBytes) -> Occupant {
     let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let Ok(file) = File::open(path.as_c(), flags, 0) else { return Occupant::Foreign };
-    let Ok(status) = file.status() else { return Occupant::Foreign };
+    let Ok(file) = File::open(path.as_c(), flags, 0) else {
+        return Occupant::Foreign;
+    };
+    let Ok(status) = file.status() else {
+        return Occupant::Foreign;
+    };
     // SAFETY: no preconditions.
-    let ours = status.st_uid == unsafe { libc::geteuid() } && status.st_mode & libc::S_IFMT == libc::S_IFREG;
+    let ours = status.st_uid == unsafe { libc::geteuid() }
+        && status.st_mode & libc::S_IFMT == libc::S_IFREG;
     let mut bytes = [0u8; size_of::<Header>()];
     const { assert!(size_of::<Header>() <= HEADER_BYTES as usize) };
     if !ours || file.read_at(&mut bytes, 0) != Ok(bytes.len()) {

@@ -4,7 +4,8 @@ use super::backing::{Backing, Refusal};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    DIRECTORY_BYTES, FIRST_SEGMENT_BYTES, HEADER_BYTES, Header, SEGMENT_BYTES, Segment, growth, table,
+    DIRECTORY_BYTES, FIRST_SEGMENT_BYTES, HEADER_BYTES, Header, SEGMENT_BYTES, Segment, growth,
+    table,
 };
 
 /// A recording being written.
@@ -36,7 +37,11 @@ impl Store {
     ///
     /// # Safety
     /// `at` must be zeroed memory for a `Store` that is reached by nobody else.
-    pub(crate) unsafe fn create(at: NonNull<Store>, mut backing: Backing, reserve: u64) -> Result<(), Refusal> {
+    pub(crate) unsafe fn create(
+        at: NonNull<Store>,
+        mut backing: Backing,
+        reserve: u64,
+    ) -> Result<(), Refusal> {
         let bytes = FIRST_SEGMENT_BYTES.max(reserve.next_multiple_of(SEGMENT_BYTES));
         let (place, _) = backing.grow(bytes)?;
         if reserve > 0 {
@@ -53,7 +58,9 @@ impl Store {
             (&raw mut (*store).pool).write(base.add(used as usize));
             (*store).pool_offset = used;
             (*store).pool_bytes = bytes - used;
-            (&raw mut (*store).directory).write(NonNull::new_unchecked(base.add(HEADER_BYTES as usize).cast()));
+            (&raw mut (*store).directory).write(NonNull::new_unchecked(
+                base.add(HEADER_BYTES as usize).cast(),
+            ));
             (*store).directory_used = 0;
             (*store).directory_room = DIRECTORY_BYTES as usize / Self::ENTRY_BYTES;
             (*store).pieces[0] = (base as usize, bytes);
@@ -74,7 +81,13 @@ impl Store {
     }
 
     /// A zeroed piece of `bytes` for a table, named in the directory. `None` ends growth for good.
-    pub(crate) fn segment(&mut self, table: u32, lane: u32, bytes: u64, first: u64) -> Option<NonNull<u8>> {
+    pub(crate) fn segment(
+        &mut self,
+        table: u32,
+        lane: u32,
+        bytes: u64,
+        first: u64,
+    ) -> Option<NonNull<u8>> {
         if self.directory_used + 1 >= self.directory_room {
             self.extend_directory()?;
         }

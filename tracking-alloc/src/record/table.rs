@@ -23,7 +23,13 @@ pub(crate) struct Table {
 unsafe impl Send for Table {}
 
 impl Table {
-    pub(crate) const fn new(id: u32, lane: u32, record_bytes: usize, first_bytes: usize, most_bytes: usize) -> Self {
+    pub(crate) const fn new(
+        id: u32,
+        lane: u32,
+        record_bytes: usize,
+        first_bytes: usize,
+        most_bytes: usize,
+    ) -> Self {
         Table {
             id,
             lane,
@@ -91,7 +97,9 @@ impl Table {
 
     /// Begins a new segment with room for at least `records`.
     pub(crate) fn extend(&mut self, store: &mut Store, records: usize) -> Option<()> {
-        let bytes = self.next_bytes.max((records * self.record_bytes).next_multiple_of(4096));
+        let bytes = self
+            .next_bytes
+            .max((records * self.record_bytes).next_multiple_of(4096));
         // Whole records only: what is left over at the end stays zero.
         let fitting = bytes / self.record_bytes;
         let place = store.segment(self.id, self.lane, bytes as u64, self.len)?;

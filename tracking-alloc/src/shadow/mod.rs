@@ -23,7 +23,11 @@ const BIRTH_HIGH_BITS: u32 = 20;
 const LEAF_SPAN_BITS: u32 = 25;
 const LEAF_ENTRIES: usize = 1 << (LEAF_SPAN_BITS - 4);
 /// Address bits covered: user space of x86-64 (47) and of aarch64 (48).
-const ADDRESS_BITS: u32 = if cfg!(target_arch = "aarch64") { 48 } else { 47 };
+const ADDRESS_BITS: u32 = if cfg!(target_arch = "aarch64") {
+    48
+} else {
+    47
+};
 const ROOT_ENTRIES: usize = 1 << (ADDRESS_BITS - LEAF_SPAN_BITS);
 /// The top byte is a tag on some machines (TBI, MTE, LAM): blocks are known without it.
 const ADDRESS_MASK: usize = (1 << 56) - 1;
@@ -69,13 +73,19 @@ impl Owner {
     pub(crate) fn birth(self) -> Option<(u32, u32)> {
         let lane = (self.second >> BIRTH_HIGH_BITS).checked_sub(1)?;
         let high = self.second & ((1 << BIRTH_HIGH_BITS) - 1);
-        Some((lane, high << BIRTH_LOW_BITS | self.first & ((1 << BIRTH_LOW_BITS) - 1)))
+        Some((
+            lane,
+            high << BIRTH_LOW_BITS | self.first & ((1 << BIRTH_LOW_BITS) - 1),
+        ))
     }
 
     /// The same block at another site: birth and lane are kept.
     #[inline(always)]
     pub(crate) fn moved_to(self, site: u32) -> Self {
-        Owner { first: site << BIRTH_LOW_BITS | self.first & ((1 << BIRTH_LOW_BITS) - 1), second: self.second }
+        Owner {
+            first: site << BIRTH_LOW_BITS | self.first & ((1 << BIRTH_LOW_BITS) - 1),
+            second: self.second,
+        }
     }
 }
 
@@ -83,7 +93,9 @@ impl Owner {
 pub(crate) fn prepare() -> bool {
     for root in [&EVEN, &ODD] {
         if root.load(Acquire).is_null() {
-            let Some(place) = sys::map_private(ROOT_ENTRIES * size_of::<Leaf>()) else { return false };
+            let Some(place) = sys::map_private(ROOT_ENTRIES * size_of::<Leaf>()) else {
+                return false;
+            };
             root.store(place.as_ptr().cast(), Release);
         }
     }
@@ -134,7 +146,10 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
     let place = sys::map_private(bytes)?;
     // SAFETY: as in `entry`.
     let slot = unsafe { &*root.add(address >> LEAF_SPAN_BITS) };
-    if slot.compare_exchange(std::ptr::null_mut(), place.as_ptr().cast(), AcqRel, Acquire).is_err() {
+    if slot
+        .compare_exchange(std::ptr::null_mut(), place.as_ptr().cast(), AcqRel, Acquire)
+        .is_err()
+    {
         // SAFETY: this mapping was just made here and nobody has seen it.
         unsafe { libc::munmap(place.as_ptr().cast(), bytes) };
     } else {
@@ -154,7 +169,9 @@ pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
     if !in_map(address) {
         return SIDE.put(address, owner);
     }
-    let Some(first) = entry(address).or_else(|| map_leaf(address)) else { return false };
+    let Some(first) = entry(address).or_else(|| map_leaf(address)) else {
+        return false;
+    };
     // SAFETY: `first` lies in a leaf; so does the entry behind it, thanks to the spare one.
     unsafe {
         (*first).store(owner.first, Relaxed);
@@ -195,6 +212,9 @@ pub(crate) fn own_bytes() -> u64 {
     let known = (LEAVES_LEN.load(Relaxed) as usize).min(LEAVES.len());
     let bytes = LEAF_ENTRIES * size_of::<AtomicU32>();
     // SAFETY: every listed leaf is a mapping of at least `bytes` that is never unmapped.
-    LEAVES[..known].iter().map(|leaf| unsafe { sys::resident_bytes(leaf.load(Relaxed) as usize, bytes) }).sum::<u64>()
+    LEAVES[..known]
+        .iter()
+        .map(|leaf| unsafe { sys::resident_bytes(leaf.load(Relaxed) as usize, bytes) })
+        .sum::<u64>()
         + SIDE.own_bytes()
 }

@@ -34,7 +34,15 @@ fn hash(address: usize) -> usize {
 
 impl SideTable {
     pub(super) const fn new() -> Self {
-        SideTable([const { Lock::new(Shard { slots: std::ptr::null_mut(), len: 0, used: 0 }) }; SHARDS])
+        SideTable(
+            [const {
+                Lock::new(Shard {
+                    slots: std::ptr::null_mut(),
+                    len: 0,
+                    used: 0,
+                })
+            }; SHARDS],
+        )
     }
 
     fn shard(&self, address: usize) -> &Lock<Shard> {
@@ -56,13 +64,20 @@ impl SideTable {
         for shard in &self.0 {
             // NOTE: in a forked child a lock may have been held by a thread that does not exist here.
             if let Some(mut shard) = shard.try_hold(100) {
-                *shard = Shard { slots: std::ptr::null_mut(), len: 0, used: 0 };
+                *shard = Shard {
+                    slots: std::ptr::null_mut(),
+                    len: 0,
+                    used: 0,
+                };
             }
         }
     }
 
     pub(super) fn own_bytes(&self) -> u64 {
-        self.0.iter().map(|shard| (shard.hold().len * size_of::<Slot>()) as u64).sum()
+        self.0
+            .iter()
+            .map(|shard| (shard.hold().len * size_of::<Slot>()) as u64)
+            .sum()
     }
 }
 
@@ -132,9 +147,19 @@ impl Shard {
     fn grow(&mut self) -> bool {
         let errno = sys::Errno::keep();
         let len = (self.len * 2).max(FIRST_SLOTS);
-        let Some(place) = sys::map_private(len * size_of::<Slot>()) else { return false };
-        let old = Shard { slots: self.slots, len: self.len, used: self.used };
-        *self = Shard { slots: place.as_ptr().cast(), len, used: old.used };
+        let Some(place) = sys::map_private(len * size_of::<Slot>()) else {
+            return false;
+        };
+        let old = Shard {
+            slots: self.slots,
+            len: self.len,
+            used: self.used,
+        };
+        *self = Shard {
+            slots: place.as_ptr().cast(),
+            len,
+            used: old.used,
+        };
         // SAFETY: the old table has `old.len` slots and is ours alone; the new one is larger.
         unsafe {
             for index in 0..old.len {

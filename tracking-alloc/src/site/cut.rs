@@ -30,7 +30,12 @@ impl Tidied {
 
 /// Tidies a stack, innermost first, in place.
 pub(super) fn tidy(modules: &mut Modules, addresses: &mut [u64], flags: &mut u32) -> Tidied {
-    let mut tidied = Tidied { len: addresses.len(), changed: false, cut: false, read_modules: false };
+    let mut tidied = Tidied {
+        len: addresses.len(),
+        changed: false,
+        cut: false,
+        read_modules: false,
+    };
     for (index, address) in addresses.iter().enumerate() {
         // A return address lies behind its call: the byte before it is the code.
         let code = address.wrapping_sub(1);
@@ -60,7 +65,9 @@ fn fold(addresses: &mut [u64]) -> usize {
             let repeats = repeats(&addresses[read..], period);
             (repeats > MOST_REPEATS).then_some((period, repeats))
         });
-        let (span, kept) = cycle.map_or((1, 1), |(period, repeats)| (period * repeats, period * KEPT_REPEATS));
+        let (span, kept) = cycle.map_or((1, 1), |(period, repeats)| {
+            (period * repeats, period * KEPT_REPEATS)
+        });
         addresses.copy_within(read..read + kept, write);
         write += kept;
         read += span;
@@ -74,7 +81,10 @@ fn repeats(addresses: &[u64], period: usize) -> usize {
         return 0;
     }
     let (cycle, rest) = addresses.split_at(period);
-    1 + rest.chunks_exact(period).take_while(|next| *next == cycle).count()
+    1 + rest
+        .chunks_exact(period)
+        .take_while(|next| *next == cycle)
+        .count()
 }
 
 #[cfg(test)]

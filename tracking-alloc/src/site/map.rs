@@ -60,8 +60,14 @@ pub(super) fn has_room(bump: &mut Bump) -> bool {
 
 fn grow(bump: &mut Bump, old: Option<&SiteTable>) -> bool {
     let slots = old.map_or(FIRST_SLOTS, |table| (table.mask + 1) * 2);
-    let (Some(place), Some(memory)) = (bump.take::<SiteTable>(1), bump.take::<SiteSlot>(slots)) else { return false };
-    let table = SiteTable { slots: memory.as_ptr(), mask: slots - 1 };
+    let (Some(place), Some(memory)) = (bump.take::<SiteTable>(1), bump.take::<SiteSlot>(slots))
+    else {
+        return false;
+    };
+    let table = SiteTable {
+        slots: memory.as_ptr(),
+        mask: slots - 1,
+    };
     for index in 0..old.map_or(0, |old| old.mask + 1) {
         // SAFETY: the index is below the old table's length.
         let slot = old.map(|old| unsafe { &*old.slots.add(index) });
@@ -165,8 +171,17 @@ impl KeyMap {
             return true;
         }
         let len = (self.len * 2).max(FIRST_SLOTS);
-        let Some(memory) = bump.take::<KeySlot>(len) else { return false };
-        let old = std::mem::replace(self, KeyMap { slots: Some(memory), len, used: 0 });
+        let Some(memory) = bump.take::<KeySlot>(len) else {
+            return false;
+        };
+        let old = std::mem::replace(
+            self,
+            KeyMap {
+                slots: Some(memory),
+                len,
+                used: 0,
+            },
+        );
         for index in 0..old.len {
             // SAFETY: the index is below the old length.
             let slot = old.slots.map(|slots| unsafe { *slots.as_ptr().add(index) });
@@ -186,7 +201,10 @@ impl KeyMap {
             while (*slots.as_ptr().add(index)).number != 0 {
                 index = (index + 1) & (self.len - 1);
             }
-            *slots.as_ptr().add(index) = KeySlot { key, number: u64::from(number) + 1 };
+            *slots.as_ptr().add(index) = KeySlot {
+                key,
+                number: u64::from(number) + 1,
+            };
         }
         self.used += 1;
     }

@@ -18,18 +18,28 @@ use tracking_alloc_recording::{Frame, MAX_SITES, SITE_TABLE_FULL, Site, Stack};
 /// The site of a key, interning the stack in the lane's scratch when it is new.
 #[cold]
 #[inline(never)]
-pub(crate) fn find(lane: &'static Lane, start: Start, key: u64, scope: u32) -> u32 {
+pub(crate) fn find(
+    lane: &'static Lane,
+    frame_pointer: usize,
+    stack_pointer: usize,
+    pc: u64,
+    key: u64,
+    scope: u32,
+) -> u32 {
     if let Some(site) = map::find_site(key) {
         return site;
     }
     let errno = sys::Errno::keep();
+    let start = Start::from_registers((frame_pointer, stack_pointer, pc));
     let site = intern(lane, start, key, scope);
     drop(errno);
     site
 }
 
 fn intern(lane: &'static Lane, start: Start, key: u64, scope: u32) -> u32 {
-    let Some(session) = session::current() else { return SITE_TABLE_FULL };
+    let Some(session) = session::current() else {
+        return SITE_TABLE_FULL;
+    };
     // SAFETY: the scratch belongs to the lane's owner, who is calling.
     let scratch = unsafe { &mut *lane.scratch.get() };
     let walked = stack::walk_into(lane, start, scratch);
@@ -37,15 +47,29 @@ fn intern(lane: &'static Lane, start: Start, key: u64, scope: u32) -> u32 {
     let mut writer = session.write.hold();
     let mut flags = walked.flags;
     if writer.disagrees(start, lane.stack.get(), addresses) {
-        writer.store.header().unwinder_disagreements.fetch_add(1, Relaxed);
+        writer
+            .store
+            .header()
+            .unwinder_disagreements
+            .fetch_add(1, Relaxed);
     }
     let tidied = cut::tidy(&mut writer.images, addresses, &mut flags);
     if tidied.read_modules {
         writer.record_modules();
     }
-    let canonical = if tidied.changed { stack::key(stack::hash(&addresses[tidied.kept()]), scope) } else { key };
-    let known = if tidied.changed { map::find_site(canonical) } else { None };
-    let site = known.or_else(|| map::find_site(key)).unwrap_or_else(|| writer.add_site(canonical, scope, flags, &addresses[tidied.kept()]));
+    let canonical = if tidied.changed {
+        stack::key(stack::hash(&addresses[tidied.kept()]), scope)
+    } else {
+        key
+    };
+    let known = if tidied.changed {
+        map::find_site(canonical)
+    } else {
+        None
+    };
+    let site = known
+        .or_else(|| map::find_site(key))
+        .unwrap_or_else(|| writer.add_site(canonical, scope, flags, &addresses[tidied.kept()]));
     drop(writer);
     if tidied.cut {
         note_cut(lane, &addresses[tidied.kept()]);
@@ -66,18 +90,25 @@ impl Writer {
         if self.sites.len() >= u64::from(MAX_SITES) {
             return SITE_TABLE_FULL;
         }
-        let Some(stack) = self.add_stack(addresses) else { return SITE_TABLE_FULL };
+        let Some(stack) = self.add_stack(addresses) else {
+            return SITE_TABLE_FULL;
+        };
         if !map::has_room(&mut self.bump) {
             return SITE_TABLE_FULL;
         }
-        let Some((index, place)) = self.sites.push::<Site>(&mut self.store) else { return SITE_TABLE_FULL };
+        let Some((index, place)) = self.sites.push::<Site>(&mut self.store) else {
+            return SITE_TABLE_FULL;
+        };
         // SAFETY: a zeroed record just handed out, mapped until the process ends.
         let site = unsafe { place.as_ref() };
         site.stack.store(stack, Relaxed);
         site.scope.store(scope, Relaxed);
         site.flags.store(flags, Relaxed);
         site.key.store(key, Relaxed);
-        self.store.header().sites_len.store(index as u32 + 1, Release);
+        self.store
+            .header()
+            .sites_len
+            .store(index as u32 + 1, Release);
         map::add_site(key, index as u32);
         index as u32
     }
@@ -106,7 +137,10 @@ impl Writer {
         let frame = unsafe { place.as_ref() };
         frame.module.store(module, Relaxed);
         frame.offset.store(offset, Relaxed);
-        self.store.header().frames_len.store(index as u32 + 1, Release);
+        self.store
+            .header()
+            .frames_len
+            .store(index as u32 + 1, Release);
         self.maps.frames.add(key, index as u32);
         Some(index as u32)
     }
@@ -124,7 +158,10 @@ impl Writer {
         let stack = unsafe { place.as_ref() };
         stack.parent.store(parent, Relaxed);
         stack.frame.store(frame, Relaxed);
-        self.store.header().stacks_len.store(index as u32 + 1, Release);
+        self.store
+            .header()
+            .stacks_len
+            .store(index as u32 + 1, Release);
         self.maps.stacks.add(key, index as u32);
         Some(index as u32)
     }

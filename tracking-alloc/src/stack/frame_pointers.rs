@@ -52,23 +52,25 @@ pub(super) fn walk(
         }
         return End::Foreign;
     }
+    let last = stack.high - LINK;
+    if frame > last {
+        return End::Outermost;
+    }
     let mut frame = frame;
     for _ in 0..MAX_DEPTH {
-        if frame + LINK > stack.high || frame & 7 != 0 {
-            return End::Outermost;
-        }
-        // SAFETY: `frame .. frame + 16` lies between the first frame and the top of the thread's stack.
+        // SAFETY: `frame .. frame + 16` lies between the first frame and the top of the thread's stack. A link that is
+        // data may be unaligned.
         let (next, address) = unsafe {
             (
-                *(frame as *const usize),
-                strip(*((frame + 8) as *const u64)),
+                (frame as *const usize).read_unaligned(),
+                strip(((frame + 8) as *const u64).read_unaligned()),
             )
         };
         if address == 0 {
             return End::Outermost;
         }
         visit(address);
-        if next <= frame {
+        if next <= frame || next > last {
             return End::Outermost;
         }
         if stop.is_some_and(|stop| stop.contains(address)) {

@@ -12,13 +12,18 @@ pub(crate) fn ticks() -> u64 {
     {
         let count: u64;
         // SAFETY: CNTVCT_EL0 is readable from user space on Linux; no memory is touched.
-        unsafe { std::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack, preserves_flags)) };
+        unsafe {
+            std::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack, preserves_flags))
+        };
         count
     }
 }
 
 fn read(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `time` is a valid timespec to write into.
     if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
         return 0;

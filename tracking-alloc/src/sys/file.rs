@@ -7,7 +7,11 @@ use std::ffi::CStr;
 pub(crate) struct File(libc::c_int);
 
 fn answer(value: libc::c_long) -> Result<libc::c_long, i32> {
-    if value < 0 { Err(super::Errno::current()) } else { Ok(value) }
+    if value < 0 {
+        Err(super::Errno::current())
+    } else {
+        Ok(value)
+    }
 }
 
 impl File {
@@ -15,7 +19,13 @@ impl File {
     pub(crate) fn open(path: &CStr, flags: libc::c_int, mode: libc::c_uint) -> Result<File, i32> {
         // SAFETY: `path` is NUL-terminated.
         let descriptor = unsafe {
-            libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags | libc::O_CLOEXEC, mode)
+            libc::syscall(
+                libc::SYS_openat,
+                libc::AT_FDCWD,
+                path.as_ptr(),
+                flags | libc::O_CLOEXEC,
+                mode,
+            )
         };
         answer(descriptor).map(|number| File(number as libc::c_int))
     }
@@ -24,7 +34,13 @@ impl File {
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, i32> {
         // SAFETY: the buffer is valid for its length.
         let read = unsafe {
-            libc::syscall(libc::SYS_pread64, self.0, buffer.as_mut_ptr(), buffer.len(), offset as libc::off_t)
+            libc::syscall(
+                libc::SYS_pread64,
+                self.0,
+                buffer.as_mut_ptr(),
+                buffer.len(),
+                offset as libc::off_t,
+            )
         };
         answer(read).map(|bytes| bytes as usize)
     }
@@ -32,7 +48,8 @@ impl File {
     /// Reads on from the present position; returns the bytes read.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> Result<usize, i32> {
         // SAFETY: the buffer is valid for its length.
-        let read = unsafe { libc::syscall(libc::SYS_read, self.0, buffer.as_mut_ptr(), buffer.len()) };
+        let read =
+            unsafe { libc::syscall(libc::SYS_read, self.0, buffer.as_mut_ptr(), buffer.len()) };
         answer(read).map(|bytes| bytes as usize)
     }
 
@@ -62,7 +79,13 @@ impl File {
     pub(crate) fn reserve(&self, offset: u64, bytes: u64) -> Result<(), i32> {
         // SAFETY: plain numbers.
         answer(unsafe {
-            libc::syscall(libc::SYS_fallocate, self.0, 0, offset as libc::off_t, bytes as libc::off_t)
+            libc::syscall(
+                libc::SYS_fallocate,
+                self.0,
+                0,
+                offset as libc::off_t,
+                bytes as libc::off_t,
+            )
         })
         .map(drop)
     }
@@ -84,7 +107,11 @@ impl File {
         // SAFETY: as for `status`.
         unsafe {
             let mut status: libc::statfs = std::mem::zeroed();
-            if libc::fstatfs(self.0, &mut status) != 0 { 0 } else { status.f_type as i64 }
+            if libc::fstatfs(self.0, &mut status) != 0 {
+                0
+            } else {
+                status.f_type as i64
+            }
         }
     }
 
@@ -101,7 +128,11 @@ impl File {
                 offset as libc::off_t,
             )
         };
-        if place == libc::MAP_FAILED { None } else { std::ptr::NonNull::new(place.cast()) }
+        if place == libc::MAP_FAILED {
+            None
+        } else {
+            std::ptr::NonNull::new(place.cast())
+        }
     }
 }
 

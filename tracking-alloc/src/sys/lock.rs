@@ -22,7 +22,10 @@ pub(crate) struct Guard<'a, T>(&'a Lock<T>);
 
 impl<T> Lock<T> {
     pub(crate) const fn new(value: T) -> Self {
-        Lock { word: AtomicU32::new(FREE), value: UnsafeCell::new(value) }
+        Lock {
+            word: AtomicU32::new(FREE),
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// Makes the lock free, with a new value, whoever held it.
@@ -42,7 +45,11 @@ impl<T> Lock<T> {
 
     #[inline]
     pub(crate) fn hold(&self) -> Guard<'_, T> {
-        if self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        if self
+            .word
+            .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+            .is_err()
+        {
             self.wait();
         }
         Guard(self)
@@ -51,7 +58,11 @@ impl<T> Lock<T> {
     /// Takes the lock if it comes free within about `tries` short waits.
     pub(crate) fn try_hold(&self, tries: u32) -> Option<Guard<'_, T>> {
         for _ in 0..tries {
-            if self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            if self
+                .word
+                .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+            {
                 return Some(Guard(self));
             }
             // SAFETY: sched_yield has no preconditions.
@@ -65,7 +76,10 @@ impl<T> Lock<T> {
     fn wait(&self) {
         for _ in 0..100 {
             if self.word.load(Ordering::Relaxed) == FREE
-                && self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
+                && self
+                    .word
+                    .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
             {
                 return;
             }

@@ -79,10 +79,21 @@ pub(crate) unsafe fn resident_bytes(start: usize, bytes: usize) -> u64 {
     while offset < bytes {
         let span = (bytes - offset).min(pages.len() * PAGE);
         // SAFETY: the range is mapped (caller) and `pages` has a byte for each page of the span.
-        if unsafe { libc::mincore((start + offset) as *mut libc::c_void, span, pages.as_mut_ptr()) } != 0 {
+        if unsafe {
+            libc::mincore(
+                (start + offset) as *mut libc::c_void,
+                span,
+                pages.as_mut_ptr(),
+            )
+        } != 0
+        {
             return resident;
         }
-        resident += pages[..span.div_ceil(PAGE)].iter().filter(|page| **page & 1 != 0).count() as u64 * PAGE as u64;
+        resident += pages[..span.div_ceil(PAGE)]
+            .iter()
+            .filter(|page| **page & 1 != 0)
+            .count() as u64
+            * PAGE as u64;
         offset += span;
     }
     resident

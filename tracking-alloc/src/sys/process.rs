@@ -21,7 +21,10 @@ pub(crate) fn environment(name: &[u8]) -> Option<&'static [u8]> {
         let mut entry = environ;
         while !entry.is_null() && !(*entry).is_null() {
             let text = CStr::from_ptr(*entry).to_bytes();
-            if let Some(value) = text.strip_prefix(name).and_then(|rest| rest.strip_prefix(b"=")) {
+            if let Some(value) = text
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix(b"="))
+            {
                 return Some(value);
             }
             entry = entry.add(1);
@@ -71,11 +74,21 @@ pub(crate) fn thread_stack() -> Stack {
     const GAP: usize = 128 << 20;
     if is_main_thread() {
         let high = auxiliary_path_top();
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        let mut limit = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
         // SAFETY: `limit` is a valid rlimit to write into.
         let known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } == 0;
-        let room = if known && limit.rlim_cur != libc::RLIM_INFINITY { limit.rlim_cur as usize } else { 8 * GAP };
-        return Stack { low: high.saturating_sub(room.max(GAP)), high };
+        let room = if known && limit.rlim_cur != libc::RLIM_INFINITY {
+            limit.rlim_cur as usize
+        } else {
+            8 * GAP
+        };
+        return Stack {
+            low: high.saturating_sub(room.max(GAP)),
+            high,
+        };
     }
     // SAFETY: the attributes are initialised by pthread_getattr_np before they are used, and destroyed once.
     unsafe {
@@ -89,7 +102,10 @@ pub(crate) fn thread_stack() -> Stack {
         if !known {
             return Stack::default();
         }
-        Stack { low: low as usize, high: low as usize + bytes }
+        Stack {
+            low: low as usize,
+            high: low as usize + bytes,
+        }
     }
 }
 
@@ -104,22 +120,31 @@ fn stat_start_ticks(path: &CStr) -> Option<u64> {
     let text = read_whole(path, &mut buffer).ok()?;
     // The second field is the command in parentheses and may hold anything: count from its end.
     let end = text.iter().rposition(|byte| *byte == b')')?;
-    text[end + 1..].split(|byte| *byte == b' ').filter(|field| !field.is_empty()).nth(19).map(number)
+    text[end + 1..]
+        .split(|byte| *byte == b' ')
+        .filter(|field| !field.is_empty())
+        .nth(19)
+        .map(number)
 }
 
 /// Resident set, bytes, from `/proc/self/statm`; 0 when it cannot be read.
 pub(crate) fn resident_set() -> u64 {
     let mut buffer = [0u8; 128];
-    let Ok(text) = read_whole(c"/proc/self/statm", &mut buffer) else { return 0 };
+    let Ok(text) = read_whole(c"/proc/self/statm", &mut buffer) else {
+        return 0;
+    };
     let pages = text.split(|byte| *byte == b' ').nth(1).map_or(0, number);
     // SAFETY: no preconditions.
     pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(0) as u64
 }
 
 fn number(digits: &[u8]) -> u64 {
-    digits.iter().take_while(|byte| byte.is_ascii_digit()).fold(0, |value, byte| {
-        u64::wrapping_add(u64::wrapping_mul(value, 10), u64::from(byte - b'0'))
-    })
+    digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .fold(0, |value, byte| {
+            u64::wrapping_add(u64::wrapping_mul(value, 10), u64::from(byte - b'0'))
+        })
 }
 
 /// Writes one line of pieces to standard error, as well as it goes.
@@ -139,7 +164,14 @@ static FENCE: AtomicBool = AtomicBool::new(false);
 /// Announces that [`fence_all_threads`] may be used.
 pub(crate) fn register_fence() {
     // SAFETY: plain numbers; an old kernel answers ENOSYS.
-    let answer = unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED, 0, 0) };
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_membarrier,
+            MEMBARRIER_REGISTER_PRIVATE_EXPEDITED,
+            0,
+            0,
+        )
+    };
     FENCE.store(answer == 0, Ordering::Relaxed);
 }
 
@@ -162,20 +194,32 @@ pub(crate) fn is_running(pid: u32, start_ticks: u64) -> bool {
 /// The kernel's boot id, as two words; zero when it cannot be read.
 pub(crate) fn boot_id() -> [u64; 2] {
     let mut buffer = [0u8; 64];
-    let Ok(text) = read_whole(c"/proc/sys/kernel/random/boot_id", &mut buffer) else { return [0; 2] };
-    let digits = text.iter().filter_map(|byte| char::from(*byte).to_digit(16)).take(32);
-    digits.enumerate().fold([0; 2], |mut words: [u64; 2], (index, digit)| {
-        let word = &mut words[usize::from(index >= 16)];
-        *word = *word << 4 | u64::from(digit);
-        words
-    })
+    let Ok(text) = read_whole(c"/proc/sys/kernel/random/boot_id", &mut buffer) else {
+        return [0; 2];
+    };
+    let digits = text
+        .iter()
+        .filter_map(|byte| char::from(*byte).to_digit(16))
+        .take(32);
+    digits
+        .enumerate()
+        .fold([0; 2], |mut words: [u64; 2], (index, digit)| {
+            let word = &mut words[usize::from(index >= 16)];
+            *word = *word << 4 | u64::from(digit);
+            words
+        })
 }
 
 /// The inode of the pid namespace; 0 when it cannot be read.
 pub(crate) fn pid_namespace() -> u64 {
     let mut buffer = [0u8; 64];
-    let Some(text) = read_link(c"/proc/self/ns/pid", &mut buffer) else { return 0 };
-    let digits = text.iter().position(u8::is_ascii_digit).map_or(&[][..], |start| &text[start..]);
+    let Some(text) = read_link(c"/proc/self/ns/pid", &mut buffer) else {
+        return 0;
+    };
+    let digits = text
+        .iter()
+        .position(u8::is_ascii_digit)
+        .map_or(&[][..], |start| &text[start..]);
     number(digits)
 }
 
@@ -183,7 +227,17 @@ pub(crate) fn pid_namespace() -> u64 {
 pub(crate) fn read_link<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     // SAFETY: the path is NUL-terminated and the buffer valid for its length.
     let length = unsafe {
-        libc::syscall(libc::SYS_readlinkat, libc::AT_FDCWD, path.as_ptr(), buffer.as_mut_ptr(), buffer.len())
+        libc::syscall(
+            libc::SYS_readlinkat,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            buffer.as_mut_ptr(),
+            buffer.len(),
+        )
     };
-    if length < 0 { None } else { buffer.get(..length as usize) }
+    if length < 0 {
+        None
+    } else {
+        buffer.get(..length as usize)
+    }
 }
