@@ -126,10 +126,7 @@ impl Modules {
             .iter_mut()
             .for_each(|image| image.loaded = false);
         let mut filled = 0;
-        loop {
-            let Ok(read) = file.read(&mut self.buffer[filled..]) else {
-                break;
-            };
+        while let Ok(read) = file.read(&mut self.buffer[filled..]) {
             filled += read;
             let mut start = 0;
             while let Some(length) = self.buffer[start..filled]

@@ -170,7 +170,7 @@ pub(crate) fn begin(beginning: Beginning<'_>) -> Result<(), u32> {
         };
         let header = writer.store.header();
         writer.prepare_tables(header).ok_or(NO_MEMORY)?;
-        (*session).tag = state::RECORD | how.generation * state::GENERATION;
+        (*session).tag = state::RECORD | (how.generation * state::GENERATION);
         (*session).lanes = lanes.as_ptr().cast();
         writer.describe(header, how);
         hook::HEADER.store(std::ptr::from_ref(header).cast_mut(), Release);

@@ -277,7 +277,7 @@ fn seal(header: &Header, pieces: &[(usize, u64)]) {
             checksum.add(words);
         }
     }
-    const { assert!(CHECKSUM_OFFSET % 8 == 0) };
+    const { assert!(CHECKSUM_OFFSET.is_multiple_of(8)) };
     header.checksum.store(checksum.finish(), Release);
 }
 

@@ -66,7 +66,7 @@ impl Timeline {
     /// Nanoseconds after the start, by the cheap counter.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         let ticks = sys::ticks().wrapping_sub(self.start_ticks);
-        (u128::from(ticks) * u128::from(self.tick_ns) >> 32) as u64
+        ((u128::from(ticks) * u128::from(self.tick_ns)) >> 32) as u64
     }
 
     /// The number of the last snapshot.

@@ -350,7 +350,7 @@ impl Lane {
         let errno = Errno::keep();
         // SAFETY: the tables belong to the lane's owner, who is calling.
         let chunk = unsafe { (*self.tables.get()).bump.take::<Slot>(CHUNK) }?;
-        self.chunks[site as usize / CHUNK & (CHUNKS - 1)].store(chunk.as_ptr(), Relaxed);
+        self.chunks[(site as usize / CHUNK) & (CHUNKS - 1)].store(chunk.as_ptr(), Relaxed);
         drop(errno);
         // SAFETY: as in `slot`.
         Some(unsafe { &*chunk.as_ptr().add(site as usize % CHUNK) })
@@ -450,7 +450,8 @@ impl Lane {
                 let word = pair.load(Relaxed);
                 if word == 0 || word >> COUNT_BITS == u64::from(class) {
                     pair.store(
-                        u64::from(class) << COUNT_BITS | (word & ((1 << COUNT_BITS) - 1)) + more,
+                        (u64::from(class) << COUNT_BITS)
+                            | ((word & ((1 << COUNT_BITS) - 1)) + more),
                         Relaxed,
                     );
                     return;

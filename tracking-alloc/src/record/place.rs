@@ -64,7 +64,7 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Option<PathBytes
 pub(crate) fn open_live(wanted: Wanted<'_>, reserve: u64) -> Result<Live, Refused> {
     let path = absolute(wanted.path)?;
     match create(&path, reserve)? {
-        Created::Carrying(file, temporary) => {
+        Some((file, temporary)) => {
             let status = file
                 .status()
                 .map_err(refused("cannot examine the new file"))?;
@@ -75,7 +75,7 @@ pub(crate) fn open_live(wanted: Wanted<'_>, reserve: u64) -> Result<Live, Refuse
                 status,
             })
         }
-        Created::NotCarrying => elsewhere(&path, reserve),
+        None => elsewhere(&path, reserve),
     }
 }
 
@@ -97,7 +97,7 @@ fn elsewhere(wanted: &PathBytes, reserve: u64) -> Result<Live, Refused> {
         if !(named && path.push(b"-") && path.push(wanted.file_name())) {
             continue;
         }
-        let Ok(Created::Carrying(file, temporary)) = create(&path, reserve) else {
+        let Ok(Some((file, temporary))) = create(&path, reserve) else {
             continue;
         };
         let status = file
@@ -169,13 +169,9 @@ fn absolute(path: &[u8]) -> Result<PathBytes, Refused> {
 /// both through to its upper file system: it counts when reserving succeeds.
 const CARRYING: [i64; 4] = [0xEF53, 0x5846_5342, 0x0102_1994, 0x794C_7630];
 
-enum Created {
-    Carrying(File, PathBytes),
-    NotCarrying,
-}
-
-/// Creates the temporary file beside `path` and tries to reserve blocks.
-fn create(path: &PathBytes, reserve: u64) -> Result<Created, Refused> {
+/// Creates the temporary file beside `path` and tries to reserve blocks: the file and its name, or `None` where the
+/// file system cannot carry a live recording.
+fn create(path: &PathBytes, reserve: u64) -> Result<Option<(File, PathBytes)>, Refused> {
     let temporary = temporary_name(path).ok_or(Refused {
         what: "the path is too long",
         errno: libc::ENAMETOOLONG,
@@ -185,7 +181,7 @@ fn create(path: &PathBytes, reserve: u64) -> Result<Created, Refused> {
         .map_err(refused("cannot create a file there"))?;
     if !CARRYING.contains(&file.file_system()) {
         remove(&temporary);
-        return Ok(Created::NotCarrying);
+        return Ok(None);
     }
     let mut limit = libc::rlimit {
         rlim_cur: 0,
@@ -200,10 +196,10 @@ fn create(path: &PathBytes, reserve: u64) -> Result<Created, Refused> {
         });
     }
     match file.reserve(0, reserve) {
-        Ok(()) => Ok(Created::Carrying(file, temporary)),
+        Ok(()) => Ok(Some((file, temporary))),
         Err(libc::EOPNOTSUPP | libc::ENOSYS) => {
             remove(&temporary);
-            Ok(Created::NotCarrying)
+            Ok(None)
         }
         Err(errno) => {
             remove(&temporary);

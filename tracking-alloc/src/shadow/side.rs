@@ -83,7 +83,7 @@ impl SideTable {
 
 impl Shard {
     fn home(&self, address: usize) -> usize {
-        hash(address) / SHARDS & (self.len - 1)
+        (hash(address) / SHARDS) & (self.len - 1)
     }
 
     /// The slot of `address`, or the free one where it would go.
