@@ -34,6 +34,9 @@ pub use error::Error;
 ///
 /// Ends the process itself for `--help`, `--version` and misuse (status 2), as clap does.
 pub fn heapglass() -> ExitCode {
+    if let Some(target) = demo::as_target(std::env::args_os()) {
+        return answer(target);
+    }
     answer(commands::dispatch(args::Cli::parse()))
 }
 

@@ -13,15 +13,15 @@ use heapglass_profiler::report::By;
 
 const EXAMPLES: &str = "\
 Examples:
-  heapglass run -- target/release/app input.json    record a program, see a summary
-  heapglass app-1234.hg                             explore a recording (also while the program runs)
-  heapglass report app-1234.hg --by phase --json    the same figures for scripts
-  heapglass flamegraph app-1234.hg -o app.svg       a picture to share
-  cargo heapglass run --release -- input.json       build with what profiling needs, record, explore
-  heapglass demo                                    all of it on real input, nothing to prepare
+  heapglass demo                               all of it, nothing to prepare
+  heapglass run -- target/release/app in.json  record a program, see a summary
+  heapglass app-1234.hg                        explore, also while it runs
+  heapglass report app-1234.hg --json          the same figures for scripts
+  heapglass flamegraph app-1234.hg -o app.svg  a picture to share
+  cargo heapglass run --release -- in.json     build with what profiling needs,
+                                               record, explore
 
-Exit status: 0, 2 = misuse or unreadable input, and for `run` that of the command.
-Recordings have their format documented in the crate tracking-alloc-recording.";
+Exit status: 0; 2 = misuse or unreadable input; of `run` that of the command.";
 
 /// `heapglass`.
 #[derive(Debug, Parser)]
@@ -179,7 +179,7 @@ pub(crate) struct Tui {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
-  heapglass pack app.hg -o app.packed.hg    where the binary is; then open it anywhere")]
+  heapglass pack app.hg -o app.packed.hg    where the binary is")]
 pub(crate) struct Pack {
     /// The recording
     #[arg(value_name = "FILE")]
@@ -206,9 +206,6 @@ pub(crate) struct Demo {
     /// Print the report even on a terminal
     #[arg(long)]
     pub(crate) no_tui: bool,
-    /// Be the program that is recorded: deserialize this file
-    #[arg(long, hide = true, value_name = "INPUT")]
-    pub(crate) target: Option<PathBuf>,
 }
 
 /// Print a completion script for a shell
@@ -267,9 +264,10 @@ pub(crate) struct Frames {
     version,
     about = "Build with what profiling needs, run, record and explore",
     after_help = "\
-Builds into target/heapglass with frame pointers and line tables beside your own rustflags and profile, then records
-each program that cargo runs; cargo itself, build scripts and macros are not recorded. `run` explores the recording
-afterwards when on a terminal.
+Builds into target/heapglass with frame pointers and line tables beside your
+own rustflags and profile, then records each program that cargo runs; cargo
+itself, build scripts and macros are not recorded. `run` explores the
+recording afterwards when on a terminal.
 
 Examples:
   cargo heapglass run --release -- input.json

@@ -21,7 +21,7 @@ use crate::commands::tui;
 use crate::error::Error;
 use crate::files::place::Spool;
 use crate::say;
-use crate::summary::{self, Form, Run};
+use crate::summary::{self, Form, Run, Shown};
 use crate::supervise;
 use arguments::Arguments;
 use settings::Settings;
@@ -70,6 +70,12 @@ fn run(verb: &'static str, args: &CargoArgs, explore: bool) -> Result<u8, Error>
     let mut words = vec![OsString::from("cargo"), OsString::from(verb)];
     words.extend(args.arguments.iter().cloned());
     let described = Run {
+        name: format!("cargo {verb}"),
+        shown: if verb == "run" {
+            Shown::First
+        } else {
+            Shown::Largest
+        },
         command: &words,
         executables: &executables,
         finished: &finished,

@@ -14,7 +14,7 @@ use crate::args::{Run, Symbols};
 use crate::error::Error;
 use crate::files::place::Spool;
 use crate::files::recent;
-use crate::summary::{self, Form, Run as Ran};
+use crate::summary::{self, Form, Run as Ran, Shown};
 use crate::supervise::{self, Finished, Watching};
 use crate::{open, say};
 
@@ -35,7 +35,8 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
             .stdin(Stdio::null())
             .stdout(log.stdio()?)
             .stderr(log.stdio()?);
-        watch(supervise::start(command, spool, "HEAPGLASS_OUT")?, &log)?
+        let running = supervise::start(command, spool, "HEAPGLASS_OUT")?;
+        watch(running, program_name(&args.command), &log)?
     } else {
         supervise::start(command, spool, "HEAPGLASS_OUT")?.wait()?
     };
@@ -47,6 +48,8 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     remember(&finished);
     summary::write(
         &Ran {
+            name: program_name(&args.command),
+            shown: Shown::First,
             command: &args.command,
             executables: &executables(&args.command),
             finished: &finished,
@@ -85,6 +88,12 @@ pub(crate) fn remember(finished: &Finished) {
         })
         .collect();
     recent::remember(&entries);
+}
+
+fn program_name(command: &[OsString]) -> String {
+    let program = command.first().map(Path::new);
+    let name = program.and_then(|path| path.file_name().or(Some(path.as_os_str())));
+    name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The file that the command's first word means.
@@ -160,8 +169,9 @@ impl Log {
 }
 
 /// Shows the command's recording while it runs, then waits for its end.
-fn watch(running: supervise::Running, log: &Log) -> Result<Finished, Error> {
+fn watch(running: supervise::Running, name: String, log: &Log) -> Result<Finished, Error> {
     let source = Live {
+        name,
         watching: running.watch(),
         live: true,
     };
@@ -181,6 +191,7 @@ fn watch(running: supervise::Running, log: &Log) -> Result<Finished, Error> {
 
 /// The first recording of a command that runs.
 struct Live {
+    name: String,
     watching: Watching,
     live: bool,
 }
@@ -190,9 +201,7 @@ impl Source for Live {
         let paths = self.watching.recordings();
         paths
             .first()
-            .map_or("(nothing recorded yet)".to_owned(), |path| {
-                path.display().to_string()
-            })
+            .map_or_else(|| self.name.clone(), |path| path.display().to_string())
     }
 
     fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {

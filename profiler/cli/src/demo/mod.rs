@@ -5,9 +5,10 @@
 mod input;
 mod target;
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use heapglass_profiler::flamegraph::{self, write_svg};
@@ -24,15 +25,22 @@ use crate::files::place::Spool;
 use crate::{open, say, supervise};
 use input::Input;
 
-/// Runs the demo, or is its target.
-pub(crate) fn run(args: &Demo) -> Result<u8, Error> {
-    match &args.target {
-        Some(input) => target::run(input),
-        None => show(args),
-    }
+/// The words in front of its input that make this binary the demo's target, behind its own name.
+const TARGET: [&str; 2] = ["demo", "--target"];
+
+/// Is the demo's target, if the words of the command line say so: `heapglass demo --target INPUT`, which no help
+/// names. Looked at before anything else is parsed, so that the recording shows the target's own allocations.
+pub(crate) fn as_target(words: impl Iterator<Item = OsString>) -> Option<Result<u8, Error>> {
+    let mut words = words.skip(1);
+    let is_target = TARGET
+        .iter()
+        .all(|word| words.next().is_some_and(|given| given == *word));
+    let input = words.next().filter(|_| is_target)?;
+    Some(target::run(Path::new(&input)))
 }
 
-fn show(args: &Demo) -> Result<u8, Error> {
+/// Runs the demo.
+pub(crate) fn run(args: &Demo) -> Result<u8, Error> {
     let stem = format!("heapglass-demo-{}", std::process::id());
     let wanted = PathBuf::from(format!("{stem}.hg"));
     let picture = PathBuf::from(format!("{stem}.svg"));
@@ -60,7 +68,7 @@ fn show(args: &Demo) -> Result<u8, Error> {
     })?;
     let mut command = Command::new(me);
     command
-        .args(["demo", "--target"])
+        .args(TARGET)
         .arg(&path)
         .env("HEAPGLASS_MODE", "exact")
         .stdin(Stdio::null())

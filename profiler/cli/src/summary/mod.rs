@@ -24,12 +24,25 @@ const OPENED: usize = 16;
 /// A run that is over.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
+    /// What people call it: the program, or `cargo test`.
+    pub(crate) name: String,
     /// What was typed.
     pub(crate) command: &'a [OsString],
+    /// Which of several recordings the figures are of.
+    pub(crate) shown: Shown,
     /// The executables that ran, as far as known: looked into when nothing was recorded.
     pub(crate) executables: &'a [PathBuf],
     /// How it went.
     pub(crate) finished: &'a Finished,
+}
+
+/// Which of several recordings the figures are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// The command's own, or the earliest.
+    First,
+    /// The one with the largest peak.
+    Largest,
 }
 
 /// How to write it.
@@ -67,19 +80,27 @@ pub(crate) fn write(run: &Run<'_>, form: Form) {
     }
 }
 
-/// The recording that the summary is about: the one that was cut short when something was killed, else the first.
+/// The recording that the summary is about: the one that was cut short when something was killed, else as wanted.
 fn main_one<'a, 'b>(run: &Run<'_>, opened: &'b [Opened<'a>]) -> Option<&'b Opened<'a>> {
-    let cut_short = |one: &&Opened<'_>| {
-        one.profile
-            .as_ref()
-            .is_ok_and(|profile| profile.process.state == State::Ended)
+    let figure = |one: &Opened<'_>, of: fn(&Profile) -> u64| one.profile.as_ref().map_or(0, of);
+    let largest_of = |ones: Vec<&'b Opened<'a>>, of| {
+        // The earliest of equals.
+        ones.into_iter().rev().max_by_key(|one| figure(one, of))
     };
-    let killed = run.finished.killed.is_some();
-    let largest = opened
-        .iter()
-        .filter(cut_short)
-        .max_by_key(|one| one.profile.as_ref().map_or(0, |p| p.totals.live_bytes));
-    largest.filter(|_| killed).or_else(|| opened.first())
+    if run.finished.killed.is_some() {
+        let cut_short = opened.iter().filter(|one| {
+            let state = one.profile.as_ref().map(|profile| profile.process.state);
+            matches!(state, Ok(State::Ended | State::Unknown))
+        });
+        let cut_short = largest_of(cut_short.collect(), |profile| profile.totals.live_bytes);
+        if cut_short.is_some() {
+            return cut_short;
+        }
+    }
+    match run.shown {
+        Shown::First => opened.first(),
+        Shown::Largest => largest_of(opened.iter().collect(), |profile| profile.totals.peak_bytes),
+    }
 }
 
 /// A path as it is typed into a shell.

@@ -14,14 +14,11 @@ const NAMED: usize = 100;
 pub(super) fn write(run: &Run<'_>, opened: &[Opened<'_>], quiet: bool) {
     let finished = run.finished;
     let main = main_one(run, opened);
-    let program = run.command.first().map(|word| word.to_string_lossy());
-    let program = program.unwrap_or_default();
-    let program = program.rsplit('/').next().unwrap_or_default();
     let took = Nanos(u64::try_from(finished.took.as_nanos()).unwrap_or(u64::MAX));
     if !quiet {
         say::line(format_args!(
             "heapglass: {} {} after {took}",
-            printable(program),
+            printable(&run.name),
             finished.ended
         ));
     }
@@ -42,7 +39,12 @@ pub(super) fn write(run: &Run<'_>, opened: &[Opened<'_>], quiet: bool) {
         }
         return;
     }
-    if let Some(Ok(profile)) = main.map(|one| &one.profile) {
+    if let Some((Opened { kept, .. }, Ok(profile))) = main.map(|one| (one, &one.profile)) {
+        if finished.kept.len() > 1 {
+            let path = from_here(&kept.path);
+            let path = path.to_string_lossy();
+            say::line(format_args!("  of {}:", printable(&path)));
+        }
         figures(profile);
     }
     recordings(run, opened, main);
@@ -88,14 +90,18 @@ fn out_of_memory(killed: &Killed, main: Option<&Opened<'_>>) {
         return;
     };
     let capture = &profile.capture;
-    let (totals, own) = (&profile.totals, capture.own_bytes);
+    let totals = &profile.totals;
+    // 0 means that the recording was cut short before the figure was read for the first time.
+    let own = match capture.own_bytes {
+        0 => "heapglass's own share of it not yet read".to_owned(),
+        own => format!("{} of it heapglass's own", Bytes(own)),
+    };
     let resident = match report::resident(profile) {
         Some(resident) => format!(
-            "resident at most {} as last read, {} of it heapglass's own",
+            "resident {} when last read, {own}",
             Bytes(resident.rss_bytes.max(capture.peak_rss_bytes)),
-            Bytes(own)
         ),
-        None => format!("resident size never read, {} heapglass's own", Bytes(own)),
+        None => "resident size never read".to_owned(),
     };
     say::line(format_args!(
         "  when it ended: {} live, peak {}; {resident}",

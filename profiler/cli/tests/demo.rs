@@ -1,0 +1,66 @@
+//! `heapglass demo`: from nothing to a recording, a picture and a report, every name resolved.
+
+mod common;
+
+use std::fs;
+
+use common::Place;
+
+#[test]
+fn outside_a_workspace_the_demo_generates_its_input_and_says_so() {
+    let place = Place::new();
+    let done = place.run(&["demo", "--json"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(done.stderr.contains("generated data"), "{}", done.stderr);
+    let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(
+        (&report["finished"], &report["exact"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(report["lost"]["unresolved_frames"], 0);
+    let files = (place.files(".hg"), place.files(".svg"));
+    assert_eq!((files.0.len(), files.1.len()), (1, 1), "{files:?}");
+    let phases = place.run(&["report", &files.0[0], "--by", "phase", "--json"]);
+    let phases: serde_json::Value = serde_json::from_str(&phases.stdout).unwrap();
+    let rows = phases["rows"].as_array().unwrap();
+    for phase in ["read", "typed", "value"] {
+        let row = rows.iter().find(|row| row["key"] == phase);
+        assert!(
+            row.is_some_and(|row| row["peak_bytes"].as_u64() > Some(0)),
+            "{phase}: {rows:?}"
+        );
+    }
+}
+
+#[test]
+fn in_a_workspace_the_input_is_what_cargo_says_of_it() {
+    let place = Place::new();
+    let mut command = place.heapglass(&["demo", "--json"]);
+    // This package's own folder is in a workspace; the demo writes into its working directory.
+    fs::create_dir_all(place.path("src")).unwrap();
+    fs::write(place.path("src/lib.rs"), "").unwrap();
+    let manifest =
+        "[package]\nname = \"a-package-of-one\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    fs::write(place.path("Cargo.toml"), manifest).unwrap();
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stderr}");
+    assert!(stderr.contains("cargo metadata"), "{stderr}");
+    assert!(!stderr.contains("generated"), "{stderr}");
+    // On a terminal there would be colours; here there are none.
+    assert!(!stderr.contains('\x1b'), "{stderr}");
+}
+
+#[test]
+fn every_name_in_the_demos_picture_and_report_resolves() {
+    let place = Place::new();
+    let done = place.run(&["demo"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let picture = fs::read_to_string(place.path(&place.files(".svg")[0])).unwrap();
+    assert!(picture.contains("demo::target::value"));
+    for (what, text) in [("report", &done.stdout), ("picture", &picture)] {
+        // An unresolved frame is its module and offset: `heapglass+0x1234`.
+        assert!(!text.contains("+0x"), "{what}");
+        assert!(!text.contains("??"), "{what}");
+    }
+}
