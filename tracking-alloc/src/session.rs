@@ -70,24 +70,22 @@ pub(crate) fn push<T>(table: &mut Table) -> Option<(u64, NonNull<T>)> {
 }
 
 /// What a session is begun with.
-pub(crate) struct Beginning<'a> {
+pub(crate) struct Beginning {
     pub(crate) backing: Backing,
-    pub(crate) how: How<'a>,
+    pub(crate) how: How,
 }
 
 /// All but the backing.
 #[derive(Clone, Copy)]
-pub(crate) struct How<'a> {
+pub(crate) struct How {
     pub(crate) path: &'static PathBytes,
-    /// Where it was wanted, when the path is elsewhere.
-    pub(crate) wanted: Option<&'a [u8]>,
     pub(crate) generation: u32,
     /// Bytes to reserve at once, 0 = as needed.
     pub(crate) reserve: u64,
 }
 
 /// Lays out the tables, makes the session current and turns recording on. On refusal nothing has changed.
-pub(crate) fn begin(beginning: Beginning<'_>) -> Result<(), u32> {
+pub(crate) fn begin(beginning: Beginning) -> Result<(), u32> {
     use recording::growth::NO_MEMORY;
     let Beginning { backing, how } = beginning;
     let mut bump = Bump::new();
@@ -172,7 +170,7 @@ pub(crate) fn begin(beginning: Beginning<'_>) -> Result<(), u32> {
         writer.prepare_tables(header).ok_or(NO_MEMORY)?;
         (*session).tag = state::RECORD | (how.generation * state::GENERATION);
         (*session).lanes = lanes.as_ptr().cast();
-        writer.describe(header, how);
+        writer.describe(header);
         hook::HEADER.store(std::ptr::from_ref(header).cast_mut(), Release);
         hook::FIXED_ROWS.store(rows.as_ptr().cast(), Release);
         hook::CLOCK.store(0, Release);
@@ -250,7 +248,7 @@ impl Writer {
     }
 
     /// Fills in who is recorded, and how.
-    fn describe(&mut self, header: &'static Header, how: How<'_>) {
+    fn describe(&mut self, header: &'static Header) {
         header.version.store(VERSION, Relaxed);
         header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
         header.state.store(recording::state::RUNNING, Relaxed);
@@ -274,9 +272,25 @@ impl Writer {
         if let Ok(words) = sys::read_whole(c"/proc/self/cmdline", &mut buffer) {
             header.command.store(self.string(words), Relaxed);
         }
-        if let Some(wanted) = how.wanted {
-            header.live_path.store(self.string(wanted), Relaxed);
+    }
+
+    /// The file got its name; `wanted` is where it was to be, when it is elsewhere. False when there is no memory.
+    pub(crate) fn named(&mut self, path: &PathBytes, wanted: Option<&PathBytes>) -> bool {
+        let Some(place) = self.bump.take::<PathBytes>(1) else {
+            return false;
+        };
+        // SAFETY: memory for one path, never given back.
+        let path: &'static PathBytes = unsafe {
+            place.write(*path);
+            place.as_ref()
+        };
+        self.path = path;
+        self.store.renamed(path);
+        if let Some(wanted) = wanted {
+            let reference = self.string(wanted.as_bytes());
+            self.store.header().live_path.store(reference, Release);
         }
+        true
     }
 
     /// Keeps a string: its reference, 0 when there is no room.

@@ -7,7 +7,7 @@
 //! A process records once. A forked child is off, and may begin a recording of its own.
 
 use crate::hook;
-use crate::record::{Backing, PathBytes, Wanted, expand_pattern, open_live};
+use crate::record::{Backing, Live, PathBytes, Refused, Wanted, expand_pattern, open_live};
 use crate::session::{self, Beginning, How, Session};
 use crate::{scopes, shadow, site, stack, state, sys, thread};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
@@ -140,14 +140,11 @@ pub(crate) fn to_file(path: &[u8]) -> Result<(), Failure> {
         } else {
             0
         };
-        let live =
-            open_live(Wanted { path }, FIRST_SEGMENT_BYTES).map_err(|refused| Failure::File {
-                what: refused.what,
-                errno: refused.errno,
-            })?;
-        let place = sys::Bump::new()
-            .take::<PathBytes>(1)
-            .ok_or(Failure::System("no memory for its tables"))?;
+        let live = open_live(Wanted { path }, FIRST_SEGMENT_BYTES)?;
+        let Some(place) = sys::Bump::new().take::<PathBytes>(1) else {
+            live.discard();
+            return Err(Failure::System("no memory for its tables"));
+        };
         // SAFETY: memory for one path, never given back.
         let path: &'static PathBytes = unsafe {
             place.write(live.path);
@@ -156,7 +153,7 @@ pub(crate) fn to_file(path: &[u8]) -> Result<(), Failure> {
         Ok((
             Backing::file(path, &live.status, max_bytes),
             path,
-            live.wanted,
+            Some(live),
             reserve,
         ))
     })
@@ -168,7 +165,17 @@ pub(crate) fn to_memory() -> Result<(), Failure> {
     begin(|| Ok((Backing::Memory { end: 0 }, &NOWHERE, None, 0)))
 }
 
-type Prepared = (Backing, &'static PathBytes, Option<PathBytes>, u64);
+/// The backing, its path, the file that still wants its name, and how many bytes to reserve at once.
+type Prepared = (Backing, &'static PathBytes, Option<Live>, u64);
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Failure::File {
+            what: refused.what,
+            errno: refused.errno,
+        }
+    }
+}
 
 fn begin(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Failure> {
     if STARTING.swap(true, AcqRel) {
@@ -199,17 +206,13 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
             "no address space for the shadow map (ulimit -v)",
         ));
     }
-    let (backing, path, wanted, reserve) = prepare()?;
-    let beginning = Beginning {
-        backing,
-        how: How {
-            path,
-            wanted: wanted.as_ref().map(PathBytes::as_bytes),
-            generation: GENERATION.fetch_add(1, AcqRel) + 1,
-            reserve,
-        },
+    let (backing, path, live, reserve) = prepare()?;
+    let how = How {
+        path,
+        generation: GENERATION.fetch_add(1, AcqRel) + 1,
+        reserve,
     };
-    session::begin(beginning).map_err(|reason| match reason {
+    let begun = session::begin(Beginning { backing, how }).map_err(|reason| match reason {
         growth::DISK_FULL => Failure::File {
             what: "the disk is full",
             errno: libc::ENOSPC,
@@ -223,14 +226,32 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
             what: "cannot reserve its first megabyte",
             errno: 0,
         },
-    })?;
-    if let (Some(session), Some(header)) = (session::current(), hook::header()) {
+    });
+    if let (Ok(()), Some(session), Some(header)) = (begun, session::current(), hook::header()) {
         stack::choose(session, header, reserve != 0);
+    }
+    if let Some(live) = live {
+        begun
+            .and_then(|()| give_name(&live))
+            .inspect_err(|_| live.discard())?;
+    } else {
+        begun?;
     }
     RECORDED_BY.store(me, Release);
     sys::register_fence();
     state::change(session::current().map_or(0, Session::tag), 0);
     Ok(())
+}
+
+/// Lets the file be seen, now that it is a recording.
+fn give_name(live: &Live) -> Result<(), Failure> {
+    let (path, wanted) = live.name()?;
+    let session = session::current().ok_or(Failure::Already)?;
+    if session.write.hold().named(&path, wanted.as_ref()) {
+        Ok(())
+    } else {
+        Err(Failure::System("no memory for its path"))
+    }
 }
 
 /// A forked child: locks may be held by threads that do not exist here, and all tables are the parent's.

@@ -163,7 +163,7 @@ pub(super) fn bounded(threads: usize, sites: usize) {
                     barrier.wait();
                     for site in 0..sites {
                         let _phase = phase(&format!("phase {site}"));
-                        drop(Block::new(&TALLY, 20 + 2 * round, 8));
+                        drop(Block::new(&TALLY, [29, 32, 36, 40][round], 8));
                     }
                 }
                 // One site and very many events of very many sizes: not a byte more for it.

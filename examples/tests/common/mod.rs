@@ -11,14 +11,14 @@ use std::process::{Command, Output};
 use tracking_alloc_recording::Recording;
 
 /// A target program that will record into a folder of its own.
-pub struct Target {
-    pub folder: tempfile::TempDir,
-    pub command: Command,
+pub(crate) struct Target {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) command: Command,
 }
 
 impl Target {
     /// `program` with `words`; records to [`recording`](Target::recording) from its first allocation.
-    pub fn new(program: &str, words: &[&str]) -> Target {
+    pub(crate) fn new(program: &str, words: &[&str]) -> Target {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
@@ -33,26 +33,26 @@ impl Target {
     }
 
     /// `case` with `words`.
-    pub fn case(words: &[&str]) -> Target {
+    pub(crate) fn case(words: &[&str]) -> Target {
         Target::new(env!("CARGO_BIN_EXE_case"), words)
     }
 
-    pub fn env(mut self, name: &str, value: &str) -> Target {
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Target {
         self.command.env(name, value);
         self
     }
 
-    pub fn recording(&self) -> PathBuf {
+    pub(crate) fn recording(&self) -> PathBuf {
         self.folder.path().join("out.hg")
     }
 
     /// Runs it to its end.
-    pub fn run(&mut self) -> Output {
+    pub(crate) fn run(&mut self) -> Output {
         self.command.output().expect("the program starts")
     }
 
     /// Runs it to its end, which must be a success; what it printed.
-    pub fn succeed(&mut self) -> String {
+    pub(crate) fn succeed(&mut self) -> String {
         let output = self.run();
         assert!(
             output.status.success(),
@@ -66,7 +66,7 @@ impl Target {
 }
 
 /// The number after `name=` in what a program printed.
-pub fn number(text: &str, name: &str) -> u64 {
+pub(crate) fn number(text: &str, name: &str) -> u64 {
     let found = text
         .split_whitespace()
         .rev()
@@ -77,7 +77,7 @@ pub fn number(text: &str, name: &str) -> u64 {
 }
 
 /// Totals and frees of the phase `work` must be what the program printed; returns the recording.
-pub fn assert_work_is_as_printed(recording: &Recording, printed: &str) {
+pub(crate) fn assert_work_is_as_printed(recording: &Recording, printed: &str) {
     let work = recorded::sums_in_scope(recording, "work");
     let found = [
         work.total_bytes,
@@ -95,7 +95,7 @@ pub fn assert_work_is_as_printed(recording: &Recording, printed: &str) {
 }
 
 /// Nothing is damaged, and the rows of sites and of lanes tell the same.
-pub fn assert_consistent(recording: &Recording) {
+pub(crate) fn assert_consistent(recording: &Recording) {
     assert_eq!(recording.damage, 0);
     let (sites, lanes) = (
         recorded::sums(recording),
@@ -114,12 +114,12 @@ pub fn assert_consistent(recording: &Recording) {
 }
 
 /// The bound that the recording states for the error of its peak, bytes.
-pub fn peak_error(recording: &Recording) -> i64 {
+pub(crate) fn peak_error(recording: &Recording) -> i64 {
     (recording.header.doubt_bytes - recording.header.peak_bytes).max(0)
 }
 
 /// Every file in a folder, by name.
-pub fn files(folder: &Path) -> Vec<String> {
+pub(crate) fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .expect("a folder")
         .map(|entry| {

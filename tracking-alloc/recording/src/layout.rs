@@ -32,7 +32,7 @@ pub const MAX_SITES: u32 = 1 << 20;
 pub const SNAPSHOT_SLOTS: usize = 16;
 
 /// (class, count) pairs in one record of [`Sizes`].
-pub const SIZE_PAIRS: usize = 15;
+pub const SIZE_PAIRS: usize = 7;
 
 /// Points of each half of the timeline.
 pub const TIMELINE_POINTS: usize = 1024;
@@ -458,14 +458,14 @@ record! {
 }
 
 record! {
-    /// Sizes of blocks allocated at a site that left its first size class. A site's records form a chain, newest last.
-    Sizes / SizesValue, 128 {
+    /// Sizes of blocks allocated at a site that left its first size class. A site may have several, a class is in one of them.
+    Sizes / SizesValue, 64 {
         /// Row index in the same lane.
         0 row: u32,
         /// Zero.
         4 reserved: u32,
         /// Class (upper 16 bits) and count (lower 48); 0 = free. See [`size_class`](crate::size_class).
-        8 pairs: [u64; 15],
+        8 pairs: [u64; SIZE_PAIRS],
     }
 }
 

@@ -28,7 +28,7 @@
 //! | [`LANES`](table::LANES) | [`Lane`], 257 of them | 256 | [`Lane::kind`] |
 //! | [`FIXED_ROWS`](table::FIXED_ROWS) | three [`Row`]s a lane: all its events, "(table full)", "(unattributed)" | 128 | [`Lane::kind`] |
 //! | [`ROWS`](table::ROWS) of a lane | [`Row`] | 128 | [`Lane::rows_len`] |
-//! | [`SIZES`](table::SIZES) of a lane | [`Sizes`] | 128 | [`Lane::sizes_len`] |
+//! | [`SIZES`](table::SIZES) of a lane | [`Sizes`] | 64 | [`Lane::sizes_len`] |
 //! | [`SNAPS`](table::SNAPS) of a lane | [`Snaps`] | 136 | [`Lane::snaps_len`] |
 //! | [`THREADS`](table::THREADS) | [`ThreadName`] | 128 | [`Header::threads_len`] |
 //! | [`TIMELINE`](table::TIMELINE) | two halves of 1,024 [`Point`]s; [`Header::timeline_half`] is current | 48 | [`Header::timeline_len`] |

@@ -4,6 +4,7 @@
 //! after the last thread-local destructor, so there is no destructor of ours and late frees still land here.
 
 use super::row::{fixed_row, touch};
+use super::sizes::Spread;
 use super::{CLOCK, LANES_USED, LOOKS, OVERFLOW_USED, open};
 use crate::record::Table;
 use crate::session::{self, Session};
@@ -32,20 +33,50 @@ pub(crate) const MAX_DEPTH: usize = 256;
 pub(super) struct Slot {
     row: Cell<*const Row>,
     row_index: Cell<u32>,
-    /// The only size class so far, or one of the two values below.
+    /// The only size class so far, or one of the three values below.
     class: Cell<u32>,
-    sizes: Cell<*const Sizes>,
+    /// What counts them: one record while the class is [`MIXED`], all of them while it is [`SPREAD`].
+    sizes: Cell<*const ()>,
     snaps: Cell<*const Snaps>,
 }
 
 /// Bits of a count in a pair of class and count.
-const COUNT_BITS: u32 = 48;
+pub(super) const COUNT_BITS: u32 = 48;
 /// No block was allocated at the site yet.
 const NO_CLASS: u32 = u32::MAX;
 /// Several classes: they are counted in size records.
 const MIXED: u32 = u32::MAX - 1;
+/// More classes than one size record holds.
+const SPREAD: u32 = u32::MAX - 2;
 
 impl Slot {
+    /// The one size record, or null.
+    pub(super) fn one_record(&self) -> Option<&'static Sizes> {
+        if self.class.get() != MIXED {
+            return None;
+        }
+        // SAFETY: while the class is MIXED this is null or a record, which stays mapped.
+        unsafe { self.sizes.get().cast::<Sizes>().as_ref() }
+    }
+
+    /// All size records, when one has not been enough.
+    pub(super) fn spread(&self) -> Option<&'static Spread> {
+        if self.class.get() != SPREAD {
+            return None;
+        }
+        // SAFETY: while the class is SPREAD this is such a table, which is never unmapped.
+        unsafe { self.sizes.get().cast::<Spread>().as_ref() }
+    }
+
+    pub(super) fn set_one_record(&self, sizes: &'static Sizes) {
+        self.sizes.set(std::ptr::from_ref(sizes).cast());
+    }
+
+    pub(super) fn set_spread(&self, spread: &'static Spread) {
+        self.sizes.set(std::ptr::from_ref(spread).cast());
+        self.class.set(SPREAD);
+    }
+
     /// The row of a slot that was looked up before.
     #[inline(always)]
     pub(super) fn row(&self) -> &'static Row {
@@ -407,13 +438,11 @@ impl Lane {
     #[inline(always)]
     pub(super) fn count_size(&self, slot: &Slot, bytes: u64) {
         let class = u32::from(size_class(bytes));
-        let first = slot.class.get();
-        if first == class {
+        if slot.class.get() == class {
             return;
         }
         // PERF: a class met before at a site of several is one look away.
-        // SAFETY: null or a record of the lane's own that stays mapped.
-        if let Some(sizes) = unsafe { slot.sizes.get().as_ref() } {
+        if let Some(sizes) = slot.one_record() {
             let pair = &sizes.pairs[class as usize % SIZE_PAIRS];
             let word = pair.load(Relaxed);
             if word >> COUNT_BITS == u64::from(class) && word != 0 {
@@ -431,47 +460,42 @@ impl Lane {
         }
         match slot.class.get() {
             NO_CLASS => return slot.class.set(class),
-            MIXED => {}
+            MIXED | SPREAD => {}
             first => {
                 slot.class.set(MIXED);
-                self.add_sizes(slot, first as u16, slot.row().total_blocks.load(Relaxed));
+                super::sizes::add(
+                    self,
+                    slot,
+                    first as u16,
+                    slot.row().total_blocks.load(Relaxed),
+                );
             }
         }
-        self.add_sizes(slot, class as u16, 1);
+        super::sizes::add(self, slot, class as u16, 1);
     }
 
-    /// Adds to the count of a class in the site's size records.
-    fn add_sizes(&self, slot: &Slot, class: u16, more: u64) {
-        // SAFETY: null or a record of the lane's own that stays mapped.
-        if let Some(sizes) = unsafe { slot.sizes.get().as_ref() } {
-            let start = class as usize % sizes.pairs.len();
-            let (before, after) = sizes.pairs.split_at(start);
-            for pair in after.iter().chain(before) {
-                let word = pair.load(Relaxed);
-                if word == 0 || word >> COUNT_BITS == u64::from(class) {
-                    pair.store(
-                        (u64::from(class) << COUNT_BITS)
-                            | ((word & ((1 << COUNT_BITS) - 1)) + more),
-                        Relaxed,
-                    );
-                    return;
-                }
-            }
-        }
+    /// A new size record for a slot's row.
+    pub(super) fn new_sizes(&self, slot: &Slot) -> Option<&'static Sizes> {
         let errno = Errno::keep();
         // SAFETY: the tables belong to the lane's owner, who is calling.
         let table = unsafe { &mut (*self.tables.get()).sizes };
-        if let Some((index, place)) = session::push::<Sizes>(table) {
-            // SAFETY: a zeroed record that is the lane's own and stays mapped.
-            let sizes = unsafe { place.as_ref() };
-            sizes.row.store(slot.row_index.get(), Relaxed);
-            slot.sizes.set(sizes);
-            if let Some(pair) = sizes.pairs.get(class as usize % sizes.pairs.len()) {
-                pair.store(u64::from(class) << COUNT_BITS | more, Relaxed);
-            }
-            self.record().sizes_len.store(index as u32 + 1, Release);
-        }
+        let pushed = session::push::<Sizes>(table);
         drop(errno);
+        let (index, place) = pushed?;
+        // SAFETY: a zeroed record that is the lane's own and stays mapped.
+        let sizes: &'static Sizes = unsafe { place.as_ref() };
+        sizes.row.store(slot.row_index.get(), Relaxed);
+        self.record().sizes_len.store(index as u32 + 1, Release);
+        Some(sizes)
+    }
+
+    /// Private memory of the lane's own for one `T`, for whom all-zero bytes must be a value.
+    pub(super) fn take<T>(&self) -> Option<NonNull<T>> {
+        let errno = Errno::keep();
+        // SAFETY: the tables belong to the lane's owner, who is calling.
+        let place = unsafe { (*self.tables.get()).bump.take::<T>(1) };
+        drop(errno);
+        place
     }
 
     /// Before a row changes: saves its value at the peak, and at snapshots taken since.

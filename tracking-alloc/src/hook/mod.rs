@@ -8,6 +8,7 @@ mod lane;
 mod open;
 mod peak;
 mod row;
+mod sizes;
 
 pub(crate) use event::{allocated, freed, reallocated, reallocating};
 pub(crate) use lane::{Lane, MAX_DEPTH, figures_net, lanes_in_use, release_all, wait_until_idle};

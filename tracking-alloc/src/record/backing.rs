@@ -83,6 +83,13 @@ impl Backing {
         }
     }
 
+    /// The file has another name now.
+    pub(crate) fn renamed(&mut self, path: &'static PathBytes) {
+        if let Backing::File(file) = self {
+            file.path = path;
+        }
+    }
+
     /// Ends growth for good: what was reserved must do.
     pub(crate) fn seal(&mut self) {
         if let Backing::File(file) = self {

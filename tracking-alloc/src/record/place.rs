@@ -13,13 +13,37 @@ pub(crate) struct Wanted<'a> {
     pub(crate) path: &'a [u8],
 }
 
-/// A live file and what it is called.
+/// A new file for a live recording. It has a temporary name until it is a recording: nobody ever sees half a beginning.
 pub(crate) struct Live {
-    /// Where the recording is written.
+    /// Where it is now.
     pub(crate) path: PathBytes,
-    /// Where it was wanted, when that is elsewhere (its file system cannot carry a live mapping).
-    pub(crate) wanted: Option<PathBytes>,
     pub(crate) status: libc::stat,
+    /// Where it goes.
+    target: PathBytes,
+    /// Where it was wanted, when that is elsewhere (its file system cannot carry a live mapping).
+    wanted: Option<PathBytes>,
+}
+
+impl Live {
+    /// Gives the file its name: that name, and where a pointer to it was left, when it is not where it was wanted.
+    pub(crate) fn name(&self) -> Result<(PathBytes, Option<PathBytes>), Refused> {
+        let path = publish(&self.path, &self.target)?;
+        let Some(wanted) = &self.wanted else {
+            return Ok((path, None));
+        };
+        match leave_pointer(wanted, &path) {
+            Ok(wanted) => Ok((path, Some(wanted))),
+            Err(refused) => {
+                remove(&path);
+                Err(refused)
+            }
+        }
+    }
+
+    /// Removes the file that got no name.
+    pub(crate) fn discard(&self) {
+        remove(&self.path);
+    }
 }
 
 /// Why no file could be made: what was tried, and the errno (0 = none applies).
@@ -68,11 +92,11 @@ pub(crate) fn open_live(wanted: Wanted<'_>, reserve: u64) -> Result<Live, Refuse
             let status = file
                 .status()
                 .map_err(refused("cannot examine the new file"))?;
-            let path = publish(&temporary, &path)?;
             Ok(Live {
-                path,
-                wanted: None,
+                path: temporary,
                 status,
+                target: path,
+                wanted: None,
             })
         }
         None => elsewhere(&path, reserve),
@@ -103,12 +127,11 @@ fn elsewhere(wanted: &PathBytes, reserve: u64) -> Result<Live, Refused> {
         let status = file
             .status()
             .map_err(refused("cannot examine the new file"))?;
-        let path = publish(&temporary, &path)?;
-        let wanted = leave_pointer(wanted, &path)?;
         return Ok(Live {
-            path,
-            wanted: Some(wanted),
+            path: temporary,
             status,
+            target: path,
+            wanted: Some(*wanted),
         });
     }
     Err(Refused {
@@ -119,13 +142,7 @@ fn elsewhere(wanted: &PathBytes, reserve: u64) -> Result<Live, Refused> {
 
 /// Writes a header that only says where the recording is.
 fn leave_pointer(wanted: &PathBytes, live: &PathBytes) -> Result<PathBytes, Refused> {
-    let temporary = temporary_name(wanted).ok_or(Refused {
-        what: "the path is too long",
-        errno: libc::ENAMETOOLONG,
-    })?;
-    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
-    let file = File::open(temporary.as_c(), flags, 0o600)
-        .map_err(refused("cannot create a file there"))?;
+    let (file, temporary) = create_temporary(wanted)?;
     let written = super::pointer::write(&file, live.as_bytes());
     drop(file);
     if let Err(errno) = written {
@@ -172,13 +189,7 @@ const CARRYING: [i64; 4] = [0xEF53, 0x5846_5342, 0x0102_1994, 0x794C_7630];
 /// Creates the temporary file beside `path` and tries to reserve blocks: the file and its name, or `None` where the
 /// file system cannot carry a live recording.
 fn create(path: &PathBytes, reserve: u64) -> Result<Option<(File, PathBytes)>, Refused> {
-    let temporary = temporary_name(path).ok_or(Refused {
-        what: "the path is too long",
-        errno: libc::ENAMETOOLONG,
-    })?;
-    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
-    let file = File::open(temporary.as_c(), flags, 0o600)
-        .map_err(refused("cannot create a file there"))?;
+    let (file, temporary) = create_temporary(path)?;
     if !CARRYING.contains(&file.file_system()) {
         remove(&temporary);
         return Ok(None);
@@ -211,13 +222,39 @@ fn create(path: &PathBytes, reserve: u64) -> Result<Option<(File, PathBytes)>, R
     }
 }
 
-fn temporary_name(path: &PathBytes) -> Option<PathBytes> {
+/// A new file beside `path`. A name left behind by a killed process of the same number is passed over.
+fn create_temporary(path: &PathBytes) -> Result<(File, PathBytes), Refused> {
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
+    let mut errno = libc::EEXIST;
+    for attempt in 0..32 {
+        let name = temporary_name(path, attempt).ok_or(Refused {
+            what: "the path is too long",
+            errno: libc::ENAMETOOLONG,
+        })?;
+        match File::open(name.as_c(), flags, 0o600) {
+            Ok(file) => return Ok((file, name)),
+            Err(libc::EEXIST) => {}
+            Err(other) => {
+                errno = other;
+                break;
+            }
+        }
+    }
+    Err(Refused {
+        what: "cannot create a file there",
+        errno,
+    })
+}
+
+fn temporary_name(path: &PathBytes, attempt: u64) -> Option<PathBytes> {
     let mut name = PathBytes::empty();
     let whole = name.push(path.folder())
         && name.push(b".")
         && name.push(path.file_name())
-        && name.push(b".");
-    (whole && name.push_number(std::process::id().into()) && name.push(b".tmp")).then_some(name)
+        && name.push(b".")
+        && name.push_number(std::process::id().into())
+        && (attempt == 0 || name.push(b".") && name.push_number(attempt));
+    (whole && name.push(b".tmp")).then_some(name)
 }
 
 fn remove(path: &PathBytes) {

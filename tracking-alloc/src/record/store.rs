@@ -75,6 +75,11 @@ impl Store {
         unsafe { self.header.as_ref() }
     }
 
+    /// The file has another name now.
+    pub(crate) fn renamed(&mut self, path: &'static super::PathBytes) {
+        self.backing.renamed(path);
+    }
+
     /// Bytes of the recording so far.
     pub(crate) fn file_bytes(&self) -> u64 {
         self.backing.end()

@@ -14,11 +14,24 @@ fn answer(value: libc::c_long) -> Result<libc::c_long, i32> {
     }
 }
 
+/// A call that is made again when a signal interrupted it.
+fn patiently(call: impl Fn() -> libc::c_long) -> Result<libc::c_long, i32> {
+    const TRIES: u32 = 10_000;
+    let mut last = Err(libc::EINTR);
+    for _ in 0..TRIES {
+        last = answer(call());
+        if last != Err(libc::EINTR) {
+            break;
+        }
+    }
+    last
+}
+
 impl File {
     /// Opens `path` with `flags` (close-on-exec added). The error is an errno.
     pub(crate) fn open(path: &CStr, flags: libc::c_int, mode: libc::c_uint) -> Result<File, i32> {
         // SAFETY: `path` is NUL-terminated.
-        let descriptor = unsafe {
+        let open = || unsafe {
             libc::syscall(
                 libc::SYS_openat,
                 libc::AT_FDCWD,
@@ -27,7 +40,7 @@ impl File {
                 mode,
             )
         };
-        answer(descriptor).map(|number| File(number as libc::c_int))
+        patiently(open).map(|number| File(number as libc::c_int))
     }
 
     /// Reads at `offset`; returns the bytes read.
@@ -78,7 +91,7 @@ impl File {
     /// Reserves the blocks of `offset .. offset + bytes`, making the file that long. The raw call: no emulation by writing.
     pub(crate) fn reserve(&self, offset: u64, bytes: u64) -> Result<(), i32> {
         // SAFETY: plain numbers.
-        answer(unsafe {
+        let reserve = || unsafe {
             libc::syscall(
                 libc::SYS_fallocate,
                 self.0,
@@ -86,8 +99,8 @@ impl File {
                 offset as libc::off_t,
                 bytes as libc::off_t,
             )
-        })
-        .map(drop)
+        };
+        patiently(reserve).map(drop)
     }
 
     /// Size, device, inode, mode, owner, modification time.

@@ -21,6 +21,12 @@ impl Directory {
         file_bytes: u64,
         length: u32,
     ) -> Result<Directory, Error> {
+        // No segment is shorter than 64 bytes, and no two share any: a longer directory is made up.
+        if u64::from(length) > file_bytes / 64 {
+            return Err(Error::damaged(
+                "its directory claims more segments than the file has room for",
+            ));
+        }
         let mut left = u64::from(length);
         let mut place = Some((DIRECTORY_OFFSET, DIRECTORY_BYTES));
         let mut entries: Vec<SegmentValue> = Vec::new();

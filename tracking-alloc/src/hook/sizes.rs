@@ -1,0 +1,102 @@
+//! How often blocks of each size class were allocated at a site of a lane.
+//!
+//! Most sites have a few classes and one record, searched from the class's own place. A site with more gets a private
+//! table that leads from a class to its pair: each class has one pair in one record, so the records of a site are
+//! bounded by the number of classes, whatever happens.
+
+use super::lane::{COUNT_BITS, Lane, Slot};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+use tracking_alloc_recording::{SIZE_CLASSES, SIZE_PAIRS, Sizes};
+
+const MOST_RECORDS: usize = SIZE_CLASSES.div_ceil(SIZE_PAIRS);
+
+/// Where the pairs of a site are. All-zero bytes are "nowhere yet".
+#[repr(C)]
+pub(super) struct Spread {
+    records: [Cell<*const Sizes>; MOST_RECORDS],
+    /// Pairs in use.
+    used: Cell<u32>,
+    /// By class: the number of its pair and one; 0 = none.
+    places: [Cell<u8>; SIZE_CLASSES],
+}
+
+const _: () = assert!(SIZE_CLASSES < u8::MAX as usize);
+
+fn add_to(pair: &AtomicU64, class: u16, more: u64) {
+    let count = pair.load(Relaxed) & ((1 << COUNT_BITS) - 1);
+    pair.store(u64::from(class) << COUNT_BITS | (count + more), Relaxed);
+}
+
+/// Adds to the count of a class. What finds no room is left out: the histogram then tells less than the row.
+pub(super) fn add(lane: &Lane, slot: &Slot, class: u16, more: u64) {
+    if let Some(spread) = slot.spread() {
+        return spread.add(lane, slot, class, more);
+    }
+    let Some(sizes) = slot.one_record() else {
+        if let Some(sizes) = lane.new_sizes(slot) {
+            slot.set_one_record(sizes);
+            if let Some(pair) = sizes.pairs.get(class as usize % SIZE_PAIRS) {
+                add_to(pair, class, more);
+            }
+        }
+        return;
+    };
+    let (before, after) = sizes.pairs.split_at(class as usize % SIZE_PAIRS);
+    for pair in after.iter().chain(before) {
+        let word = pair.load(Relaxed);
+        if word == 0 || word >> COUNT_BITS == u64::from(class) {
+            return add_to(pair, class, more);
+        }
+    }
+    if let Some(spread) = Spread::begin(lane, sizes) {
+        slot.set_spread(spread);
+        spread.add(lane, slot, class, more);
+    }
+}
+
+impl Spread {
+    /// A table that knows the pairs of a full record.
+    #[cold]
+    fn begin(lane: &Lane, full: &'static Sizes) -> Option<&'static Spread> {
+        // SAFETY: zeroed memory that is never given back, reached by the lane's owner alone.
+        let spread: &'static Spread = unsafe { lane.take::<Spread>()?.as_ref() };
+        spread.records.first()?.set(full);
+        for (number, pair) in (1u8..).zip(&full.pairs) {
+            let class = (pair.load(Relaxed) >> COUNT_BITS) as usize;
+            spread.places.get(class)?.set(number);
+        }
+        spread.used.set(SIZE_PAIRS as u32);
+        Some(spread)
+    }
+
+    #[inline]
+    fn add(&self, lane: &Lane, slot: &Slot, class: u16, more: u64) {
+        let Some(place) = self.places.get(class as usize) else {
+            return;
+        };
+        if place.get() == 0 {
+            let used = self.used.get() as usize;
+            let Some(record) = self.records.get(used / SIZE_PAIRS) else {
+                return;
+            };
+            if record.get().is_null() {
+                let Some(sizes) = lane.new_sizes(slot) else {
+                    return;
+                };
+                record.set(sizes);
+            }
+            place.set(used as u8 + 1);
+            self.used.set(used as u32 + 1);
+        }
+        let number = place.get() as usize - 1;
+        // SAFETY: null or a record of the lane's own that stays mapped.
+        let sizes = self
+            .records
+            .get(number / SIZE_PAIRS)
+            .and_then(|record| unsafe { record.get().as_ref() });
+        if let Some(pair) = sizes.and_then(|sizes| sizes.pairs.get(number % SIZE_PAIRS)) {
+            add_to(pair, class, more);
+        }
+    }
+}
