@@ -215,6 +215,13 @@ fn read_header<S: ReadAt + ?Sized>(source: &S) -> Result<(HeaderValue, u64), Err
     if header.magic != MAGIC {
         return Err(Error(Kind::Foreign));
     }
+    // Magic, version and the header's size are where they are in every version.
+    if found < 16 {
+        return Err(Error(Kind::Truncated {
+            needed: HEADER_BYTES,
+            found,
+        }));
+    }
     if header.version != VERSION {
         return Err(Error(Kind::Version {
             found: header.version,
