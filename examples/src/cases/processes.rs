@@ -87,10 +87,8 @@ pub(super) fn exec() {
 /// Closes every descriptor, opens a file of its own, and makes the recording grow.
 pub(super) fn close_all(own: &str) {
     // SAFETY: closes what nobody uses any more.
-    assert_eq!(
-        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) },
-        0
-    );
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+    assert_eq!(closed, 0);
     let mut file = std::fs::File::options()
         .create(true)
         .truncate(true)

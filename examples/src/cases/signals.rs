@@ -49,11 +49,11 @@ pub(super) fn timer(milliseconds: usize) {
         // Large events hold a lock in the hook; marks and phases too.
         drop(Block::new(&TALLY, 40_000, 8));
         round += 1;
-        if round % 64 == 0 {
+        if round.is_multiple_of(64) {
             let _phase = phase("work");
             drop(Block::new(&TALLY, 10, 8));
         }
-        if round % 4096 == 0 {
+        if round.is_multiple_of(4096) {
             tracking_alloc::mark("moment");
         }
     }

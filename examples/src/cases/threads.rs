@@ -151,10 +151,8 @@ pub(super) fn ends() {
     std::panic::set_hook(Box::new(|_| ()));
     let mut key = 0;
     // SAFETY: `key` is valid to write into.
-    assert_eq!(
-        unsafe { libc::pthread_key_create(&mut key, Some(very_late)) },
-        0
-    );
+    let made = unsafe { libc::pthread_key_create(&mut key, Some(very_late)) };
+    assert_eq!(made, 0);
     for number in 0..500usize {
         let ended = std::thread::spawn(move || {
             {
