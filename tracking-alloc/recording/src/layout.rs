@@ -274,7 +274,7 @@ record! {
         416 snapshot_ns: [u64; 16],
         /// Live bytes at each.
         544 snapshot_live: [u64; 16],
-        /// Set when finished: [`checksum`](crate::checksum) of the whole file with this word zero; 0 = none.
+        /// Set when finished: [`Checksum`](crate::Checksum) of the whole file with this word zero; 0 = none.
         672 checksum: u64,
         /// Of the first stacks walked by frame pointers (up to 32), those that `.eh_frame` tells differently.
         680 unwinder_disagreements: u64,
