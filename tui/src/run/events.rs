@@ -48,10 +48,34 @@ impl Events for TerminalEvents {
             ));
         }
         let failed = |error| Error::terminal("reading keys", error);
+        #[cfg(unix)]
+        let patience = wait_for_input(patience)?;
         if event::poll(patience).map_err(failed)? {
             event::read().map(Some).map_err(failed)
         } else {
             Ok(None)
         }
     }
+}
+
+/// Waits for a key, and sees a terminal that is gone: crossterm would read its end without end, at a whole core.
+#[cfg(unix)]
+fn wait_for_input(patience: Duration) -> Result<Duration, Error> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = std::io::stdin();
+    let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
+    let timeout = Timespec {
+        tv_sec: patience.as_secs().try_into().unwrap_or(1),
+        tv_nsec: patience.subsec_nanos().into(),
+    };
+    match poll(&mut waited, Some(&timeout)) {
+        // A signal: what it means, the next round will tell.
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(Error::terminal("waiting for keys", error)),
+    }
+    if waited[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        return Err(Error::terminal("reading keys", "the terminal is gone"));
+    }
+    // What there is, a changed size included, is there now.
+    Ok(Duration::ZERO)
 }
