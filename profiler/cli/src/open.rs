@@ -2,7 +2,8 @@
 //!
 //! Progress goes to standard error, and only when that is a terminal: it must never get into anything that is kept.
 
-use std::io::IsTerminal;
+use std::fmt::Display;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ const PATIENCE: Duration = Duration::from_millis(400);
 pub(crate) fn open(path: &Path, symbols: &Symbols) -> Result<Profile, Error> {
     let bar = Bar::new();
     heapglass_profiler::open(path, &options(symbols), &|progress| bar.show(progress))
-        .map_err(Error::misuse)
+        .map_err(|error| explain(path, error))
 }
 
 /// Loads and symbolizes a recording, telling `progress` what is being done.
@@ -37,7 +38,7 @@ pub(crate) fn open_quietly(
     progress: &dyn Fn(&str),
 ) -> Result<Profile, Error> {
     heapglass_profiler::open(path, &options(symbols), &|at| progress(&sentence(at)))
-        .map_err(Error::misuse)
+        .map_err(|error| explain(path, error))
 }
 
 /// Whether there is a recording at `path` at all, without symbols.
@@ -47,7 +48,7 @@ pub(crate) fn open_quietly(
 pub(crate) fn check(path: &Path) -> Result<(), Error> {
     match tracking_alloc_recording::Recording::open(path) {
         Err(error) if error.live_path().is_none() => {
-            Err(Error::misuse(format_args!("{}: {error}", path.display())))
+            Err(explain(path, format_args!("{}: {error}", path.display())))
         }
         _ => Ok(()),
     }
@@ -60,7 +61,32 @@ pub(crate) fn check(path: &Path) -> Result<(), Error> {
 pub(crate) fn pack(path: &Path, symbols: &Symbols) -> Result<Vec<u8>, Error> {
     let bar = Bar::new();
     heapglass_profiler::pack(path, &options(symbols), &|progress| bar.show(progress))
-        .map_err(Error::misuse)
+        .map_err(|error| explain(path, error))
+}
+
+/// Why a recording cannot be opened; for a path with nothing there, what to type instead.
+fn explain(path: &Path, error: impl Display) -> Error {
+    let missing = path
+        .symlink_metadata()
+        .is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    if missing {
+        return Error::misuse(format_args!(
+            "{}: no such file; `heapglass` lists the recordings here, `heapglass --help` the commands",
+            path.display()
+        ));
+    }
+    if path
+        .metadata()
+        .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    {
+        let target = std::fs::read_link(path).unwrap_or_default();
+        return Error::misuse(format_args!(
+            "{}: a link to {}, which is gone: it was live when the machine or the container went down; record again",
+            path.display(),
+            target.display()
+        ));
+    }
+    Error::misuse(error)
 }
 
 fn options(symbols: &Symbols) -> Options {

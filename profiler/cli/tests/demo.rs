@@ -47,6 +47,10 @@ fn in_a_workspace_the_input_is_what_cargo_says_of_it() {
     assert!(output.status.success(), "{stderr}");
     assert!(stderr.contains("cargo metadata"), "{stderr}");
     assert!(!stderr.contains("generated"), "{stderr}");
+    assert!(
+        place.files("Cargo.lock").is_empty(),
+        "a lock file was written"
+    );
     // On a terminal there would be colours; here there are none.
     assert!(!stderr.contains('\x1b'), "{stderr}");
 }

@@ -155,7 +155,23 @@ fn a_taken_path_gets_a_suffix_and_what_stood_there_stays() {
     assert_eq!(fs::read(place.path("a.hg")).unwrap(), first);
     assert_eq!(place.files("a.hg").len(), 3);
     fs::write(place.path("other.hg"), "not a recording").unwrap();
-    place.record("other.hg");
+    let words = [
+        "run",
+        "-q",
+        "--out",
+        "other.hg",
+        "--",
+        HEAPGLASS,
+        "demo",
+        "--target",
+        "input.json",
+    ];
+    let done = place.run(&words);
+    assert!(
+        done.stderr.contains("other.hg was taken"),
+        "{}",
+        done.stderr
+    );
     assert_eq!(
         fs::read_to_string(place.path("other.hg")).unwrap(),
         "not a recording"

@@ -80,7 +80,10 @@ fn run(verb: &'static str, args: &CargoArgs, explore: bool) -> Result<u8, Error>
         executables: &executables,
         finished: &finished,
     };
+    let guard = finished.interruptible();
     summary::write(&described, Form::Text);
+    // The terminal UI has its own way with signals: it must leave the terminal as it was.
+    drop(guard);
     if explore
         && tui::has_terminal()
         && let Some(first) = finished.kept.first()

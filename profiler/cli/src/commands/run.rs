@@ -46,6 +46,7 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
         _ => Form::Text,
     };
     remember(&finished);
+    let _guard = finished.interruptible();
     summary::write(
         &Ran {
             name: program_name(&args.command),

@@ -19,11 +19,15 @@ const GENERATED_PACKAGES: u64 = 250;
 impl Input {
     /// What cargo says of the workspace around the working directory, else generated data.
     pub(super) fn of_this_workspace() -> Input {
-        // Without the network first: packages for other platforms need not have been fetched.
-        let json = metadata(&["--offline"]).or_else(|| metadata(&[]));
+        // Without the network first; never so that a lock file is written.
+        let whole = metadata(&["--locked", "--offline"]).or_else(|| metadata(&["--locked"]));
+        let of_packages = |json| (json, " (without dependencies: there is no lock file)");
+        let json = whole
+            .map(|json| (json, ""))
+            .or_else(|| metadata(&["--no-deps"]).map(of_packages));
         match json {
-            Some(json) => Input {
-                what: "what `cargo metadata` says of this workspace".to_owned(),
+            Some((json, extent)) => Input {
+                what: format!("what `cargo metadata` says of this workspace{extent}"),
                 json,
             },
             None => Input {
@@ -46,6 +50,9 @@ fn metadata(flags: &[&str]) -> Option<String> {
         command.args(["--filter-platform", &host]);
     }
     let output = command
+        // Where there is no network, that is known soon.
+        .env("CARGO_NET_RETRY", "0")
+        .env("CARGO_HTTP_TIMEOUT", "10")
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()

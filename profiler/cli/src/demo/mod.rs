@@ -88,12 +88,14 @@ pub(crate) fn run(args: &Demo) -> Result<u8, Error> {
         ));
     };
     remember(&finished);
+    let guard = finished.interruptible();
     let profile = open::open(&kept.path, &Symbols::default())?;
     let options = flamegraph::Options {
         scopes: true,
         ..flamegraph::Options::default()
     };
     svg.write(|out| write_svg(&profile, &options, out))?;
+    drop(guard);
     let name = kept.path.file_name().map(PathBuf::from).unwrap_or_default();
     say::line(format_args!(
         "heapglass demo: recording {}, picture {}",

@@ -39,6 +39,8 @@ pub(crate) struct Spool {
 #[derive(Clone, Debug)]
 struct Claim {
     path: PathBuf,
+    /// The path without a suffix.
+    wanted: PathBuf,
     /// The link was made and stands for the recording.
     linked: bool,
     order: usize,
@@ -183,7 +185,8 @@ impl Spool {
         });
         Claim {
             linked: made.is_ok(),
-            path: made.unwrap_or(wanted),
+            path: made.unwrap_or_else(|_| wanted.clone()),
+            wanted,
             order: self.claims.len(),
             peek,
         }
@@ -228,7 +231,10 @@ impl Spool {
         match move_to(&source, &lying, &claim, pid) {
             Ok(path) => {
                 let _ = fs::remove_file(&lying);
-                kept(path, None)
+                let taken = path != claim.wanted;
+                let name = claim.wanted.file_name().unwrap_or_default();
+                let note = taken.then(|| format!("{} was taken", name.to_string_lossy()));
+                kept(path, note)
             }
             Err(error) => {
                 let note = format!(

@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use signals::{Forwarding, Interruptible};
+
 use crate::error::Error;
 use crate::files::place::{Kept, Spool};
 
@@ -49,6 +51,15 @@ pub(crate) struct Finished {
     pub(crate) kept: Vec<Kept>,
     /// What the kernel killed for want of memory.
     pub(crate) killed: Option<Killed>,
+    forwarding: Forwarding,
+}
+
+impl Finished {
+    /// While the guard lives, a signal ends heapglass with the command's status: for what may take long and can be
+    /// done again.
+    pub(crate) fn interruptible(&self) -> Interruptible<'_> {
+        self.forwarding.interruptible(self.ended.status())
+    }
 }
 
 /// Starts `command` with `HEAPGLASS_OUT` set to the spool under the name `variable`.
@@ -74,7 +85,8 @@ pub(crate) fn start(mut command: Command, spool: Spool, variable: &str) -> Resul
     let thread = std::thread::Builder::new()
         .name("supervisor".to_owned())
         .spawn(move || {
-            let (ended, killed) = supervise(child, signals, oom, &shared);
+            let forwarding = signals.forward_to(pid);
+            let (ended, killed) = supervise(child, &forwarding, oom, &shared);
             let took = began.elapsed();
             let kept = lock(&shared).settle(pid);
             set_over.store(true, Ordering::Release);
@@ -83,6 +95,7 @@ pub(crate) fn start(mut command: Command, spool: Spool, variable: &str) -> Resul
                 took,
                 kept,
                 killed,
+                forwarding,
             }
         })
         .map_err(|error| Error::misuse(format_args!("cannot start a thread: {error}")))?;
@@ -143,12 +156,11 @@ fn lock(spool: &Mutex<Spool>) -> MutexGuard<'_, Spool> {
 
 fn supervise(
     mut child: Child,
-    signals: signals::Caught,
+    forwarding: &Forwarding,
     mut oom: oom::Watch,
     spool: &Mutex<Spool>,
 ) -> (Ended, Option<Killed>) {
     let pid = child.id();
-    let forwarding = signals.forward_to(pid);
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
         wait_without_reaping(pid);

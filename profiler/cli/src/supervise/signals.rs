@@ -6,16 +6,20 @@
 //! touched, so that the command ignores them too.
 
 use std::io;
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
-use signal_hook::iterator::{Handle, SignalsInfo};
+use signal_hook::low_level::siginfo::Origin;
 
 const PASSED_ON: [i32; 8] = [
     SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH,
 ];
+
+/// Those that mean "end".
+const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
 /// Signals are caught from here on, and kept until there is somebody to pass them on to.
 pub(crate) struct Caught(SignalsInfo<WithOrigin>);
@@ -29,44 +33,86 @@ pub(crate) fn catch() -> io::Result<Caught> {
     SignalsInfo::new(wanted).map(Caught)
 }
 
+/// Who gets a signal that was caught.
+#[derive(Clone, Copy, Debug)]
+enum Receiver {
+    /// The command.
+    Command(Pid),
+    /// Nobody: the command is gone, and its recordings are being moved.
+    Nobody,
+    /// Heapglass: what it does can be broken off, and this is the status to end with.
+    Heapglass(u8),
+}
+
 impl Caught {
-    /// Passes them on until stopped.
+    /// Passes signals on from now on.
     pub(crate) fn forward_to(self, pid: u32) -> Forwarding {
+        let command = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let receiver = command.map_or(Receiver::Nobody, Receiver::Command);
+        let receiver = Arc::new(Mutex::new(receiver));
+        let shared = Arc::clone(&receiver);
         let mut signals = self.0;
-        let handle = signals.handle();
-        let thread = std::thread::spawn(move || {
-            let Some(child) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
-                return;
-            };
+        std::thread::spawn(move || {
             for origin in signals.forever() {
-                let Some(sender) = origin.process else {
-                    continue;
-                };
-                if sender.pid == child.as_raw_nonzero().get() {
-                    continue;
-                }
-                if let Some(signal) = Signal::from_named_raw(origin.signal) {
-                    let _ = kill_process(child, signal);
+                // Held while the signal is sent: the process cannot be reaped, and its id not given to another.
+                let receiver = lock(&shared);
+                match *receiver {
+                    Receiver::Command(pid) => pass_on(origin, pid),
+                    Receiver::Heapglass(status) if ENDING.contains(&origin.signal) => {
+                        std::process::exit(status.into());
+                    }
+                    Receiver::Nobody | Receiver::Heapglass(_) => {}
                 }
             }
         });
-        Forwarding { handle, thread }
+        Forwarding { receiver }
     }
 }
 
-/// Passing on goes on until this is stopped.
+/// Sends a signal to the command unless it has it already.
+fn pass_on(origin: Origin, command: Pid) {
+    let Some(sender) = origin.process else {
+        // From the kernel: the terminal sent it to the whole foreground group.
+        return;
+    };
+    if sender.pid != command.as_raw_nonzero().get()
+        && let Some(signal) = Signal::from_named_raw(origin.signal)
+    {
+        let _ = kill_process(command, signal);
+    }
+}
+
+/// Signals go where this says.
+#[derive(Clone, Debug)]
 pub(crate) struct Forwarding {
-    handle: Handle,
-    thread: JoinHandle<()>,
+    receiver: Arc<Mutex<Receiver>>,
 }
 
 impl Forwarding {
-    /// Passes nothing on any more; returns when no signal is on its way. Signals stay caught: heapglass has a
-    /// summary to finish, and is done soon.
-    pub(crate) fn stop(self) {
-        self.handle.close();
-        let _ = self.thread.join();
+    /// Passes nothing on any more: from here on the process may be reaped.
+    pub(crate) fn stop(&self) {
+        *lock(&self.receiver) = Receiver::Nobody;
     }
+
+    /// Lets a signal end heapglass with `status` until the guard is dropped.
+    pub(crate) fn interruptible(&self, status: u8) -> Interruptible<'_> {
+        *lock(&self.receiver) = Receiver::Heapglass(status);
+        Interruptible(self)
+    }
+}
+
+/// While it lives, a signal ends heapglass.
+#[derive(Debug)]
+pub(crate) struct Interruptible<'a>(&'a Forwarding);
+
+impl Drop for Interruptible<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+fn lock(receiver: &Mutex<Receiver>) -> MutexGuard<'_, Receiver> {
+    receiver.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The mask of signals ignored by this process before it touched any; 0 where that cannot be read.
