@@ -51,6 +51,7 @@ const SPREAD: u32 = u32::MAX - 2;
 
 impl Slot {
     /// The one size record, or null.
+    #[inline(always)]
     pub(super) fn one_record(&self) -> Option<&'static Sizes> {
         if self.class.get() != MIXED {
             return None;
@@ -60,6 +61,7 @@ impl Slot {
     }
 
     /// All size records, when one has not been enough.
+    #[inline(always)]
     pub(super) fn spread(&self) -> Option<&'static Spread> {
         if self.class.get() != SPREAD {
             return None;
@@ -442,6 +444,12 @@ impl Lane {
             return;
         }
         // PERF: a class met before at a site of several is one look away.
+        if slot
+            .spread()
+            .is_some_and(|spread| spread.count_known(class))
+        {
+            return;
+        }
         if let Some(sizes) = slot.one_record() {
             let pair = &sizes.pairs[class as usize % SIZE_PAIRS];
             let word = pair.load(Relaxed);

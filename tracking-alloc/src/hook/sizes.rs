@@ -6,6 +6,7 @@
 
 use super::lane::{COUNT_BITS, Lane, Slot};
 use std::cell::Cell;
+use std::ptr::null;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{SIZE_CLASSES, SIZE_PAIRS, Sizes};
 
@@ -17,11 +18,9 @@ pub(super) struct Spread {
     records: [Cell<*const Sizes>; MOST_RECORDS],
     /// Pairs in use.
     used: Cell<u32>,
-    /// By class: the number of its pair and one; 0 = none.
-    places: [Cell<u8>; SIZE_CLASSES],
+    /// The pair of each class, null before its first block.
+    pairs: [Cell<*const AtomicU64>; SIZE_CLASSES],
 }
-
-const _: () = assert!(SIZE_CLASSES < u8::MAX as usize);
 
 fn add_to(pair: &AtomicU64, class: u16, more: u64) {
     let count = pair.load(Relaxed) & ((1 << COUNT_BITS) - 1);
@@ -62,20 +61,32 @@ impl Spread {
         // SAFETY: zeroed memory that is never given back, reached by the lane's owner alone.
         let spread: &'static Spread = unsafe { lane.take::<Spread>()?.as_ref() };
         spread.records.first()?.set(full);
-        for (number, pair) in (1u8..).zip(&full.pairs) {
+        for pair in &full.pairs {
             let class = (pair.load(Relaxed) >> COUNT_BITS) as usize;
-            spread.places.get(class)?.set(number);
+            spread.pairs.get(class)?.set(pair);
         }
         spread.used.set(SIZE_PAIRS as u32);
         Some(spread)
     }
 
-    #[inline]
+    /// Counts one more block of a class that was met before.
+    #[inline(always)]
+    pub(super) fn count_known(&self, class: u32) -> bool {
+        let pair = self.pairs.get(class as usize).map_or(null(), Cell::get);
+        // SAFETY: null or a word of a record of the lane's own, which stays mapped.
+        let Some(pair) = (unsafe { pair.as_ref() }) else {
+            return false;
+        };
+        // The count is the lower part of the word: it does not reach the class in 2^48 blocks.
+        pair.store(pair.load(Relaxed) + 1, Relaxed);
+        true
+    }
+
     fn add(&self, lane: &Lane, slot: &Slot, class: u16, more: u64) {
-        let Some(place) = self.places.get(class as usize) else {
+        let Some(place) = self.pairs.get(class as usize) else {
             return;
         };
-        if place.get() == 0 {
+        if place.get().is_null() {
             let used = self.used.get() as usize;
             let Some(record) = self.records.get(used / SIZE_PAIRS) else {
                 return;
@@ -86,16 +97,16 @@ impl Spread {
                 };
                 record.set(sizes);
             }
-            place.set(used as u8 + 1);
+            // SAFETY: a record of the lane's own, just made or kept, which stays mapped.
+            let sizes = unsafe { &*record.get() };
+            let Some(pair) = sizes.pairs.get(used % SIZE_PAIRS) else {
+                return;
+            };
+            place.set(pair);
             self.used.set(used as u32 + 1);
         }
-        let number = place.get() as usize - 1;
-        // SAFETY: null or a record of the lane's own that stays mapped.
-        let sizes = self
-            .records
-            .get(number / SIZE_PAIRS)
-            .and_then(|record| unsafe { record.get().as_ref() });
-        if let Some(pair) = sizes.and_then(|sizes| sizes.pairs.get(number % SIZE_PAIRS)) {
+        // SAFETY: as in `count_known`.
+        if let Some(pair) = unsafe { place.get().as_ref() } {
             add_to(pair, class, more);
         }
     }

@@ -56,7 +56,21 @@ pub(super) fn walk(
     if frame > last {
         return End::Outermost;
     }
-    let mut frame = frame;
+    // PERF: two loops, so that the usual one asks nothing about stops.
+    match stop {
+        None => follow(frame, last, |_| false, visit),
+        Some(stop) => follow(frame, last, |address| stop.contains(address), visit),
+    }
+}
+
+/// Follows links from `frame`, of which none may lie beyond `last`.
+#[inline(always)]
+fn follow(
+    mut frame: usize,
+    last: usize,
+    stops: impl Fn(u64) -> bool,
+    mut visit: impl FnMut(u64),
+) -> End {
     for _ in 0..MAX_DEPTH {
         // SAFETY: `frame .. frame + 16` lies between the first frame and the top of the thread's stack. A link that is
         // data may be unaligned.
@@ -73,7 +87,7 @@ pub(super) fn walk(
         if next <= frame || next > last {
             return End::Outermost;
         }
-        if stop.is_some_and(|stop| stop.contains(address)) {
+        if stops(address) {
             return End::Stopped;
         }
         frame = next;
