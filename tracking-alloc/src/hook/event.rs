@@ -199,8 +199,7 @@ fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static
     // SAFETY: the entry belongs to this lane, whose owner we are; a slot once cached is never unmapped.
     unsafe {
         if (*entry).key == key {
-            let slot = &*(*entry).slot;
-            return ((*entry).site, slot, slot.row());
+            return ((*entry).site, &*(*entry).slot, &*(*entry).row);
         }
     }
     let (frame_pointer, stack_pointer, pc) = start.registers();
@@ -210,7 +209,14 @@ fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static
         return (site, lane.spare_slot(), row);
     };
     // SAFETY: as above.
-    unsafe { *entry = Cached { key, slot, site } };
+    unsafe {
+        *entry = Cached {
+            key,
+            row,
+            slot,
+            site,
+        }
+    };
     (site, slot, row)
 }
 

@@ -92,6 +92,8 @@ impl Slot {
 #[repr(C)]
 pub(super) struct Cached {
     pub(super) key: u64,
+    /// PERF: beside the slot that knows it too, so that it is there one load earlier.
+    pub(super) row: *const Row,
     pub(super) slot: *const Slot,
     pub(super) site: u32,
 }
