@@ -73,7 +73,10 @@ fn wait_for_input(patience: Duration) -> Result<Duration, Error> {
         Ok(_) | Err(rustix::io::Errno::INTR) => {}
         Err(error) => return Err(Error::terminal("waiting for keys", error)),
     }
-    if waited[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+    if waited[0]
+        .revents()
+        .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
+    {
         return Err(Error::terminal("reading keys", "the terminal is gone"));
     }
     // What there is, a changed size included, is there now.
