@@ -28,6 +28,10 @@ const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 /// What `HEAPGLASS_PREALLOC=1` reserves at once, bytes.
 const PREALLOCATED_BYTES: u64 = 64 << 20;
 
+/// Under a tighter limit of address space the program itself might miss what recording takes: about 80 MiB at the
+/// start, and a quarter of the heap's span.
+const LEAST_ADDRESS_SPACE: u64 = 256 << 20;
+
 /// Why a recording could not begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -200,6 +204,11 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
     }
     if before != 0 {
         forget_parent();
+    }
+    if sys::address_space_left().is_some_and(|left| left < LEAST_ADDRESS_SPACE) {
+        return Err(Failure::System(
+            "the limit of address space (ulimit -v) leaves less than 256 MiB, too little for the program and its recording",
+        ));
     }
     if !shadow::prepare() {
         return Err(Failure::System(

@@ -7,7 +7,7 @@ use tracking_alloc_recording::{Header, Point, SNAPSHOT_SLOTS, TIMELINE_POINTS};
 
 /// The finest step between two points, nanoseconds.
 const FINEST_NS: u64 = 10_000_000;
-/// How often our own memory is measured, nanoseconds: it asks the kernel about every leaf.
+/// How often our own memory is measured at most, nanoseconds: it asks the kernel about every leaf. At first more often.
 const OWN_EVERY_NS: u64 = 1_000_000_000;
 /// The number of the last snapshot has 16 bits of the clock.
 const MOST_SNAPSHOTS: u64 = 0xffff;
@@ -18,7 +18,7 @@ pub(crate) struct Timeline {
     points: *const Point,
     start_ns: u64,
     start_ticks: u64,
-    /// Nanoseconds of a tick, as 32.32 fixed point.
+    /// Nanoseconds of a tick, as 32.32 fixed point; 0 until enough time has passed to know.
     tick_ns: u64,
     due_ticks: u64,
     step_ns: u64,
@@ -40,14 +40,14 @@ impl Timeline {
             points: null(),
             start_ns: 0,
             start_ticks: 0,
-            tick_ns: 1 << 31,
+            tick_ns: 0,
             due_ticks: 0,
             step_ns: FINEST_NS,
             last_ns: 0,
             snapshot_step_ns: 5 * FINEST_NS,
             snapshot_due_ns: 5 * FINEST_NS,
             snapshots: 0,
-            own_due_ns: OWN_EVERY_NS,
+            own_due_ns: 0,
             reads_files: true,
         }
     }
@@ -63,8 +63,11 @@ impl Timeline {
         };
     }
 
-    /// Nanoseconds after the start, by the cheap counter.
+    /// Nanoseconds after the start, by the cheap counter once its rate is known.
     pub(crate) fn elapsed_ns(&self) -> u64 {
+        if self.tick_ns == 0 {
+            return sys::now_ns().saturating_sub(self.start_ns);
+        }
         let ticks = sys::ticks().wrapping_sub(self.start_ticks);
         ((u128::from(ticks) * u128::from(self.tick_ns)) >> 32) as u64
     }
@@ -83,6 +86,7 @@ impl Timeline {
     /// Takes the points that are due. `moment` is live bytes, live blocks, total bytes. True when a snapshot was taken.
     pub(crate) fn visit(&mut self, header: &Header, moment: (u64, u64, u64)) -> bool {
         let ticks = sys::ticks();
+        header.elapsed_ns.store(self.elapsed_ns(), Relaxed);
         if ticks < self.due_ticks || self.points.is_null() {
             return false;
         }
@@ -91,7 +95,6 @@ impl Timeline {
         if passed > 0 && now > FINEST_NS {
             self.tick_ns = ((u128::from(now) << 32) / u128::from(passed)) as u64;
         }
-        header.elapsed_ns.store(now, Relaxed);
         if self.last_ns != 0 && now < self.last_ns + self.step_ns {
             self.schedule(ticks, self.last_ns + self.step_ns - now);
             return false;
@@ -105,9 +108,9 @@ impl Timeline {
     }
 
     fn schedule(&mut self, ticks: u64, wait_ns: u64) {
-        // Before the rate is known a tick is taken for half a nanosecond: at worst the clock is asked a little early.
-        let wait = (u128::from(wait_ns) << 32) / u128::from(self.tick_ns.max(1));
-        self.due_ticks = ticks.saturating_add(wait as u64);
+        // Before the rate is known every look asks the clock: for the first 10 ms.
+        let wait = (u128::from(wait_ns) << 32).checked_div(self.tick_ns.into());
+        self.due_ticks = ticks.saturating_add(wait.unwrap_or(0) as u64);
     }
 
     fn point(&mut self, header: &Header, now: u64, moment: (u64, u64, u64)) {
@@ -119,7 +122,7 @@ impl Timeline {
         header.rss_bytes.store(rss, Relaxed);
         header.peak_rss_bytes.fetch_max(rss, Relaxed);
         if now >= self.own_due_ns {
-            self.own_due_ns = now + OWN_EVERY_NS;
+            self.own_due_ns = now + now.clamp(FINEST_NS, OWN_EVERY_NS);
             header.own_bytes.store(own_bytes(header), Relaxed);
         }
         let mut length = header.timeline_len.load(Relaxed) as usize;

@@ -104,7 +104,7 @@ fn find_peak(recording: &Recording) -> Peak {
             bytes: now,
             register: now,
             doubt,
-            time_ns: header.elapsed_ns,
+            time_ns: header.elapsed_ns.max(header.peak_ns),
         }
     } else {
         Peak {
@@ -468,6 +468,12 @@ pub(super) fn losses(profile: &mut Profile, recording: &Recording) {
         .count() as u64;
     if let Some(note) = growth_note(recording) {
         lost.notes.push(note);
+    }
+    if header.unwinder_disagreements > 0 {
+        lost.notes.push(format!(
+            "{} of the first stacks walked by frame pointers are not what .eh_frame says: some code on them keeps none",
+            header.unwinder_disagreements
+        ));
     }
     if header.lost_threads > 0 {
         lost.notes.push(format!(

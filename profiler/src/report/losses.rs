@@ -103,7 +103,16 @@ pub fn losses(profile: &Profile) -> Vec<String> {
     }
     sentences.extend(lost.notes.iter().map(|note| {
         let note = printable(note.trim());
-        let mut sentence: String = note.chars().take(1).flat_map(char::to_uppercase).collect();
+        // A note that begins with a file's name keeps it as it is.
+        let named = note
+            .split(' ')
+            .next()
+            .is_some_and(|word| word.ends_with(':'));
+        let mut sentence: String = if named {
+            note.chars().take(1).collect()
+        } else {
+            note.chars().take(1).flat_map(char::to_uppercase).collect()
+        };
         sentence.extend(note.chars().skip(1));
         if !sentence.ends_with(['.', '!', '?']) {
             sentence.push('.');

@@ -3,21 +3,27 @@
 //! Owning a lane is holding its robust mutex, which the owner never unlocks: the kernel says when the thread ended,
 //! after the last thread-local destructor, so there is no destructor of ours and late frees still land here.
 
-use super::row::{fixed_row, touch};
+mod all;
+mod owner;
+
+pub(crate) use all::{lanes_in_use, release_all, wait_until_idle};
+pub(super) use all::{reset_limits, rows_of};
+pub(super) use owner::acquire;
+
+use super::CLOCK;
+use super::row::touch;
 use super::sizes::Spread;
-use super::{CLOCK, LANES_USED, LOOKS, OVERFLOW_USED, open};
 use crate::record::Table;
-use crate::session::{self, Session};
+use crate::session;
 use crate::shadow::Owner;
 use crate::stack::CutAfter;
-use crate::sys::{self, Bump, Errno, Lock, Stack};
-use crate::thread;
+use crate::sys::{Bump, Errno, Lock, Stack};
 use std::cell::{Cell, UnsafeCell};
-use std::ptr::{NonNull, null, null_mut};
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, CLOCK_SNAPSHOT_BITS, LANES, MAX_SITES, Row, SITE_TABLE_FULL, SIZE_PAIRS,
-    Sizes, Snaps, size_class, table,
+    Sizes, Snaps, size_class,
 };
 
 /// Entries of the cache from stack to row.
@@ -161,139 +167,6 @@ struct LaneTables {
 
 static TABLE: [AtomicPtr<Lane>; LANES + 1] = [const { AtomicPtr::new(null_mut()) }; LANES + 1];
 
-/// The lane of the calling thread in the present generation, making it one when it has none.
-///
-/// # Safety
-/// Only between `busy` being set and cleared for this thread.
-#[cold]
-#[inline(never)]
-pub(super) unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
-    let errno = Errno::keep();
-    let stack = sys::thread_stack();
-    let lane = take_over(session, stack)
-        .or_else(|| add(session, stack))
-        .or_else(|| overflow(session));
-    thread::with(|thread| {
-        thread
-            .lane
-            .set(lane.map_or(null(), |lane| lane as *const Lane))
-    });
-    drop(errno);
-    lane
-}
-
-/// The first lane whose owner ended (or that was never owned).
-fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
-    for slot in &TABLE[..LANES_USED.load(Acquire) as usize] {
-        // SAFETY: null or a lane, which is never unmapped.
-        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else {
-            continue;
-        };
-        // SAFETY: the mutex was initialised before the lane was published. A dead owner leaves it inconsistent: its
-        // counters are whole words written by one thread, so nothing needs repair.
-        let taken = unsafe {
-            match libc::pthread_mutex_trylock(lane.mutex.get()) {
-                0 => true,
-                libc::EOWNERDEAD => libc::pthread_mutex_consistent(lane.mutex.get()) == 0,
-                _ => false,
-            }
-        };
-        if taken {
-            lane.hand_over(session);
-            lane.move_in(stack);
-            return Some(lane);
-        }
-    }
-    None
-}
-
-/// A new lane for the calling thread.
-fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
-    // NOTE: the look lock, so that a look sees either no lane or a whole one.
-    let _looks = LOOKS.hold();
-    let number = LANES_USED.load(Acquire);
-    if number as usize >= LANES {
-        return None;
-    }
-    let lane = make(session, number)?;
-    // SAFETY: a zeroed mutex is initialised here once, before the lane is published; attributes are initialised first.
-    unsafe {
-        let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
-        libc::pthread_mutexattr_init(&mut attributes);
-        libc::pthread_mutexattr_setrobust(&mut attributes, libc::PTHREAD_MUTEX_ROBUST);
-        let ready = libc::pthread_mutex_init(lane.mutex.get(), &attributes) == 0
-            && libc::pthread_mutex_trylock(lane.mutex.get()) == 0;
-        libc::pthread_mutexattr_destroy(&mut attributes);
-        if !ready {
-            return None;
-        }
-    }
-    lane.tag.store(session.tag(), Relaxed);
-    lane.move_in(stack);
-    lane.record().kind.store(1, Release);
-    TABLE[number as usize].store((lane as *const Lane).cast_mut(), Release);
-    LANES_USED.store(number + 1, Release);
-    if let Some(header) = super::header() {
-        header.lanes.store(number + 1, Relaxed);
-    }
-    Some(lane)
-}
-
-/// The lane of all threads that found none.
-fn overflow(session: &Session) -> Option<&'static Lane> {
-    let _looks = LOOKS.hold();
-    // SAFETY: null or a lane, which is never unmapped.
-    if let Some(lane) = unsafe { TABLE[LANES].load(Acquire).as_ref() } {
-        return Some(lane);
-    }
-    let lane = make(session, LANES as u32)?;
-    lane.record().kind.store(2, Release);
-    TABLE[LANES].store((lane as *const Lane).cast_mut(), Release);
-    OVERFLOW_USED.store(1, Release);
-    Some(lane)
-}
-
-/// Memory for a lane, wired to its half in the recording.
-fn make(session: &Session, number: u32) -> Option<&'static Lane> {
-    let mut bump = Bump::new();
-    let place: NonNull<Lane> = bump.take(1)?;
-    let cache: NonNull<Cached> = bump.take(CACHE)?;
-    let (all, full, unattributed) = (
-        fixed_row(number, 0)?,
-        fixed_row(number, 1)?,
-        fixed_row(number, 2)?,
-    );
-    let table = |id, record_bytes| Table::new(id, number, record_bytes, 8 << 10, 64 << 10);
-    let clock = CLOCK.load(Acquire);
-    for row in [all, full, unattributed] {
-        row.clock.store(clock, Relaxed);
-    }
-    full.site.store(SITE_TABLE_FULL, Relaxed);
-    unattributed
-        .site
-        .store(recording::SITE_UNATTRIBUTED, Relaxed);
-    // SAFETY: zeroed memory for a lane that nobody else knows; zeros are valid for every field not written here.
-    let lane = unsafe {
-        let lane = place.as_ptr();
-        (*lane).number = number;
-        (*lane).all = all;
-        (*lane).cache = cache.as_ptr();
-        (*lane).record = session.lane_record(number);
-        (*lane).full = full;
-        (*lane).unattributed = unattributed;
-        (&raw mut (*lane).tables).write(UnsafeCell::new(LaneTables {
-            rows: table(table::ROWS, size_of::<Row>()),
-            sizes: table(table::SIZES, size_of::<Sizes>()),
-            snaps: table(table::SNAPS, size_of::<Snaps>()),
-            bump,
-        }));
-        &*lane
-    };
-    // The first fall looks.
-    lane.limit.store(i64::MIN, Relaxed);
-    Some(lane)
-}
-
 impl Lane {
     pub(super) fn all(&self) -> &'static Row {
         // SAFETY: a fixed row, mapped until the process ends.
@@ -313,53 +186,6 @@ impl Lane {
 
     pub(crate) fn is_shared(&self) -> bool {
         self.number as usize == LANES
-    }
-
-    /// The calling thread becomes the owner.
-    fn move_in(&self, stack: Stack) {
-        let (record, all) = (self.record(), self.all());
-        self.stack.set(stack);
-        self.last_block.set(0);
-        self.since_births.set(all.total_blocks.load(Relaxed));
-        for (since, now) in record.since.iter().zip(super::figures_of(all)) {
-            since.store(now, Relaxed);
-        }
-        record.since_clock.store(CLOCK.load(Relaxed), Relaxed);
-        record.tid.store(sys::thread_id(), Relaxed);
-        record
-            .tenancies
-            .store(record.tenancies.load(Relaxed) + 1, Relaxed);
-        self.names_to_read.set(4);
-        self.read_name();
-    }
-
-    /// Asks for the thread's name: a thread names itself a little after it began.
-    pub(super) fn read_name(&self) {
-        let left = self.names_to_read.get();
-        if left == 0 || self.is_shared() {
-            return;
-        }
-        self.names_to_read.set(left - 1);
-        let name = if sys::is_main_thread() {
-            *b"main\0\0\0\0\0\0\0\0\0\0\0\0"
-        } else {
-            sys::thread_name()
-        };
-        for (word, bytes) in self.record().name.iter().zip(name.chunks_exact(8)) {
-            word.store(bytes.try_into().map_or(0, u64::from_le_bytes), Relaxed);
-        }
-    }
-
-    /// Adds what the last owner did to the threads of its name.
-    fn hand_over(&self, session: &Session) {
-        let record = self.record();
-        let mut figures = super::figures_of(self.all());
-        for (figure, since) in figures.iter_mut().zip(&record.since) {
-            *figure = figure.wrapping_sub(since.load(Relaxed));
-        }
-        let name = [record.name[0].load(Relaxed), record.name[1].load(Relaxed)];
-        let since = (figures_net(&record.since), record.since_clock.load(Relaxed));
-        session.thread_ended(name, figures, self.all(), since);
     }
 
     /// The slot of a site, if the lane has memory for it.
@@ -600,93 +426,4 @@ pub(crate) fn figures_net(figures: &[std::sync::atomic::AtomicU64; 9]) -> (i64, 
         word(0).wrapping_sub(word(2)) as i64,
         word(1).wrapping_sub(word(3)) as i64,
     )
-}
-
-/// Numbers of all lanes in use, the overflow lane included.
-pub(crate) fn lanes_in_use() -> impl Iterator<Item = u32> {
-    let overflow = OVERFLOW_USED.load(Acquire) != 0;
-    (0..LANES_USED.load(Acquire)).chain(overflow.then_some(LANES as u32))
-}
-
-/// Rows of a lane that are published, in order.
-pub(super) fn rows_of(lane: u32, mut each: impl FnMut(&'static Row)) {
-    // SAFETY: null or a lane, which is never unmapped.
-    let Some(lane) = (unsafe { TABLE[lane as usize].load(Acquire).as_ref() }) else {
-        return;
-    };
-    let mut left = lane.record().rows_len.load(Acquire);
-    for chunk in &lane.chunks {
-        let chunk = chunk.load(Acquire);
-        if chunk.is_null() || left == 0 {
-            continue;
-        }
-        for index in 0..CHUNK {
-            // SAFETY: a chunk has CHUNK slots. The owner may be writing one: its row is read as a whole word.
-            let row = unsafe {
-                (&raw const (*chunk.add(index)).row)
-                    .cast::<*const Row>()
-                    .read_volatile()
-            };
-            // SAFETY: null, "(table full)", or a row, all mapped until the process ends.
-            if let Some(row) = unsafe { row.as_ref() }
-                && !std::ptr::eq(row, lane.full)
-            {
-                each(row);
-                left = left.saturating_sub(1);
-            }
-        }
-    }
-}
-
-/// Waits until no owner is inside the hook, as far as that can be known. False when one stayed.
-pub(crate) fn wait_until_idle() -> bool {
-    if !sys::fence_all_threads() {
-        return false;
-    }
-    let mut tries = 0;
-    let mut waits = |busy: &dyn Fn() -> bool| {
-        while busy() {
-            tries += 1;
-            if tries > 10_000 {
-                return false;
-            }
-            // SAFETY: no preconditions.
-            unsafe { libc::sched_yield() };
-        }
-        true
-    };
-    if !waits(&open::is_open) {
-        return false;
-    }
-    for slot in &TABLE {
-        // SAFETY: null or a lane, which is never unmapped.
-        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else {
-            continue;
-        };
-        // Threads on the shared lane were counted as open.
-        if !lane.is_shared() && !waits(&|| lane.busy.load(Acquire)) {
-            return false;
-        }
-    }
-    true
-}
-
-/// Forgets all lanes: for a forked child that begins a recording of its own. Their memory is left to the process.
-pub(crate) fn release_all() {
-    TABLE
-        .iter()
-        .for_each(|slot| slot.store(null_mut(), Release));
-    LANES_USED.store(0, Release);
-    OVERFLOW_USED.store(0, Release);
-    open::forget();
-}
-
-/// Makes the next fall of every lane look: the maximum was reset. Under the look lock.
-pub(super) fn reset_limits() {
-    for slot in &TABLE {
-        // SAFETY: null or a lane, which is never unmapped.
-        if let Some(lane) = unsafe { slot.load(Acquire).as_ref() } {
-            lane.limit.store(i64::MIN, Relaxed);
-        }
-    }
 }

@@ -14,9 +14,9 @@ pub(crate) use file::{File, read_whole};
 pub(crate) use lock::Lock;
 pub(crate) use memory::{Bump, map_private, own_pages, resident_bytes};
 pub(crate) use process::{
-    Stack, boot_id, environment, fence_all_threads, is_main_thread, is_running, pid_namespace,
-    read_link, register_fence, resident_set, start_ticks, thread_id, thread_name, thread_stack,
-    write_stderr,
+    Stack, address_space_left, boot_id, environment, fence_all_threads, is_main_thread, is_running,
+    pid_namespace, read_link, register_fence, resident_set, start_ticks, thread_id, thread_name,
+    thread_stack, write_stderr,
 };
 
 /// Keeps the target's `errno` over a cold path.

@@ -129,11 +129,31 @@ fn stat_start_ticks(path: &CStr) -> Option<u64> {
 
 /// Resident set, bytes, from `/proc/self/statm`; 0 when it cannot be read.
 pub(crate) fn resident_set() -> u64 {
+    memory_field(1)
+}
+
+/// Address space that the limit of the process (`RLIMIT_AS`) leaves it, bytes; `None` without a limit.
+pub(crate) fn address_space_left() -> Option<u64> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is a valid rlimit to write into.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
+    (known && limit.rlim_cur != libc::RLIM_INFINITY)
+        .then(|| limit.rlim_cur.saturating_sub(memory_field(0)))
+}
+
+/// A field of `/proc/self/statm`, bytes.
+fn memory_field(index: usize) -> u64 {
     let mut buffer = [0u8; 128];
     let Ok(text) = read_whole(c"/proc/self/statm", &mut buffer) else {
         return 0;
     };
-    let pages = text.split(|byte| *byte == b' ').nth(1).map_or(0, number);
+    let pages = text
+        .split(|byte| *byte == b' ')
+        .nth(index)
+        .map_or(0, number);
     // SAFETY: no preconditions.
     pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(0) as u64
 }

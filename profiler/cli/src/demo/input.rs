@@ -106,7 +106,7 @@ fn generated(packages: u64) -> Value {
         .collect();
     let id = |at: usize| {
         format!(
-            "registry+https://github.com/rust-lang/crates.io-index#{}@1.{at}.0",
+            "registry+https://registry.example/index#{}@1.{at}.0",
             names[at]
         )
     };
@@ -141,7 +141,7 @@ fn package(names: &[String], at: usize, id: &str, numbers: &mut Numbers) -> Valu
         .map(|_| {
             json!({
                 "name": names[numbers.next(names.len() as u64) as usize],
-                "source": "registry+https://github.com/rust-lang/crates.io-index",
+                "source": "registry+https://registry.example/index",
                 "req": format!("^1.{}", numbers.next(40)), "kind": null, "rename": null,
                 "optional": numbers.next(3) == 0, "uses_default_features": true,
                 "features": ["std"], "target": null, "registry": null,
@@ -164,7 +164,7 @@ fn package(names: &[String], at: usize, id: &str, numbers: &mut Numbers) -> Valu
     json!({
         "name": name, "version": format!("1.{at}.0"), "id": id, "license": "MIT OR Apache-2.0",
         "license_file": null, "description": format!("A crate about {} and {}", numbers.word(), numbers.word()),
-        "source": "registry+https://github.com/rust-lang/crates.io-index",
+        "source": "registry+https://registry.example/index",
         "dependencies": dependencies, "targets": targets, "features": features,
         "manifest_path": format!("{root}/Cargo.toml"), "metadata": null, "publish": null,
         "authors": [format!("{} <{}@example.org>", numbers.word(), numbers.word())],

@@ -244,7 +244,7 @@ fn the_source_file_says_whose_code_it_is() {
     );
     is(
         "from_str",
-        "/home/u/.cargo/registry/src/index.crates.io-1949/serde_json-1.0.149/src/de.rs",
+        "/home/u/.cargo/registry/src/registry.example-1949/serde_json-1.0.149/src/de.rs",
         Origin::Dependency,
         "serde_json",
     );

@@ -1,0 +1,97 @@
+//! All lanes together: for looks, marks, and the one who finishes.
+
+use super::{CHUNK, TABLE};
+use crate::hook::{LANES_USED, OVERFLOW_USED, open};
+use crate::sys;
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::{LANES, Row};
+
+/// Numbers of all lanes in use, the overflow lane included.
+pub(crate) fn lanes_in_use() -> impl Iterator<Item = u32> {
+    let overflow = OVERFLOW_USED.load(Acquire) != 0;
+    (0..LANES_USED.load(Acquire)).chain(overflow.then_some(LANES as u32))
+}
+
+/// Rows of a lane that are published, in order.
+pub(in super::super) fn rows_of(lane: u32, mut each: impl FnMut(&'static Row)) {
+    // SAFETY: null or a lane, which is never unmapped.
+    let Some(lane) = (unsafe { TABLE[lane as usize].load(Acquire).as_ref() }) else {
+        return;
+    };
+    let mut left = lane.record().rows_len.load(Acquire);
+    for chunk in &lane.chunks {
+        let chunk = chunk.load(Acquire);
+        if chunk.is_null() || left == 0 {
+            continue;
+        }
+        for index in 0..CHUNK {
+            // SAFETY: a chunk has CHUNK slots. The owner may be writing one: its row is read as a whole word.
+            let row = unsafe {
+                (&raw const (*chunk.add(index)).row)
+                    .cast::<*const Row>()
+                    .read_volatile()
+            };
+            // SAFETY: null, "(table full)", or a row, all mapped until the process ends.
+            if let Some(row) = unsafe { row.as_ref() }
+                && !std::ptr::eq(row, lane.full)
+            {
+                each(row);
+                left = left.saturating_sub(1);
+            }
+        }
+    }
+}
+
+/// Waits until no owner is inside the hook, as far as that can be known. False when one stayed.
+pub(crate) fn wait_until_idle() -> bool {
+    if !sys::fence_all_threads() {
+        return false;
+    }
+    let mut tries = 0;
+    let mut waits = |busy: &dyn Fn() -> bool| {
+        while busy() {
+            tries += 1;
+            if tries > 10_000 {
+                return false;
+            }
+            // SAFETY: no preconditions.
+            unsafe { libc::sched_yield() };
+        }
+        true
+    };
+    if !waits(&open::is_open) {
+        return false;
+    }
+    for slot in &TABLE {
+        // SAFETY: null or a lane, which is never unmapped.
+        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else {
+            continue;
+        };
+        // Threads on the shared lane were counted as open.
+        if !lane.is_shared() && !waits(&|| lane.busy.load(Acquire)) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Forgets all lanes: for a forked child that begins a recording of its own. Their memory is left to the process.
+pub(crate) fn release_all() {
+    TABLE
+        .iter()
+        .for_each(|slot| slot.store(null_mut(), Release));
+    LANES_USED.store(0, Release);
+    OVERFLOW_USED.store(0, Release);
+    open::forget();
+}
+
+/// Makes the next fall of every lane look: the maximum was reset. Under the look lock.
+pub(in super::super) fn reset_limits() {
+    for slot in &TABLE {
+        // SAFETY: null or a lane, which is never unmapped.
+        if let Some(lane) = unsafe { slot.load(Acquire).as_ref() } {
+            lane.limit.store(i64::MIN, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Who owns a lane: taking one over from a thread that ended, making a new one, sharing the last.
+
+use super::{CACHE, Cached, Lane, LaneTables, TABLE, figures_net};
+use crate::hook::row::{figures_of, fixed_row};
+use crate::hook::{CLOCK, LANES_USED, LOOKS, OVERFLOW_USED, header};
+use crate::record::Table;
+use crate::session::Session;
+use crate::sys::{self, Bump, Errno, Stack};
+use crate::thread;
+use std::cell::UnsafeCell;
+use std::ptr::{NonNull, null};
+use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::{
+    self as recording, LANES, Row, SITE_TABLE_FULL, Sizes, Snaps, table,
+};
+
+/// The lane of the calling thread in the present generation, making it one when it has none.
+///
+/// # Safety
+/// Only between `busy` being set and cleared for this thread.
+#[cold]
+#[inline(never)]
+pub(in super::super) unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
+    let errno = Errno::keep();
+    let stack = sys::thread_stack();
+    let lane = take_over(session, stack)
+        .or_else(|| add(session, stack))
+        .or_else(|| overflow(session));
+    thread::with(|thread| {
+        thread
+            .lane
+            .set(lane.map_or(null(), |lane| lane as *const Lane))
+    });
+    drop(errno);
+    lane
+}
+
+/// The first lane whose owner ended (or that was never owned).
+fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
+    for slot in &TABLE[..LANES_USED.load(Acquire) as usize] {
+        // SAFETY: null or a lane, which is never unmapped.
+        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else {
+            continue;
+        };
+        // SAFETY: the mutex was initialised before the lane was published. A dead owner leaves it inconsistent: its
+        // counters are whole words written by one thread, so nothing needs repair.
+        let taken = unsafe {
+            match libc::pthread_mutex_trylock(lane.mutex.get()) {
+                0 => true,
+                libc::EOWNERDEAD => libc::pthread_mutex_consistent(lane.mutex.get()) == 0,
+                _ => false,
+            }
+        };
+        if taken {
+            lane.hand_over(session);
+            lane.move_in(stack);
+            return Some(lane);
+        }
+    }
+    None
+}
+
+/// A new lane for the calling thread.
+fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
+    // NOTE: the look lock, so that a look sees either no lane or a whole one.
+    let _looks = LOOKS.hold();
+    let number = LANES_USED.load(Acquire);
+    if number as usize >= LANES {
+        return None;
+    }
+    let lane = make(session, number)?;
+    // SAFETY: a zeroed mutex is initialised here once, before the lane is published; attributes are initialised first.
+    unsafe {
+        let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
+        libc::pthread_mutexattr_init(&mut attributes);
+        libc::pthread_mutexattr_setrobust(&mut attributes, libc::PTHREAD_MUTEX_ROBUST);
+        let ready = libc::pthread_mutex_init(lane.mutex.get(), &attributes) == 0
+            && libc::pthread_mutex_trylock(lane.mutex.get()) == 0;
+        libc::pthread_mutexattr_destroy(&mut attributes);
+        if !ready {
+            return None;
+        }
+    }
+    lane.tag.store(session.tag(), Relaxed);
+    lane.move_in(stack);
+    lane.record().kind.store(1, Release);
+    TABLE[number as usize].store((lane as *const Lane).cast_mut(), Release);
+    LANES_USED.store(number + 1, Release);
+    if let Some(header) = header() {
+        header.lanes.store(number + 1, Relaxed);
+    }
+    Some(lane)
+}
+
+/// The lane of all threads that found none.
+fn overflow(session: &Session) -> Option<&'static Lane> {
+    let _looks = LOOKS.hold();
+    // SAFETY: null or a lane, which is never unmapped.
+    if let Some(lane) = unsafe { TABLE[LANES].load(Acquire).as_ref() } {
+        return Some(lane);
+    }
+    let lane = make(session, LANES as u32)?;
+    lane.record().kind.store(2, Release);
+    TABLE[LANES].store((lane as *const Lane).cast_mut(), Release);
+    OVERFLOW_USED.store(1, Release);
+    Some(lane)
+}
+
+/// Memory for a lane, wired to its half in the recording.
+fn make(session: &Session, number: u32) -> Option<&'static Lane> {
+    let mut bump = Bump::new();
+    let place: NonNull<Lane> = bump.take(1)?;
+    let cache: NonNull<Cached> = bump.take(CACHE)?;
+    let (all, full, unattributed) = (
+        fixed_row(number, 0)?,
+        fixed_row(number, 1)?,
+        fixed_row(number, 2)?,
+    );
+    let table = |id, record_bytes| Table::new(id, number, record_bytes, 8 << 10, 64 << 10);
+    let clock = CLOCK.load(Acquire);
+    for row in [all, full, unattributed] {
+        row.clock.store(clock, Relaxed);
+    }
+    full.site.store(SITE_TABLE_FULL, Relaxed);
+    unattributed
+        .site
+        .store(recording::SITE_UNATTRIBUTED, Relaxed);
+    // SAFETY: zeroed memory for a lane that nobody else knows; zeros are valid for every field not written here.
+    let lane = unsafe {
+        let lane = place.as_ptr();
+        (*lane).number = number;
+        (*lane).all = all;
+        (*lane).cache = cache.as_ptr();
+        (*lane).record = session.lane_record(number);
+        (*lane).full = full;
+        (*lane).unattributed = unattributed;
+        (&raw mut (*lane).tables).write(UnsafeCell::new(LaneTables {
+            rows: table(table::ROWS, size_of::<Row>()),
+            sizes: table(table::SIZES, size_of::<Sizes>()),
+            snaps: table(table::SNAPS, size_of::<Snaps>()),
+            bump,
+        }));
+        &*lane
+    };
+    // The first fall looks.
+    lane.limit.store(i64::MIN, Relaxed);
+    Some(lane)
+}
+
+impl Lane {
+    /// The calling thread becomes the owner.
+    fn move_in(&self, stack: Stack) {
+        let (record, all) = (self.record(), self.all());
+        self.stack.set(stack);
+        self.last_block.set(0);
+        self.since_births.set(all.total_blocks.load(Relaxed));
+        for (since, now) in record.since.iter().zip(figures_of(all)) {
+            since.store(now, Relaxed);
+        }
+        record.since_clock.store(CLOCK.load(Relaxed), Relaxed);
+        record.tid.store(sys::thread_id(), Relaxed);
+        record
+            .tenancies
+            .store(record.tenancies.load(Relaxed) + 1, Relaxed);
+        self.names_to_read.set(4);
+        self.read_name();
+    }
+
+    /// Asks for the thread's name: a thread names itself a little after it began.
+    pub(in super::super) fn read_name(&self) {
+        let left = self.names_to_read.get();
+        if left == 0 || self.is_shared() {
+            return;
+        }
+        self.names_to_read.set(left - 1);
+        let name = if sys::is_main_thread() {
+            *b"main\0\0\0\0\0\0\0\0\0\0\0\0"
+        } else {
+            sys::thread_name()
+        };
+        for (word, bytes) in self.record().name.iter().zip(name.chunks_exact(8)) {
+            word.store(bytes.try_into().map_or(0, u64::from_le_bytes), Relaxed);
+        }
+    }
+
+    /// Adds what the last owner did to the threads of its name.
+    fn hand_over(&self, session: &Session) {
+        let record = self.record();
+        let mut figures = figures_of(self.all());
+        for (figure, since) in figures.iter_mut().zip(&record.since) {
+            *figure = figure.wrapping_sub(since.load(Relaxed));
+        }
+        let name = [record.name[0].load(Relaxed), record.name[1].load(Relaxed)];
+        let since = (figures_net(&record.since), record.since_clock.load(Relaxed));
+        session.thread_ended(name, figures, self.all(), since);
+    }
+}
