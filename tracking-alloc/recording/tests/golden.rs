@@ -307,6 +307,8 @@ fn golden_path() -> PathBuf {
 fn the_golden_recording_is_what_this_version_writes() {
     let built = small(state::FINISHED);
     if std::env::var_os("HEAPGLASS_BLESS").is_some_and(|value| value == "1") {
+        let folder = golden_path();
+        std::fs::create_dir_all(folder.parent().expect("a folder")).expect("a folder to write to");
         std::fs::write(golden_path(), &built).expect("the golden recording can be written");
     }
     let kept = std::fs::read(golden_path()).unwrap_or_default();
