@@ -140,7 +140,6 @@ pub(crate) fn begin(beginning: Beginning) -> Result<(), u32> {
         ));
         (&raw mut (*writer).bump).write(bump);
         (&raw mut (*writer).path).write(how.path);
-        Maps::prepare(&raw mut (*writer).maps);
         Modules::prepare(&raw mut (*writer).images);
         let writer = &mut *writer;
         let fixed = (

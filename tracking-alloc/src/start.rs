@@ -7,7 +7,7 @@
 //! A process records once. A forked child is off, and may begin a recording of its own.
 
 use crate::hook;
-use crate::record::{Backing, Live, PathBytes, Refused, Wanted, expand_pattern, open_live};
+use crate::record::{Backing, Live, PathBytes, Refused, expand_pattern, open_live};
 use crate::session::{self, Beginning, How, Session};
 use crate::{scopes, shadow, site, stack, state, sys, thread};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
@@ -144,7 +144,7 @@ pub(crate) fn to_file(path: &[u8]) -> Result<(), Failure> {
         } else {
             0
         };
-        let live = open_live(Wanted { path }, FIRST_SEGMENT_BYTES)?;
+        let live = open_live(path, FIRST_SEGMENT_BYTES)?;
         let Some(place) = sys::Bump::new().take::<PathBytes>(1) else {
             live.discard();
             return Err(Failure::System("no memory for its tables"));

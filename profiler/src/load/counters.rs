@@ -3,11 +3,11 @@
 //! Nets of single lanes may be negative (another lane allocated what this one freed); only sums over lanes are facts.
 //! A sum that is negative all the same was read while it was written: it is shown as 0 and counted in `lost.torn`.
 
-use crate::profile::{Capture, Figures, Mark, Profile, Thread, TimelinePoint};
+use crate::profile::{Capture, Figures, Mark, Thread, TimelinePoint};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
     CLOCK_SNAPSHOT_BITS, HeaderValue, LaneColumns, MarkValue, Recording, RowValue, SITE_TABLE_FULL,
-    SITE_UNATTRIBUTED, growth, mode, site_flags, state, unwinder,
+    SITE_UNATTRIBUTED, mode, site_flags, unwinder,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
@@ -73,7 +73,7 @@ fn rows(lane: &LaneColumns) -> impl Iterator<Item = (u32, &RowValue, Option<usiz
 }
 
 /// When the peak was: the sum of its rows, the running maximum they are compared with, and the bound that applies.
-struct Peak {
+pub(super) struct Peak {
     at: PeakAt,
     bytes: i64,
     register: i64,
@@ -81,7 +81,7 @@ struct Peak {
     time_ns: u64,
 }
 
-fn find_peak(recording: &Recording) -> Peak {
+pub(super) fn find_peak(recording: &Recording) -> Peak {
     let header = &recording.header;
     let (mut now, mut epoch, mut moved, mut looked) = (0i64, 0i64, 0, 0i64);
     for lane in &recording.lanes {
@@ -147,9 +147,8 @@ fn mark_rows<'a>(
 }
 
 /// Adds up the rows of every site.
-pub(super) fn count(recording: &Recording) -> Counted {
+pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
     let header = &recording.header;
-    let peak = find_peak(recording);
     let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
     for lane in &recording.lanes {
         for (site, row, _) in rows(lane) {
@@ -282,9 +281,8 @@ fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<u32, u64>)> {
 }
 
 /// How it was recorded, and how exact the peak is.
-pub(super) fn capture(recording: &Recording) -> Capture {
+pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
     let header = &recording.header;
-    let peak = find_peak(recording);
     let bound = u64::from(header.most_lanes.max(header.lanes.min(1))) * LANE_DRIFT;
     let error = peak.doubt.saturating_sub(peak.bytes).max(0) as u64;
     Capture {
@@ -336,9 +334,8 @@ fn from_words(words: &[u64; 9]) -> Figures {
 }
 
 /// Threads merged by name, those that ended and those that had a lane at the end.
-pub(super) fn threads(recording: &Recording) -> Vec<Thread> {
+pub(super) fn threads(recording: &Recording, peak: &Peak) -> Vec<Thread> {
     let header = &recording.header;
-    let peak = find_peak(recording);
     let epoch = header.clock >> CLOCK_SNAPSHOT_BITS;
     let mut threads: BTreeMap<String, Thread> = BTreeMap::new();
     let mut add = |name: String, count: u64, figures: Figures| {
@@ -440,95 +437,6 @@ pub(super) fn marks(recording: &Recording) -> Vec<Mark> {
         },
     };
     recording.marks.iter().map(mark).collect()
-}
-
-/// What could not be counted or named, as numbers and as sentences.
-pub(super) fn losses(profile: &mut Profile, recording: &Recording) {
-    let header = &recording.header;
-    let lost = &mut profile.lost;
-    for lane in &recording.lanes {
-        lost.table_full_blocks += lane.table_full.total_blocks;
-        lost.table_full_bytes += lane.table_full.total_bytes;
-        lost.unattributed_blocks += lane.unattributed.total_blocks;
-        lost.unknown_frees += lane.lane.unknown_frees;
-    }
-    lost.untracked_blocks = header.untracked_blocks;
-    lost.marks = header.lost_marks;
-    let blocks_where = |flag: fn(&crate::profile::StackMarks) -> bool| -> u64 {
-        let marked = profile.sites.iter().filter(|site| flag(&site.marks));
-        marked.map(|site| site.figures.total_blocks).sum()
-    };
-    lost.cut_stacks = blocks_where(|marks| marks.cut);
-    lost.foreign_stacks = blocks_where(|marks| marks.foreign);
-    lost.deep_stacks = blocks_where(|marks| marks.deep);
-    lost.folded_stacks = profile
-        .sites
-        .iter()
-        .filter(|site| site.marks.folded)
-        .count() as u64;
-    if let Some(note) = growth_note(recording) {
-        lost.notes.push(note);
-    }
-    if header.unwinder_disagreements > 0 {
-        lost.notes.push(format!(
-            "{} of the first stacks walked by frame pointers are not what .eh_frame says: some code on them keeps none",
-            header.unwinder_disagreements
-        ));
-    }
-    if header.lost_threads > 0 {
-        lost.notes.push(format!(
-            "{} threads ended without room for their names",
-            header.lost_threads
-        ));
-    }
-    if recording.damage > 0 {
-        lost.notes.push(format!(
-            "{} references in the recording lead nowhere: it was cut off while it was written",
-            recording.damage
-        ));
-    }
-    if let Some(note) = rows_note(recording) {
-        lost.notes.push(note);
-    }
-}
-
-/// Why the recording stopped growing, when it did.
-fn growth_note(recording: &Recording) -> Option<String> {
-    let header = &recording.header;
-    let why = match header.growth_ended {
-        growth::OPEN => return None,
-        growth::DISK_FULL => "the disk is full; record to another place (HEAPGLASS_OUT)".to_owned(),
-        growth::FILE_SIZE_LIMIT => "the file size limit is reached (ulimit -f)".to_owned(),
-        growth::FILE_GONE => "its file was removed or replaced while the program ran".to_owned(),
-        growth::NO_MEMORY => "the system gave no more memory (ulimit -v, overcommit)".to_owned(),
-        growth::CAP => "HEAPGLASS_MAX_BYTES is reached".to_owned(),
-        _ => "the file system refused".to_owned(),
-    };
-    let error = match header.growth_errno {
-        0 => String::new(),
-        errno => format!(": {}", std::io::Error::from_raw_os_error(errno as i32)),
-    };
-    Some(format!(
-        "the recording could not grow past {} bytes, so new sites count as \"(table full)\": {why}{error}",
-        header.file_bytes
-    ))
-}
-
-/// Rows that do not add up to their lane: more than the one event that may be in flight.
-fn rows_note(recording: &Recording) -> Option<String> {
-    let off = recording.lanes.iter().filter(|lane| {
-        let sum: u64 = lane
-            .rows
-            .iter()
-            .chain([&lane.table_full])
-            .map(|row| row.total_blocks)
-            .sum();
-        sum.abs_diff(lane.all.total_blocks) > 1
-    });
-    let off = off.count();
-    (off > 0 && recording.header.state == state::FINISHED).then(|| {
-        format!("the rows of {off} lanes do not add up to their totals: the recording is damaged")
-    })
 }
 
 /// Whether a site's flags have a bit.

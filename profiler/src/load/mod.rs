@@ -5,6 +5,7 @@
 
 mod counters;
 mod error;
+mod losses;
 mod packed;
 mod process;
 mod stacks;
@@ -77,15 +78,16 @@ fn from_recording(
         process: process::describe(recording),
         ..Profile::default()
     };
-    profile.capture = counters::capture(recording);
-    let counted = counters::count(recording);
+    let peak = counters::find_peak(recording);
+    profile.capture = counters::capture(recording, &peak);
+    let counted = counters::count(recording, &peak);
     stacks::fill(&mut profile, path, recording, counted, options, progress)?;
-    profile.threads = counters::threads(recording);
+    profile.threads = counters::threads(recording, &peak);
     profile.timeline = counters::timeline(recording);
     profile.marks = counters::marks(recording);
     for site in &profile.sites {
         profile.totals.add(&site.figures);
     }
-    counters::losses(&mut profile, recording);
+    losses::fill(&mut profile, recording);
     Ok(profile)
 }

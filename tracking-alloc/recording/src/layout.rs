@@ -260,8 +260,8 @@ record! {
         248 lost_marks: u64,
         /// Threads whose name found no room.
         256 lost_threads: u64,
-        /// Cold lookups whose frames differed from those of the site their hash named.
-        264 hash_collisions: u64,
+        /// Zero.
+        264 spare: u64,
         /// Modules whose file could not be read.
         272 unread_modules: u64,
         /// See [`self_test`].

@@ -9,7 +9,7 @@ mod store;
 mod table;
 
 pub(crate) use backing::Backing;
-pub(crate) use place::{Live, Refused, Wanted, expand_pattern, open_live};
+pub(crate) use place::{Live, Refused, expand_pattern, open_live};
 pub(crate) use store::Store;
 pub(crate) use table::Table;
 

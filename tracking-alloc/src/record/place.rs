@@ -6,13 +6,6 @@ use super::PathBytes;
 use crate::sys::{self, File};
 use tracking_alloc_recording::{HEADER_BYTES, Header, MAGIC, Record, state};
 
-/// Where the recording is wanted.
-#[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    /// The path, absolute or relative to the working directory.
-    pub(crate) path: &'a [u8],
-}
-
 /// A new file for a live recording. It has a temporary name until it is a recording: nobody ever sees half a beginning.
 pub(crate) struct Live {
     /// Where it is now.
@@ -85,8 +78,8 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Option<PathBytes
 /// Makes the file for a live recording: at the wanted path, or elsewhere with a pointer left at the wanted path.
 ///
 /// `reserve` bytes are reserved as a trial: whether the file system can carry a mapping is only known by trying.
-pub(crate) fn open_live(wanted: Wanted<'_>, reserve: u64) -> Result<Live, Refused> {
-    let path = absolute(wanted.path)?;
+pub(crate) fn open_live(wanted: &[u8], reserve: u64) -> Result<Live, Refused> {
+    let path = absolute(wanted)?;
     match create(&path, reserve)? {
         Some((file, temporary)) => {
             let status = file

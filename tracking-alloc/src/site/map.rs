@@ -120,14 +120,6 @@ pub(crate) struct Maps {
     pub(crate) scopes: KeyMap,
 }
 
-impl Maps {
-    /// # Safety
-    /// `at` must be zeroed memory that nobody else reaches.
-    pub(crate) unsafe fn prepare(_at: *mut Maps) {
-        const { assert!(KeyMap::ZERO_IS_EMPTY) };
-    }
-}
-
 /// Open addressing from exact 64-bit keys to numbers. All-zero bytes are an empty map.
 pub(crate) struct KeyMap {
     slots: Option<NonNull<KeySlot>>,
@@ -146,9 +138,10 @@ struct KeySlot {
     number: u64,
 }
 
-impl KeyMap {
-    const ZERO_IS_EMPTY: bool = size_of::<Option<NonNull<KeySlot>>>() == size_of::<usize>();
+/// All-zero bytes are "no slots".
+const _: () = assert!(size_of::<Option<NonNull<KeySlot>>>() == size_of::<usize>());
 
+impl KeyMap {
     pub(crate) fn find(&self, key: u64) -> Option<u32> {
         let slots = self.slots?;
         let mut index = spread(key) & (self.len - 1);
