@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calltree;
+pub mod fields;
 pub mod flamegraph;
 mod load;
 pub mod profile;
@@ -10,6 +11,7 @@ pub mod report;
 #[doc(hidden)]
 pub mod sample;
 pub mod symbols;
+pub mod types;
 pub mod units;
 
 pub use load::{Error, Options, open, pack};

@@ -70,6 +70,7 @@ impl Builder {
             entered: 1,
             input_bytes,
             records,
+            ..Scope::default()
         });
         ScopeId(self.profile.scopes.len() as u32 - 1)
     }
@@ -86,6 +87,7 @@ impl Builder {
             shown: 0..stack.len(),
             owner,
             scope,
+            contents: None,
             marks: StackMarks::default(),
             figures,
         });

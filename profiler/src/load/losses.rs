@@ -15,6 +15,8 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording) {
     }
     lost.untracked_blocks = header.untracked_blocks;
     lost.marks = header.lost_marks;
+    lost.scopes = header.lost_scopes;
+    lost.records = header.lost_records;
     let blocks_where = |flag: fn(&crate::profile::StackMarks) -> bool| -> u64 {
         let marked = profile.sites.iter().filter(|site| flag(&site.marks));
         marked.map(|site| site.figures.total_blocks).sum()

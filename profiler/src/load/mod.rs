@@ -8,6 +8,7 @@ mod error;
 mod losses;
 mod packed;
 mod process;
+mod scopes;
 mod stacks;
 
 pub use error::Error;

@@ -1,12 +1,13 @@
 //! From raw return addresses to named, trimmed stacks.
 
 use super::counters::{Counted, stack_marks};
-use super::{Error, Options, packed};
+use super::{Error, Options, packed, scopes};
 use crate::profile::{
-    Frame, FrameId, Function, FunctionId, Module, Origin, Profile, Scope, ScopeId, Site, Snapshot,
+    Frame, FrameId, Function, FunctionId, Module, Origin, Profile, ScopeId, Site, Snapshot,
     StackMarks, SymbolSource,
 };
 use crate::symbols::{self, Classifier, Identity, ModuleRef, Progress, Symbols};
+use crate::types::Types;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::Path;
@@ -28,7 +29,9 @@ pub(super) fn fill(
     profile.modules = modules.described(&symbols);
     profile.lost.torn = counted.torn;
     profile.lost.notes.extend(symbols.notes.iter().cloned());
-    profile.scopes = scopes(recording);
+    let mut types = Types::default();
+    profile.scopes = scopes::scopes(recording, &mut types);
+    profile.footprints = scopes::footprints(recording, &mut types);
     let mut builder = Builder::new(recording, &modules, &symbols);
     let mut order = HashMap::new();
     for (site, figures) in &counted.sites {
@@ -47,6 +50,7 @@ pub(super) fn fill(
             shown,
             owner,
             scope,
+            contents: None,
             marks,
             figures: *figures,
         });
@@ -54,6 +58,7 @@ pub(super) fn fill(
     profile.lost.unresolved_frames = builder.unresolved;
     profile.functions = builder.functions.values;
     profile.frames = builder.frames.values;
+    profile.types = types.into_values();
     for (time_ns, sites) in counted.snapshots {
         let mut live_bytes = vec![0; profile.sites.len()];
         for (site, live) in sites {
@@ -195,24 +200,6 @@ fn identity(module: &ModuleValue) -> Identity {
         },
         _ => Identity::None,
     }
-}
-
-fn scopes(recording: &Recording) -> Vec<Scope> {
-    let mut scopes: Vec<Scope> = recording
-        .scopes
-        .iter()
-        .map(|scope| Scope {
-            parent: scope.parent,
-            name: recording.string(scope.name).unwrap_or_default(),
-            entered: scope.entered,
-            input_bytes: scope.input_bytes,
-            records: scope.records,
-        })
-        .collect();
-    if scopes.is_empty() {
-        scopes.push(Scope::default());
-    }
-    scopes
 }
 
 /// Values numbered in the order they were first seen.

@@ -4,8 +4,14 @@
 //! [`FunctionId`], parents come before children. Nothing here knows how it will be shown.
 
 mod figures;
+mod footprints;
+mod scopes;
+mod types;
 
 pub use figures::{Figures, Measure};
+pub use footprints::{Footprint, FootprintNode};
+pub use scopes::{Scope, ScopeKind};
+pub use types::{Contents, TypeId, TypeKind, TypeName};
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -41,8 +47,10 @@ pub struct Profile {
     pub frames: Vec<Frame>,
     /// Where blocks came from: (stack, scope), with figures.
     pub sites: Vec<Site>,
-    /// Phases (and, later, fields); `scopes[0]` is the root.
+    /// Phases and fields; `scopes[0]` is the root, parents come before children.
     pub scopes: Vec<Scope>,
+    /// Distinct types.
+    pub types: Vec<TypeName>,
     /// Threads, merged by name.
     pub threads: Vec<Thread>,
     /// Live bytes over time.
@@ -51,6 +59,8 @@ pub struct Profile {
     pub snapshots: Vec<Snapshot>,
     /// Named moments set by the program.
     pub marks: Vec<Mark>,
+    /// Live values that the program had measured, oldest first.
+    pub footprints: Vec<Footprint>,
     /// Source lines that a packed recording carries, by file as frames name it.
     pub sources: HashMap<String, SourceLines>,
 }
@@ -141,6 +151,10 @@ pub struct Lost {
     pub torn: u64,
     /// Frames that no symbol table could name.
     pub unresolved_frames: u64,
+    /// Scopes that found no room: what they would have counted is at their parent.
+    pub scopes: u64,
+    /// Footprints and arena records that found no room.
+    pub records: u64,
     /// Sentences for people: why growth ended, why symbols are missing.
     pub notes: Vec<String>,
 }
@@ -228,8 +242,10 @@ pub struct Site {
     /// The frame the site is charged to: the innermost shown frame of the user's own code, else the innermost
     /// shown one. Index into `stack`; `None` when the stack is empty.
     pub owner: Option<usize>,
-    /// The phase it happened in.
+    /// The phase and field it happened in.
     pub scope: ScopeId,
+    /// What its stack says its blocks hold; `None` where that cannot be known.
+    pub contents: Option<Contents>,
     /// What the walk had to do to this stack.
     pub marks: StackMarks,
     /// What was counted.
@@ -260,21 +276,6 @@ pub struct StackMarks {
     pub folded: bool,
     /// Not a stack at all: "(table full)", "(unattributed)"; the name is the only frame's function.
     pub synthetic: bool,
-}
-
-/// A phase of the program (and, later, a field of its data).
-#[derive(Clone, Debug, Default)]
-pub struct Scope {
-    /// The scope around it; the root is its own parent.
-    pub parent: u32,
-    /// What the program called it.
-    pub name: String,
-    /// How often it was entered.
-    pub entered: u64,
-    /// Input bytes reported by the program, 0 = not said.
-    pub input_bytes: u64,
-    /// Records reported by the program, 0 = not said.
-    pub records: u64,
 }
 
 /// Threads of one name.
@@ -333,5 +334,10 @@ impl Profile {
     /// The function of a frame.
     pub fn function(&self, id: FrameId) -> &Function {
         &self.functions[self.frame(id).function.0 as usize]
+    }
+
+    /// The type of an id.
+    pub fn type_name(&self, id: TypeId) -> &TypeName {
+        &self.types[id.0 as usize]
     }
 }

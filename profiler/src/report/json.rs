@@ -186,6 +186,8 @@ struct LostJson<'a> {
     marks: u64,
     torn: u64,
     unresolved_frames: u64,
+    scopes: u64,
+    records: u64,
     notes: &'a [String],
 }
 
@@ -205,6 +207,8 @@ impl<'a> LostJson<'a> {
             marks,
             torn,
             unresolved_frames,
+            scopes,
+            records,
             ref notes,
         } = *lost;
         LostJson {
@@ -220,6 +224,8 @@ impl<'a> LostJson<'a> {
             marks,
             torn,
             unresolved_frames,
+            scopes,
+            records,
             notes,
         }
     }

@@ -77,6 +77,16 @@ pub fn losses(profile: &Profile) -> Vec<String> {
         "read while the program wrote it, clamped: read again when the program has ended",
     );
     say(
+        lost.scopes,
+        "time",
+        "a phase or field found no room among the scopes and was counted at the one around it",
+    );
+    say(
+        lost.records,
+        "time",
+        "a footprint or an arena's record found no room",
+    );
+    say(
         lost.unresolved_frames,
         "frame",
         "without a name, shown as module+offset: build with debug = \"line-tables-only\", or say where symbols are with \

@@ -8,7 +8,15 @@ use crate::words::record;
 pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 
 /// Version of the layout. Any change of a record bumps it.
-pub const VERSION: u32 = 1;
+///
+/// | version | what it brought |
+/// |---|---|
+/// | 1 | sites, lanes, timeline, phases, marks |
+/// | 2 | fields and types in [`Scope`], [`Visits`], footprints, arenas; what 1 had is where it was |
+pub const VERSION: u32 = 2;
+
+/// The oldest version that is read: it has zeros where later ones have more.
+pub const OLDEST_VERSION: u32 = 1;
 
 /// Bytes kept for the header at the start of the file.
 pub const HEADER_BYTES: u64 = 4096;
@@ -127,6 +135,44 @@ pub mod site_flags {
 pub mod scope_kind {
     /// A phase named by the program.
     pub const PHASE: u32 = 1;
+    /// A value deserialized as `Profiled<T>`; named by its type.
+    pub const ROOT: u32 = 2;
+    /// A field of a struct or a key of a flattened one.
+    pub const FIELD: u32 = 3;
+    /// The elements of a sequence, all of them together: `[]`.
+    pub const ELEMENT: u32 = 4;
+    /// The keys of a map: `{key}`.
+    pub const KEY: u32 = 5;
+    /// The values of a map: `{value}`.
+    pub const VALUE: u32 = 6;
+    /// A variant of an enum: `::Variant`.
+    pub const VARIANT: u32 = 7;
+    /// An element of a tuple, or a field whose name the format does not tell: `#3`.
+    pub const INDEX: u32 = 8;
+    /// What serde buffers below flatten, untagged and internally tagged: `(buffered)`.
+    pub const BUFFERED: u32 = 9;
+    /// What is built from such a buffer, failed variants included: `(from buffer)`.
+    pub const FROM_BUFFER: u32 = 10;
+    /// Names that found no room of their own under their parent: `(other)`.
+    pub const OTHER: u32 = 11;
+}
+
+/// Bits of [`Scope::flags`].
+pub mod scope_flags {
+    /// A type inside itself is counted here, at its outermost place.
+    pub const RECURSIVE: u32 = 1;
+    /// Scopes below were counted here: too deep, or no room in the table.
+    pub const FOLDED: u32 = 2;
+    /// The name was cut.
+    pub const CUT_NAME: u32 = 4;
+}
+
+/// Values of [`Footprint::kind`].
+pub mod footprint_kind {
+    /// Addresses looked up among the live blocks.
+    pub const EXACT: u32 = 1;
+    /// What the crate deepsize says.
+    pub const ESTIMATE: u32 = 2;
 }
 
 /// Tables, as the directory names them.
@@ -165,11 +211,23 @@ pub mod table {
     pub const MARK_ROWS: u32 = 16;
     /// Symbols added by `pack`: bytes of JSON.
     pub const SYMBOLS: u32 = 17;
+    /// [`Visits`](super::Visits) of one lane.
+    pub const VISITS: u32 = 18;
+    /// [`Footprint`](super::Footprint) records.
+    pub const FOOTPRINTS: u32 = 19;
+    /// [`FootprintNode`](super::FootprintNode) records.
+    pub const FOOTPRINT_NODES: u32 = 20;
+    /// [`Arena`](super::Arena) records.
+    pub const ARENAS: u32 = 21;
+    /// [`ArenaRow`](super::ArenaRow) records.
+    pub const ARENA_ROWS: u32 = 22;
+    /// [`ArenaChunk`](super::ArenaChunk) records.
+    pub const ARENA_CHUNKS: u32 = 23;
 }
 
 record! {
     /// The beginning of a recording; the rest of its first [`HEADER_BYTES`] is zero.
-    Header / HeaderValue, 688 {
+    Header / HeaderValue, 736 {
         /// [`MAGIC`].
         0 magic: u64,
         /// [`VERSION`].
@@ -278,6 +336,20 @@ record! {
         672 checksum: u64,
         /// Of the first stacks walked by frame pointers (up to 32), those that `.eh_frame` tells differently.
         680 unwinder_disagreements: u64,
+        /// Footprints.
+        688 footprints_len: u32,
+        /// Arenas.
+        692 arenas_len: u32,
+        /// Nodes of footprints.
+        696 footprint_nodes_len: u64,
+        /// Rows of arenas.
+        704 arena_rows_len: u64,
+        /// Chunks of arenas.
+        712 arena_chunks_len: u64,
+        /// Scopes that found no room, each time one was asked for.
+        720 lost_scopes: u64,
+        /// Footprints and arena records that found no room.
+        728 lost_records: u64,
     }
 }
 
@@ -346,24 +418,42 @@ record! {
 }
 
 record! {
-    /// Where in the program's phases (later: data model) we are; scope 0 is the root.
+    /// Where in the program's phases and in the data model we are; scope 0 is the root.
     Scope / ScopeValue, 64 {
         /// The scope around it.
         0 parent: u32,
         /// See [`scope_kind`].
         4 kind: u32,
-        /// String: its name.
+        /// String: its name; see [`scope_kind`] for those that have none.
         8 name: u32,
         /// Distance from the root.
         12 depth: u32,
-        /// How often it was entered.
+        /// How often it was entered; for fields see [`Visits`].
         16 entered: u64,
         /// Input bytes the program reported.
         24 input_bytes: u64,
         /// Records the program reported.
         32 records: u64,
+        /// String: full name of the type of its values, 0 = none.
+        40 type_name: u32,
+        /// See [`scope_flags`].
+        44 flags: u32,
+        /// Size of a value of that type, bytes.
+        48 value_bytes: u64,
+        /// Sum over all times it was left of net bytes its thread allocated meanwhile (phases and [`scope_kind::ROOT`]).
+        56 retained_bytes: i64,
+    }
+}
+
+record! {
+    /// How often a lane's threads entered a scope of a field.
+    Visits / VisitsValue, 16 {
+        /// The scope.
+        0 scope: u32,
         /// Zero.
-        40 spare: [u64; 3],
+        4 reserved: u32,
+        /// How often.
+        8 count: u64,
     }
 }
 
@@ -412,8 +502,12 @@ record! {
         128 looked_bytes: i64,
         /// Allocations up to that look.
         136 looked_blocks: u64,
+        /// Visit records in use.
+        144 visits_len: u32,
         /// Zero.
-        144 spare: [u64; 14],
+        148 reserved: u32,
+        /// Zero.
+        152 spare: [u64; 13],
     }
 }
 
@@ -560,5 +654,167 @@ record! {
         16 peak_blocks: i64,
         /// Zero.
         24 spare: u64,
+    }
+}
+
+record! {
+    /// A live value, measured: the sum over its nodes is what it retains.
+    Footprint / FootprintValue, 64 {
+        /// String: what the program called it.
+        0 label: u32,
+        /// String: full name of its type.
+        4 type_name: u32,
+        /// See [`footprint_kind`].
+        8 kind: u32,
+        /// Zero.
+        12 reserved: u32,
+        /// Nanoseconds after the start.
+        16 time_ns: u64,
+        /// Live bytes of the process then.
+        24 live_bytes: u64,
+        /// Index of its first [`FootprintNode`]; that is the value itself.
+        32 first_node: u64,
+        /// How many it has; published before the footprint.
+        40 nodes: u64,
+        /// Nodes or values that found no room: counted at their parent.
+        48 folded: u64,
+        /// Zero.
+        56 spare: u64,
+    }
+}
+
+record! {
+    /// A place in a measured value: all values at one path together.
+    FootprintNode / FootprintNodeValue, 96 {
+        /// The node around it, counted from the footprint's first; its own index for the first.
+        0 parent: u32,
+        /// See [`scope_kind`]: the root, a field, elements, keys, values, a variant, an index.
+        4 kind: u32,
+        /// String: its name.
+        8 name: u32,
+        /// String: full name of the type of its values.
+        12 type_name: u32,
+        /// Values seen.
+        16 count: u64,
+        /// Their own size, bytes: `size_of`, wherever they lie.
+        24 inline_bytes: u64,
+        /// Heap blocks that these values own and no value before them did.
+        32 blocks: u64,
+        /// Their requested bytes. In an estimate: the whole.
+        40 block_bytes: u64,
+        /// What the inner allocator can give for them, bytes; 0 = it does not tell.
+        48 usable_bytes: u64,
+        /// Bytes of these blocks that values were seen in: the rest is slack.
+        56 used_bytes: u64,
+        /// Blocks met again that another value already owned.
+        64 shared_blocks: u64,
+        /// Requested bytes of those, each time.
+        72 shared_bytes: u64,
+        /// Zero.
+        80 spare: [u64; 2],
+    }
+}
+
+record! {
+    /// Arenas of one name, all instances together. `chunk_bytes = handed + padding + abandoned + past + tail`, always.
+    Arena / ArenaValue, 256 {
+        /// String: its name.
+        0 name: u32,
+        /// String: the crate it comes from.
+        4 krate: u32,
+        /// Instances made.
+        8 made: u64,
+        /// Instances dropped.
+        16 dropped: u64,
+        /// Resets.
+        24 resets: u64,
+        /// Usable bytes of the chunks that live instances hold.
+        32 chunk_bytes: u64,
+        /// The same with the crate's own headers.
+        40 chunk_bytes_with_metadata: u64,
+        /// Chunks that live instances hold.
+        48 chunks: u64,
+        /// Bytes handed out and not abandoned, in live instances.
+        56 handed_bytes: u64,
+        /// Bytes lost to alignment there.
+        64 padding_bytes: u64,
+        /// Bytes given up by growth or release inside the arena there.
+        72 abandoned_bytes: u64,
+        /// Bytes used there that did not go through the handle.
+        80 past_bytes: u64,
+        /// Bytes not used yet there, in chunks no longer used included.
+        88 tail_bytes: u64,
+        /// Largest `chunk_bytes` of all live instances together.
+        96 most_chunk_bytes: u64,
+        /// Largest `chunk_bytes` of a single instance.
+        104 most_instance_bytes: u64,
+        /// Most bytes a single instance had in use (without tail).
+        112 most_used_bytes: u64,
+        /// Chunks ever taken.
+        120 total_chunks: u64,
+        /// Usable bytes of those.
+        128 total_chunk_bytes: u64,
+        /// Bytes ever handed out, growth counted with its new size.
+        136 total_handed_bytes: u64,
+        /// How often.
+        144 total_handed_blocks: u64,
+        /// Growths, in place or not.
+        152 grows: u64,
+        /// Of those, in place.
+        160 grows_in_place: u64,
+        /// Bytes copied by the others.
+        168 copied_bytes: u64,
+        /// Requests refused by a limit.
+        176 limit_reached: u64,
+        /// Most chunks a single instance took.
+        184 most_chunks: u64,
+        /// Zero.
+        192 spare: [u64; 8],
+    }
+}
+
+record! {
+    /// What an arena handed out under one scope.
+    ArenaRow / ArenaRowValue, 64 {
+        /// The arena.
+        0 arena: u32,
+        /// The scope.
+        4 scope: u32,
+        /// Bytes ever handed out.
+        8 total_bytes: u64,
+        /// How often.
+        16 total_blocks: u64,
+        /// Bytes handed out in live instances since their last reset.
+        24 live_bytes: i64,
+        /// How often.
+        32 live_blocks: i64,
+        /// Bytes copied by growth that could not be in place.
+        40 copied_bytes: u64,
+        /// Bytes that did not go through the handle.
+        48 past_bytes: u64,
+        /// Growths.
+        56 grows: u64,
+    }
+}
+
+record! {
+    /// A chunk that an arena took, or gave back: its history.
+    ArenaChunk / ArenaChunkValue, 48 {
+        /// The arena.
+        0 arena: u32,
+        /// 1 = taken, 2 = reset, 3 = dropped.
+        4 what: u32,
+        /// Which instance, from 1.
+        8 instance: u64,
+        /// Nanoseconds after the start.
+        16 time_ns: u64,
+        /// Usable bytes of the instance's chunks after it.
+        24 chunk_bytes: u64,
+        /// Bytes in use (without tail) before it.
+        32 used_bytes: u64,
+        /// The site of the chunk's block, 0 = not known.
+        40 site: u32,
+        /// Zero.
+        44 reserved: u32,
     }
 }

@@ -34,6 +34,12 @@
 //! | [`TIMELINE`](table::TIMELINE) | two halves of 1,024 [`Point`]s; [`Header::timeline_half`] is current | 48 | [`Header::timeline_len`] |
 //! | [`MARKS`](table::MARKS) | [`Mark`] | 160 | [`Header::marks_len`] |
 //! | [`MARK_ROWS`](table::MARK_ROWS) | [`MarkRow`] | 32 | [`Header::mark_rows_len`] |
+//! | [`VISITS`](table::VISITS) of a lane | [`Visits`] | 16 | [`Lane::visits_len`] |
+//! | [`FOOTPRINTS`](table::FOOTPRINTS) | [`Footprint`] | 64 | [`Header::footprints_len`] |
+//! | [`FOOTPRINT_NODES`](table::FOOTPRINT_NODES) | [`FootprintNode`] | 96 | [`Header::footprint_nodes_len`] |
+//! | [`ARENAS`](table::ARENAS) | [`Arena`] | 256 | [`Header::arenas_len`] |
+//! | [`ARENA_ROWS`](table::ARENA_ROWS) | [`ArenaRow`] | 64 | [`Header::arena_rows_len`] |
+//! | [`ARENA_CHUNKS`](table::ARENA_CHUNKS) | [`ArenaChunk`] | 48 | [`Header::arena_chunks_len`] |
 //! | [`SYMBOLS`](table::SYMBOLS) | JSON, added by `heapglass pack` | - | its segments |
 //!
 //! # What the counters mean
@@ -52,7 +58,7 @@
 //! # Versions
 //!
 //! [`VERSION`] names the layout. Records keep their size within a version (checked at compile time); a golden
-//! recording of every version is kept in `tests/golden`. Readers refuse versions they do not know.
+//! recording of every version is kept in `tests/golden`. Readers read [`OLDEST_VERSION`] to [`VERSION`] and refuse others.
 #![forbid(unsafe_code)]
 
 mod checksum;

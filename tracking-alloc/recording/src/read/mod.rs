@@ -29,7 +29,7 @@ pub struct Recording {
     pub frames: Vec<FrameValue>,
     /// Prefix tree of stacks; every parent is smaller than its child.
     pub stacks: Vec<StackValue>,
-    /// Phases; every parent is smaller than its child.
+    /// Phases and fields; every parent is smaller than its child.
     pub scopes: Vec<ScopeValue>,
     /// Sites.
     pub sites: Vec<SiteValue>,
@@ -43,6 +43,16 @@ pub struct Recording {
     pub marks: Vec<MarkValue>,
     /// Rows of marks.
     pub mark_rows: Vec<MarkRowValue>,
+    /// Measured values, oldest first; their nodes exist.
+    pub footprints: Vec<FootprintValue>,
+    /// Nodes of footprints; within one, every parent is smaller than its child.
+    pub footprint_nodes: Vec<FootprintNodeValue>,
+    /// Arenas, by name.
+    pub arenas: Vec<ArenaValue>,
+    /// What arenas handed out, by scope.
+    pub arena_rows: Vec<ArenaRowValue>,
+    /// The history of arenas, oldest first.
+    pub arena_chunks: Vec<ArenaChunkValue>,
     /// Symbols added by `pack`.
     pub symbols: Option<Vec<u8>>,
     /// References that led nowhere, records that were never written: what a kill left, or worse.
@@ -71,6 +81,8 @@ pub struct LaneColumns {
     pub sizes: Vec<SizesValue>,
     /// Snapshot records, referring to rows.
     pub snaps: Vec<SnapsValue>,
+    /// How often its threads entered fields.
+    pub visits: Vec<VisitsValue>,
 }
 
 impl Recording {
@@ -124,6 +136,19 @@ impl Recording {
         recording.marks = directory.records(source, table::MARKS, 0, header.marks_len.into())?;
         recording.mark_rows =
             directory.records(source, table::MARK_ROWS, 0, header.mark_rows_len)?;
+        recording.footprints =
+            directory.records(source, table::FOOTPRINTS, 0, header.footprints_len.into())?;
+        recording.footprint_nodes = directory.records(
+            source,
+            table::FOOTPRINT_NODES,
+            0,
+            header.footprint_nodes_len,
+        )?;
+        recording.arenas = directory.records(source, table::ARENAS, 0, header.arenas_len.into())?;
+        recording.arena_rows =
+            directory.records(source, table::ARENA_ROWS, 0, header.arena_rows_len)?;
+        recording.arena_chunks =
+            directory.records(source, table::ARENA_CHUNKS, 0, header.arena_chunks_len)?;
         recording.timeline = read_timeline(source, &directory, &header)?;
         recording.symbols = directory.whole(source, table::SYMBOLS)?;
         recording.mend();
@@ -196,11 +221,46 @@ impl Recording {
                 .snaps
                 .iter_mut()
                 .for_each(|snaps| bound(&mut snaps.row, rows));
+            column
+                .visits
+                .iter_mut()
+                .for_each(|visits| bound(&mut visits.scope, scopes));
+        }
+        let arenas = self.arenas.len();
+        for row in &mut self.arena_rows {
+            bound(&mut row.arena, arenas);
+            bound(&mut row.scope, scopes);
+        }
+        for chunk in &mut self.arena_chunks {
+            bound(&mut chunk.arena, arenas);
+            bound(&mut chunk.site, sites);
         }
         self.mark_rows
             .iter_mut()
             .for_each(|row| bound(&mut row.site, sites));
         self.damage += damage;
+        self.mend_footprints();
+    }
+
+    /// The same for the trees of footprints, each of which counts its nodes from its own first.
+    fn mend_footprints(&mut self) {
+        let nodes = self.footprint_nodes.len() as u64;
+        for footprint in &mut self.footprints {
+            let end = footprint.first_node.checked_add(footprint.nodes);
+            let Some(end) = end.filter(|end| *end <= nodes) else {
+                (footprint.first_node, footprint.nodes) = (0, 0);
+                self.damage += 1;
+                continue;
+            };
+            let own = footprint.first_node as usize..end as usize;
+            let own = self.footprint_nodes.get_mut(own).unwrap_or_default();
+            for (index, node) in own.iter_mut().enumerate() {
+                if node.parent as usize >= index.max(1) {
+                    node.parent = 0;
+                    self.damage += 1;
+                }
+            }
+        }
     }
 }
 
@@ -222,7 +282,7 @@ fn read_header<S: ReadAt + ?Sized>(source: &S) -> Result<(HeaderValue, u64), Err
             found,
         }));
     }
-    if header.version != VERSION {
+    if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
         return Err(Error(Kind::Version {
             found: header.version,
         }));
@@ -353,6 +413,7 @@ fn read_lanes<S: ReadAt + ?Sized>(
             rows: directory.records(source, table::ROWS, number, lane.rows_len.into())?,
             sizes: directory.records(source, table::SIZES, number, lane.sizes_len.into())?,
             snaps: directory.records(source, table::SNAPS, number, lane.snaps_len.into())?,
+            visits: directory.records(source, table::VISITS, number, lane.visits_len.into())?,
         });
     }
     Ok(columns)

@@ -1,0 +1,174 @@
+//! Fields: the places in the data that a program deserialized as `Profiled<T>`, with what each allocated.
+//!
+//! The same place under several phases is one. Must keep the sum: every site is in exactly one field, those outside
+//! all data in the first, "(no field)".
+
+use crate::profile::{Figures, Profile, Scope, ScopeId, ScopeKind, TypeId};
+use std::collections::HashMap;
+
+/// Deeper paths are written with their innermost steps only.
+const PATH_STEPS: usize = 64;
+
+/// The tree of fields of a profile.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    /// All fields, parents before children; the first is "(no field)": what was allocated outside all data.
+    pub nodes: Vec<Field>,
+    /// The field of each scope.
+    of_scope: Vec<u32>,
+}
+
+/// A place in the data.
+#[derive(Clone, Debug, Default)]
+pub struct Field {
+    /// The place around it; the first, and every root, hangs at 0.
+    pub parent: u32,
+    /// The places directly inside it.
+    pub children: Vec<u32>,
+    /// From the root: `Fleet.vessels[].crew[].first`. As recorded: not safe for a terminal before
+    /// [`crate::units::printable`].
+    pub path: String,
+    /// The last step of the path: `.first`, `[]`, `{key}`, `::Variant`; of a root the type.
+    pub step: String,
+    /// What it is.
+    pub kind: ScopeKind,
+    /// The type of its values.
+    pub value_type: Option<TypeId>,
+    /// The type contains itself: inner values are counted here.
+    pub recursive: bool,
+    /// Places inside were counted here for want of room or because they lie too deep.
+    pub folded: bool,
+    /// How many values there were.
+    pub values: u64,
+    /// Their own size, bytes, all of them: `values * size_of`.
+    pub inline_bytes: u64,
+    /// What was allocated here, without the places inside.
+    pub own: Figures,
+    /// With the places inside.
+    pub with_inner: Figures,
+    /// Roots: net bytes that stayed when deserializing ended.
+    pub retained_bytes: i64,
+    /// Its scopes, one under each phase.
+    pub scopes: Vec<ScopeId>,
+    /// Indexes of its sites in [`Profile::sites`].
+    pub sites: Vec<usize>,
+}
+
+impl Fields {
+    /// Gathers the fields of a profile.
+    pub fn of(profile: &Profile) -> Fields {
+        let mut fields = Fields {
+            nodes: vec![Field {
+                path: "(no field)".to_owned(),
+                step: "(no field)".to_owned(),
+                ..Field::default()
+            }],
+            of_scope: vec![0; profile.scopes.len().max(1)],
+        };
+        let mut known: HashMap<(u32, ScopeKind, &str, Option<TypeId>), u32> = HashMap::new();
+        for (index, scope) in profile.scopes.iter().enumerate() {
+            if !scope.kind.is_field() {
+                continue;
+            }
+            // Parents come before children; what only a damaged recording has hangs at the root.
+            let parent = (scope.parent as usize).min(index);
+            let parent = fields.of_scope.get(parent).copied().unwrap_or(0);
+            // A value deserialized inside another one begins a path of its own.
+            let parent = if scope.kind == ScopeKind::Root {
+                0
+            } else {
+                parent
+            };
+            let key = (parent, scope.kind, scope.name.as_str(), scope.value_type);
+            let node = match known.get(&key) {
+                Some(node) => *node,
+                None => {
+                    let node = fields.add(profile, parent, scope);
+                    known.insert(key, node);
+                    node
+                }
+            };
+            fields.of_scope[index] = node;
+            let field = &mut fields.nodes[node as usize];
+            field.recursive |= scope.recursive;
+            field.folded |= scope.folded;
+            field.values = field.values.saturating_add(scope.entered);
+            let inline_bytes = scope.entered.saturating_mul(scope.value_bytes);
+            field.inline_bytes = field.inline_bytes.saturating_add(inline_bytes);
+            field.retained_bytes = field.retained_bytes.saturating_add(scope.retained_bytes);
+            field.scopes.push(ScopeId(index as u32));
+        }
+        for (index, site) in profile.sites.iter().enumerate() {
+            let field = fields.field_of(site.scope);
+            let field = &mut fields.nodes[field as usize];
+            field.own.add(&site.figures);
+            field.sites.push(index);
+        }
+        fields.sum();
+        fields
+    }
+
+    /// Whether the program deserialized anything as `Profiled<T>`.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() <= 1
+    }
+
+    /// The field of a scope; 0 for phases.
+    pub fn field_of(&self, scope: ScopeId) -> u32 {
+        self.of_scope.get(scope.0 as usize).copied().unwrap_or(0)
+    }
+
+    fn add(&mut self, profile: &Profile, parent: u32, scope: &Scope) -> u32 {
+        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        let step = step(profile, scope);
+        let outer = &mut self.nodes[parent as usize];
+        outer.children.push(number);
+        let path = match scope.kind {
+            ScopeKind::Root => step.clone(),
+            _ if outer.path.len() > PATH_STEPS * 64 => format!("...{step}"),
+            _ => format!("{}{step}", outer.path),
+        };
+        self.nodes.push(Field {
+            parent,
+            path,
+            step,
+            kind: scope.kind,
+            value_type: scope.value_type,
+            ..Field::default()
+        });
+        number
+    }
+
+    fn sum(&mut self) {
+        for node in &mut self.nodes {
+            node.with_inner = node.own;
+        }
+        // "(no field)" is apart: roots are not inside it.
+        for index in (1..self.nodes.len()).rev() {
+            let (parent, figures) = (self.nodes[index].parent, self.nodes[index].with_inner);
+            if parent != 0 {
+                self.nodes[parent as usize].with_inner.add(&figures);
+            }
+        }
+    }
+}
+
+/// One step of a path.
+fn step(profile: &Profile, scope: &Scope) -> String {
+    match scope.kind {
+        ScopeKind::Phase => scope.name.clone(),
+        ScopeKind::Root => scope
+            .value_type
+            .and_then(|id| profile.types.get(id.0 as usize))
+            .map_or_else(|| "?".to_owned(), |name| name.short.clone()),
+        ScopeKind::Field => format!(".{}", scope.name),
+        ScopeKind::Element => "[]".to_owned(),
+        ScopeKind::Key => "{key}".to_owned(),
+        ScopeKind::Value => "{value}".to_owned(),
+        ScopeKind::Variant => format!("::{}", scope.name),
+        ScopeKind::Index => format!("#{}", scope.name),
+        ScopeKind::Buffered => "(buffered)".to_owned(),
+        ScopeKind::FromBuffer => "(from buffer)".to_owned(),
+        ScopeKind::Other => "(other)".to_owned(),
+    }
+}

@@ -1,0 +1,51 @@
+//! Footprints: live values that the program asked to have measured.
+
+use super::{ScopeKind, TypeId};
+
+/// A live value at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Footprint {
+    /// What the program called it; several of one label make a series.
+    pub label: String,
+    /// Its type.
+    pub value_type: Option<TypeId>,
+    /// Nanoseconds after the start.
+    pub time_ns: u64,
+    /// Live bytes of the whole process then.
+    pub live_bytes: u64,
+    /// What the crate deepsize says, not what was found: one node, with `block_bytes` alone.
+    pub estimate: bool,
+    /// The value and what is inside it; the first is the value itself, parents come before children.
+    pub nodes: Vec<FootprintNode>,
+    /// Places that found no room of their own and were counted at their parent.
+    pub folded: u64,
+}
+
+/// All values at one path of a footprint. Every figure is of these values alone, without what is inside them.
+#[derive(Clone, Debug, Default)]
+pub struct FootprintNode {
+    /// Index of the node around it; the first is its own parent.
+    pub parent: u32,
+    /// What it is.
+    pub kind: ScopeKind,
+    /// Its name, where it has one.
+    pub name: String,
+    /// The type of its values.
+    pub value_type: Option<TypeId>,
+    /// Values seen.
+    pub count: u64,
+    /// Their own size, bytes, wherever they lie.
+    pub inline_bytes: u64,
+    /// Blocks they own that no value before them did.
+    pub blocks: u64,
+    /// Requested bytes of those blocks.
+    pub block_bytes: u64,
+    /// What the inner allocator can give for them, bytes; 0 = it does not tell.
+    pub usable_bytes: u64,
+    /// Bytes of the blocks that values were seen in; `block_bytes - used_bytes` is slack and containers' own.
+    pub used_bytes: u64,
+    /// Blocks met again that another value already owned, each time.
+    pub shared_blocks: u64,
+    /// Requested bytes of those.
+    pub shared_bytes: u64,
+}

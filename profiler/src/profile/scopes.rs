@@ -1,0 +1,66 @@
+//! Scopes: the phases of the program and the fields of its data, one tree.
+
+use super::TypeId;
+
+/// A phase of the program, or a place in the data it deserializes.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// The scope around it; the root is its own parent.
+    pub parent: u32,
+    /// What it is.
+    pub kind: ScopeKind,
+    /// A phase's, field's or variant's name, the index of an element; else empty.
+    pub name: String,
+    /// The type of its values; `None` for phases.
+    pub value_type: Option<TypeId>,
+    /// Size of such a value, bytes.
+    pub value_bytes: u64,
+    /// The type contains itself: inner values are counted here, at the outermost place.
+    pub recursive: bool,
+    /// Scopes below it were counted here: too deep, or no room.
+    pub folded: bool,
+    /// How often it was entered: for fields, how many values there were.
+    pub entered: u64,
+    /// Input bytes reported by the program, 0 = not said.
+    pub input_bytes: u64,
+    /// Records reported by the program, 0 = not said.
+    pub records: u64,
+    /// Phases and roots: net bytes that their threads allocated while in them, summed over all times. What stays of a
+    /// phase when it ends; negative where it frees more than it allocates.
+    pub retained_bytes: i64,
+}
+
+/// What a scope is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ScopeKind {
+    /// The root of all scopes, or a phase named by the program.
+    #[default]
+    Phase,
+    /// A value deserialized as `Profiled<T>`: a path begins here, with the name of its type.
+    Root,
+    /// `.name`
+    Field,
+    /// `[]`
+    Element,
+    /// `{key}`
+    Key,
+    /// `{value}`
+    Value,
+    /// `::Name`
+    Variant,
+    /// `#3`: an element of a tuple, or a field whose name the format does not tell.
+    Index,
+    /// `(buffered)`: what serde buffers below flatten, untagged and internally tagged.
+    Buffered,
+    /// `(from buffer)`: what is built from the buffer, failed variants included.
+    FromBuffer,
+    /// `(other)`: names that found no room of their own.
+    Other,
+}
+
+impl ScopeKind {
+    /// Whether it is a place in data.
+    pub fn is_field(self) -> bool {
+        self != ScopeKind::Phase
+    }
+}

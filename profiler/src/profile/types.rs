@@ -1,0 +1,47 @@
+//! Types: what blocks hold, and whose values they belong to.
+
+/// Index into [`Profile::types`](super::Profile::types).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(pub u32);
+
+/// A type.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TypeName {
+    /// With module paths, spelled one way whatever the source: `alloc::vec::Vec<app::Sailor>`.
+    pub full: String,
+    /// Without module paths: `Vec<Sailor>`.
+    pub short: String,
+    /// What kind of container it is, for colours and grouping.
+    pub kind: TypeKind,
+}
+
+/// What kind of container a type is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TypeKind {
+    /// Text: `String`, `Box<str>`, `PathBuf`, `CString`.
+    Text,
+    /// `Vec`, `VecDeque`, `Box<[T]>`, `BinaryHeap`.
+    Sequence,
+    /// `HashMap`, `BTreeMap` and their sets.
+    Map,
+    /// `Box<T>`, `LinkedList` nodes.
+    Pointer,
+    /// `Rc`, `Arc`.
+    Shared,
+    /// A closure, future or trait object in a box.
+    Dynamic,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+/// What the stack says a site's blocks hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Contents {
+    /// The container that asked for the block: `Vec<Sailor>`, `Box<Boss>`.
+    pub container: TypeId,
+    /// What one element is: `Sailor`; an entry of a map is `(K, V)`.
+    pub element: Option<TypeId>,
+    /// The type being deserialized, or built, when it asked: `Crew`.
+    pub owner: Option<TypeId>,
+}

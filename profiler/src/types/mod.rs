@@ -1,0 +1,40 @@
+//! Types: names spelled one way, and what a stack says its blocks hold.
+
+mod spell;
+mod table;
+
+pub use spell::{kind_of, normal, short};
+pub use table::{Source, TypeRow, table, type_of};
+
+use crate::profile::{TypeId, TypeName};
+use std::collections::HashMap;
+
+/// Types numbered in the order they were first seen, whatever the source spelled them like.
+#[derive(Clone, Debug, Default)]
+pub struct Types {
+    values: Vec<TypeName>,
+    numbers: HashMap<String, TypeId>,
+}
+
+impl Types {
+    /// The number of a type by its full name, as `type_name` or debug information spell it.
+    pub fn number(&mut self, name: &str) -> TypeId {
+        let full = normal(name);
+        if let Some(number) = self.numbers.get(&full) {
+            return *number;
+        }
+        let number = TypeId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        self.values.push(TypeName {
+            short: short(&full),
+            kind: kind_of(&full),
+            full: full.clone(),
+        });
+        self.numbers.insert(full, number);
+        number
+    }
+
+    /// All types, in the order of their numbers.
+    pub fn into_values(self) -> Vec<TypeName> {
+        self.values
+    }
+}

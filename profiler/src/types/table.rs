@@ -1,0 +1,107 @@
+//! Footprints by type: what all blocks of one type came to.
+//!
+//! Must keep the sum: every site is in exactly one row, those whose type nothing tells in the row of `None`.
+
+use crate::fields::Fields;
+use crate::profile::{Figures, Profile, ScopeKind, Site, TypeId};
+use std::collections::HashMap;
+
+/// One type and all it allocated.
+#[derive(Clone, Debug, Default)]
+pub struct TypeRow {
+    /// The type; `None` = neither the stack nor a field tells.
+    pub type_id: Option<TypeId>,
+    /// What its blocks came to: the heap side of its footprint.
+    pub figures: Figures,
+    /// Values seen by `Profiled`; 0 where none was.
+    pub values: u64,
+    /// Their own size, bytes, wherever they lie.
+    pub inline_bytes: u64,
+    /// The part of [`figures`](TypeRow::figures) whose type came from a field, not from the stack.
+    pub from_fields: Figures,
+    /// Indexes of its sites in [`Profile::sites`].
+    pub sites: Vec<usize>,
+    /// The fields (indexes into [`Fields::nodes`]) its blocks were allocated in, with what; largest total first.
+    pub fields: Vec<(u32, Figures)>,
+}
+
+impl TypeRow {
+    /// Mean size of a block, bytes; 0 without blocks.
+    pub fn mean_block_bytes(&self) -> u64 {
+        self.figures
+            .total_bytes
+            .checked_div(self.figures.total_blocks)
+            .unwrap_or(0)
+    }
+}
+
+/// Where the type of a site's blocks came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The stack (debug information).
+    Stack,
+    /// The field it happened in.
+    Field,
+}
+
+/// The type of a site's blocks: what the stack says, else the type of the field it happened in.
+pub fn type_of(profile: &Profile, site: &Site) -> Option<(TypeId, Source)> {
+    if let Some(contents) = site.contents {
+        return Some((contents.container, Source::Stack));
+    }
+    let scope = profile.scopes.get(site.scope.0 as usize)?;
+    let told = !matches!(
+        scope.kind,
+        ScopeKind::Phase | ScopeKind::Buffered | ScopeKind::FromBuffer | ScopeKind::Other
+    );
+    let id = scope.value_type.filter(|_| told && !site.marks.synthetic)?;
+    Some((id, Source::Field))
+}
+
+/// All types with blocks or values, in no particular order; the row of `None` only when it has blocks.
+pub fn table(profile: &Profile, fields: &Fields) -> Vec<TypeRow> {
+    let mut rows: Vec<TypeRow> = Vec::new();
+    let mut known: HashMap<Option<TypeId>, usize> = HashMap::new();
+    let mut row_of = |id: Option<TypeId>, rows: &mut Vec<TypeRow>| {
+        *known.entry(id).or_insert_with(|| {
+            rows.push(TypeRow {
+                type_id: id,
+                ..TypeRow::default()
+            });
+            rows.len() - 1
+        })
+    };
+    let mut by_field: HashMap<(usize, u32), Figures> = HashMap::new();
+    for (index, site) in profile.sites.iter().enumerate() {
+        let found = type_of(profile, site);
+        let number = row_of(found.map(|(id, _)| id), &mut rows);
+        let row = &mut rows[number];
+        row.figures.add(&site.figures);
+        if matches!(found, Some((_, Source::Field))) {
+            row.from_fields.add(&site.figures);
+        }
+        row.sites.push(index);
+        let field = fields.field_of(site.scope);
+        by_field
+            .entry((number, field))
+            .or_default()
+            .add(&site.figures);
+    }
+    for field in fields.nodes.iter().skip(1) {
+        if field.value_type.is_none() || field.values == 0 {
+            continue;
+        }
+        let number = row_of(field.value_type, &mut rows);
+        let row = &mut rows[number];
+        row.values = row.values.saturating_add(field.values);
+        row.inline_bytes = row.inline_bytes.saturating_add(field.inline_bytes);
+    }
+    for ((number, field), figures) in by_field {
+        rows[number].fields.push((field, figures));
+    }
+    for row in &mut rows {
+        row.fields
+            .sort_by_key(|(field, figures)| (std::cmp::Reverse(figures.total_bytes), *field));
+    }
+    rows
+}
