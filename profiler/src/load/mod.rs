@@ -3,6 +3,7 @@
 //! The counters (`counters`), who was recorded (`process`), stacks with names (`stacks`), and the symbols a packed
 //! recording carries (`packed`) are each a function of the recording; nothing here knows how they will be shown.
 
+mod arenas;
 mod counters;
 mod error;
 mod losses;

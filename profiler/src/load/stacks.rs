@@ -1,7 +1,7 @@
 //! From raw return addresses to named, trimmed stacks.
 
 use super::counters::{Counted, stack_marks};
-use super::{Error, Options, packed, scopes};
+use super::{Error, Options, arenas, packed, scopes};
 use crate::profile::{
     Frame, FrameId, Function, FunctionId, Module, Origin, Profile, ScopeId, Site, Snapshot,
     StackMarks, SymbolSource,
@@ -59,6 +59,7 @@ pub(super) fn fill(
     profile.functions = builder.functions.values;
     profile.frames = builder.frames.values;
     profile.types = types.into_values();
+    profile.arenas = arenas::arenas(recording, &order);
     for (time_ns, sites) in counted.snapshots {
         let mut live_bytes = vec![0; profile.sites.len()];
         for (site, live) in sites {

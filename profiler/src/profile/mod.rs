@@ -3,11 +3,13 @@
 //! Columns instead of boxed trees: sites name their frames by [`FrameId`], frames name their function by
 //! [`FunctionId`], parents come before children. Nothing here knows how it will be shown.
 
+mod arenas;
 mod figures;
 mod footprints;
 mod scopes;
 mod types;
 
+pub use arenas::{Arena, ArenaEvent, ArenaMoment, ArenaRow};
 pub use figures::{Figures, Measure};
 pub use footprints::{Footprint, FootprintNode};
 pub use scopes::{Scope, ScopeKind};
@@ -25,7 +27,7 @@ pub struct FrameId(pub u32);
 pub struct FunctionId(pub u32);
 
 /// Index into [`Profile::scopes`]; scope 0 is the root: no phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ScopeId(pub u32);
 
 /// One recording, analysed.
@@ -61,6 +63,8 @@ pub struct Profile {
     pub marks: Vec<Mark>,
     /// Live values that the program had measured, oldest first.
     pub footprints: Vec<Footprint>,
+    /// Arenas that the program named, by name.
+    pub arenas: Vec<Arena>,
     /// Source lines that a packed recording carries, by file as frames name it.
     pub sources: HashMap<String, SourceLines>,
 }

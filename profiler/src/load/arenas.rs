@@ -1,0 +1,79 @@
+//! Arenas of a recording, with their rows and their history.
+
+use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ScopeId};
+use std::collections::HashMap;
+use tracking_alloc_recording::Recording;
+
+/// All arenas, by name. `sites` says where a site of the recording stands in the profile.
+pub(super) fn arenas(recording: &Recording, sites: &HashMap<u32, usize>) -> Vec<Arena> {
+    let mut arenas: Vec<Arena> = recording
+        .arenas
+        .iter()
+        .map(|arena| Arena {
+            name: recording.string(arena.name).unwrap_or_default(),
+            krate: recording.string(arena.krate).unwrap_or_default(),
+            made: arena.made,
+            dropped: arena.dropped,
+            resets: arena.resets,
+            chunk_bytes: arena.chunk_bytes,
+            chunk_bytes_with_metadata: arena.chunk_bytes_with_metadata,
+            chunks: arena.chunks,
+            handed_bytes: arena.handed_bytes,
+            padding_bytes: arena.padding_bytes,
+            abandoned_bytes: arena.abandoned_bytes,
+            past_bytes: arena.past_bytes,
+            tail_bytes: arena.tail_bytes,
+            most_chunk_bytes: arena.most_chunk_bytes,
+            most_instance_bytes: arena.most_instance_bytes,
+            most_used_bytes: arena.most_used_bytes,
+            most_chunks: arena.most_chunks,
+            total_chunks: arena.total_chunks,
+            total_chunk_bytes: arena.total_chunk_bytes,
+            total_handed_bytes: arena.total_handed_bytes,
+            total_handed_blocks: arena.total_handed_blocks,
+            grows: arena.grows,
+            grows_in_place: arena.grows_in_place,
+            copied_bytes: arena.copied_bytes,
+            limit_reached: arena.limit_reached,
+            rows: Vec::new(),
+            history: Vec::new(),
+        })
+        .collect();
+    for row in &recording.arena_rows {
+        let Some(arena) = arenas.get_mut(row.arena as usize) else {
+            continue;
+        };
+        arena.rows.push(ArenaRow {
+            scope: ScopeId(row.scope),
+            total_bytes: row.total_bytes,
+            total_blocks: row.total_blocks,
+            // Read while it is written a row may be below zero for a moment.
+            live_bytes: row.live_bytes.max(0) as u64,
+            live_blocks: row.live_blocks.max(0) as u64,
+            copied_bytes: row.copied_bytes,
+            past_bytes: row.past_bytes,
+            grows: row.grows,
+        });
+    }
+    for chunk in &recording.arena_chunks {
+        let Some(arena) = arenas.get_mut(chunk.arena as usize) else {
+            continue;
+        };
+        let what = match chunk.what {
+            1 => ArenaEvent::Chunk,
+            2 => ArenaEvent::Reset,
+            3 => ArenaEvent::Drop,
+            // Not written yet.
+            _ => continue,
+        };
+        arena.history.push(ArenaMoment {
+            what,
+            instance: chunk.instance,
+            time_ns: chunk.time_ns,
+            chunk_bytes: chunk.chunk_bytes,
+            used_bytes: chunk.used_bytes,
+            site: sites.get(&chunk.site).copied().filter(|_| chunk.site != 0),
+        });
+    }
+    arenas
+}
