@@ -1,6 +1,8 @@
 //! The keys: one table from which look-up, help and hint bar are all made, so none can drift from the others.
 //!
-//! A view brings its own rows (`keys.rs` in its folder), which win over the common ones; no key is compared anywhere else.
+//! A view brings its own rows (its `BINDINGS`), which win over the common ones; no key is compared anywhere else.
+
+use std::collections::HashSet;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -95,13 +97,24 @@ pub(crate) enum Focus {
 
 impl Focus {
     /// The tables that apply, the first to know a key wins.
-    pub(crate) fn tables(self) -> [&'static [Binding]; 2] {
+    fn tables(self) -> [&'static [Binding]; 3] {
         match self {
-            Focus::Loading => [LOADING, &[]],
-            Focus::View(view) => [view.bindings(), COMMON],
-            Focus::Page => [PAGE, LOADING],
-            Focus::Prompt => [PROMPT, &[]],
+            Focus::Loading => [LOADING, &[], &[]],
+            Focus::View(view) => [view.bindings(), MOVES, COMMON],
+            Focus::Page => [PAGE, MOVES, LOADING],
+            Focus::Prompt => [PROMPT, &[], &[]],
         }
+    }
+
+    /// The tables, each without the rows that an earlier one takes all keys of.
+    pub(crate) fn sections(self) -> [Vec<&'static Binding>; 3] {
+        let mut taken: HashSet<Key> = HashSet::new();
+        self.tables().map(|table| {
+            let open = |row: &&Binding| !row.keys.iter().all(|key| taken.contains(key));
+            let rows: Vec<&'static Binding> = table.iter().filter(open).collect();
+            taken.extend(table.iter().flat_map(|row| row.keys));
+            rows
+        })
     }
 
     /// What `event` asks for.
@@ -124,241 +137,93 @@ impl Focus {
     }
 }
 
-const LOADING: &[Binding] = &[Binding {
-    keys: &[char('q'), control('c')],
-    command: Command::Quit,
-    hint: "quit",
-    help: "quit",
-}];
-
-const COMMON: &[Binding] = &[
-    Binding {
-        keys: &[char('?'), named(KeyCode::F(1))],
-        command: Command::Help,
-        hint: "help",
-        help: "this help",
-    },
-    Binding {
-        keys: &[char('!')],
-        command: Command::About,
-        hint: "",
-        help: "the recording, its losses",
-    },
-    Binding {
-        keys: &[char('q'), control('c')],
-        command: Command::Quit,
-        hint: "quit",
-        help: "quit",
-    },
-    Binding {
-        keys: &[named(KeyCode::Tab)],
-        command: Command::NextView,
-        hint: "view",
-        help: "next view",
-    },
-    Binding {
-        keys: &[named(KeyCode::BackTab)],
-        command: Command::PreviousView,
-        hint: "",
-        help: "previous view",
-    },
-    Binding {
-        keys: &[char('1')],
-        command: Command::Show(ViewId::Overview),
-        hint: "",
-        help: "overview",
-    },
-    Binding {
-        keys: &[char('2')],
-        command: Command::Show(ViewId::Flamegraph),
-        hint: "",
-        help: "flamegraph",
-    },
-    Binding {
-        keys: &[char('3')],
-        command: Command::Show(ViewId::Sites),
-        hint: "",
-        help: "sites",
-    },
-    Binding {
-        keys: &[char('4')],
-        command: Command::Show(ViewId::Threads),
-        hint: "",
-        help: "threads",
-    },
-    Binding {
-        keys: &[char('m')],
-        command: Command::NextMeasure,
-        hint: "",
-        help: "next measure",
-    },
-    Binding {
-        keys: &[char('M')],
-        command: Command::PreviousMeasure,
-        hint: "",
-        help: "previous measure",
-    },
-    Binding {
-        keys: &[char(' ')],
-        command: Command::Pause,
-        hint: "",
-        help: "pause the live view",
-    },
-    Binding {
-        keys: &[char('r'), control('l')],
-        command: Command::Reload,
-        hint: "",
-        help: "load it again now",
-    },
-    Binding {
-        keys: &[named(KeyCode::Esc)],
-        command: Command::Back,
-        hint: "",
-        help: "one level out",
-    },
-];
-
-const PAGE: &[Binding] = &[
-    Binding {
-        keys: &[
-            named(KeyCode::Esc),
-            char('?'),
-            named(KeyCode::F(1)),
-            char('!'),
-            named(KeyCode::Enter),
-        ],
-        command: Command::Back,
-        hint: "close",
-        help: "close the page",
-    },
-    Binding {
-        keys: &[char('j'), named(KeyCode::Down)],
-        command: Command::Down,
-        hint: "scroll",
-        help: "scroll down",
-    },
-    Binding {
-        keys: &[char('k'), named(KeyCode::Up)],
-        command: Command::Up,
-        hint: "scroll",
-        help: "scroll up",
-    },
-    Binding {
-        keys: &[named(KeyCode::PageDown)],
-        command: Command::PageDown,
-        hint: "",
-        help: "a page down",
-    },
-    Binding {
-        keys: &[named(KeyCode::PageUp)],
-        command: Command::PageUp,
-        hint: "",
-        help: "a page up",
-    },
-    Binding {
-        keys: &[char('g'), named(KeyCode::Home)],
-        command: Command::First,
-        hint: "",
-        help: "to the top",
-    },
-    Binding {
-        keys: &[char('G'), named(KeyCode::End)],
-        command: Command::Last,
-        hint: "",
-        help: "to the end",
-    },
-];
-
-pub(crate) const PROMPT: &[Binding] = &[
-    edit(
-        &[named(KeyCode::Enter)],
-        Edit::Accept,
-        "accept",
-        "accept the regex",
-    ),
-    edit(
-        &[named(KeyCode::Esc), control('c'), control('g')],
-        Edit::Cancel,
-        "cancel",
-        "leave it as it was",
-    ),
-    edit(&[control('u')], Edit::Clear, "clear", "clear the line"),
-    edit(&[control('w')], Edit::DeleteWord, "", "delete a word"),
-    edit(
-        &[named(KeyCode::Backspace), control('h')],
-        Edit::DeleteBack,
-        "",
-        "delete before the cursor",
-    ),
-    edit(
-        &[named(KeyCode::Delete), control('d')],
-        Edit::DeleteForward,
-        "",
-        "delete under the cursor",
-    ),
-    edit(
-        &[named(KeyCode::Left), control('b')],
-        Edit::Left,
-        "",
-        "cursor left",
-    ),
-    edit(
-        &[named(KeyCode::Right), control('f')],
-        Edit::Right,
-        "",
-        "cursor right",
-    ),
-    edit(
-        &[named(KeyCode::Home), control('a')],
-        Edit::Home,
-        "",
-        "to the beginning",
-    ),
-    edit(
-        &[named(KeyCode::End), control('e')],
-        Edit::End,
-        "",
-        "to the end",
-    ),
-];
-
-const fn edit(keys: &'static [Key], edit: Edit, hint: &'static str, help: &'static str) -> Binding {
-    Binding {
-        keys,
-        command: Command::Edit(edit),
-        hint,
-        help,
-    }
+/// A table of keys, a row each: `keys => command, hint, help;`. An empty hint is only in the help.
+macro_rules! bindings {
+    ($($keys:expr => $command:ident $(($of:expr))?, $hint:literal, $help:literal;)*) => {
+        &[$($crate::app::keys::Binding {
+            keys: &$keys,
+            command: $crate::app::Command::$command $(($of))?,
+            hint: $hint,
+            help: $help,
+        }),*]
+    };
 }
+pub(crate) use bindings;
+
+pub(crate) const ENTER: [Key; 1] = [named(KeyCode::Enter)];
+pub(crate) const BACK: [Key; 2] = [named(KeyCode::Esc), named(KeyCode::Backspace)];
+pub(crate) const UP: [Key; 2] = [char('k'), named(KeyCode::Up)];
+pub(crate) const DOWN: [Key; 2] = [char('j'), named(KeyCode::Down)];
+pub(crate) const LEFT: [Key; 2] = [char('h'), named(KeyCode::Left)];
+pub(crate) const RIGHT: [Key; 2] = [char('l'), named(KeyCode::Right)];
+pub(crate) const FIRST: [Key; 2] = [char('g'), named(KeyCode::Home)];
+pub(crate) const LAST: [Key; 2] = [char('G'), named(KeyCode::End)];
+
+const LOADING: &[Binding] = bindings! {
+    [char('q'), control('c')] => Quit, "quit", "quit";
+};
+
+/// In every view and page: one spelling for what moves.
+const MOVES: &[Binding] = bindings! {
+    DOWN => Down, "move", "down";
+    UP => Up, "move", "up";
+    [named(KeyCode::PageDown), control('f')] => PageDown, "", "a page down";
+    [named(KeyCode::PageUp), control('b')] => PageUp, "", "a page up";
+    FIRST => First, "", "to the first";
+    LAST => Last, "", "to the last";
+};
+
+const COMMON: &[Binding] = bindings! {
+    [char('?'), named(KeyCode::F(1))] => Help, "help", "this help";
+    [char('!')] => About, "", "the recording, its losses";
+    [char('q'), control('c')] => Quit, "quit", "quit";
+    [named(KeyCode::Tab)] => NextView, "view", "next view";
+    [named(KeyCode::BackTab)] => PreviousView, "", "previous view";
+    [char('1')] => Show(ViewId::Overview), "", "overview";
+    [char('2')] => Show(ViewId::Flamegraph), "", "flamegraph";
+    [char('3')] => Show(ViewId::Sites), "", "sites";
+    [char('4')] => Show(ViewId::Threads), "", "threads";
+    [char('m')] => NextMeasure, "", "next measure";
+    [char('M')] => PreviousMeasure, "", "previous measure";
+    [char(' ')] => Pause, "", "pause the live view";
+    [char('r'), control('l')] => Reload, "", "load it again now";
+    BACK => Back, "", "one level out";
+};
+
+const PAGE: &[Binding] = bindings! {
+    [named(KeyCode::Esc), char('?'), named(KeyCode::F(1)), char('!'), named(KeyCode::Enter)] => Back, "close", "close the page";
+};
+
+const PROMPT: &[Binding] = bindings! {
+    ENTER => Edit(Edit::Accept), "accept", "accept the regex";
+    [named(KeyCode::Esc), control('c'), control('g')] => Edit(Edit::Cancel), "cancel", "leave it as it was";
+    [control('u')] => Edit(Edit::Clear), "clear", "clear the line";
+    [control('w')] => Edit(Edit::DeleteWord), "", "delete a word";
+    [named(KeyCode::Backspace), control('h')] => Edit(Edit::DeleteBack), "", "delete before the cursor";
+    [named(KeyCode::Delete), control('d')] => Edit(Edit::DeleteForward), "", "delete under the cursor";
+    [named(KeyCode::Left), control('b')] => Edit(Edit::Left), "", "cursor left";
+    [named(KeyCode::Right), control('f')] => Edit(Edit::Right), "", "cursor right";
+    [named(KeyCode::Home), control('a')] => Edit(Edit::Home), "", "to the beginning";
+    [named(KeyCode::End), control('e')] => Edit(Edit::End), "", "to the end";
+};
+
+/// A heading, and the rows of a table that no earlier table takes all keys of.
+pub(crate) type Section = (&'static str, Vec<&'static Binding>);
 
 /// The tables of the help of `view`, with their headings.
-pub(crate) fn help_sections(view: ViewId) -> [(&'static str, &'static [Binding]); 3] {
+pub(crate) fn help_sections(view: ViewId) -> [Section; 4] {
+    let [own, moves, common] = Focus::View(view).sections();
     [
-        (view.title(), view.bindings()),
-        ("Everywhere", COMMON),
-        ("While typing a regex", PROMPT),
+        (view.title(), own),
+        ("Moving", moves),
+        ("Everywhere", common),
+        ("While typing a regex", PROMPT.iter().collect()),
     ]
-}
-
-/// The keys that move in every view that has a selection: one spelling for all of them.
-pub(crate) mod moves {
-    use super::{Key, char, named};
-    use crossterm::event::KeyCode;
-
-    pub(crate) const UP: &[Key] = &[char('k'), named(KeyCode::Up)];
-    pub(crate) const DOWN: &[Key] = &[char('j'), named(KeyCode::Down)];
-    pub(crate) const LEFT: &[Key] = &[char('h'), named(KeyCode::Left)];
-    pub(crate) const RIGHT: &[Key] = &[char('l'), named(KeyCode::Right)];
-    pub(crate) const PAGE_UP: &[Key] = &[named(KeyCode::PageUp), super::control('b')];
-    pub(crate) const PAGE_DOWN: &[Key] = &[named(KeyCode::PageDown), super::control('f')];
-    pub(crate) const FIRST: &[Key] = &[char('g'), named(KeyCode::Home)];
-    pub(crate) const LAST: &[Key] = &[char('G'), named(KeyCode::End)];
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
 
     #[test]
     fn no_table_gives_one_key_two_meanings() {
@@ -383,7 +248,7 @@ mod tests {
     #[test]
     fn no_help_is_cut_on_eighty_columns() {
         for view in ViewId::ALL {
-            for row in help_sections(view).iter().flat_map(|(_, rows)| *rows) {
+            for row in help_sections(view).iter().flat_map(|(_, rows)| rows) {
                 assert!(row.help.len() <= 26, "{}", row.help);
             }
         }

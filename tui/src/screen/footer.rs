@@ -61,7 +61,7 @@ fn render_prompt(prompt: &Prompt, area: Rect, buffer: &mut Buffer) -> Option<Pos
 pub(crate) fn hints(app: &App, cells: usize) -> Line<'static> {
     let rows: Vec<&Binding> = app
         .focus()
-        .tables()
+        .sections()
         .into_iter()
         .flatten()
         .filter(|row| !row.hint.is_empty())

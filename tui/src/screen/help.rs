@@ -23,9 +23,9 @@ pub(super) fn lines(view: ViewId, cells: u16) -> Vec<Line<'static>> {
     if columns == 1 {
         return blocks.into_iter().flatten().collect();
     }
-    // The first section left; the others right.
+    // What the view has of its own and what moves left; the others right.
     let mut blocks = blocks.into_iter();
-    let left = blocks.next().unwrap_or_default();
+    let left: Vec<Line<'static>> = blocks.by_ref().take(2).flatten().collect();
     let right: Vec<Line<'static>> = blocks.flatten().collect();
     let rows = left.len().max(right.len());
     let mut left = left.into_iter();
@@ -40,7 +40,7 @@ pub(super) fn lines(view: ViewId, cells: u16) -> Vec<Line<'static>> {
         .collect()
 }
 
-fn section(title: &'static str, rows: &'static [Binding], wide: usize) -> Vec<Line<'static>> {
+fn section(title: &'static str, rows: &[&'static Binding], wide: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled(title, theme::heading())];
     for row in rows {
         let mut keys: Vec<String> = row.keys.iter().map(|key| key.label()).collect();

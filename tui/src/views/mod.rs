@@ -66,7 +66,7 @@ impl ViewId {
             ViewId::Overview => overview::BINDINGS,
             ViewId::Flamegraph => flame::BINDINGS,
             ViewId::Sites => sites::BINDINGS,
-            ViewId::Threads => threads::BINDINGS,
+            ViewId::Threads => &[],
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The flamegraph, root on top: stacks merged by function, width by the measure. Zoom is a stack; search, `#` and the
 //! details line count in the same measure as the widths. Lays out only what is visible.
 
-mod keys;
 mod layout;
 mod matches;
 mod render;
@@ -14,12 +13,32 @@ use heapglass_profiler::profile::{FunctionId, Measure};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) use keys::BINDINGS;
 pub(crate) use tree::TreeSpec;
 
+use crate::app::keys::{BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char};
 use crate::app::{Command, Data, Pattern};
 use crate::views::{Context, Jump, Outcome, View, ViewId};
 use matches::Matches;
+
+/// The keys of this view.
+pub(crate) const BINDINGS: &[Binding] = bindings! {
+    ENTER => Enter, "zoom", "zoom into the frame";
+    BACK => Back, "out", "zoom out, end the search";
+    [char('/')] => Search, "search", "search functions by regex";
+    [char('n')] => NextMatch, "", "next match by size";
+    [char('N')] => PreviousMatch, "", "previous match";
+    [char('#')] => SameSymbol, "same", "the symbol, everywhere";
+    [char('i')] => Invert, "invert", "allocations on top";
+    [char('o')] => Follow, "sites", "sites that pass through";
+    [char('p')] => Phases, "phases", "phases as outermost frames";
+    [char('a')] => AllFrames, "", "all frames, untrimmed";
+    DOWN => Down, "", "to the widest frame below";
+    UP => Up, "", "to the frame above";
+    LEFT => Left, "", "to the frame on the left";
+    RIGHT => Right, "", "to the frame on the right";
+    FIRST => First, "", "to the zoomed frame";
+    LAST => Last, "", "down the widest frames";
+};
 
 /// The tree in front, where the reader is in it, and what is highlighted.
 #[derive(Debug, Default)]

@@ -3,67 +3,18 @@
 mod chart;
 mod render;
 
-use crate::app::keys::{Binding, moves};
+use crate::app::keys::{Binding, ENTER, bindings, char};
 use crate::app::{Command, Owner};
 use crate::views::parts::Cursor;
 use crate::views::{Context, Jump, Outcome, View, ViewId};
-use crossterm::event::KeyCode;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::keys::{char, named};
-
 /// The keys of this view.
-pub(crate) const BINDINGS: &[Binding] = &[
-    Binding {
-        keys: moves::DOWN,
-        command: Command::Down,
-        hint: "move",
-        help: "next owner",
-    },
-    Binding {
-        keys: moves::UP,
-        command: Command::Up,
-        hint: "move",
-        help: "previous owner",
-    },
-    Binding {
-        keys: &[named(KeyCode::Enter)],
-        command: Command::Enter,
-        hint: "its sites",
-        help: "sites charged to it",
-    },
-    Binding {
-        keys: &[char('o'), char('#')],
-        command: Command::Follow,
-        hint: "in flamegraph",
-        help: "in the flamegraph",
-    },
-    Binding {
-        keys: moves::PAGE_DOWN,
-        command: Command::PageDown,
-        hint: "",
-        help: "a page down",
-    },
-    Binding {
-        keys: moves::PAGE_UP,
-        command: Command::PageUp,
-        hint: "",
-        help: "a page up",
-    },
-    Binding {
-        keys: moves::FIRST,
-        command: Command::First,
-        hint: "",
-        help: "first owner",
-    },
-    Binding {
-        keys: moves::LAST,
-        command: Command::Last,
-        hint: "",
-        help: "last owner",
-    },
-];
+pub(crate) const BINDINGS: &[Binding] = bindings! {
+    ENTER => Enter, "its sites", "sites charged to it";
+    [char('o'), char('#')] => Follow, "in flamegraph", "in the flamegraph";
+};
 
 /// Owners by the measure, and which one is selected.
 #[derive(Debug, Default)]

@@ -1,7 +1,6 @@
 //! Sites: where blocks came from, as a table to sort and filter, with the whole stack and the source of the selected one.
 //! Order, filter and source are made when something changes, never while drawing.
 
-mod keys;
 mod order;
 mod render;
 mod source;
@@ -13,14 +12,25 @@ use heapglass_profiler::units::{Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) use keys::BINDINGS;
-
+use crate::app::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::app::{Command, Data, Pattern};
 use crate::text::clean;
 use crate::views::parts::Cursor;
 use crate::views::{Context, Jump, Outcome, View, ViewId};
 use order::{Listing, Only, Sort};
 use source::{Excerpt, Sources};
+
+/// The keys of this view.
+pub(crate) const BINDINGS: &[Binding] = bindings! {
+    ENTER => Enter, "stack", "into the stack";
+    BACK => Back, "out", "out, then end the filters";
+    [char('s')] => Sort, "sort", "sort by the next column";
+    [char('S')] => ReverseSort, "", "the other way round";
+    [char('/')] => Search, "filter", "by function or file, regex";
+    [char('#')] => SameSymbol, "same", "sites through the symbol";
+    [char('o')] => Follow, "flamegraph", "in the flamegraph";
+    [char('a')] => AllFrames, "", "all frames, untrimmed";
+};
 
 /// The list, its order and filters, and the stack of the selected site.
 #[derive(Debug, Default)]

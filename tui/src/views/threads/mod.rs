@@ -2,52 +2,11 @@
 
 mod render;
 
-use crate::app::keys::{Binding, moves};
 use crate::app::{Command, Data};
 use crate::views::parts::Cursor;
 use crate::views::{Context, Outcome, View};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-
-/// The keys of this view.
-pub(crate) const BINDINGS: &[Binding] = &[
-    Binding {
-        keys: moves::DOWN,
-        command: Command::Down,
-        hint: "move",
-        help: "next thread",
-    },
-    Binding {
-        keys: moves::UP,
-        command: Command::Up,
-        hint: "move",
-        help: "previous thread",
-    },
-    Binding {
-        keys: moves::PAGE_DOWN,
-        command: Command::PageDown,
-        hint: "",
-        help: "a page down",
-    },
-    Binding {
-        keys: moves::PAGE_UP,
-        command: Command::PageUp,
-        hint: "",
-        help: "a page up",
-    },
-    Binding {
-        keys: moves::FIRST,
-        command: Command::First,
-        hint: "",
-        help: "first thread",
-    },
-    Binding {
-        keys: moves::LAST,
-        command: Command::Last,
-        hint: "",
-        help: "last thread",
-    },
-];
 
 /// Which thread is selected, in which order they stand.
 #[derive(Debug, Default)]
