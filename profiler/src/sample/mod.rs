@@ -2,11 +2,16 @@
 //!
 //! Must never be used for anything a user is told about their own program.
 
+mod fleet;
+
 use crate::profile::{
     Capture, Figures, Frame, FrameId, Function, FunctionId, Lost, Mark, Module, Origin, Process,
-    Profile, Scope, ScopeId, Site, Snapshot, StackMarks, State, SymbolSource, Thread,
-    TimelinePoint,
+    Profile, Scope, ScopeId, ScopeKind, Site, Snapshot, StackMarks, State, SymbolSource, Thread,
+    TimelinePoint, TypeId, TypeName,
 };
+use crate::types::{kind_of, normal, short as short_type};
+
+pub use fleet::fleet;
 
 /// Puts a profile together: functions and frames are interned, totals follow the sites.
 #[derive(Debug, Default)]
@@ -70,6 +75,48 @@ impl Builder {
             entered: 1,
             input_bytes,
             records,
+            ..Scope::default()
+        });
+        ScopeId(self.profile.scopes.len() as u32 - 1)
+    }
+
+    /// The type of that full name, made when new.
+    pub fn value_type(&mut self, full: &str) -> TypeId {
+        let full = normal(full);
+        let known = self
+            .profile
+            .types
+            .iter()
+            .position(|known| known.full == full);
+        TypeId(known.unwrap_or_else(|| {
+            self.profile.types.push(TypeName {
+                short: short_type(&full),
+                kind: kind_of(&full),
+                full,
+            });
+            self.profile.types.len() - 1
+        }) as u32)
+    }
+
+    /// A place in data inside `parent`, with the full name and the size of its values, and how many there were.
+    pub fn field(
+        &mut self,
+        parent: ScopeId,
+        kind: ScopeKind,
+        name: &str,
+        value: (&str, u64),
+        entered: u64,
+    ) -> ScopeId {
+        let value_type = Some(value.0)
+            .filter(|full| !full.is_empty())
+            .map(|full| self.value_type(full));
+        self.profile.scopes.push(Scope {
+            parent: parent.0,
+            kind,
+            name: name.into(),
+            value_type,
+            value_bytes: value.1,
+            entered,
             ..Scope::default()
         });
         ScopeId(self.profile.scopes.len() as u32 - 1)
