@@ -63,7 +63,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        let owner = crate::events::reallocating(block, layout.size());
+        let owner = crate::events::reallocating(block);
         // SAFETY: the caller's promise is passed on.
         let new = unsafe { self.inner.realloc(block, layout, new_size) };
         crate::events::reallocated(owner, (block, layout.size()), (new, new_size));

@@ -39,9 +39,9 @@ pub(crate) fn freed(block: *mut u8, bytes: usize) {
 }
 
 #[inline(always)]
-pub(crate) fn reallocating(_block: *mut u8, _bytes: usize) -> Owner {
+pub(crate) fn reallocating(_block: *mut u8) -> Owner {
     #[cfg(recording)]
-    crate::hook::reallocating(_block, _bytes)
+    crate::hook::reallocating(_block)
 }
 
 #[inline(always)]

@@ -3,7 +3,7 @@
 use super::lane::{Cached, Lane, Lifetime, Slot, acquire};
 use super::open::Open;
 use super::peak;
-use super::row::add;
+use super::row::{add, births_of};
 use crate::session::{self, Session};
 use crate::shadow::{self, Owner};
 use crate::stack::{self, Start};
@@ -32,11 +32,11 @@ pub(crate) fn freed(block: *mut u8, bytes: usize) {
 
 /// Before a realloc is forwarded: takes the block out of the shadow map, so that another thread may be given its address.
 #[inline(always)]
-pub(crate) fn reallocating(block: *mut u8, bytes: usize) -> Option<Owner> {
+pub(crate) fn reallocating(block: *mut u8) -> Option<Owner> {
     if state::get() & state::RECORD == 0 {
         return None;
     }
-    shadow::take(block as usize, bytes)
+    shadow::take(block as usize)
 }
 
 /// After a realloc: one event. A failed one puts the block back and changes nothing.
@@ -242,7 +242,7 @@ fn alloc_in(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
 
 #[inline(always)]
 fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
-    let Some(owner) = shadow::take(block, bytes) else {
+    let Some(owner) = shadow::take(block) else {
         add(&lane.record().unknown_frees, 1);
         return;
     };
@@ -323,7 +323,11 @@ fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc)
         }
     });
     lane.last_block.set(0);
-    if !shadow::put(new, bytes, owner.moved_to(site)) {
+    let births = match owner.birth() {
+        Some(birth) if birth.lane != lane.number => births_of(birth.lane),
+        _ => all.total_blocks.load(Relaxed),
+    };
+    if !shadow::put(new, bytes, owner.moved_to(site, births)) {
         untracked();
     }
 }
@@ -367,7 +371,7 @@ fn miss_in(row: &Row, lane: u32, event: Event) {
     match event {
         Event::Alloc(block, bytes) => unattributed_alloc(row, lane, block, bytes),
         Event::Free(block, bytes) => {
-            if shadow::take(block, bytes).is_some() {
+            if shadow::take(block).is_some() {
                 unattributed_free(row, bytes as u64);
             }
         }

@@ -110,7 +110,7 @@ pub(super) enum Lifetime {
     Here(u64),
     /// Another thread, or an earlier owner of the lane, made it.
     Elsewhere,
-    /// It was too small to keep its birth number.
+    /// It was too small to keep its birth number, or that may have wrapped.
     Unknown,
 }
 
@@ -406,15 +406,19 @@ impl Lane {
     /// How long a block lived that this thread now frees.
     #[inline(always)]
     pub(super) fn lifetime(&self, owner: Owner) -> Lifetime {
-        let Some((lane, birth)) = owner.birth() else {
+        let Some(birth) = owner.birth() else {
             return Lifetime::Unknown;
         };
         let births = self.all().total_blocks.load(Relaxed);
-        let lifetime = u64::from((births as u32).wrapping_sub(birth));
-        if lane == self.number && lifetime < births - self.since_births.get() {
+        let known = (1u64 << birth.bits) - 1;
+        let lifetime = births.wrapping_sub(u64::from(birth.number)) & known;
+        if birth.lane != self.number || lifetime >= births - self.since_births.get() {
+            Lifetime::Elsewhere
+        } else if births <= known {
             Lifetime::Here(lifetime)
         } else {
-            Lifetime::Elsewhere
+            // It may be older by a whole turn of the number.
+            Lifetime::Unknown
         }
     }
 }

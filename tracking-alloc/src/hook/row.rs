@@ -61,6 +61,12 @@ pub(crate) fn lane_row(lane: u32) -> Option<&'static Row> {
     fixed_row(lane, 0)
 }
 
+/// Allocations of a lane so far; more than any number of them when that cannot be told.
+#[cold]
+pub(super) fn births_of(lane: u32) -> u64 {
+    lane_row(lane).map_or(u64::MAX, |row| row.total_blocks.load(Relaxed))
+}
+
 /// A fixed row: 0 = all events, 1 = "(table full)", 2 = "(unattributed)".
 pub(super) fn fixed_row(lane: u32, which: usize) -> Option<&'static Row> {
     let rows = FIXED_ROWS.load(Acquire);

@@ -1,23 +1,26 @@
 //! The shadow map: from a block's address to who allocated it, in two loads, without a lock or a hash table.
 //!
-//! One `u32` for each 16-byte granule of the heap's span. A block's first granule holds its site and the low bits of
-//! its birth number; its second, when it has one, the lane and the rest. Allocators that put two blocks of up to 8
-//! bytes into one granule (mimalloc, jemalloc) use the odd map for addresses with bit 3 set; addresses that are no
-//! multiple of 8 go to the side table.
+//! One `u32` for each 16-byte granule of the heap's span; a block's first granules hold its site, its size, and for those
+//! above 16 bytes the lane and birth number (see [`word`]). Allocators that put two blocks of up to 8 bytes into one
+//! granule (mimalloc, jemalloc) use the odd map for addresses with bit 3 set; addresses that are no multiple of 8 go to
+//! the side table.
 //!
 //! Every word is an atomic accessed relaxed: the target's own synchronisation orders the accesses to one block.
 //! Looking up never maps memory.
 
+#[cfg(any(feature = "serde", test))]
+mod search;
 mod side;
+mod word;
+
+#[cfg(any(feature = "serde", test))]
+pub(crate) use search::{Block, Finder, block_from};
+pub(crate) use word::Owner;
 
 use crate::sys;
 use side::SideTable;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
-
-/// Bits of the birth number kept beside the site.
-const BIRTH_LOW_BITS: u32 = 12;
-/// Bits of the birth number kept in the second granule, below the lane.
-const BIRTH_HIGH_BITS: u32 = 20;
+use word::Kind;
 
 /// A leaf covers this many bytes of heap.
 const LEAF_SPAN_BITS: u32 = 25;
@@ -32,8 +35,8 @@ const ROOT_ENTRIES: usize = 1 << (ADDRESS_BITS - LEAF_SPAN_BITS);
 /// The top byte is a tag on some machines (TBI, MTE, LAM): blocks are known without it.
 const ADDRESS_MASK: usize = (1 << 56) - 1;
 
-/// Blocks longer than this own a second granule in their map: no other block of the map can begin there.
-const ONE_GRANULE: usize = 16;
+/// Entries of a leaf beyond its span: the further words of a block that begins in the last granule.
+const SPARE_ENTRIES: usize = 3;
 
 type Leaf = AtomicPtr<AtomicU32>;
 
@@ -44,50 +47,6 @@ static SIDE: SideTable = SideTable::new();
 /// Leaves mapped so far, for [`own_bytes`].
 static LEAVES: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 static LEAVES_LEN: AtomicU32 = AtomicU32::new(0);
-
-/// What the map knows of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Owner {
-    first: u32,
-    second: u32,
-}
-
-impl Owner {
-    /// `site` must be below 2^20 and not 0, `lane` below 2^12 - 1.
-    #[inline(always)]
-    pub(crate) fn new(site: u32, lane: u32, birth: u32) -> Self {
-        Owner {
-            first: site << BIRTH_LOW_BITS | birth & ((1 << BIRTH_LOW_BITS) - 1),
-            second: (lane + 1) << BIRTH_HIGH_BITS | birth >> BIRTH_LOW_BITS,
-        }
-    }
-
-    /// The site that allocated it.
-    #[inline(always)]
-    pub(crate) fn site(self) -> u32 {
-        self.first >> BIRTH_LOW_BITS
-    }
-
-    /// The lane and birth number, for blocks that had room to keep them.
-    #[inline(always)]
-    pub(crate) fn birth(self) -> Option<(u32, u32)> {
-        let lane = (self.second >> BIRTH_HIGH_BITS).checked_sub(1)?;
-        let high = self.second & ((1 << BIRTH_HIGH_BITS) - 1);
-        Some((
-            lane,
-            high << BIRTH_LOW_BITS | self.first & ((1 << BIRTH_LOW_BITS) - 1),
-        ))
-    }
-
-    /// The same block at another site: birth and lane are kept.
-    #[inline(always)]
-    pub(crate) fn moved_to(self, site: u32) -> Self {
-        Owner {
-            first: site << BIRTH_LOW_BITS | self.first & ((1 << BIRTH_LOW_BITS) - 1),
-            second: self.second,
-        }
-    }
-}
 
 /// Makes the map ready. False when the system refuses the memory.
 pub(crate) fn prepare() -> bool {
@@ -128,7 +87,7 @@ fn entry(address: usize) -> Option<*const AtomicU32> {
     if leaf.is_null() {
         return None;
     }
-    // SAFETY: a leaf has LEAF_ENTRIES entries and one more, and the index is masked below that.
+    // SAFETY: a leaf has LEAF_ENTRIES entries and the spare ones, and the index is masked below that.
     Some(unsafe { leaf.add(address >> 4 & (LEAF_ENTRIES - 1)) })
 }
 
@@ -141,8 +100,7 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
     if root.is_null() {
         return None;
     }
-    // One entry more than the span needs: the second granule of a block that begins in the last one.
-    let bytes = (LEAF_ENTRIES + 1) * size_of::<AtomicU32>();
+    let bytes = (LEAF_ENTRIES + SPARE_ENTRIES) * size_of::<AtomicU32>();
     let place = sys::map_private(bytes)?;
     // SAFETY: as in `entry`.
     let slot = unsafe { &*root.add(address >> LEAF_SPAN_BITS) };
@@ -167,24 +125,31 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
 pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
     let address = address & ADDRESS_MASK;
     if !in_map(address) {
-        return SIDE.put(address, owner);
+        return SIDE.put(address, bytes, owner);
     }
     let Some(first) = entry(address).or_else(|| map_leaf(address)) else {
         return false;
     };
-    // SAFETY: `first` lies in a leaf; so does the entry behind it, thanks to the spare one.
+    // SAFETY: `first` lies in a leaf; so do the entries behind it, thanks to the spare ones.
     unsafe {
-        (*first).store(owner.first, Relaxed);
-        if bytes > ONE_GRANULE {
-            (*first.add(1)).store(owner.second, Relaxed);
+        (*first).store(word::first(bytes, owner), Relaxed);
+        if bytes > word::SMALL {
+            (*first.add(1)).store(word::second(bytes, owner), Relaxed);
+        }
+        if bytes > word::MIDDLE {
+            let (third, fourth) = word::third(bytes);
+            (*first.add(2)).store(third, Relaxed);
+            if let Some(fourth) = fourth {
+                (*first.add(3)).store(fourth, Relaxed);
+            }
         }
     }
     true
 }
 
-/// Takes a block out, if it is known. `bytes` is the size it was entered with.
+/// Takes a block out, if it is known: exactly the words it was entered with, whatever size its owner claims now.
 #[inline(always)]
-pub(crate) fn take(address: usize, bytes: usize) -> Option<Owner> {
+pub(crate) fn take(address: usize) -> Option<Owner> {
     let address = address & ADDRESS_MASK;
     if !in_map(address) {
         return SIDE.take(address);
@@ -193,17 +158,25 @@ pub(crate) fn take(address: usize, bytes: usize) -> Option<Owner> {
     // SAFETY: as in `put`.
     unsafe {
         let first = (*place).load(Relaxed);
-        if first == 0 {
+        if !word::begins(first) {
             return None;
         }
         (*place).store(0, Relaxed);
-        let mut second = 0;
-        if bytes > ONE_GRANULE {
-            let behind = &*place.add(1);
-            second = behind.load(Relaxed);
-            behind.store(0, Relaxed);
+        let kind = word::kind(first);
+        if kind == Kind::Small {
+            return Some(word::owner(first, 0));
         }
-        Some(Owner { first, second })
+        let behind = &*place.add(1);
+        let second = behind.load(Relaxed);
+        behind.store(0, Relaxed);
+        if kind == Kind::Long {
+            let third = &*place.add(2);
+            if word::goes_on(third.load(Relaxed)) {
+                (*place.add(3)).store(0, Relaxed);
+            }
+            third.store(0, Relaxed);
+        }
+        Some(word::owner(first, second))
     }
 }
 

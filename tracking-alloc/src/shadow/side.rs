@@ -13,6 +13,7 @@ const FIRST_SLOTS: usize = 256;
 struct Slot {
     /// 0 = free.
     address: usize,
+    bytes: usize,
     owner: Owner,
 }
 
@@ -50,13 +51,35 @@ impl SideTable {
     }
 
     #[cold]
-    pub(super) fn put(&self, address: usize, owner: Owner) -> bool {
-        self.shard(address).hold().put(address, owner)
+    pub(super) fn put(&self, address: usize, bytes: usize, owner: Owner) -> bool {
+        let slot = Slot {
+            address,
+            bytes,
+            owner,
+        };
+        self.shard(address).hold().put(slot)
     }
 
     #[cold]
     pub(super) fn take(&self, address: usize) -> Option<Owner> {
         self.shard(address).hold().take(address)
+    }
+
+    /// The block that `address` lies in: its start, size and site. Looks at every slot.
+    #[cfg(any(feature = "serde", test))]
+    pub(super) fn containing(&self, address: usize) -> Option<(usize, usize, u32)> {
+        self.0.iter().find_map(|shard| {
+            let shard = shard.hold();
+            (0..shard.len).find_map(|index| {
+                // SAFETY: the index is below `len`.
+                let slot = unsafe { *shard.slots.add(index) };
+                let inside = slot.address != 0
+                    && address
+                        .checked_sub(slot.address)
+                        .is_some_and(|offset| offset < slot.bytes);
+                inside.then(|| (slot.address, slot.bytes, slot.owner.site()))
+            })
+        })
     }
 
     /// Forgets all blocks; the memory is left to the process.
@@ -99,15 +122,15 @@ impl Shard {
         }
     }
 
-    fn put(&mut self, address: usize, owner: Owner) -> bool {
+    fn put(&mut self, entered: Slot) -> bool {
         if (self.used + 1) * 4 > self.len * 3 && !self.grow() {
             return false;
         }
-        let index = self.find(address);
+        let index = self.find(entered.address);
         // SAFETY: `find` returns an index below `len`.
         let slot = unsafe { &mut *self.slots.add(index) };
         self.used += usize::from(slot.address == 0);
-        *slot = Slot { address, owner };
+        *slot = entered;
         true
     }
 
