@@ -1,0 +1,323 @@
+//! A golden recording of every version, the present one built byte by byte, and what readers make of it: whole, cut,
+//! altered, of other versions. `cargo bless` writes the golden file anew; that is right only together with a new
+//! `VERSION`. Those of older versions are never written again.
+
+mod builder;
+
+use builder::small;
+use std::path::PathBuf;
+use tracking_alloc_recording::*;
+
+fn golden_path(version: u32) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{version}.hg"))
+}
+
+#[test]
+fn the_golden_recording_is_what_this_version_writes() {
+    let built = small(state::FINISHED);
+    if std::env::var_os("HEAPGLASS_BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(golden_path(VERSION), &built).expect("the golden recording can be written");
+    }
+    let kept = std::fs::read(golden_path(VERSION)).unwrap_or_default();
+    assert!(
+        kept == built,
+        "the layout changed: bump VERSION, keep the old golden recording, and run `cargo bless` for {}",
+        golden_path(VERSION).display()
+    );
+}
+
+#[test]
+fn golden_recordings_of_all_versions_read_as_what_was_put_in() {
+    for version in OLDEST_VERSION..=VERSION {
+        reads_as_what_version_1_put_in(version);
+    }
+}
+
+fn reads_as_what_version_1_put_in(version: u32) {
+    let recording = Recording::open(&golden_path(version)).expect("readable");
+    assert_eq!(recording.header.version, version);
+    assert_eq!(
+        (
+            recording.damage,
+            recording.header.pid,
+            recording.header.checksum != 0
+        ),
+        (0, 4321, true)
+    );
+    assert_eq!(
+        recording.string(recording.header.executable).as_deref(),
+        Some("/usr/bin/golden")
+    );
+    assert_eq!(
+        recording.string_bytes(recording.header.command),
+        Some(&b"golden\0--all\0"[..])
+    );
+    assert_eq!(
+        recording
+            .frames
+            .iter()
+            .map(|frame| frame.offset)
+            .collect::<Vec<_>>(),
+        [0x1000, 0x2000, 0x3000]
+    );
+    assert_eq!(
+        recording.sites[4],
+        SiteValue {
+            stack: 2,
+            scope: 1,
+            ..SiteValue::default()
+        }
+    );
+    assert_eq!(
+        recording.string(recording.scopes[1].name).as_deref(),
+        Some("load")
+    );
+    let [main, worker] = recording.lanes.as_slice() else {
+        panic!("two lanes: {}", recording.lanes.len())
+    };
+    assert_eq!(
+        (main.all.total_bytes, main.rows.len(), main.rows[1].site),
+        (1_000, 2, 4)
+    );
+    assert_eq!(
+        (worker.rows[0].saved_bytes, worker.lane.unknown_frees),
+        (-150, 2)
+    );
+    assert_eq!(
+        (main.sizes[0].pairs[0], main.snaps[0].live_bytes[15]),
+        (24 << 48 | 3, 300)
+    );
+    assert_eq!(
+        (
+            recording.threads[0].count,
+            recording.marks[0].peak_bytes,
+            recording.mark_rows[0].peak_bytes
+        ),
+        (2, 77, 77)
+    );
+    assert_eq!(recording.timeline.len(), 2);
+}
+
+#[test]
+fn a_recording_of_version_1_has_nothing_of_what_came_later() {
+    let old = Recording::open(&golden_path(1)).expect("readable");
+    assert_eq!((old.header.lost_scopes, old.header.lost_records), (0, 0));
+    assert!(old.lanes.iter().all(|lane| lane.visits.is_empty()));
+    assert!(old.footprints.is_empty() && old.footprint_nodes.is_empty());
+    assert!(old.arenas.is_empty() && old.arena_rows.is_empty() && old.arena_chunks.is_empty());
+    let load = old.scopes[1];
+    assert_eq!((load.entered, load.records), (4, 7));
+    assert_eq!((load.type_name, load.flags, load.value_bytes), (0, 0, 0));
+}
+
+#[test]
+fn the_golden_recording_of_version_2_has_fields_footprints_and_arenas() {
+    let recording = Recording::open(&golden_path(2)).expect("readable");
+    let string = |reference| recording.string(reference).unwrap_or_default();
+    let crew = recording.scopes[2];
+    assert_eq!(
+        (
+            string(crew.name).as_str(),
+            crew.value_bytes,
+            crew.retained_bytes
+        ),
+        ("crew", 24, -5)
+    );
+    let visits: Vec<(u32, u64)> = recording.lanes[0]
+        .visits
+        .iter()
+        .map(|visits| (visits.scope, visits.count))
+        .collect();
+    assert_eq!(visits, [(2, 40), (1, 4)]);
+    let [found, estimated] = recording.footprints.as_slice() else {
+        panic!("two footprints: {}", recording.footprints.len())
+    };
+    assert_eq!((found.kind, found.first_node, found.nodes), (1, 0, 2));
+    assert_eq!((estimated.kind, estimated.first_node), (2, 2));
+    assert_eq!(string(estimated.label), "fleet");
+    let blocks: Vec<u64> = recording
+        .footprint_nodes
+        .iter()
+        .map(|node| node.blocks)
+        .collect();
+    assert_eq!(blocks, [1, 3, 4]);
+    let arena = recording.arenas[0];
+    assert_eq!(
+        (string(arena.krate).as_str(), arena.tail_bytes),
+        ("bumpalo", 200)
+    );
+    assert_eq!(
+        (
+            recording.arena_rows[1].scope,
+            recording.arena_chunks[1].chunk_bytes
+        ),
+        (2, 1_000)
+    );
+    assert_eq!(
+        (recording.header.lost_scopes, recording.header.lost_records),
+        (6, 8)
+    );
+}
+
+#[test]
+fn a_finished_recording_cut_anywhere_is_an_error() {
+    let whole = small(state::FINISHED);
+    let lengths = (0..200)
+        .chain((200..whole.len()).step_by(1_499))
+        .chain(whole.len() - 70..whole.len());
+    for length in lengths {
+        let error = Recording::read(&whole[..length]).expect_err("a part is not the whole");
+        assert!(
+            error.is_damaged() || error.is_foreign() && length < 8,
+            "{length} bytes: {error}"
+        );
+    }
+    assert!(
+        Recording::read(&[][..])
+            .expect_err("nothing")
+            .to_string()
+            .contains("empty")
+    );
+}
+
+#[test]
+fn an_unfinished_recording_cut_anywhere_never_panics() {
+    let whole = small(state::RUNNING);
+    Recording::read(whole.as_slice()).expect("a running program's recording is readable");
+    (0..whole.len()).step_by(997).for_each(|length| {
+        let _ = Recording::read(&whole[..length]).map(|recording| recording.damage);
+    });
+}
+
+/// xorshift64*.
+fn random(state: &mut u64) -> usize {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    (state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 24) as usize
+}
+
+#[test]
+fn every_flipped_bit_of_a_finished_recording_is_found() {
+    let mut bytes = small(state::FINISHED);
+    let seed = &mut 7;
+    for round in 0..10_000 {
+        // Half of the flips where something is written, half anywhere.
+        let place = if round % 2 == 0 {
+            random(seed) % 9_000
+        } else {
+            random(seed) % bytes.len()
+        };
+        let bit = 1 << (random(seed) % 8);
+        bytes[place] ^= bit;
+        assert!(
+            Recording::read(bytes.as_slice()).is_err(),
+            "bit {bit:#x} of byte {place}"
+        );
+        bytes[place] ^= bit;
+    }
+    Recording::read(bytes.as_slice()).expect("unharmed again");
+}
+
+/// Those of the tables that version 2 brought.
+fn assert_references_can_be_followed(recording: &Recording) {
+    let scopes = recording.scopes.len().max(1);
+    let is_scope = |scope: u32| (scope as usize) < scopes;
+    let visits = recording.lanes.iter().flat_map(|lane| &lane.visits);
+    assert!(visits.map(|visits| visits.scope).all(is_scope));
+    for footprint in &recording.footprints {
+        let end = footprint.first_node + footprint.nodes;
+        let own = &recording.footprint_nodes[footprint.first_node as usize..end as usize];
+        for (index, node) in own.iter().enumerate() {
+            assert!((node.parent as usize) < index.max(1));
+        }
+    }
+    let is_arena = |arena: u32| (arena as usize) < recording.arenas.len().max(1);
+    for row in &recording.arena_rows {
+        assert!(is_arena(row.arena) && is_scope(row.scope));
+    }
+    for chunk in &recording.arena_chunks {
+        assert!(is_arena(chunk.arena) && (chunk.site as usize) < recording.sites.len().max(1));
+    }
+}
+
+#[test]
+fn random_bytes_in_an_unfinished_recording_never_panic() {
+    let clean = small(state::RUNNING);
+    let written: Vec<usize> = (0..clean.len())
+        .filter(|place| clean[*place] != 0)
+        .collect();
+    let mut bytes = clean.clone();
+    let seed = &mut 99;
+    for _ in 0..10_000 {
+        let places: Vec<usize> = (0..1 + random(seed) % 4)
+            .map(|_| {
+                (written[random(seed) % written.len()] + random(seed) % 9).min(clean.len() - 1)
+            })
+            .collect();
+        for place in &places {
+            bytes[*place] = [0, 1, 0x7f, 0x80, 0xff, random(seed) as u8][random(seed) % 6];
+        }
+        if let Ok(recording) = Recording::read(bytes.as_slice()) {
+            // Every reference can be followed.
+            assert!(
+                recording
+                    .stacks
+                    .iter()
+                    .enumerate()
+                    .all(|(index, stack)| (stack.parent as usize) < index.max(1))
+            );
+            assert!(
+                recording
+                    .sites
+                    .iter()
+                    .all(|site| (site.stack as usize) < recording.stacks.len().max(1))
+            );
+            assert_references_can_be_followed(&recording);
+            let _ = recording
+                .scopes
+                .iter()
+                .filter_map(|scope| recording.string(scope.name))
+                .count();
+        }
+        places
+            .iter()
+            .for_each(|place| bytes[*place] = clean[*place]);
+    }
+}
+
+#[test]
+fn other_versions_are_refused_with_what_to_do() {
+    let mut bytes = small(state::RUNNING);
+    for (version, word) in [
+        (VERSION + 1, "newer"),
+        (u32::MAX, "newer"),
+        (OLDEST_VERSION - 1, "older"),
+    ] {
+        bytes[8..12].copy_from_slice(&version.to_le_bytes());
+        let error = Recording::read(bytes.as_slice()).expect_err("another version");
+        assert!(
+            error.is_version() && error.to_string().contains(word),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn other_files_are_refused() {
+    for bytes in [&b"PK\x03\x04"[..], b"\x7fELF", &[0; 5_000], b"heapgls"] {
+        let error = Recording::read(bytes).expect_err("not a recording");
+        assert!(error.is_foreign(), "{error}");
+    }
+}
+
+#[test]
+fn a_small_file_that_claims_a_huge_directory_is_refused_quickly() {
+    let mut bytes = small(state::RUNNING);
+    bytes[160..164].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert!(
+        Recording::read(bytes.as_slice())
+            .expect_err("made up")
+            .is_damaged()
+    );
+}
