@@ -73,6 +73,13 @@ pub(crate) fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The name of a type, at most `cells` wide: of a name with its path, which stands for one of several with the same end,
+/// the end; of a short one the beginning.
+pub(crate) fn type_cell(name: &str, cells: usize) -> String {
+    let cut = if name.contains("::") { fit_end } else { fit };
+    cut(name, cells).into_owned()
+}
+
 /// `text` in exactly `cells` cells: cut or filled with spaces on the right.
 pub(crate) fn pad(text: &str, cells: usize) -> String {
     let mut out = fit(text, cells).into_owned();

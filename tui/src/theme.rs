@@ -3,7 +3,7 @@
 //! Views always draw the full screen; [`Theme::degrade`] then takes away what the terminal cannot show, in one place, so
 //! no view can forget. Hence the rule: colour never says anything alone, a modifier or a character says it too.
 
-use heapglass_profiler::profile::{Function, Origin};
+use heapglass_profiler::profile::{Function, Origin, TypeKind};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 
@@ -51,6 +51,7 @@ fn to_ascii(symbol: &str) -> char {
         '▾' | '▼' | '↓' => 'v',
         '▲' | '▴' | '↑' => '^',
         '●' | '◆' | '•' => '*',
+        '↻' => '@',
         '×' => 'x',
         '–' | '—' => '-',
         '⠋' | '⠙' | '⠹' | '⠸' | '⠼' | '⠴' | '⠦' | '⠧' | '⠇' | '⠏' => '*',
@@ -131,6 +132,20 @@ pub(crate) fn matched() -> Style {
 /// The text colour of a function in lists: whose code it is.
 pub(crate) fn origin(function: &Function) -> Style {
     Style::new().fg(colour_of(function))
+}
+
+/// The text colour of a type in lists: what kind of container it is.
+pub(crate) fn kind(kind: Option<TypeKind>) -> Style {
+    let Some(kind) = kind else { return dim() };
+    Style::new().fg(Color::Indexed(match kind {
+        TypeKind::Text => 114,
+        TypeKind::Sequence => 110,
+        TypeKind::Map => 215,
+        TypeKind::Pointer => 183,
+        TypeKind::Shared => 176,
+        TypeKind::Dynamic => 221,
+        TypeKind::Other => 252,
+    }))
 }
 
 /// A frame of the flamegraph: its crate as a background.

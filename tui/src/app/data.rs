@@ -1,13 +1,16 @@
 //! One loaded profile with what views look up in it. Never panics on ids a profile got wrong: it answers `None`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
 use heapglass_profiler::calltree::CallTree;
+use heapglass_profiler::fields::{Field, Fields};
 use heapglass_profiler::profile::{
-    Figures, Frame, FrameId, Function, FunctionId, Profile, Site, State,
+    Figures, Frame, FrameId, Function, FunctionId, Profile, Site, State, TypeId, TypeKind, TypeName,
 };
 use heapglass_profiler::report::losses;
+use heapglass_profiler::types::{TypeRow, table};
 use heapglass_profiler::units::printable;
 
 use crate::app::prompt::Pattern;
@@ -17,10 +20,19 @@ use crate::views::flame::TreeSpec;
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     pub(crate) profile: Profile,
+    /// The places in the data, with what each allocated.
+    pub(crate) fields: Fields,
+    /// What all blocks of a type came to, in no order.
+    pub(crate) types: Vec<TypeRow>,
+    /// How many types share a short name.
+    shorts: HashMap<String, u32>,
     losses: Vec<String>,
     /// A call tree made ahead on the loader's thread, for the flamegraph to take.
     tree: Mutex<Option<(TreeSpec, CallTree)>>,
 }
+
+/// The row of blocks that neither a stack nor a field names the type of.
+const UNKNOWN_TYPE: &str = "(unknown type)";
 
 /// The site rows of one function: sites charged to it, added up.
 #[derive(Clone, Debug)]
@@ -32,8 +44,16 @@ pub(crate) struct Owner {
 
 impl Data {
     pub(crate) fn new(profile: Profile) -> Self {
+        let fields = Fields::of(&profile);
+        let mut shorts = HashMap::new();
+        for name in &profile.types {
+            *shorts.entry(name.short.clone()).or_default() += 1;
+        }
         Data {
             losses: losses(&profile),
+            types: table(&profile, &fields),
+            fields,
+            shorts,
             profile,
             tree: Mutex::new(None),
         }
@@ -73,6 +93,29 @@ impl Data {
     pub(crate) fn function_of(&self, frame: FrameId) -> Option<&Function> {
         self.frame(frame)
             .and_then(|frame| self.function(frame.function))
+    }
+
+    pub(crate) fn field(&self, node: u32) -> Option<&Field> {
+        self.fields.nodes.get(node as usize)
+    }
+
+    pub(crate) fn type_name(&self, id: Option<TypeId>) -> Option<&TypeName> {
+        self.profile.types.get(id?.0 as usize)
+    }
+
+    /// A type for cells, clean: its short name, or the full one where two types share the short one.
+    pub(crate) fn type_label(&self, id: Option<TypeId>) -> Cow<'_, str> {
+        match self.type_name(id) {
+            None => Cow::Borrowed(UNKNOWN_TYPE),
+            Some(name) if self.shorts.get(&name.short).is_some_and(|types| *types > 1) => {
+                printable(&name.full)
+            }
+            Some(name) => printable(&name.short),
+        }
+    }
+
+    pub(crate) fn type_kind(&self, id: Option<TypeId>) -> Option<TypeKind> {
+        self.type_name(id).map(|name| name.kind)
     }
 
     pub(crate) fn site(&self, index: u32) -> Option<&Site> {

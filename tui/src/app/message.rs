@@ -73,6 +73,10 @@ pub(crate) enum Command {
     AllFrames,
     /// Phases as outermost frames, shown or not.
     Phases,
+    /// Every branch of a tree, open or closed.
+    OpenAll,
+    /// Live values that were measured.
+    Footprints,
     Pause,
     Reload,
     Edit(Edit),

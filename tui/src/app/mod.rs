@@ -5,6 +5,7 @@ pub(crate) mod keys;
 mod message;
 mod prompt;
 mod update;
+mod within;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub(crate) use keys::Focus;
 pub(crate) use message::{Command, Edit, Message};
 pub(crate) use prompt::{Pattern, Prompt};
 pub(crate) use update::update;
+pub(crate) use within::{FieldKey, Within, inside, type_key};
 
 use crate::theme::Theme;
 use crate::views::flame::TreeSpec;
@@ -51,6 +53,8 @@ pub(crate) struct App {
     pub(crate) data: Option<Arc<Data>>,
     pub(crate) view: ViewId,
     pub(crate) views: Views,
+    /// The views that led here, each by a jump: where Esc leads back to.
+    trail: Vec<ViewId>,
     /// Views whose state was made for the present data, measure, frames and size.
     fresh: Vec<ViewId>,
     pub(crate) measure: Measure,
@@ -88,6 +92,7 @@ impl App {
             data: None,
             view: options.view,
             views: Views::default(),
+            trail: Vec::new(),
             fresh: Vec::new(),
             measure: options.measure,
             all_frames: false,

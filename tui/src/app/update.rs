@@ -69,9 +69,9 @@ fn act(app: &mut App, command: Command) {
         Command::Help => app.page = Some((Page::Help, 0)),
         Command::About => app.page = Some((Page::About, 0)),
         _ if app.page.is_some() => turn(app, command),
-        Command::Show(view) => show(app, view),
-        Command::NextView => show(app, app.view.step(1)),
-        Command::PreviousView => show(app, app.view.step(ViewId::ALL.len() - 1)),
+        Command::Show(view) => go(app, view),
+        Command::NextView => go(app, app.view.step(1)),
+        Command::PreviousView => go(app, app.view.step(ViewId::ALL.len() - 1)),
         Command::NextMeasure => change_measure(app, 1),
         Command::PreviousMeasure => change_measure(app, Measure::ALL.len() - 1),
         Command::AllFrames => {
@@ -107,7 +107,16 @@ fn follow(app: &mut App, outcome: Outcome) {
     match outcome {
         Outcome::Done => {}
         Outcome::Notice(text) => app.notice = Some(text),
+        Outcome::Out => {
+            if let Some(view) = app.trail.pop() {
+                show(app, view);
+            }
+        }
         Outcome::Goto(view, jump) => {
+            // A view is on the trail once: going round in circles does not make the way back longer.
+            let before = app.trail.iter().position(|v| *v == app.view || *v == view);
+            app.trail.truncate(before.unwrap_or(app.trail.len()));
+            app.trail.push(app.view);
             show(app, view);
             refresh(app);
             let outcome = with_view(app, |view, cx| view.jump(&jump, cx)).unwrap_or(Outcome::Done);
@@ -117,6 +126,12 @@ fn follow(app: &mut App, outcome: Outcome) {
             }
         }
     }
+}
+
+/// Shows a view the reader asked for by name: there is no way back but by name.
+fn go(app: &mut App, view: ViewId) {
+    app.trail.clear();
+    show(app, view);
 }
 
 fn show(app: &mut App, view: ViewId) {

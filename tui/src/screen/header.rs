@@ -100,27 +100,22 @@ fn status(app: &App) -> Line<'static> {
 }
 
 fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
-    let measure = measure(app, data);
-    let mut line = Line::default();
-    for (at, view) in ViewId::ALL.into_iter().enumerate() {
-        let style = if view == app.view {
-            theme::selected()
-        } else {
-            theme::plain()
-        };
-        line.push_span(Span::styled(
-            format!(" {} {} ", at + 1, view.title()),
-            style,
-        ));
+    let cells = area.width as usize;
+    let measures = measure(app, data);
+    let left = |line: &Line<'_>| cells.saturating_sub(line.width() + 3);
+    let fits = |line: &Line<'_>, text: &String| width(text) <= left(line);
+    // Rather shorter tabs than a measure without its figure or its bound.
+    let mut line = tab_line(app, false);
+    if measures.iter().take(2).all(|text| !fits(&line, text)) {
+        line = tab_line(app, true);
     }
     // Too narrow for all tabs: the one shown, and that there are others.
-    if line.width() > area.width as usize {
+    if line.width() > cells {
         let at = ViewId::ALL.iter().position(|v| *v == app.view).unwrap_or(0);
         let text = format!(" {}/{} {} ", at + 1, ViewId::ALL.len(), app.view.title());
         line = Line::styled(text, theme::selected());
     }
-    let left = (area.width as usize).saturating_sub(line.width() + 3);
-    let right = measure.into_iter().find(|text| width(text) <= left);
+    let right = measures.into_iter().find(|text| fits(&line, text));
     line.render(area, buffer);
     if let Some(text) = right {
         let line = Line::from(vec![
@@ -131,14 +126,36 @@ fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The measure and its total, long and short.
-fn measure(app: &App, data: &Data) -> [String; 3] {
+fn tab_line(app: &App, tight: bool) -> Line<'static> {
+    let mut line = Line::default();
+    for (at, view) in ViewId::ALL.into_iter().enumerate() {
+        let style = if view == app.view {
+            theme::selected()
+        } else {
+            theme::plain()
+        };
+        let text = if tight {
+            format!("{} {}", at + 1, view.short_title())
+        } else {
+            format!(" {} {} ", at + 1, view.title())
+        };
+        if tight && at > 0 {
+            line.push_span(Span::raw(" "));
+        }
+        line.push_span(Span::styled(text, style));
+    }
+    line
+}
+
+/// The measure and its total, from long to short.
+fn measure(app: &App, data: &Data) -> [String; 4] {
     let figure = crate::text::figure(app.measure, app.measure.of(&data.profile.totals));
     let exactness = exactness(app.measure, data);
     [
         format!("{}: {figure}{exactness}", app.measure.title()),
         format!("{} {figure}{exactness}", app.measure.name()),
         format!("{} {figure}", app.measure.name()),
+        app.measure.name().to_owned(),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier};
 
-use super::{Screen, profile};
+use super::{Screen, fleet, profile};
 use crate::Options;
 
 /// The cells of the first row that contains `text`, from where it begins.
@@ -22,9 +22,9 @@ fn cells(screen: &mut Screen, text: &str) -> Vec<ratatui::buffer::Cell> {
 #[test]
 fn the_tab_of_the_view_is_reversed_and_the_others_are_not() {
     let mut screen = Screen::sample(80, 24);
-    screen.press("3");
+    screen.press("5");
     assert!(
-        cells(&mut screen, "3 Sites")
+        cells(&mut screen, "5 Sites")
             .iter()
             .all(|c| c.modifier.contains(Modifier::REVERSED))
     );
@@ -94,8 +94,31 @@ fn found_frames_stand_out_with_and_without_colour() {
 }
 
 #[test]
+fn types_are_coloured_by_the_kind_of_container() {
+    let mut screen = Screen::fleet(120, 40);
+    screen.press("3");
+    let text = cells(&mut screen, "String")[0].fg;
+    let list = cells(&mut screen, "Vec<Vessel>")[0].fg;
+    let dynamic = cells(&mut screen, "Box<dyn Kind>")[0].fg;
+    assert!(text != list && list != dynamic && text != dynamic);
+    assert_eq!(cells(&mut screen, "Vec<Crate>")[0].fg, list);
+}
+
+#[test]
 fn without_colour_no_cell_of_any_view_has_one() {
-    for keys in ["1", "2 / clone Enter", "3 Enter", "4", "?", "!"] {
+    for keys in [
+        "1",
+        "2 / clone Enter",
+        "3",
+        "3 Enter",
+        "3 f Enter",
+        "4 / crew Enter n",
+        "4 Enter",
+        "5 Enter",
+        "6",
+        "?",
+        "!",
+    ] {
         let mut screen = Screen::empty(
             120,
             40,
@@ -104,7 +127,7 @@ fn without_colour_no_cell_of_any_view_has_one() {
                 ..Options::default()
             },
         );
-        screen.load(profile(), false);
+        screen.load(fleet(), false);
         screen.press(keys);
         let buffer = screen.draw();
         assert!(

@@ -46,6 +46,17 @@ impl Screen {
         screen
     }
 
+    /// The sample with fields, types and footprints, loaded.
+    pub(crate) fn fleet(width: u16, height: u16) -> Screen {
+        let options = Options {
+            source_roots: Vec::new(),
+            ..Options::default()
+        };
+        let mut screen = Screen::empty(width, height, options);
+        screen.load(fleet(), false);
+        screen
+    }
+
     pub(crate) fn load(&mut self, profile: Profile, live: bool) {
         let data = Arc::new(Data::new(profile));
         let title = self.app.title.clone();
@@ -121,6 +132,13 @@ fn named(word: &str) -> Option<KeyEvent> {
 /// The sample, with no start time: whether its sources changed since does not depend on this machine's clock.
 pub(crate) fn profile() -> Profile {
     let mut profile = sample::profile();
+    profile.process.started_unix_ns = 0;
+    profile
+}
+
+/// The sample with fields, types and footprints.
+pub(crate) fn fleet() -> Profile {
+    let mut profile = sample::fleet();
     profile.process.started_unix_ns = 0;
     profile
 }

@@ -1,9 +1,9 @@
 //! Thousands of random keys on screens of random sizes, over good, empty and broken profiles: nothing panics.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use heapglass_profiler::profile::{FrameId, FunctionId, Profile, ScopeId};
+use heapglass_profiler::profile::{Contents, FrameId, FunctionId, Profile, ScopeId, TypeId};
 
-use super::{Screen, profile};
+use super::{Screen, fleet, profile};
 use crate::Options;
 
 /// A linear congruential generator (Knuth's constants): the same keys in every run.
@@ -37,7 +37,7 @@ fn key(dice: &mut Dice) -> KeyEvent {
         KeyCode::End,
         KeyCode::F(1),
     ];
-    const CHARS: &[u8] = b"hjklgGnN#/?!immMsSoapr 1234hjkl2233(.*[a\\";
+    const CHARS: &[u8] = b"hjklgGnN#/?!immMsSoapr 123456hjkl23344455effb(.*[a\\";
     match dice.roll(10) {
         0..4 => KeyEvent::new(NAMED[dice.roll(NAMED.len())], KeyModifiers::NONE),
         4 => KeyEvent::new(
@@ -71,7 +71,7 @@ fn play(seed: u64, keys: usize, profiles: &[Profile], options: Options) {
 #[test]
 fn two_thousand_random_keys_on_random_sizes_never_panic() {
     for seed in 1..=2 {
-        play(seed, 2_000, &[profile()], Options::default());
+        play(seed, 2_000, &[profile(), fleet()], Options::default());
     }
 }
 
@@ -84,7 +84,14 @@ fn profiles_that_come_and_go_under_random_keys_never_panic() {
         small.timeline.clear();
         small
     };
-    let profiles = [profile(), small, Profile::default(), broken()];
+    let profiles = [
+        profile(),
+        fleet(),
+        small,
+        Profile::default(),
+        broken(),
+        broken_fleet(),
+    ];
     for seed in 10..=11 {
         let options = Options {
             unicode: seed % 2 == 0,
@@ -118,5 +125,45 @@ fn broken() -> Profile {
     broken.timeline[0].time_ns = u64::MAX;
     broken.timeline[1].live_bytes = u64::MAX;
     broken.capture.peak_time_ns = u64::MAX;
+    broken
+}
+
+/// Scopes in circles, types that are not there, figures no program has.
+fn broken_fleet() -> Profile {
+    let mut broken = fleet();
+    let nowhere = TypeId(u32::MAX);
+    let scopes = broken.scopes.len() as u32;
+    for (at, scope) in broken.scopes.iter_mut().enumerate() {
+        match at % 5 {
+            1 => scope.parent = scopes - 1,
+            2 => scope.value_type = Some(nowhere),
+            3 => scope.entered = u64::MAX,
+            4 => scope.retained_bytes = i64::MIN,
+            _ => scope.name = "長い\u{1b}".repeat(3_000),
+        }
+    }
+    for site in broken.sites.iter_mut().step_by(3) {
+        site.contents = Some(Contents {
+            container: nowhere,
+            element: Some(nowhere),
+            owner: Some(nowhere),
+        });
+    }
+    for name in broken.types.iter_mut().step_by(4) {
+        name.full.clear();
+        name.short = "\u{200d}\u{301}".repeat(50);
+    }
+    for footprint in &mut broken.footprints {
+        footprint.value_type = Some(nowhere);
+        footprint.time_ns = u64::MAX;
+        for node in footprint.nodes.iter_mut().skip(1).step_by(2) {
+            node.parent = u32::MAX;
+            node.block_bytes = u64::MAX;
+            node.count = u64::MAX;
+        }
+    }
+    if let Some(footprint) = broken.footprints.first_mut() {
+        footprint.nodes.clear();
+    }
     broken
 }

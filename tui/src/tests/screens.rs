@@ -2,17 +2,17 @@
 
 use heapglass_profiler::profile::State;
 
-use super::{Screen, profile};
+use super::{Screen, fleet, profile};
 use crate::Options;
 use crate::app::{Message, update};
 
 /// Snapshots the screen after `keys` at 80x24 and 120x40.
 macro_rules! screens {
-    ($($name:ident: $keys:expr;)*) => {$(
+    ($sample:path: $($name:ident: $keys:expr;)*) => {$(
         #[test]
         fn $name() {
             for (width, height) in [(80, 24), (120, 40)] {
-                let mut screen = Screen::sample(width, height);
+                let mut screen = $sample(width, height);
                 let text = screen.press($keys).text();
                 insta::assert_snapshot!(format!("{}_{width}x{height}", stringify!($name)), text);
             }
@@ -20,7 +20,7 @@ macro_rules! screens {
     )*};
 }
 
-screens! {
+screens! { Screen::sample:
     overview: "";
     overview_by_temporary_bytes: "m m m m j";
     flamegraph: "2";
@@ -30,15 +30,98 @@ screens! {
     flamegraph_same_symbol: "2 G #";
     flamegraph_inverted_with_phases: "2 i p";
     flamegraph_while_typing_a_bad_regex: "2 / (clone";
-    sites: "3 j";
-    sites_in_the_stack_with_source: "3 Enter j k";
-    sites_sorted_by_function: "3 s s s s";
-    sites_filtered: "3 / shard Enter G";
+    sites: "5 j";
+    sites_in_the_stack_with_source: "5 Enter j k";
+    sites_sorted_by_function: "5 s s s s";
+    sites_filtered: "5 / shard Enter G";
     sites_of_one_owner: "1 j Enter";
-    sites_none: "3 / nothing-is-called-so Enter";
-    threads: "4 j";
+    sites_none: "5 / nothing-is-called-so Enter";
+    threads: "6 j";
     help_of_the_flamegraph: "2 ?";
     about_the_recording: "!";
+}
+
+screens! { Screen::fleet:
+    types: "3 j";
+    types_of_blocks_by_mean: "3 m m m s s s s j";
+    types_filtered: "3 / sailor Enter";
+    types_none: "3 / nothing-is-called-so Enter";
+    types_inside_one: "3 / string$ Enter Enter j";
+    types_inside_the_unknown: "3 / unknown Enter Enter";
+    types_sites_in_a_field: "3 / string$ Enter Enter Enter";
+    types_footprints: "3 f G";
+    types_inside_a_footprint: "3 f j Enter j j";
+    fields: "4 j";
+    fields_that_are_recursive: "4 / boss Enter n";
+    fields_buffered: "4 / buffered Enter n";
+    fields_closed: "4 e l l";
+    fields_by_type: "4 / cargo Enter n Enter";
+    fields_sites_of_a_type: "4 / cargo Enter n Enter Enter Enter";
+    help_of_the_fields: "4 ?";
+}
+
+#[test]
+fn without_colour_types_and_fields_say_the_same() {
+    for keys in ["3 j", "4 / cargo Enter n"] {
+        let plain = Options {
+            colour: false,
+            ..Options::default()
+        };
+        let mut screen = Screen::empty(120, 40, plain);
+        screen.load(fleet(), false);
+        let text = screen.press(keys).text();
+        assert_eq!(text, Screen::fleet(120, 40).press(keys).text());
+        assert!(text.contains("sequence") || text.contains("◆"), "{text}");
+    }
+}
+
+#[test]
+fn escape_leads_back_the_way_one_came() {
+    let mut screen = Screen::fleet(80, 24);
+    let types = screen.press("3 / string$ Enter j").text();
+    let fields = screen.press("Enter j").text();
+    assert_ne!(types, fields);
+    let sites = screen.press("Enter").text();
+    assert!(sites.contains("String in Fleet"), "{sites}");
+    let stack = screen.press("Enter").text();
+    assert!(stack.contains("innermost first"), "{stack}");
+    assert_eq!(screen.press("Esc").text(), sites);
+    assert_eq!(screen.press("Esc").text(), fields);
+    assert_eq!(screen.press("Esc").text(), types);
+    assert!(
+        !screen.press("Esc").text().contains("/string$/"),
+        "the filter ends last"
+    );
+    // By name there is no way back: Esc stays.
+    screen.press("Enter Enter 5");
+    assert!(screen.press("Esc Esc").text().contains("file:line"));
+}
+
+#[test]
+fn the_sites_of_a_type_in_a_field_add_up_to_what_was_entered() {
+    let mut screen = Screen::fleet(120, 40);
+    let parts = screen.press("4 / cargo Enter n Enter").text();
+    let entered = parts.lines().nth(5).unwrap_or_default();
+    let share = entered.split('%').nth(1).unwrap_or_default().trim();
+    let sites = screen.press("Enter").text();
+    assert!(
+        share == "13.3" && sites.contains(&format!("{share} % of all")),
+        "{share}: {sites}"
+    );
+}
+
+#[test]
+fn a_recording_without_fields_says_how_to_get_them() {
+    let mut screen = Screen::sample(80, 24);
+    let text = screen.press("4").text();
+    assert!(text.contains("Profiled<T>"), "{text}");
+    assert!(
+        screen
+            .press("Enter j l h e n")
+            .text()
+            .contains("Profiled<T>")
+    );
+    insta::assert_snapshot!(screen.press("Esc 3").text());
 }
 
 #[test]
@@ -109,7 +192,7 @@ fn an_exact_peak_is_called_exact() {
 
 #[test]
 fn an_ascii_terminal_gets_ascii_in_every_view() {
-    for keys in ["1", "2 j j j", "3 Enter", "4", "?", "!", "2 / clone"] {
+    for keys in ["1", "2 j j j", "5 Enter", "6", "?", "!", "2 / clone"] {
         let mut screen = Screen::empty(
             100,
             30,
@@ -144,11 +227,11 @@ fn an_empty_profile_is_explained_in_every_view() {
     for keys in [
         "1",
         "2",
-        "3",
-        "4",
+        "5",
+        "6",
         "!",
         "2 j l Enter n # o",
-        "3 Enter s # o",
+        "5 Enter s # o",
     ] {
         let mut screen = Screen::empty(80, 24, Options::default());
         screen.load(heapglass_profiler::profile::Profile::default(), false);
@@ -176,7 +259,7 @@ fn control_characters_of_a_recording_never_reach_the_terminal() {
     hostile.threads[0].name = "\u{1b}c".into();
     hostile.scopes[1].name = "\t\u{8}".into();
     hostile.marks[0].name = "\u{0}".into();
-    for keys in ["1", "2 G p", "2 / evil Enter n", "3", "3 Enter", "4", "!"] {
+    for keys in ["1", "2 G p", "2 / evil Enter n", "5", "5 Enter", "6", "!"] {
         let mut screen = Screen::empty(120, 40, Options::default());
         screen.load(hostile.clone(), false);
         screen.press(keys);
@@ -193,7 +276,7 @@ fn control_characters_of_a_recording_never_reach_the_terminal() {
 #[test]
 fn a_reload_keeps_zoom_selection_and_filter() {
     let mut screen = Screen::sample(80, 24);
-    screen.press("2 j j j j j Enter j 3 / shard Enter j j");
+    screen.press("2 j j j j j Enter j 5 / shard Enter j j");
     let (sites, _) = (screen.text(), screen.press("2"));
     let flame = screen.text();
     // The same program a moment later: functions numbered otherwise.
@@ -206,7 +289,7 @@ fn a_reload_keeps_zoom_selection_and_filter() {
     screen.load(later, true);
     let lives = |text: &str| text.replace("LIVE", "    ");
     assert_eq!(lives(&screen.text()), flame);
-    assert_eq!(lives(&screen.press("3").text()), sites);
+    assert_eq!(lives(&screen.press("5").text()), sites);
 }
 
 #[test]

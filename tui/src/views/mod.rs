@@ -2,11 +2,14 @@
 //!
 //! A view reads a [`Context`] and changes only its own state; it never calls another view, it asks to go there.
 
+mod breakdown;
+mod fields;
 pub(crate) mod flame;
 mod overview;
 mod parts;
 mod sites;
 mod threads;
+mod types;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +19,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
 use crate::app::keys::Binding;
-use crate::app::{Command, Data, Pattern};
+use crate::app::{Command, Data, Pattern, Within};
 
 /// The views, in the order of their tabs and digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -26,6 +29,10 @@ pub enum ViewId {
     Overview,
     /// Stacks as an icicle of frames, width by the measure.
     Flamegraph,
+    /// What blocks hold, as a table, and live values that were measured.
+    Types,
+    /// The places in the data that was deserialized, as a tree.
+    Fields,
     /// Where blocks came from, as a table, with stack and source.
     Sites,
     /// Threads, merged by name.
@@ -34,9 +41,11 @@ pub enum ViewId {
 
 impl ViewId {
     /// Every view, in the order of the tabs.
-    pub const ALL: [ViewId; 4] = [
+    pub const ALL: [ViewId; 6] = [
         ViewId::Overview,
         ViewId::Flamegraph,
+        ViewId::Types,
+        ViewId::Fields,
         ViewId::Sites,
         ViewId::Threads,
     ];
@@ -46,8 +55,18 @@ impl ViewId {
         match self {
             ViewId::Overview => "Overview",
             ViewId::Flamegraph => "Flamegraph",
+            ViewId::Types => "Types",
+            ViewId::Fields => "Fields",
             ViewId::Sites => "Sites",
             ViewId::Threads => "Threads",
+        }
+    }
+
+    /// The word on its tab where there is little room.
+    pub(crate) fn short_title(self) -> &'static str {
+        match self {
+            ViewId::Flamegraph => "Flame",
+            other => other.title(),
         }
     }
 
@@ -65,6 +84,8 @@ impl ViewId {
         match self {
             ViewId::Overview => overview::BINDINGS,
             ViewId::Flamegraph => flame::BINDINGS,
+            ViewId::Types => types::BINDINGS,
+            ViewId::Fields => fields::BINDINGS,
             ViewId::Sites => sites::BINDINGS,
             ViewId::Threads => &[],
         }
@@ -98,6 +119,8 @@ pub(crate) enum Outcome {
     Notice(String),
     /// Show that view, at that place.
     Goto(ViewId, Jump),
+    /// There is no level left to go out of: back to the view that led here, if one did.
+    Out,
 }
 
 /// A place in another view.
@@ -109,6 +132,8 @@ pub(crate) enum Jump {
     Owner(FunctionId),
     /// The stack of this site (index into the profile's sites).
     Site(u32),
+    /// The sites of a type in a field.
+    Within(Within),
 }
 
 /// What every view can do.
@@ -146,6 +171,8 @@ pub(crate) trait View {
 pub(crate) struct Views {
     overview: overview::Overview,
     flame: flame::Flame,
+    types: types::Types,
+    fields: fields::FieldTree,
     sites: sites::Sites,
     threads: threads::Threads,
 }
@@ -164,6 +191,8 @@ impl Views {
         match id {
             ViewId::Overview => &self.overview,
             ViewId::Flamegraph => &self.flame,
+            ViewId::Types => &self.types,
+            ViewId::Fields => &self.fields,
             ViewId::Sites => &self.sites,
             ViewId::Threads => &self.threads,
         }
@@ -173,6 +202,8 @@ impl Views {
         match id {
             ViewId::Overview => &mut self.overview,
             ViewId::Flamegraph => &mut self.flame,
+            ViewId::Types => &mut self.types,
+            ViewId::Fields => &mut self.fields,
             ViewId::Sites => &mut self.sites,
             ViewId::Threads => &mut self.threads,
         }

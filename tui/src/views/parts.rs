@@ -186,6 +186,90 @@ pub(crate) fn blocks(measure: Measure, figures: &Figures) -> (u64, &'static str)
     }
 }
 
+/// Every figure of a row, those of reallocs where there were any.
+pub(crate) fn all_figures(f: &Figures) -> Vec<String> {
+    let both = |name, bytes, blocks| format!("{name} {} ({})", Bytes(bytes), Count(blocks));
+    let mut items = vec![
+        both("peak", f.peak_bytes, f.peak_blocks),
+        both("live", f.live_bytes, f.live_blocks),
+        both("total", f.total_bytes, f.total_blocks),
+        both("temporary", f.temporary_bytes, f.temporary_blocks),
+    ];
+    if f.grows > 0 || f.shrinks > 0 {
+        items.push(format!(
+            "grows {}, shrinks {}",
+            Count(f.grows),
+            Count(f.shrinks)
+        ));
+        items.push(format!("copied {}", Bytes(f.copied_bytes)));
+    }
+    items
+}
+
+/// Writes `items` one after the other, as many a line as fit; answers how many lines that took.
+pub(crate) fn flow(buffer: &mut Buffer, area: Rect, items: &[String], style: Style) -> u16 {
+    let mut row = 0;
+    let mut line = String::new();
+    for item in items {
+        if !line.is_empty() && width(&line) + 2 + width(item) > area.width as usize {
+            write(buffer, slice(area, row, 1), &line, style);
+            row += 1;
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push_str("  ");
+        }
+        line.push_str(item);
+    }
+    write(buffer, slice(area, row, 1), &line, style);
+    row + 1
+}
+
+/// Writes a rule with `text` at its left.
+pub(crate) fn rule(buffer: &mut Buffer, area: Rect, text: &str) {
+    let text = format!("── {text} ");
+    let rest = "─".repeat((area.width as usize).saturating_sub(width(&text)));
+    write(
+        buffer,
+        slice(area, 0, 1),
+        &format!("{text}{rest}"),
+        crate::theme::heading(),
+    );
+}
+
+/// Draws the headings of `columns`.
+pub(crate) fn headings(buffer: &mut Buffer, area: Rect, columns: &[Column]) {
+    let titles = columns
+        .iter()
+        .map(|c| (c.title.as_str().into(), crate::theme::heading()));
+    table_row(
+        buffer,
+        slice(area, 0, 1),
+        columns,
+        titles,
+        crate::theme::plain(),
+    );
+}
+
+/// The style of row `at` of a list.
+pub(crate) fn row_style(at: usize, cursor: &Cursor) -> Style {
+    if at == cursor.selected {
+        crate::theme::selected()
+    } else {
+        crate::theme::plain()
+    }
+}
+
+/// Bytes with their sign: `+1.5 KiB`, `-2.0 KiB`, `0 B`.
+pub(crate) fn signed(value: i128) -> String {
+    let size = Bytes(u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX));
+    match value {
+        0 => size.to_string(),
+        1.. => format!("+{size}"),
+        _ => format!("-{size}"),
+    }
+}
+
 /// The heading of a measure's column.
 pub(crate) fn measure_heading(measure: Measure) -> String {
     match measure {

@@ -244,6 +244,8 @@ impl Flame {
             self.top = 0;
         } else if self.highlight.take().is_some() {
             self.matches = None;
+        } else {
+            return Outcome::Out;
         }
         Outcome::Done
     }
@@ -400,6 +402,7 @@ impl View for Flame {
                 }
                 None => Outcome::Notice("this site is not in the graph".to_owned()),
             },
+            Jump::Within(_) => Outcome::Done,
         };
         self.settle(cx);
         outcome

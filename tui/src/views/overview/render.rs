@@ -11,7 +11,9 @@ use crate::app::Data;
 use crate::text::{clean, figure, pad, width};
 use crate::theme;
 use crate::views::Context;
-use crate::views::parts::{Column, bar, count, measure_heading, slice, stretch, table_row, write};
+use crate::views::parts::{
+    Column, bar, count, headings, measure_heading, slice, stretch, table_row, write,
+};
 
 /// Where the three parts are.
 struct Parts {
@@ -227,10 +229,7 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         0,
     ));
     stretch(&mut columns, area.width as usize);
-    let titles = columns
-        .iter()
-        .map(|c| (c.title.clone().into(), theme::heading()));
-    table_row(buffer, slice(area, 0, 1), &columns, titles, theme::plain());
+    headings(buffer, area, &columns);
     let largest = view.owners.first().map_or(0, |o| cx.measure.of(&o.figures));
     let rows = area.height.saturating_sub(1) as usize;
     let shown = view

@@ -17,7 +17,7 @@ use crate::app::{Command, Data, Pattern};
 use crate::text::clean;
 use crate::views::parts::Cursor;
 use crate::views::{Context, Jump, Outcome, View, ViewId};
-use order::{Listing, Only, Sort};
+use order::{Listing, Named, Only, Sort};
 use source::{Excerpt, Sources};
 
 /// The keys of this view.
@@ -43,6 +43,8 @@ pub(crate) struct Sites {
     reversed: bool,
     filter: Option<Pattern>,
     only: Option<Only>,
+    /// Another view asked for what is listed: the way out leads back to it.
+    visited: bool,
     /// Whether the keys move in the stack instead of the list.
     in_stack: bool,
     /// Frame of the stack, innermost first.
@@ -153,7 +155,10 @@ impl Sites {
                 self.list(cx);
             }
             Command::SameSymbol => match self.symbol(cx) {
-                Some(function) => return self.only(Only::through(function, cx), cx),
+                Some(function) => {
+                    self.visited = false;
+                    return self.only(Named::new(function, cx).map(Only::Through), cx);
+                }
                 None => return Outcome::Notice("no function is selected".to_owned()),
             },
             Command::Follow => {
@@ -175,10 +180,20 @@ impl Sites {
     fn back(&mut self, cx: &Context<'_>) -> Outcome {
         if self.in_stack {
             self.in_stack = false;
-        } else if self.filter.take().is_some() || self.only.take().is_some() {
+            return Outcome::Done;
+        }
+        if self.filter.take().is_some() {
+            self.list(cx);
+            return Outcome::Done;
+        }
+        let restricted = self.only.take().is_some();
+        if restricted {
             self.list(cx);
         }
-        Outcome::Done
+        if restricted && !std::mem::take(&mut self.visited) {
+            return Outcome::Done;
+        }
+        Outcome::Out
     }
 
     /// The function `#` means: of the selected frame, which in the list is the owner.
@@ -256,10 +271,12 @@ impl View for Sites {
 
     fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
         self.in_stack = false;
+        self.visited = true;
         self.cursor = Cursor::default();
         match jump {
-            Jump::Function(function) => self.only(Only::through(*function, cx), cx),
-            Jump::Owner(function) => self.only(Only::owned(*function, cx), cx),
+            Jump::Function(function) => self.only(Named::new(*function, cx).map(Only::Through), cx),
+            Jump::Owner(function) => self.only(Named::new(*function, cx).map(Only::Owned), cx),
+            Jump::Within(within) => self.only(Only::within(within.clone(), cx), cx),
             Jump::Site(site) => {
                 self.only(None, cx);
                 self.cursor.selected = self

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use heapglass_profiler::profile::{FunctionId, Measure, Site};
+use heapglass_profiler::profile::{Frame, Function, FunctionId, Measure, Site};
 
-use crate::app::{Data, Pattern};
+use crate::app::{Data, Pattern, Within};
 use crate::text::clean;
 use crate::views::Context;
 use crate::views::parts::blocks;
@@ -67,72 +67,89 @@ pub(super) fn mean(site: &Site) -> u64 {
 
 /// A restriction another view or `#` asked for. By name, so that it survives a reload.
 #[derive(Clone, Debug)]
-pub(super) struct Only {
+pub(super) enum Only {
+    /// Sites with a function anywhere in their stack.
+    Through(Named),
+    /// Sites charged to a function.
+    Owned(Named),
+    /// Sites of a type in a field: for each site, whether it is one.
+    Within(Within, Vec<bool>),
+}
+
+/// A function by its name.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
     function: FunctionId,
     name: String,
     short: String,
-    owned: bool,
 }
 
-impl Only {
-    /// Sites with the function anywhere in their stack.
-    pub(super) fn through(function: FunctionId, cx: &Context<'_>) -> Option<Only> {
+impl Named {
+    pub(super) fn new(function: FunctionId, cx: &Context<'_>) -> Option<Named> {
         let known = cx.data.function(function)?;
-        Some(Only {
+        Some(Named {
             function,
             name: known.name.clone(),
             short: known.short.clone(),
-            owned: false,
         })
     }
 
-    /// Sites charged to the function.
-    pub(super) fn owned(function: FunctionId, cx: &Context<'_>) -> Option<Only> {
-        Some(Only {
-            owned: true,
-            ..Only::through(function, cx)?
-        })
-    }
-
-    /// The same restriction in other data, where the function may have another number; `None` = it is not there.
-    pub(super) fn in_data(self, cx: &Context<'_>) -> Option<Only> {
+    /// The same function in other data, where it may have another number.
+    fn in_data(self, cx: &Context<'_>) -> Option<Named> {
         let functions = &cx.data.profile.functions;
-        if functions
-            .get(self.function.0 as usize)
-            .is_some_and(|f| f.name == self.name)
-        {
+        let is_it = |f: &Function| f.name == self.name;
+        if functions.get(self.function.0 as usize).is_some_and(is_it) {
             return Some(self);
         }
-        let at = functions.iter().position(|f| f.name == self.name)?;
-        Some(Only {
-            function: FunctionId(u32::try_from(at).ok()?),
+        let at = u32::try_from(functions.iter().position(is_it)?).ok()?;
+        Some(Named {
+            function: FunctionId(at),
             ..self
         })
     }
+}
 
-    pub(super) fn describe(&self) -> String {
-        let name = if self.short.is_empty() {
-            &self.name
-        } else {
-            &self.short
-        };
-        format!(
-            "{} {}",
-            if self.owned { "charged to" } else { "through" },
-            clean(name)
-        )
+impl Only {
+    pub(super) fn within(within: Within, cx: &Context<'_>) -> Option<Only> {
+        let sites = within.sites(cx.data)?;
+        Some(Only::Within(within, sites))
     }
 
-    fn admits(&self, site: &Site, cx: &Context<'_>) -> bool {
-        if self.owned {
-            return cx.data.owner_function(site) == Some(self.function);
+    /// The same restriction in other data; `None` = what it names is not there.
+    pub(super) fn in_data(self, cx: &Context<'_>) -> Option<Only> {
+        match self {
+            Only::Through(named) => named.in_data(cx).map(Only::Through),
+            Only::Owned(named) => named.in_data(cx).map(Only::Owned),
+            Only::Within(within, _) => Only::within(within, cx),
         }
-        let frames = cx.data.frames(site, cx.all_frames);
-        frames.iter().any(|frame| {
-            cx.data
-                .frame(*frame)
-                .is_some_and(|f| f.function == self.function)
-        })
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let (how, named) = match self {
+            Only::Through(named) => ("through", named),
+            Only::Owned(named) => ("charged to", named),
+            Only::Within(within, _) => return within.label.clone(),
+        };
+        let name = if named.short.is_empty() {
+            &named.name
+        } else {
+            &named.short
+        };
+        format!("{how} {}", clean(name))
+    }
+
+    fn admits(&self, index: u32, site: &Site, cx: &Context<'_>) -> bool {
+        match self {
+            Only::Within(_, sites) => sites.get(index as usize).copied().unwrap_or(false),
+            Only::Owned(named) => cx.data.owner_function(site) == Some(named.function),
+            Only::Through(named) => {
+                let frames = cx.data.frames(site, cx.all_frames);
+                let is_it = |frame: &Frame| frame.function == named.function;
+                frames
+                    .iter()
+                    .any(|frame| cx.data.frame(*frame).is_some_and(is_it))
+            }
+        }
     }
 }
 
@@ -166,8 +183,8 @@ impl Listing {
                 .map(|frame| function(frame.function) || file(&frame.file))
                 .collect()
         });
-        let admitted = |site: &Site| {
-            only.is_none_or(|only| only.admits(site, cx))
+        let admitted = |index: u32, site: &Site| {
+            only.is_none_or(|only| only.admits(index, site, cx))
                 && matching.as_ref().is_none_or(|matching| {
                     let frames = data.frames(site, cx.all_frames);
                     frames
@@ -177,7 +194,7 @@ impl Listing {
         };
         let mut sites: Vec<(u32, &Site)> = (0..)
             .zip(&data.profile.sites)
-            .filter(|(_, site)| admitted(site))
+            .filter(|(index, site)| admitted(*index, site))
             .collect();
         let value = sites
             .iter()

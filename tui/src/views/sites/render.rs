@@ -1,7 +1,8 @@
 //! Draws the sites: the list above, below it the stack of the selected one and the source of the selected frame.
 
 use heapglass_profiler::profile::{Function, Origin, ScopeId, Site};
-use heapglass_profiler::units::{Bytes, Count, Share, counted};
+use heapglass_profiler::types::type_of;
+use heapglass_profiler::units::{Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -11,7 +12,8 @@ use crate::text::{clean, figure, fit_end, width, wrap};
 use crate::theme;
 use crate::views::Context;
 use crate::views::parts::{
-    Column, blocks, bytes, count, measure_heading, slice, stretch, table_row, write,
+    Column, all_figures, blocks, bytes, count, flow, headings, measure_heading, rule, slice,
+    stretch, table_row, write,
 };
 
 /// Where things are. Empty panes are not drawn.
@@ -122,10 +124,7 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         columns.push(Column::left(sorted(Sort::Place, "file:line"), 0));
     }
     stretch(&mut columns, area.width as usize);
-    let titles = columns
-        .iter()
-        .map(|c| (c.title.clone().into(), theme::heading()));
-    table_row(buffer, slice(area, 0, 1), &columns, titles, theme::plain());
+    headings(buffer, area, &columns);
 
     if view.listing.sites.is_empty() {
         let text = match view.restriction(cx) {
@@ -231,6 +230,13 @@ fn figures(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut
     if !phase.is_empty() {
         parts.push(format!("phase {phase}"));
     }
+    if let Some((id, _)) = type_of(&cx.data.profile, site) {
+        parts.push(cx.data.type_label(Some(id)).into_owned());
+    }
+    let field = cx.data.fields.field_of(site.scope);
+    if let Some(field) = cx.data.field(field).filter(|_| field != 0) {
+        parts.push(format!("field {}", clean(&field.path)));
+    }
     let marks = [
         (site.marks.cut, "stack cut"),
         (site.marks.foreign, "foreign stack"),
@@ -243,45 +249,9 @@ fn figures(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut
             .filter(|(set, _)| *set)
             .map(|(_, name)| (*name).to_owned()),
     );
-    let text = format!("── {} ", parts.join(" · "));
-    let rule = "─".repeat((area.width as usize).saturating_sub(width(&text)));
-    write(
-        buffer,
-        slice(area, 0, 1),
-        &format!("{text}{rule}"),
-        theme::heading(),
-    );
-
-    let f = &site.figures;
-    let both = |name, bytes, blocks| format!("{name} {} ({})", Bytes(bytes), Count(blocks));
-    let mut items = vec![
-        both("peak", f.peak_bytes, f.peak_blocks),
-        both("live", f.live_bytes, f.live_blocks),
-        both("total", f.total_bytes, f.total_blocks),
-        both("temporary", f.temporary_bytes, f.temporary_blocks),
-    ];
-    if f.grows > 0 || f.shrinks > 0 {
-        items.push(format!(
-            "grows {}, shrinks {}",
-            Count(f.grows),
-            Count(f.shrinks)
-        ));
-        items.push(format!("copied {}", Bytes(f.copied_bytes)));
-    }
-    let mut row = 1;
-    let mut line = String::new();
-    for item in items {
-        if !line.is_empty() && width(&line) + 2 + width(&item) > area.width as usize {
-            write(buffer, slice(area, row, 1), &line, theme::plain());
-            row += 1;
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push_str("  ");
-        }
-        line.push_str(&item);
-    }
-    write(buffer, slice(area, row, 1), &line, theme::plain());
+    rule(buffer, area, &parts.join(" · "));
+    let rest = slice(area, 1, area.height.saturating_sub(1));
+    flow(buffer, rest, &all_figures(&site.figures), theme::plain());
 }
 
 /// The phases around a site, outermost first.
@@ -293,7 +263,9 @@ fn phase(cx: &Context<'_>, scope: ScopeId) -> String {
     while at > 0
         && let Some(scope) = scopes.get(at as usize)
     {
-        names.push(clean(&scope.name).into_owned());
+        if !scope.kind.is_field() {
+            names.push(clean(&scope.name).into_owned());
+        }
         if scope.parent >= at {
             break;
         }

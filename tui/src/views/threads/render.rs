@@ -9,7 +9,7 @@ use crate::text::{clean, figure};
 use crate::theme;
 use crate::views::Context;
 use crate::views::parts::{
-    Column, blocks, bytes, count, measure_heading, slice, stretch, table_row, write,
+    Column, blocks, bytes, count, headings, measure_heading, slice, stretch, table_row, write,
 };
 
 /// Lines around the rows: the heading and the note.
@@ -34,10 +34,7 @@ pub(super) fn render(view: &Threads, cx: &Context<'_>, area: Rect, buffer: &mut 
     }
     columns.extend([Column::right("count", 6), Column::left("thread", 0)]);
     stretch(&mut columns, area.width as usize);
-    let titles = columns
-        .iter()
-        .map(|c| (c.title.clone().into(), theme::heading()));
-    table_row(buffer, slice(area, 0, 1), &columns, titles, theme::plain());
+    headings(buffer, area, &columns);
 
     let data = cx.data;
     if view.order.is_empty() {

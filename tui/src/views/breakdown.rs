@@ -1,0 +1,201 @@
+//! The parts of one thing as a table, largest first: a type by its fields, a field by its types. Each part leads to its
+//! sites. Must keep the sum: the parts of a thing add up to it.
+
+use std::cmp::Reverse;
+
+use heapglass_profiler::profile::{Figures, Measure};
+use heapglass_profiler::units::Share;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use crate::app::{Command, Within};
+use crate::text::{figure, fit_end, wrap};
+use crate::theme;
+use crate::views::parts::{
+    Column, Cursor, all_figures, bar, blocks, count, flow, headings, measure_heading, rule, slice,
+    stretch, table_row, write,
+};
+use crate::views::{Context, Jump, Outcome, ViewId};
+
+/// One part.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// Clean.
+    pub(crate) name: String,
+    /// The name in full, clean.
+    pub(crate) full: String,
+    pub(crate) style: Style,
+    pub(crate) figures: Figures,
+    pub(crate) sites: u64,
+    pub(crate) within: Option<Within>,
+}
+
+/// All parts, and which one is selected.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Breakdown {
+    /// What it is a breakdown of, clean.
+    pub(crate) of: String,
+    /// What the parts are: `field`, `type`.
+    noun: &'static str,
+    parts: Vec<Part>,
+    cursor: Cursor,
+}
+
+/// Lines of the details below the table, its rule included.
+const DETAILS: u16 = 6;
+
+impl Breakdown {
+    pub(crate) fn new(of: String, noun: &'static str, parts: Vec<Part>) -> Self {
+        Breakdown {
+            of,
+            noun,
+            parts,
+            cursor: Cursor::default(),
+        }
+    }
+
+    /// Puts the parts in the order of the measure, and the selection where it was in `before`.
+    pub(crate) fn settle(&mut self, before: Option<&Breakdown>, cx: &Context<'_>) {
+        let key = |part: &Part| (Reverse(cx.measure.of(&part.figures)), part.full.clone());
+        self.parts.sort_by_cached_key(key);
+        if let Some(before) = before {
+            let kept = before.selected().map(|part| &part.full);
+            let at = self.parts.iter().position(|part| Some(&part.full) == kept);
+            self.cursor = Cursor {
+                selected: at.unwrap_or(0),
+                top: before.cursor.top,
+            };
+        }
+        self.cursor.clamp(self.parts.len(), rows(cx));
+    }
+
+    fn selected(&self) -> Option<&Part> {
+        self.parts.get(self.cursor.selected)
+    }
+
+    /// Acts on what moves and on Enter; `None` = the command is not for a breakdown.
+    pub(crate) fn command(&mut self, command: Command, cx: &Context<'_>) -> Option<Outcome> {
+        if self.cursor.command(command, self.parts.len(), rows(cx)) {
+            return Some(Outcome::Done);
+        }
+        match command {
+            Command::Enter => {
+                let within = self.selected().and_then(|part| part.within.clone());
+                Some(within.map_or(
+                    Outcome::Notice("nothing is selected: it has no blocks".to_owned()),
+                    |within| Outcome::Goto(ViewId::Sites, Jump::Within(within)),
+                ))
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+        let details = if area.height >= 12 { DETAILS } else { 0 };
+        let table = slice(area, 0, area.height - details);
+        let whole = self
+            .parts
+            .iter()
+            .map(|part| cx.measure.of(&part.figures))
+            .fold(0, u64::saturating_add);
+        let mut columns = columns(cx.measure, self.noun, area.width);
+        stretch(&mut columns, area.width as usize);
+        headings(buffer, table, &columns);
+        if self.parts.is_empty() {
+            write(
+                buffer,
+                slice(table, 1, 1),
+                "it has no blocks: nothing was allocated",
+                theme::dim(),
+            );
+            return;
+        }
+        let shown = self.parts.iter().enumerate().skip(self.cursor.top);
+        for (at, part) in shown.take(table.height.saturating_sub(1) as usize) {
+            let row = slice(table, 1 + (at - self.cursor.top) as u16, 1);
+            let style = if at == self.cursor.selected {
+                theme::selected()
+            } else {
+                theme::plain()
+            };
+            self.row(part, cx, whole, &columns, row, style, buffer);
+        }
+        if let Some(part) = self.selected() {
+            let rest = slice(area, table.height, details);
+            self.details(part, cx, whole, rest, buffer);
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a row is drawn of all of them")]
+    fn row(
+        &self,
+        part: &Part,
+        cx: &Context<'_>,
+        whole: u64,
+        columns: &[Column],
+        row: Rect,
+        style: Style,
+        buffer: &mut Buffer,
+    ) {
+        let value = cx.measure.of(&part.figures);
+        let bar_cells = columns.get(3).map_or(0, |c| c.width);
+        let name_cells = columns.last().map_or(0, |c| c.width);
+        // A path says most at its end.
+        let name = fit_end(&part.name, name_cells).into_owned();
+        let cells = [
+            (Share::of(value, whole).to_string(), theme::plain()),
+            (Share::of(value, cx.whole()).to_string(), theme::plain()),
+            (figure(cx.measure, value), theme::plain()),
+            (bar(value, whole, bar_cells), theme::bar()),
+            (count(blocks(cx.measure, &part.figures).0), theme::plain()),
+            (count(part.sites), theme::plain()),
+            (name, part.style),
+        ];
+        let cells = cells.into_iter().map(|(text, style)| (text.into(), style));
+        table_row(buffer, row, columns, cells, style);
+    }
+
+    fn details(&self, part: &Part, cx: &Context<'_>, whole: u64, area: Rect, buffer: &mut Buffer) {
+        if area.is_empty() {
+            return;
+        }
+        let value = cx.measure.of(&part.figures);
+        let text = format!(
+            "{} {} of {}: {} of {}, {} of all",
+            self.noun,
+            self.cursor.selected + 1,
+            self.parts.len(),
+            Share::of(value, whole),
+            self.of,
+            Share::of(value, cx.whole())
+        );
+        rule(buffer, area, &text);
+        let lines = wrap(&part.full, area.width as usize, 2);
+        for (at, line) in (1..).zip(&lines) {
+            write(buffer, slice(area, at, 1), line, part.style);
+        }
+        let used = 1 + lines.len() as u16;
+        let rest = slice(area, used, area.height.saturating_sub(used));
+        flow(buffer, rest, &all_figures(&part.figures), theme::plain());
+    }
+}
+
+fn columns(measure: Measure, noun: &'static str, width: u16) -> Vec<Column> {
+    vec![
+        Column::right("of it", 7),
+        Column::right("of all", 7),
+        Column::right(measure_heading(measure), 10),
+        Column::left("", if width >= 100 { 16 } else { 8 }),
+        Column::right(blocks(measure, &Figures::default()).1, 10),
+        Column::right("sites", 6),
+        Column::left(noun, 0),
+    ]
+}
+
+/// Rows of the table on the present screen, below the breadcrumb.
+fn rows(cx: &Context<'_>) -> usize {
+    let height = cx.body.height.saturating_sub(1);
+    let details = if height >= 12 { DETAILS } else { 0 };
+    height.saturating_sub(1 + details) as usize
+}
