@@ -7,11 +7,12 @@ use std::ptr::null;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// What one `measure()` counts, on the stack of its call. Inner ones are added to the outer when they end.
-#[derive(Default)]
 pub(crate) struct Frame {
     figures: Cell<Figures>,
     /// The block allocated last, if it was not freed or reallocated since.
     last_block: Cell<usize>,
+    /// The one further out.
+    outer: Cell<*const Frame>,
 }
 
 /// Threads inside `measure()`.
@@ -19,7 +20,7 @@ static MEASURERS: AtomicU32 = AtomicU32::new(0);
 
 /// Runs `f`, counting this thread's events.
 pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Figures) {
-    let frame = Frame::default();
+    let frame = Frame::new();
     let result = {
         let _entered = Entered::new(&frame);
         f()
@@ -30,7 +31,6 @@ pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Figures) {
 /// While it lives, this thread's events go to a frame; also when `f` unwinds.
 struct Entered<'a> {
     frame: &'a Frame,
-    outer: *const Frame,
 }
 
 impl<'a> Entered<'a> {
@@ -38,15 +38,17 @@ impl<'a> Entered<'a> {
         MEASURERS.fetch_add(1, AcqRel);
         state::change(state::MEASURE, 0);
         let outer = thread::with(|thread| thread.measure.replace(frame)).unwrap_or(null());
-        Entered { frame, outer }
+        frame.outer.set(outer);
+        Entered { frame }
     }
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        thread::with(|thread| thread.measure.set(self.outer));
+        let outer = self.frame.outer.get();
+        thread::with(|thread| thread.measure.set(outer));
         // SAFETY: the outer frame belongs to a call of `measured` further out on this very stack, still in progress.
-        if let Some(outer) = unsafe { self.outer.as_ref() } {
+        if let Some(outer) = unsafe { outer.as_ref() } {
             let mut figures = outer.figures.get();
             figures.add_inner(&self.frame.figures.get());
             outer.figures.set(figures);
@@ -70,7 +72,31 @@ fn here(event: impl FnOnce(&Frame)) {
     }
 }
 
+/// Net and total bytes of all calls of `measured` this thread is in. Differences count whatever happened between two
+/// moments within one and the same call, calls inside it included.
+#[cfg(feature = "serde")]
+pub(crate) fn measured_so_far() -> (i64, u64) {
+    let (mut live, mut total) = (0, 0);
+    let mut next = thread::with(|thread| thread.measure.get()).unwrap_or(null());
+    // SAFETY: frames are on this thread's own stack, of calls of `measured` in progress.
+    while let Some(frame) = unsafe { next.as_ref() } {
+        let figures = frame.figures.get();
+        live += figures.live_bytes;
+        total += figures.total_bytes;
+        next = frame.outer.get();
+    }
+    (live, total)
+}
+
 impl Frame {
+    fn new() -> Self {
+        Frame {
+            figures: Cell::new(Figures::default()),
+            last_block: Cell::new(0),
+            outer: Cell::new(null()),
+        }
+    }
+
     fn change(&self, change: impl FnOnce(&mut Figures)) {
         let mut figures = self.figures.get();
         change(&mut figures);

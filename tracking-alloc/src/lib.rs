@@ -61,6 +61,8 @@ mod error;
 mod events;
 mod figures;
 mod probe;
+#[cfg(feature = "serde")]
+mod profiled;
 mod scope;
 mod state;
 mod thread;
@@ -93,6 +95,8 @@ mod timeline;
 pub use alloc::TrackingAlloc;
 pub use error::Error;
 pub use figures::{Delta, Figures, Stats};
+#[cfg(feature = "serde")]
+pub use profiled::{Budget, Profiled, ProfiledSeed};
 #[cfg(recording)]
 pub use recorder::{Recorder, mark};
 pub use scope::{InPhase, Phase, phase, phase_async};

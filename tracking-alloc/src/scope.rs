@@ -21,9 +21,10 @@ use std::task::{Context, Poll};
 pub fn phase(name: &str) -> Phase {
     let before = current();
     let scope = enter(before, name);
-    set(scope);
+    set(scope.unwrap_or(before));
     Phase {
         scope,
+        since: scope.and_then(|_| Since::now()),
         before,
         _not_send: PhantomData,
     }
@@ -31,7 +32,9 @@ pub fn phase(name: &str) -> Phase {
 
 /// The guard of a [`phase`]. Belongs to its thread; for futures use [`phase_async`].
 pub struct Phase {
-    scope: u32,
+    /// `None` when it found no room, or nothing records.
+    scope: Option<u32>,
+    since: Option<Since>,
     before: u32,
     /// Another thread's scope must not be put back on drop.
     _not_send: PhantomData<*const ()>,
@@ -59,7 +62,15 @@ impl fmt::Debug for Phase {
 
 impl Drop for Phase {
     fn drop(&mut self) {
+        leave(self.scope, self.since);
         set(self.before);
+    }
+}
+
+/// Counts what stays of a scope that its thread leaves.
+fn leave(scope: Option<u32>, since: Option<Since>) {
+    if let (Some(scope), Some(since)) = (scope, since) {
+        since.leave(scope);
     }
 }
 
@@ -67,8 +78,10 @@ impl Drop for Phase {
 ///
 /// The phase nests in the one that calls `phase_async`.
 pub fn phase_async<F: Future>(name: &str, future: F) -> InPhase<F> {
+    let parent = current();
     InPhase {
-        scope: enter(current(), name),
+        scope: enter(parent, name),
+        parent,
         future,
     }
 }
@@ -77,7 +90,9 @@ pub fn phase_async<F: Future>(name: &str, future: F) -> InPhase<F> {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct InPhase<F> {
-    scope: u32,
+    /// `None` when it found no room, or nothing records: then it runs in `parent`.
+    scope: Option<u32>,
+    parent: u32,
     future: F,
 }
 
@@ -99,39 +114,74 @@ impl<F: Future> Future for InPhase<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let scope = self.scope;
+        let (scope, parent) = (self.scope, self.parent);
         // SAFETY: the future is pinned with the whole; it is never moved out, and there is no Drop or Unpin of ours.
         let future = unsafe { self.map_unchecked_mut(|whole| &mut whole.future) };
-        let _back = Back(current());
-        set(scope);
+        let _polled = Polled {
+            before: current(),
+            scope,
+            since: scope.and_then(|_| Since::now()),
+        };
+        set(scope.unwrap_or(parent));
         future.poll(context)
     }
 }
 
-/// Puts a scope back, also when the poll panics.
-struct Back(u32);
+/// Puts the scope back and counts what the poll left, also when it panics.
+struct Polled {
+    before: u32,
+    scope: Option<u32>,
+    since: Option<Since>,
+}
 
-impl Drop for Back {
+impl Drop for Polled {
     fn drop(&mut self) {
-        set(self.0);
+        leave(self.scope, self.since);
+        set(self.before);
     }
 }
 
-fn current() -> u32 {
+pub(crate) fn current() -> u32 {
     crate::thread::with(|thread| thread.scope.get()).unwrap_or(0)
 }
 
-fn set(scope: u32) {
+#[inline(always)]
+pub(crate) fn set(scope: u32) {
     crate::thread::with(|thread| thread.scope.set(scope));
 }
 
 #[cfg(recording)]
-use crate::scopes::{enter, report};
+pub(crate) use crate::scopes::Since;
+#[cfg(recording)]
+use crate::scopes::enter;
 
-#[cfg(not(recording))]
-fn enter(_parent: u32, _name: &str) -> u32 {
-    0
+#[cfg(recording)]
+fn report(scope: Option<u32>, bytes: u64, records: u64) {
+    if let Some(scope) = scope {
+        crate::scopes::report(scope, bytes, records);
+    }
 }
 
 #[cfg(not(recording))]
-fn report(_scope: u32, _bytes: u64, _records: u64) {}
+fn enter(_parent: u32, _name: &str) -> Option<u32> {
+    None
+}
+
+#[cfg(not(recording))]
+fn report(_scope: Option<u32>, _bytes: u64, _records: u64) {}
+
+/// Nothing records here: nothing is retained.
+#[cfg(not(recording))]
+#[derive(Clone, Copy)]
+pub(crate) enum Since {}
+
+#[cfg(not(recording))]
+impl Since {
+    pub(crate) fn now() -> Option<Since> {
+        None
+    }
+
+    pub(crate) fn leave(self, _scope: u32) {
+        match self {}
+    }
+}

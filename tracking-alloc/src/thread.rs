@@ -18,6 +18,9 @@ pub(crate) struct Thread {
     pub(crate) scope: Cell<u32>,
     /// The innermost `measure()`.
     pub(crate) measure: Cell<*const Frame>,
+    /// The innermost memory budget.
+    #[cfg(feature = "serde")]
+    pub(crate) budget: Cell<*const crate::profiled::Active>,
 }
 
 thread_local! {
@@ -29,6 +32,8 @@ thread_local! {
             busy: Cell::new(false),
             scope: Cell::new(0),
             measure: Cell::new(null()),
+            #[cfg(feature = "serde")]
+            budget: Cell::new(null()),
         }
     };
 }

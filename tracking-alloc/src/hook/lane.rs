@@ -4,10 +4,14 @@
 //! after the last thread-local destructor, so there is no destructor of ours and late frees still land here.
 
 mod all;
+mod mine;
 mod owner;
 
 pub(crate) use all::{lanes_in_use, release_all, wait_until_idle};
 pub(super) use all::{reset_limits, rows_of};
+#[cfg(feature = "serde")]
+pub(crate) use mine::visit;
+pub(crate) use mine::{Net, net_here};
 pub(super) use owner::acquire;
 
 use super::CLOCK;
@@ -31,6 +35,9 @@ const CACHE: usize = 2048;
 /// Sites in one chunk of a lane's look-up from site to row.
 const CHUNK: usize = 512;
 const CHUNKS: usize = MAX_SITES as usize / CHUNK;
+/// Chunks of a lane's look-up from scope to visits: 65,536 scopes.
+#[cfg(feature = "serde")]
+const VISIT_CHUNKS: usize = (1 << 16) / CHUNK;
 /// Deepest stack kept.
 pub(crate) const MAX_DEPTH: usize = 256;
 
@@ -156,12 +163,16 @@ pub(crate) struct Lane {
     /// For sites the lane has no memory to remember.
     spare: Slot,
     chunks: [AtomicPtr<Slot>; CHUNKS],
+    #[cfg(feature = "serde")]
+    visits: [AtomicPtr<mine::Visited>; VISIT_CHUNKS],
 }
 
 struct LaneTables {
     rows: Table,
     sizes: Table,
     snaps: Table,
+    #[cfg(feature = "serde")]
+    visits: Table,
     bump: Bump,
 }
 

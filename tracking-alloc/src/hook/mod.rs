@@ -11,7 +11,11 @@ mod row;
 mod sizes;
 
 pub(crate) use event::{allocated, freed, reallocated, reallocating};
-pub(crate) use lane::{Lane, MAX_DEPTH, figures_net, lanes_in_use, release_all, wait_until_idle};
+#[cfg(feature = "serde")]
+pub(crate) use lane::visit;
+pub(crate) use lane::{
+    Lane, MAX_DEPTH, Net, figures_net, lanes_in_use, net_here, release_all, wait_until_idle,
+};
 pub(crate) use open::Inside;
 pub(crate) use peak::{Window, look_now, mark_window};
 pub(crate) use row::{at_peak, counted_rows, figures_of, recorded_stats};

@@ -138,6 +138,8 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
             rows: table(table::ROWS, size_of::<Row>()),
             sizes: table(table::SIZES, size_of::<Sizes>()),
             snaps: table(table::SNAPS, size_of::<Snaps>()),
+            #[cfg(feature = "serde")]
+            visits: table(table::VISITS, size_of::<recording::Visits>()),
             bump,
         }));
         &*lane

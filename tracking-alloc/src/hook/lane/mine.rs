@@ -1,0 +1,174 @@
+//! What a thread asks of its own lane outside events: its net, and how often it entered the scope of a field.
+//!
+//! Counting a visit is on the path of every value that is deserialized: no lock, no atomic addition.
+
+use super::{Lane, acquire};
+use crate::hook::Inside;
+use crate::hook::row::net_bytes;
+use crate::{session, state, thread};
+use std::sync::atomic::Ordering::*;
+
+/// Net bytes of a thread at some moment.
+#[derive(Clone, Copy)]
+pub(crate) struct Net {
+    lane: *const Lane,
+    bytes: i64,
+}
+
+impl Net {
+    /// The difference from an earlier moment; `None` when the lane has changed.
+    pub(crate) fn since(self, before: Net) -> Option<i64> {
+        (self.lane == before.lane).then(|| self.bytes.wrapping_sub(before.bytes))
+    }
+}
+
+/// Net bytes of the calling thread. `None` when nothing records, or its lane is shared with other threads.
+pub(crate) fn net_here() -> Option<Net> {
+    let lane = mine()?;
+    Some(Net {
+        lane,
+        bytes: net_bytes(lane.all()),
+    })
+}
+
+/// The calling thread's own lane in the present recording, made if it has none.
+fn mine() -> Option<&'static Lane> {
+    let word = state::get();
+    if word & state::RECORD == 0 {
+        return None;
+    }
+    // SAFETY: null or a lane, which is never unmapped.
+    let known = unsafe { thread::with(|thread| thread.lane.get())?.as_ref() };
+    let tag = word & !(state::PAUSED | state::MEASURE | state::COUNT);
+    match known {
+        Some(lane) if lane.is_shared() => None,
+        Some(lane) if lane.tag.load(Relaxed) == tag => Some(lane),
+        _ => move_in(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn move_in() -> Option<&'static Lane> {
+    let _inside = Inside::enter()?;
+    let session = session::current()?;
+    // SAFETY: `Inside` has set `busy` for this thread.
+    unsafe { acquire(session) }.filter(|lane| !lane.is_shared())
+}
+
+#[cfg(feature = "serde")]
+pub(super) use visits::Visited;
+#[cfg(feature = "serde")]
+pub(crate) use visits::visit;
+
+#[cfg(feature = "serde")]
+mod visits {
+    use super::*;
+    use crate::hook::row::add;
+    use crate::sys::Errno;
+    use std::cell::Cell;
+    use std::sync::atomic::compiler_fence;
+    use tracking_alloc_recording::Visits;
+
+    /// Where a lane counts a scope.
+    #[repr(transparent)]
+    pub(in super::super) struct Visited(Cell<*const Visits>);
+
+    /// The calling thread enters the scope of a field.
+    #[inline(always)]
+    pub(crate) fn visit(scope: u32) {
+        // SAFETY: null or a lane, which is never unmapped.
+        let lane = unsafe {
+            thread::with(|thread| thread.lane.get())
+                .unwrap_or(std::ptr::null())
+                .as_ref()
+        };
+        if let Some(lane) = lane {
+            let tag = lane.tag.load(Relaxed);
+            if tag != 0 && !lane.busy.load(Relaxed) {
+                lane.busy.store(true, Relaxed);
+                // NOTE: as in an event: busy before the state is read, so that nobody writes into a finished recording.
+                compiler_fence(SeqCst);
+                let counted = state::get() == tag && lane.count_visit(scope);
+                compiler_fence(SeqCst);
+                lane.busy.store(false, Relaxed);
+                if counted {
+                    return;
+                }
+            }
+        }
+        visit_anyhow(scope);
+    }
+
+    /// The first visit of a scope in a lane, a shared lane, or somebody measures at the same time.
+    #[cold]
+    #[inline(never)]
+    fn visit_anyhow(scope: u32) {
+        let word = state::get();
+        // What is not counted as allocated is not counted as a value either.
+        if word & state::RECORD == 0 || word & state::PAUSED != 0 {
+            return;
+        }
+        let lane = mine();
+        let Some(_inside) = Inside::enter() else {
+            return;
+        };
+        if lane.is_some_and(|lane| lane.count_visit(scope) || lane.count_first_visit(scope)) {
+            return;
+        }
+        if let Some(record) = crate::scopes::record(scope) {
+            record.entered.fetch_add(1, Relaxed);
+        }
+    }
+
+    impl Lane {
+        #[inline(always)]
+        fn count_visit(&self, scope: u32) -> bool {
+            let chunk = self.visits[(scope as usize / super::super::CHUNK) % self.visits.len()]
+                .load(Relaxed);
+            if chunk.is_null() {
+                return false;
+            }
+            // SAFETY: a chunk has CHUNK entries, reached by the lane's owner alone; what they point to stays mapped.
+            let Some(visits) = (unsafe {
+                (*chunk.add(scope as usize % super::super::CHUNK))
+                    .0
+                    .get()
+                    .as_ref()
+            }) else {
+                return false;
+            };
+            add(&visits.count, 1);
+            true
+        }
+
+        /// Makes the record. False when there is no room for it.
+        fn count_first_visit(&self, scope: u32) -> bool {
+            let errno = Errno::keep();
+            let made = self.make_visits(scope).is_some();
+            drop(errno);
+            made
+        }
+
+        fn make_visits(&self, scope: u32) -> Option<()> {
+            use super::super::CHUNK;
+            // SAFETY: the tables belong to the lane's owner, who is calling.
+            let tables = unsafe { &mut *self.tables.get() };
+            let place = self.visits.get(scope as usize / CHUNK)?;
+            if place.load(Relaxed).is_null() {
+                place.store(tables.bump.take::<Visited>(CHUNK)?.as_ptr(), Relaxed);
+            }
+            let (index, record) = session::push::<Visits>(&mut tables.visits)?;
+            // SAFETY: a zeroed record that is the lane's own and stays mapped.
+            let visits: &'static Visits = unsafe { record.as_ref() };
+            visits.scope.store(scope, Relaxed);
+            visits.count.store(1, Relaxed);
+            // SAFETY: the chunk has CHUNK entries.
+            unsafe { &*place.load(Relaxed).add(scope as usize % CHUNK) }
+                .0
+                .set(visits);
+            self.record().visits_len.store(index as u32 + 1, Release);
+            Some(())
+        }
+    }
+}

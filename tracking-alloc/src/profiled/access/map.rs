@@ -1,0 +1,197 @@
+//! Entries: fields by the name the data gives, other maps by `{key}` and `{value}`, and what a flattened struct keeps
+//! in a buffer.
+
+use super::{Buffer, Inside, Seed};
+use crate::profiled::enter::{At, Entered};
+use crate::profiled::identifier::{Capture, Identifier, Named, with_kept_name};
+use crate::profiled::known;
+use crate::profiled::tree::{Found, Step, Type, key};
+use crate::profiled::visitor::{Context, Kind};
+use crate::scope;
+use serde::de::{DeserializeSeed, MapAccess};
+
+pub(in super::super) struct Map<A> {
+    access: A,
+    context: Context,
+    /// The key read last.
+    named: Named,
+    /// The name expected next: fields mostly come in order.
+    next: usize,
+    /// The scope between entries.
+    rest: u32,
+    /// Whether something was buffered here.
+    buffered: bool,
+}
+
+impl<A> Map<A> {
+    #[inline(always)]
+    pub(in super::super) fn new(access: A, context: Context) -> Map<A> {
+        Map {
+            access,
+            context,
+            named: Named::Unknown,
+            next: 0,
+            rest: context.at.node.scope(),
+            buffered: false,
+        }
+    }
+
+    #[inline(always)]
+    fn at(&self) -> At {
+        self.context.at
+    }
+}
+
+/// The place of a value, by its key. `fold`: a type inside itself is counted at its outermost place.
+#[inline(always)]
+fn place(context: Context, named: Named, ty: Type, fold: bool) -> Found {
+    let node = context.at.node;
+    match named {
+        Named::Name(index) => {
+            // A captured index is one of the list.
+            let name = context.names.get(index).copied().unwrap_or("");
+            let key = key::field(name);
+            if fold {
+                node.child(index, key, ty, || Step::Field(name))
+            } else {
+                node.child_of_same_type(index, key, ty, || Step::Field(name))
+            }
+        }
+        Named::Index(index) => {
+            node.child(index, key::index(index), ty, || Step::Index(index, None))
+        }
+        Named::Kept(key) => {
+            with_kept_name(|name| node.child(key % 61, key, ty, || Step::Field(name)))
+        }
+        Named::Unknown => node.child(1, key::VALUE, ty, || Step::Value),
+    }
+}
+
+impl<'de, A: MapAccess<'de>> Map<A> {
+    /// The key of a field: its name is noted on the way.
+    #[inline(always)]
+    fn next_field<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let capture = Capture::new(self.context.names, self.next);
+        let key = self.access.next_key_seed(Identifier {
+            inner: seed,
+            capture: &capture,
+        })?;
+        self.named = capture.named();
+        if let Named::Name(index) = self.named {
+            self.next = index + 1;
+        }
+        Ok(key)
+    }
+
+    /// The same for a struct that gives no names: a variant of an adjacently tagged enum.
+    #[inline]
+    fn next_unlisted_field<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let capture = Capture::keeping();
+        let key = self.access.next_key_seed(Identifier {
+            inner: seed,
+            capture: &capture,
+        })?;
+        self.named = capture.named();
+        Ok(key)
+    }
+
+    /// The key of a struct with flattened fields: names it does not know go into its buffer.
+    fn next_flatten_key<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let at = self.at();
+        let capture = Capture::keeping();
+        let key = {
+            let _entered = Entered::unvisited(at.node.buffered(), self.rest);
+            at.checked(|| {
+                self.access.next_key_seed(Identifier {
+                    inner: seed,
+                    capture: &capture,
+                })
+            })?
+        };
+        self.named = capture.named();
+        if key.is_none() && self.buffered {
+            self.rest = at.node.from_buffer().scope;
+            scope::set(self.rest);
+        }
+        Ok(key)
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Map<A> {
+    type Error = A::Error;
+
+    #[inline]
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let at = self.at();
+        if self.context.kind == Kind::Struct {
+            return at.checked(|| self.next_field(seed));
+        }
+        if self.context.kind == Kind::Buffer {
+            return self.access.next_key_seed(Inside { seed, at });
+        }
+        if known::is_flatten_key::<K::Value>() {
+            return self.next_flatten_key(seed);
+        }
+        if known::is_field::<K::Value>() {
+            return at.checked(|| self.next_unlisted_field(seed));
+        }
+        let Some(ty) = known::seeded::<K>() else {
+            return at.checked(|| self.access.next_key_seed(seed));
+        };
+        self.access.next_key_seed(Seed {
+            seed,
+            at,
+            back: self.rest,
+            place: || at.node.child(0, key::KEY, ty, || Step::Key),
+        })
+    }
+
+    #[inline]
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        let at = self.at();
+        let Some(ty) = known::seeded::<S>() else {
+            return at.checked(|| self.access.next_value_seed(seed));
+        };
+        if self.context.kind == Kind::Buffer {
+            return self.access.next_value_seed(Inside { seed, at });
+        }
+        if known::is_buffer::<S::Value>() {
+            let value = self.access.next_value_seed(Buffer { seed, at });
+            self.buffered = true;
+            // A flattened struct goes on buffering, and its list of entries grows between them; an adjacently tagged
+            // enum only wants its tag.
+            self.rest = if self.context.kind == Kind::Struct {
+                at.node.from_buffer().scope
+            } else {
+                at.node.buffered().scope
+            };
+            scope::set(self.rest);
+            return value;
+        }
+        let (context, named) = (self.context, self.named);
+        let fold = !(known::is_content_seed::<S>() && ty.name == at.node.type_name());
+        self.access.next_value_seed(Seed {
+            seed,
+            at,
+            back: self.rest,
+            place: || place(context, named, ty, fold),
+        })
+    }
+
+    #[inline]
+    fn size_hint(&self) -> Option<usize> {
+        self.access.size_hint()
+    }
+}

@@ -1,0 +1,70 @@
+//! The wrapping accesses: each element, key, value and variant is a boundary where a place is entered and left.
+
+mod enums;
+mod map;
+mod seq;
+
+pub(super) use enums::Enum;
+pub(super) use map::Map;
+pub(super) use seq::Seq;
+
+use super::deserializer::De;
+use super::enter::At;
+use super::known;
+use super::tree::Found;
+use serde::de::{DeserializeSeed, Deserializer};
+
+/// A seed whose value has a place: entered only when there is a value, so that the end of a sequence is none.
+struct Seed<S, P> {
+    seed: S,
+    at: At,
+    /// The scope afterwards.
+    back: u32,
+    place: P,
+}
+
+impl<'de, S: DeserializeSeed<'de>, P: FnOnce() -> Found> DeserializeSeed<'de> for Seed<S, P> {
+    type Value = S::Value;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
+        let with = known::is_with::<S::Value>();
+        self.at.within((self.place)(), self.back, |at| {
+            self.seed.deserialize(De::with(d, at, with))
+        })
+    }
+}
+
+/// A seed of serde's buffer.
+struct Buffer<S> {
+    seed: S,
+    at: At,
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Buffer<S> {
+    type Value = S::Value;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
+        self.at.buffering(|inside| match inside {
+            None => self.seed.deserialize(d),
+            Some(at) => self.seed.deserialize(De::new(d, at)),
+        })
+    }
+}
+
+/// A seed inside serde's buffer, within a budget: no place, but a boundary.
+struct Inside<S> {
+    seed: S,
+    at: At,
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Inside<S> {
+    type Value = S::Value;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
+        self.at
+            .checked(|| self.seed.deserialize(De::new(d, self.at)))
+    }
+}

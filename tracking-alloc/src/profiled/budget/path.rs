@@ -1,0 +1,111 @@
+//! Paths of places, as reports spell them: `Fleet.vessels[].crew`.
+
+use crate::profiled::tree::Node;
+use std::fmt::{self, Display, Write};
+use tracking_alloc_recording::scope_kind;
+
+/// The path of a place. Control characters are escaped: some names come from the data.
+pub(super) struct Path(pub(super) &'static Node);
+
+impl Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Path(node) = *self;
+        if let Some(parent) = node.parent() {
+            Path(parent).fmt(f)?;
+        }
+        let label = node.label();
+        match label.kind {
+            scope_kind::ROOT => return Short(node.type_name()).fmt(f),
+            scope_kind::FIELD => f.write_char('.')?,
+            scope_kind::VARIANT => f.write_str("::")?,
+            scope_kind::INDEX => f.write_char('#')?,
+            kind => return f.write_str(unnamed(kind)),
+        }
+        for character in label.name.chars() {
+            if character.is_control() {
+                character.escape_default().fmt(f)?;
+            } else {
+                f.write_char(character)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unnamed(kind: u32) -> &'static str {
+    match kind {
+        scope_kind::ELEMENT => "[]",
+        scope_kind::KEY => "{key}",
+        scope_kind::VALUE => "{value}",
+        scope_kind::BUFFERED => "(buffered)",
+        scope_kind::FROM_BUFFER => "(from buffer)",
+        _ => "(other)",
+    }
+}
+
+/// Whether a place has this path; a name that is only guessed is taken for it.
+pub(super) fn is_at(node: &'static Node, path: &str) -> bool {
+    let (mut node, mut rest) = (node, path);
+    loop {
+        let label = node.label();
+        let step = match label.kind {
+            scope_kind::ROOT => return Same::is(&Short(node.type_name()), rest),
+            scope_kind::FIELD => named(rest, label.name, "."),
+            scope_kind::VARIANT => named(rest, label.name, "::"),
+            scope_kind::INDEX => {
+                named(rest, label.name, "#").or_else(|| named(rest, label.guess, "."))
+            }
+            kind => rest.strip_suffix(unnamed(kind)),
+        };
+        let (Some(before), Some(parent)) = (step, node.parent()) else {
+            return false;
+        };
+        (node, rest) = (parent, before);
+    }
+}
+
+fn named<'a>(path: &'a str, name: &str, mark: &str) -> Option<&'a str> {
+    if name.is_empty() {
+        return None;
+    }
+    path.strip_suffix(name)?.strip_suffix(mark)
+}
+
+/// A type's name without the paths of modules.
+struct Short(&'static str);
+
+impl Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let in_path = |character: char| character.is_alphanumeric() || "_:".contains(character);
+        let mut rest = self.0;
+        while !rest.is_empty() {
+            let path = rest
+                .find(|character| !in_path(character))
+                .unwrap_or(rest.len());
+            let (path, after) = rest.split_at(path);
+            f.write_str(path.rsplit("::").next().unwrap_or(path))?;
+            let other = after.find(in_path).unwrap_or(after.len());
+            let (other, after) = after.split_at(other);
+            f.write_str(other)?;
+            rest = after;
+        }
+        Ok(())
+    }
+}
+
+/// Compares a text with another as it is written, without keeping it.
+struct Same<'a>(&'a str);
+
+impl Same<'_> {
+    fn is(written: &impl Display, text: &str) -> bool {
+        let mut same = Same(text);
+        write!(same, "{written}").is_ok() && same.0.is_empty()
+    }
+}
+
+impl Write for Same<'_> {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        self.0 = self.0.strip_prefix(piece).ok_or(fmt::Error)?;
+        Ok(())
+    }
+}

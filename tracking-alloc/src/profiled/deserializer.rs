@@ -1,0 +1,139 @@
+//! The wrapping deserializer: each call goes to the format's own, with a visitor that keeps the place.
+
+use super::enter::{At, How};
+use super::known;
+use super::tree::Type;
+use super::visitor::{Kind, Vis};
+use serde::de::{Deserializer, Visitor};
+use std::any::type_name;
+
+/// A format's deserializer at a place.
+pub(super) struct De<D> {
+    d: D,
+    at: At,
+    /// The type of the place is what this deserializes: the function of a `deserialize_with`.
+    with: bool,
+}
+
+impl<D> De<D> {
+    #[inline(always)]
+    pub(super) fn new(d: D, at: At) -> De<D> {
+        De { d, at, with: false }
+    }
+
+    #[inline(always)]
+    pub(super) fn with(d: D, at: At, with: bool) -> De<D> {
+        De { d, at, with }
+    }
+
+    #[inline(always)]
+    fn learn<T>(&self) {
+        if self.with && !known::is_with::<T>() {
+            self.at.node.retype(Type {
+                name: type_name::<T>(),
+                bytes: size_of::<T>(),
+            });
+        }
+    }
+
+    #[inline(always)]
+    fn vis<V>(&self, v: V, names: &'static [&'static str], kind: Kind) -> Vis<V> {
+        let kind = if self.at.how == How::BufferingInBudget {
+            Kind::Buffer
+        } else {
+            kind
+        };
+        Vis::new(v, self.at, names, kind)
+    }
+}
+
+macro_rules! forward {
+    ($($method:ident)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+            self.learn::<V::Value>();
+            self.d.$method(visitor)
+        }
+    )*};
+}
+
+macro_rules! wrap {
+    ($($method:ident($($arg:ident: $ty:ty),*) $names:expr, $kind:expr;)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'de>>(self, $($arg: $ty,)* visitor: V) -> Result<V::Value, D::Error> {
+            self.learn::<V::Value>();
+            let visitor = self.vis(visitor, $names, $kind);
+            self.d.$method($($arg,)* visitor)
+        }
+    )*};
+}
+
+type Names = &'static [&'static str];
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
+    type Error = D::Error;
+
+    forward! {
+        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
+        deserialize_f32 deserialize_f64 deserialize_char deserialize_str deserialize_string deserialize_unit
+        deserialize_identifier deserialize_ignored_any
+    }
+
+    wrap! {
+        deserialize_bytes() &[], Kind::Any;
+        deserialize_byte_buf() &[], Kind::Any;
+        deserialize_option() &[], Kind::Any;
+        deserialize_seq() &[], Kind::Any;
+        deserialize_tuple(len: usize) &[], if known::is_array::<V::Value, V>() { Kind::Any } else { Kind::Tuple };
+        deserialize_tuple_struct(name: &'static str, len: usize) &[], Kind::Tuple;
+        deserialize_map() &[], Kind::Any;
+        deserialize_struct(name: &'static str, fields: Names) fields, Kind::Struct;
+        deserialize_enum(name: &'static str, variants: Names) variants, Kind::Any;
+    }
+
+    #[inline]
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.learn::<V::Value>();
+        self.d.deserialize_unit_struct(name, visitor)
+    }
+
+    #[inline]
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.learn::<V::Value>();
+        // A format's own secrets, `$serde_json::private::RawValue` for one, are its own affair.
+        if name.starts_with('$') {
+            return self.d.deserialize_newtype_struct(name, visitor);
+        }
+        let visitor = self.vis(visitor, &[], Kind::Any);
+        self.d.deserialize_newtype_struct(name, visitor)
+    }
+
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.learn::<V::Value>();
+        if known::is_buffer::<V::Value>() && self.at.how != How::BufferingInBudget {
+            return self.at.buffering(|inside| match inside {
+                None => self.d.deserialize_any(visitor),
+                Some(at) => self
+                    .d
+                    .deserialize_any(Vis::new(visitor, at, &[], Kind::Buffer)),
+            });
+        }
+        let visitor = self.vis(visitor, &[], Kind::Any);
+        self.d.deserialize_any(visitor)
+    }
+
+    #[inline]
+    fn is_human_readable(&self) -> bool {
+        self.d.is_human_readable()
+    }
+}

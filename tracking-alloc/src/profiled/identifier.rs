@@ -1,0 +1,255 @@
+//! Names of fields and variants, noted on their way from the format to the type: nothing else about them changes.
+
+use super::tree::{cut, key};
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+/// What an identifier turned out to be.
+#[derive(Clone, Copy)]
+pub(super) enum Named {
+    /// One of the names the type gave.
+    Name(usize),
+    /// A number.
+    Index(usize),
+    /// A name kept aside for the value to come, by the key of its content.
+    Kept(usize),
+    Unknown,
+}
+
+/// Where it is noted.
+pub(super) struct Capture {
+    names: &'static [&'static str],
+    /// The name expected.
+    next: usize,
+    keeps: bool,
+    named: Cell<Named>,
+}
+
+impl Capture {
+    #[inline(always)]
+    pub(super) fn new(names: &'static [&'static str], next: usize) -> Capture {
+        Capture {
+            names,
+            next,
+            keeps: false,
+            named: Cell::new(Named::Unknown),
+        }
+    }
+
+    /// For a type that gives no names: they are kept aside.
+    #[inline(always)]
+    pub(super) fn keeping() -> Capture {
+        Capture {
+            keeps: true,
+            ..Capture::new(&[], 0)
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn named(&self) -> Named {
+        self.named.get()
+    }
+
+    #[inline(always)]
+    fn text(&self, text: &str) {
+        if self.keeps {
+            self.named.set(Named::Kept(keep_name(text)));
+            return;
+        }
+        let index = match self.names.get(self.next) {
+            Some(name) if *name == text => Some(self.next),
+            _ => self.names.iter().position(|name| *name == text),
+        };
+        self.named.set(index.map_or(Named::Unknown, Named::Name));
+    }
+
+    #[inline(always)]
+    fn bytes(&self, bytes: &[u8]) {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            self.text(text);
+        }
+    }
+
+    #[inline(always)]
+    fn number(&self, number: u64) {
+        self.named.set(Named::Index(number as usize));
+    }
+}
+
+/// Longest name kept aside, bytes.
+const MOST_KEPT: usize = 256;
+
+thread_local! {
+    /// The name kept aside, between reading a key and reading its value.
+    static KEPT: RefCell<([u8; MOST_KEPT + 4], usize)> = const { RefCell::new(([0; MOST_KEPT + 4], 0)) };
+}
+
+fn keep_name(name: &str) -> usize {
+    // A character more than is shown, so that a name that is cut says so.
+    let short = cut(name, MOST_KEPT + 4);
+    let _ = KEPT.try_with(|kept| {
+        if let Ok(mut kept) = kept.try_borrow_mut() {
+            kept.0[..short.len()].copy_from_slice(short.as_bytes());
+            kept.1 = short.len();
+        }
+    });
+    key::content(short)
+}
+
+/// Calls `f` with the name kept aside.
+pub(super) fn with_kept_name<R>(f: impl FnOnce(&str) -> R) -> R {
+    let mut copy = ([0u8; MOST_KEPT + 4], 0);
+    let _ = KEPT.try_with(|kept| {
+        if let Ok(kept) = kept.try_borrow() {
+            copy = *kept;
+        }
+    });
+    f(copy
+        .0
+        .get(..copy.1)
+        .and_then(|bytes| std::str::from_utf8(bytes).ok())
+        .unwrap_or(""))
+}
+
+/// A seed, deserializer or visitor whose identifier is noted.
+pub(super) struct Identifier<'a, T> {
+    pub(super) inner: T,
+    pub(super) capture: &'a Capture,
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Identifier<'_, S> {
+    type Value = S::Value;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
+        self.inner.deserialize(Identifier {
+            inner: d,
+            capture: self.capture,
+        })
+    }
+}
+
+macro_rules! noted {
+    ($($method:ident)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+            self.inner.$method(Identifier { inner: visitor, capture: self.capture })
+        }
+    )*};
+}
+
+macro_rules! passed {
+    ($($method:ident($($arg:ident: $ty:ty),*);)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'de>>(self, $($arg: $ty,)* visitor: V) -> Result<V::Value, D::Error> {
+            self.inner.$method($($arg,)* visitor)
+        }
+    )*};
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Identifier<'_, D> {
+    type Error = D::Error;
+
+    noted! {
+        deserialize_identifier deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_any
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+    }
+
+    passed! {
+        deserialize_bool(); deserialize_i8(); deserialize_i16(); deserialize_i32(); deserialize_i64();
+        deserialize_i128(); deserialize_u128(); deserialize_f32(); deserialize_f64(); deserialize_char();
+        deserialize_option(); deserialize_unit(); deserialize_seq(); deserialize_map(); deserialize_ignored_any();
+        deserialize_unit_struct(name: &'static str);
+        deserialize_newtype_struct(name: &'static str);
+        deserialize_tuple(len: usize);
+        deserialize_tuple_struct(name: &'static str, len: usize);
+        deserialize_struct(name: &'static str, fields: &'static [&'static str]);
+        deserialize_enum(name: &'static str, variants: &'static [&'static str]);
+    }
+
+    #[inline]
+    fn is_human_readable(&self) -> bool {
+        self.inner.is_human_readable()
+    }
+}
+
+macro_rules! pass {
+    ($($method:ident $ty:ty;)*) => {$(
+        #[inline]
+        fn $method<E: Error>(self, value: $ty) -> Result<V::Value, E> {
+            self.inner.$method(value)
+        }
+    )*};
+}
+
+macro_rules! note {
+    ($($method:ident $ty:ty, $value:ident => $capture:ident($noted:expr);)*) => {$(
+        #[inline]
+        fn $method<E: Error>(self, $value: $ty) -> Result<V::Value, E> {
+            self.capture.$capture($noted);
+            self.inner.$method($value)
+        }
+    )*};
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Identifier<'_, V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.expecting(f)
+    }
+
+    note! {
+        visit_u8 u8, value => number(value.into());
+        visit_u16 u16, value => number(value.into());
+        visit_u32 u32, value => number(value.into());
+        visit_u64 u64, value => number(value);
+        visit_str &str, value => text(value);
+        visit_borrowed_str &'de str, value => text(value);
+        visit_string String, value => text(&value);
+        visit_bytes &[u8], value => bytes(value);
+        visit_borrowed_bytes &'de [u8], value => bytes(value);
+        visit_byte_buf Vec<u8>, value => bytes(&value);
+    }
+
+    pass! {
+        visit_bool bool; visit_i8 i8; visit_i16 i16; visit_i32 i32; visit_i64 i64; visit_i128 i128; visit_u128 u128;
+        visit_f32 f32; visit_f64 f64; visit_char char;
+    }
+
+    #[inline]
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        self.inner.visit_unit()
+    }
+
+    #[inline]
+    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
+        self.inner.visit_none()
+    }
+
+    #[inline]
+    fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
+        self.inner.visit_some(d)
+    }
+
+    #[inline]
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
+        self.inner.visit_newtype_struct(d)
+    }
+
+    #[inline]
+    fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
+        self.inner.visit_seq(access)
+    }
+
+    #[inline]
+    fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
+        self.inner.visit_map(access)
+    }
+
+    #[inline]
+    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
+        self.inner.visit_enum(access)
+    }
+}

@@ -1,0 +1,189 @@
+//! Types known by their names: those whose values cannot allocate, and serde's own helpers.
+//!
+//! PERF: `type_name` is a constant of each instantiation, so these tests fold away when optimised. A name that is not
+//! recognised costs a row of its own, never a wrong figure.
+
+use super::tree::Type;
+use serde::de::DeserializeSeed;
+use std::any::type_name;
+use std::mem::needs_drop;
+
+/// Values of these are deserialized without allocating: they get no place of their own.
+#[inline(always)]
+pub(super) fn is_plain<T>() -> bool {
+    !needs_drop::<T>() && is_plain_name(type_name::<T>())
+}
+
+#[inline(always)]
+fn is_plain_name(name: &str) -> bool {
+    matches!(
+        name,
+        "u8" | "u16"
+            | "u32"
+            | "u64"
+            | "u128"
+            | "usize"
+            | "i8"
+            | "i16"
+            | "i32"
+            | "i64"
+            | "i128"
+            | "isize"
+            | "f32"
+            | "f64"
+            | "bool"
+            | "char"
+            | "&str"
+            | "&[u8]"
+            | "core::option::Option<u8>"
+            | "core::option::Option<u16>"
+            | "core::option::Option<u32>"
+            | "core::option::Option<u64>"
+            | "core::option::Option<u128>"
+            | "core::option::Option<usize>"
+            | "core::option::Option<i8>"
+            | "core::option::Option<i16>"
+            | "core::option::Option<i32>"
+            | "core::option::Option<i64>"
+            | "core::option::Option<i128>"
+            | "core::option::Option<isize>"
+            | "core::option::Option<f32>"
+            | "core::option::Option<f64>"
+            | "core::option::Option<bool>"
+            | "core::option::Option<char>"
+            | "core::option::Option<&str>"
+            | "core::option::Option<&[u8]>"
+            | "core::num::nonzero::NonZero<u8>"
+            | "core::num::nonzero::NonZero<u16>"
+            | "core::num::nonzero::NonZero<u32>"
+            | "core::num::nonzero::NonZero<u64>"
+            | "core::num::nonzero::NonZero<usize>"
+            | "core::num::nonzero::NonZero<i8>"
+            | "core::num::nonzero::NonZero<i16>"
+            | "core::num::nonzero::NonZero<i32>"
+            | "core::num::nonzero::NonZero<i64>"
+            | "core::num::nonzero::NonZero<isize>"
+            | "core::time::Duration"
+            | "std::time::SystemTime"
+            | "serde_core::de::ignored_any::IgnoredAny"
+            | "serde::de::ignored_any::IgnoredAny"
+    ) || name.starts_with("core::marker::PhantomData<")
+        || is_field_name(name)
+}
+
+#[inline(always)]
+fn is_field_name(name: &str) -> bool {
+    name.ends_with("::__Field") || name.ends_with("::__Field<'_>")
+}
+
+/// The identifier of a derived struct's field.
+#[inline(always)]
+pub(super) fn is_field<K>() -> bool {
+    is_field_name(type_name::<K>())
+}
+
+/// One that keeps names it does not know: the struct has a flattened field.
+#[inline(always)]
+pub(super) fn is_flatten_key<K>() -> bool {
+    needs_drop::<K>() && is_field::<K>()
+}
+
+/// serde's private buffer, below flatten, untagged and tagged enums; alone or behind a tag.
+#[inline(always)]
+pub(super) fn is_buffer<T>() -> bool {
+    let name = type_name::<T>();
+    needs_drop::<T>()
+        && ((name.starts_with("serde") && ends_as_buffer(name))
+            || (name.starts_with('(') && ends_as_buffer(name.trim_end_matches(')'))))
+}
+
+#[inline(always)]
+fn ends_as_buffer(name: &str) -> bool {
+    // `serde::private::de::content`, `serde::__private::de::content`, `serde_core::private::content`.
+    name.ends_with("::content::Content") || name.ends_with("::content::Content<'_>")
+}
+
+/// The wrapper that serde_derive makes for `deserialize_with`: the function decides what is deserialized.
+#[inline(always)]
+pub(super) fn is_with<T>() -> bool {
+    let name = type_name::<T>();
+    name.ends_with("::__DeserializeWith") || name.contains("::__DeserializeWith<")
+}
+
+/// The seed of an adjacently tagged enum's content: its value is the enum itself, which is no recursion.
+#[inline(always)]
+pub(super) fn is_content_seed<S>() -> bool {
+    let name = type_name::<S>();
+    name.ends_with("::__Seed") || name.contains("::__Seed<")
+}
+
+/// The type of what a seed deserializes; `None` when it cannot allocate.
+#[inline(always)]
+pub(super) fn seeded<'de, S: DeserializeSeed<'de>>() -> Option<Type> {
+    if is_plain::<S::Value>() {
+        return None;
+    }
+    let name = type_name::<S::Value>();
+    if name == "()" {
+        return in_place(type_name::<S>());
+    }
+    if is_with::<S::Value>() {
+        return Some(Type {
+            name: WITH,
+            bytes: size_of::<S::Value>(),
+        });
+    }
+    Some(Type {
+        name,
+        bytes: size_of::<S::Value>(),
+    })
+}
+
+/// The type shown while what a `deserialize_with` function deserializes is not known.
+const WITH: &str = "(deserialize_with)";
+
+/// The type that is overwritten in place by serde's `InPlaceSeed<T>`; `()` of any other seed cannot allocate... unless
+/// the seed keeps what it reads, so it has a place.
+#[inline(always)]
+fn in_place(seed: &'static str) -> Option<Type> {
+    let inner = seed
+        .split_once("InPlaceSeed<")
+        .filter(|(before, _)| before.starts_with("serde"))
+        .and_then(|(_, rest)| rest.strip_suffix('>'))
+        .map(|inner| inner.strip_prefix("'_, ").unwrap_or(inner));
+    match inner {
+        Some(inner) if is_plain_name(inner) => None,
+        Some(inner) => Some(Type {
+            name: inner,
+            bytes: 0,
+        }),
+        None if seed == "core::marker::PhantomData<()>" => None,
+        None => Some(Type {
+            name: "()",
+            bytes: 0,
+        }),
+    }
+}
+
+/// Whether what a visitor makes is an array: its elements are one place, those of other tuples are not.
+#[inline(always)]
+pub(super) fn is_array<T, V>() -> bool {
+    let name = type_name::<T>();
+    name.starts_with('[') || (name == "()" && type_name::<V>().ends_with("]>"))
+}
+
+/// Whether a deserializer is ours already: a `Profiled` inside a `Profiled` is one with it.
+#[inline(always)]
+pub(super) fn is_ours<D>() -> bool {
+    type_name::<D>().starts_with(concat!(
+        env!("CARGO_CRATE_NAME"),
+        "::profiled::deserializer::"
+    ))
+}
+
+/// Whether the variants of an enum are those of the standard library, which have no second names.
+#[inline(always)]
+pub(super) fn is_std<T>() -> bool {
+    let name = type_name::<T>();
+    name.starts_with("core::") || name.starts_with("std::")
+}

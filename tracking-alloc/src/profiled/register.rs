@@ -1,0 +1,100 @@
+//! Where the tree meets the recording; without one, everything is "not now".
+
+use super::tree::{Label, Type};
+
+/// What came of registering a place.
+pub(super) enum Registered {
+    #[cfg_attr(
+        not(recording),
+        expect(dead_code, reason = "only whole platforms record")
+    )]
+    Scope(u32),
+    /// Too deep.
+    #[cfg_attr(
+        not(recording),
+        expect(dead_code, reason = "only whole platforms record")
+    )]
+    Deep,
+    /// No room.
+    #[cfg_attr(
+        not(recording),
+        expect(dead_code, reason = "only whole platforms record")
+    )]
+    Full,
+    /// Nothing records at this moment.
+    NotNow,
+}
+
+#[cfg(recording)]
+mod here {
+    use super::*;
+    use crate::scopes::{self, Added, NewScope};
+
+    pub(in super::super) fn generation() -> u32 {
+        scopes::generation()
+    }
+
+    pub(in super::super) fn add(parent: u32, label: &Label, ty: Type) -> Registered {
+        let added = scopes::add(&NewScope {
+            parent,
+            kind: label.kind,
+            flags: label.flags,
+            name: label.name,
+            type_name: ty.name,
+            value_bytes: ty.bytes as u64,
+        });
+        match added {
+            Added::Scope(scope) => Registered::Scope(scope),
+            Added::Deep => Registered::Deep,
+            Added::Full => Registered::Full,
+            Added::NotNow => Registered::NotNow,
+        }
+    }
+
+    pub(in super::super) fn flag(scope: u32, flags: u32) {
+        scopes::flag(scope, flags);
+    }
+
+    pub(in super::super) fn rename(scope: u32, label: &Label) {
+        scopes::rename(scope, label.kind, label.name);
+    }
+
+    pub(in super::super) fn retype(scope: u32, ty: Type) {
+        scopes::retype(scope, ty.name, ty.bytes as u64);
+    }
+
+    #[inline(always)]
+    pub(in super::super) fn visit(scope: u32) {
+        crate::hook::visit(scope);
+    }
+
+    pub(in super::super) fn lost() {
+        scopes::lost();
+    }
+}
+
+#[cfg(not(recording))]
+mod here {
+    use super::*;
+
+    pub(in super::super) fn generation() -> u32 {
+        0
+    }
+
+    pub(in super::super) fn add(_parent: u32, _label: &Label, _ty: Type) -> Registered {
+        Registered::NotNow
+    }
+
+    pub(in super::super) fn flag(_scope: u32, _flags: u32) {}
+
+    pub(in super::super) fn rename(_scope: u32, _label: &Label) {}
+
+    pub(in super::super) fn retype(_scope: u32, _ty: Type) {}
+
+    #[inline(always)]
+    pub(in super::super) fn visit(_scope: u32) {}
+
+    pub(in super::super) fn lost() {}
+}
+
+pub(super) use here::{add, flag, generation, lost, rename, retype, visit};

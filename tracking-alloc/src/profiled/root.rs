@@ -1,0 +1,92 @@
+//! Where a path begins: `Profiled<T>`.
+
+use super::deserializer::De;
+use super::enter::{At, Entered, How};
+use super::tree::{self, Type};
+use super::{Profiled, budget, known, register};
+use crate::scope::{self, Since};
+use serde::de::{Deserialize, Deserializer, Error};
+use std::any::type_name;
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Profiled<T> {
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        within::<T, D, T>(d, T::deserialize, |d, at| T::deserialize(De::new(d, at))).map(Profiled)
+    }
+
+    #[doc(hidden)]
+    #[inline]
+    fn deserialize_in_place<D: Deserializer<'de>>(d: D, place: &mut Self) -> Result<(), D::Error> {
+        let place = &std::cell::RefCell::new(&mut place.0);
+        within::<T, D, ()>(
+            d,
+            |d| T::deserialize_in_place(d, *place.borrow_mut()),
+            |d, at| T::deserialize_in_place(De::new(d, at), *place.borrow_mut()),
+        )
+    }
+}
+
+/// Deserializes with `plain` when there is nothing to observe, else with `observed`, at the root of values of `T`.
+#[inline]
+fn within<'de, T, D: Deserializer<'de>, R>(
+    d: D,
+    plain: impl FnOnce(D) -> Result<R, D::Error>,
+    observed: impl FnOnce(D, At) -> Result<R, D::Error>,
+) -> Result<R, D::Error> {
+    let generation = register::generation();
+    let budgeted = budget::is_running();
+    // PERF: the two loads that not recording costs.
+    if generation == 0 && !budgeted || known::is_ours::<D>() {
+        return plain(d);
+    }
+    let ty = Type {
+        name: type_name::<T>(),
+        bytes: size_of::<T>(),
+    };
+    let back = scope::current();
+    let node = match generation {
+        0 => None,
+        _ => tree::root(ty, back, generation),
+    };
+    let node = match node.or_else(|| tree::root(ty, back, 0).filter(|_| budgeted)) {
+        Some(node) => node,
+        None if budgeted => {
+            return Err(D::Error::custom(
+                "the memory budget cannot be watched: no memory for the tree of fields",
+            ));
+        }
+        None => return plain(d),
+    };
+    let found = node.found();
+    let _retained = Retained {
+        scope: found.visit,
+        since: (found.visit != 0).then(Since::now).flatten(),
+    };
+    let _entered = Entered::new(found, back);
+    if budgeted {
+        let at = At {
+            node,
+            how: How::Budget,
+        };
+        return budget::in_field(node, || observed(d, at));
+    }
+    let at = At {
+        node,
+        how: How::Recording,
+    };
+    observed(d, at)
+}
+
+/// Counts what stays when deserializing ended, however it ended.
+struct Retained {
+    scope: u32,
+    since: Option<Since>,
+}
+
+impl Drop for Retained {
+    fn drop(&mut self) {
+        if let Some(since) = self.since {
+            since.leave(self.scope);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! How a known place is found again: a small table in each node, read without a lock.
+//!
+//! An entry is compared by the addresses of the names of step and type. Addresses are hints: the same name may have
+//! several (one for each codegen unit), each gets an entry; the content decided when the entry was made.
+
+use super::{Node, memory};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
+
+/// A place that was found, and what the recording counts it as.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Found {
+    pub(in super::super) node: &'static Node,
+    pub(in super::super) scope: u32,
+    /// The scope whose visits are counted; 0 = none.
+    pub(in super::super) visit: u32,
+}
+
+struct Edge {
+    key: usize,
+    ty: &'static str,
+    found: Found,
+}
+
+/// A table of edges, replaced by a larger one when it fills. Slots are never emptied.
+pub(super) struct Edges {
+    mask: usize,
+    used: AtomicUsize,
+    slots: *const AtomicPtr<Edge>,
+}
+
+/// Slots looked at.
+const PROBES: usize = 8;
+/// Largest table.
+const MOST: usize = 1 << 14;
+
+impl Edges {
+    fn new(size: usize) -> Option<&'static Edges> {
+        let slots = memory::many::<AtomicPtr<Edge>>(size)?;
+        memory::keep(Edges {
+            mask: size - 1,
+            used: AtomicUsize::new(0),
+            slots: slots.as_ptr(),
+        })
+    }
+
+    #[inline(always)]
+    fn slot(&self, at: usize) -> &AtomicPtr<Edge> {
+        // SAFETY: there are `mask + 1` slots, zeroed when made, never given back.
+        unsafe { &*self.slots.add(at & self.mask) }
+    }
+
+    fn is_half_full(&self) -> bool {
+        2 * self.used.load(Relaxed) > self.mask
+    }
+
+    /// Puts an edge in the first free slot from `hint`. False when none of those looked at is free.
+    fn put(&self, hint: usize, edge: *mut Edge) -> bool {
+        for probe in 0..PROBES.min(self.mask + 1) {
+            let slot = self.slot(hint.wrapping_add(probe));
+            if slot.load(Relaxed).is_null() {
+                slot.store(edge, Release);
+                self.used.fetch_add(1, Relaxed);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Node {
+    #[inline(always)]
+    pub(super) fn find(&self, hint: usize, key: usize, ty: &'static str) -> Option<Found> {
+        // SAFETY: null or a table, which is never given back.
+        let edges = unsafe { self.edges.load(Acquire).as_ref() }?;
+        for probe in 0..PROBES {
+            // SAFETY: null or an edge, which is never given back.
+            let edge = unsafe { edges.slot(hint.wrapping_add(probe)).load(Acquire).as_ref() }?;
+            if edge.key == key && std::ptr::eq(edge.ty, ty) {
+                return Some(edge.found);
+            }
+        }
+        None
+    }
+
+    /// Remembers where a key and type lead. Only by the one whose turn it is.
+    pub(super) fn remember(&self, (hint, key): (usize, usize), ty: &'static str, found: Found) {
+        let Some(edge) = memory::keep(Edge { key, ty, found }) else {
+            return;
+        };
+        let edge = std::ptr::from_ref(edge).cast_mut();
+        // SAFETY: null or a table, which is never given back.
+        let old = unsafe { self.edges.load(Acquire).as_ref() };
+        if old.is_some_and(|old| old.put(hint, edge)) {
+            return;
+        }
+        let size = match old {
+            None => 4,
+            // NOTE: crowded about one hint only, or as large as a table gets: this one is looked for the slow way.
+            Some(old) if !old.is_half_full() || old.mask >= MOST - 1 => return,
+            Some(old) => 2 * (old.mask + 1),
+        };
+        // NOTE: hints are not kept, so a larger table is filled by its users again, one edge at a time.
+        let Some(edges) = Edges::new(size.max((hint.min(64) + 1).next_power_of_two())) else {
+            return;
+        };
+        edges.put(hint, edge);
+        self.edges
+            .store(std::ptr::from_ref(edges).cast_mut(), Release);
+    }
+
+    /// Forgets all edges: labels have changed.
+    pub(super) fn forget_edges(&self) {
+        self.edges.store(null_mut(), Release);
+    }
+}

@@ -1,0 +1,202 @@
+//! Making a place that was not known yet: cold. Recursion folds on the nearest place of the same type, names beyond
+//! the bound are one place, what finds no room in the recording is counted at its parent.
+
+use super::edges::Found;
+use super::label::{Label, Step};
+use super::turn::Turn;
+use super::{FOLDED, Node, RECURSIVE, Type, memory};
+use crate::profiled::register::{self, Registered};
+use std::sync::atomic::{AtomicPtr, Ordering::*};
+use tracking_alloc_recording::{scope_flags, scope_kind};
+
+/// Different places under one.
+const MOST_CHILDREN: u32 = 4096;
+
+impl Node {
+    /// The child for a step, wherever it must be counted. `fold`: a type inside itself is counted at its outermost place.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn child_anyhow(
+        &'static self,
+        at: (usize, usize),
+        ty: Type,
+        step: &Step<'_>,
+        fold: bool,
+    ) -> Found {
+        // SAFETY: null or a node, which is never given back.
+        let other = unsafe { self.other.load(Acquire).as_ref() };
+        if let Some(other) = other
+            && self.children_len.load(Relaxed) >= MOST_CHILDREN
+            && self.known(ty, step).is_none()
+        {
+            return other.found();
+        }
+        let Some(_turn) = Turn::take() else {
+            return self.unvisited();
+        };
+        if let Some(found) = self.find(at.0, at.1, ty.name) {
+            return found;
+        }
+        let found = match self.ancestor(ty).filter(|_| fold) {
+            Some(ancestor) => {
+                ancestor.say(RECURSIVE, scope_flags::RECURSIVE);
+                ancestor.found()
+            }
+            None => match self.known(ty, step) {
+                Some(child) => child.found(),
+                None if self.children_len.load(Relaxed) >= MOST_CHILDREN => {
+                    return self
+                        .only(&self.other, &Step::Other)
+                        .map_or_else(|| self.unvisited(), Node::found);
+                }
+                None => match self.add(ty, step) {
+                    Some(child) => child.found(),
+                    None => return self.unvisited(),
+                },
+            },
+        };
+        self.remember(at, ty.name, found);
+        found
+    }
+
+    /// The one child of its kind.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn single_anyhow(&'static self, place: &AtomicPtr<Node>, step: &Step<'_>) -> Found {
+        let Some(_turn) = Turn::take() else {
+            return self.unvisited();
+        };
+        self.only(place, step)
+            .map_or_else(|| self.unvisited(), Node::found)
+    }
+
+    fn only(&'static self, place: &AtomicPtr<Node>, step: &Step<'_>) -> Option<&'static Node> {
+        // SAFETY: null or a node, which is never given back.
+        if let Some(known) = unsafe { place.load(Acquire).as_ref() } {
+            return Some(known);
+        }
+        let made = self.make(Type::UNKNOWN, step)?;
+        place.store(std::ptr::from_ref(made).cast_mut(), Release);
+        Some(made)
+    }
+
+    /// The nearest place of the same type, itself included.
+    fn ancestor(&'static self, ty: Type) -> Option<&'static Node> {
+        if ty.name.is_empty() {
+            return None;
+        }
+        let mut next = Some(self);
+        while let Some(node) = next {
+            if node.ty.name == ty.name {
+                return Some(node);
+            }
+            next = node.parent;
+        }
+        None
+    }
+
+    fn known(&self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
+        // A name that was proved a moment ago, while another thread still went by the index.
+        let proved = match step {
+            Step::Index(_, Some(guess)) if !self.proved.load(Relaxed).is_null() => {
+                Some(Step::Field(guess))
+            }
+            _ => None,
+        };
+        self.children().find(|child| {
+            let label = child.label();
+            child.ty.name == ty.name
+                && (label.is(step) || proved.is_some_and(|step| label.is(&step)))
+        })
+    }
+
+    fn children(&self) -> impl Iterator<Item = &'static Node> {
+        // SAFETY: null or a node, which is never given back.
+        let first = unsafe { self.children.load(Acquire).as_ref() };
+        // SAFETY: likewise.
+        std::iter::successors(first, |node| unsafe { node.beside.load(Acquire).as_ref() })
+    }
+
+    fn add(&'static self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
+        let child = self.make(ty, step)?;
+        child.beside.store(self.children.load(Relaxed), Relaxed);
+        self.children
+            .store(std::ptr::from_ref(child).cast_mut(), Release);
+        self.children_len.fetch_add(1, Relaxed);
+        Some(child)
+    }
+
+    fn make(&'static self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
+        let label = Label::of(step)?;
+        let mut node = Node::new(Some(self), std::ptr::from_ref(label).cast_mut(), ty);
+        // Below a folded place nothing has a scope of its own, and without a recording nothing at all.
+        if self.visit != 0 {
+            match register::add(self.scope, label, ty) {
+                Registered::Scope(scope) => (node.scope, node.visit) = (scope, scope),
+                Registered::NotNow => return None,
+                refused => {
+                    node.lost = matches!(refused, Registered::Full);
+                    self.say(FOLDED, scope_flags::FOLDED);
+                }
+            }
+        } else {
+            node.lost = self.lost;
+        }
+        memory::keep(node)
+    }
+
+    /// Whether the order of `names` is known to be the order of elements (`Some(true)`), or not to be.
+    #[inline]
+    pub(in super::super) fn is_order(&self, names: &'static [&'static str]) -> Option<bool> {
+        let list = names.as_ptr().cast_mut();
+        if std::ptr::eq(self.proved.load(Relaxed), list) {
+            Some(true)
+        } else if std::ptr::eq(self.disproved.load(Relaxed), list) {
+            Some(false)
+        } else {
+            None
+        }
+    }
+
+    /// The names are (or are not) in the order of elements: places that had only an index get their name (or lose
+    /// their guess).
+    #[cold]
+    #[inline(never)]
+    pub(in super::super) fn settle_order(
+        &'static self,
+        names: &'static [&'static str],
+        proved: bool,
+    ) {
+        let Some(_turn) = Turn::take() else { return };
+        for child in self.children() {
+            let label = child.label();
+            let guessed = label.kind == scope_kind::INDEX
+                && !label.guess.is_empty()
+                && names.get(label.index) == Some(&label.guess);
+            if !guessed {
+                continue;
+            }
+            let step = if proved {
+                Step::Field(label.guess)
+            } else {
+                Step::Index(label.index, None)
+            };
+            let Some(label) = Label::of(&step) else {
+                return;
+            };
+            child
+                .label
+                .store(std::ptr::from_ref(label).cast_mut(), Release);
+            if child.visit == child.scope && child.scope != 0 {
+                register::rename(child.scope, label);
+            }
+        }
+        self.forget_edges();
+        let settled = if proved {
+            &self.proved
+        } else {
+            &self.disproved
+        };
+        settled.store(names.as_ptr().cast_mut(), Relaxed);
+    }
+}

@@ -1,0 +1,197 @@
+//! The tree of places in the data: one for all threads, kept beside the recording so that a known place is found
+//! without a lock, by comparing addresses.
+//!
+//! Its memory comes from the system's allocator, never from the hooked one, and is never given back. Never panics.
+
+mod edges;
+mod grow;
+mod label;
+mod memory;
+mod roots;
+mod turn;
+
+pub(super) use edges::Found;
+pub(super) use label::{Label, Step, cut, key};
+pub(super) use roots::root;
+
+use super::register;
+use edges::Edges;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+
+/// The type of the values at a place.
+#[derive(Clone, Copy)]
+pub(super) struct Type {
+    /// Full name; empty where nothing is known.
+    pub(super) name: &'static str,
+    /// `size_of`.
+    pub(super) bytes: usize,
+}
+
+impl Type {
+    pub(super) const UNKNOWN: Type = Type { name: "", bytes: 0 };
+}
+
+/// A place in the data: all values at one path under one phase.
+pub(super) struct Node {
+    /// Where the recording counts it: its own scope, or its parent's when it is folded.
+    scope: u32,
+    /// The scope whose visits are counted; 0 = none.
+    visit: u32,
+    /// The table was full when it was made: each visit is a loss.
+    lost: bool,
+    ty: Type,
+    label: AtomicPtr<Label>,
+    parent: Option<&'static Node>,
+    edges: AtomicPtr<Edges>,
+    /// First of the places below, and the next one beside.
+    children: AtomicPtr<Node>,
+    beside: AtomicPtr<Node>,
+    children_len: AtomicU32,
+    other: AtomicPtr<Node>,
+    buffered: AtomicPtr<Node>,
+    from_buffer: AtomicPtr<Node>,
+    /// [`RECURSIVE`], [`FOLDED`], [`RETYPED`]: said of the scope already.
+    said: AtomicU32,
+    /// The last list of names whose order was proved to be the order of elements, and the last one disproved.
+    proved: AtomicPtr<&'static str>,
+    disproved: AtomicPtr<&'static str>,
+}
+
+const RECURSIVE: u32 = 1;
+const FOLDED: u32 = 2;
+const RETYPED: u32 = 4;
+
+impl Node {
+    /// The child reached by `key` with values of `ty`, made when there is none. PERF: a known one costs two loads and
+    /// two compares; `hint` is where it usually is.
+    #[inline(always)]
+    pub(super) fn child<'a>(
+        &'static self,
+        hint: usize,
+        key: usize,
+        ty: Type,
+        step: impl FnOnce() -> Step<'a>,
+    ) -> Found {
+        match self.find(hint, key, ty.name) {
+            Some(found) => found,
+            None => self.child_anyhow((hint, key), ty, &step(), true),
+        }
+    }
+
+    /// The same for values that have the type of the place around them and are no recursion.
+    #[inline(always)]
+    pub(super) fn child_of_same_type<'a>(
+        &'static self,
+        hint: usize,
+        key: usize,
+        ty: Type,
+        step: impl FnOnce() -> Step<'a>,
+    ) -> Found {
+        match self.find(hint, key, ty.name) {
+            Some(found) => found,
+            None => self.child_anyhow((hint, key), ty, &step(), false),
+        }
+    }
+
+    /// The node itself, as if it had been looked for.
+    #[inline(always)]
+    pub(super) fn found(&'static self) -> Found {
+        Found {
+            node: self,
+            scope: self.scope,
+            visit: self.visit,
+        }
+    }
+
+    /// The node without counting a visit.
+    #[inline(always)]
+    pub(super) fn unvisited(&'static self) -> Found {
+        Found {
+            visit: 0,
+            ..self.found()
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn scope(&self) -> u32 {
+        self.scope
+    }
+
+    /// Whether visits of it are lost: it found no room.
+    #[inline(always)]
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Where serde's buffering below it is counted.
+    pub(super) fn buffered(&'static self) -> Found {
+        self.single(&self.buffered, Step::Buffered)
+    }
+
+    /// Where what is built from that buffer is counted.
+    pub(super) fn from_buffer(&'static self) -> Found {
+        self.single(&self.from_buffer, Step::FromBuffer)
+    }
+
+    fn single(&'static self, place: &AtomicPtr<Node>, step: Step<'_>) -> Found {
+        // SAFETY: null or a node, which is never given back.
+        match unsafe { place.load(Acquire).as_ref() } {
+            Some(node) => node.found(),
+            None => self.single_anyhow(place, &step),
+        }
+    }
+
+    /// What it is called.
+    pub(super) fn label(&self) -> &'static Label {
+        // SAFETY: null or a label, which is never given back.
+        unsafe { self.label.load(Acquire).as_ref() }.unwrap_or(&Label::NONE)
+    }
+
+    pub(super) fn parent(&self) -> Option<&'static Node> {
+        self.parent
+    }
+
+    pub(super) fn type_name(&self) -> &'static str {
+        self.ty.name
+    }
+
+    /// Says something of the scope, once.
+    fn say(&self, what: u32, flags: u32) {
+        if self.said.fetch_or(what, Relaxed) & what == 0 {
+            register::flag(self.scope, flags);
+        }
+    }
+
+    /// What a function given to `deserialize_with` really deserializes: the first time it is seen, it becomes the type
+    /// of the scope.
+    pub(super) fn retype(&self, ty: Type) {
+        if self.said.load(Relaxed) & RETYPED == 0
+            && self.said.fetch_or(RETYPED, Relaxed) & RETYPED == 0
+            && self.visit != 0
+        {
+            register::retype(self.scope, ty);
+        }
+    }
+
+    fn new(parent: Option<&'static Node>, label: *mut Label, ty: Type) -> Node {
+        Node {
+            scope: parent.map_or(0, Node::scope),
+            visit: 0,
+            lost: false,
+            ty,
+            label: AtomicPtr::new(label),
+            parent,
+            edges: AtomicPtr::new(null_mut()),
+            children: AtomicPtr::new(null_mut()),
+            beside: AtomicPtr::new(null_mut()),
+            children_len: AtomicU32::new(0),
+            other: AtomicPtr::new(null_mut()),
+            buffered: AtomicPtr::new(null_mut()),
+            from_buffer: AtomicPtr::new(null_mut()),
+            said: AtomicU32::new(0),
+            proved: AtomicPtr::new(null_mut()),
+            disproved: AtomicPtr::new(null_mut()),
+        }
+    }
+}

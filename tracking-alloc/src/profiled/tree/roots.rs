@@ -1,0 +1,80 @@
+//! Where trees begin: one root for each type, scope around it and recording.
+
+use super::label::Label;
+use super::turn::Turn;
+use super::{FOLDED, Node, Step, Type, memory};
+use crate::profiled::register::{self, Registered};
+use std::sync::atomic::{AtomicPtr, Ordering::*};
+use tracking_alloc_recording::scope_flags;
+
+const BUCKETS: usize = 1024;
+
+static ROOTS: [AtomicPtr<Root>; BUCKETS] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; BUCKETS];
+
+struct Root {
+    outer: u32,
+    generation: u32,
+    ty: &'static str,
+    node: &'static Node,
+    next: *const Root,
+}
+
+/// The root for values of `ty` deserialized while the thread is in `outer`. `None` when it cannot be made now.
+pub(in super::super) fn root(ty: Type, outer: u32, generation: u32) -> Option<&'static Node> {
+    let mixed = (outer as usize)
+        .wrapping_mul(0x9E37_79B1)
+        .wrapping_add(generation as usize)
+        .wrapping_add(ty.name.len() * 31);
+    let bucket = &ROOTS[mixed % BUCKETS];
+    let same = |root: &&Root, same_type: fn(&str, &str) -> bool| {
+        root.outer == outer && root.generation == generation && same_type(root.ty, ty.name)
+    };
+    list(bucket)
+        .find(|root| same(root, |one, other| std::ptr::eq(one, other)))
+        .or_else(|| list(bucket).find(|root| same(root, |one, other| one == other)))
+        .map(|root| root.node)
+        .or_else(|| {
+            let _turn = Turn::take()?;
+            if let Some(root) = list(bucket).find(|root| same(root, |one, other| one == other)) {
+                return Some(root.node);
+            }
+            let node = make(ty, outer, generation)?;
+            let root = memory::keep(Root {
+                outer,
+                generation,
+                ty: ty.name,
+                node,
+                next: bucket.load(Relaxed),
+            })?;
+            bucket.store(std::ptr::from_ref(root).cast_mut(), Release);
+            Some(node)
+        })
+}
+
+fn list(bucket: &AtomicPtr<Root>) -> impl Iterator<Item = &'static Root> {
+    // SAFETY: null or a root, which is never given back.
+    let first = unsafe { bucket.load(Acquire).as_ref() };
+    // SAFETY: likewise.
+    std::iter::successors(first, |root| unsafe { root.next.as_ref() })
+}
+
+fn make(ty: Type, outer: u32, generation: u32) -> Option<&'static Node> {
+    let label = Label::of(&Step::Root)?;
+    let mut node = Node::new(None, std::ptr::from_ref(label).cast_mut(), ty);
+    node.scope = outer;
+    if generation != 0 {
+        match register::add(outer, label, ty) {
+            Registered::Scope(scope) => (node.scope, node.visit) = (scope, scope),
+            Registered::NotNow => return None,
+            refused => {
+                node.lost = matches!(refused, Registered::Full);
+                if outer != 0 {
+                    register::flag(outer, scope_flags::FOLDED);
+                }
+                node.said.store(FOLDED, Relaxed);
+            }
+        }
+    }
+    memory::keep(node)
+}

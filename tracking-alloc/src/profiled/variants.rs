@@ -1,0 +1,118 @@
+//! Whether an enum's list of names is in the order of its variants' numbers: formats without names tell the number
+//! only, and an `alias` is a name more than there are variants.
+//!
+//! The type knows how many variants it has and says so when it is asked for one beyond the last: its identifier is
+//! deserialized from a number that cannot be, and the message has the count. Done once for a list of names.
+
+use super::known;
+use super::tree::Node;
+use serde::de::{self, DeserializeSeed, Deserializer, Expected, Unexpected, Visitor};
+use std::any::type_name;
+use std::fmt::{self, Write};
+
+/// Whether number and place in `names` are the same for the enum whose identifier `S` reads.
+#[inline(always)]
+pub(super) fn are_in_order<'de, S: DeserializeSeed<'de>>(
+    node: &'static Node,
+    names: &'static [&'static str],
+) -> bool {
+    node.is_order(names)
+        .unwrap_or_else(|| ask::<S>(node, names))
+}
+
+#[cold]
+#[inline(never)]
+fn ask<'de, S: DeserializeSeed<'de>>(node: &'static Node, names: &'static [&'static str]) -> bool {
+    let ordered = known::is_std::<S::Value>() || count::<S>() == Some(names.len());
+    node.settle_order(names, ordered);
+    ordered
+}
+
+/// How many variants the identifier knows.
+fn count<'de, S: DeserializeSeed<'de>>() -> Option<usize> {
+    let seed = another::<S>()?;
+    match seed.deserialize(Beyond) {
+        Err(Answer(count)) => count,
+        // It takes any number for a variant.
+        Ok(_) => None,
+    }
+}
+
+/// Another seed like the one in use, when that is a `PhantomData`, as those of derived enums are.
+fn another<S>() -> Option<S> {
+    if !type_name::<S>().starts_with("core::marker::PhantomData<") || size_of::<S>() != 0 {
+        return None;
+    }
+    // SAFETY: `S` is a `PhantomData`, by its name and size: all its values are alike, need no drop, and can be made by
+    // anybody.
+    Some(unsafe { std::mem::zeroed() })
+}
+
+/// A deserializer that answers everything with a number no variant has.
+struct Beyond;
+
+impl<'de> Deserializer<'de> for Beyond {
+    type Error = Answer;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Answer> {
+        visitor.visit_u64(u64::MAX)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// The count in "variant index 0 <= i < 3".
+#[derive(Debug)]
+struct Answer(Option<usize>);
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no variant")
+    }
+}
+
+impl std::error::Error for Answer {}
+
+impl de::Error for Answer {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Answer(None)
+    }
+
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let mut count = Count {
+            text: *b"variant index 0 <= i < ",
+            met: 0,
+            number: None,
+        };
+        let _ = write!(count, "{expected}");
+        Answer(count.number.filter(|_| count.met == count.text.len()))
+    }
+}
+
+/// Reads a message as it is written: its beginning, then a number. Keeps nothing else, allocates nothing.
+struct Count {
+    text: [u8; 23],
+    met: usize,
+    number: Option<usize>,
+}
+
+impl Write for Count {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        for byte in piece.bytes() {
+            if let Some(expected) = self.text.get(self.met) {
+                if *expected != byte {
+                    return Err(fmt::Error);
+                }
+                self.met += 1;
+            } else {
+                let digit = char::from(byte).to_digit(10).ok_or(fmt::Error)? as usize;
+                let number = self.number.unwrap_or(0);
+                self.number = Some(number.saturating_mul(10).saturating_add(digit));
+            }
+        }
+        Ok(())
+    }
+}

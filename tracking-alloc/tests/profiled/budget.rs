@@ -1,0 +1,119 @@
+//! Budgets fail the decode, with the path and the figure; also when nothing records.
+
+use crate::recorded::recorded;
+use serde::Deserialize;
+use serde::de::DeserializeSeed;
+use tracking_alloc::{Budget, Profiled, ProfiledSeed};
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "only read")]
+struct Fleet {
+    name: String,
+    vessels: Vec<Vessel>,
+}
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "only read")]
+struct Vessel {
+    crew: Vec<u64>,
+    any: Option<Any>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only read")]
+enum Any {
+    List(Vec<String>),
+}
+
+fn text(crew: usize, any: usize) -> String {
+    let crew = vec!["1"; crew].join(",");
+    let any = vec!["\"x\""; any].join(",");
+    format!(r#"{{"name": "n", "vessels": [{{"crew": [{crew}], "any": [{any}]}}]}}"#)
+}
+
+fn error(budget: &Budget, text: &str) -> String {
+    budget
+        .run(|| serde_json::from_str::<Profiled<Fleet>>(text))
+        .map(drop)
+        .expect_err("the budget is exceeded")
+        .to_string()
+}
+
+fn all_budgets() {
+    let small = text(4, 1);
+    let crowded = text(10_000, 1);
+    let generous = Budget::new().live_bytes(1 << 20).total_bytes(1 << 20);
+    generous
+        .run(|| serde_json::from_str::<Profiled<Fleet>>(&crowded))
+        .expect("within the budget");
+
+    let live = Budget::new().live_bytes(20_000);
+    assert!(
+        error(&live, &crowded).starts_with("memory budget exceeded at Fleet.vessels[].crew: 3"),
+        "{}",
+        error(&live, &crowded)
+    );
+    assert!(error(&live, &crowded).contains(" bytes live, 20000 allowed"));
+
+    let total = Budget::new().total_bytes(20_000);
+    assert!(error(&total, &crowded).contains(" bytes allocated, 20000 allowed"));
+
+    let field = Budget::new().field("Fleet.vessels[].crew", Budget::new().live_bytes(64));
+    assert!(
+        error(&field, &crowded).starts_with(
+            "memory budget exceeded at Fleet.vessels[].crew: 128 bytes live, 64 allowed"
+        )
+    );
+    field
+        .run(|| serde_json::from_str::<Profiled<Fleet>>(&small))
+        .expect("four numbers fit");
+    let nested = Budget::new().field(
+        "Fleet.vessels",
+        Budget::new().field("[].crew", Budget::new().total_bytes(100)),
+    );
+    assert!(error(&nested, &crowded).contains("at Fleet.vessels[].crew: "));
+
+    // A buffer is watched while it fills, not only when it is full.
+    let buffered = error(&Budget::new().live_bytes(10_000), &text(1, 100_000));
+    assert!(
+        buffered.contains("at Fleet.vessels[].any(buffered): "),
+        "{buffered}"
+    );
+    let figure: u64 = buffered
+        .split(": ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next())
+        .and_then(|figure| figure.parse().ok())
+        .expect("a figure");
+    assert!(figure < 40_000, "{buffered}");
+
+    let mut deserializer = serde_json::Deserializer::from_str(&crowded);
+    let seeded =
+        ProfiledSeed::<Fleet>::new(Budget::new().live_bytes(1000)).deserialize(&mut deserializer);
+    assert!(seeded.is_err_and(|error| error.to_string().contains("memory budget exceeded")));
+
+    // Nothing is left of a budget that ended.
+    serde_json::from_str::<Profiled<Fleet>>(&crowded).expect("no budget");
+    // A format without names: the field is found by its place.
+    let bytes = postcard::to_allocvec(&("n", vec![(vec![1u64; 1000], None::<u8>)])).expect("bytes");
+    let error = field
+        .run(|| postcard::from_bytes::<Profiled<Fleet>>(&bytes))
+        .map(drop);
+    assert_eq!(error, Err(postcard::Error::SerdeDeCustom));
+}
+
+#[test]
+fn a_decode_over_its_budget_fails_while_nothing_records() {
+    if std::env::var_os("HEAPGLASS_OUT").is_none() {
+        all_budgets();
+    }
+}
+
+#[test]
+fn a_decode_over_its_budget_fails_while_recording() {
+    recorded(
+        "budget::a_decode_over_its_budget_fails_while_recording",
+        all_budgets,
+    );
+}

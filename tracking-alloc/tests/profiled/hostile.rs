@@ -1,0 +1,178 @@
+//! Data that wants to blow the table of scopes.
+
+use crate::recorded::recorded;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::collections::HashMap;
+use std::fmt;
+use std::hint::black_box;
+use std::marker::PhantomData;
+use tracking_alloc::{Profiled, phase};
+use tracking_alloc_recording::scope_flags;
+
+/// Reads a tuple of 5,000 strings.
+struct Wide;
+
+impl<'de> Deserialize<'de> for Wide {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_tuple(5000, Wide)
+    }
+}
+
+impl<'de> Visitor<'de> for Wide {
+    type Value = Wide;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("strings")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Wide, A::Error> {
+        while let Some(text) = access.next_element::<String>()? {
+            black_box(text);
+        }
+        Ok(Wide)
+    }
+}
+
+#[test]
+fn places_beyond_four_thousand_under_one_are_counted_together() {
+    let recorded = recorded(
+        "hostile::places_beyond_four_thousand_under_one_are_counted_together",
+        || {
+            let text = serde_json::to_string(&vec!["x"; 5000]).expect("JSON");
+            black_box(serde_json::from_str::<Profiled<Wide>>(&text).expect("a tuple"));
+            std::process::exit(0);
+        },
+    );
+    assert!(recorded.recording.scopes.len() < 4200);
+    let indexed: u64 = recorded
+        .places
+        .iter()
+        .filter(|(path, _)| path.starts_with("Wide#"))
+        .map(|(_, place)| place.total_blocks)
+        .sum();
+    let other = recorded.at("Wide(other)");
+    assert_eq!(indexed + other.total_blocks, 5000);
+    assert!((900..=1100).contains(&other.total_blocks), "{other:?}");
+}
+
+#[test]
+fn a_million_keys_of_a_map_are_two_places() {
+    let recorded = recorded("hostile::a_million_keys_of_a_map_are_two_places", || {
+        let text = (0..50_000)
+            .map(|key| format!("\"{key}\\u0007\":\"\""))
+            .collect::<Vec<_>>();
+        let text = format!("{{\"{}\":\"\",{}}}", "k".repeat(65_536), text.join(","));
+        let map = serde_json::from_str::<Profiled<HashMap<String, String>>>(&text);
+        assert_eq!(map.expect("a map").0.len(), 50_001);
+        std::process::exit(0);
+    });
+    assert_eq!(recorded.at("String>{key}").visits, 50_001);
+    assert!(recorded.recording.scopes.len() < 10);
+}
+
+#[derive(serde::Deserialize)]
+struct Long {
+    #[expect(dead_code, reason = "only read")]
+    #[serde(flatten)]
+    rest: HashMap<String, IgnoredAny>,
+    #[expect(dead_code, reason = "only read")]
+    #[serde(
+        rename = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaéé"
+    )]
+    long: String,
+}
+
+#[test]
+fn long_names_are_cut_at_a_character() {
+    let recorded = recorded("hostile::long_names_are_cut_at_a_character", || {
+        let name = format!("{}éé", "a".repeat(286));
+        let text = format!("{{\"{name}\": \"x\"}}");
+        match serde_json::from_str::<Profiled<Long>>(&text) {
+            Ok(value) => drop(black_box(value)),
+            Err(error) => assert!(error.to_string().contains("missing field"), "{error}"),
+        }
+        #[derive(serde::Deserialize)]
+        struct Exact {
+            #[expect(dead_code, reason = "only read")]
+            #[serde(
+                rename = "éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééxé"
+            )]
+            long: String,
+        }
+        let name = format!("{}xé", "é".repeat(128));
+        let text = format!("{{\"{name}\": \"x\"}}");
+        let _ = serde_json::from_str::<Profiled<Exact>>(&text);
+        std::process::exit(0);
+    });
+    assert!(
+        recorded
+            .recording
+            .scopes
+            .iter()
+            .filter_map(|scope| recorded.recording.string(scope.name))
+            .all(|name| name.len() <= 256)
+    );
+}
+
+/// A chain of different types, one inside the other.
+struct Chain<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Chain<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_seq(Chain(PhantomData))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Chain<T> {
+    type Value = Chain<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a chain")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self, A::Error> {
+        while access.next_element::<T>()?.is_some() {}
+        Ok(Chain(PhantomData))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<Self, A::Error> {
+        Ok(Chain(PhantomData))
+    }
+}
+
+type Two<T> = Chain<(Chain<T>,)>;
+type Eight<T> = Two<Two<T>>;
+type Deep = Eight<Eight<Eight<Eight<Eight<Eight<Eight<Eight<Eight<Eight<String>>>>>>>>>>;
+
+#[test]
+fn what_lies_too_deep_is_counted_at_its_ancestor() {
+    let recorded = recorded(
+        "hostile::what_lies_too_deep_is_counted_at_its_ancestor",
+        || {
+            let text = format!("{}\"deep\"{}", "[".repeat(60), "]".repeat(60));
+            let _phase = phase("one");
+            let _phase = phase("two");
+            let _phase = phase("three");
+            let _phase = phase("four");
+            let _phase = phase("five");
+            let _phase = phase("six");
+            black_box(serde_json::from_str::<Profiled<Deep>>(&text).expect("a chain"));
+            std::process::exit(0);
+        },
+    );
+    let deepest = recorded
+        .recording
+        .scopes
+        .iter()
+        .map(|scope| scope.depth)
+        .max();
+    assert_eq!(deepest, Some(64));
+    assert_eq!(recorded.recording.header.lost_scopes, 0);
+    let folded: Vec<_> = recorded
+        .places
+        .values()
+        .filter(|place| place.flags & scope_flags::FOLDED != 0)
+        .collect();
+    assert_eq!(folded.len(), 1, "{}", recorded.table());
+    assert_eq!((folded[0].total_bytes, folded[0].visits), (4, 1));
+}
