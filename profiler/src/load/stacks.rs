@@ -3,11 +3,11 @@
 use super::counters::{Counted, stack_marks};
 use super::{Error, Options, arenas, packed, scopes};
 use crate::profile::{
-    Frame, FrameId, Function, FunctionId, Module, Origin, Profile, ScopeId, Site, Snapshot,
-    StackMarks, SymbolSource,
+    Contents, Frame, FrameId, Function, FunctionId, Module, Origin, Profile, ScopeId, Site,
+    Snapshot, StackMarks, SymbolSource,
 };
 use crate::symbols::{self, Classifier, Identity, ModuleRef, Progress, Symbols};
-use crate::types::Types;
+use crate::types::{self, StackFrame, Types};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::Path;
@@ -45,12 +45,13 @@ pub(super) fn fill(
             .rev()
             .find(|index| functions[*index].origin == Origin::User)
             .or_else(|| shown.clone().next_back());
+        let contents = builder.contents(&stack, &mut types);
         profile.sites.push(Site {
             stack,
             shown,
             owner,
             scope,
-            contents: None,
+            contents,
             marks,
             figures: *figures,
         });
@@ -298,6 +299,28 @@ impl<'a> Builder<'a> {
             frames.push(self.synthetic("(no stack)"));
         }
         (frames, stack_marks(record.flags), ScopeId(record.scope))
+    }
+
+    /// What a stack says its blocks hold.
+    fn contents(&self, stack: &[FrameId], types: &mut Types) -> Option<Contents> {
+        let frames: Vec<StackFrame<'_>> = stack
+            .iter()
+            .rev()
+            .map(|id| {
+                let frame = &self.frames.values[id.0 as usize];
+                StackFrame {
+                    function: self.function(*id),
+                    inlined: frame.inlined,
+                    has_file: frame.file.is_some(),
+                }
+            })
+            .collect();
+        let told = types::contents(&frames)?;
+        Some(Contents {
+            container: types.number(&told.container),
+            element: told.element.map(|name| types.number(&name)),
+            owner: told.owner.map(|name| types.number(&name)),
+        })
     }
 
     fn synthetic(&mut self, name: &str) -> FrameId {

@@ -129,7 +129,7 @@ pub fn unresolved(module: &str, offset: u64) -> Function {
 }
 
 /// Whether a function is one that the compiler puts between `alloc` and the global allocator.
-pub(super) fn is_allocator_shim(name: &str) -> bool {
+pub(crate) fn is_allocator_shim(name: &str) -> bool {
     let name = last_segment(name);
     [
         "__rust_alloc",

@@ -24,6 +24,8 @@ mod trim;
 
 pub use classify::{Classifier, unresolved};
 pub use error::Error;
+pub(crate) use classify::is_allocator_shim;
+pub(crate) use short::{segments, self_type, split_outermost};
 pub use trim::trim;
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 use super::names::strip_generics;
 
 /// What of a name stands before `::` at the outermost level, split there: `["<A as B>", "f", "{closure#0}"]`.
-pub(super) fn segments(name: &str) -> Vec<&str> {
+pub(crate) fn segments(name: &str) -> Vec<&str> {
     let mut segments = Vec::new();
     let mut start = 0;
     each_outermost(name, |at, rest| {
@@ -35,7 +35,7 @@ fn each_outermost(name: &str, mut each: impl FnMut(usize, &str)) {
 }
 
 /// The two sides of a separator outside all brackets: `T` and `Trait` of `T as Trait`.
-fn split_outermost<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
+pub(crate) fn split_outermost<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
     let mut found = None;
     each_outermost(text, |at, rest| {
         if found.is_none() && rest.starts_with(separator) {
@@ -52,7 +52,7 @@ fn bracketed(segment: &str) -> Option<&str> {
 }
 
 /// `T` and, if it is a trait's method, `Trait` of `<T as Trait>` and `<impl Trait for T>`.
-fn self_type(segment: &str) -> Option<(&str, Option<&str>)> {
+pub(crate) fn self_type(segment: &str) -> Option<(&str, Option<&str>)> {
     let inside = bracketed(segment)?;
     if let Some(implemented) = inside.strip_prefix("impl ") {
         return Some(match split_outermost(implemented, " for ") {

@@ -1,10 +1,18 @@
 //! Types: names spelled one way, and what a stack says its blocks hold.
 
+mod call;
+mod container;
+mod missing;
+mod owner;
+mod rules;
 mod spell;
+mod stack;
 mod table;
 
+pub use missing::missing;
 pub use spell::{kind_of, normal, short};
-pub use table::{Source, TypeRow, table, type_of};
+pub use stack::{StackFrame, Told, contents};
+pub use table::{Keys, Source, TypeRow, UNKNOWN, table, type_of};
 
 use crate::profile::{TypeId, TypeName};
 use std::collections::HashMap;
@@ -38,3 +46,6 @@ impl Types {
         self.values
     }
 }
+
+#[cfg(test)]
+mod tests;

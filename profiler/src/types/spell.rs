@@ -1,32 +1,193 @@
 //! Spelling: one name a type, whichever of `type_name`, v0, legacy mangling or `DW_AT_name` it came from.
+//!
+//! The spelling is `type_name`'s: arguments that are the default (the global allocator, the standard hasher) are left
+//! out, closures are `{{closure}}`. Works on text from files: any input gives some answer, none panics, and an
+//! argument that is *not* the default is never dropped.
 
 use crate::profile::TypeKind;
 
-/// A full name spelled one way: without the global allocator, with `, ` between arguments.
-pub fn normal(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    let mut rest = name.trim();
-    while let Some(next) = rest.chars().next() {
-        rest = &rest[next.len_utf8()..];
-        out.push(next);
-        if next == ',' {
-            rest = rest.trim_start();
-            if !rest.is_empty() {
-                out.push(' ');
-            }
-        }
-    }
-    out.replace(", alloc::alloc::Global", "")
+/// Arguments open at the same time; what nests deeper is copied as it is.
+const MAX_DEPTH: usize = 64;
+
+/// An open `<`: whose arguments they are, and where in the output each begins.
+struct Open {
+    base: String,
+    arguments: Vec<usize>,
 }
 
-/// A full name without module paths: `Vec<Sailor>` of `alloc::vec::Vec<app::Sailor>`.
+/// A full name spelled one way.
+pub fn normal(name: &str) -> String {
+    let name = name.trim();
+    let mut out = String::with_capacity(name.len());
+    let mut open: Vec<Open> = Vec::new();
+    // Round and square brackets inside the innermost `<`: their commas are not its.
+    let mut inside: Vec<usize> = vec![0];
+    let mut rest = name;
+    while let Some(next) = rest.chars().next() {
+        if let Some(after) = closure(rest) {
+            out.push_str("{{closure}}");
+            rest = after;
+            continue;
+        }
+        if next == '\''
+            && let Some(after) = lifetime(rest)
+        {
+            rest = after;
+            continue;
+        }
+        rest = &rest[next.len_utf8()..];
+        match next {
+            '<' if open.len() < MAX_DEPTH => {
+                let base = path_before(&out).to_owned();
+                // `f::<T>` is `f<T>`.
+                if base.ends_with("::") {
+                    out.truncate(out.len() - 2);
+                }
+                out.push('<');
+                open.push(Open {
+                    base,
+                    arguments: vec![out.len()],
+                });
+                inside.push(0);
+            }
+            '>' if out.ends_with(['-', '=']) => out.push('>'),
+            '>' => {
+                if let Some(closed) = open.pop() {
+                    inside.pop();
+                    drop_defaults(&mut out, &closed);
+                    // Nothing but lifetimes was in there.
+                    if out.ends_with('<') {
+                        out.pop();
+                        continue;
+                    }
+                }
+                out.push('>');
+            }
+            ',' => {
+                rest = rest.trim_start();
+                if rest.is_empty() || rest.starts_with(['>', ']']) {
+                    continue;
+                }
+                if rest.starts_with(')') {
+                    out.push(',');
+                    continue;
+                }
+                out.push_str(", ");
+                if inside.last() == Some(&0)
+                    && let Some(open) = open.last_mut()
+                {
+                    open.arguments.push(out.len());
+                }
+            }
+            '(' | '[' => {
+                if let Some(depth) = inside.last_mut() {
+                    *depth += 1;
+                }
+                out.push(next);
+            }
+            ')' | ']' => {
+                if let Some(depth) = inside.last_mut() {
+                    *depth = depth.saturating_sub(1);
+                }
+                out.push(next);
+            }
+            _ => out.push(next),
+        }
+    }
+    out
+}
+
+/// What follows `{closure#0}`, `{closure_env#0}`, `{async_fn_env#0}` or `{async_block#1}` at the start of a text.
+fn closure(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix('{')?;
+    let kind = ["closure", "async", "coroutine", "gen_"];
+    if !kind.iter().any(|kind| inside.starts_with(kind)) {
+        return None;
+    }
+    let (word, after) = inside.split_once('}')?;
+    word.contains('#').then_some(after)
+}
+
+/// What follows a lifetime (`'a `, `'static `) at the start of a text.
+fn lifetime(text: &str) -> Option<&str> {
+    let word = text.strip_prefix('\'')?;
+    let end = word
+        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .unwrap_or(word.len());
+    let after = word.get(end..)?;
+    // A character constant is no lifetime.
+    (end > 0 && !after.starts_with('\'')).then(|| after.trim_start_matches([' ', ',']))
+}
+
+/// The path at the end of a text: `a::b::C` of `(x, a::b::C`.
+fn path_before(text: &str) -> &str {
+    let start = text
+        .rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'))
+        .map_or(0, |at| {
+            at + text[at..].chars().next().map_or(1, char::len_utf8)
+        });
+    text.get(start..).unwrap_or_default()
+}
+
+/// Takes the last arguments away while they are the default of what they are arguments of.
+fn drop_defaults(out: &mut String, closed: &Open) {
+    for (index, &start) in closed.arguments.iter().enumerate().skip(1).rev() {
+        let is_default = out
+            .get(start..)
+            .is_some_and(|argument| is_default(&closed.base, index, argument));
+        if !is_default {
+            return;
+        }
+        out.truncate(start);
+        while out.ends_with([' ', ',']) {
+            out.pop();
+        }
+    }
+}
+
+/// Whether an argument is what its type has where nothing is said.
+fn is_default(base: &str, index: usize, argument: &str) -> bool {
+    let base = base.trim_end_matches(':');
+    let krate = base.split("::").next().unwrap_or(base);
+    match argument {
+        "alloc::alloc::Global" => matches!(krate, "alloc" | "std" | "hashbrown"),
+        "allocator_api2::stable::alloc::global::Global"
+        | "hashbrown::alloc::inner::Global"
+        | "hashbrown::raw::alloc::inner::Global" => {
+            matches!(krate, "hashbrown" | "allocator_api2" | "indexmap")
+        }
+        "std::hash::random::RandomState" | "std::collections::hash::map::RandomState" => {
+            matches!(
+                (base, index),
+                ("std::collections::hash::map::HashMap", 2)
+                    | ("std::collections::hash::set::HashSet", 1)
+                    | ("indexmap::map::IndexMap", 2)
+                    | ("indexmap::set::IndexSet", 1)
+            )
+        }
+        "foldhash::fast::RandomState" | "hashbrown::hasher::DefaultHashBuilder" => matches!(
+            (base, index),
+            ("hashbrown::map::HashMap", 2) | ("hashbrown::set::HashSet", 1)
+        ),
+        _ => false,
+    }
+}
+
+/// A full name without module paths: `Vec<Sailor>` of `alloc::vec::Vec<app::Sailor>`; a closure keeps the function it
+/// is in.
 pub fn short(full: &str) -> String {
     let mut out = String::with_capacity(full.len());
     let mut word = 0;
     let mut rest = full;
     while let Some(next) = rest.chars().next() {
         if let Some(after) = rest.strip_prefix("::") {
-            out.truncate(word);
+            // `<T as Trait>::Name` has no path to lose, `main::{{closure}}` would say nothing without it.
+            if word == out.len() || after.starts_with('{') {
+                out.push_str("::");
+                word = out.len();
+            } else {
+                out.truncate(word);
+            }
             rest = after;
             continue;
         }
@@ -44,12 +205,16 @@ pub fn kind_of(full: &str) -> TypeKind {
     let name = full.split('<').next().unwrap_or(full);
     match name.rsplit("::").next().unwrap_or(name) {
         "String" | "PathBuf" | "OsString" | "CString" => TypeKind::Text,
-        "Vec" | "VecDeque" | "BinaryHeap" => TypeKind::Sequence,
-        "HashMap" | "BTreeMap" | "HashSet" | "BTreeSet" | "IndexMap" | "IndexSet" => TypeKind::Map,
+        "Vec" | "VecDeque" | "BinaryHeap" | "SmallVec" | "ArrayVec" => TypeKind::Sequence,
+        "HashMap" | "BTreeMap" | "HashSet" | "BTreeSet" | "IndexMap" | "IndexSet" | "HashTable" => {
+            TypeKind::Map
+        }
         "Rc" | "Arc" => TypeKind::Shared,
         "Box" if full.ends_with("<str>") => TypeKind::Text,
-        "Box" if full.ends_with("]>") => TypeKind::Sequence,
-        "Box" if full.contains("<dyn ") || full.contains("{{closure}}") => TypeKind::Dynamic,
+        "Box" if full.ends_with("]>") && full.contains("<[") && !full.contains("; ") => {
+            TypeKind::Sequence
+        }
+        "Box" if full.contains("<dyn ") || full.ends_with("{{closure}}>") => TypeKind::Dynamic,
         "Box" | "LinkedList" => TypeKind::Pointer,
         _ => TypeKind::Other,
     }
@@ -66,13 +231,72 @@ mod tests {
             "HashMap<String, [B; 3]>"
         );
         assert_eq!(short("&str"), "&str");
+        assert_eq!(
+            short("alloc::boxed::Box<app::main::{{closure}}>"),
+            "Box<main::{{closure}}>"
+        );
+        assert_eq!(
+            short("alloc::vec::Vec<fn(app::A) -> app::B>"),
+            "Vec<fn(A) -> B>"
+        );
     }
 
     #[test]
     fn a_normal_name_has_one_spelling() {
-        assert_eq!(
-            normal("alloc::vec::Vec<u8,alloc::alloc::Global>"),
-            "alloc::vec::Vec<u8>"
-        );
+        for (spelled, expected) in [
+            (
+                "alloc::vec::Vec<u8,alloc::alloc::Global>",
+                "alloc::vec::Vec<u8>",
+            ),
+            (
+                "std::collections::hash::map::HashMap<u64, alloc::vec::Vec<u8, alloc::alloc::Global>, std::hash::random::RandomState>",
+                "std::collections::hash::map::HashMap<u64, alloc::vec::Vec<u8>>",
+            ),
+            (
+                "hashbrown::map::HashMap<u64, (), std::hash::random::RandomState, alloc::alloc::Global>",
+                "hashbrown::map::HashMap<u64, (), std::hash::random::RandomState>",
+            ),
+            (
+                "std::collections::hash::map::HashMap<u64, app::V, app::Fast>",
+                "std::collections::hash::map::HashMap<u64, app::V, app::Fast>",
+            ),
+            (
+                "alloc::boxed::Box<app::main::{closure#67}::{closure_env#0}, alloc::alloc::Global>",
+                "alloc::boxed::Box<app::main::{{closure}}::{{closure}}>",
+            ),
+            (
+                "app::Pool<alloc::alloc::Global>",
+                "app::Pool<alloc::alloc::Global>",
+            ),
+            ("app::load::{async_fn_env#0}", "app::load::{{closure}}"),
+            ("app::Text<'static>", "app::Text"),
+            ("&'a str", "&str"),
+            ("(u8,)", "(u8,)"),
+            ("fn(u8, u8) -> (u8,u8)", "fn(u8, u8) -> (u8, u8)"),
+            ("app::f::<u8>", "app::f<u8>"),
+        ] {
+            assert_eq!(normal(spelled), expected, "{spelled}");
+        }
+    }
+
+    #[test]
+    fn broken_names_are_spelled_somehow() {
+        for name in [
+            "",
+            "<",
+            ">",
+            ">>>",
+            "<,,>",
+            "a<b",
+            "{closure#",
+            "'",
+            "ä<'ü>",
+            "(((",
+        ] {
+            let spelled = normal(name);
+            assert_eq!(normal(&spelled), normal(&normal(&spelled)), "{name}");
+            let _ = (short(name), kind_of(name));
+        }
+        assert!(normal(&"a<".repeat(10_000)).len() >= 10_000);
     }
 }

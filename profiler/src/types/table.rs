@@ -4,7 +4,10 @@
 
 use crate::fields::Fields;
 use crate::profile::{Figures, Profile, ScopeKind, Site, TypeId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+/// The key of the row without a type.
+pub const UNKNOWN: &str = "(unknown type)";
 
 /// One type and all it allocated.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +35,41 @@ impl TypeRow {
             .total_bytes
             .checked_div(self.figures.total_blocks)
             .unwrap_or(0)
+    }
+}
+
+/// How rows call their types: by the short name, by the full one where two of the table share the short one.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    in_full: HashSet<TypeId>,
+}
+
+impl Keys {
+    /// The keys of the rows of a [`table`].
+    pub fn of(profile: &Profile, rows: &[TypeRow]) -> Keys {
+        let mut by_name: HashMap<&str, Vec<TypeId>> = HashMap::new();
+        for id in rows.iter().filter_map(|row| row.type_id) {
+            if let Some(name) = profile.types.get(id.0 as usize) {
+                by_name.entry(&name.short).or_default().push(id);
+            }
+        }
+        let in_full = by_name
+            .into_values()
+            .filter(|ids| ids.len() > 1)
+            .flatten()
+            .collect();
+        Keys { in_full }
+    }
+
+    /// What a row is called; [`UNKNOWN`] without a type. As recorded: not safe for a terminal before
+    /// [`crate::units::printable`].
+    pub fn key<'a>(&self, profile: &'a Profile, id: Option<TypeId>) -> &'a str {
+        let name = id.and_then(|id| Some((id, profile.types.get(id.0 as usize)?)));
+        match name {
+            Some((id, name)) if self.in_full.contains(&id) => &name.full,
+            Some((_, name)) => &name.short,
+            None => UNKNOWN,
+        }
     }
 }
 

@@ -1,0 +1,53 @@
+//! Why types are not named, and what to do: said instead of guessing.
+
+use crate::profile::{Origin, Profile, SymbolSource};
+
+/// A sentence for people when the program's own frames have no debug information, so that stacks name no types;
+/// `None` when nothing is missing.
+pub fn missing(profile: &Profile) -> Option<String> {
+    let total: u64 = profile.totals.total_bytes;
+    let mut untold: u64 = 0;
+    let mut program = "";
+    for site in &profile.sites {
+        if site.contents.is_some() || site.marks.synthetic {
+            continue;
+        }
+        let without = site.stack.iter().rev().find(|&&id| {
+            matches!(
+                profile.function(id).origin,
+                Origin::User | Origin::Dependency
+            ) && !is_ours(&profile.function(id).krate)
+        });
+        if let Some(&id) = without
+            && profile.frame(id).file.is_none()
+        {
+            untold = untold.saturating_add(site.figures.total_bytes);
+            let module = profile.modules.get(profile.frame(id).module as usize);
+            program = module.map_or(program, |module| match &module.symbols {
+                SymbolSource::Table(_) | SymbolSource::Debug(_) | SymbolSource::Packed => {
+                    &module.path
+                }
+                _ => program,
+            });
+        }
+    }
+    // A dependency here and there is compiled without; then the rows say "no type" for themselves.
+    if untold == 0 || untold.saturating_mul(100) < total {
+        return None;
+    }
+    let program = program.rsplit('/').next().unwrap_or(program);
+    Some(format!(
+        "types are not named for {:.0} % of the bytes: {} was built without debug information. Build it with \
+         `[profile.release] debug = \"line-tables-only\"` (or 1) in Cargo.toml and record again",
+        untold as f64 * 100.0 / total.max(1) as f64,
+        if program.is_empty() {
+            "the program"
+        } else {
+            program
+        },
+    ))
+}
+
+fn is_ours(krate: &str) -> bool {
+    matches!(krate, "tracking_alloc" | "tracking_alloc_recording")
+}

@@ -1,0 +1,201 @@
+//! Builds the programs in `programs/` with the compiler of the tests, runs them, and compares.
+
+use crate::symbols::{Classifier, Identity, ModuleRef, Options, resolve};
+use crate::types::{StackFrame, contents, normal};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+const WATCH: &str = include_str!("programs/watch.rs");
+const LOADS: &str = include_str!("programs/loads.rs");
+
+/// Bytes by type.
+type Table = BTreeMap<String, u64>;
+
+/// What a program said that each of its loads comes to, and what the stacks say.
+#[derive(Default)]
+struct Loads {
+    wanted: BTreeMap<u32, Table>,
+    found: BTreeMap<u32, Table>,
+    /// For messages: the functions of every stack, innermost first.
+    stacks: BTreeMap<u32, Vec<String>>,
+}
+
+fn compile(folder: &Path, name: &str, source: &str, flags: &[&str], more: &[&str]) {
+    let file = folder.join(format!("{name}.rs"));
+    std::fs::write(&file, source).expect("writing a source file");
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut command = Command::new(rustc);
+    command
+        .current_dir(folder)
+        .args(["--edition=2024", "--crate-name", name])
+        .args(flags)
+        .args(more)
+        .arg(&file);
+    let output = command.output().expect("rustc starts");
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// Builds and runs the loads with some flags.
+fn run(flags: &[&str]) -> Loads {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The crate that counts has the name of the one that records, so that its frames are known for what they are.
+    compile(
+        folder.path(),
+        "tracking_alloc",
+        WATCH,
+        flags,
+        &["--crate-type=rlib"],
+    );
+    compile(
+        folder.path(),
+        "loads",
+        LOADS,
+        flags,
+        &["--extern", "tracking_alloc=libtracking_alloc.rlib"],
+    );
+    let output = Command::new(folder.path().join("loads"))
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{output:?}");
+    read(&String::from_utf8(output.stdout).expect("text"))
+}
+
+fn read(text: &str) -> Loads {
+    let mut loads = Loads::default();
+    let mut paths: Vec<&str> = Vec::new();
+    let mut raw: Vec<(u32, u64)> = Vec::new();
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        let (kind, rest) = line.split_once(' ').expect("a kind of line");
+        let words: Vec<&str> = rest.split('|').collect();
+        let load: u32 = words[0].parse().expect("a number");
+        if kind == "want" {
+            let bytes = words[2].parse().expect("bytes");
+            loads
+                .wanted
+                .entry(load)
+                .or_default()
+                .insert(words[1].to_owned(), bytes);
+            continue;
+        }
+        let first = raw.len();
+        for frame in words[2].split_whitespace() {
+            let (path, offset) = frame.rsplit_once('@').expect("a place");
+            let module = paths
+                .iter()
+                .position(|known| *known == path)
+                .unwrap_or_else(|| {
+                    paths.push(path);
+                    paths.len() - 1
+                });
+            raw.push((
+                u32::try_from(module).expect("few modules"),
+                offset.parse().expect("an offset"),
+            ));
+        }
+        rows.push((
+            load,
+            words[1].parse::<u64>().expect("bytes"),
+            first..raw.len(),
+        ));
+    }
+    let modules: Vec<ModuleRef<'_>> = paths
+        .iter()
+        .map(|path| ModuleRef {
+            path,
+            identity: Identity::None,
+        })
+        .collect();
+    let symbols = resolve(&modules, &raw, &Options::default(), &|_| ()).expect("resolving");
+    let classifier = Classifier::new(&symbols);
+    for (load, bytes, frames) in rows {
+        let mut functions = Vec::new();
+        for at in frames {
+            for frame in &symbols.frames[at] {
+                let function = classifier.function(frame, paths[raw[at].0 as usize]);
+                functions.push((function, frame.inlined, frame.file.is_some()));
+            }
+        }
+        let stack: Vec<StackFrame<'_>> = functions
+            .iter()
+            .map(|(function, inlined, has_file)| StackFrame {
+                function,
+                inlined: *inlined,
+                has_file: *has_file,
+            })
+            .collect();
+        let told = contents(&stack).map_or("?".to_owned(), |told| normal(&told.container));
+        loads.stacks.entry(load).or_default().extend(
+            std::iter::once(format!("{bytes} bytes: {told}")).chain(functions.iter().take(40).map(
+                |(function, inlined, _)| {
+                    format!("  {:?} {inlined} {}", function.origin, function.name)
+                },
+            )),
+        );
+        let table = loads.found.entry(load).or_default();
+        *table.entry(told).or_default() += bytes;
+    }
+    loads
+}
+
+/// Every load comes to the types and bytes that it is made of.
+fn assert_right(flags: &[&str]) {
+    let loads = run(flags);
+    assert!(loads.wanted.len() > 90, "{flags:?}");
+    for (load, wanted) in &loads.wanted {
+        assert_eq!(
+            loads.found.get(load),
+            Some(wanted),
+            "{flags:?}: load {load}: {:#?}",
+            loads.stacks.get(load)
+        );
+    }
+}
+
+#[test]
+fn every_byte_has_its_type_at_debug_1_and_with_line_tables_only() {
+    assert_right(&["-Copt-level=3", "-Cdebuginfo=1"]);
+    assert_right(&["-Copt-level=3", "-Cdebuginfo=line-tables-only"]);
+}
+
+#[test]
+fn every_byte_has_its_type_under_v0_mangling() {
+    let v0 = "-Csymbol-mangling-version=v0";
+    assert_right(&["-Copt-level=3", "-Cdebuginfo=1", v0]);
+    assert_right(&["-Copt-level=3", "-Cdebuginfo=line-tables-only", v0]);
+}
+
+#[test]
+fn every_byte_has_its_type_with_fat_lto() {
+    let lto = ["-Copt-level=3", "-Clto=fat", "-Ccodegen-units=1"];
+    assert_right(&[&lto[..], &["-Cdebuginfo=line-tables-only"]].concat());
+    assert_right(&[&lto[..], &["-Cdebuginfo=1", "-Csymbol-mangling-version=v0"]].concat());
+}
+
+#[test]
+fn every_byte_has_its_type_at_other_levels_of_optimization() {
+    assert_right(&["-Copt-level=0", "-Cdebuginfo=2"]);
+    assert_right(&["-Copt-level=s", "-Cdebuginfo=1"]);
+}
+
+#[test]
+fn a_program_without_debug_information_is_given_no_types() {
+    for flags in [
+        &["-Copt-level=3"][..],
+        &["-Copt-level=3", "-Csymbol-mangling-version=v0"],
+    ] {
+        let loads = run(flags);
+        for (load, found) in &loads.found {
+            assert!(
+                found.keys().eq(["?"]),
+                "{flags:?}: {found:?} {:#?}",
+                loads.stacks.get(load)
+            );
+        }
+    }
+}
