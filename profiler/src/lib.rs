@@ -2,6 +2,7 @@
 //! SVG and terminal UI are functions of.
 #![forbid(unsafe_code)]
 
+pub mod arenas;
 pub mod calltree;
 pub mod fields;
 pub mod flamegraph;

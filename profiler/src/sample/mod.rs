@@ -2,6 +2,7 @@
 //!
 //! Must never be used for anything a user is told about their own program.
 
+mod city_arenas;
 mod fleet;
 
 use crate::profile::{
@@ -11,6 +12,7 @@ use crate::profile::{
 };
 use crate::types::{kind_of, normal, short as short_type};
 
+pub use city_arenas::city_arenas;
 pub use fleet::fleet;
 
 /// Puts a profile together: functions and frames are interned, totals follow the sites.

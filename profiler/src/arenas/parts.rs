@@ -1,0 +1,111 @@
+//! The parts that the chunks of an arena come apart into, and whether they add up.
+//!
+//! Must never hide an arena whose parts do not: its figures are wrong somewhere, and faces say so.
+
+use crate::profile::Arena;
+use crate::units::{Bytes, printable};
+
+/// A part of the chunk bytes of live instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// Handed out and in use.
+    Handed,
+    /// Lost to alignment.
+    Padding,
+    /// Given up by growth inside the arena.
+    Abandoned,
+    /// Used without the handle.
+    Past,
+    /// Not used yet.
+    Tail,
+}
+
+impl Part {
+    /// Every part, in the order bars show them.
+    pub const ALL: [Part; 5] = [
+        Part::Handed,
+        Part::Padding,
+        Part::Abandoned,
+        Part::Past,
+        Part::Tail,
+    ];
+
+    /// What faces call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Handed => "handed out",
+            Part::Padding => "padding",
+            Part::Abandoned => "abandoned",
+            Part::Past => "past the handle",
+            Part::Tail => "tail",
+        }
+    }
+
+    /// Its character in a bar of text.
+    pub fn mark(self) -> char {
+        match self {
+            Part::Handed => '#',
+            Part::Padding => '+',
+            Part::Abandoned => 'x',
+            Part::Past => '>',
+            Part::Tail => '.',
+        }
+    }
+
+    /// Its bytes in an arena.
+    pub fn of(self, arena: &Arena) -> u64 {
+        match self {
+            Part::Handed => arena.handed_bytes,
+            Part::Padding => arena.padding_bytes,
+            Part::Abandoned => arena.abandoned_bytes,
+            Part::Past => arena.past_bytes,
+            Part::Tail => arena.tail_bytes,
+        }
+    }
+}
+
+/// How many of `cells` each part takes; together all of them, and every part that is not empty has one while there is
+/// room. No cells for an arena without chunks.
+pub fn bar(arena: &Arena, cells: usize) -> [(Part, usize); 5] {
+    let values = Part::ALL.map(|part| u128::from(part.of(arena)));
+    let whole: u128 = values.iter().sum();
+    if whole == 0 {
+        return Part::ALL.map(|part| (part, 0));
+    }
+    let exact = |value: u128| value * cells as u128;
+    let mut shares = values.map(|value| (exact(value) / whole) as usize);
+    // The largest rests first; ties to the earlier part.
+    let mut order: Vec<usize> = (0..5).collect();
+    order.sort_by_key(|&part| std::cmp::Reverse(exact(values[part]) % whole));
+    let left = cells - shares.iter().sum::<usize>();
+    for &part in order.iter().take(left) {
+        shares[part] += 1;
+    }
+    for part in 0..5 {
+        let widest = (0..5).max_by_key(|&part| shares[part]).unwrap_or(0);
+        if values[part] > 0 && shares[part] == 0 && shares[widest] > 1 {
+            shares[widest] -= 1;
+            shares[part] = 1;
+        }
+    }
+    std::array::from_fn(|i| (Part::ALL[i], shares[i]))
+}
+
+/// A sentence when the parts of an arena do not add up to its chunk bytes; `None` when they do.
+pub fn imbalance(arena: &Arena) -> Option<String> {
+    let parts: u128 = Part::ALL
+        .iter()
+        .map(|part| u128::from(part.of(arena)))
+        .sum();
+    if parts == u128::from(arena.chunk_bytes) {
+        return None;
+    }
+    let parts = u64::try_from(parts).unwrap_or(u64::MAX);
+    Some(format!(
+        "Arena {}: its parts come to {parts} bytes ({}), its chunks to {} ({}): do not rely on its figures",
+        printable(&arena.name),
+        Bytes(parts),
+        arena.chunk_bytes,
+        Bytes(arena.chunk_bytes),
+    ))
+}
