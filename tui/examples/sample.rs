@@ -1,5 +1,5 @@
 //! The terminal UI over a made-up profile, to look at without a recording:
-//! `cargo run -p heapglass-tui --example sample [sized|live|fail|panic]`. Never a picture of a real program.
+//! `cargo run -p heapglass-tui --example sample [fleet|sized|live|fail|panic]`. Never a picture of a real program.
 
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ impl Source for Sample {
     fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
         self.loads += 1;
         match self.kind.as_str() {
+            "fleet" => Ok(sample::fleet()),
             "sized" => {
                 progress("making 20,000 sites of 60 frames");
                 Ok(sample::sized(20_000, 60))

@@ -136,8 +136,17 @@ pub(crate) fn origin(function: &Function) -> Style {
 
 /// The text colour of a type in lists: what kind of container it is.
 pub(crate) fn kind(kind: Option<TypeKind>) -> Style {
-    let Some(kind) = kind else { return dim() };
-    Style::new().fg(Color::Indexed(match kind {
+    kind.map_or(dim(), |kind| Style::new().fg(colour_of_kind(kind)))
+}
+
+/// A frame of the flamegraph by field or type: the kind of container as a background.
+pub(crate) fn kind_frame(kind: Option<TypeKind>) -> Style {
+    let background = kind.map_or(Color::Indexed(246), colour_of_kind);
+    Style::new().fg(Color::Indexed(16)).bg(background)
+}
+
+fn colour_of_kind(kind: TypeKind) -> Color {
+    Color::Indexed(match kind {
         TypeKind::Text => 114,
         TypeKind::Sequence => 110,
         TypeKind::Map => 215,
@@ -145,7 +154,7 @@ pub(crate) fn kind(kind: Option<TypeKind>) -> Style {
         TypeKind::Shared => 176,
         TypeKind::Dynamic => 221,
         TypeKind::Other => 252,
-    }))
+    })
 }
 
 /// A frame of the flamegraph: its crate as a background.

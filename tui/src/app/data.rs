@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use heapglass_profiler::calltree::CallTree;
 use heapglass_profiler::fields::{Field, Fields};
 use heapglass_profiler::profile::{
     Figures, Frame, FrameId, Function, FunctionId, Profile, Site, State, TypeId, TypeKind, TypeName,
@@ -14,7 +13,7 @@ use heapglass_profiler::types::{TypeRow, table};
 use heapglass_profiler::units::printable;
 
 use crate::app::prompt::Pattern;
-use crate::views::flame::TreeSpec;
+use crate::views::flame::{Shown, TreeSpec};
 
 /// A profile and look-ups shared by the views. Made on the loader's thread.
 #[derive(Debug, Default)]
@@ -28,7 +27,7 @@ pub(crate) struct Data {
     shorts: HashMap<String, u32>,
     losses: Vec<String>,
     /// A call tree made ahead on the loader's thread, for the flamegraph to take.
-    tree: Mutex<Option<(TreeSpec, CallTree)>>,
+    tree: Mutex<Option<(TreeSpec, Shown)>>,
 }
 
 /// The row of blocks that neither a stack nor a field names the type of.
@@ -61,20 +60,20 @@ impl Data {
 
     /// Makes the tree that will probably be shown: slow, so not on the thread that reads keys.
     pub(crate) fn prepare_tree(&self, spec: TreeSpec) {
-        let tree = spec.build(&self.profile);
+        let tree = spec.build(self);
         if let Ok(mut slot) = self.tree.lock() {
             *slot = Some((spec, tree));
         }
     }
 
     /// The tree of `spec`: the prepared one when it is that, else a new one.
-    pub(crate) fn take_tree(&self, spec: TreeSpec) -> CallTree {
+    pub(crate) fn take_tree(&self, spec: TreeSpec) -> Shown {
         let prepared = self
             .tree
             .lock()
             .ok()
             .and_then(|mut slot| slot.take_if(|(made, _)| *made == spec));
-        prepared.map_or_else(|| spec.build(&self.profile), |(_, tree)| tree)
+        prepared.map_or_else(|| spec.build(self), |(_, tree)| tree)
     }
 
     /// What was lost, a sentence each, free of control characters; empty = nothing.

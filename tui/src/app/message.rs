@@ -73,6 +73,8 @@ pub(crate) enum Command {
     AllFrames,
     /// Phases as outermost frames, shown or not.
     Phases,
+    /// The next of what the flamegraph's frames can be.
+    Grouping,
     /// Every branch of a tree, open or closed.
     OpenAll,
     /// Live values that were measured.

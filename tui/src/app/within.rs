@@ -1,7 +1,9 @@
 //! A part of a profile: blocks of one type, of one field, or of both. By name, so that it survives a reload in which
 //! ids change. Never holds figures.
 
+use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::TypeId;
+use heapglass_profiler::types::TypeRow;
 
 use crate::app::Data;
 use crate::text::clean;
@@ -25,9 +27,7 @@ impl FieldKey {
     /// The field of that key in `data`, which need not be the data the key was made of.
     pub(crate) fn find(&self, data: &Data) -> Option<u32> {
         let is_it = |node: &u32| FieldKey::of(data, *node).as_ref() == Some(self);
-        let named = |(node, field): (u32, &heapglass_profiler::fields::Field)| {
-            (field.path == self.path).then_some(node)
-        };
+        let named = |(node, field): (u32, &Field)| (field.path == self.path).then_some(node);
         (0..).zip(&data.fields.nodes).filter_map(named).find(is_it)
     }
 }
@@ -37,11 +37,12 @@ pub(crate) fn type_key(data: &Data, id: Option<TypeId>) -> Option<String> {
     data.type_name(id).map(|name| name.full.clone())
 }
 
-/// Blocks of a type in a field.
+/// Blocks of a type, in a field, or both.
 #[derive(Clone, Debug)]
 pub(crate) struct Within {
-    type_name: Option<String>,
-    field: FieldKey,
+    /// The full name; `Some(None)` = those without a type.
+    type_name: Option<Option<String>>,
+    field: Option<FieldKey>,
     /// The places inside the field belong to it too.
     inner: bool,
     /// For people, clean.
@@ -49,51 +50,73 @@ pub(crate) struct Within {
 }
 
 impl Within {
-    /// The blocks of type `id` (`None` = those without a type) in field `node` (0 = outside all fields), those of the
-    /// places inside it included with `inner`.
-    pub(crate) fn new(data: &Data, id: Option<TypeId>, node: u32, inner: bool) -> Option<Within> {
-        let field = FieldKey::of(data, node)?;
-        // Other fields are not inside "(no field)".
-        let inner = inner && node != 0;
-        let place = if node == 0 {
-            "outside fields".to_owned()
-        } else if inner {
-            format!("in {} and inside", clean(&field.path))
-        } else {
-            format!("in {}", clean(&field.path))
+    /// The blocks of type `id` (`Some(None)` = those without a type) in field `node` (0 = outside all fields), those of
+    /// the places inside it included with `inner`. `None` for either = whatever it is; for both there is nothing to name.
+    pub(crate) fn new(
+        data: &Data,
+        id: Option<Option<TypeId>>,
+        node: Option<u32>,
+        inner: bool,
+    ) -> Option<Within> {
+        let field = match node {
+            Some(node) => Some(FieldKey::of(data, node)?),
+            None => None,
         };
-        Some(Within {
-            label: format!("{} {place}", data.type_label(id)),
-            type_name: type_key(data, id),
+        // Other fields are not inside "(no field)".
+        let inner = inner && node != Some(0);
+        let mut words = Vec::new();
+        words.extend(id.map(|id| data.type_label(id).into_owned()));
+        words.extend(field.as_ref().map(|field| match (node, inner) {
+            (Some(0), _) => "outside fields".to_owned(),
+            (_, true) => format!("in {} and inside", clean(&field.path)),
+            (_, false) => format!("in {}", clean(&field.path)),
+        }));
+        (!words.is_empty()).then(|| Within {
+            label: words.join(" "),
+            type_name: id.map(|id| type_key(data, id)),
             field,
             inner,
         })
     }
 
+    /// The field in `data`.
+    pub(crate) fn field_in(&self, data: &Data) -> Option<u32> {
+        self.field.as_ref()?.find(data)
+    }
+
+    /// The type in `data`; `None` when it has no name or is not there.
+    pub(crate) fn type_in(&self, data: &Data) -> Option<TypeId> {
+        let name = self.type_name.as_ref()?.as_ref()?;
+        let at = data.profile.types.iter().position(|t| t.full == *name)?;
+        u32::try_from(at).ok().map(TypeId)
+    }
+
     /// For each site of `data`, whether it is one of them; `None` when type or field are not there.
     pub(crate) fn sites(&self, data: &Data) -> Option<Vec<bool>> {
-        let typed = data
-            .types
-            .iter()
-            .find(|row| type_key(data, row.type_id) == self.type_name)?;
-        let node = self.field.find(data)?;
-        let mut in_field = vec![false; data.profile.sites.len()];
-        for node in inside(data, node, self.inner) {
-            let sites = data.field(node).map(|field| field.sites.as_slice());
-            for site in sites.unwrap_or_default() {
-                if let Some(flag) = in_field.get_mut(*site) {
-                    *flag = true;
-                }
-            }
+        let mut met = vec![true; data.profile.sites.len()];
+        if let Some(name) = &self.type_name {
+            let is_it = |row: &&TypeRow| type_key(data, row.type_id) == *name;
+            keep(&mut met, &data.types.iter().find(is_it)?.sites);
         }
-        let mut both = vec![false; in_field.len()];
-        for site in &typed.sites {
-            if let (Some(flag), Some(is_in)) = (both.get_mut(*site), in_field.get(*site)) {
-                *flag = *is_in;
-            }
+        if let Some(field) = &self.field {
+            let nodes = inside(data, field.find(data)?, self.inner);
+            let fields = nodes.into_iter().filter_map(|node| data.field(node));
+            let sites: Vec<usize> = fields.flat_map(|field| &field.sites).copied().collect();
+            keep(&mut met, &sites);
         }
-        Some(both)
+        Some(met)
     }
+}
+
+/// Leaves only `sites` set.
+fn keep(met: &mut Vec<bool>, sites: &[usize]) {
+    let mut kept = vec![false; met.len()];
+    for site in sites {
+        if let (Some(kept), Some(met)) = (kept.get_mut(*site), met.get(*site)) {
+            *kept = *met;
+        }
+    }
+    *met = kept;
 }
 
 /// The field and, with `inner`, all places inside it.

@@ -1,6 +1,6 @@
 //! The page about the recording: who, how, every loss in full, and where symbols came from or why they are missing.
 
-use heapglass_profiler::profile::SymbolSource;
+use heapglass_profiler::profile::{Scope, SymbolSource};
 use heapglass_profiler::units::{Bytes, Count, Nanos};
 use ratatui::text::{Line, Span};
 
@@ -29,6 +29,8 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         .iter()
         .map(|thread| thread.count)
         .fold(0, u64::saturating_add);
+    let phase = |scope: &&Scope| !scope.kind.is_field();
+    let phases = profile.scopes.iter().skip(1).filter(phase).count() as u64;
     let facts = [
         (
             "recording",
@@ -57,11 +59,13 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         (
             "contents",
             format!(
-                "{} sites, {} functions, {} threads, {} phases",
+                "{} sites, {} functions, {} threads, {} phases, {} fields, {} types",
                 Count(profile.sites.len() as u64),
                 Count(profile.functions.len() as u64),
                 Count(threads),
-                Count(profile.scopes.len().saturating_sub(1) as u64),
+                Count(phases),
+                Count(data.fields.nodes.len().saturating_sub(1) as u64),
+                Count(profile.types.len() as u64),
             ),
         ),
         (

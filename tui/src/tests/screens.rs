@@ -1,6 +1,6 @@
 //! Whole screens, at the sizes people have. `cargo bless` takes over what was changed on purpose.
 
-use heapglass_profiler::profile::State;
+use heapglass_profiler::profile::{State, TypeId};
 
 use super::{Screen, fleet, profile};
 use crate::Options;
@@ -52,6 +52,10 @@ screens! { Screen::fleet:
     types_footprints: "3 f G";
     types_inside_a_footprint: "3 f j Enter j j";
     fields: "4 j";
+    flamegraph_by_field: "2 b j j";
+    flamegraph_by_type: "2 b b j j j";
+    flamegraph_of_a_field: "4 / cargo Enter n o";
+    flamegraph_of_a_type: "3 / string$ Enter o";
     fields_that_are_recursive: "4 / boss Enter n";
     fields_buffered: "4 / buffered Enter n";
     fields_closed: "4 e l l";
@@ -192,7 +196,21 @@ fn an_exact_peak_is_called_exact() {
 
 #[test]
 fn an_ascii_terminal_gets_ascii_in_every_view() {
-    for keys in ["1", "2 j j j", "5 Enter", "6", "?", "!", "2 / clone"] {
+    for keys in [
+        "1",
+        "2 j j j",
+        "2 b",
+        "3",
+        "3 Enter",
+        "3 f Enter",
+        "4 / boss Enter n",
+        "4 Enter",
+        "5 Enter",
+        "6",
+        "?",
+        "!",
+        "2 / clone",
+    ] {
         let mut screen = Screen::empty(
             100,
             30,
@@ -201,7 +219,7 @@ fn an_ascii_terminal_gets_ascii_in_every_view() {
                 ..Options::default()
             },
         );
-        screen.load(profile(), false);
+        screen.load(fleet(), false);
         let text = screen.press(keys).text();
         assert!(text.is_ascii(), "after {keys}:\n{text}");
     }
@@ -230,6 +248,11 @@ fn an_empty_profile_is_explained_in_every_view() {
         "5",
         "6",
         "!",
+        "2 b",
+        "3",
+        "3 Enter s o f",
+        "4",
+        "4 Enter l h e n o",
         "2 j l Enter n # o",
         "5 Enter s # o",
     ] {
@@ -245,7 +268,21 @@ fn an_empty_profile_is_explained_in_every_view() {
 
 #[test]
 fn control_characters_of_a_recording_never_reach_the_terminal() {
-    let mut hostile = profile();
+    let mut hostile = fleet();
+    for name in &mut hostile.types {
+        name.full = format!("\u{1b}[2J\u{202e}{}", name.full);
+        name.short = format!("\u{9b}\r\n{}", name.short);
+    }
+    for scope in &mut hostile.scopes {
+        scope.name = format!("\u{1b}]0;pwned\u{7}{}", scope.name);
+    }
+    for footprint in &mut hostile.footprints {
+        footprint.label = "\u{1b}c".into();
+        footprint
+            .nodes
+            .iter_mut()
+            .for_each(|node| node.name.push('\u{7}'));
+    }
     for function in &mut hostile.functions {
         function.name = format!("evil\u{1b}[2J\r\n\u{202e}{}", function.name);
         function.short.clone_from(&function.name);
@@ -259,7 +296,25 @@ fn control_characters_of_a_recording_never_reach_the_terminal() {
     hostile.threads[0].name = "\u{1b}c".into();
     hostile.scopes[1].name = "\t\u{8}".into();
     hostile.marks[0].name = "\u{0}".into();
-    for keys in ["1", "2 G p", "2 / evil Enter n", "5", "5 Enter", "6", "!"] {
+    for keys in [
+        "1",
+        "2 G p",
+        "2 / evil Enter n",
+        "2 b G",
+        "2 b b G",
+        "3 j j",
+        "3 Enter",
+        "3 Enter Enter",
+        "3 f",
+        "3 f Enter j j",
+        "4 j j",
+        "4 G",
+        "4 Enter Enter",
+        "5",
+        "5 Enter",
+        "6",
+        "!",
+    ] {
         let mut screen = Screen::empty(120, 40, Options::default());
         screen.load(hostile.clone(), false);
         screen.press(keys);
@@ -290,6 +345,67 @@ fn a_reload_keeps_zoom_selection_and_filter() {
     let lives = |text: &str| text.replace("LIVE", "    ");
     assert_eq!(lives(&screen.text()), flame);
     assert_eq!(lives(&screen.press("5").text()), sites);
+}
+
+#[test]
+fn a_reload_keeps_what_is_open_in_types_and_fields() {
+    let mut screen = Screen::fleet(120, 40);
+    let fields = screen.press("4 / cargo Enter n h h l j").text();
+    let types = screen.press("3 / string$ Enter Enter j").text();
+    // The same program a moment later: types numbered otherwise.
+    let mut later = fleet();
+    let last = later.types.len() as u32 - 1;
+    later.types.reverse();
+    let turn = |id: &mut TypeId| id.0 = last - id.0;
+    later
+        .scopes
+        .iter_mut()
+        .filter_map(|s| s.value_type.as_mut())
+        .for_each(turn);
+    for contents in later
+        .sites
+        .iter_mut()
+        .filter_map(|site| site.contents.as_mut())
+    {
+        turn(&mut contents.container);
+        contents.element.iter_mut().for_each(turn);
+        contents.owner.iter_mut().for_each(turn);
+    }
+    for footprint in &mut later.footprints {
+        footprint.value_type.iter_mut().for_each(turn);
+        footprint
+            .nodes
+            .iter_mut()
+            .filter_map(|n| n.value_type.as_mut())
+            .for_each(turn);
+    }
+    screen.load(later, false);
+    assert_eq!(screen.text(), types);
+    assert_eq!(screen.press("4").text(), fields);
+}
+
+#[test]
+fn what_leads_to_the_flamegraph_of_fields_leads_on_to_sites_and_back() {
+    let mut screen = Screen::fleet(120, 40);
+    let fields = screen.press("4 / cargo Enter n").text();
+    let flame = screen.press("o").text();
+    assert!(
+        flame.contains("by field") && flame.contains("Fleet.vessels[].cargo"),
+        "{flame}"
+    );
+    let sites = screen.press("o").text();
+    assert!(
+        sites.contains("in Fleet.vessels[].cargo and inside"),
+        "{sites}"
+    );
+    assert_eq!(screen.press("Esc").text(), flame);
+    assert_eq!(screen.press("Esc").text(), fields);
+    // From a site the way leads to stacks, whatever the graph showed before.
+    let stack = screen.press("5 o").text();
+    assert!(
+        !stack.contains("by field") && stack.contains("fleet::main"),
+        "{stack}"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod render;
 mod tree;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::{Figures, TypeId};
@@ -18,7 +18,7 @@ use crate::text::clean;
 use crate::theme;
 use crate::views::breakdown::{Breakdown, Part};
 use crate::views::parts::Cursor;
-use crate::views::{Context, Outcome, View};
+use crate::views::{Context, Jump, Outcome, View, ViewId};
 use tree::{Found, Row, Sort};
 
 /// The keys of this view.
@@ -27,6 +27,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     BACK => Back, "out", "out, then end the search";
     RIGHT => Right, "open", "open, then into it";
     LEFT => Left, "close", "close, then to its parent";
+    [char('o')] => Follow, "flamegraph", "in the flamegraph by field";
     [char('e')] => OpenAll, "all", "open or close everything";
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('/')] => Search, "search", "by field or type, regex";
@@ -43,7 +44,9 @@ pub(crate) struct FieldTree {
     cursor: Cursor,
     sort: Sort,
     /// Fields opened or closed by hand, and which of the two.
-    turned: HashMap<FieldKey, bool>,
+    turned: HashMap<u32, bool>,
+    /// What `e` said of all others.
+    all: Option<bool>,
     pattern: Option<Pattern>,
     found: Found,
     /// The types of one field.
@@ -56,8 +59,8 @@ impl FieldTree {
     }
 
     fn is_open(&self, data: &Data, node: u32) -> bool {
-        let turned = FieldKey::of(data, node).and_then(|key| self.turned.get(&key));
-        turned.copied().unwrap_or_else(|| tree::is_open(data, node))
+        let turned = self.turned.get(&node).copied().or(self.all);
+        turned.unwrap_or_else(|| tree::is_open(data, node))
     }
 
     /// Makes the rows again; the same field stays selected, or the nearest around it that still shows.
@@ -78,9 +81,7 @@ impl FieldTree {
     }
 
     fn turn(&mut self, cx: &Context<'_>, node: u32, open: bool) {
-        if let Some(key) = FieldKey::of(cx.data, node) {
-            self.turned.insert(key, open);
-        }
+        self.turned.insert(node, open);
         self.list(cx, Some(node));
     }
 
@@ -106,9 +107,8 @@ impl FieldTree {
     /// Opens everything; closes everything when nothing is closed.
     fn turn_all(&mut self, cx: &Context<'_>) {
         let open = self.rows.iter().any(|row| row.open == Some(false));
-        let nodes = 0..cx.data.fields.nodes.len() as u32;
-        let keys: HashSet<FieldKey> = nodes.filter_map(|n| FieldKey::of(cx.data, n)).collect();
-        self.turned = keys.into_iter().map(|key| (key, open)).collect();
+        self.turned.clear();
+        self.all = Some(open);
         self.list(cx, self.selected());
     }
 
@@ -125,8 +125,8 @@ impl FieldTree {
             && field.parent < at
         {
             at = field.parent;
-            if let Some(key) = FieldKey::of(cx.data, at).filter(|_| !self.is_open(cx.data, at)) {
-                self.turned.insert(key, true);
+            if !self.is_open(cx.data, at) {
+                self.turned.insert(at, true);
             }
         }
         self.list(cx, Some(node));
@@ -186,6 +186,13 @@ impl FieldTree {
                 self.list(cx, self.selected());
                 return Outcome::Notice(format!("sorted by {}", self.sort.name(cx.measure)));
             }
+            Command::Follow => {
+                let node = self.selected().filter(|_| !cx.data.fields.is_empty());
+                return match Within::new(cx.data, None, node, true) {
+                    Some(within) => Outcome::Goto(ViewId::Flamegraph, Jump::Within(within)),
+                    None => Outcome::Notice("no field is selected".to_owned()),
+                };
+            }
             Command::NextMatch => return self.step_match(true, cx),
             Command::PreviousMatch => return self.step_match(false, cx),
             _ => {}
@@ -216,7 +223,7 @@ fn types_of(data: &Data, node: u32) -> Breakdown {
         style: theme::kind(data.type_kind(id)),
         figures,
         sites,
-        within: Within::new(data, id, node, true),
+        within: Within::new(data, Some(id), Some(node), true),
     };
     let path = data.field(node).map_or("", |field| field.path.as_str());
     Breakdown::new(
@@ -229,11 +236,22 @@ fn types_of(data: &Data, node: u32) -> Breakdown {
 impl View for FieldTree {
     fn refresh(&mut self, cx: &Context<'_>) {
         let before = self.made_of.replace(Arc::clone(cx.data));
-        let kept = before
-            .filter(|_| self.cursor.selected > 0)
-            .and_then(|data| FieldKey::of(&data, self.selected()?)?.find(cx.data));
+        let mut kept = self.selected();
+        // In other data a field may have another number.
+        if let Some(before) = before.filter(|data| !Arc::ptr_eq(data, cx.data)) {
+            let moved = |node| FieldKey::of(&before, node)?.find(cx.data);
+            let turned = std::mem::take(&mut self.turned).into_iter();
+            self.turned = turned
+                .filter_map(|(node, open)| Some((moved(node)?, open)))
+                .collect();
+            kept = kept.and_then(moved);
+        }
+        // Who never moved stays at the largest.
+        let kept = kept.filter(|_| self.cursor.selected > 0);
         self.list(cx, kept);
+        let before = std::mem::take(&mut self.found);
         self.search(self.pattern.clone(), cx);
+        self.found.stay_at(&before);
         if let Some((key, _)) = &self.inside {
             self.open(key.clone(), cx);
         }

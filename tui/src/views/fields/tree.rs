@@ -147,6 +147,11 @@ impl Found {
         found
     }
 
+    /// Remembers which one was shown last in `before`, a search for the same.
+    pub(super) fn stay_at(&mut self, before: &Found) {
+        self.at = before.at.filter(|at| *at < self.nodes.len());
+    }
+
     pub(super) fn contains(&self, node: u32) -> bool {
         self.nodes.binary_search(&node).is_ok()
     }

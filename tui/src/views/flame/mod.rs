@@ -1,6 +1,7 @@
 //! The flamegraph, root on top: stacks merged by function, width by the measure. Zoom is a stack; search, `#` and the
 //! details line count in the same measure as the widths. Lays out only what is visible.
 
+mod grouped;
 mod layout;
 mod matches;
 mod render;
@@ -13,11 +14,12 @@ use heapglass_profiler::profile::{FunctionId, Measure};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) use tree::TreeSpec;
+pub(crate) use tree::{Shown, TreeSpec};
 
 use crate::app::keys::{BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char};
-use crate::app::{Command, Data, Pattern};
+use crate::app::{Command, Data, Pattern, Within};
 use crate::views::{Context, Jump, Outcome, View, ViewId};
+use grouped::{By, What};
 use matches::Matches;
 
 /// The keys of this view.
@@ -28,6 +30,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('n')] => NextMatch, "", "next match by size";
     [char('N')] => PreviousMatch, "", "previous match";
     [char('#')] => SameSymbol, "same", "the symbol, everywhere";
+    [char('b')] => Grouping, "by", "by stack, field or type";
     [char('i')] => Invert, "invert", "allocations on top";
     [char('o')] => Follow, "sites", "sites that pass through";
     [char('p')] => Phases, "phases", "phases as outermost frames";
@@ -44,7 +47,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 #[derive(Debug, Default)]
 pub(crate) struct Flame {
     spec: TreeSpec,
-    tree: Option<CallTree>,
+    tree: Option<Shown>,
     /// The data the tree was made of.
     made_of: Option<Arc<Data>>,
     /// Frames zoomed into, each inside the one before; empty = everything.
@@ -96,7 +99,7 @@ impl Flame {
             && spec.shape() == self.spec.shape()
             && let Some(tree) = &mut self.tree
         {
-            tree.sort(spec.measure);
+            tree.calls.sort(spec.measure);
             self.spec = spec;
             self.rematch(cx);
             return;
@@ -107,9 +110,10 @@ impl Flame {
         if let Some((old, data)) = old
             && spec.inverted == self.spec.inverted
             && spec.phases == self.spec.phases
+            && spec.by == self.spec.by
         {
-            let moved =
-                |id: NodeId| tree::same_place(&old, &data.profile, id, &tree, &cx.data.profile);
+            let (before, now) = (old.names(&data), tree.names(cx.data));
+            let moved = |id: NodeId| tree::same_place((&old.calls, before), id, (&tree.calls, now));
             zooms = self.zooms.iter().filter_map(|id| moved(*id)).collect();
             zooms.dedup();
             selected = self.selected.and_then(moved);
@@ -125,13 +129,15 @@ impl Flame {
     /// Counts the highlight again, in the present tree and measure.
     fn rematch(&mut self, cx: &Context<'_>) {
         self.matches = match (&self.highlight, &self.tree) {
-            (Some(Highlight::Pattern(pattern)), Some(tree)) => {
-                Some(Matches::find(tree, cx, |name, short| {
-                    pattern.is_match(name) || pattern.is_match(short)
-                }))
-            }
+            (Some(Highlight::Pattern(pattern)), Some(tree)) => Some(Matches::find(
+                &tree.calls,
+                &tree.context(cx),
+                |name, short| pattern.is_match(name) || pattern.is_match(short),
+            )),
             (Some(Highlight::Symbol(symbol)), Some(tree)) => {
-                Some(Matches::find(tree, cx, |name, _| name == symbol))
+                Some(Matches::find(&tree.calls, &tree.context(cx), |name, _| {
+                    name == symbol
+                }))
             }
             _ => None,
         };
@@ -139,7 +145,9 @@ impl Flame {
 
     /// Keeps selection and window where something is drawn.
     fn settle(&mut self, cx: &Context<'_>) {
-        let Some(tree) = &self.tree else { return };
+        let Some(Shown { calls: tree, .. }) = &self.tree else {
+            return;
+        };
         let shown = |id: NodeId| cx.measure.of(tree.total(id)) > 0;
         while self.zooms.last().is_some_and(|id| !shown(*id)) {
             self.zooms.pop();
@@ -190,7 +198,7 @@ impl Flame {
     }
 
     fn go(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
-        let Some(tree) = &self.tree else {
+        let Some(Shown { calls: tree, .. }) = &self.tree else {
             return Outcome::Done;
         };
         let page = u32::from(render::frame_rows(cx)).saturating_sub(1).max(1);
@@ -224,7 +232,7 @@ impl Flame {
     }
 
     fn enter(&mut self, cx: &Context<'_>) -> Outcome {
-        let Some(tree) = &self.tree else {
+        let Some(Shown { calls: tree, .. }) = &self.tree else {
             return Outcome::Done;
         };
         let selected = self.selected();
@@ -252,7 +260,9 @@ impl Flame {
 
     /// Selects `id`; zooms so that it is drawn.
     fn show(&mut self, id: NodeId, cx: &Context<'_>) {
-        let Some(tree) = &self.tree else { return };
+        let Some(Shown { calls: tree, .. }) = &self.tree else {
+            return;
+        };
         while !self.zooms.is_empty() && !layout::is_inside(tree, self.zoom(), id) {
             self.zooms.pop();
         }
@@ -287,14 +297,16 @@ impl Flame {
     }
 
     fn selected_function(&self) -> Option<FunctionId> {
-        match self.tree.as_ref()?.node(self.selected()).label {
+        match self.tree.as_ref()?.calls.node(self.selected()).label {
             Label::Function(function) => Some(function),
             _ => None,
         }
     }
 
     fn same_symbol(&mut self, function: Option<FunctionId>, cx: &Context<'_>) -> Outcome {
-        let Some(function) = function.and_then(|id| cx.data.function(id)) else {
+        let named = self.tree.as_ref().map(|tree| tree.context(cx));
+        let data = named.as_ref().map_or(cx.data, |named| named.data);
+        let Some(function) = function.and_then(|id| data.function(id)) else {
             return Outcome::Notice("no function is selected".to_owned());
         };
         self.highlight = Some(Highlight::Symbol(function.name.clone()));
@@ -317,6 +329,11 @@ impl Flame {
             Command::NextMatch => self.step_match(true, cx),
             Command::PreviousMatch => self.step_match(false, cx),
             Command::SameSymbol => self.same_symbol(self.selected_function(), cx),
+            Command::Follow if self.spec.by != By::Stack => match self.within(cx) {
+                Some(within) => Outcome::Goto(ViewId::Sites, Jump::Within(within)),
+                None => Outcome::Notice("neither field nor type is selected".to_owned()),
+            },
+            Command::Grouping => self.next_grouping(cx),
             Command::Follow => match self.selected_function() {
                 Some(function) => Outcome::Goto(ViewId::Sites, Jump::Function(function)),
                 None => Outcome::Notice("no function is selected".to_owned()),
@@ -330,6 +347,79 @@ impl Flame {
                 self.reshape(cx)
             }
             _ => Outcome::Done,
+        }
+    }
+
+    /// What the frames are: the next of stack, field and type that the recording tells of.
+    fn next_grouping(&mut self, cx: &Context<'_>) -> Outcome {
+        let fields = !cx.data.fields.is_empty();
+        let types = cx.data.types.iter().any(|row| row.type_id.is_some());
+        self.spec.by = match self.spec.by {
+            By::Stack if fields => By::Field,
+            By::Stack | By::Field if types => By::Type,
+            By::Stack => {
+                return Outcome::Notice("neither fields nor types were recorded".to_owned());
+            }
+            By::Field | By::Type => By::Stack,
+        };
+        self.highlight = None;
+        self.reshape(cx)
+    }
+
+    /// Shows stacks, fields or types, unless it does.
+    fn group(&mut self, by: By, cx: &Context<'_>) {
+        if self.spec.by != by {
+            self.spec.by = by;
+            self.highlight = None;
+            self.reshape(cx);
+        }
+    }
+
+    /// The type and field of the selected frame of a grouped graph: of the frames around it the innermost ones.
+    fn within(&self, cx: &Context<'_>) -> Option<Within> {
+        let tree = self.tree.as_ref()?;
+        let (mut id, mut field) = (None, None);
+        for step in tree.calls.path(self.selected()) {
+            let Label::Function(function) = tree.calls.node(step).label else {
+                continue;
+            };
+            match tree.grouped.as_ref()?.what(function)? {
+                What::Type(seen) => id = Some(seen),
+                // Outermost frames come first, in an inverted graph too.
+                What::Field(node) if self.spec.inverted => field = field.or(Some(node)),
+                What::Field(node) | What::Path(node) => field = Some(node),
+                What::Function(_) => {}
+            }
+        }
+        Within::new(cx.data, id, field, id.is_none())
+    }
+
+    /// Selects the field or the type that another view asked for.
+    fn show_within(&mut self, within: &Within, cx: &Context<'_>) -> Outcome {
+        let field = within.field_in(cx.data);
+        let wanted = match field {
+            Some(node) => What::Field(node),
+            None => What::Type(within.type_in(cx.data)),
+        };
+        self.group(if field.is_some() { By::Field } else { By::Type }, cx);
+        let found = self.tree.as_ref().and_then(|tree| {
+            let is_it = |id: &NodeId| match tree.calls.node(*id).label {
+                Label::Function(function) => {
+                    let what = tree.grouped.as_ref().and_then(|g| g.what(function));
+                    what == Some(wanted)
+                }
+                _ => false,
+            };
+            let found = tree.calls.ids().find(is_it)?;
+            Some((found, cx.measure.of(tree.calls.total(found))))
+        });
+        match found {
+            Some((_, 0)) => Outcome::Notice(nothing(cx.measure)),
+            Some((id, _)) => {
+                self.show(id, cx);
+                Outcome::Done
+            }
+            None => Outcome::Notice("it has no blocks".to_owned()),
         }
     }
 
@@ -381,28 +471,26 @@ impl View for Flame {
     fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
         let outcome = match jump {
             Jump::Function(function) | Jump::Owner(function) => {
+                self.group(By::Stack, cx);
                 self.same_symbol(Some(*function), cx);
                 self.step_match(true, cx)
             }
-            Jump::Site(site) => match self
-                .tree
-                .as_ref()
-                .and_then(|tree| tree.leaf(*site as usize))
-            {
-                Some(leaf) => {
+            Jump::Site(site) => {
+                self.group(By::Stack, cx);
+                let leaf = self.tree.as_ref().and_then(|tree| {
+                    let leaf = tree.calls.leaf(*site as usize)?;
+                    Some((leaf, cx.measure.of(tree.calls.total(leaf))))
+                });
+                if let Some((leaf, _)) = leaf {
                     self.show(leaf, cx);
-                    match self
-                        .tree
-                        .as_ref()
-                        .map(|tree| cx.measure.of(tree.total(leaf)))
-                    {
-                        Some(0) => Outcome::Notice(nothing(cx.measure)),
-                        _ => Outcome::Done,
-                    }
                 }
-                None => Outcome::Notice("this site is not in the graph".to_owned()),
-            },
-            Jump::Within(_) => Outcome::Done,
+                match leaf {
+                    Some((_, 0)) => Outcome::Notice(nothing(cx.measure)),
+                    Some(_) => Outcome::Done,
+                    None => Outcome::Notice("this site is not in the graph".to_owned()),
+                }
+            }
+            Jump::Within(within) => self.show_within(within, cx),
         };
         self.settle(cx);
         outcome

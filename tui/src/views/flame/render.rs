@@ -7,8 +7,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use super::grouped::{By, What};
 use super::layout::{Cell, Layout, Rest};
-use super::{Flame, Highlight, nothing};
+use super::{Flame, Highlight, Shown, nothing};
 use crate::text::{clean, figure, fit, fit_end, pad, width, wrap};
 use crate::theme;
 use crate::views::Context;
@@ -46,11 +47,14 @@ pub(super) fn frame_rows(cx: &Context<'_>) -> u16 {
 
 pub(super) fn render(
     view: &Flame,
-    tree: &CallTree,
+    shown: &Shown,
     cx: &Context<'_>,
     area: Rect,
     buffer: &mut Buffer,
 ) {
+    let tree = &shown.calls;
+    let kinds = cx;
+    let cx = &shown.context(cx);
     let parts = parts(area);
     breadcrumb(view, tree, cx, parts.breadcrumb, buffer);
     if cx.measure.of(tree.total(view.zoom())) == 0 {
@@ -75,7 +79,8 @@ pub(super) fn render(
             draw_rest(*rest, place, buffer);
         }
         for cell in &row.cells {
-            draw_frame(view, tree, cx, *cell, place, buffer);
+            let style = frame_style(shown, kinds, cell.node);
+            draw_frame(view, tree, cx, (*cell, style), place, buffer);
         }
     }
     details(view, tree, cx, &layout, parts.details, buffer);
@@ -84,6 +89,11 @@ pub(super) fn render(
 /// Where the zoom is, and what kind of tree this is.
 fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let mut flags = String::new();
+    match view.spec.by {
+        By::Stack => {}
+        By::Field => flags.push_str("by field "),
+        By::Type => flags.push_str("by type "),
+    }
     if view.spec.inverted {
         flags.push_str("inverted ");
     }
@@ -123,11 +133,30 @@ fn function<'a>(tree: &CallTree, cx: &Context<'a>, id: NodeId) -> Option<&'a Fun
     }
 }
 
+/// The colour of a frame: of a function its crate, of a field or a type the kind of container.
+fn frame_style(shown: &Shown, cx: &Context<'_>, id: NodeId) -> Style {
+    let Label::Function(function) = shown.calls.node(id).label else {
+        return theme::frame(None);
+    };
+    let Some(grouped) = &shown.grouped else {
+        return theme::frame(cx.data.function(function));
+    };
+    let id = match grouped.what(function) {
+        Some(What::Field(node) | What::Path(node)) => {
+            cx.data.field(node).and_then(|field| field.value_type)
+        }
+        Some(What::Type(id)) => id,
+        Some(What::Function(Some(function))) => return theme::frame(cx.data.function(function)),
+        Some(What::Function(None)) | None => None,
+    };
+    theme::kind_frame(cx.data.type_kind(id))
+}
+
 fn draw_frame(
     view: &Flame,
     tree: &CallTree,
     cx: &Context<'_>,
-    cell: Cell,
+    (cell, mut style): (Cell, Style),
     row: Rect,
     buffer: &mut Buffer,
 ) {
@@ -137,7 +166,6 @@ fn draw_frame(
         width: cell.width,
         ..row
     };
-    let mut style = theme::frame(function(tree, cx, cell.node));
     if view.matches.as_ref().is_some_and(|m| m.contains(cell.node)) {
         style = theme::matched();
     }
@@ -193,7 +221,13 @@ fn details(
     let selected = view.selected();
     let figures = figures(view, tree, cx, selected);
     let note = notes(view, cx, layout);
-    let place = place(tree, cx, selected);
+    let place = if view.spec.by == By::Stack {
+        place(tree, cx, selected)
+    } else {
+        // What stands for a function here has its type where a function has its crate.
+        let about = function(tree, cx, selected).map_or("", |function| &function.krate);
+        clean(about).into_owned()
+    };
     let full = tree.name(selected, &cx.data.profile);
     let name = clean(&full).into_owned();
     let style = theme::strong();

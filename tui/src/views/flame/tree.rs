@@ -3,43 +3,75 @@
 use heapglass_profiler::calltree::{CallTree, Label, NodeId, Options};
 use heapglass_profiler::profile::{Measure, Profile};
 
+use super::grouped::{By, Grouped};
+use crate::app::Data;
+use crate::views::Context;
+
 /// Everything a shown tree depends on besides the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TreeSpec {
     pub(crate) inverted: bool,
     pub(crate) phases: bool,
     pub(crate) all_frames: bool,
+    /// What the frames are.
+    pub(crate) by: By,
     /// The order of children.
     pub(crate) measure: Measure,
 }
 
 impl TreeSpec {
     /// What decides the nodes of the tree; the measure only sorts them.
-    pub(super) fn shape(self) -> (bool, bool, bool) {
-        (self.inverted, self.phases, self.all_frames)
+    pub(super) fn shape(self) -> (bool, bool, bool, By) {
+        (self.inverted, self.phases, self.all_frames, self.by)
     }
 
     /// The tree.
-    pub(crate) fn build(self, profile: &Profile) -> CallTree {
+    pub(crate) fn build(self, data: &Data) -> Shown {
         let options = Options {
             inverted: self.inverted,
             keep_all: self.all_frames,
             scopes: self.phases,
             within: None,
         };
-        let mut tree = CallTree::build(profile, &options);
-        tree.sort(self.measure);
-        tree
+        let grouped = (self.by != By::Stack).then(|| Grouped::new(data, self.by));
+        let profile = grouped.as_ref().map_or(&data.profile, |g| &g.data.profile);
+        let mut calls = CallTree::build(profile, &options);
+        calls.sort(self.measure);
+        Shown { calls, grouped }
+    }
+}
+
+/// A tree, and what its functions are where they are not the profile's.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(super) calls: CallTree,
+    pub(super) grouped: Option<Grouped>,
+}
+
+impl Shown {
+    /// The profile that names the tree's frames, which was made of `data`.
+    pub(super) fn names<'a>(&'a self, data: &'a Data) -> &'a Profile {
+        let grouped = self.grouped.as_ref();
+        grouped.map_or(&data.profile, |grouped| &grouped.data.profile)
+    }
+
+    /// `cx` with the functions the tree's frames are.
+    pub(super) fn context<'a>(&'a self, cx: &Context<'a>) -> Context<'a> {
+        Context {
+            data: self
+                .grouped
+                .as_ref()
+                .map_or(cx.data, |grouped| &grouped.data),
+            ..*cx
+        }
     }
 }
 
 /// The node of `new` with the same path of names as `id` has in `old`, or the last of the path that is still there.
 pub(super) fn same_place(
-    old: &CallTree,
-    old_profile: &Profile,
+    (old, old_profile): (&CallTree, &Profile),
     id: NodeId,
-    new: &CallTree,
-    new_profile: &Profile,
+    (new, new_profile): (&CallTree, &Profile),
 ) -> Option<NodeId> {
     let mut at = NodeId::ROOT;
     for step in old.path(id) {

@@ -29,8 +29,8 @@ pub(super) struct Found {
     /// Requested bytes of the blocks it owns, and how many.
     pub(super) bytes: u64,
     pub(super) blocks: u64,
-    /// Bytes of those blocks in which no value was seen: slack, and the containers' own.
-    pub(super) unused_bytes: u64,
+    /// Bytes of those blocks in which no value was seen: spare capacity, and what containers keep for themselves.
+    pub(super) slack_bytes: u64,
     /// Places counted at their parent.
     pub(super) folded: u64,
 }
@@ -49,7 +49,7 @@ pub(super) struct Place {
 pub(super) struct OfType {
     pub(super) blocks: u64,
     pub(super) bytes: u64,
-    pub(super) unused_bytes: u64,
+    pub(super) slack_bytes: u64,
 }
 
 /// All measured values, and what of them is open.
@@ -92,7 +92,7 @@ impl Footprints {
         Outcome::Done
     }
 
-    pub(super) fn back(&mut self, _cx: &Context<'_>) {
+    pub(super) fn back(&mut self) {
         if self.inside.take().is_none() {
             self.open = false;
         }
@@ -141,7 +141,7 @@ fn by_type(values: &[Measured], data: &Data) -> HashMap<TypeId, OfType> {
             let sum = types.entry(id).or_default();
             sum.blocks = sum.blocks.saturating_add(node.blocks);
             sum.bytes = sum.bytes.saturating_add(node.block_bytes);
-            sum.unused_bytes = sum.unused_bytes.saturating_add(unused(node));
+            sum.slack_bytes = sum.slack_bytes.saturating_add(slack(node));
         }
     }
     types
@@ -154,7 +154,7 @@ pub(super) fn rows(cx: &Context<'_>) -> usize {
         .saturating_sub(2 + super::render::FOOTPRINT_DETAILS) as usize
 }
 
-fn unused(node: &FootprintNode) -> u64 {
+fn slack(node: &FootprintNode) -> u64 {
     node.block_bytes.saturating_sub(node.used_bytes)
 }
 
@@ -197,7 +197,7 @@ fn gather(footprints: &[Footprint]) -> Vec<Measured> {
                 at,
                 bytes: sum(|node| node.block_bytes),
                 blocks: sum(|node| node.blocks),
-                unused_bytes: sum(unused),
+                slack_bytes: sum(slack),
                 folded: footprint.folded,
             });
         }

@@ -18,7 +18,7 @@ use crate::text::clean;
 use crate::theme;
 use crate::views::breakdown::{Breakdown, Part};
 use crate::views::parts::Cursor;
-use crate::views::{Context, Outcome, View};
+use crate::views::{Context, Jump, Outcome, View, ViewId};
 use footprints::Footprints;
 use order::Sort;
 
@@ -31,6 +31,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "the other way round";
     [char('/')] => Search, "filter", "by name of the type, regex";
+    [char('o')] => Follow, "", "in the flamegraph by type";
     [char('f')] => Footprints, "footprints", "values that were measured";
 };
 
@@ -94,7 +95,7 @@ impl Types {
 
     fn back(&mut self, cx: &Context<'_>) -> Outcome {
         if self.footprints.is_open() {
-            self.footprints.back(cx);
+            self.footprints.back();
         } else if self.inside.take().is_some() {
         } else if self.filter.take().is_some() {
             self.list(cx);
@@ -136,6 +137,14 @@ impl Types {
                 self.list(cx);
             }
             Command::Footprints => return self.footprints.open(),
+            Command::Follow => {
+                let id = self.selected(cx.data).map(|row| row.type_id);
+                let within = Within::new(cx.data, id, None, false);
+                return within.map_or(
+                    Outcome::Notice("no type is selected".to_owned()),
+                    |within| Outcome::Goto(ViewId::Flamegraph, Jump::Within(within)),
+                );
+            }
             _ => {}
         }
         Outcome::Done
@@ -164,7 +173,7 @@ fn fields_of(row: &TypeRow, data: &Data) -> Breakdown {
             },
             figures: *figures,
             sites: sites.get(node).copied().unwrap_or(0),
-            within: Within::new(data, row.type_id, *node, false),
+            within: Within::new(data, Some(row.type_id), Some(*node), false),
         }
     });
     let label = data.type_label(row.type_id).into_owned();

@@ -169,7 +169,7 @@ fn table(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     columns.extend(sorts.iter().map(|(_, column)| column.clone()));
     if measured {
         let last = columns.len() - 1;
-        let extra = [Column::right("measured", 10), Column::right("unused", 10)];
+        let extra = [Column::right("measured", 10), Column::right("slack", 10)];
         columns.splice(last..last, extra);
     }
     stretch(&mut columns, area.width as usize);
@@ -212,7 +212,7 @@ fn table(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             let last = cells.len() - 1;
             let texts = [
                 found.map_or(String::new(), |found| some(found.bytes, bytes)),
-                found.map_or(String::new(), |found| some(found.unused_bytes, bytes)),
+                found.map_or(String::new(), |found| some(found.slack_bytes, bytes)),
             ];
             cells.splice(last..last, texts.map(|text| (text, theme::plain())));
         }
@@ -289,10 +289,10 @@ fn known(view: &Types, row: &TypeRow) -> Vec<String> {
     let found = row.type_id.and_then(|id| view.footprints.of_type(id));
     if let Some(found) = found.filter(|found| found.blocks > 0) {
         items.push(format!(
-            "measured: {} in {}, {} unused (slack and its own)",
+            "measured: {} in {}, {} slack",
             Bytes(found.bytes),
             counted(found.blocks, "block"),
-            Bytes(found.unused_bytes)
+            Bytes(found.slack_bytes)
         ));
     }
     items
@@ -333,7 +333,7 @@ fn values_table(
     if wide {
         columns.extend([
             Column::right("blocks", 10),
-            Column::right("unused", 10),
+            Column::right("slack", 10),
             Column::right("grown by", 11),
         ]);
     }
@@ -361,7 +361,7 @@ fn values_table(
                 .zip(before)
                 .map(|(now, then)| signed(i128::from(now.bytes) - i128::from(then.bytes)));
             cells.push(found.map_or(String::new(), |found| count(found.blocks)));
-            cells.push(found.map_or(String::new(), |found| bytes(found.unused_bytes)));
+            cells.push(found.map_or(String::new(), |found| bytes(found.slack_bytes)));
             cells.push(grown.unwrap_or_default());
         }
         cells.push(format!(
@@ -417,7 +417,7 @@ fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer: &mut Buff
         &format!("value {} of {}", selected + 1, view.values.len()),
     );
     let lines = [
-        "exact: blocks found from the value, each once. unused: slack, and what is the containers' own.",
+        "exact: blocks found from the value, each once; slack: bytes no value was seen in.",
         "estimate: what the crate deepsize says of the same value. Enter: what is inside.",
     ];
     for (at, line) in (1..).zip(lines) {
@@ -434,7 +434,7 @@ fn places(view: &Footprints, data: &Data, table: Rect, notes: Rect, buffer: &mut
         Column::right("with inner", 10),
         Column::right("own", 10),
         Column::right("blocks", 9),
-        Column::right("unused", 10),
+        Column::right("slack", 10),
     ];
     if wide {
         columns.extend([Column::right("values", 10), Column::right("shared", 10)]);
