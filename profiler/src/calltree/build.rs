@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::{CallTree, Label, MarkKind, Node, NodeId, Options, label_name};
+use crate::fields::Phases;
 use crate::profile::{Figures, FrameId, Profile, ScopeId, Site};
 
 /// One step of a path: what the node stands for and the source frame it was met at.
@@ -19,20 +20,21 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
         children: Vec::new(),
         leaves: Vec::with_capacity(profile.sites.len()),
     };
+    let phases = Phases::of(profile);
     let mut by_parent: HashMap<(NodeId, Label), NodeId> = HashMap::new();
     let mut path: Vec<Step> = Vec::new();
     for site in &profile.sites {
-        let scopes = scopes_outermost_first(profile, site.scope);
         if options
             .within
-            .is_some_and(|within| within != ScopeId(0) && !scopes.contains(&within))
+            .is_some_and(|within| !is_within(profile, &phases, site.scope, within))
         {
             tree.leaves.push(None);
             continue;
         }
         path.clear();
         if options.scopes {
-            path.extend(scopes.iter().map(|&scope| (Label::Scope(scope), None)));
+            let around = phases.around(site.scope);
+            path.extend(around.into_iter().map(|phase| (Label::Scope(phase), None)));
         }
         path.extend(marks(site).map(|mark| (Label::Mark(mark), None)));
         for &frame in site.frames(options.keep_all) {
@@ -102,19 +104,22 @@ fn step(
     id
 }
 
-/// The phases around a site, outermost first, without the root.
-fn scopes_outermost_first(profile: &Profile, scope: ScopeId) -> Vec<ScopeId> {
-    let mut scopes = Vec::new();
+/// Whether a scope is `within` or lies inside it.
+fn is_within(profile: &Profile, phases: &Phases, scope: ScopeId, within: ScopeId) -> bool {
+    if within == ScopeId(0) || phases.around(scope).contains(&within) {
+        return true;
+    }
     let mut at = scope.0;
     while at != 0
         && let Some(scope) = profile.scopes.get(at as usize)
     {
-        scopes.push(ScopeId(at));
+        if at == within.0 {
+            return true;
+        }
         // Parents come before children; anything else is a damaged recording, and might be a circle.
         at = if scope.parent < at { scope.parent } else { 0 };
     }
-    scopes.reverse();
-    scopes
+    false
 }
 
 /// What the walk says about the stack, where its outermost frames would be.

@@ -38,7 +38,7 @@ pub struct Options {
     pub keep_all: bool,
     /// Show phases as the outermost frames: `[load]`.
     pub scopes: bool,
-    /// Only sites of this phase and the phases inside it.
+    /// Only sites of this phase or field and of what lies inside it.
     pub within: Option<ScopeId>,
 }
 

@@ -3,8 +3,15 @@
 //! The same place under several phases is one. Must keep the sum: every site is in exactly one field, those outside
 //! all data in the first, "(no field)".
 
+mod phases;
+
 use crate::profile::{Figures, Profile, Scope, ScopeId, ScopeKind, TypeId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+pub use phases::Phases;
+
+/// The path of what was allocated outside all data.
+pub const NO_FIELD: &str = "(no field)";
 
 /// Deeper paths are written with their innermost steps only.
 const PATH_STEPS: usize = 64;
@@ -59,12 +66,13 @@ impl Fields {
     pub fn of(profile: &Profile) -> Fields {
         let mut fields = Fields {
             nodes: vec![Field {
-                path: "(no field)".to_owned(),
-                step: "(no field)".to_owned(),
+                path: NO_FIELD.to_owned(),
+                step: NO_FIELD.to_owned(),
                 ..Field::default()
             }],
             of_scope: vec![0; profile.scopes.len().max(1)],
         };
+        let roots = roots_of_one_name(profile);
         let mut known: HashMap<(u32, ScopeKind, &str, Option<TypeId>), u32> = HashMap::new();
         for (index, scope) in profile.scopes.iter().enumerate() {
             if !scope.kind.is_field() {
@@ -83,7 +91,7 @@ impl Fields {
             let node = match known.get(&key) {
                 Some(node) => *node,
                 None => {
-                    let node = fields.add(profile, parent, scope);
+                    let node = fields.add(profile, &roots, parent, scope);
                     known.insert(key, node);
                     node
                 }
@@ -118,9 +126,22 @@ impl Fields {
         self.of_scope.get(scope.0 as usize).copied().unwrap_or(0)
     }
 
-    fn add(&mut self, profile: &Profile, parent: u32, scope: &Scope) -> u32 {
+    fn add(
+        &mut self,
+        profile: &Profile,
+        roots: &HashSet<TypeId>,
+        parent: u32,
+        scope: &Scope,
+    ) -> u32 {
         let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        let step = step(profile, scope);
+        let name = scope
+            .value_type
+            .and_then(|id| Some((id, profile.types.get(id.0 as usize)?)))
+            .map(|(id, name)| match roots.contains(&id) {
+                true => name.full.as_str(),
+                false => name.short.as_str(),
+            });
+        let step = step(scope.kind, &scope.name, name);
         let outer = &mut self.nodes[parent as usize];
         outer.children.push(number);
         let path = match scope.kind {
@@ -153,20 +174,38 @@ impl Fields {
     }
 }
 
-/// One step of a path.
-fn step(profile: &Profile, scope: &Scope) -> String {
-    match scope.kind {
-        ScopeKind::Phase => scope.name.clone(),
-        ScopeKind::Root => scope
-            .value_type
-            .and_then(|id| profile.types.get(id.0 as usize))
-            .map_or_else(|| "?".to_owned(), |name| name.short.clone()),
-        ScopeKind::Field => format!(".{}", scope.name),
+/// Types that begin a path and share their short name with another one that does.
+fn roots_of_one_name(profile: &Profile) -> HashSet<TypeId> {
+    let roots: HashSet<TypeId> = profile
+        .scopes
+        .iter()
+        .filter(|scope| scope.kind == ScopeKind::Root)
+        .filter_map(|scope| scope.value_type)
+        .collect();
+    let mut by_name: HashMap<&str, Vec<TypeId>> = HashMap::new();
+    for id in roots {
+        if let Some(name) = profile.types.get(id.0 as usize) {
+            by_name.entry(&name.short).or_default().push(id);
+        }
+    }
+    by_name
+        .into_values()
+        .filter(|ids| ids.len() > 1)
+        .flatten()
+        .collect()
+}
+
+/// One step of a path: `.first`, `[]`, `{key}`, `::Variant`; of a root the name of its type.
+pub(crate) fn step(kind: ScopeKind, name: &str, type_name: Option<&str>) -> String {
+    match kind {
+        ScopeKind::Phase => name.to_owned(),
+        ScopeKind::Root => type_name.unwrap_or("?").to_owned(),
+        ScopeKind::Field => format!(".{name}"),
         ScopeKind::Element => "[]".to_owned(),
         ScopeKind::Key => "{key}".to_owned(),
         ScopeKind::Value => "{value}".to_owned(),
-        ScopeKind::Variant => format!("::{}", scope.name),
-        ScopeKind::Index => format!("#{}", scope.name),
+        ScopeKind::Variant => format!("::{name}"),
+        ScopeKind::Index => format!("#{name}"),
         ScopeKind::Buffered => "(buffered)".to_owned(),
         ScopeKind::FromBuffer => "(from buffer)".to_owned(),
         ScopeKind::Other => "(other)".to_owned(),

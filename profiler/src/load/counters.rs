@@ -303,6 +303,7 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         peak_rss_bytes: header.peak_rss_bytes,
         own_bytes: header.own_bytes,
         recording_bytes: recording.file_bytes,
+        layout: header.version,
     }
 }
 

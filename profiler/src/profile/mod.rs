@@ -126,6 +126,9 @@ pub struct Capture {
     pub own_bytes: u64,
     /// Size of the recording, bytes.
     pub recording_bytes: u64,
+    /// The version of the recording's layout, 0 = no recording behind it. In layout 1 phases do not tell what they
+    /// retained.
+    pub layout: u32,
 }
 
 /// What could not be counted or named. All zero and empty = nothing was lost.

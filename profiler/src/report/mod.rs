@@ -1,13 +1,16 @@
-//! The report: one profile as text for people and as JSON for scripts, its rows grouped by site, thread or phase.
+//! The report: one profile as text for people and as JSON for scripts, its rows grouped by site, type, field, thread or
+//! phase, and the values the program had measured.
 //!
 //! Text and JSON are made from the same [`rows`], so they cannot disagree. Must never show a figure without what
 //! bounds it: every loss is a sentence ([`losses`]), what is left out of the table is counted. Must never let a
 //! control character of a recorded name reach a terminal.
 
 mod escape;
+mod footprints;
 mod header;
 mod json;
 mod losses;
+mod notes;
 mod page;
 mod resident;
 mod rows;
@@ -17,15 +20,13 @@ mod text;
 
 use crate::profile::Measure;
 
+pub use footprints::{Estimate, Measured, Place, footprints};
 pub use json::{FORMAT, write_json};
 pub use losses::losses;
+pub use notes::{NO_FIELDS, REALLOC_POLICY};
 pub use resident::{Resident, resident};
-pub use rows::{By, Detail, Row, rows};
+pub use rows::{Amplification, By, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail, rows};
 pub use text::{write_summary, write_text};
-
-/// Where single sites are shown, people who compare with other tools must know.
-pub const REALLOC_POLICY: &str = "A reallocated block leaves its old site and counts, with its new size, at the site \
-    that reallocated it. dhat-rs and heapscope leave it at the first site: totals agree, single sites may not.";
 
 /// Rows of a text report when [`Options::top`] says nothing.
 pub const DEFAULT_TOP: usize = 20;

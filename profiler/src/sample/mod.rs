@@ -185,6 +185,9 @@ pub fn profile() -> Profile {
     let load = b.scope(0, "load", 6_300_000, 20_000);
     let parse = b.scope(load.0, "parse", 0, 0);
     let index = b.scope(0, "index", 0, 0);
+    for (phase, retained_bytes) in [(load, 5_063_000), (parse, 5_063_000), (index, 1_005_000)] {
+        b.profile.scopes[phase.0 as usize].retained_bytes = retained_bytes;
+    }
     let main = named(&mut b, "cities::main", 41);
     let open = named(&mut b, "cities::load::open", 18);
     let from_str = frame(

@@ -1,5 +1,6 @@
 //! Text, JSON and rows against the totals, against each other, and against hostile names.
 
+mod data;
 mod terminal;
 
 use serde_json::Value;

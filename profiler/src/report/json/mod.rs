@@ -5,17 +5,19 @@
 
 use std::io::{self, Write};
 
+mod footprint;
+mod row;
+
 use serde::Serialize;
-use serde::ser::{SerializeSeq, Serializer};
 use serde_json::ser::PrettyFormatter;
 
 use super::escape::Escaping;
 use super::header::{command, threads};
-use super::rows::{function_name, phase_path, place};
-use super::{Detail, Options, REALLOC_POLICY, Row, losses, resident, rows};
-use crate::profile::{
-    Figures, FrameId, Lost, Measure, Origin, Profile, ScopeId, State, SymbolSource, TimelinePoint,
-};
+use super::notes::notes;
+use super::{Options, Row, footprints, losses, resident, rows};
+use crate::profile::{Figures, Lost, Measure, Profile, State, SymbolSource, TimelinePoint};
+use footprint::{FootprintJson, footprint};
+use row::Rows;
 
 /// The version of the JSON: raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
@@ -23,7 +25,11 @@ pub const FORMAT: u32 = 1;
 /// Writes the report as one JSON object.
 ///
 /// `stack` of a site row is outermost first (`main` before its callees), each frame as `function (file:line)`;
-/// `function`, `file` and `line` are those of the frame the site is charged to. `exact` says that every event was
+/// `function`, `file` and `line` are those of the frame the site is charged to; `phase` and `field` where it happened,
+/// `type` what its blocks hold (null = nothing tells). Figures of a field row are of the field alone, so that rows add
+/// up; `with_inner` has the places inside it too. `per_input_byte` and `per_record` of a phase are of the phase with
+/// the phases inside it. `footprints` has every value the program had measured, whatever the rows are; `bytes` are of
+/// heap blocks. `exact` says that every event was
 /// counted (no sampling) and nothing made totals or live wrong; how exact the peak is, `peak_error_bytes` says.
 ///
 /// # Errors
@@ -76,16 +82,16 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write)
             rows: rows.len() - shown,
             figures: elided,
         },
-        notes: if options.by == super::By::Site {
-            vec![REALLOC_POLICY]
-        } else {
-            Vec::new()
-        },
+        notes: notes(profile, options.by, &rows),
         rows: Rows {
             profile,
             rows: &rows[..shown],
             measure: options.measure,
         },
+        footprints: footprints(profile)
+            .iter()
+            .map(|measured| footprint(profile, measured))
+            .collect(),
         marks: profile
             .marks
             .iter()
@@ -157,8 +163,9 @@ struct Json<'a> {
     rows_total: usize,
     rows_sum_to_totals: bool,
     elided: Elided,
-    notes: Vec<&'static str>,
+    notes: Vec<String>,
     rows: Rows<'a>,
+    footprints: Vec<FootprintJson>,
     marks: Vec<MarkJson<'a>>,
     modules: Vec<ModuleJson<'a>>,
     timeline: &'a [PointJson],
@@ -301,127 +308,5 @@ fn state(state: State) -> &'static str {
         State::Finished => "finished",
         State::Ended => "ended",
         State::Unknown => "unknown",
-    }
-}
-
-/// Rows made one by one as they are written.
-struct Rows<'a> {
-    profile: &'a Profile,
-    rows: &'a [Row],
-    measure: Measure,
-}
-
-impl Serialize for Rows<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
-        let whole = self.measure.of(&self.profile.totals);
-        for row in self.rows {
-            let share = crate::units::Share::of(self.measure.of(&row.figures), whole).fraction();
-            sequence.serialize_element(&RowJson {
-                key: &row.key,
-                share,
-                figures: row.figures,
-                detail: detail(self.profile, row),
-            })?;
-        }
-        sequence.end()
-    }
-}
-
-#[derive(Serialize)]
-struct RowJson<'a> {
-    key: &'a str,
-    /// Of the measure's total, 0 to 1.
-    share: f64,
-    #[serde(flatten)]
-    figures: Figures,
-    #[serde(flatten)]
-    detail: DetailJson<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum DetailJson<'a> {
-    Site {
-        function: &'a str,
-        file: Option<&'a str>,
-        line: Option<u32>,
-        #[serde(rename = "crate")]
-        krate: &'a str,
-        origin: &'static str,
-        phase: Option<String>,
-        marks: Vec<&'static str>,
-        /// Sites that look the same and were merged.
-        sites: usize,
-        /// Outermost first.
-        stack: Vec<String>,
-    },
-    Thread {
-        threads: u64,
-    },
-    Phase {
-        entered: u64,
-        input_bytes: u64,
-        records: u64,
-        with_inner: Figures,
-    },
-}
-
-fn detail<'a>(profile: &'a Profile, row: &Row) -> DetailJson<'a> {
-    match &row.detail {
-        Detail::Site {
-            frames,
-            owner,
-            scope,
-            marks,
-            sites,
-        } => {
-            let frame = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
-            let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
-            let marks = [
-                (marks.cut, "cut"),
-                (marks.foreign, "foreign stack"),
-                (marks.deep, "deep"),
-                (marks.folded, "folded"),
-                (marks.synthetic, "synthetic"),
-            ];
-            DetailJson::Site {
-                function: frame.map_or("(no stack)", |frame| function_name(profile, frame)),
-                file: frame.and_then(|frame| frame.file.as_deref()),
-                line: frame.and_then(|frame| frame.line),
-                krate: function.map_or("", |function| &function.krate),
-                origin: origin(function.map_or(Origin::Unresolved, |function| function.origin)),
-                phase: (*scope != ScopeId(0)).then(|| phase_path(profile, *scope)),
-                marks: marks
-                    .into_iter()
-                    .filter_map(|(set, name)| set.then_some(name))
-                    .collect(),
-                sites: sites.len(),
-                stack: frames
-                    .iter()
-                    .map(|&id: &FrameId| place(profile, id))
-                    .collect(),
-            }
-        }
-        Detail::Thread { count } => DetailJson::Thread { threads: *count },
-        Detail::Phase { scope, with_inner } => {
-            let scope = profile.scopes.get(scope.0 as usize);
-            DetailJson::Phase {
-                entered: scope.map_or(0, |scope| scope.entered),
-                input_bytes: scope.map_or(0, |scope| scope.input_bytes),
-                records: scope.map_or(0, |scope| scope.records),
-                with_inner: *with_inner,
-            }
-        }
-    }
-}
-
-fn origin(origin: Origin) -> &'static str {
-    match origin {
-        Origin::User => "user",
-        Origin::Dependency => "dependency",
-        Origin::Std => "std",
-        Origin::Native => "native",
-        Origin::Unresolved => "unresolved",
     }
 }

@@ -1,0 +1,249 @@
+//! Rows as JSON, made one by one as they are written.
+
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
+
+use crate::fields::Phases;
+use crate::profile::{Figures, FrameId, Measure, Origin, Profile, ScopeId};
+use crate::report::rows::{function_name, place};
+use crate::report::{Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail};
+
+pub(super) struct Rows<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) rows: &'a [Row],
+    pub(super) measure: Measure,
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
+        let whole = self.measure.of(&self.profile.totals);
+        let phases = Phases::of(self.profile);
+        for row in self.rows {
+            let share = crate::units::Share::of(self.measure.of(&row.figures), whole).fraction();
+            sequence.serialize_element(&RowJson {
+                key: &row.key,
+                share,
+                figures: row.figures,
+                detail: detail(self.profile, &phases, row),
+            })?;
+        }
+        sequence.end()
+    }
+}
+
+#[derive(Serialize)]
+struct RowJson<'a> {
+    key: &'a str,
+    /// Of the measure's total, 0 to 1.
+    share: f64,
+    #[serde(flatten)]
+    figures: Figures,
+    #[serde(flatten)]
+    detail: DetailJson<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum DetailJson<'a> {
+    Site {
+        function: &'a str,
+        file: Option<&'a str>,
+        line: Option<u32>,
+        #[serde(rename = "crate")]
+        krate: &'a str,
+        origin: &'static str,
+        phase: Option<String>,
+        field: Option<&'a str>,
+        #[serde(rename = "type")]
+        type_key: Option<&'a str>,
+        marks: Vec<&'static str>,
+        /// Sites that look the same and were merged.
+        sites: usize,
+        /// Outermost first.
+        stack: Vec<String>,
+    },
+    Type {
+        full_name: Option<&'a str>,
+        values: u64,
+        inline_bytes: u64,
+        mean_block_bytes: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        slack_bytes: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        slack_footprint: Option<&'a str>,
+        from: Option<&'static str>,
+        fields: Vec<FieldPart<'a>>,
+        owners: Vec<TypePart<'a>>,
+    },
+    Field {
+        #[serde(rename = "type")]
+        type_key: Option<&'a str>,
+        full_name: Option<&'a str>,
+        values: u64,
+        inline_bytes: u64,
+        with_inner: Figures,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        retained_bytes: Option<i64>,
+        recursive: bool,
+        folded: bool,
+        types: Vec<TypePart<'a>>,
+    },
+    Thread {
+        threads: u64,
+    },
+    Phase {
+        entered: u64,
+        input_bytes: u64,
+        records: u64,
+        with_inner: Figures,
+        /// Null where no phase was entered, or the recording is too old to tell.
+        retained_bytes: Option<i64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        per_input_byte: Option<Amplification>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        per_record: Option<Amplification>,
+    },
+}
+
+/// What a type has in one field.
+#[derive(Serialize)]
+struct FieldPart<'a> {
+    path: &'a str,
+    total_bytes: u64,
+    peak_bytes: u64,
+    live_bytes: u64,
+}
+
+/// What one type has in a row.
+#[derive(Serialize)]
+struct TypePart<'a> {
+    key: &'a str,
+    full_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'static str>,
+    total_bytes: u64,
+    total_blocks: u64,
+    peak_bytes: u64,
+    live_bytes: u64,
+}
+
+fn field_part(part: &Part) -> FieldPart<'_> {
+    FieldPart {
+        path: &part.key,
+        total_bytes: part.figures.total_bytes,
+        peak_bytes: part.figures.peak_bytes,
+        live_bytes: part.figures.live_bytes,
+    }
+}
+
+fn type_part(part: &Part) -> TypePart<'_> {
+    TypePart {
+        key: &part.key,
+        full_name: part.full_name.as_deref(),
+        from: part.from,
+        total_bytes: part.figures.total_bytes,
+        total_blocks: part.figures.total_blocks,
+        peak_bytes: part.figures.peak_bytes,
+        live_bytes: part.figures.live_bytes,
+    }
+}
+
+fn detail<'a>(profile: &'a Profile, phases: &Phases, row: &'a Row) -> DetailJson<'a> {
+    match &row.detail {
+        Detail::Site {
+            frames,
+            owner,
+            scope,
+            field,
+            type_key,
+            marks,
+            sites,
+        } => {
+            let frame = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
+            let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
+            let marks = [
+                (marks.cut, "cut"),
+                (marks.foreign, "foreign stack"),
+                (marks.deep, "deep"),
+                (marks.folded, "folded"),
+                (marks.synthetic, "synthetic"),
+            ];
+            let in_phase = phases.phase_of(*scope) != ScopeId(0);
+            DetailJson::Site {
+                function: frame.map_or("(no stack)", |frame| function_name(profile, frame)),
+                file: frame.and_then(|frame| frame.file.as_deref()),
+                line: frame.and_then(|frame| frame.line),
+                krate: function.map_or("", |function| &function.krate),
+                origin: origin(function.map_or(Origin::Unresolved, |function| function.origin)),
+                phase: in_phase.then(|| phases.path(profile, *scope)),
+                field: field.as_deref(),
+                type_key: type_key.as_deref(),
+                marks: marks
+                    .into_iter()
+                    .filter_map(|(set, name)| set.then_some(name))
+                    .collect(),
+                sites: sites.len(),
+                stack: frames
+                    .iter()
+                    .map(|&id: &FrameId| place(profile, id))
+                    .collect(),
+            }
+        }
+        Detail::Type(detail) => type_row(detail),
+        Detail::Field(detail) => field_row(detail),
+        Detail::Thread { count } => DetailJson::Thread { threads: *count },
+        Detail::Phase(detail) => phase_row(detail),
+    }
+}
+
+fn type_row(detail: &TypeDetail) -> DetailJson<'_> {
+    DetailJson::Type {
+        full_name: detail.full_name.as_deref(),
+        values: detail.values,
+        inline_bytes: detail.inline_bytes,
+        mean_block_bytes: detail.mean_block_bytes,
+        slack_bytes: detail.slack.as_ref().map(|(bytes, _)| *bytes),
+        slack_footprint: detail.slack.as_ref().map(|(_, label)| label.as_str()),
+        from: detail.from,
+        fields: detail.fields.iter().map(field_part).collect(),
+        owners: detail.owners.iter().map(type_part).collect(),
+    }
+}
+
+fn field_row(detail: &FieldDetail) -> DetailJson<'_> {
+    let names = detail.value_type.as_ref();
+    DetailJson::Field {
+        type_key: names.map(|(key, _)| key.as_str()),
+        full_name: names.map(|(_, full)| full.as_str()),
+        values: detail.values,
+        inline_bytes: detail.inline_bytes,
+        with_inner: detail.with_inner,
+        retained_bytes: detail.retained_bytes,
+        recursive: detail.recursive,
+        folded: detail.folded,
+        types: detail.types.iter().map(type_part).collect(),
+    }
+}
+
+fn phase_row(detail: &PhaseDetail) -> DetailJson<'_> {
+    DetailJson::Phase {
+        entered: detail.entered,
+        input_bytes: detail.input_bytes,
+        records: detail.records,
+        with_inner: detail.with_inner,
+        retained_bytes: detail.retained_bytes,
+        per_input_byte: detail.per_input_byte(),
+        per_record: detail.per_record(),
+    }
+}
+
+fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::User => "user",
+        Origin::Dependency => "dependency",
+        Origin::Std => "std",
+        Origin::Native => "native",
+        Origin::Unresolved => "unresolved",
+    }
+}

@@ -1,0 +1,35 @@
+//! What stands below the rows of each grouping: what a reader must know before comparing them.
+
+use super::{By, Row};
+use crate::fields::NO_FIELD;
+use crate::profile::Profile;
+use crate::types::{UNKNOWN, missing};
+use crate::units::printable;
+
+/// Where single sites are shown, people who compare with other tools must know.
+pub const REALLOC_POLICY: &str = "A reallocated block leaves its old site and counts, with its new size, at the site \
+    that reallocated it. dhat-rs and heapscope leave it at the first site: totals agree, single sites may not.";
+
+/// How a program gets rows by field.
+pub const NO_FIELDS: &str = "No fields: nothing was deserialized as Profiled<T> while this was recorded. Wrap the type, \
+    serde_json::from_slice::<tracking_alloc::Profiled<T>>(bytes)?.0 (any serde format; feature \"serde\" of \
+    tracking-alloc), and record again.";
+
+/// Where stacks could name types and do not.
+const NO_CONTAINER: &str = "(unknown type): neither the stack nor a field tells what these blocks hold: allocations of C \
+    code, without a container of Rust on the stack, or in modules without debug = \"line-tables-only\".";
+
+/// The sentences below rows of that kind.
+pub(super) fn notes(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
+    match by {
+        By::Site => vec![REALLOC_POLICY.to_owned()],
+        By::Type if rows.iter().any(|row| row.key == UNKNOWN) => {
+            vec![match missing(profile) {
+                Some(why) => format!("{UNKNOWN}: {}.", printable(&why)),
+                None => NO_CONTAINER.to_owned(),
+            }]
+        }
+        By::Field if rows.iter().all(|row| row.key == NO_FIELD) => vec![NO_FIELDS.to_owned()],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,262 @@
+//! Rows by type and by field.
+//!
+//! Both are functions of the same [`Fields`] and the same table of types, so they cannot disagree.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::{Detail, Row};
+use crate::fields::{Field, Fields};
+use crate::profile::{Figures, Profile, ScopeKind, TypeId};
+use crate::types::{self, Keys, Source, TypeRow, type_of};
+
+/// Fields and types of a profile, as rows of every kind name them.
+pub(in crate::report) struct Data {
+    pub(in crate::report) fields: Fields,
+    pub(in crate::report) types: Vec<TypeRow>,
+    pub(in crate::report) keys: Keys,
+}
+
+impl Data {
+    pub(in crate::report) fn of(profile: &Profile) -> Data {
+        let fields = Fields::of(profile);
+        let types = types::table(profile, &fields);
+        let keys = Keys::of(profile, &types);
+        Data {
+            fields,
+            types,
+            keys,
+        }
+    }
+}
+
+/// A part of a row, by type or by field.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// As the row of that type or field is called.
+    pub key: String,
+    /// The full name of a type.
+    pub full_name: Option<String>,
+    /// Where a type came from: `stack`, `field`, `mixed`.
+    pub from: Option<&'static str>,
+    /// What was counted.
+    pub figures: Figures,
+}
+
+/// A type.
+#[derive(Clone, Debug)]
+pub struct TypeDetail {
+    /// With module paths; `None` = the row of blocks whose type nothing tells.
+    pub full_name: Option<String>,
+    /// Values seen by `Profiled`; 0 where none was.
+    pub values: u64,
+    /// Their own size, bytes.
+    pub inline_bytes: u64,
+    /// Mean size of a block, bytes; 0 without blocks.
+    pub mean_block_bytes: u64,
+    /// Bytes of its blocks that no value was in, and the label of the footprint that tells: the newest with that type.
+    pub slack: Option<(u64, String)>,
+    /// Where the type came from: `stack`, `field`, `mixed`.
+    pub from: Option<&'static str>,
+    /// The fields its blocks were allocated in, largest total first.
+    pub fields: Vec<Part>,
+    /// The types being built when its blocks were allocated, as far as stacks tell, largest total first.
+    pub owners: Vec<Part>,
+}
+
+/// A field.
+#[derive(Clone, Debug)]
+pub struct FieldDetail {
+    /// Index into [`Fields::nodes`].
+    pub node: u32,
+    /// The type of its values: as its row is called, and in full.
+    pub value_type: Option<(String, String)>,
+    /// What it is.
+    pub kind: ScopeKind,
+    /// How many values there were.
+    pub values: u64,
+    /// Their own size, bytes.
+    pub inline_bytes: u64,
+    /// The field and the places inside it.
+    pub with_inner: Figures,
+    /// Roots: net bytes that stayed when deserializing ended.
+    pub retained_bytes: Option<i64>,
+    /// The type contains itself: inner values are counted here.
+    pub recursive: bool,
+    /// Places inside were counted here for want of room or because they lie too deep.
+    pub folded: bool,
+    /// What its own blocks hold, largest total first.
+    pub types: Vec<Part>,
+}
+
+pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
+    let data = Data::of(profile);
+    let slack = slack_by_type(profile);
+    let row = |row: &TypeRow| {
+        let name = row.type_id.and_then(|id| profile.types.get(id.0 as usize));
+        let fields = row.fields.iter().map(|(field, figures)| Part {
+            key: path(&data.fields, *field),
+            full_name: None,
+            from: None,
+            figures: *figures,
+        });
+        Row {
+            key: data.keys.key(profile, row.type_id).to_owned(),
+            figures: row.figures,
+            detail: Detail::Type(Box::new(TypeDetail {
+                full_name: name.map(|name| name.full.clone()),
+                values: row.values,
+                inline_bytes: row.inline_bytes,
+                mean_block_bytes: row.mean_block_bytes(),
+                slack: row.type_id.and_then(|id| slack.get(&id)).cloned(),
+                from: name.map(|_| from(row)),
+                fields: fields.collect(),
+                owners: owners(profile, &data.keys, row),
+            })),
+        }
+    };
+    data.types.iter().map(row).collect()
+}
+
+fn path(fields: &Fields, field: u32) -> String {
+    let field = fields.nodes.get(field as usize);
+    field.map_or_else(String::new, |field| field.path.clone())
+}
+
+fn from(row: &TypeRow) -> &'static str {
+    if row.from_fields == row.figures {
+        // A type without blocks is known from the values seen in fields.
+        "field"
+    } else if row.from_fields == Figures::default() {
+        "stack"
+    } else {
+        "mixed"
+    }
+}
+
+/// Sums by key, largest total first.
+fn parts<K: std::hash::Hash + Eq + Ord + Copy>(
+    figures: impl Iterator<Item = (K, Figures)>,
+) -> Vec<(K, Figures)> {
+    let mut sums: HashMap<K, Figures> = HashMap::new();
+    for (key, figures) in figures {
+        sums.entry(key).or_default().add(&figures);
+    }
+    let mut sums: Vec<(K, Figures)> = sums.into_iter().collect();
+    sums.sort_by_key(|(key, figures)| (Reverse(figures.total_bytes), *key));
+    sums
+}
+
+fn owners(profile: &Profile, keys: &Keys, row: &TypeRow) -> Vec<Part> {
+    let owned = row.sites.iter().filter_map(|&site| {
+        let site = profile.sites.get(site)?;
+        Some((site.contents?.owner?, site.figures))
+    });
+    parts(owned)
+        .into_iter()
+        .map(|(owner, figures)| part(profile, keys, Some(owner), None, figures))
+        .collect()
+}
+
+fn part(
+    profile: &Profile,
+    keys: &Keys,
+    id: Option<TypeId>,
+    from: Option<&'static str>,
+    figures: Figures,
+) -> Part {
+    let name = id.and_then(|id| profile.types.get(id.0 as usize));
+    Part {
+        key: keys.key(profile, id).to_owned(),
+        full_name: name.map(|name| name.full.clone()),
+        from,
+        figures,
+    }
+}
+
+/// For each type the newest footprint that has blocks of it.
+fn slack_by_type(profile: &Profile) -> HashMap<TypeId, (u64, String)> {
+    let mut slack: HashMap<TypeId, (u64, String)> = HashMap::new();
+    let mut exact: Vec<_> = profile
+        .footprints
+        .iter()
+        .filter(|footprint| !footprint.estimate)
+        .collect();
+    exact.sort_by_key(|footprint| Reverse(footprint.time_ns));
+    for footprint in exact {
+        let mut here: HashMap<TypeId, u64> = HashMap::new();
+        for node in footprint.nodes.iter().filter(|node| node.blocks > 0) {
+            if let Some(id) = node.value_type {
+                let bytes = here.entry(id).or_default();
+                *bytes = bytes.saturating_add(node.block_bytes.saturating_sub(node.used_bytes));
+            }
+        }
+        for (id, bytes) in here {
+            slack
+                .entry(id)
+                .or_insert_with(|| (bytes, footprint.label.clone()));
+        }
+    }
+    slack
+}
+
+pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
+    let data = Data::of(profile);
+    let row = |(number, field): (u32, &Field)| {
+        let name = field
+            .value_type
+            .and_then(|id| Some((id, profile.types.get(id.0 as usize)?)));
+        let retained_is_known = field.kind == ScopeKind::Root;
+        Row {
+            key: field.path.clone(),
+            figures: field.own,
+            detail: Detail::Field(Box::new(FieldDetail {
+                node: number,
+                value_type: name.map(|(id, name)| {
+                    let key = data.keys.key(profile, Some(id));
+                    (key.to_owned(), name.full.clone())
+                }),
+                kind: field.kind,
+                values: field.values,
+                inline_bytes: field.inline_bytes,
+                with_inner: field.with_inner,
+                retained_bytes: retained_is_known.then_some(field.retained_bytes),
+                recursive: field.recursive,
+                folded: field.folded,
+                types: types_of(profile, &data.keys, field),
+            })),
+        }
+    };
+    (0..).zip(&data.fields.nodes).map(row).collect()
+}
+
+/// What the blocks of a field hold.
+fn types_of(profile: &Profile, keys: &Keys, field: &Field) -> Vec<Part> {
+    let sites = || {
+        let site = |&site: &usize| profile.sites.get(site);
+        field.sites.iter().filter_map(site)
+    };
+    let mut sources: HashMap<Option<TypeId>, &'static str> = HashMap::new();
+    for site in sites() {
+        let Some((id, source)) = type_of(profile, site) else {
+            continue;
+        };
+        let source = match source {
+            Source::Stack => "stack",
+            Source::Field => "field",
+        };
+        sources
+            .entry(Some(id))
+            .and_modify(|known| {
+                if *known != source {
+                    *known = "mixed";
+                }
+            })
+            .or_insert(source);
+    }
+    let typed = sites().map(|site| (type_of(profile, site).map(|(id, _)| id), site.figures));
+    parts(typed)
+        .into_iter()
+        .map(|(id, figures)| part(profile, keys, id, sources.get(&id).copied(), figures))
+        .collect()
+}

@@ -1,0 +1,79 @@
+//! Rows by site: a stack in a phase and a field, its blocks of one type.
+
+use std::collections::HashMap;
+
+use super::data::Data;
+use super::{Detail, Row, place};
+use crate::profile::{FrameId, FunctionId, Profile, ScopeId, Site, TypeId};
+use crate::types::type_of;
+
+/// What makes two sites look the same.
+type Look = (ScopeId, [bool; 5], Option<TypeId>, Vec<FrameId>);
+
+pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
+    let data = Data::of(profile);
+    // Frames at the same line of the same function look alike: one number for each look.
+    let mut looks: HashMap<(FunctionId, Option<&str>, Option<u32>), FrameId> = HashMap::new();
+    let looks: Vec<FrameId> = profile
+        .frames
+        .iter()
+        .enumerate()
+        .map(|(i, frame)| {
+            *looks
+                .entry((frame.function, frame.file.as_deref(), frame.line))
+                .or_insert(FrameId(i as u32))
+        })
+        .collect();
+    let look = |id: &FrameId| looks.get(id.0 as usize).copied();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut known: HashMap<Look, usize> = HashMap::new();
+    for (index, site) in profile.sites.iter().enumerate() {
+        let frames: Vec<FrameId> = shown(site, keep_all).iter().filter_map(look).collect();
+        let m = site.marks;
+        let marks = [m.cut, m.foreign, m.deep, m.folded, m.synthetic];
+        let type_id = type_of(profile, site).map(|(id, _)| id);
+        let look_of_site = (site.scope, marks, type_id, frames);
+        if let Some(&row) = known.get(&look_of_site) {
+            let row = &mut rows[row];
+            row.figures.add(&site.figures);
+            if let Detail::Site { sites, .. } = &mut row.detail {
+                sites.push(index);
+            }
+            continue;
+        }
+        let frames = look_of_site.3.clone();
+        known.insert(look_of_site, rows.len());
+        let owner = site
+            .owner
+            .and_then(|owner| site.stack.get(owner))
+            .and_then(look)
+            .or(frames.last().copied());
+        let key = owner.map_or_else(|| "(no stack)".to_owned(), |owner| place(profile, owner));
+        let field = data.fields.field_of(site.scope);
+        let field = Some(field).filter(|&field| field != 0);
+        rows.push(Row {
+            key,
+            figures: site.figures,
+            detail: Detail::Site {
+                frames,
+                owner,
+                scope: site.scope,
+                field: field.map(|field| data.fields.nodes[field as usize].path.clone()),
+                type_key: type_id.map(|id| data.keys.key(profile, Some(id)).to_owned()),
+                marks: m,
+                sites: vec![index],
+            },
+        });
+    }
+    rows
+}
+
+/// The frames of a site that its row shows.
+fn shown(site: &Site, keep_all: bool) -> &[FrameId] {
+    // A synthetic site has nothing to trim.
+    if site.marks.synthetic {
+        &site.stack
+    } else {
+        site.frames(keep_all)
+    }
+}

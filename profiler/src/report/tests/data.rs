@@ -1,0 +1,384 @@
+//! Rows by type and by field, phases with their input, footprints.
+
+use super::*;
+use crate::fields::Fields;
+use crate::profile::{ScopeKind, TypeId};
+
+fn by(by: By) -> Options<'static> {
+    Options {
+        by,
+        ..Options::default()
+    }
+}
+
+fn row<'a>(json: &'a Value, key: &str) -> &'a Value {
+    let rows = json["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["key"] == key);
+    row.unwrap_or_else(|| panic!("no row {key:?} in {rows:#?}"))
+}
+
+#[test]
+fn rows_of_types_and_of_fields_add_up_to_the_totals() {
+    let profile = sample::fleet();
+    for grouping in By::ALL {
+        for measure in Measure::ALL {
+            let rows = rows(&profile, grouping, measure, false);
+            assert_eq!(sum(&rows), profile.totals, "rows by {}", grouping.name());
+        }
+    }
+    // The same bytes taken apart the other way round.
+    for (grouping, parts) in [(By::Type, "fields"), (By::Field, "types")] {
+        let json = json(&profile, &by(grouping));
+        for row in json["rows"].as_array().expect("rows") {
+            let parts = row[parts].as_array().expect("parts");
+            let sum: u64 = parts
+                .iter()
+                .filter_map(|part| part["total_bytes"].as_u64())
+                .sum();
+            assert_eq!(row["total_bytes"], sum, "{}", row["key"]);
+        }
+    }
+}
+
+#[test]
+fn the_text_report_by_type_reads_well() {
+    let text = text(&sample::fleet(), &by(By::Type));
+    golden("by_type", &text);
+}
+
+#[test]
+fn the_text_report_by_field_is_a_tree() {
+    let text = text(&sample::fleet(), &by(By::Field));
+    golden("by_field", &text);
+}
+
+#[test]
+fn the_json_report_by_type_has_the_fixed_keys() {
+    let json = json(&sample::fleet(), &by(By::Type));
+    let some: Vec<&Value> = [
+        "Vec<Sailor>",
+        "(unknown type)",
+        "Sailor",
+        "Vec<fleet::log::Entry>",
+    ]
+    .iter()
+    .filter_map(|key| {
+        json["rows"]
+            .as_array()?
+            .iter()
+            .find(|row| row["key"] == *key)
+    })
+    .collect();
+    let shown = serde_json::to_string_pretty(&some).expect("JSON");
+    golden("json_by_type", &shown);
+}
+
+#[test]
+fn the_json_report_by_field_has_the_fixed_keys() {
+    let json = json(&sample::fleet(), &by(By::Field));
+    let some: Vec<&Value> = [
+        "Fleet",
+        "Fleet.vessels[].cargo(from buffer)",
+        "Fleet.routes{value}#1",
+        "(no field)",
+    ]
+    .map(|key| row(&json, key))
+    .to_vec();
+    let shown = serde_json::to_string_pretty(&some).expect("JSON");
+    golden("json_by_field", &shown);
+}
+
+#[test]
+fn two_types_of_one_short_name_are_told_apart() {
+    let json = json(&sample::fleet(), &by(By::Type));
+    for key in [
+        "alloc::vec::Vec<fleet::log::Entry>",
+        "alloc::vec::Vec<fleet::audit::Entry>",
+    ] {
+        assert_eq!(row(&json, key)["full_name"], key);
+    }
+    let keys = json["rows"].as_array().expect("rows").iter();
+    assert!(keys.clone().all(|row| row["key"] != "Vec<Entry>"));
+    let text = text(&sample::fleet(), &by(By::Type));
+    assert!(
+        text.contains("fleet::log::Entry"),
+        "a name that has no room in its column stands below it: {text}"
+    );
+    assert!(keys.clone().any(|row| row["key"] == "Vec<Sailor>"));
+}
+
+#[test]
+fn a_type_says_whether_the_stack_or_the_field_told() {
+    let json = json(&sample::fleet(), &by(By::Type));
+    let from = |key: &str| row(&json, key)["from"].clone();
+    assert_eq!(from("Vec<Sailor>"), "stack");
+    assert_eq!(from("VecDeque<u32>"), "field");
+    assert_eq!(from("String"), "mixed");
+    assert_eq!(from("(unknown type)"), Value::Null);
+}
+
+#[test]
+fn a_field_beside_a_buffer_is_not_mixed_up_with_it() {
+    let json = json(&sample::fleet(), &by(By::Field));
+    let built = row(&json, "Fleet.vessels[].cargo(from buffer)");
+    let types: Vec<&Value> = built["types"]
+        .as_array()
+        .expect("types")
+        .iter()
+        .map(|part| &part["key"])
+        .collect();
+    assert_eq!(types, ["Vec<Crate>", "String"]);
+    let buffered = row(&json, "Fleet.vessels[].cargo(buffered)");
+    assert!(buffered["total_bytes"].as_u64() > Some(0));
+    let cargo = row(&json, "Fleet.vessels[].cargo");
+    assert_eq!(
+        cargo["total_bytes"], 0,
+        "its own blocks are in rows of their own"
+    );
+    assert!(cargo["with_inner"]["total_bytes"].as_u64() > buffered["total_bytes"].as_u64());
+}
+
+#[test]
+fn a_recording_without_fields_says_how_to_get_them() {
+    let profile = sample::profile();
+    let json = json(&profile, &by(By::Field));
+    assert_eq!(json["rows"].as_array().map(Vec::len), Some(1));
+    assert_eq!(json["rows"][0]["key"], "(no field)");
+    assert_eq!(json["notes"][0], NO_FIELDS);
+    let text = text(&profile, &by(By::Field));
+    assert!(text.contains("Profiled<T>"), "{text}");
+    assert!(text.contains("100.0 %"), "{text}");
+}
+
+#[test]
+fn blocks_without_a_type_say_which_build_would_tell() {
+    let mut profile = sample::profile();
+    assert!(text(&profile, &by(By::Type)).contains("(unknown type)"));
+    profile.modules[0].symbols = SymbolSource::Table("app".into());
+    for frame in &mut profile.frames {
+        frame.file = None;
+    }
+    let json = json(&profile, &by(By::Type));
+    let note = json["notes"][0].as_str().expect("a note");
+    assert!(note.contains("debug = \"line-tables-only\""), "{note}");
+}
+
+#[test]
+fn a_phase_has_the_bytes_of_its_fields_and_its_input() {
+    let json = json(&sample::fleet(), &by(By::Phase));
+    let keys: Vec<&Value> = json["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| &row["key"])
+        .collect();
+    assert_eq!(
+        keys,
+        ["load", "check", "(no phase)"],
+        "fields are no phases"
+    );
+    let load = row(&json, "load");
+    let figure = |key: &str| load[key].as_f64().expect("a figure");
+    let close = |ratio: &Value, of: f64, by: f64| {
+        let ratio = ratio.as_f64().expect("a ratio");
+        assert!((ratio - of / by).abs() < 1e-9, "{ratio}, {of} / {by}");
+    };
+    let (input, records) = (9_000_000.0, 1_200.0);
+    close(
+        &load["per_input_byte"]["total"],
+        figure("total_bytes"),
+        input,
+    );
+    close(&load["per_input_byte"]["peak"], figure("peak_bytes"), input);
+    close(
+        &load["per_input_byte"]["retained"],
+        figure("retained_bytes"),
+        input,
+    );
+    close(
+        &load["per_record"]["retained"],
+        figure("retained_bytes"),
+        records,
+    );
+    assert_eq!(row(&json, "check")["retained_bytes"], -2_048);
+    assert_eq!(row(&json, "(no phase)").get("per_input_byte"), None);
+    assert!(text(&sample::fleet(), &by(By::Phase)).contains("-2.0 KiB"));
+}
+
+#[test]
+fn a_recording_too_old_to_tell_says_nothing_of_what_stayed() {
+    let mut profile = sample::fleet();
+    profile.capture.layout = 1;
+    let json = json(&profile, &by(By::Phase));
+    assert_eq!(row(&json, "load")["retained_bytes"], Value::Null);
+    assert_eq!(
+        row(&json, "load")["per_input_byte"]["retained"],
+        Value::Null
+    );
+    let text = text(&profile, &by(By::Phase));
+    assert!(!text.contains("  retained"), "{text}");
+}
+
+#[test]
+fn a_site_says_phase_field_and_type() {
+    let json = json(&sample::fleet(), &by(By::Site));
+    let sites = json["rows"].as_array().expect("rows");
+    let found = sites.iter().any(|row| {
+        row["phase"] == "load"
+            && row["field"] == "Fleet.vessels[].crew[].first"
+            && row["type"] == "String"
+    });
+    assert!(found, "{sites:#?}");
+    let outside = sites
+        .iter()
+        .find(|row| row["phase"].is_null())
+        .expect("one");
+    assert_eq!(
+        (&outside["field"], &outside["type"]),
+        (&Value::Null, &Value::Null)
+    );
+    let text = text(&sample::fleet(), &by(By::Site)).replace("\n         ", " ");
+    assert!(
+        text.contains("[load]  Fleet.vessels[].crew: Vec<Sailor>"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_footprint_stands_beside_its_estimate_in_every_report() {
+    let profile = sample::fleet();
+    for grouping in By::ALL {
+        let json = json(&profile, &by(grouping));
+        let footprints = json["footprints"].as_array().expect("footprints");
+        assert_eq!(footprints.len(), 3);
+        let (first, second, estimate) = (&footprints[0], &footprints[1], &footprints[2]);
+        assert_eq!(
+            (&first["exact"], &estimate["exact"]),
+            (&true.into(), &false.into())
+        );
+        assert_eq!(
+            first["estimate"],
+            Value::Null,
+            "the estimate is nearer to the second"
+        );
+        let bytes = |of: &Value| of["bytes"].as_i64().expect("bytes");
+        assert_eq!(bytes(&second["estimate"]), bytes(estimate));
+        assert_eq!(
+            second["estimate"]["difference_bytes"],
+            bytes(&second["estimate"]) - bytes(second)
+        );
+        assert_eq!(second["change_bytes"], bytes(second) - bytes(first));
+        assert_eq!(second["number"], 2);
+        let nodes = second["nodes"].as_array().expect("nodes");
+        let sum: i64 = nodes.iter().map(bytes).sum();
+        assert_eq!(sum, bytes(second));
+        assert_eq!(nodes[0]["with_inner_bytes"], sum);
+        assert!(text(&profile, &by(grouping)).contains("Footprint fleet: Fleet"));
+    }
+}
+
+#[test]
+fn an_estimate_alone_is_never_called_exact() {
+    let mut profile = sample::fleet();
+    profile.footprints.retain(|footprint| footprint.estimate);
+    let text = text(&profile, &by(By::Type));
+    assert!(text.contains("estimated; nothing exact"), "{text}");
+    let json = json(&profile, &by(By::Type));
+    assert_eq!(json["footprints"][0]["exact"], false);
+    assert!(json["footprints"][0].get("nodes").is_none());
+    assert!(
+        json["rows"]
+            .as_array()
+            .expect("rows")
+            .iter()
+            .all(|row| row.get("slack_bytes").is_none())
+    );
+}
+
+#[test]
+fn a_tree_cut_short_counts_what_it_leaves_out() {
+    let profile = sample::fleet();
+    let options = Options {
+        top: Some(4),
+        measure: Measure::Total,
+        ..by(By::Field)
+    };
+    let text = text(&profile, &options);
+    let fields = Fields::of(&profile).nodes.len();
+    assert!(
+        text.contains(&format!("... {} more fields", fields - 4)),
+        "{text}"
+    );
+}
+
+#[test]
+fn names_in_the_data_reach_no_terminal_as_control_characters() {
+    let evil = "e\u{1b}]0;x\u{7}\r\n\u{202e}";
+    let mut profile = sample::fleet();
+    for scope in &mut profile.scopes {
+        scope.name = evil.into();
+    }
+    for name in &mut profile.types {
+        name.short = format!("{evil}{}", name.short);
+        name.full = format!("{evil}{}", name.full);
+    }
+    for footprint in &mut profile.footprints {
+        footprint.label = evil.into();
+        for node in &mut footprint.nodes {
+            node.name = evil.into();
+        }
+    }
+    for grouping in By::ALL {
+        for width in [0, 60, 100, 200] {
+            let options = Options {
+                width,
+                top: Some(99),
+                ..by(grouping)
+            };
+            for line in text(&profile, &options).lines() {
+                assert!(
+                    !line.chars().any(|c| c.is_control() || c == '\u{202e}'),
+                    "{line:?}"
+                );
+                let columns = unicode_width::UnicodeWidthStr::width(line);
+                assert!(columns <= width.max(40), "{columns} of {width}: {line}");
+            }
+        }
+        let mut raw = Vec::new();
+        write_json(&profile, &by(grouping), &mut raw).expect("writing to memory");
+        let raw = String::from_utf8(raw).expect("text");
+        assert!(
+            !raw.chars()
+                .any(|c| c != '\n' && (c.is_control() || c == '\u{202e}'))
+        );
+    }
+}
+
+#[test]
+fn a_damaged_recording_loses_no_bytes_and_finds_an_end() {
+    let mut profile = sample::fleet();
+    let count = profile.scopes.len() as u32;
+    for (index, scope) in (0..).zip(&mut profile.scopes) {
+        scope.parent = (index * 7 + 5) % (count + 3);
+        scope.value_type = Some(TypeId(index * 31));
+        if index % 5 == 0 {
+            scope.kind = ScopeKind::Root;
+        }
+    }
+    for site in &mut profile.sites {
+        site.scope.0 = site.scope.0 * 3 % (count + 9);
+    }
+    for footprint in &mut profile.footprints {
+        footprint.value_type = Some(TypeId(u32::MAX));
+        for node in &mut footprint.nodes {
+            node.parent = node.parent.wrapping_mul(0x9e37_79b9);
+            node.block_bytes = u64::MAX;
+        }
+    }
+    for grouping in By::ALL {
+        let rows = rows(&profile, grouping, Measure::Peak, false);
+        assert_eq!(sum(&rows), profile.totals, "{}", grouping.name());
+        assert!(text(&profile, &by(grouping)).contains("Footprint fleet"));
+        json(&profile, &by(grouping));
+    }
+}

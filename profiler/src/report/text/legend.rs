@@ -1,0 +1,66 @@
+//! What the columns and rows of a table mean, below it.
+
+use std::io::{self, Write};
+
+use super::Page;
+use crate::profile::Profile;
+use crate::report::json::rows_sum_to_totals;
+use crate::report::notes::notes;
+use crate::report::{By, Detail, Options, Row, Style};
+
+pub(super) fn write<W: Write>(
+    page: &mut Page<'_, W>,
+    profile: &Profile,
+    options: &Options<'_>,
+    rows: &[Row],
+) -> io::Result<()> {
+    let mut say = |text: &str| page.wrap(Style::Faint, "  ", text);
+    say(
+        "peak: bytes live at the program's largest moment; live: at the end; total: allocated altogether, each \
+         realloc with its whole new size; blocks: how many that were; temporary: bytes of blocks freed before their \
+         thread allocated another.",
+    )?;
+    match options.by {
+        By::Type => {
+            say(
+                "A row is what blocks hold, by the container that asked for them. values, inline: seen as Profiled<T>, and \
+                 their own size, wherever they lie.",
+            )?;
+        }
+        By::Field => {
+            say(
+                "own: of the field itself, so rows add up; all other columns with the places inside it. values: how many \
+                 were deserialized.",
+            )?;
+        }
+        By::Thread if !rows_sum_to_totals(profile, rows) => {
+            say(
+                "A block freed by another thread is subtracted there, and no thread goes below 0: live and peak of these \
+                 rows need not add up to the totals.",
+            )?;
+        }
+        By::Phase => {
+            say("A row is a phase without the phases inside it, so rows add up.")?;
+            let detail = |row: &Row| match &row.detail {
+                Detail::Phase(detail) => Some((
+                    detail.retained_bytes.is_some(),
+                    detail.input_bytes > 0 || detail.records > 0,
+                )),
+                _ => None,
+            };
+            if rows.iter().filter_map(detail).any(|(retained, _)| retained) {
+                say("retained: net bytes its threads allocated while in it.")?;
+            }
+            if rows.iter().filter_map(detail).any(|(_, input)| input) {
+                say(
+                    "/in, /rec: bytes for each byte and record of input, with the phases inside it; kept: retained.",
+                )?;
+            }
+        }
+        By::Site | By::Thread => {}
+    }
+    for note in notes(profile, options.by, rows) {
+        say(&note)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! The report as text: header, totals, losses, and a table as wide as the terminal.
+//!
+//! Plain ASCII but for recorded names, so that it reads the same everywhere. Must never write a recorded name but
+//! through [`crate::units::printable`], and never leave out a row without counting it.
+
+use std::io::{self, Write};
+
+mod columns;
+mod footprints;
+mod legend;
+mod row;
+mod tree;
+
+use super::page::Page;
+use super::{By, DEFAULT_TOP, Detail, Options, Row, Style, header, losses, rows};
+use crate::fields::Phases;
+use crate::profile::{Figures, Measure, Profile};
+use crate::units::{Bytes, Count, Share, counted, printable};
+use columns::{Column, SHARE_WIDTH, columns};
+use row::{site_name, write_row};
+
+/// Writes the whole report.
+///
+/// # Errors
+/// What `out` returned.
+pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+    let mut page = Page::new(options, out);
+    header::write(&mut page, profile, options)?;
+    write_losses(&mut page, profile)?;
+    page.blank()?;
+    write_table(&mut page, profile, options)?;
+    footprints::write(&mut page, profile, options)?;
+    page.out.flush()
+}
+
+/// Writes the short report that ends a run: totals, peak, what the allocator did not see, losses, and the first
+/// [`Options::top`] rows (five when it says nothing) without their stacks.
+///
+/// # Errors
+/// What `out` returned.
+pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+    let mut page = Page::new(options, out);
+    header::write_figures(&mut page, profile)?;
+    write_losses(&mut page, profile)?;
+    let measure = options.measure;
+    let rows = rows(profile, options.by, measure, options.keep_all);
+    let whole = measure.of(&profile.totals);
+    let top = options.top.unwrap_or(5);
+    let shown: Vec<&Row> = rows
+        .iter()
+        .take(top)
+        .filter(|row| measure.of(&row.figures) > 0)
+        .collect();
+    if !shown.is_empty() {
+        let heading = format!(
+            "  top {} by {}",
+            counted(shown.len() as u64, options.by.name()),
+            measure.title()
+        );
+        page.line(Style::Heading, &heading)?;
+    }
+    for row in shown {
+        let value = measure.of(&row.figures);
+        let start = format!(
+            "  {:>8} {:>11}  ",
+            Share::of(value, whole),
+            amount(measure, value)
+        );
+        page.part(Style::Strong, &start)?;
+        let text = match &row.detail {
+            Detail::Site { owner, .. } => {
+                site_name(profile, *owner, page.width.saturating_sub(start.len()))
+            }
+            _ => printable(&row.key).into_owned(),
+        };
+        page.end(&text, start.len())?;
+    }
+    page.out.flush()
+}
+
+fn write_losses<W: Write>(page: &mut Page<W>, profile: &Profile) -> io::Result<()> {
+    for loss in losses(profile) {
+        page.wrap(Style::Warning, "  ! ", &loss)?;
+    }
+    Ok(())
+}
+
+fn write_table<W: Write>(
+    page: &mut Page<W>,
+    profile: &Profile,
+    options: &Options<'_>,
+) -> io::Result<()> {
+    let measure = options.measure;
+    let rows = rows(profile, options.by, measure, options.keep_all);
+    page.line(
+        Style::Heading,
+        &format!(
+            "{}s by {} ({})",
+            capital(options.by.name()),
+            measure.title(),
+            measure.name()
+        ),
+    )?;
+    if rows.is_empty() {
+        page.plain("  (none)")?;
+        page.blank()?;
+        return legend::write(page, profile, options, &rows);
+    }
+    let columns = columns(options.by, measure, page.width, &rows);
+    if options.by == By::Field {
+        tree::write(page, profile, options, &rows)?;
+    } else {
+        write_rows(page, profile, options, &rows, &columns)?;
+    }
+    page.blank()?;
+    legend::write(page, profile, options, &rows)
+}
+
+fn write_rows<W: Write>(
+    page: &mut Page<W>,
+    profile: &Profile,
+    options: &Options<'_>,
+    rows: &[Row],
+    columns: &[Column],
+) -> io::Result<()> {
+    let measure = options.measure;
+    let whole = measure.of(&profile.totals);
+    let phases = Phases::of(profile);
+    let mut head = format!("{:>SHARE_WIDTH$}", "share");
+    for column in columns {
+        head.push_str(&format!(" {:>1$}", column.title, column.width));
+    }
+    page.line(Style::Heading, &format!("{head}  {}", options.by.name()))?;
+    let top = options.top.unwrap_or(DEFAULT_TOP);
+    // Rows that hold none of the measure say nothing: they are counted below.
+    let shown = rows
+        .iter()
+        .take(top)
+        .take_while(|row| measure.of(&row.figures) > 0)
+        .count();
+    for row in rows.iter().take(shown) {
+        write_row(page, profile, &phases, row, columns, (measure, whole))?;
+    }
+    write_rest(page, options, whole, &rows[shown..], shown)
+}
+
+/// What is not shown, counted.
+fn write_rest<W: Write>(
+    page: &mut Page<W>,
+    options: &Options<'_>,
+    whole: u64,
+    rest: &[Row],
+    shown: usize,
+) -> io::Result<()> {
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let measure = options.measure;
+    let sum = rest.iter().fold(Figures::default(), |mut sum, row| {
+        sum.add(&row.figures);
+        sum
+    });
+    let value = measure.of(&sum);
+    let share = Share::of(value, whole).to_string();
+    let noun = format!("more {}", options.by.name());
+    let top = options.top.unwrap_or(DEFAULT_TOP);
+    let hint = if shown == top {
+        format!(" (--top {top})")
+    } else {
+        String::new()
+    };
+    let more = format!(
+        "... {}, {}{hint}",
+        counted(rest.len() as u64, &noun),
+        amount(measure, value)
+    );
+    page.line(Style::Faint, &format!("{share:>SHARE_WIDTH$} {more}"))
+}
+
+/// A figure in the unit of its measure.
+pub(super) fn amount(measure: Measure, value: u64) -> String {
+    if measure.is_bytes() {
+        Bytes(value).to_string()
+    } else {
+        Count(value).to_string()
+    }
+}
+
+/// Bytes that may be negative: `-2.0 KiB`.
+fn signed_bytes(bytes: i64) -> String {
+    let sign = if bytes < 0 { "-" } else { "" };
+    format!("{sign}{}", Bytes(bytes.unsigned_abs()))
+}
+
+fn capital(word: &str) -> String {
+    word.chars()
+        .take(1)
+        .flat_map(char::to_uppercase)
+        .chain(word.chars().skip(1))
+        .collect()
+}

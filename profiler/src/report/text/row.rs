@@ -1,0 +1,250 @@
+//! One row of a table: its figures, its name, and below it what else is known.
+
+use std::io::{self, Write};
+
+use unicode_width::UnicodeWidthStr;
+
+use super::columns::{Column, SHARE_WIDTH, bytes_each};
+use super::{Page, amount};
+use crate::fields::Phases;
+use crate::profile::{FrameId, Measure, Profile, ScopeId};
+use crate::report::rows::{Amplification, file_and_line, function_name};
+use crate::report::{Detail, Part, PhaseDetail, Row, Style, TypeDetail};
+use crate::units::{Bytes, Share, counted, printable};
+
+/// Parts of a row that are named; the others are counted.
+const PARTS: usize = 3;
+
+pub(super) fn write_row<W: Write>(
+    page: &mut Page<'_, W>,
+    profile: &Profile,
+    phases: &Phases,
+    row: &Row,
+    columns: &[Column],
+    (measure, whole): (Measure, u64),
+) -> io::Result<()> {
+    let share = Share::of(measure.of(&row.figures), whole).to_string();
+    page.part(Style::Faint, &format!("{share:>SHARE_WIDTH$}"))?;
+    let mut used = SHARE_WIDTH;
+    for (i, column) in columns.iter().enumerate() {
+        let cell = format!(" {:>1$}", column.cell(row), column.width);
+        used += cell.len();
+        page.part(if i == 0 { Style::Strong } else { Style::Faint }, &cell)?;
+    }
+    page.part(Style::Faint, "  ")?;
+    used += 2;
+    let name = match &row.detail {
+        Detail::Site { owner, .. } => owner_name(profile, *owner, page.width.saturating_sub(used)),
+        Detail::Thread { count } if *count != 1 => {
+            format!("{} ({})", printable(&row.key), counted(*count, "thread"))
+        }
+        _ => printable(&row.key).into_owned(),
+    };
+    page.end(&name, used)?;
+    let more = match &row.detail {
+        Detail::Site { .. } => of_site(profile, phases, row),
+        Detail::Type(detail) => {
+            let whole = (name.width() + used > page.width).then_some(name);
+            let more = Some(of_type(detail, measure)).filter(|more| !more.is_empty());
+            whole.into_iter().chain(more).collect::<Vec<_>>().join("; ")
+        }
+        Detail::Phase(detail) => of_phase(detail, row, measure),
+        Detail::Field(_) | Detail::Thread { .. } => String::new(),
+    };
+    if more.is_empty() {
+        return Ok(());
+    }
+    page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &more)
+}
+
+/// `src/model.rs:20  [load]  Fleet.vessels[].name: String  String::clone <- City::visit_name <- .. <- main`
+fn of_site(profile: &Profile, phases: &Phases, row: &Row) -> String {
+    let Detail::Site {
+        frames,
+        owner,
+        scope,
+        field,
+        type_key,
+        marks,
+        ..
+    } = &row.detail
+    else {
+        return String::new();
+    };
+    let place = owner
+        .and_then(|owner| profile.frames.get(owner.0 as usize))
+        .and_then(file_and_line);
+    let mut text = place
+        .map(|place| format!("{}  ", printable(&place)))
+        .unwrap_or_default();
+    if phases.phase_of(*scope) != ScopeId(0) {
+        text.push_str(&format!("[{}]  ", printable(&phases.path(profile, *scope))));
+    }
+    match (field, type_key) {
+        (Some(field), Some(name)) => {
+            text.push_str(&format!("{}: {}  ", printable(field), printable(name)));
+        }
+        (Some(only), None) | (None, Some(only)) => {
+            text.push_str(&format!("{}  ", printable(only)));
+        }
+        (None, None) => {}
+    }
+    text.push_str(&short_stack(profile, frames));
+    for (set, mark) in [
+        (marks.cut, "[cut]"),
+        (marks.foreign, "[foreign stack]"),
+        (marks.deep, "[deep]"),
+        (marks.folded, "[folded]"),
+    ] {
+        if set {
+            text.push_str(" <- ");
+            text.push_str(mark);
+        }
+    }
+    text
+}
+
+/// `in Fleet.vessels[].crew 1.2 MiB, 2 more; of Vessel; type from the stack; slack 437.5 KiB in footprint fleet`
+fn of_type(detail: &TypeDetail, measure: Measure) -> String {
+    let mut said = Vec::new();
+    said.extend(largest("in", &detail.fields, measure));
+    said.extend(largest("for", &detail.owners, measure));
+    match detail.from {
+        Some("field") => said.push("type told by the field alone".to_owned()),
+        Some("mixed") => said.push("type told by stacks and fields".to_owned()),
+        _ => {}
+    }
+    if let Some((bytes, label)) = &detail.slack {
+        said.push(format!(
+            "slack {} in footprint {}",
+            Bytes(*bytes),
+            printable(label)
+        ));
+    }
+    said.join("; ")
+}
+
+/// The first few parts that hold any of the measure, the others counted.
+fn largest(word: &str, parts: &[Part], measure: Measure) -> Option<String> {
+    let mut some: Vec<&Part> = parts
+        .iter()
+        .filter(|part| measure.of(&part.figures) > 0)
+        .collect();
+    some.sort_by_key(|part| std::cmp::Reverse(measure.of(&part.figures)));
+    let mut named: Vec<String> = some
+        .iter()
+        .take(PARTS)
+        .map(|part| {
+            format!(
+                "{} {}",
+                printable(&part.key),
+                amount(measure, measure.of(&part.figures))
+            )
+        })
+        .collect();
+    if some.len() > PARTS {
+        named.push(format!("{} more", some.len() - PARTS));
+    }
+    (!named.is_empty()).then(|| format!("{word} {}", named.join(", ")))
+}
+
+fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure) -> String {
+    let mut said = Vec::new();
+    if detail.entered > 0 {
+        said.push(format!("entered {}", counted(detail.entered, "time")));
+    }
+    if detail.input_bytes > 0 {
+        said.push(format!("{} of input", Bytes(detail.input_bytes)));
+    }
+    if detail.records > 0 {
+        said.push(counted(detail.records, "record"));
+    }
+    if detail.entered > 0 && detail.with_inner != row.figures {
+        let value = amount(measure, measure.of(&detail.with_inner));
+        said.push(format!("with the phases inside it {value}"));
+    }
+    let mut text = said.join(", ");
+    if let Some(per) = detail.per_input_byte() {
+        let each = amplification(&per, |bytes| format!("{bytes:.2} bytes"));
+        text.push_str(&format!("; for each byte of input {each}"));
+    }
+    if let Some(per) = detail.per_record() {
+        let each = amplification(&per, bytes_each);
+        text.push_str(&format!("; for each record {each}"));
+    }
+    text
+}
+
+/// `3.40 bytes allocated, 1.10 bytes retained, 1.20 bytes at the peak`
+fn amplification(per: &Amplification, spell: fn(f64) -> String) -> String {
+    let retained = per
+        .retained
+        .map(|bytes| format!("{} retained, ", spell(bytes)))
+        .unwrap_or_default();
+    format!(
+        "{} allocated, {retained}{} at the peak",
+        spell(per.total),
+        spell(per.peak)
+    )
+}
+
+/// Innermost first, as a reader asks "who called that": `String::clone <- City::visit_name <- .. <- main`.
+fn short_stack(profile: &Profile, frames: &[FrameId]) -> String {
+    /// More frames than these are left out in the middle.
+    const INNER: usize = 6;
+    const OUTER: usize = 2;
+    let name = |&id: &FrameId| {
+        let function = profile
+            .frames
+            .get(id.0 as usize)
+            .and_then(|f| profile.functions.get(f.function.0 as usize));
+        let name = function.map_or("[unnamed]", |f| {
+            if f.short.is_empty() {
+                &f.name
+            } else {
+                &f.short
+            }
+        });
+        printable(name).into_owned()
+    };
+    let mut names: Vec<String> = Vec::new();
+    if frames.len() > INNER + OUTER + 1 {
+        names.extend(frames.iter().rev().take(INNER).map(name));
+        names.push(format!("({} frames)", frames.len() - INNER - OUTER));
+        names.extend(frames.iter().take(OUTER).rev().map(name));
+    } else {
+        names.extend(frames.iter().rev().map(name));
+    }
+    names.join(" <- ")
+}
+
+/// The whole name of a site's owner, its short name when that is too long.
+fn owner_name(profile: &Profile, owner: Option<FrameId>, columns: usize) -> String {
+    let Some(frame) = owner.and_then(|owner| profile.frames.get(owner.0 as usize)) else {
+        return "(no stack)".to_owned();
+    };
+    let name = printable(function_name(profile, frame));
+    if name.width() <= columns {
+        return name.into_owned();
+    }
+    let short = profile
+        .functions
+        .get(frame.function.0 as usize)
+        .map_or("", |function| &function.short);
+    if short.is_empty() {
+        name.into_owned()
+    } else {
+        printable(short).into_owned()
+    }
+}
+
+/// `City::visit_name  src/model.rs:20`
+pub(super) fn site_name(profile: &Profile, owner: Option<FrameId>, columns: usize) -> String {
+    let place = owner
+        .and_then(|owner| profile.frames.get(owner.0 as usize))
+        .and_then(file_and_line)
+        .map(|place| format!("  {}", printable(&place)))
+        .unwrap_or_default();
+    let name = owner_name(profile, owner, columns.saturating_sub(place.width()));
+    format!("{name}{place}")
+}
