@@ -35,6 +35,11 @@ impl<A> TrackingAlloc<A> {
     }
 }
 
+/// Whether an allocator is the system's, of which more is known.
+fn is_system<A>() -> bool {
+    std::any::type_name::<A>() == std::any::type_name::<System>()
+}
+
 // SAFETY: every call is forwarded with its arguments unchanged, and its answer is returned unchanged; recording
 // neither unwinds nor allocates through this allocator.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
@@ -42,7 +47,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is passed on.
         let block = unsafe { self.inner.alloc(layout) };
-        crate::events::allocated(block, layout.size());
+        crate::events::allocated(block, layout.size(), is_system::<A>);
         block
     }
 
@@ -50,7 +55,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is passed on.
         let block = unsafe { self.inner.alloc_zeroed(layout) };
-        crate::events::allocated(block, layout.size());
+        crate::events::allocated(block, layout.size(), is_system::<A>);
         block
     }
 

@@ -9,11 +9,11 @@ pub(crate) type Owner = Option<crate::shadow::Owner>;
 pub(crate) type Owner = ();
 
 #[inline(always)]
-pub(crate) fn allocated(block: *mut u8, bytes: usize) {
+pub(crate) fn allocated(block: *mut u8, bytes: usize, _is_system: fn() -> bool) {
     let word = state::get();
     if word == state::OFF {
         #[cfg(recording)]
-        crate::start::at_first_allocation(block, bytes);
+        crate::start::at_first_allocation(block, bytes, _is_system);
         return;
     }
     if !block.is_null() {

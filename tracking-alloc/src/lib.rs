@@ -53,7 +53,7 @@
 //! # Platforms
 //!
 //! Linux with glibc on x86-64 and aarch64 records. Elsewhere the crate builds and counts ([`measure`], [`stats`],
-//! phases do nothing), and there is no `Recorder`.
+//! phases do nothing), and there is neither `Recorder` nor `footprint`.
 
 mod alloc;
 mod count;
@@ -67,6 +67,8 @@ mod scope;
 mod state;
 mod thread;
 
+#[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
+mod footprint;
 #[cfg(recording)]
 mod hook;
 #[cfg(recording)]
@@ -97,6 +99,12 @@ pub use error::Error;
 pub use figures::{Delta, Figures, Stats};
 #[cfg(feature = "serde")]
 pub use profiled::{Budget, Profiled, ProfiledSeed};
+#[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
+pub use footprint::Footprint;
+#[cfg(all(recording, feature = "serde"))]
+pub use footprint::footprint;
+#[cfg(all(recording, feature = "deepsize"))]
+pub use footprint::footprint_estimate;
 #[cfg(recording)]
 pub use recorder::{Recorder, mark};
 pub use scope::{InPhase, Phase, phase, phase_async};

@@ -37,6 +37,10 @@ pub(crate) struct Writer {
     pub(crate) threads: Table,
     pub(crate) marks: Table,
     pub(crate) mark_rows: Table,
+    #[cfg(any(feature = "serde", feature = "deepsize"))]
+    pub(crate) footprints: Table,
+    #[cfg(any(feature = "serde", feature = "deepsize"))]
+    pub(crate) footprint_nodes: Table,
     pub(crate) maps: Maps,
     pub(crate) images: Modules,
     pub(crate) eh_frames: EhFrames,
@@ -135,6 +139,20 @@ pub(crate) fn begin(beginning: Beginning) -> Result<(), u32> {
         (&raw mut (*writer).mark_rows).write(fresh(
             table::MARK_ROWS,
             size_of::<MarkRow>(),
+            16 << 10,
+            1 << 20,
+        ));
+        #[cfg(any(feature = "serde", feature = "deepsize"))]
+        (&raw mut (*writer).footprints).write(fresh(
+            table::FOOTPRINTS,
+            size_of::<recording::Footprint>(),
+            4 << 10,
+            64 << 10,
+        ));
+        #[cfg(any(feature = "serde", feature = "deepsize"))]
+        (&raw mut (*writer).footprint_nodes).write(fresh(
+            table::FOOTPRINT_NODES,
+            size_of::<recording::FootprintNode>(),
             16 << 10,
             1 << 20,
         ));

@@ -17,6 +17,8 @@ use tracking_alloc_recording::{
 
 /// The environment was looked at, or somebody is doing so.
 static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
+/// The global allocator is known to be the system's, wrapped.
+static INNER_IS_SYSTEM: AtomicBool = AtomicBool::new(false);
 /// The process that began the present recording, 0 = none yet.
 static RECORDED_BY: AtomicU32 = AtomicU32::new(0);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -45,19 +47,21 @@ pub(crate) enum Failure {
 
 /// While nothing records: begins a recording at the very first allocation if the environment asks for one.
 #[inline(always)]
-pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize) {
+pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
     // PERF: the second and last load of a program that never records.
     if !ENVIRONMENT_READ.load(Relaxed) {
-        from_environment(block, bytes);
+        from_environment(block, bytes, is_system);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn from_environment(block: *mut u8, bytes: usize) {
+fn from_environment(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
     if ENVIRONMENT_READ.swap(true, AcqRel) {
         return;
     }
+    // The first allocation of a program is one of its global allocator.
+    INNER_IS_SYSTEM.store(is_system(), Relaxed);
     let Some(pattern) = sys::environment(b"HEAPGLASS_OUT").filter(|pattern| !pattern.is_empty())
     else {
         return;
@@ -130,6 +134,14 @@ fn number_from_environment(name: &[u8]) -> Option<u64> {
         .trim()
         .parse()
         .ok()
+}
+
+/// What tells how many bytes can be used of a live block of the program's allocator; `None` = it does not tell.
+#[cfg(feature = "serde")]
+pub(crate) fn usable_bytes() -> Option<fn(usize) -> usize> {
+    // SAFETY: asked about blocks of the system's allocator that are live.
+    let ask = |block: usize| unsafe { libc::malloc_usable_size(block as *mut libc::c_void) };
+    INNER_IS_SYSTEM.load(Relaxed).then_some(ask as fn(usize) -> usize)
 }
 
 /// Begins a recording in a file.

@@ -191,11 +191,13 @@ pub(super) fn owner(first: u32, second: u32) -> Owner {
 }
 
 /// The site that a first word tells.
+#[cfg(any(feature = "serde", test))]
 pub(super) fn site(first: u32) -> u32 {
     first >> SITE_SHIFT
 }
 
 /// The size that a block's words tell; `words` gives the one at a distance from the first. 0 = torn by a racing free.
+#[cfg(any(feature = "serde", test))]
 pub(super) fn bytes(first: u32, words: impl Fn(usize) -> u32) -> usize {
     match kind(first) {
         Kind::Small => (first >> 3 & 15) as usize + 1,

@@ -1,0 +1,377 @@
+//! One value on its way through the measuring: where it lies, what it owns, what of it was not shown.
+//!
+//! A block is credited to the value that first shows an address inside it. Some blocks show none: spare capacity without
+//! a value in it, a boxed number, what `Arc` puts around a `Vec`. Those are found by reading the words of the value, when
+//! it is not made of fields (whose hidden ones do not count): each that is the address where a block begins is kept
+//! until the end, and then credited if nobody owns it.
+
+use super::blocks::{Blocks, Perhaps};
+use super::nodes::{Nodes, Step};
+use super::words::{Seen, word_at};
+use crate::shadow::{Block, Finder, block_from};
+use std::cell::{Cell, RefCell};
+use tracking_alloc_recording::scope_kind;
+
+/// Everything gathered so far.
+pub(super) struct Walk {
+    pub(super) finder: Finder,
+    pub(super) nodes: Nodes,
+    pub(super) blocks: Blocks,
+    values: u64,
+    /// Addresses below this are on the stack of the measuring, as far as they are above its present end.
+    stack_end: usize,
+    usable: Option<fn(usize) -> usize>,
+    /// Size of the value itself, once it is known.
+    pub(super) own_bytes: u64,
+    /// The system refused memory: nothing of this may be told.
+    pub(super) failed: bool,
+}
+
+impl Walk {
+    pub(super) fn new(
+        nodes: Nodes,
+        largest: usize,
+        stack_end: usize,
+        usable: Option<fn(usize) -> usize>,
+    ) -> Self {
+        Walk {
+            finder: Finder::new(largest),
+            nodes,
+            blocks: Blocks::new(),
+            values: 0,
+            stack_end,
+            usable,
+            own_bytes: 0,
+            failed: false,
+        }
+    }
+
+    fn is_on_stack(&self, address: usize) -> bool {
+        let here = 0u8;
+        address < self.stack_end && address >= std::ptr::from_ref(&here) as usize
+    }
+
+    /// Looks at a value that is handed over.
+    pub(super) fn look<V: ?Sized>(&self, value: &V) -> Seen {
+        Seen::of(value, |address| self.is_on_stack(address))
+    }
+
+    /// What the inner allocator can give for a block; 0 = it does not tell.
+    fn usable_bytes(&self, block: Block, is_certain: bool) -> usize {
+        match self.usable {
+            Some(usable) if is_certain => usable(block.start),
+            // Nobody vouches that the block stays while it is asked about.
+            Some(_) => block.bytes,
+            None => 0,
+        }
+    }
+
+    fn check(&mut self, done: Option<()>) {
+        self.failed |= done.is_none();
+    }
+}
+
+/// What a value showed of itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Nothing yet.
+    Unknown,
+    /// A sequence, map or string without anything in it.
+    Empty,
+    /// A number.
+    Number(u64),
+    /// What is in a container or a string.
+    Contents,
+    /// Fields or variants; or that there is nothing. Words between them mean nothing to us.
+    Fields,
+}
+
+/// The block a value met last.
+#[derive(Clone, Copy)]
+struct Recent {
+    start: usize,
+    end: usize,
+    /// Its number, when the value owns it.
+    owned: Option<u32>,
+}
+
+/// Where something shown lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Where {
+    /// In the value's own memory.
+    Inside,
+    /// In a block; its number, when the value owns it.
+    Block(Option<u32>),
+    /// Nowhere the recording knows of: static, on a stack, allocated before it began.
+    Elsewhere,
+}
+
+pub(super) struct Value<'a> {
+    outer: Option<&'a Value<'a>>,
+    pub(super) node: u32,
+    number: u64,
+    start: usize,
+    /// Its size, bytes; 0 = not known.
+    bytes: usize,
+    /// It lies on the stack of the measuring.
+    is_temporary: bool,
+    /// It, or one around it, is a reference.
+    is_borrowed: bool,
+    may_be_table: bool,
+    pub(super) shape: Cell<Shape>,
+    recent: Cell<Recent>,
+    extent: Cell<usize>,
+}
+
+impl<'a> Value<'a> {
+    /// A value at a node.
+    pub(super) fn new(
+        walk: &mut Walk,
+        outer: Option<&'a Value<'a>>,
+        node: u32,
+        seen: Seen,
+    ) -> Self {
+        walk.values += 1;
+        let bytes = seen.bytes.unwrap_or(0);
+        let is_reference = seen.type_name.starts_with('&') && !seen.is_temporary;
+        let value = Value {
+            outer,
+            node,
+            number: walk.values,
+            start: seen.address,
+            bytes,
+            is_temporary: seen.is_temporary,
+            is_borrowed: outer.is_some_and(|outer| outer.is_borrowed),
+            may_be_table: seen.type_name.contains("Hash") || seen.type_name.contains("Index"),
+            shape: Cell::new(Shape::Unknown),
+            recent: Cell::new(Recent {
+                start: 0,
+                end: 0,
+                owned: None,
+            }),
+            extent: Cell::new(0),
+        };
+        let is_borrowed = value.is_borrowed || is_reference || value.is_borrowed_cow(seen);
+        Value {
+            is_borrowed,
+            ..value
+        }
+    }
+
+    /// Whether a `Cow` of something growable is borrowed: a capacity that none can have says so.
+    fn is_borrowed_cow(&self, seen: Seen) -> bool {
+        seen.type_name.contains("alloc::borrow::Cow<")
+            && self.bytes == 24
+            && words(self.start, self.bytes).any(|word| word == 1 << 63)
+    }
+
+    /// Says what kind of value it is; the first to say something of its contents is believed, fields overrule all.
+    pub(super) fn is_shaped(&self, shape: Shape) {
+        let known = self.shape.get();
+        if known == Shape::Unknown || shape == Shape::Fields {
+            self.shape.set(shape);
+        }
+    }
+
+    /// Something of this value is at an address: finds out where that is, and takes the block nobody owns yet.
+    pub(super) fn meet(&self, walk: &mut Walk, address: usize, bytes: Option<usize>) -> Where {
+        self.is_shaped(Shape::Contents);
+        let offset = address.wrapping_sub(self.start);
+        if offset < self.bytes {
+            self.is_shaped(Shape::Fields);
+            return Where::Inside;
+        }
+        if bytes == Some(0) || walk.is_on_stack(address) {
+            return Where::Elsewhere;
+        }
+        let recent = self.recent.get();
+        let owned = if recent.start <= address && address < recent.end {
+            recent.owned
+        } else {
+            let Some(block) = walk.finder.block_at(address) else {
+                return Where::Elsewhere;
+            };
+            // A value of unknown size reaches as far as its block.
+            if self.bytes == 0 && self.start.wrapping_sub(block.start) < block.bytes {
+                self.is_shaped(Shape::Fields);
+                self.extent.set(
+                    self.extent
+                        .get()
+                        .max(offset.wrapping_add(bytes.unwrap_or(1))),
+                );
+                return Where::Inside;
+            }
+            self.take(walk, block)
+        };
+        if let Some(number) = owned {
+            walk.blocks.used(number, bytes.unwrap_or(0));
+        }
+        Where::Block(owned)
+    }
+
+    /// Takes a block if nobody owns it: its number, when it is this value's.
+    fn take(&self, walk: &mut Walk, block: Block) -> Option<u32> {
+        let owned = match walk.blocks.find(block) {
+            Some((number, value)) if value == self.number => Some(number),
+            Some((_, value)) => {
+                if !self.is_inside(value, block) {
+                    let done = walk.blocks.met(block, self.node, self.number);
+                    walk.check(done);
+                }
+                None
+            }
+            None if self.is_borrowed || self.holds(block) => {
+                if !self.holds(block) {
+                    let done = walk.blocks.met(block, self.node, self.number);
+                    walk.check(done);
+                }
+                None
+            }
+            None => {
+                let usable_bytes = walk.usable_bytes(block, true);
+                let owned = walk.blocks.own(block, usable_bytes, self.node, self.number);
+                walk.check(owned.map(|_| ()));
+                owned
+            }
+        };
+        self.recent.set(Recent {
+            start: block.start,
+            end: block.start + block.bytes,
+            owned,
+        });
+        owned
+    }
+
+    /// Whether a block belongs to a value around this one, or holds one.
+    fn is_inside(&self, value: u64, block: Block) -> bool {
+        std::iter::successors(self.outer, |outer| outer.outer).any(|outer| outer.number == value)
+            || self.holds(block)
+    }
+
+    /// Whether this value or one around it lies in a block.
+    fn holds(&self, block: Block) -> bool {
+        std::iter::successors(Some(self), |value| value.outer)
+            .any(|value| !value.is_temporary && value.start.wrapping_sub(block.start) < block.bytes)
+    }
+
+    /// The value was shown whole: looks for what was not.
+    pub(super) fn finish(&self, walk: &mut Walk) {
+        if let Some(node) = walk.nodes.all.get_mut(self.node as usize) {
+            node.extent = node.extent.max(self.extent.get());
+        }
+        if self.is_temporary || self.is_borrowed {
+            return;
+        }
+        let shape = self.shape.get();
+        let bytes = if self.bytes > 0 {
+            self.bytes
+        } else {
+            walk.nodes.bytes_each(self.node)
+        };
+        // NOTE: words of a number larger than a pointer, or of a value that shows nothing, may be what was there before.
+        if shape == Shape::Fields
+            || !matches!(shape, Shape::Contents | Shape::Empty) && bytes != size_of::<usize>()
+        {
+            return;
+        }
+        for word in words(self.start, bytes) {
+            let recent = self.recent.get();
+            if word < 4096 || recent.start == word || shape == Shape::Number(word as u64) {
+                continue;
+            }
+            // The word of a table leads to its middle; other owners keep the start.
+            let block = if self.may_be_table && shape == Shape::Empty {
+                walk.finder.block_at(word)
+            } else {
+                block_from(word)
+            };
+            if let Some(block) = block {
+                let done = walk.blocks.perhaps(Perhaps {
+                    block,
+                    usable_bytes: walk.usable_bytes(block, false),
+                    // Nobody showed what is in it: that it is slack can be said of nothing but spare capacity.
+                    used_bytes: if shape == Shape::Empty {
+                        0
+                    } else {
+                        block.bytes
+                    },
+                    node: self.node,
+                    value: self.number,
+                    is_certain: bytes == size_of::<usize>(),
+                });
+                walk.check(done);
+            }
+        }
+    }
+
+    /// Shows one thing inside this value, whose place is inside the node `under`: the thing as a value of its own.
+    pub(super) fn inner<'b>(
+        &'b self,
+        walk: &mut Walk,
+        under: u32,
+        step: Step<'_>,
+        seen: Seen,
+        before: &Cell<usize>,
+    ) -> Value<'b>
+    where
+        'a: 'b,
+    {
+        if [scope_kind::FIELD, scope_kind::INDEX, scope_kind::VARIANT].contains(&step.kind) {
+            self.is_shaped(Shape::Fields);
+        }
+        let place = self.meet(walk, seen.address, seen.bytes);
+        let name = if is_wrapper(seen.type_name) {
+            ""
+        } else {
+            seen.type_name
+        };
+        let child = walk.nodes.child(under, step, name, seen.bytes);
+        if let Some(index) = child {
+            let near = seen.address.abs_diff(before.replace(seen.address));
+            if let (Where::Block(Some(_)), None) = (place, seen.bytes) {
+                let done = walk.blocks.used_later(self.node, index);
+                walk.check(done);
+            }
+            if let Some(node) = walk.nodes.all.get_mut(index as usize) {
+                node.count += 1;
+                match (place, seen.bytes) {
+                    (Where::Elsewhere, _) => {}
+                    (_, Some(bytes)) => node.inline_bytes += bytes as u64,
+                    (_, None) => {
+                        node.unsized_count += 1;
+                        let recent = self.recent.get();
+                        let same_block = near < recent.end - recent.start;
+                        if near > 0 && same_block && (node.step == 0 || near < node.step) {
+                            node.step = near;
+                        }
+                    }
+                }
+            }
+        }
+        Value::new(walk, Some(self), child.unwrap_or(self.node), seen)
+    }
+}
+
+/// The aligned words of a value.
+fn words(start: usize, bytes: usize) -> impl Iterator<Item = usize> {
+    let first = start.next_multiple_of(8);
+    let end = (start + bytes) & !7;
+    (first..end.max(first)).step_by(8).map(|address| {
+        // SAFETY: inside a value that is borrowed as long as it is measured.
+        unsafe { word_at(address) }
+    })
+}
+
+/// Types that serde's derive makes around a value.
+fn is_wrapper(name: &str) -> bool {
+    name.ends_with("::__SerializeWith")
+        || name.contains("::__SerializeWith<")
+        || name.contains("::__AdjacentlyTagged")
+}
+
+/// What serializers hand on.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a> {
+    pub(super) walk: &'a RefCell<Walk>,
+    pub(super) value: &'a Value<'a>,
+}

@@ -1,0 +1,188 @@
+//! Memory for measuring a value: mapped, never from the hooked allocator, given back when the measuring ends.
+
+use crate::sys;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// A growing list of plain values.
+pub(super) struct Room<T: Copy> {
+    place: NonNull<T>,
+    len: usize,
+    room: usize,
+}
+
+/// Bytes of the first mapping.
+const FIRST: usize = 64 << 10;
+
+impl<T: Copy> Room<T> {
+    pub(super) const fn new() -> Self {
+        Room {
+            place: NonNull::dangling(),
+            len: 0,
+            room: 0,
+        }
+    }
+
+    /// Adds a value: its index. `None` when the system refuses the memory.
+    pub(super) fn push(&mut self, value: T) -> Option<usize> {
+        if self.len == self.room {
+            self.grow((self.room * 2).max(FIRST / size_of::<T>()))?;
+        }
+        // SAFETY: `len < room`, all of it mapped.
+        unsafe { self.place.add(self.len).write(value) };
+        self.len += 1;
+        Some(self.len - 1)
+    }
+
+    fn grow(&mut self, room: usize) -> Option<()> {
+        let place = sys::map_private(room.checked_mul(size_of::<T>())?)?.cast::<T>();
+        // SAFETY: both mappings hold `len` values, and they are different mappings.
+        unsafe { place.copy_from_nonoverlapping(self.place, self.len) };
+        self.give_back();
+        (self.place, self.room) = (place, room);
+        Some(())
+    }
+
+    fn give_back(&mut self) {
+        if self.room > 0 {
+            // SAFETY: the mapping was made here with this size and is not used any more.
+            unsafe { libc::munmap(self.place.as_ptr().cast(), self.room * size_of::<T>()) };
+        }
+    }
+}
+
+impl<T: Copy> Deref for Room<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` values were written; without any the pointer dangles, which an empty slice may.
+        unsafe { std::slice::from_raw_parts(self.place.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> DerefMut for Room<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.place.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> Drop for Room<T> {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    hash: u64,
+    /// The index and one; 0 = free.
+    index: u32,
+}
+
+/// Leads from hashes to indexes of something kept elsewhere.
+pub(super) struct Index {
+    slots: Room<Slot>,
+    used: usize,
+}
+
+impl Index {
+    pub(super) const fn new() -> Self {
+        Index {
+            slots: Room::new(),
+            used: 0,
+        }
+    }
+
+    /// The index under a hash that is the one meant.
+    #[inline]
+    pub(super) fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut place = mixed(hash) as usize & mask;
+        loop {
+            let slot = self.slots.get(place)?;
+            let index = slot.index.checked_sub(1)?;
+            if slot.hash == hash && is_it(index) {
+                return Some(index);
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    /// Adds an index under a hash. `None` when the system refuses the memory.
+    pub(super) fn add(&mut self, hash: u64, index: u32) -> Option<()> {
+        if (self.used + 1) * 4 > self.slots.len() * 3 {
+            self.grow()?;
+        }
+        self.used += 1;
+        self.put(Slot {
+            hash,
+            index: index + 1,
+        });
+        Some(())
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let mask = self.slots.len() - 1;
+        let mut place = mixed(slot.hash) as usize & mask;
+        while self.slots[place].index != 0 {
+            place = (place + 1) & mask;
+        }
+        self.slots[place] = slot;
+    }
+
+    fn grow(&mut self) -> Option<()> {
+        let room = (self.slots.len() * 2).max(4096);
+        let mut larger = Room::new();
+        larger.grow(room)?;
+        // Mapped memory is zero, and zeros are free slots.
+        larger.len = room;
+        let old = std::mem::replace(&mut self.slots, larger);
+        for slot in old.iter().filter(|slot| slot.index != 0) {
+            self.put(*slot);
+        }
+        Some(())
+    }
+}
+
+/// Addresses and small numbers spread over all bits.
+#[inline]
+fn mixed(hash: u64) -> u64 {
+    let spread = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    spread ^ spread >> 29
+}
+
+/// A hash of bytes (FNV-1a), going on from `hash`.
+#[inline]
+pub(super) fn hash_bytes(hash: u64, bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(hash ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_added_is_found_however_much_there_is() {
+        let (mut kept, mut index) = (Room::new(), Index::new());
+        for number in 0..100_000u64 {
+            let place = kept.push(number * 16).expect("memory");
+            index.add(number * 16, place as u32).expect("memory");
+        }
+        for number in 0..100_000u64 {
+            let found = index.find(number * 16, |found| kept[found as usize] == number * 16);
+            assert_eq!(found, Some(number as u32));
+            assert_eq!(index.find(number * 16 + 1, |_| true), None);
+        }
+        // Of several under one hash, the one that is meant.
+        index
+            .add(7, 1)
+            .and_then(|()| index.add(7, 2))
+            .expect("memory");
+        assert_eq!(index.find(7, |found| found == 2), Some(2));
+    }
+}

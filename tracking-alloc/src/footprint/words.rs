@@ -1,0 +1,194 @@
+//! Reading a value's memory word by word, padding included, without claiming to know what is there.
+
+use std::any::type_name;
+
+/// The word at an address.
+///
+/// # Safety
+/// Eight bytes from `address`, a multiple of 8, must be readable.
+#[inline(always)]
+pub(super) unsafe fn word_at(address: usize) -> usize {
+    let word: usize;
+    // NOTE: a load by the machine, not by the language: padding and what another thread changes meanwhile may be any
+    // number here, which is no undefined behaviour.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: readable (caller); nothing is written.
+    unsafe {
+        std::arch::asm!("mov {}, qword ptr [{}]", out(reg) word, in(reg) address,
+            options(readonly, nostack, preserves_flags));
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("ldr {}, [{}]", out(reg) word, in(reg) address,
+            options(readonly, nostack, preserves_flags));
+    }
+    #[cfg(miri)]
+    {
+        let _ = address;
+        word = 0;
+    }
+    word
+}
+
+/// A value as it was handed over: where it lies, how large it is, of what type.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) address: usize,
+    /// Its size, bytes, where that is known.
+    pub(super) bytes: Option<usize>,
+    pub(super) type_name: &'static str,
+    /// It was made for the occasion and lies on the stack of the measuring.
+    pub(super) is_temporary: bool,
+}
+
+impl Seen {
+    /// Looks at a value. `stack` tells whether an address is on the stack of the measuring.
+    ///
+    /// References that lie there are serde's own way of handing over elements (`collect_seq`): what they refer to is
+    /// meant.
+    pub(super) fn of<V: ?Sized>(value: &V, stack: impl Fn(usize) -> bool) -> Seen {
+        let mut seen = Seen {
+            address: std::ptr::from_ref(value).cast::<u8>() as usize,
+            bytes: Some(size_of_val(value)),
+            type_name: type_name::<V>(),
+            is_temporary: false,
+        };
+        seen.is_temporary = stack(seen.address);
+        while seen.is_temporary && cfg!(not(miri)) {
+            let Some(target) = seen.type_name.strip_prefix('&') else {
+                break;
+            };
+            let is_fat = seen.bytes == Some(16);
+            seen.type_name = target.strip_prefix("mut ").unwrap_or(target);
+            // SAFETY: a reference of one or two words lies there: its type begins with `&`, and it is borrowed.
+            let (pointer, length) = unsafe {
+                let length = if is_fat { word_at(seen.address + 8) } else { 0 };
+                (word_at(seen.address), length)
+            };
+            seen.address = pointer;
+            seen.bytes = match seen.type_name {
+                "str" | "[u8]" if is_fat => Some(length),
+                name if name.starts_with('&') => Some(reference_bytes(name)),
+                _ => None,
+            };
+            seen.is_temporary = stack(seen.address);
+        }
+        seen
+    }
+}
+
+/// The size of a reference type, bytes.
+fn reference_bytes(name: &str) -> usize {
+    let target = name.trim_start_matches('&');
+    let target = target.strip_prefix("mut ").unwrap_or(target);
+    let is_fat = name.starts_with("&&") || name.starts_with("&mut &");
+    let is_fat = !is_fat
+        && (target == "str"
+            || target.starts_with('[') && !target.contains("; ")
+            || target.starts_with("dyn "));
+    if is_fat { 16 } else { 8 }
+}
+
+/// The items of an iterator over a slice.
+#[derive(Clone, Copy)]
+pub(super) struct Items {
+    pub(super) start: usize,
+    pub(super) count: usize,
+    /// Size of one, bytes.
+    pub(super) each: usize,
+}
+
+impl Items {
+    /// Reads where a slice's iterator begins and ends from its two words. Verify that its first item lies at `start`.
+    pub(super) fn of<I: Iterator>(items: &I) -> Option<Items> {
+        let (count, most) = items.size_hint();
+        if !type_name::<I>().starts_with("core::slice::iter::Iter<")
+            || size_of::<I>() != 16
+            || align_of::<I>() != 8
+            || most != Some(count)
+            || count == 0
+        {
+            return None;
+        }
+        let place = std::ptr::from_ref(items) as usize;
+        // SAFETY: the iterator is that large and aligned.
+        let (one, other) = unsafe { (word_at(place), word_at(place + 8)) };
+        let (start, bytes) = (one.min(other), one.abs_diff(other));
+        // Iterators over values without a size keep a length instead of an end.
+        (start >= 4096 && bytes > 0 && bytes % count == 0).then_some(Items {
+            start,
+            count,
+            each: bytes / count,
+        })
+    }
+}
+
+/// Whether a type is a number, a character or a truth value.
+pub(super) fn is_primitive(name: &str) -> bool {
+    primitive_bytes(name).is_some()
+}
+
+/// The size of such a type.
+fn primitive_bytes(name: &str) -> Option<usize> {
+    Some(match name {
+        "u8" | "i8" | "bool" => 1,
+        "u16" | "i16" => 2,
+        "u32" | "i32" | "f32" | "char" => 4,
+        "u64" | "i64" | "f64" | "usize" | "isize" => 8,
+        "u128" | "i128" => 16,
+        _ => return None,
+    })
+}
+
+/// The size of a value of a type that everybody has, by its name.
+pub(super) fn well_known_bytes(name: &str) -> Option<usize> {
+    primitive_bytes(name).or_else(|| match name {
+        "alloc::string::String"
+        | "core::option::Option<alloc::string::String>"
+        | "alloc::borrow::Cow<str>" => Some(24),
+        "alloc::boxed::Box<str>" | "alloc::sync::Arc<str>" | "alloc::rc::Rc<str>" => Some(16),
+        _ if name.starts_with('&') => Some(reference_bytes(name)),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_iterator_of_a_slice_tells_the_size_of_its_items() {
+        let items = [(1u64, 2u8); 5];
+        let told = Items::of(&items.iter()).expect("a slice's iterator");
+        assert_eq!(
+            (told.start, told.count, told.each),
+            (items.as_ptr() as usize, 5, 16)
+        );
+        assert!(Items::of(&items[..0].iter()).is_none());
+        assert!(Items::of(&[(); 4].iter()).is_none());
+        assert!(Items::of(&(0..3)).is_none());
+    }
+
+    #[test]
+    fn well_known_sizes_are_right() {
+        assert_eq!(
+            well_known_bytes(type_name::<String>()),
+            Some(size_of::<String>())
+        );
+        assert_eq!(
+            well_known_bytes(type_name::<Option<String>>()),
+            Some(size_of::<Option<String>>())
+        );
+        assert_eq!(
+            well_known_bytes(type_name::<std::borrow::Cow<'_, str>>()),
+            Some(24)
+        );
+        assert_eq!(well_known_bytes(type_name::<&str>()), Some(16));
+        assert_eq!(well_known_bytes(type_name::<&&str>()), Some(8));
+        assert_eq!(well_known_bytes(type_name::<&[u8; 4]>()), Some(8));
+        assert_eq!(well_known_bytes(type_name::<&[u8]>()), Some(16));
+        assert_eq!(well_known_bytes(type_name::<i128>()), Some(16));
+        assert_eq!(well_known_bytes(type_name::<Vec<String>>()), None);
+    }
+}
