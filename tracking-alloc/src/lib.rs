@@ -56,6 +56,7 @@
 //! phases do nothing), and there is neither `Recorder` nor `footprint`.
 
 mod alloc;
+pub mod arena;
 mod count;
 mod error;
 mod events;
@@ -95,6 +96,8 @@ mod sys;
 mod timeline;
 
 pub use alloc::TrackingAlloc;
+#[cfg(feature = "derive")]
+pub use arena::{ArenaDeserialize, ArenaSeed};
 pub use error::Error;
 pub use figures::{Delta, Figures, Stats};
 #[cfg(feature = "serde")]

@@ -8,6 +8,8 @@ mod deserializer;
 mod enter;
 mod identifier;
 mod known;
+#[cfg(feature = "derive")]
+mod place;
 mod register;
 mod root;
 mod tree;
@@ -15,6 +17,8 @@ mod variants;
 mod visitor;
 
 pub(crate) use budget::Active;
+#[cfg(feature = "derive")]
+pub(crate) use place::{Below, Inside, Place, Rooted};
 pub use budget::{Budget, ProfiledSeed};
 
 /// Deserializes a `T` and, while something records, counts every allocation at its path in the data.

@@ -1,0 +1,52 @@
+//! `#[derive(ArenaDeserialize)]`: deserialize into an arena, through each level.
+//!
+//! Use it through `tracking_alloc::arena`, which documents it by example. Derived code contains no `unsafe`, names
+//! nothing but `tracking_alloc`, and works with every arena and every serde format.
+//!
+//! # On the type
+//!
+//! | attribute | meaning |
+//! |---|---|
+//! | `#[arena(rename = "..")]` | the name the format is told |
+//! | `#[arena(rename_all = "..")]` | case of fields or variants, as in serde: `camelCase`, `kebab-case`, .. |
+//! | `#[arena(transparent)]` | a struct with one field reads as that field |
+//! | `#[arena(crate = "..")]` | where `tracking_alloc` is, when the dependency is renamed |
+//!
+//! # On a field or variant
+//!
+//! | attribute | meaning |
+//! |---|---|
+//! | `#[arena(rename = "..")]` | its name in the input |
+//! | `#[arena(alias = "..")]` | a further name; may be repeated |
+//! | `#[arena(default)]`, `#[arena(default = "path")]` | what stands for it when it is missing |
+//! | `#[arena(skip)]` | not read: its default, always |
+//! | `#[arena(deserialize_with = "path")]` | read by `fn(deserializer, arena) -> Result<_, D::Error>` |
+//! | `#[arena(global)]` | may own global memory: read by serde's `Deserialize`, and leaked where the arena is its owner |
+//!
+//! # Lifetimes
+//!
+//! The type's lifetime is the arena's. A type may also have a lifetime called `'de`: the input's; `&'de str` borrows.
+
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod case;
+mod container;
+mod enums;
+mod fields;
+mod global;
+mod structs;
+
+use proc_macro::TokenStream;
+
+/// Derives `tracking_alloc::arena::ArenaDeserialize`. See the crate for its attributes.
+///
+/// A field whose type owns global memory (`Box`, `String`, `Vec`, `HashMap`, ..) is an error: an arena never drops what
+/// lies in it, so that memory would leak.
+#[proc_macro_derive(ArenaDeserialize, attributes(arena))]
+pub fn derive_arena_deserialize(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    container::derive(&input)
+        .unwrap_or_else(|error| error.into_compile_error())
+        .into()
+}

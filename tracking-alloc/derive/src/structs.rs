@@ -1,0 +1,131 @@
+//! Structs: named, tuple, newtype, unit, transparent.
+
+use crate::container::{Body, Container};
+use crate::fields::{self, Field, Place, Visiting};
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::{DataStruct, Error, Fields, Result};
+
+/// How a struct is read.
+pub(crate) fn body(container: &Container<'_>, data: &DataStruct) -> Result<Body> {
+    let rename_all = container.attributes.rename_all;
+    let fields = fields::read(
+        container,
+        &data.fields,
+        rename_all,
+        &container.ident.to_string(),
+    )?;
+    let scalars = fields.iter().map(|field| field.scalar(container));
+    let scalar = quote!(true #(&& #scalars)*);
+    let read = if container.attributes.transparent {
+        transparent(container, &fields)?
+    } else {
+        match &data.fields {
+            Fields::Named(_) => of_fields(container, &fields, true)?,
+            Fields::Unnamed(_) => of_fields(container, &fields, false)?,
+            Fields::Unit => unit(container),
+        }
+    };
+    Ok(Body { read, scalar })
+}
+
+fn transparent(container: &Container<'_>, fields: &[Field<'_>]) -> Result<TokenStream> {
+    if fields.iter().filter(|field| field.is_read()).count() != 1 {
+        return Err(Error::new(
+            container.ident.span(),
+            "a transparent struct has exactly one field that is read",
+        ));
+    }
+    let withs = fields.iter().map(|field| field.with_helper(container));
+    let constructor = constructor(container);
+    let read = fields::from_one(
+        &constructor,
+        fields,
+        &quote!(__arena),
+        &quote!(__deserializer),
+    );
+    Ok(quote!(#(#withs)* #read))
+}
+
+fn constructor(container: &Container<'_>) -> TokenStream {
+    let ident = container.ident;
+    quote!(#ident)
+}
+
+fn of_fields(container: &Container<'_>, fields: &[Field<'_>], named: bool) -> Result<TokenStream> {
+    let visitor = format_ident!("__Visitor", span = Span::mixed_site());
+    let name = &container.name;
+    let kind = if named { "struct" } else { "tuple struct" };
+    let visiting = Visiting {
+        container,
+        visitor: &visitor,
+        constructor: constructor(container),
+        fields,
+        expecting: format!("{kind} {name}"),
+        named,
+    };
+    let count = visiting.count();
+    let is_newtype = !named && fields.len() == 1 && count == 1;
+    let further = if is_newtype {
+        newtype(container, fields)
+    } else {
+        TokenStream::new()
+    };
+    let declaration = visiting.declaration(&further)?;
+    let made = quote!(#visitor(__arena, ::core::marker::PhantomData));
+    let call = if named {
+        let names = visiting.names();
+        quote!(__d::Deserializer::deserialize_struct(__deserializer, #name, #names, #made))
+    } else if is_newtype {
+        quote!(__d::Deserializer::deserialize_newtype_struct(__deserializer, #name, #made))
+    } else {
+        quote!(__d::Deserializer::deserialize_tuple_struct(__deserializer, #name, #count, #made))
+    };
+    Ok(quote!(#declaration #call))
+}
+
+/// A newtype's value is in the place of the newtype.
+fn newtype(container: &Container<'_>, fields: &[Field<'_>]) -> TokenStream {
+    let Container { de, .. } = container;
+    let constructor = constructor(container);
+    let seeds = fields
+        .iter()
+        .map(|field| field.seed(&quote!(self.0), Place::Same));
+    quote! {
+        fn visit_newtype_struct<__D: __d::Deserializer<#de>>(
+            self,
+            __deserializer: __D,
+        ) -> ::core::result::Result<Self::Value, __D::Error> {
+            ::core::result::Result::Ok(#constructor(
+                #(__d::DeserializeSeed::deserialize(#seeds, __deserializer)?),*
+            ))
+        }
+    }
+}
+
+fn unit(container: &Container<'_>) -> TokenStream {
+    let visitor = format_ident!("__Visitor", span = Span::mixed_site());
+    let (declaration, helper) = container.helper(&visitor);
+    let (implementing, where_clause) = container.implementing();
+    let Container { de, name, .. } = container;
+    let (ty, constructor) = (container.ty(), constructor(container));
+    let expecting = format!("unit struct {name}");
+    quote! {
+        #declaration
+        #implementing __d::Visitor<#de> for #helper #where_clause {
+            type Value = #ty;
+            fn expecting(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Formatter::write_str(__f, #expecting)
+            }
+            fn visit_unit<__E: __d::Error>(self) -> ::core::result::Result<Self::Value, __E> {
+                let _ = self.0;
+                ::core::result::Result::Ok(#constructor)
+            }
+        }
+        __d::Deserializer::deserialize_unit_struct(
+            __deserializer,
+            #name,
+            #visitor(__arena, ::core::marker::PhantomData),
+        )
+    }
+}

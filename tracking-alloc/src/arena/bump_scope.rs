@@ -1,0 +1,129 @@
+//! bump-scope's arenas. Their figures are read, never guessed.
+
+use super::{Arena, Chunks, Position, Refused, Reset};
+use bump_scope::alloc::Allocator;
+use bump_scope::settings::BumpAllocatorSettings;
+use bump_scope::stats::Stats;
+use bump_scope::{BaseAllocator, Bump, BumpScope};
+use std::alloc::Layout;
+use std::any::Any;
+use std::ptr::NonNull;
+
+/// The same for an arena and a scope of one.
+macro_rules! arena {
+    () => {
+        #[inline(always)]
+        fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, Refused> {
+            self.allocate(layout)
+                .map(NonNull::cast)
+                .map_err(|_| Refused::by(self, layout))
+        }
+
+        #[inline]
+        unsafe fn try_grow(
+            &self,
+            place: NonNull<u8>,
+            old: Layout,
+            new: Layout,
+        ) -> Result<NonNull<u8>, Refused> {
+            // SAFETY: the caller's promises are those of `Allocator::grow`.
+            unsafe { self.grow(place, old, new) }
+                .map(NonNull::cast)
+                .map_err(|_| Refused::by(self, new))
+        }
+
+        #[inline]
+        unsafe fn try_shrink(
+            &self,
+            place: NonNull<u8>,
+            old: Layout,
+            new: Layout,
+        ) -> Result<NonNull<u8>, Refused> {
+            // SAFETY: the caller's promises are those of `Allocator::shrink`.
+            unsafe { self.shrink(place, old, new) }
+                .map(NonNull::cast)
+                .map_err(|_| Refused::by(self, new))
+        }
+
+        #[inline]
+        unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
+            // SAFETY: the caller's promises are those of `Allocator::deallocate`.
+            unsafe { self.deallocate(place, layout) }
+        }
+
+        #[inline(always)]
+        fn position(&self) -> Position {
+            position(self.stats())
+        }
+
+        fn chunks(&self) -> Chunks {
+            chunks(self.stats())
+        }
+
+        fn crate_name(&self) -> &'static str {
+            "bump-scope"
+        }
+    };
+}
+
+// SAFETY: pieces come from bump-scope's own methods, which keep these promises: chunks never move; grow and shrink keep
+// the bytes, and leave the piece alone when they fail.
+unsafe impl<A, S> Arena for Bump<A, S>
+where
+    A: BaseAllocator<S::GuaranteedAllocated> + 'static,
+    S: BumpAllocatorSettings + 'static,
+{
+    arena!();
+
+    /// Only with the default settings.
+    #[inline(always)]
+    fn bump_scope(&self) -> Option<&Bump> {
+        (self as &dyn Any).downcast_ref()
+    }
+}
+
+// SAFETY: as above; a scope's pieces live as long as it is borrowed.
+unsafe impl<A, S> Arena for BumpScope<'_, A, S>
+where
+    A: BaseAllocator<S::GuaranteedAllocated>,
+    S: BumpAllocatorSettings,
+{
+    arena!();
+}
+
+impl<A, S> Reset for Bump<A, S>
+where
+    A: BaseAllocator<S::GuaranteedAllocated> + 'static,
+    S: BumpAllocatorSettings + 'static,
+{
+    fn reset(&mut self) {
+        Bump::reset(self);
+    }
+}
+
+#[inline(always)]
+fn position<A, S: BumpAllocatorSettings>(stats: Stats<'_, A, S>) -> Position {
+    stats
+        .current_chunk()
+        .map_or_else(Position::default, |chunk| Position {
+            chunk: chunk.chunk_start().addr().get(),
+            free_bytes: chunk.remaining(),
+        })
+}
+
+fn chunks<A, S: BumpAllocatorSettings>(stats: Stats<'_, A, S>) -> Chunks {
+    let Some(present) = stats.current_chunk() else {
+        return Chunks::default();
+    };
+    // NOTE: `stats.allocated()` counts chunks before the present one as used to the last byte. What was really used in
+    // one of them is where its position stopped; chunks after the present one hold nothing, whatever they say.
+    let used = present
+        .iter_prev()
+        .fold(present.allocated(), |used, chunk| used + chunk.allocated());
+    Chunks {
+        count: stats.count() as u64,
+        bytes: stats.capacity() as u64,
+        bytes_with_metadata: stats.size() as u64,
+        unused_bytes: stats.capacity().saturating_sub(used) as u64,
+    }
+}

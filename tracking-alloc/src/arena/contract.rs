@@ -1,0 +1,362 @@
+//! What an arena must tell and do: the one trait that handles, collections and the derive are written against.
+//!
+//! Portable: nothing here knows a platform, a recording or a crate of arenas. Never counts anything.
+
+use std::alloc::Layout;
+use std::fmt;
+use std::ptr::NonNull;
+
+/// Memory that is handed out piece by piece and given back all at once.
+///
+/// Implemented for `bumpalo::Bump` (feature `bumpalo`), `bump_scope::Bump` (feature `bump-scope`), references to
+/// arenas, and [`Tracked`](super::Tracked) ones; implement it for an arena of your own and everything in this module
+/// works with it. Give it [`Reset`] too when it can be emptied.
+///
+/// # Safety
+/// 1. A piece that [`try_alloc_layout`](Arena::try_alloc_layout), [`try_grow`](Arena::try_grow) or
+///    [`try_shrink`](Arena::try_shrink) returned is aligned and sized as its layout asks, overlaps no other piece in
+///    use, and stays valid until it is grown, shrunk or released, or until the arena is reset or dropped; moving the
+///    arena does not move it.
+/// 2. `try_grow` and `try_shrink` keep the bytes up to the smaller of both sizes. When they refuse, the old piece stays
+///    as it was.
+/// 3. Pieces may be used by whichever thread may use the arena.
+/// 4. The arena that `bumpalo` or `bump_scope` answers with is the one pieces come from.
+pub unsafe trait Arena {
+    /// A piece of memory, not initialised.
+    ///
+    /// # Errors
+    /// When the arena reached its limit, or the allocator behind it is out of memory.
+    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, Refused>;
+
+    /// Makes a piece larger, in place where the arena can. The default takes a new piece and copies.
+    ///
+    /// # Errors
+    /// As [`try_alloc_layout`](Arena::try_alloc_layout); the piece is then as before.
+    ///
+    /// # Safety
+    /// `place` is a piece of this arena in use with layout `old`; `new` is at least as large. On success `place` must
+    /// not be used any more.
+    unsafe fn try_grow(
+        &self,
+        place: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<u8>, Refused> {
+        let moved = self.try_alloc_layout(new)?;
+        // SAFETY: `place` has `old.size()` bytes, the new piece at least as many, and they do not overlap.
+        unsafe { moved.copy_from_nonoverlapping(place, old.size()) };
+        Ok(moved)
+    }
+
+    /// Makes a piece smaller, giving bytes back where the arena can. The default leaves it where it is when its
+    /// alignment allows that.
+    ///
+    /// # Errors
+    /// As [`try_alloc_layout`](Arena::try_alloc_layout); the piece is then as before.
+    ///
+    /// # Safety
+    /// `place` is a piece of this arena in use with layout `old`; `new` is at most as large. On success `place` must
+    /// not be used any more.
+    unsafe fn try_shrink(
+        &self,
+        place: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<u8>, Refused> {
+        let _ = old;
+        if place.addr().get().is_multiple_of(new.align()) {
+            return Ok(place);
+        }
+        let moved = self.try_alloc_layout(new)?;
+        // SAFETY: both pieces have `new.size()` bytes and do not overlap.
+        unsafe { moved.copy_from_nonoverlapping(place, new.size()) };
+        Ok(moved)
+    }
+
+    /// Gives a piece back. Most arenas can take back only the piece they handed out last; the default takes none.
+    ///
+    /// # Safety
+    /// `place` is a piece of this arena in use with that layout. It must not be used any more.
+    unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
+        let _ = (place, layout);
+    }
+
+    /// Where the next piece would come from. Cheap: read before and after each piece.
+    fn position(&self) -> Position;
+
+    /// What the arena holds. May walk its chunks.
+    fn chunks(&self) -> Chunks;
+
+    /// The most chunk bytes it may hold.
+    fn limit(&self) -> Option<u64> {
+        None
+    }
+
+    /// The crate it comes from, for people to read.
+    fn crate_name(&self) -> &'static str {
+        "own"
+    }
+
+    /// The bumpalo arena behind it, for bumpalo's own collections.
+    #[cfg(feature = "bumpalo")]
+    fn bumpalo(&self) -> Option<&bumpalo::Bump> {
+        None
+    }
+
+    /// The bump-scope arena behind it, for bump-scope's own collections.
+    #[cfg(feature = "bump-scope")]
+    fn bump_scope(&self) -> Option<&bump_scope::Bump> {
+        None
+    }
+
+    /// Called where the program's place in the data changes: a tracked arena looks for what went past its handle.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn look(&self) {}
+
+    /// Puts a value into the arena, which will never drop it.
+    ///
+    /// # Errors
+    /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
+    #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
+    #[inline]
+    fn try_alloc<T>(&self, value: T) -> Result<&mut T, Refused>
+    where
+        Self: Sized,
+    {
+        let mut place = self.try_alloc_layout(Layout::new::<T>())?.cast::<T>();
+        // SAFETY: the piece has T's layout and is ours alone for as long as the arena is borrowed.
+        unsafe {
+            place.write(value);
+            Ok(place.as_mut())
+        }
+    }
+
+    /// Copies a slice into the arena.
+    ///
+    /// # Errors
+    /// As [`try_alloc_layout`](Arena::try_alloc_layout).
+    #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
+    #[inline]
+    fn try_alloc_slice_copy<T: Copy>(&self, values: &[T]) -> Result<&mut [T], Refused>
+    where
+        Self: Sized,
+    {
+        let place = self
+            .try_alloc_layout(Layout::for_value(values))?
+            .cast::<T>();
+        // SAFETY: the piece has the slice's layout, is new, and ours alone for as long as the arena is borrowed.
+        unsafe {
+            place.copy_from_nonoverlapping(NonNull::from(values).cast(), values.len());
+            Ok(NonNull::slice_from_raw_parts(place, values.len()).as_mut())
+        }
+    }
+
+    /// Copies a string into the arena.
+    ///
+    /// # Errors
+    /// As [`try_alloc_layout`](Arena::try_alloc_layout).
+    #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
+    #[inline]
+    fn try_alloc_str(&self, text: &str) -> Result<&mut str, Refused>
+    where
+        Self: Sized,
+    {
+        let bytes = self.try_alloc_slice_copy(text.as_bytes())?;
+        // SAFETY: the bytes were just copied from a string.
+        Ok(unsafe { std::str::from_utf8_unchecked_mut(bytes) })
+    }
+
+    /// [`try_alloc`](Arena::try_alloc) for programs that treat a full arena as the end.
+    ///
+    /// # Panics
+    /// When the arena refuses.
+    #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
+    #[inline]
+    fn alloc<T>(&self, value: T) -> &mut T
+    where
+        Self: Sized,
+    {
+        self.try_alloc(value)
+            .unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
+    /// [`try_alloc_slice_copy`](Arena::try_alloc_slice_copy) for programs that treat a full arena as the end.
+    ///
+    /// # Panics
+    /// When the arena refuses.
+    #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
+    #[inline]
+    fn alloc_slice_copy<T: Copy>(&self, values: &[T]) -> &mut [T]
+    where
+        Self: Sized,
+    {
+        self.try_alloc_slice_copy(values)
+            .unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
+    /// [`try_alloc_str`](Arena::try_alloc_str) for programs that treat a full arena as the end.
+    ///
+    /// # Panics
+    /// When the arena refuses.
+    #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
+    #[inline]
+    fn alloc_str(&self, text: &str) -> &mut str
+    where
+        Self: Sized,
+    {
+        self.try_alloc_str(text)
+            .unwrap_or_else(|refused| panic!("{refused}"))
+    }
+}
+
+/// An arena that can be emptied and used again: an owned or mutably borrowed one.
+pub trait Reset: Arena {
+    /// Takes back everything handed out. Drops no values.
+    fn reset(&mut self);
+}
+
+/// Where an arena's next piece would come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// A number that tells the present chunk from the arena's other chunks: an address, a count.
+    pub chunk: usize,
+    /// Bytes of the present chunk not used yet.
+    pub free_bytes: usize,
+}
+
+/// What an arena holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Chunks {
+    /// Chunks.
+    pub count: u64,
+    /// Usable bytes of them all.
+    pub bytes: u64,
+    /// The same with the arena's own headers: what it asked of the allocator behind it.
+    pub bytes_with_metadata: u64,
+    /// Bytes not used, in chunks before and after the present one too.
+    pub unused_bytes: u64,
+}
+
+/// An arena had no room for a piece: its limit, or the end of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Bytes of the piece.
+    pub bytes: usize,
+    /// The arena's limit on chunk bytes, when it has one.
+    pub limit: Option<u64>,
+}
+
+impl Refused {
+    /// A refusal of `layout` by `arena`.
+    #[cold]
+    pub fn by(arena: &(impl Arena + ?Sized), layout: Layout) -> Self {
+        Refused {
+            bytes: layout.size(),
+            limit: arena.limit(),
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refused { bytes, limit } = self;
+        match limit {
+            Some(limit) => write!(
+                f,
+                "the arena has no room for {bytes} more bytes within its limit of {limit}: raise the limit or read less"
+            ),
+            None => write!(f, "the arena got no memory for {bytes} more bytes"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Passes every call on to the arena a pointer points to.
+macro_rules! pass_on {
+    ($target:ty) => {
+        #[inline(always)]
+        fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, Refused> {
+            <$target>::try_alloc_layout(self, layout)
+        }
+
+        #[inline(always)]
+        unsafe fn try_grow(
+            &self,
+            place: NonNull<u8>,
+            old: Layout,
+            new: Layout,
+        ) -> Result<NonNull<u8>, Refused> {
+            // SAFETY: the caller's promises are the same.
+            unsafe { <$target>::try_grow(self, place, old, new) }
+        }
+
+        #[inline(always)]
+        unsafe fn try_shrink(
+            &self,
+            place: NonNull<u8>,
+            old: Layout,
+            new: Layout,
+        ) -> Result<NonNull<u8>, Refused> {
+            // SAFETY: the caller's promises are the same.
+            unsafe { <$target>::try_shrink(self, place, old, new) }
+        }
+
+        #[inline(always)]
+        unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
+            // SAFETY: the caller's promises are the same.
+            unsafe { <$target>::release(self, place, layout) }
+        }
+
+        #[inline(always)]
+        fn position(&self) -> Position {
+            <$target>::position(self)
+        }
+
+        fn chunks(&self) -> Chunks {
+            <$target>::chunks(self)
+        }
+
+        fn limit(&self) -> Option<u64> {
+            <$target>::limit(self)
+        }
+
+        fn crate_name(&self) -> &'static str {
+            <$target>::crate_name(self)
+        }
+
+        #[cfg(feature = "bumpalo")]
+        #[inline(always)]
+        fn bumpalo(&self) -> Option<&bumpalo::Bump> {
+            <$target>::bumpalo(self)
+        }
+
+        #[cfg(feature = "bump-scope")]
+        #[inline(always)]
+        fn bump_scope(&self) -> Option<&bump_scope::Bump> {
+            <$target>::bump_scope(self)
+        }
+
+        #[inline(always)]
+        fn look(&self) {
+            <$target>::look(self)
+        }
+    };
+}
+
+// SAFETY: every piece comes from the arena behind the reference, which outlives it.
+unsafe impl<A: Arena> Arena for &A {
+    pass_on!(A);
+}
+
+// SAFETY: as for `&A`.
+unsafe impl<A: Arena> Arena for &mut A {
+    pass_on!(A);
+}
+
+impl<A: Reset> Reset for &mut A {
+    fn reset(&mut self) {
+        A::reset(self);
+    }
+}

@@ -1,0 +1,297 @@
+//! What `#[derive(ArenaDeserialize)]` and the implementations here are made of: seeds that enter a place in the data,
+//! and identifiers of fields and variants. Not for use by hand.
+
+use super::{Arena, ArenaDeserialize};
+use crate::arena::scope::{self, Below};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, Expected, Unexpected, Visitor};
+use serde::forward_to_deserialize_any;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Reads a `T` at a place below the present one.
+pub struct Within<'a, T, A> {
+    arena: &'a A,
+    below: Below,
+    value: PhantomData<fn() -> T>,
+}
+
+fn within<T, A>(arena: &A, below: Below) -> Within<'_, T, A> {
+    Within {
+        arena,
+        below,
+        value: PhantomData,
+    }
+}
+
+/// A field.
+pub fn field<'a, T, A: Arena>(arena: &'a A, name: &'static str, number: usize) -> Within<'a, T, A> {
+    within(arena, Below::Field(name, number))
+}
+
+/// What a variant holds.
+pub fn variant<'a, T, A: Arena>(
+    arena: &'a A,
+    name: &'static str,
+    number: usize,
+) -> Within<'a, T, A> {
+    within(arena, Below::Variant(name, number))
+}
+
+/// An element of a sequence.
+pub fn element<T, A: Arena>(arena: &A) -> Within<'_, T, A> {
+    within(arena, Below::Element)
+}
+
+/// An element of a tuple.
+pub fn index<T, A: Arena>(arena: &A, index: usize) -> Within<'_, T, A> {
+    within(arena, Below::Index(index))
+}
+
+/// A key of a map.
+pub fn key<T, A: Arena>(arena: &A) -> Within<'_, T, A> {
+    within(arena, Below::Key)
+}
+
+/// A value of a map.
+pub fn value<T, A: Arena>(arena: &A) -> Within<'_, T, A> {
+    within(arena, Below::Value)
+}
+
+impl<'de, 'a, T, A> DeserializeSeed<'de> for Within<'a, T, A>
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    type Value = T;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        // PERF: numbers take nothing from the arena; entering a place for each would double the time of many of them.
+        let _entered = (!T::SCALAR).then(|| scope::enter::<T, A>(self.arena, self.below));
+        T::deserialize_in(deserializer, self.arena)
+    }
+}
+
+/// Reads a field in a way of the user's own (`deserialize_with`, `global`).
+pub struct By<'a, S, A> {
+    arena: &'a A,
+    below: Below,
+    seed: S,
+}
+
+/// Reads a field by `seed`.
+pub fn by<'a, S, A: Arena>(
+    arena: &'a A,
+    name: &'static str,
+    number: usize,
+    seed: S,
+) -> By<'a, S, A> {
+    By {
+        arena,
+        below: Below::Field(name, number),
+        seed,
+    }
+}
+
+/// Reads what a variant holds by `seed`.
+pub fn variant_by<'a, S, A: Arena>(
+    arena: &'a A,
+    name: &'static str,
+    number: usize,
+    seed: S,
+) -> By<'a, S, A> {
+    By {
+        arena,
+        below: Below::Variant(name, number),
+        seed,
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for By<'_, S, A> {
+    type Value = S::Value;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
+        let _entered = scope::enter::<S::Value, A>(self.arena, self.below);
+        self.seed.deserialize(deserializer)
+    }
+}
+
+/// Reads a `T` at the present place: what a newtype holds.
+pub struct Same<'a, T, A> {
+    arena: &'a A,
+    value: PhantomData<fn() -> T>,
+}
+
+/// What a newtype holds.
+pub fn same_place<T, A: Arena>(arena: &A) -> Same<'_, T, A> {
+    Same {
+        arena,
+        value: PhantomData,
+    }
+}
+
+impl<'de, 'a, T, A> DeserializeSeed<'de> for Same<'a, T, A>
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    type Value = T;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        T::deserialize_in(deserializer, self.arena)
+    }
+}
+
+/// Reads a variant with several fields, whose places are below the variant's.
+pub fn in_variant<A: Arena, R>(
+    arena: &A,
+    name: &'static str,
+    number: usize,
+    read: impl FnOnce() -> R,
+) -> R {
+    let _entered = scope::enter_untyped(arena, Below::Variant(name, number));
+    read()
+}
+
+/// Reads a value by serde's `Deserialize`: it may own global memory, or borrow from the input.
+pub fn plainly<'de, T: Deserialize<'de>>() -> PhantomData<T> {
+    PhantomData
+}
+
+/// What stands for a field that the input does not have.
+///
+/// # Errors
+/// "missing field", except for `Option`.
+pub fn absent<'de, 'a, T, A, E>(_: &'a A, name: &'static str) -> Result<T, E>
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+    E: Error,
+{
+    T::absent(name)
+}
+
+/// The same for a field read by serde's `Deserialize`, in serde's own way.
+///
+/// # Errors
+/// "missing field", except for `Option`.
+pub fn absent_plainly<'de, T: Deserialize<'de>, E: Error>(name: &'static str) -> Result<T, E> {
+    T::deserialize(Absent(name, PhantomData))
+}
+
+/// A field that is not there: `None` for an option, an error for all else.
+struct Absent<E>(&'static str, PhantomData<E>);
+
+impl<'de, E: Error> Deserializer<'de> for Absent<E> {
+    type Error = E;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, E> {
+        Err(E::missing_field(self.0))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_none()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// Number of a field or variant that is not known.
+pub const UNKNOWN: usize = usize::MAX;
+
+/// Which of a type's fields or variants it is, by name or number.
+pub struct Identifier<F> {
+    /// Number by name; [`UNKNOWN`].
+    find: F,
+    /// How many there are.
+    count: usize,
+    /// Names of variants: an unknown one is then an error.
+    variants: Option<&'static [&'static str]>,
+}
+
+/// A number of a variant.
+struct Under(usize);
+
+impl Expected for Under {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "variant index 0 <= i < {}", self.0)
+    }
+}
+
+/// Identifies a field; an unknown one is [`UNKNOWN`].
+pub fn field_name<F: Fn(&[u8]) -> usize>(find: F, count: usize) -> Identifier<F> {
+    Identifier {
+        find,
+        count,
+        variants: None,
+    }
+}
+
+/// Identifies a variant.
+pub fn variant_name<F: Fn(&[u8]) -> usize>(
+    find: F,
+    variants: &'static [&'static str],
+) -> Identifier<F> {
+    Identifier {
+        find,
+        count: variants.len(),
+        variants: Some(variants),
+    }
+}
+
+impl<'de, F: Fn(&[u8]) -> usize> DeserializeSeed<'de> for Identifier<F> {
+    type Value = usize;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<'de, F: Fn(&[u8]) -> usize> Visitor<'de> for Identifier<F> {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.variants {
+            Some(_) => "variant identifier",
+            None => "field identifier",
+        })
+    }
+
+    #[inline]
+    fn visit_u64<E: Error>(self, number: u64) -> Result<usize, E> {
+        match usize::try_from(number) {
+            Ok(number) if number < self.count => Ok(number),
+            _ if self.variants.is_none() => Ok(UNKNOWN),
+            _ => Err(E::invalid_value(
+                Unexpected::Unsigned(number),
+                &Under(self.count),
+            )),
+        }
+    }
+
+    #[inline]
+    fn visit_str<E: Error>(self, name: &str) -> Result<usize, E> {
+        let number = (self.find)(name.as_bytes());
+        match self.variants {
+            Some(variants) if number == UNKNOWN => Err(E::unknown_variant(name, variants)),
+            _ => Ok(number),
+        }
+    }
+
+    fn visit_bytes<E: Error>(self, name: &[u8]) -> Result<usize, E> {
+        let number = (self.find)(name);
+        match self.variants {
+            Some(variants) if number == UNKNOWN => Err(match std::str::from_utf8(name) {
+                Ok(name) => E::unknown_variant(name, variants),
+                Err(_) => E::invalid_value(Unexpected::Bytes(name), &self),
+            }),
+            _ => Ok(number),
+        }
+    }
+}

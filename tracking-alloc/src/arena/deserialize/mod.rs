@@ -1,0 +1,128 @@
+//! Deserializing into an arena: the trait, the seed that weaves the arena through each level, and its implementations.
+//!
+//! Knows no format: everything goes through serde's own traits. Types that own global memory have no implementation:
+//! an arena never drops what lies in it.
+
+mod collections;
+pub(super) mod derived;
+mod pairs;
+mod scalars;
+mod sequences;
+mod text;
+
+pub use pairs::{FromPairs, map_as_pairs};
+
+use super::{Arena, scope};
+use serde::de::{DeserializeSeed, Deserializer, Error};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A value that can be deserialized into an arena.
+///
+/// Derive it, or implement it for a leaf type of your own:
+///
+/// ```
+/// # #[cfg(feature = "bumpalo")] {
+/// use tracking_alloc::arena::{Arena, ArenaDeserialize};
+/// # use serde::Deserializer;
+/// /// A string that is UTF-8 by convention only.
+/// struct Text<'a>(&'a [u8]);
+///
+/// impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for Text<'a> {
+///     fn deserialize_in<D: Deserializer<'de>>(deserializer: D, arena: &'a A) -> Result<Self, D::Error> {
+///         ArenaDeserialize::deserialize_in(deserializer, arena).map(Text)
+///     }
+/// }
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be deserialized into an arena",
+    label = "has no `ArenaDeserialize`",
+    note = "types that own global memory (`String`, `Vec`, `Box`, `HashMap`, ..) are left out on purpose: an arena never drops them, so their blocks would leak",
+    note = "use `&'a str`, `&'a [T]` or the arena's own collections; derive `ArenaDeserialize` for your own types",
+    note = "a field that must own global memory can say so: `#[arena(global)]`"
+)]
+pub trait ArenaDeserialize<'de, 'a, A: Arena>: Sized {
+    /// Reads a value; what it needs beyond its own size is taken from `arena`.
+    ///
+    /// # Errors
+    /// Those of the format, and "the arena has no room".
+    fn deserialize_in<D: Deserializer<'de>>(
+        deserializer: D,
+        arena: &'a A,
+    ) -> Result<Self, D::Error>;
+
+    /// What stands for a field that the input does not have.
+    ///
+    /// # Errors
+    /// "missing field", except for `Option`.
+    #[doc(hidden)]
+    fn absent<E: Error>(field: &'static str) -> Result<Self, E> {
+        Err(E::missing_field(field))
+    }
+
+    /// Values that take nothing from the arena have no place in the data of their own.
+    #[doc(hidden)]
+    const SCALAR: bool = false;
+
+    /// A slice of such values. Bytes are read as bytes.
+    #[doc(hidden)]
+    fn slice_in<D: Deserializer<'de>>(
+        deserializer: D,
+        arena: &'a A,
+    ) -> Result<&'a mut [Self], D::Error>
+    where
+        Self: 'a,
+    {
+        sequences::slice(deserializer, arena)
+    }
+}
+
+/// A `DeserializeSeed` that reads a `T` into an arena.
+///
+/// ```
+/// # #[cfg(feature = "bumpalo")] {
+/// use serde::de::DeserializeSeed;
+/// use tracking_alloc::arena::ArenaSeed;
+/// # let mut deserializer = serde_json::Deserializer::from_str(r#"["Ulm", "Bonn"]"#);
+/// let bump = bumpalo::Bump::new();
+/// let names = ArenaSeed::<&[&str]>::new(&bump).deserialize(&mut deserializer)?;
+/// assert_eq!(names, ["Ulm", "Bonn"]);
+/// # }
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub struct ArenaSeed<'a, T, A = ()> {
+    arena: &'a A,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> ArenaSeed<'_, T> {
+    /// A seed for `arena`: a bare one or a [`Tracked`](super::Tracked) one.
+    // NOTE: on `ArenaSeed<T, ()>`, so that `ArenaSeed::<T>::new(&arena)` needs no second type.
+    #[expect(clippy::new_ret_no_self, reason = "it is of the arena's type")]
+    pub fn new<A: Arena>(arena: &A) -> ArenaSeed<'_, T, A> {
+        ArenaSeed {
+            arena,
+            value: PhantomData,
+        }
+    }
+}
+
+impl<T, A> fmt::Debug for ArenaSeed<'_, T, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArenaSeed").finish_non_exhaustive()
+    }
+}
+
+impl<'de, 'a, T, A> DeserializeSeed<'de> for ArenaSeed<'a, T, A>
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        let _begun = scope::begin::<T, A>(self.arena);
+        T::deserialize_in(deserializer, self.arena)
+    }
+}

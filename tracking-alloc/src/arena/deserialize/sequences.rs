@@ -1,0 +1,226 @@
+//! Slices, references, arrays and tuples.
+
+use super::{ArenaDeserialize, derived};
+use crate::arena::{Arena, Growing};
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use std::fmt;
+use std::marker::PhantomData;
+
+impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for &'a [T]
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    #[inline]
+    fn deserialize_in<D: Deserializer<'de>>(
+        deserializer: D,
+        arena: &'a A,
+    ) -> Result<Self, D::Error> {
+        T::slice_in(deserializer, arena).map(|slice| &*slice)
+    }
+}
+
+impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for &'a mut [T]
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    #[inline]
+    fn deserialize_in<D: Deserializer<'de>>(
+        deserializer: D,
+        arena: &'a A,
+    ) -> Result<Self, D::Error> {
+        T::slice_in(deserializer, arena)
+    }
+}
+
+/// A value of its own piece of the arena: what makes recursive types possible.
+impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for &'a T
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    #[inline]
+    fn deserialize_in<D: Deserializer<'de>>(
+        deserializer: D,
+        arena: &'a A,
+    ) -> Result<Self, D::Error> {
+        <&'a mut T>::deserialize_in(deserializer, arena).map(|value| &*value)
+    }
+}
+
+impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for &'a mut T
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    #[inline]
+    fn deserialize_in<D: Deserializer<'de>>(
+        deserializer: D,
+        arena: &'a A,
+    ) -> Result<Self, D::Error> {
+        let value = T::deserialize_in(deserializer, arena)?;
+        arena.try_alloc(value).map_err(D::Error::custom)
+    }
+}
+
+/// Reads a sequence into one piece of the arena.
+pub(super) fn slice<'de, 'a, T, A, D>(
+    deserializer: D,
+    arena: &'a A,
+) -> Result<&'a mut [T], D::Error>
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A> + 'a,
+    D: Deserializer<'de>,
+{
+    sequence(deserializer, arena).map(Growing::into_slice)
+}
+
+/// Reads a sequence into one piece of the arena.
+pub(super) fn sequence<'de, 'a, T, A, D>(
+    deserializer: D,
+    arena: &'a A,
+) -> Result<Growing<'a, T, A>, D::Error>
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+    D: Deserializer<'de>,
+{
+    deserializer.deserialize_seq(Sequence {
+        arena,
+        value: PhantomData,
+    })
+}
+
+struct Sequence<'a, T, A> {
+    arena: &'a A,
+    value: PhantomData<T>,
+}
+
+impl<'de, 'a, T, A> Visitor<'de> for Sequence<'a, T, A>
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    type Value = Growing<'a, T, A>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Growing<'a, T, A>, S::Error> {
+        let expected = sequence.size_hint().unwrap_or(0);
+        let mut values = Growing::expecting(self.arena, expected).map_err(S::Error::custom)?;
+        while let Some(value) = sequence.next_element_seed(derived::element(self.arena))? {
+            values.push(value).map_err(S::Error::custom)?;
+        }
+        Ok(values)
+    }
+}
+
+impl<'de, 'a, A, T, const N: usize> ArenaDeserialize<'de, 'a, A> for [T; N]
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    const SCALAR: bool = T::SCALAR;
+
+    fn deserialize_in<D: Deserializer<'de>>(
+        deserializer: D,
+        arena: &'a A,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_tuple(
+            N,
+            Array {
+                arena,
+                value: PhantomData,
+            },
+        )
+    }
+}
+
+struct Array<'a, T, A, const N: usize> {
+    arena: &'a A,
+    value: PhantomData<T>,
+}
+
+impl<'de, 'a, T, A, const N: usize> Visitor<'de> for Array<'a, T, A, N>
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    type Value = [T; N];
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an array of length {N}")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<[T; N], S::Error> {
+        let mut values = [const { None }; N];
+        for (index, value) in values.iter_mut().enumerate() {
+            *value = sequence.next_element_seed(derived::element(self.arena))?;
+            if value.is_none() {
+                return Err(S::Error::invalid_length(index, &self));
+            }
+        }
+        Ok(values.map(|value| match value {
+            Some(value) => value,
+            None => unreachable!("each was just filled"),
+        }))
+    }
+}
+
+macro_rules! tuples {
+    ($($len:literal => ($($name:ident $value:ident $index:literal),+))*) => {$(
+        impl<'de, 'a, A, $($name),+> ArenaDeserialize<'de, 'a, A> for ($($name,)+)
+        where
+            A: Arena,
+            $($name: ArenaDeserialize<'de, 'a, A>,)+
+        {
+            const SCALAR: bool = true $(&& $name::SCALAR)+;
+
+            fn deserialize_in<De: Deserializer<'de>>(deserializer: De, arena: &'a A) -> Result<Self, De::Error> {
+                struct Tuple<'a, A, $($name),+>(&'a A, PhantomData<($($name,)+)>);
+
+                impl<'de, 'a, A, $($name),+> Visitor<'de> for Tuple<'a, A, $($name),+>
+                where
+                    A: Arena,
+                    $($name: ArenaDeserialize<'de, 'a, A>,)+
+                {
+                    type Value = ($($name,)+);
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!("a tuple of size ", $len))
+                    }
+
+                    fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Self::Value, S::Error> {
+                        $(
+                            let Some($value) = sequence.next_element_seed(derived::index(self.0, $index))? else {
+                                return Err(S::Error::invalid_length($index, &self));
+                            };
+                        )+
+                        Ok(($($value,)+))
+                    }
+                }
+
+                deserializer.deserialize_tuple($len, Tuple(arena, PhantomData))
+            }
+        }
+    )*};
+}
+
+tuples! {
+    1 => (T0 v0 0)
+    2 => (T0 v0 0, T1 v1 1)
+    3 => (T0 v0 0, T1 v1 1, T2 v2 2)
+    4 => (T0 v0 0, T1 v1 1, T2 v2 2, T3 v3 3)
+    5 => (T0 v0 0, T1 v1 1, T2 v2 2, T3 v3 3, T4 v4 4)
+    6 => (T0 v0 0, T1 v1 1, T2 v2 2, T3 v3 3, T4 v4 4, T5 v5 5)
+    7 => (T0 v0 0, T1 v1 1, T2 v2 2, T3 v3 3, T4 v4 4, T5 v5 5, T6 v6 6)
+    8 => (T0 v0 0, T1 v1 1, T2 v2 2, T3 v3 3, T4 v4 4, T5 v5 5, T6 v6 6, T7 v7 7)
+    9 => (T0 v0 0, T1 v1 1, T2 v2 2, T3 v3 3, T4 v4 4, T5 v5 5, T6 v6 6, T7 v7 7, T8 v8 8)
+    10 => (T0 v0 0, T1 v1 1, T2 v2 2, T3 v3 3, T4 v4 4, T5 v5 5, T6 v6 6, T7 v7 7, T8 v8 8, T9 v9 9)
+    11 => (T0 v0 0, T1 v1 1, T2 v2 2, T3 v3 3, T4 v4 4, T5 v5 5, T6 v6 6, T7 v7 7, T8 v8 8, T9 v9 9, T10 v10 10)
+    12 => (T0 v0 0, T1 v1 1, T2 v2 2, T3 v3 3, T4 v4 4, T5 v5 5, T6 v6 6, T7 v7 7, T8 v8 8, T9 v9 9, T10 v10 10, T11 v11 11)
+}

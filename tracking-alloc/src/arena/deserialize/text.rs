@@ -1,0 +1,96 @@
+//! Strings and bytes, copied into the arena.
+
+use super::ArenaDeserialize;
+use crate::arena::{Arena, Growing};
+use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+use std::fmt;
+
+impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for &'a str {
+    #[inline]
+    fn deserialize_in<D: Deserializer<'de>>(
+        deserializer: D,
+        arena: &'a A,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text(arena)).map(|text| &*text)
+    }
+}
+
+impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for &'a mut str {
+    #[inline]
+    fn deserialize_in<D: Deserializer<'de>>(
+        deserializer: D,
+        arena: &'a A,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text(arena))
+    }
+}
+
+/// Copies a string into the arena.
+struct Text<'a, A>(&'a A);
+
+impl<'de, 'a, A: Arena> Visitor<'de> for Text<'a, A> {
+    type Value = &'a mut str;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    #[inline]
+    fn visit_str<E: Error>(self, text: &str) -> Result<&'a mut str, E> {
+        self.0.try_alloc_str(text).map_err(E::custom)
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<&'a mut str, E> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.visit_str(text),
+            Err(_) => Err(E::invalid_value(serde::de::Unexpected::Bytes(bytes), &self)),
+        }
+    }
+}
+
+impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for u8 {
+    const SCALAR: bool = true;
+
+    #[inline]
+    fn deserialize_in<D: Deserializer<'de>>(deserializer: D, _: &'a A) -> Result<Self, D::Error> {
+        Deserialize::deserialize(deserializer)
+    }
+
+    /// As serde reads `&[u8]`: as bytes; formats without those give a string or a sequence.
+    #[inline]
+    fn slice_in<D: Deserializer<'de>>(
+        deserializer: D,
+        arena: &'a A,
+    ) -> Result<&'a mut [u8], D::Error> {
+        deserializer.deserialize_bytes(Bytes(arena))
+    }
+}
+
+/// Copies bytes into the arena.
+struct Bytes<'a, A>(&'a A);
+
+impl<'de, 'a, A: Arena> Visitor<'de> for Bytes<'a, A> {
+    type Value = &'a mut [u8];
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("bytes")
+    }
+
+    #[inline]
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<&'a mut [u8], E> {
+        self.0.try_alloc_slice_copy(bytes).map_err(E::custom)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<&'a mut [u8], E> {
+        self.visit_bytes(text.as_bytes())
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<&'a mut [u8], S::Error> {
+        let mut bytes = Growing::expecting(self.0, sequence.size_hint().unwrap_or(0))
+            .map_err(S::Error::custom)?;
+        while let Some(byte) = sequence.next_element()? {
+            bytes.push(byte).map_err(S::Error::custom)?;
+        }
+        Ok(bytes.into_slice())
+    }
+}

@@ -1,0 +1,54 @@
+//! Arenas: what lies inside the chunks that a global allocator sees as single blocks.
+//!
+//! - [`Arena`] is the one contract: bumpalo's and bump-scope's arenas keep it (features `bumpalo`, `bump-scope`), and
+//!   so may yours. [`Reset`] is for those that can be emptied.
+//! - [`Tracked`] names an arena and counts exactly what becomes of its chunks' bytes: [`ArenaStats`].
+//! - `#[derive(ArenaDeserialize)]` (feature `derive`, part of the other two) deserializes into an arena, through each
+//!   level, from any serde format: [`ArenaSeed`](crate::arena::ArenaSeed).
+//!
+//! # What the figures mean
+//!
+//! `chunk_bytes = handed + padding + abandoned + past + tail`, at every moment. `chunk_bytes` is what bumpalo calls
+//! `allocated_bytes()`: usable chunk bytes. It is *not* what was handed out; padding, pieces given up by growth and the
+//! unused tail are in it.
+//!
+//! Nothing in here allocates through the global allocator, but for the arena's own chunks.
+
+#[cfg(feature = "allocator-api2")]
+mod allocator_api;
+#[cfg(feature = "bump-scope")]
+mod bump_scope;
+#[cfg(feature = "bumpalo")]
+mod bumpalo;
+mod contract;
+#[cfg(feature = "derive")]
+mod deserialize;
+#[cfg(feature = "derive")]
+mod growing;
+mod ledger;
+#[cfg(feature = "derive")]
+mod scope;
+mod stats;
+mod tracked;
+
+pub use contract::{Arena, Chunks, Position, Refused, Reset};
+#[cfg(feature = "derive")]
+pub use deserialize::{ArenaDeserialize, ArenaSeed, FromPairs, map_as_pairs};
+#[cfg(feature = "derive")]
+pub use growing::Growing;
+pub use stats::ArenaStats;
+pub use tracked::Tracked;
+#[cfg(feature = "derive")]
+pub use tracking_alloc_derive::ArenaDeserialize;
+
+/// What derived code is made of. Not for use by hand: it changes without notice.
+#[cfg(feature = "derive")]
+#[doc(hidden)]
+pub mod __derive {
+    pub use super::deserialize::derived::*;
+    pub use super::{Arena, ArenaDeserialize};
+    pub use serde::de::{
+        DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess,
+        VariantAccess, Visitor,
+    };
+}

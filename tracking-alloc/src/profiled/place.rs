@@ -1,0 +1,128 @@
+//! Places for a decode that is not wrapped: the derive for arenas says itself where it is.
+//!
+//! Never allocates through the hooked allocator; while nothing records there is no place, and nothing to enter.
+
+use super::enter::Entered;
+use super::register;
+use super::tree::{self, Found, Node, Step, Type, key};
+use crate::scope::{self, Since};
+use std::any::type_name;
+
+/// A place in the data.
+#[derive(Clone, Copy)]
+pub(crate) struct Place(&'static Node);
+
+/// A step from a place to one below it. Numbers are hints where the place was found last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Below {
+    /// A field, by its name and number.
+    Field(&'static str, usize),
+    /// All elements of a sequence.
+    Element,
+    /// All keys of a map.
+    Key,
+    /// All values of a map.
+    Value,
+    /// What a variant holds, by its name and number.
+    Variant(&'static str, usize),
+    /// An element of a tuple.
+    Index(usize),
+}
+
+/// While it lives the thread is in a place.
+pub(crate) struct Inside {
+    _entered: Entered,
+}
+
+/// While it lives the thread is where a path begins; then what stayed is counted.
+pub(crate) struct Rooted {
+    // NOTE: dropped in this order: what stayed is counted, then the place is left.
+    _retained: Option<Retained>,
+    _inside: Inside,
+}
+
+struct Retained {
+    scope: u32,
+    since: Since,
+}
+
+impl Drop for Retained {
+    fn drop(&mut self) {
+        self.since.leave(self.scope);
+    }
+}
+
+impl Place {
+    /// Begins a path of values of `T`. `None` when nothing records.
+    #[inline]
+    pub(crate) fn root<T>() -> Option<(Place, Rooted)> {
+        let generation = register::generation();
+        if generation == 0 {
+            return None;
+        }
+        Place::root_anyhow(of::<T>(), generation)
+    }
+
+    #[cold]
+    fn root_anyhow(ty: Type, generation: u32) -> Option<(Place, Rooted)> {
+        let back = scope::current();
+        let node = tree::root(ty, back, generation)?;
+        let found = node.found();
+        let since = (found.visit != 0).then(Since::now).flatten();
+        let rooted = Rooted {
+            _retained: since.map(|since| Retained {
+                scope: found.visit,
+                since,
+            }),
+            _inside: Inside {
+                _entered: Entered::new(found, back),
+            },
+        };
+        Some((Place(node), rooted))
+    }
+
+    /// Enters a place below this one, whose values are `T`s.
+    #[inline(always)]
+    pub(crate) fn enter<T>(self, below: Below) -> (Place, Inside) {
+        self.inside(self.find(of::<T>(), below))
+    }
+
+    /// Enters a place below this one that has no type of its own: a variant's with several fields.
+    #[inline]
+    pub(crate) fn enter_untyped(self, below: Below) -> (Place, Inside) {
+        self.inside(self.find(Type::UNKNOWN, below))
+    }
+
+    #[inline(always)]
+    fn inside(self, found: Found) -> (Place, Inside) {
+        let _entered = Entered::new(found, self.0.scope());
+        (Place(found.node), Inside { _entered })
+    }
+
+    #[inline(always)]
+    fn find(self, ty: Type, below: Below) -> Found {
+        let Place(node) = self;
+        match below {
+            Below::Field(name, hint) => {
+                node.child(hint, key::field(name), ty, || Step::Field(name))
+            }
+            Below::Element => node.child(0, key::ELEMENT, ty, || Step::Element),
+            Below::Key => node.child(0, key::KEY, ty, || Step::Key),
+            Below::Value => node.child(1, key::VALUE, ty, || Step::Value),
+            Below::Variant(name, hint) => {
+                node.child(hint, key::variant(name), ty, || Step::Variant(name))
+            }
+            Below::Index(index) => {
+                node.child(index, key::index(index), ty, || Step::Index(index, None))
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn of<T>() -> Type {
+    Type {
+        name: type_name::<T>(),
+        bytes: size_of::<T>(),
+    }
+}
