@@ -21,8 +21,8 @@ pub use parts::{Part, bar, imbalance};
 
 /// How a program gives an arena a name, for faces of a recording without one.
 pub const HOW_TO_NAME: [&str; 2] = [
-    "This recording has no arenas: their chunks are seen as blocks only. To look inside one, give it a name:",
-    "    let cities = tracking_alloc::arena::Tracked::new(\"cities\", &bump);",
+    "No arenas were recorded: only their chunks, as blocks. Name one to look inside:",
+    "let cities = tracking_alloc::arena::Tracked::new(\"cities\", &bump);",
 ];
 
 /// A list of names as a sentence has them: `a`, `a and b`, `a, b and c`.

@@ -2,6 +2,7 @@
 //!
 //! Must name every loss that the profile knows of, with its size and what to do about it.
 
+use crate::arenas::imbalance;
 use crate::profile::{Profile, SymbolSource};
 use crate::units::{Bytes, counted, printable};
 
@@ -91,6 +92,13 @@ pub fn losses(profile: &Profile) -> Vec<String> {
         "frame",
         "without a name, shown as module+offset: build with debug = \"line-tables-only\", or say where symbols are with \
          --binary or --debug-dir",
+    );
+    sentences.extend(
+        profile
+            .arenas
+            .iter()
+            .filter_map(imbalance)
+            .map(|sentence| format!("{sentence}.")),
     );
     let missing: Vec<String> = profile
         .modules

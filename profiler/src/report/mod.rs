@@ -1,5 +1,5 @@
-//! The report: one profile as text for people and as JSON for scripts, its rows grouped by site, type, field, thread or
-//! phase, and the values the program had measured.
+//! The report: one profile as text for people and as JSON for scripts, its rows grouped by site, type, field, thread,
+//! phase or arena, and the values the program had measured.
 //!
 //! Text and JSON are made from the same [`rows`], so they cannot disagree. Must never show a figure without what
 //! bounds it: every loss is a sentence ([`losses`]), what is left out of the table is counted. Must never let a
@@ -25,7 +25,10 @@ pub use json::{FORMAT, write_json};
 pub use losses::losses;
 pub use notes::{NO_FIELDS, REALLOC_POLICY};
 pub use resident::{Resident, resident};
-pub use rows::{Amplification, By, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail, rows};
+pub use rows::{
+    Amplification, ArenaDetail, ArenaLeak, ArenaPart, By, Detail, FieldDetail, Part, PhaseDetail,
+    Row, TypeDetail, rows,
+};
 pub use text::{write_summary, write_text};
 
 /// Rows of a text report when [`Options::top`] says nothing.

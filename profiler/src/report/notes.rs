@@ -1,6 +1,7 @@
 //! What stands below the rows of each grouping: what a reader must know before comparing them.
 
 use super::{By, Row};
+use crate::arenas::HOW_TO_NAME;
 use crate::fields::NO_FIELD;
 use crate::profile::Profile;
 use crate::types::{UNKNOWN, missing};
@@ -19,6 +20,11 @@ pub const NO_FIELDS: &str = "No fields: nothing was deserialized as Profiled<T> 
 const NO_CONTAINER: &str = "(unknown type): neither the stack nor a field tells what these blocks hold: allocations of C \
     code, without a container of Rust on the stack, or in modules without debug = \"line-tables-only\".";
 
+/// What figures of arenas are.
+pub(super) const ARENA_FIGURES: &str = "Chunk bytes are what bumpalo calls allocated_bytes: usable bytes of chunks, not bytes \
+    handed out. All figures are inside the arena: its chunks are blocks of the process already, so never add them to its \
+    totals.";
+
 /// The sentences below rows of that kind.
 pub(super) fn notes(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
     match by {
@@ -29,6 +35,8 @@ pub(super) fn notes(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
                 None => NO_CONTAINER.to_owned(),
             }]
         }
+        By::Arena if rows.is_empty() => HOW_TO_NAME.map(str::to_owned).to_vec(),
+        By::Arena => vec![ARENA_FIGURES.to_owned()],
         By::Field if rows.iter().all(|row| row.key == NO_FIELD) => vec![NO_FIELDS.to_owned()],
         _ => Vec::new(),
     }

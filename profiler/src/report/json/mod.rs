@@ -5,6 +5,7 @@
 
 use std::io::{self, Write};
 
+mod arena;
 mod footprint;
 mod row;
 

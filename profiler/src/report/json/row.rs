@@ -3,9 +3,10 @@
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
+use super::arena;
 use crate::fields::Phases;
 use crate::profile::{Figures, FrameId, Measure, Origin, Profile, ScopeId};
-use crate::report::rows::{function_name, place};
+use crate::report::rows::{function_name, place, weight};
 use crate::report::{Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail};
 
 pub(super) struct Rows<'a> {
@@ -20,6 +21,16 @@ impl Serialize for Rows<'_> {
         let whole = self.measure.of(&self.profile.totals);
         let phases = Phases::of(self.profile);
         for row in self.rows {
+            if let Detail::Arena(detail) = &row.detail {
+                let arenas = self.profile.arenas.iter();
+                let whole = arenas
+                    .map(|arena| weight(arena, self.measure))
+                    .fold(0, u64::saturating_add);
+                if let Some(row) = arena::row(self.profile, row, detail, whole) {
+                    sequence.serialize_element(&row)?;
+                }
+                continue;
+            }
             let share = crate::units::Share::of(self.measure.of(&row.figures), whole).fraction();
             sequence.serialize_element(&RowJson {
                 key: &row.key,
@@ -57,6 +68,9 @@ enum DetailJson<'a> {
         field: Option<&'a str>,
         #[serde(rename = "type")]
         type_key: Option<&'a str>,
+        /// Names of the arenas whose chunks its blocks are.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        chunk_of: Vec<&'a str>,
         marks: Vec<&'static str>,
         /// Sites that look the same and were merged.
         sites: usize,
@@ -92,6 +106,7 @@ enum DetailJson<'a> {
     Thread {
         threads: u64,
     },
+    Arena {},
     Phase {
         entered: u64,
         input_bytes: u64,
@@ -149,6 +164,7 @@ fn type_part(part: &Part) -> TypePart<'_> {
     }
 }
 
+/// What a row has besides its figures; rows of arenas are written apart.
 fn detail<'a>(profile: &'a Profile, phases: &Phases, row: &'a Row) -> DetailJson<'a> {
     match &row.detail {
         Detail::Site {
@@ -157,6 +173,7 @@ fn detail<'a>(profile: &'a Profile, phases: &Phases, row: &'a Row) -> DetailJson
             scope,
             field,
             type_key,
+            chunk_of,
             marks,
             sites,
         } => {
@@ -179,6 +196,11 @@ fn detail<'a>(profile: &'a Profile, phases: &Phases, row: &'a Row) -> DetailJson
                 phase: in_phase.then(|| phases.path(profile, *scope)),
                 field: field.as_deref(),
                 type_key: type_key.as_deref(),
+                chunk_of: chunk_of
+                    .iter()
+                    .filter_map(|&arena| profile.arenas.get(arena))
+                    .map(|arena| arena.name.as_str())
+                    .collect(),
                 marks: marks
                     .into_iter()
                     .filter_map(|(set, name)| set.then_some(name))
@@ -194,6 +216,7 @@ fn detail<'a>(profile: &'a Profile, phases: &Phases, row: &'a Row) -> DetailJson
         Detail::Field(detail) => field_row(detail),
         Detail::Thread { count } => DetailJson::Thread { threads: *count },
         Detail::Phase(detail) => phase_row(detail),
+        Detail::Arena(_) => DetailJson::Arena {},
     }
 }
 

@@ -1,7 +1,9 @@
-//! Grouping: the rows of a report, by site, type, field, thread or phase.
+//! Grouping: the rows of a report, by site, type, field, thread, phase or arena.
 //!
-//! Must keep the sum: every site is in exactly one row. (Threads are counted apart from sites, see [`By::Thread`].)
+//! Must keep the sum: every site is in exactly one row. (Threads are counted apart from sites, see
+//! [`By::Thread`], and arenas are not sites at all, see [`By::Arena`].)
 
+mod arena;
 mod data;
 mod names;
 mod phase;
@@ -11,6 +13,8 @@ use std::cmp::Reverse;
 
 use crate::profile::{Figures, FrameId, Measure, Profile, ScopeId, StackMarks};
 
+pub(super) use arena::weight;
+pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
 pub use data::{FieldDetail, Part, TypeDetail};
 pub(super) use names::{file_and_line, function_name, place};
 pub use phase::{Amplification, PhaseDetail};
@@ -31,11 +35,21 @@ pub enum By {
     Thread,
     /// A phase, without the phases inside it.
     Phase,
+    /// Arenas of one name. Figures are inside the arena, whose chunks are blocks of sites already: never add them to
+    /// the totals.
+    Arena,
 }
 
 impl By {
     /// Every grouping, in the order faces offer them.
-    pub const ALL: [By; 5] = [By::Site, By::Type, By::Field, By::Thread, By::Phase];
+    pub const ALL: [By; 6] = [
+        By::Site,
+        By::Type,
+        By::Field,
+        By::Thread,
+        By::Phase,
+        By::Arena,
+    ];
 
     /// The word of the command line.
     pub fn name(self) -> &'static str {
@@ -45,6 +59,7 @@ impl By {
             By::Field => "field",
             By::Thread => "thread",
             By::Phase => "phase",
+            By::Arena => "arena",
         }
     }
 
@@ -57,7 +72,7 @@ impl By {
 /// One row.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// `function (file:line)`, a type, a field's path, a thread's name or a phase's path (`load > parse`), as
+    /// `function (file:line)`, a type, a field's path, a thread's name, a phase's path (`load > parse`) or an arena's name, as
     /// recorded: not safe for a terminal before [`crate::units::printable`].
     pub key: String,
     /// What was counted.
@@ -81,6 +96,8 @@ pub enum Detail {
         field: Option<String>,
         /// What its blocks hold, as the row of that type is called.
         type_key: Option<String>,
+        /// The arenas (indexes into [`Profile::arenas`]) whose chunks its blocks are; mostly none.
+        chunk_of: Vec<usize>,
         /// What the walk had to do to the stack.
         marks: StackMarks,
         /// Indexes into [`Profile::sites`] of what was merged.
@@ -97,6 +114,8 @@ pub enum Detail {
     },
     /// A phase.
     Phase(Box<PhaseDetail>),
+    /// An arena.
+    Arena(Box<ArenaDetail>),
 }
 
 /// All rows, ordered by `measure` (largest first), then total bytes, then key.
@@ -107,6 +126,7 @@ pub fn rows(profile: &Profile, by: By, measure: Measure, keep_all: bool) -> Vec<
         By::Field => data::by_field(profile),
         By::Thread => by_thread(profile),
         By::Phase => phase::rows(profile),
+        By::Arena => return arena::rows(profile, measure),
     };
     rows.sort_by(|a, b| {
         let order = |row: &Row| {

@@ -4,14 +4,16 @@ use std::collections::HashMap;
 
 use super::data::Data;
 use super::{Detail, Row, place};
+use crate::arenas::chunk_sites;
 use crate::profile::{FrameId, FunctionId, Profile, ScopeId, Site, TypeId};
 use crate::types::type_of;
 
 /// What makes two sites look the same.
-type Look = (ScopeId, [bool; 5], Option<TypeId>, Vec<FrameId>);
+type Look = (ScopeId, [bool; 5], Option<TypeId>, Vec<usize>, Vec<FrameId>);
 
 pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
     let data = Data::of(profile);
+    let chunks = chunk_sites(profile);
     // Frames at the same line of the same function look alike: one number for each look.
     let mut looks: HashMap<(FunctionId, Option<&str>, Option<u32>), FrameId> = HashMap::new();
     let looks: Vec<FrameId> = profile
@@ -32,7 +34,8 @@ pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
         let m = site.marks;
         let marks = [m.cut, m.foreign, m.deep, m.folded, m.synthetic];
         let type_id = type_of(profile, site).map(|(id, _)| id);
-        let look_of_site = (site.scope, marks, type_id, frames);
+        let chunk_of = chunks.get(&index).cloned().unwrap_or_default();
+        let look_of_site = (site.scope, marks, type_id, chunk_of, frames);
         if let Some(&row) = known.get(&look_of_site) {
             let row = &mut rows[row];
             row.figures.add(&site.figures);
@@ -41,7 +44,7 @@ pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
             }
             continue;
         }
-        let frames = look_of_site.3.clone();
+        let (chunk_of, frames) = (look_of_site.3.clone(), look_of_site.4.clone());
         known.insert(look_of_site, rows.len());
         let owner = site
             .owner
@@ -60,6 +63,7 @@ pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
                 scope: site.scope,
                 field: field.map(|field| data.fields.nodes[field as usize].path.clone()),
                 type_key: type_id.map(|id| data.keys.key(profile, Some(id)).to_owned()),
+                chunk_of,
                 marks: m,
                 sites: vec![index],
             },

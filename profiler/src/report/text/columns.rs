@@ -114,7 +114,7 @@ fn special(by: By, rows: &[Row]) -> Vec<Column> {
             }
             columns
         }
-        By::Site | By::Field | By::Thread => Vec::new(),
+        By::Site | By::Field | By::Thread | By::Arena => Vec::new(),
     }
 }
 

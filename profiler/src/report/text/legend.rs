@@ -57,7 +57,7 @@ pub(super) fn write<W: Write>(
                 )?;
             }
         }
-        By::Site | By::Thread => {}
+        By::Site | By::Thread | By::Arena => {}
     }
     for note in notes(profile, options.by, rows) {
         say(&note)?;

@@ -5,6 +5,7 @@
 
 use std::io::{self, Write};
 
+mod arena;
 mod columns;
 mod footprints;
 mod legend;
@@ -92,6 +93,9 @@ fn write_table<W: Write>(
 ) -> io::Result<()> {
     let measure = options.measure;
     let rows = rows(profile, options.by, measure, options.keep_all);
+    if options.by == By::Arena {
+        return arena::write(page, profile, options, &rows);
+    }
     page.line(
         Style::Heading,
         &format!(
@@ -132,11 +136,12 @@ fn write_rows<W: Write>(
     }
     page.line(Style::Heading, &format!("{head}  {}", options.by.name()))?;
     let top = options.top.unwrap_or(DEFAULT_TOP);
-    // Rows that hold none of the measure say nothing: they are counted below.
+    // Rows that hold none of the measure say nothing: they are counted below. A phase that only frees says that.
+    let by_phase = options.by == By::Phase;
     let shown = rows
         .iter()
         .take(top)
-        .take_while(|row| measure.of(&row.figures) > 0)
+        .take_while(|row| by_phase || measure.of(&row.figures) > 0)
         .count();
     for row in rows.iter().take(shown) {
         write_row(page, profile, &phases, row, columns, (measure, whole))?;

@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, SHARE_WIDTH, bytes_each};
 use super::{Page, amount};
+use crate::arenas::chunk_label;
 use crate::fields::Phases;
 use crate::profile::{FrameId, Measure, Profile, ScopeId};
 use crate::report::rows::{Amplification, file_and_line, function_name};
@@ -49,7 +50,7 @@ pub(super) fn write_row<W: Write>(
             whole.into_iter().chain(more).collect::<Vec<_>>().join("; ")
         }
         Detail::Phase(detail) => of_phase(detail, row, measure),
-        Detail::Field(_) | Detail::Thread { .. } => String::new(),
+        Detail::Field(_) | Detail::Thread { .. } | Detail::Arena(_) => String::new(),
     };
     if more.is_empty() {
         return Ok(());
@@ -65,6 +66,7 @@ fn of_site(profile: &Profile, phases: &Phases, row: &Row) -> String {
         scope,
         field,
         type_key,
+        chunk_of,
         marks,
         ..
     } = &row.detail
@@ -88,6 +90,10 @@ fn of_site(profile: &Profile, phases: &Phases, row: &Row) -> String {
             text.push_str(&format!("{}  ", printable(only)));
         }
         (None, None) => {}
+    }
+    if !chunk_of.is_empty() {
+        let chunk = chunk_label(profile, chunk_of);
+        text.push_str(&format!("({})  ", printable(&chunk)));
     }
     text.push_str(&short_stack(profile, frames));
     for (set, mark) in [
@@ -162,6 +168,10 @@ fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure) -> String {
     if detail.entered > 0 && detail.with_inner != row.figures {
         let value = amount(measure, measure.of(&detail.with_inner));
         said.push(format!("with the phases inside it {value}"));
+    }
+    if let Some(bytes @ ..0) = detail.retained_bytes {
+        let given_back = Bytes(bytes.unsigned_abs());
+        said.push(format!("freed {given_back} more than it allocated"));
     }
     let mut text = said.join(", ");
     if let Some(per) = detail.per_input_byte() {

@@ -1,0 +1,228 @@
+//! Reports by arena: what is inside, what is said about it, and what is never mixed.
+
+use super::*;
+use crate::profile::TypeId;
+
+fn by_arena<'a>() -> Options<'a> {
+    Options {
+        by: By::Arena,
+        ..Options::default()
+    }
+}
+
+fn row<'a>(json: &'a Value, key: &str) -> &'a Value {
+    let rows = json["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["key"] == key);
+    row.unwrap_or_else(|| panic!("no row {key:?} in {rows:#?}"))
+}
+
+#[test]
+fn the_text_report_by_arena_reads_well() {
+    golden("by_arena", &text(&sample::city_arenas(), &by_arena()));
+}
+
+#[test]
+fn the_json_report_by_arena_has_the_fixed_keys() {
+    let mut profile = sample::city_arenas();
+    // One moment of each kind is enough to look at.
+    profile.arenas[0].history.truncate(1);
+    profile.arenas[1].history.truncate(2);
+    let json = json(&profile, &by_arena());
+    let rows = serde_json::to_string_pretty(&json["rows"]).expect("JSON");
+    golden("json_by_arena", &rows);
+}
+
+#[test]
+fn an_arena_row_has_the_figures_of_the_crate_under_its_names() {
+    let json = json(&sample::city_arenas(), &by_arena());
+    let cities = row(&json, "cities");
+    assert_eq!(cities["allocated_bytes"], 6_400_000);
+    assert_eq!(cities["allocated_bytes_including_metadata"], 6_400_720);
+    let sum: u64 = ["handed", "padding", "abandoned", "past", "tail"]
+        .iter()
+        .filter_map(|part| cities[format!("{part}_bytes")].as_u64())
+        .sum();
+    assert_eq!(cities["chunk_bytes"], sum);
+    assert_eq!(cities["total_bytes"], cities["total_handed_bytes"]);
+    assert_eq!(cities["live_bytes"], cities["handed_bytes"]);
+    // What an arena does not tell is never a figure.
+    for key in ["peak_bytes", "peak_blocks", "shrinks", "temporary_bytes"] {
+        assert_eq!(cities[key], Value::Null, "{key}");
+    }
+}
+
+#[test]
+fn arenas_are_inside_blocks_that_are_counted_and_never_added_to_totals() {
+    let mut profile = sample::city_arenas();
+    let with = json(&profile, &by_arena());
+    assert_eq!(with["rows_sum_to_totals"], false);
+    profile.arenas.clear();
+    let without = json(&profile, &by_arena());
+    assert_eq!(with["totals"], without["totals"]);
+    assert_eq!(without["rows"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_recording_without_arenas_says_how_to_name_one() {
+    for profile in [sample::profile(), Profile::default()] {
+        let said = text(&profile, &by_arena());
+        assert!(said.contains("Tracked::new(\"cities\", &bump)"), "{said}");
+        let json = json(&profile, &by_arena());
+        assert!(json["notes"].to_string().contains("Tracked::new"));
+    }
+}
+
+#[test]
+fn a_smuggled_string_is_named_with_its_site_and_its_type() {
+    let profile = sample::city_arenas();
+    let said = text(&profile, &by_arena()).replace("\n    ", " ");
+    assert!(
+        said.contains("String at City.note: leaked by the drop of arena request"),
+        "{said}"
+    );
+    assert!(
+        said.contains("Site: atlas::model::note (src/model.rs:31)"),
+        "{said}"
+    );
+    let json = json(&profile, &by_arena());
+    let leak = &row(&json, "request")["leaks"][0];
+    assert_eq!(leak["certainty"], "leaked");
+    assert_eq!(leak["type"], "String");
+    assert_eq!(leak["site"], "atlas::model::note (src/model.rs:31)");
+    assert_eq!(
+        row(&json, "cities")["leaks"][0]["certainty"],
+        "instances live"
+    );
+}
+
+#[test]
+fn an_arena_that_does_not_add_up_is_a_loss_in_every_report() {
+    let mut profile = sample::city_arenas();
+    assert!(!losses(&profile).iter().any(|loss| loss.contains("Arena")));
+    profile.arenas[0].padding_bytes += 8;
+    for by in By::ALL {
+        let options = Options {
+            by,
+            width: 300,
+            ..Options::default()
+        };
+        assert!(text(&profile, &options).contains("! Arena cities: its parts come to"));
+    }
+    let json = json(&profile, &by_arena());
+    assert_eq!(row(&json, "cities")["parts_add_up"], false);
+    assert_eq!(row(&json, "request")["parts_add_up"], true);
+}
+
+#[test]
+fn a_site_of_chunks_says_which_arena_it_feeds() {
+    let profile = sample::city_arenas();
+    let said = text(&profile, &Options::default());
+    assert!(said.contains("(chunk of arena cities)"), "{said}");
+    let json = json(&profile, &Options::default());
+    let rows = json["rows"].as_array().expect("rows");
+    let chunks: Vec<&Value> = rows
+        .iter()
+        .filter(|row| !row["chunk_of"].is_null())
+        .collect();
+    assert_eq!(chunks.len(), 2);
+    assert!(chunks.iter().any(|row| row["chunk_of"][0] == "request"));
+}
+
+#[test]
+fn arenas_are_ordered_by_the_measure() {
+    let profile = sample::city_arenas();
+    for measure in Measure::ALL {
+        let weights: Vec<u64> = rows(&profile, By::Arena, measure, false)
+            .iter()
+            .map(|row| match &row.detail {
+                Detail::Arena(detail) => detail.weight,
+                other => panic!("not an arena: {other:?}"),
+            })
+            .collect();
+        assert!(weights.is_sorted_by(|a, b| a >= b), "{weights:?}");
+    }
+    let top = Options {
+        top: Some(1),
+        ..by_arena()
+    };
+    assert!(text(&profile, &top).contains("... 3 more arenas"));
+    assert_eq!(
+        json(&profile, &top)["rows"].as_array().map(Vec::len),
+        Some(1)
+    );
+}
+
+#[test]
+fn a_phase_that_frees_more_than_it_allocates_reads_well() {
+    let profile = sample::city_arenas();
+    let said = text(
+        &profile,
+        &Options {
+            by: By::Phase,
+            measure: Measure::Total,
+            ..Options::default()
+        },
+    );
+    let line = said.lines().find(|line| line.ends_with("release"));
+    assert!(line.is_some_and(|line| line.contains("-6.3 MiB")), "{said}");
+    assert!(
+        said.contains("freed 6.3 MiB more than it allocated"),
+        "{said}"
+    );
+    let json = json(
+        &profile,
+        &Options {
+            by: By::Phase,
+            ..Options::default()
+        },
+    );
+    assert_eq!(row(&json, "release")["retained_bytes"], -6_553_600);
+    assert_eq!(row(&json, "load")["retained_bytes"], 8_700_000);
+}
+
+#[test]
+fn hostile_names_and_figures_of_arenas_stay_text() {
+    let evil = "evil\u{1b}]0;x\u{7}\u{9b}31m\r\n\u{202e}";
+    let mut profile = sample::city_arenas();
+    for arena in &mut profile.arenas {
+        arena.name = format!("{evil}{}", "long ".repeat(60));
+        arena.krate = evil.into();
+        arena.total_handed_bytes = u64::MAX;
+        arena.most_used_bytes = u64::MAX;
+        arena.most_chunks = u64::MAX;
+        arena.made = u64::MAX;
+        for row in &mut arena.rows {
+            row.scope.0 *= 7;
+            row.past_bytes = u64::MAX;
+        }
+        for moment in &mut arena.history {
+            moment.site = Some(usize::MAX);
+            moment.chunk_bytes = u64::MAX;
+        }
+    }
+    for name in &mut profile.types {
+        name.short = evil.into();
+    }
+    for scope in &mut profile.scopes {
+        scope.name = evil.into();
+        scope.value_type = scope.value_type.map(|id| TypeId(id.0 * 3));
+    }
+    for by in By::ALL {
+        for width in [0, 60, 100] {
+            let options = Options {
+                by,
+                width,
+                ..Options::default()
+            };
+            for line in text(&profile, &options).lines() {
+                assert!(
+                    !line.chars().any(|c| c.is_control() || c == '\u{202e}'),
+                    "{line:?}"
+                );
+                let columns = unicode_width::UnicodeWidthStr::width(line);
+                assert!(columns <= width.max(40), "{columns} of {width}: {line}");
+            }
+            json(&profile, &options);
+        }
+    }
+}
