@@ -5,6 +5,7 @@
 
 use super::call::{Call, is_whole, path_and_arguments};
 use super::stack::StackFrame;
+use crate::profile::Origin;
 use crate::symbols::{segments, self_type, split_outermost};
 
 /// Traits whose implementor is made by their method.
@@ -14,23 +15,42 @@ const MAKERS: [&str; 3] = [
     "core::clone::Clone",
 ];
 
-/// Functions of serde with the type that is read among their arguments.
-const READERS: [&str; 6] = [
+/// Functions of serde's traits with the type that is read last among their arguments.
+const READERS: [&str; 5] = [
     "next_value",
     "next_element",
     "next_entry",
     "newtype_variant",
     "next_key",
-    "deserialize",
 ];
 
 /// The type being made, frames given innermost first; `None` where no frame names one.
 pub(super) fn owner(stack: &[StackFrame<'_>]) -> Option<String> {
-    stack.iter().find_map(|frame| {
-        made(&frame.function.name)
-            .or_else(|| read_type(&frame.function.name))
-            .filter(|of| is_own(of))
-    })
+    // A visitor of the program whose name does not say of which type: the next reader further out does.
+    let mut visited = false;
+    for frame in stack {
+        let function = frame.function;
+        if let Some(made) = made(&function.name).filter(|of| is_own(of)) {
+            return Some(made);
+        }
+        if let Some(read) = read_type(&function.name) {
+            if is_own(&read) {
+                return Some(read);
+            }
+            // `next_value<Box<Officer>>` around a visitor: it is the officer's.
+            let pointed = visited.then(|| pointed_to(&read)).filter(|of| is_own(of));
+            if pointed.is_some() {
+                return pointed;
+            }
+        }
+        if function.origin == Origin::Dependency
+            && let Some(read) = entered(&function.name)
+        {
+            return Some(read);
+        }
+        visited |= function.origin == Origin::User && function.name.contains("::visit_");
+    }
+    None
 }
 
 /// `X` of `<X as Deserialize>::deserialize`, of a visitor inside it, and of `<impl Deserialize for X>`.
@@ -67,22 +87,66 @@ pub(super) fn read_type(name: &str) -> Option<String> {
         }
     }
     let serde = |path: &str| path.starts_with("serde_core::") || path.starts_with("serde::");
+    if call.name == "deserialize" {
+        // `PhantomData<T>`'s, without its type: the module has no other.
+        let phantom = call.of.is_none() && matches!(&*call.module, "serde_core::de" | "serde::de");
+        return call
+            .argument(0)
+            .filter(|_| phantom && call.arguments.len() == 2)
+            .map(str::to_owned);
+    }
     let of_serde = serde(&call.module) || call.implements.is_some_and(serde);
     if !of_serde || !READERS.contains(&call.name) {
         return None;
     }
-    match call.name {
-        // `PhantomData<T>`'s, without its type.
-        "deserialize" if call.of.is_none() && call.arguments.len() == 2 => {
-            call.argument(0).map(str::to_owned)
+    // `<A as MapAccess>::next_value<A, V>` and `::next_value::<V>`.
+    let read = call.arguments.last().filter(|read| is_whole(read))?;
+    Some((*read).to_owned())
+}
+
+/// The type that a format's own function begins to read: `Fleet` of `serde_json::de::from_slice<Fleet>`, and of
+/// anything that has the visitor of a `Fleet` among its arguments.
+fn entered(name: &str) -> Option<String> {
+    let call = Call::parse(name)?;
+    let visitor = call.arguments.iter().rev().find_map(|argument| {
+        argument
+            .ends_with("::__Visitor")
+            .then(|| made(argument))
+            .flatten()
+    });
+    if let Some(visitor) = visitor.filter(|of| is_own(of)) {
+        return Some(visitor);
+    }
+    let enters = ["from_", "take_from_", "deserialize_from", "decode_from"]
+        .iter()
+        .any(|start| call.name.starts_with(start));
+    if !enters || call.of.is_some() {
+        return None;
+    }
+    // Readers come first, and the format's own settings are no value.
+    let krate = call.module.split("::").next().unwrap_or_default();
+    let of_format = |of: &str| of.split("::").next() == Some(krate);
+    let read = call
+        .arguments
+        .iter()
+        .rev()
+        .find(|of| is_whole(of) && is_own(of) && !of_format(of))?;
+    Some((*read).to_owned())
+}
+
+/// What pointers and options lead to: `Officer` of `Option<Box<Officer>>`.
+fn pointed_to(of: &str) -> String {
+    let mut of = of;
+    loop {
+        let (path, arguments) = path_and_arguments(of);
+        let pointer = matches!(
+            path,
+            "alloc::boxed::Box" | "alloc::rc::Rc" | "alloc::sync::Arc" | "core::option::Option"
+        );
+        match arguments.first() {
+            Some(inner) if pointer => of = inner,
+            _ => return of.to_owned(),
         }
-        "deserialize" => None,
-        // `<A as MapAccess>::next_value<A, V>` and `::next_value::<V>`.
-        _ => call
-            .arguments
-            .last()
-            .filter(|read| is_whole(read))
-            .map(|&read| read.to_owned()),
     }
 }
 
