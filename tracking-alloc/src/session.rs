@@ -48,6 +48,9 @@ pub(crate) struct Writer {
     /// Records of thread names, for merging.
     names: [*const ThreadName; Writer::MOST_NAMES],
     names_len: usize,
+    /// Strings that are asked for again and again: address, length and reference.
+    #[cfg(any(feature = "serde", feature = "deepsize"))]
+    known_strings: [(*const u8, usize, u32); Writer::KNOWN_STRINGS],
     /// Where it is written; empty for a recording in memory.
     pub(crate) path: &'static PathBytes,
 }
@@ -248,6 +251,8 @@ impl Session {
 impl Writer {
     /// Different names kept apart; further threads are merged as one.
     const MOST_NAMES: usize = 512;
+    #[cfg(any(feature = "serde", feature = "deepsize"))]
+    const KNOWN_STRINGS: usize = 1024;
 
     /// Entry 0 of the tables whose index 0 means "none", and the fixed sites.
     fn prepare_tables(&mut self, header: &'static Header) -> Option<()> {
@@ -327,6 +332,28 @@ impl Writer {
             .strings_len
             .store(self.strings.len(), Release);
         u32::try_from(start).unwrap_or(0)
+    }
+
+    /// Keeps a string that was perhaps kept before: then its reference is the same.
+    #[cfg(any(feature = "serde", feature = "deepsize"))]
+    pub(crate) fn known_string(&mut self, text: &[u8]) -> u32 {
+        let hash = text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        let slot = (hash ^ hash >> 32) as usize % Self::KNOWN_STRINGS;
+        let (place, length, reference) = self.known_strings[slot];
+        // SAFETY: the bytes of a string that was written and stays mapped.
+        if !place.is_null() && unsafe { std::slice::from_raw_parts(place, length) } == text {
+            return reference;
+        }
+        let reference = self.string(text);
+        if reference != 0 {
+            // The string is the last thing in the table, padded.
+            let padded = text.len().next_multiple_of(4);
+            let place = self.strings.end().wrapping_sub(padded);
+            self.known_strings[slot] = (place, text.len(), reference);
+        }
+        reference
     }
 
     fn thread_ended(

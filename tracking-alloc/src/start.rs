@@ -141,7 +141,9 @@ fn number_from_environment(name: &[u8]) -> Option<u64> {
 pub(crate) fn usable_bytes() -> Option<fn(usize) -> usize> {
     // SAFETY: asked about blocks of the system's allocator that are live.
     let ask = |block: usize| unsafe { libc::malloc_usable_size(block as *mut libc::c_void) };
-    INNER_IS_SYSTEM.load(Relaxed).then_some(ask as fn(usize) -> usize)
+    INNER_IS_SYSTEM
+        .load(Relaxed)
+        .then_some(ask as fn(usize) -> usize)
 }
 
 /// Begins a recording in a file.

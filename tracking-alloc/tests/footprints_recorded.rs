@@ -108,6 +108,15 @@ fn footprints_of_one_label_are_a_series_with_a_place_for_each_path() {
         let type_name = recording.string(footprint.type_name).unwrap_or_default();
         assert!(type_name.ends_with("::Fleet"), "{type_name}");
     }
+    // Names are written once for all of the series.
+    let names = |footprint: &tracking_alloc_recording::FootprintValue| {
+        let own = &recording.footprint_nodes[footprint.first_node as usize..];
+        let own = &own[..footprint.nodes as usize];
+        own.iter()
+            .map(|node| (node.name, node.type_name))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(one), names(two));
     let nodes = &recording.footprint_nodes[two.first_node as usize..][..two.nodes as usize];
     let (string, vessel) = (size_of::<String>() as u64, size_of::<Vessel>() as u64);
     let sum: u64 = nodes.iter().map(|node| node.block_bytes).sum();

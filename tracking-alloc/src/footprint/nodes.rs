@@ -2,7 +2,7 @@
 
 use super::record::Type;
 use super::room::{Index, Room, hash_bytes};
-use super::words::well_known_bytes;
+use super::words::{is_unsized, well_known_bytes};
 use tracking_alloc_recording::scope_kind;
 
 /// Deeper places are counted at the one around them.
@@ -247,7 +247,7 @@ impl Nodes {
         };
         // Values without a size of their own (`str`) are each of another.
         if let (Some(bytes), Some(known)) = (bytes, self.types.get_mut(index as usize))
-            && !["str", "[u8]"].contains(&name)
+            && !is_unsized(name)
         {
             known.bytes = bytes;
         }

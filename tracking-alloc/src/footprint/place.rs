@@ -46,9 +46,17 @@ impl Walk {
         }
     }
 
+    /// Whether an address is on the stack of the measuring.
+    #[inline(always)]
     fn is_on_stack(&self, address: usize) -> bool {
+        address < self.stack_end && self.is_above_here(address)
+    }
+
+    /// NOTE: never inlined: in its caller's frame `here` might lie above what the caller asks about.
+    #[inline(never)]
+    fn is_above_here(&self, address: usize) -> bool {
         let here = 0u8;
-        address < self.stack_end && address >= std::ptr::from_ref(&here) as usize
+        address >= std::hint::black_box(std::ptr::from_ref(&here)) as usize
     }
 
     /// Looks at a value that is handed over.

@@ -68,16 +68,16 @@ impl Writer {
         now_ns: u64,
     ) -> Option<()> {
         let header = self.store.header();
-        let label = self.string(measured.label.as_bytes());
-        let type_name = self.string(measured.type_name.as_bytes());
+        let label = self.known_string(measured.label.as_bytes());
+        let type_name = self.known_string(measured.type_name.as_bytes());
         for known in &mut *types {
-            known.string = self.string(known.name.as_bytes());
+            known.string = self.known_string(known.name.as_bytes());
         }
         let (mut first_node, mut nodes) = (None, 0);
         for part in parts {
             let name = match part.name {
                 b"" => 0,
-                name => self.string(name),
+                name => self.known_string(name),
             };
             let (index, place) = self
                 .footprint_nodes

@@ -2,7 +2,7 @@
 
 use super::nodes::Step;
 use super::place::{At, Shape};
-use super::words::{Items, Seen, is_primitive};
+use super::words::{Items, Seen, is_array, is_primitive};
 use serde::ser::{self, Serialize, Serializer};
 use std::any::type_name;
 use std::cell::Cell;
@@ -284,7 +284,7 @@ impl<'a> Serializer for At<'a> {
             let walk = self.walk.borrow();
             let node = walk.nodes.all.get(self.value.node as usize);
             let known = node.and_then(|node| walk.nodes.type_of_node(node));
-            known.is_some_and(|known| known.name.starts_with('['))
+            known.is_some_and(|known| is_array(known.name))
         };
         Ok(self.inside(if is_array {
             What::Elements

@@ -80,14 +80,26 @@ impl Seen {
 
 /// The size of a reference type, bytes.
 fn reference_bytes(name: &str) -> usize {
-    let target = name.trim_start_matches('&');
-    let target = target.strip_prefix("mut ").unwrap_or(target);
-    let is_fat = name.starts_with("&&") || name.starts_with("&mut &");
-    let is_fat = !is_fat
-        && (target == "str"
-            || target.starts_with('[') && !target.contains("; ")
-            || target.starts_with("dyn "));
-    if is_fat { 16 } else { 8 }
+    let target = name.strip_prefix('&').unwrap_or(name);
+    if is_unsized(target.strip_prefix("mut ").unwrap_or(target)) {
+        16
+    } else {
+        8
+    }
+}
+
+/// Whether values of a type have no common size: `str`, slices, trait objects.
+pub(super) fn is_unsized(name: &str) -> bool {
+    name == "str" || name.starts_with("dyn ") || name.starts_with('[') && !is_array(name)
+}
+
+/// Whether the type is an array: `[T; 4]`.
+pub(super) fn is_array(name: &str) -> bool {
+    let count = name
+        .strip_suffix(']')
+        .and_then(|name| name.rsplit_once("; "));
+    name.starts_with('[')
+        && count.is_some_and(|(_, count)| count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The items of an iterator over a slice.
@@ -146,7 +158,8 @@ pub(super) fn well_known_bytes(name: &str) -> Option<usize> {
     primitive_bytes(name).or_else(|| match name {
         "alloc::string::String"
         | "core::option::Option<alloc::string::String>"
-        | "alloc::borrow::Cow<str>" => Some(24),
+        | "alloc::borrow::Cow<str>"
+        | "alloc::borrow::Cow<'_, str>" => Some(24),
         "alloc::boxed::Box<str>" | "alloc::sync::Arc<str>" | "alloc::rc::Rc<str>" => Some(16),
         _ if name.starts_with('&') => Some(reference_bytes(name)),
         _ => None,
@@ -188,6 +201,11 @@ mod tests {
         assert_eq!(well_known_bytes(type_name::<&&str>()), Some(8));
         assert_eq!(well_known_bytes(type_name::<&[u8; 4]>()), Some(8));
         assert_eq!(well_known_bytes(type_name::<&[u8]>()), Some(16));
+        assert_eq!(well_known_bytes(type_name::<&[[u8; 4]]>()), Some(16));
+        assert_eq!(
+            well_known_bytes(type_name::<&dyn std::fmt::Debug>()),
+            Some(16)
+        );
         assert_eq!(well_known_bytes(type_name::<i128>()), Some(16));
         assert_eq!(well_known_bytes(type_name::<Vec<String>>()), None);
     }

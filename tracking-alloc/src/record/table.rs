@@ -47,6 +47,12 @@ impl Table {
         self.len
     }
 
+    /// Address behind the last record; what was written before it stays mapped.
+    #[cfg(any(feature = "serde", feature = "deepsize"))]
+    pub(crate) fn end(&self) -> *const u8 {
+        self.next
+    }
+
     /// Whether the next record needs no new segment.
     pub(crate) fn has_room(&self) -> bool {
         self.len < self.room
