@@ -9,7 +9,7 @@ use heapglass_profiler::profile::{
     Figures, Frame, FrameId, Function, FunctionId, Profile, Site, State, TypeId, TypeKind, TypeName,
 };
 use heapglass_profiler::report::losses;
-use heapglass_profiler::types::{TypeRow, table};
+use heapglass_profiler::types::{Keys, TypeRow, missing, table};
 use heapglass_profiler::units::printable;
 
 use crate::app::prompt::Pattern;
@@ -23,15 +23,13 @@ pub(crate) struct Data {
     pub(crate) fields: Fields,
     /// What all blocks of a type came to, in no order.
     pub(crate) types: Vec<TypeRow>,
-    /// How many types share a short name.
-    shorts: HashMap<String, u32>,
+    keys: Keys,
+    /// Why some blocks have no type.
+    unnamed: String,
     losses: Vec<String>,
     /// A call tree made ahead on the loader's thread, for the flamegraph to take.
     tree: Mutex<Option<(TreeSpec, Shown)>>,
 }
-
-/// The row of blocks that neither a stack nor a field names the type of.
-const UNKNOWN_TYPE: &str = "(unknown type)";
 
 /// The site rows of one function: sites charged to it, added up.
 #[derive(Clone, Debug)]
@@ -44,15 +42,13 @@ pub(crate) struct Owner {
 impl Data {
     pub(crate) fn new(profile: Profile) -> Self {
         let fields = Fields::of(&profile);
-        let mut shorts = HashMap::new();
-        for name in &profile.types {
-            *shorts.entry(name.short.clone()).or_default() += 1;
-        }
+        let types = table(&profile, &fields);
         Data {
             losses: losses(&profile),
-            types: table(&profile, &fields),
+            keys: Keys::of(&profile, &types),
+            unnamed: unnamed(&profile),
+            types,
             fields,
-            shorts,
             profile,
             tree: Mutex::new(None),
         }
@@ -104,13 +100,12 @@ impl Data {
 
     /// A type for cells, clean: its short name, or the full one where two types share the short one.
     pub(crate) fn type_label(&self, id: Option<TypeId>) -> Cow<'_, str> {
-        match self.type_name(id) {
-            None => Cow::Borrowed(UNKNOWN_TYPE),
-            Some(name) if self.shorts.get(&name.short).is_some_and(|types| *types > 1) => {
-                printable(&name.full)
-            }
-            Some(name) => printable(&name.short),
-        }
+        printable(self.keys.key(&self.profile, id))
+    }
+
+    /// Why some blocks have no type and what to do, free of control characters.
+    pub(crate) fn unnamed(&self) -> &str {
+        &self.unnamed
     }
 
     pub(crate) fn type_kind(&self, id: Option<TypeId>) -> Option<TypeKind> {
@@ -205,6 +200,19 @@ impl Data {
             State::Unknown => "end unknown",
         }
     }
+}
+
+fn unnamed(profile: &Profile) -> String {
+    let frame = |id: &FrameId| profile.frames.get(id.0 as usize);
+    let named = |frame: &Frame| profile.functions.get(frame.function.0 as usize).is_some();
+    let mut stacks = profile.sites.iter().map(|site| &site.stack);
+    // `missing` takes the profile's ids at their word.
+    let whole = stacks.all(|stack| stack.iter().all(|id| frame(id).is_some_and(named)));
+    let why = whole.then(|| missing(profile)).flatten();
+    why.map_or_else(
+        || "no container of Rust on the stack, or C code, and no field tells".to_owned(),
+        |why| printable(&why).into_owned(),
+    )
 }
 
 /// `serde-1.0/src/de.rs` of `/home/ada/.cargo/registry/src/index-0123/serde-1.0/src/de.rs`, `library/..` of

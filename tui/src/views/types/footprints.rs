@@ -3,7 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use heapglass_profiler::profile::{Footprint, FootprintNode, ScopeKind, TypeId};
+use heapglass_profiler::profile::{FootprintNode, Profile, TypeId};
+use heapglass_profiler::report::{self, footprints};
 
 use crate::app::{Command, Data};
 use crate::views::parts::Cursor;
@@ -19,18 +20,22 @@ pub(super) struct Measured {
     pub(super) found: Option<Found>,
     /// What deepsize says, bytes.
     pub(super) estimate_bytes: Option<u64>,
+    /// The estimate less what was found.
+    pub(super) difference_bytes: Option<i64>,
 }
 
 /// What was found by following the value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Found {
-    /// Index into the profile's footprints.
+    /// Index into what [`footprints`] answers.
     at: usize,
     /// Requested bytes of the blocks it owns, and how many.
     pub(super) bytes: u64,
     pub(super) blocks: u64,
     /// Bytes of those blocks in which no value was seen: spare capacity, and what containers keep for themselves.
     pub(super) slack_bytes: u64,
+    /// More than the time before, of the same label.
+    pub(super) change_bytes: Option<i64>,
     /// Places counted at their parent.
     pub(super) folded: u64,
 }
@@ -39,9 +44,14 @@ pub(super) struct Found {
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) node: FootprintNode,
+    /// As recorded.
+    pub(super) step: String,
+    /// As recorded.
+    pub(super) path: String,
     pub(super) depth: u16,
     /// Requested bytes with what is inside.
     pub(super) with_inner: u64,
+    pub(super) slack_bytes: u64,
 }
 
 /// What of a type's values was found, the last time each label was measured.
@@ -70,8 +80,8 @@ impl Footprints {
 
     /// Takes the measured values out of new data. What was open closes: its value may be another one now.
     pub(super) fn gather(&mut self, data: &Data) {
-        self.values = gather(&data.profile.footprints);
-        self.by_type = by_type(&self.values, data);
+        self.values = gather(&data.profile);
+        self.by_type = by_type(&data.profile);
         self.inside = None;
         self.open &= !self.values.is_empty();
     }
@@ -109,8 +119,8 @@ impl Footprints {
                 let Some(found) = self.values.get(at).and_then(|value| value.found) else {
                     return Outcome::Notice("an estimate has nothing inside".to_owned());
                 };
-                let footprint = cx.data.profile.footprints.get(found.at);
-                let places = footprint.map(places).unwrap_or_default();
+                let all = footprints(&cx.data.profile);
+                let places = all.get(found.at).map(in_order).unwrap_or_default();
                 self.inside = Some((at, places, Cursor::default()));
             }
             Command::Footprints => self.open = false,
@@ -127,21 +137,21 @@ impl Footprints {
     }
 }
 
-fn by_type(values: &[Measured], data: &Data) -> HashMap<TypeId, OfType> {
+/// Of each type what was found, in the last exact footprint of each label.
+fn by_type(profile: &Profile) -> HashMap<TypeId, OfType> {
     let mut types: HashMap<TypeId, OfType> = HashMap::new();
     let mut labels: HashSet<&str> = HashSet::new();
-    for value in values.iter().rev() {
-        let Some(found) = value.found else { continue };
-        let footprint = data.profile.footprints.get(found.at);
-        let nodes = footprint
-            .filter(|_| labels.insert(&value.label))
-            .map(|footprint| footprint.nodes.as_slice());
-        for node in nodes.unwrap_or_default() {
-            let Some(id) = node.value_type else { continue };
+    let all = footprints(profile);
+    let exact = all.iter().rev().filter(|value| !value.footprint.estimate);
+    for value in exact.filter(|value| labels.insert(&value.footprint.label)) {
+        for place in &value.places {
+            let Some(id) = place.node.value_type else {
+                continue;
+            };
             let sum = types.entry(id).or_default();
-            sum.blocks = sum.blocks.saturating_add(node.blocks);
-            sum.bytes = sum.bytes.saturating_add(node.block_bytes);
-            sum.slack_bytes = sum.slack_bytes.saturating_add(slack(node));
+            sum.blocks = sum.blocks.saturating_add(place.node.blocks);
+            sum.bytes = sum.bytes.saturating_add(place.node.block_bytes);
+            sum.slack_bytes = sum.slack_bytes.saturating_add(place.slack_bytes());
         }
     }
     types
@@ -154,185 +164,141 @@ pub(super) fn rows(cx: &Context<'_>) -> usize {
         .saturating_sub(2 + super::render::FOOTPRINT_DETAILS) as usize
 }
 
-fn slack(node: &FootprintNode) -> u64 {
-    node.block_bytes.saturating_sub(node.used_bytes)
-}
-
-/// Pairs what was found with the estimate made right before or after it under the same label.
-fn gather(footprints: &[Footprint]) -> Vec<Measured> {
-    let mut values: Vec<Measured> = Vec::new();
-    for (at, footprint) in footprints.iter().enumerate() {
-        let sum = |of: fn(&FootprintNode) -> u64| {
-            let all = footprint.nodes.iter().map(of);
-            all.fold(0, u64::saturating_add)
-        };
-        let last = values.iter_mut().rfind(|value| {
-            value.label == footprint.label && value.value_type == footprint.value_type
-        });
-        let half = last.filter(|value| {
-            if footprint.estimate {
-                value.estimate_bytes.is_none()
-            } else {
-                value.found.is_none()
-            }
-        });
-        let value = match half {
-            Some(value) => value,
-            None => {
-                values.push(Measured {
-                    label: footprint.label.clone(),
-                    value_type: footprint.value_type,
-                    ..Measured::default()
-                });
-                let Some(value) = values.last_mut() else {
-                    continue;
-                };
-                value
-            }
-        };
-        if footprint.estimate {
-            value.estimate_bytes = Some(sum(|node| node.block_bytes));
-        } else {
-            value.found = Some(Found {
+/// The exact ones with the estimates beside them, and the estimates of labels that have no exact one.
+fn gather(profile: &Profile) -> Vec<Measured> {
+    let all = footprints(profile);
+    let exact: HashSet<&str> = all
+        .iter()
+        .filter(|value| !value.footprint.estimate)
+        .map(|value| value.footprint.label.as_str())
+        .collect();
+    let shown = all.iter().enumerate().filter(|(_, value)| {
+        !value.footprint.estimate || !exact.contains(value.footprint.label.as_str())
+    });
+    shown
+        .map(|(at, value)| {
+            let found = (!value.footprint.estimate).then_some(Found {
                 at,
-                bytes: sum(|node| node.block_bytes),
-                blocks: sum(|node| node.blocks),
-                slack_bytes: sum(slack),
-                folded: footprint.folded,
+                bytes: value.bytes,
+                blocks: value.blocks,
+                slack_bytes: value.slack_bytes,
+                change_bytes: value.change_bytes,
+                folded: value.footprint.folded,
             });
-        }
-        if !footprint.estimate || value.found.is_none() {
-            value.time_ns = footprint.time_ns;
-        }
-    }
-    values
+            let alone = value.footprint.estimate.then_some(value.bytes);
+            Measured {
+                label: value.footprint.label.clone(),
+                value_type: value.footprint.value_type,
+                time_ns: value.footprint.time_ns,
+                found,
+                estimate_bytes: value.estimate.map(|estimate| estimate.bytes).or(alone),
+                difference_bytes: value.estimate.map(|estimate| estimate.difference_bytes),
+            }
+        })
+        .collect()
 }
 
 /// The places inside a value, each below the one around it, largest first.
-fn places(footprint: &Footprint) -> Vec<Place> {
-    let nodes = &footprint.nodes;
-    let parent = |at: usize| {
-        let parent = nodes.get(at).map_or(0, |node| node.parent as usize);
-        // Parents come before children; what only a damaged recording has hangs at the value itself.
-        (at > 0).then_some(if parent < at { parent } else { 0 })
-    };
-    let mut with_inner: Vec<u64> = nodes.iter().map(|node| node.block_bytes).collect();
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-    for at in (1..nodes.len()).rev() {
-        let own = with_inner.get(at).copied().unwrap_or(0);
-        if let Some(around) = parent(at).and_then(|p| with_inner.get_mut(p)) {
-            *around = around.saturating_add(own);
-        }
-        if let Some(list) = parent(at).and_then(|p| children.get_mut(p)) {
+fn in_order(value: &report::Measured<'_>) -> Vec<Place> {
+    let places = &value.places;
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); places.len()];
+    for (at, place) in places.iter().enumerate() {
+        if let Some(list) = place.parent.and_then(|parent| children.get_mut(parent)) {
             list.push(at);
         }
     }
-    let size = |at: &usize| with_inner.get(*at).copied().unwrap_or(0);
-    let mut open: Vec<(usize, u16)> = if nodes.is_empty() {
-        Vec::new()
-    } else {
-        vec![(0, 0)]
-    };
-    let mut places = Vec::with_capacity(nodes.len());
+    let size = |at: &usize| places.get(*at).map_or(0, |place| place.with_inner_bytes);
+    let mut open: Vec<(usize, u16)> = places.first().map(|_| (0, 0)).into_iter().collect();
+    let mut rows = Vec::with_capacity(places.len());
     while let Some((at, depth)) = open.pop() {
-        if let Some(node) = nodes.get(at) {
-            places.push(Place {
-                node: node.clone(),
+        if let Some(place) = places.get(at) {
+            rows.push(Place {
+                node: place.node.clone(),
+                step: place.step.clone(),
+                path: place.path.clone(),
                 depth,
-                with_inner: size(&at),
+                with_inner: place.with_inner_bytes,
+                slack_bytes: place.slack_bytes(),
             });
         }
         if let Some(inner) = children.get_mut(at) {
             // The last one pushed is shown first; equal ones in the order of the recording.
             inner.sort_by_key(|child| (size(child), std::cmp::Reverse(*child)));
-            open.extend(inner.iter().map(|child| (*child, depth.saturating_add(1))));
+            let below = inner.iter().map(|child| (*child, depth.saturating_add(1)));
+            open.extend(below);
         }
     }
-    places
-}
-
-/// One step of a path inside a value, spelled as in a path of fields. As recorded.
-pub(super) fn step(node: &FootprintNode, type_name: &str) -> String {
-    match node.kind {
-        ScopeKind::Phase | ScopeKind::Root => type_name.to_owned(),
-        ScopeKind::Field => format!(".{}", node.name),
-        ScopeKind::Element => "[]".to_owned(),
-        ScopeKind::Key => "{key}".to_owned(),
-        ScopeKind::Value => "{value}".to_owned(),
-        ScopeKind::Variant => format!("::{}", node.name),
-        ScopeKind::Index => format!("#{}", node.name),
-        ScopeKind::Buffered => "(buffered)".to_owned(),
-        ScopeKind::FromBuffer => "(from buffer)".to_owned(),
-        ScopeKind::Other => "(other)".to_owned(),
-    }
+    rows
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapglass_profiler::profile::Footprint;
 
-    fn footprint(label: &str, time_ns: u64, estimate: bool, block_bytes: u64) -> Footprint {
+    fn footprint(
+        label: &str,
+        time_ns: u64,
+        estimate: bool,
+        nodes: Vec<FootprintNode>,
+    ) -> Footprint {
         Footprint {
             label: label.into(),
             time_ns,
             estimate,
-            nodes: vec![FootprintNode {
-                block_bytes,
-                ..FootprintNode::default()
-            }],
+            nodes,
             ..Footprint::default()
         }
     }
 
+    fn node(parent: u32, block_bytes: u64) -> FootprintNode {
+        FootprintNode {
+            parent,
+            block_bytes,
+            ..FootprintNode::default()
+        }
+    }
+
     #[test]
-    fn an_estimate_stands_beside_the_exact_figure_of_its_own_moment() {
-        let values = gather(&[
-            footprint("a", 1, false, 10),
-            footprint("a", 2, true, 9),
-            footprint("b", 3, true, 5),
-            footprint("a", 4, false, 20),
-            footprint("b", 5, false, 6),
-            footprint("a", 6, true, 18),
-            footprint("a", 7, true, 19),
-        ]);
+    fn an_estimate_stands_beside_an_exact_figure_or_alone_and_never_as_one() {
+        let footprints = vec![
+            footprint("a", 1, false, vec![node(0, 10)]),
+            footprint("a", 2, true, vec![node(0, 9)]),
+            footprint("b", 3, true, vec![node(0, 5)]),
+            footprint("a", 40, false, vec![node(0, 20)]),
+        ];
+        let values = gather(&Profile {
+            footprints,
+            ..Profile::default()
+        });
         let seen: Vec<_> = values
             .iter()
-            .map(|v| {
-                (
-                    v.label.as_str(),
-                    v.time_ns,
-                    v.found.map(|f| f.bytes),
-                    v.estimate_bytes,
-                )
-            })
+            .map(|v| (v.label.as_str(), v.found.map(|f| f.bytes), v.estimate_bytes))
             .collect();
+        let alone = ("b", None, Some(5));
         assert_eq!(
             seen,
-            [
-                ("a", 1, Some(10), Some(9)),
-                ("b", 5, Some(6), Some(5)),
-                ("a", 4, Some(20), Some(18)),
-                ("a", 7, None, Some(19)),
-            ]
+            [("a", Some(10), Some(9)), alone, ("a", Some(20), None)]
         );
     }
 
     #[test]
-    fn places_stand_below_what_is_around_them_and_add_up() {
-        let node = |parent, block_bytes| FootprintNode {
-            parent,
-            block_bytes,
-            ..FootprintNode::default()
+    fn places_stand_below_what_is_around_them() {
+        let nodes = vec![node(0, 1), node(0, 2), node(1, 3), node(0, 9), node(77, 4)];
+        let profile = Profile {
+            footprints: vec![footprint("a", 1, false, nodes), Footprint::default()],
+            ..Profile::default()
         };
-        let value = Footprint {
-            nodes: vec![node(0, 1), node(0, 2), node(1, 3), node(0, 9), node(77, 4)],
-            ..Footprint::default()
-        };
-        let seen: Vec<_> = places(&value)
+        let seen: Vec<Vec<_>> = footprints(&profile)
             .iter()
-            .map(|p| (p.depth, p.with_inner))
+            .map(|value| {
+                in_order(value)
+                    .iter()
+                    .map(|p| (p.depth, p.with_inner))
+                    .collect()
+            })
             .collect();
-        assert_eq!(seen, [(0, 19), (1, 9), (1, 5), (2, 3), (1, 4)]);
-        assert!(places(&Footprint::default()).is_empty());
+        let none = Vec::new();
+        assert_eq!(seen, [none, vec![(0, 19), (1, 9), (1, 5), (2, 3), (1, 4)]]);
     }
 }

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::Types;
-use super::footprints::{Footprints, Measured, step};
+use super::footprints::{Footprints, Measured};
 use super::order::Sort;
 use crate::app::Data;
 use crate::text::{clean, figure, type_cell, wrap};
@@ -247,16 +247,15 @@ fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &m
     }
     rule(buffer, area, &text);
     let full = match cx.data.type_name(row.type_id) {
-        Some(name) => clean(&name.full),
-        None => {
-            "to name them: build with debug = \"line-tables-only\", or read as Profiled<T>".into()
-        }
+        Some(name) => clean(&name.full).into_owned(),
+        None => cx.data.unnamed().to_owned(),
     };
-    let lines = wrap(
-        &full,
-        area.width as usize,
-        if area.height > 6 { 2 } else { 1 },
-    );
+    let most = match (row.type_id, area.height) {
+        (None, _) => 3,
+        (_, 0..7) => 1,
+        _ => 2,
+    };
+    let lines = wrap(&full, area.width as usize, most);
     for (at, line) in (1..).zip(&lines) {
         write(buffer, slice(area, at, 1), line, theme::strong());
     }
@@ -343,10 +342,9 @@ fn values_table(
     let rows = area.height.saturating_sub(1) as usize;
     for (row, (at, value)) in values.iter().enumerate().skip(first).take(rows).enumerate() {
         let found = value.found;
-        let off = found.zip(value.estimate_bytes).map(|(found, estimate)| {
-            let by = i128::from(estimate) - i128::from(found.bytes);
-            let share = Share::of(by.unsigned_abs() as u64, found.bytes);
-            format!("{} ({share})", signed(by))
+        let off = found.zip(value.difference_bytes).map(|(found, by)| {
+            let share = Share::of(by.unsigned_abs(), found.bytes);
+            format!("{} ({share})", signed(by.into()))
         });
         let mut cells = vec![
             found.map_or("-".to_owned(), |found| bytes(found.bytes)),
@@ -355,11 +353,8 @@ fn values_table(
             heapglass_profiler::units::Nanos(value.time_ns).to_string(),
         ];
         if wide {
-            let before = values.iter().take(at).rfind(|v| v.label == value.label);
-            let before = before.and_then(|value| value.found);
-            let grown = found
-                .zip(before)
-                .map(|(now, then)| signed(i128::from(now.bytes) - i128::from(then.bytes)));
+            let grown = found.and_then(|found| found.change_bytes);
+            let grown = grown.map(|by| signed(by.into()));
             cells.push(found.map_or(String::new(), |found| count(found.blocks)));
             cells.push(found.map_or(String::new(), |found| bytes(found.slack_bytes)));
             cells.push(grown.unwrap_or_default());
@@ -454,12 +449,12 @@ fn places(view: &Footprints, data: &Data, table: Rect, notes: Rect, buffer: &mut
             bytes(place.with_inner),
             some(node.block_bytes, bytes),
             some(node.blocks, count),
-            some(node.block_bytes.saturating_sub(node.used_bytes), bytes),
+            some(place.slack_bytes, bytes),
         ];
         if wide {
             cells.extend([count(node.count), some(node.shared_bytes, bytes)]);
         }
-        cells.push(format!("{indent}{}", clean(&step(node, &name))));
+        cells.push(format!("{indent}{}", clean(&place.step)));
         cells.extend(wide.then(|| name.clone().into_owned()));
         let cells = cells.into_iter().map(|text| (text.into(), theme::plain()));
         let line = slice(table, 1 + (at - cursor.top) as u16, 1);
@@ -474,10 +469,11 @@ fn places(view: &Footprints, data: &Data, table: Rect, notes: Rect, buffer: &mut
         notes,
         &format!("place {} of {}", cursor.selected + 1, places.len()),
     );
-    let full = data
-        .type_name(node.value_type)
-        .map_or("", |name| name.full.as_str());
-    write(buffer, slice(notes, 1, 1), &clean(full), theme::strong());
+    let mut full = clean(&place.path).into_owned();
+    if let Some(name) = data.type_name(node.value_type) {
+        full.push_str(&format!(": {}", clean(&name.full)));
+    }
+    write(buffer, slice(notes, 1, 1), &full, theme::strong());
     let mut items = vec![format!(
         "{}, {} inline",
         counted(node.count, "value"),
