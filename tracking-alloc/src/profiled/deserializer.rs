@@ -11,24 +11,18 @@ use std::any::type_name;
 pub(super) struct De<D> {
     d: D,
     at: At,
-    /// The type of the place is what this deserializes: the function of a `deserialize_with`.
-    with: bool,
 }
 
 impl<D> De<D> {
     #[inline(always)]
     pub(super) fn new(d: D, at: At) -> De<D> {
-        De { d, at, with: false }
+        De { d, at }
     }
 
-    #[inline(always)]
-    pub(super) fn with(d: D, at: At, with: bool) -> De<D> {
-        De { d, at, with }
-    }
-
+    /// What the function of a `deserialize_with` deserializes is the type of its place.
     #[inline(always)]
     fn learn<T>(&self) {
-        if self.with && !known::is_with::<T>() {
+        if self.at.node.awaits_type() {
             self.at.node.retype(Type {
                 name: type_name::<T>(),
                 bytes: size_of::<T>(),

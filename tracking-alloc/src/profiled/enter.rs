@@ -70,7 +70,7 @@ impl At {
         work: impl FnOnce(Option<At>) -> Result<R, E>,
     ) -> Result<R, E> {
         let buffered = self.node.buffered();
-        let _entered = Entered::new(buffered, self.node.from_buffer().scope);
+        let _entered = Entered::new(buffered, self.node.rebuilt().scope);
         if !self.is_budgeted() {
             return work(None);
         }

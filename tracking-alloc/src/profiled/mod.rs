@@ -17,9 +17,9 @@ mod variants;
 mod visitor;
 
 pub(crate) use budget::Active;
+pub use budget::{Budget, ProfiledSeed};
 #[cfg(feature = "derive")]
 pub(crate) use place::{Below, Inside, Place, Rooted};
-pub use budget::{Budget, ProfiledSeed};
 
 /// Deserializes a `T` and, while something records, counts every allocation at its path in the data.
 ///

@@ -270,6 +270,7 @@ struct Odd {
     #[serde(deserialize_with = "seconds::read")]
     length: u64,
     #[expect(dead_code, reason = "only read")]
+    #[expect(clippy::box_collection, reason = "a box is no step of the path")]
     boxed: Option<Box<Vec<String>>>,
     #[expect(dead_code, reason = "only read")]
     array: [String; 2],
@@ -325,4 +326,92 @@ fn names_of_phases_and_places_nest_and_end_with_them() {
     assert_eq!(recorded.at("outer/inner/String>[]").total_blocks, 3);
     assert_eq!(recorded.at("outer/").total_bytes, 77);
     assert_eq!(recorded.at("outer/inner/").retained_bytes, 0);
+}
+
+#[derive(Deserialize)]
+struct Linked {
+    #[expect(dead_code, reason = "only read")]
+    name: String,
+    #[expect(dead_code, reason = "only read")]
+    #[serde(default, deserialize_with = "linked")]
+    next: Option<Box<Linked>>,
+}
+
+fn linked<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<Box<Linked>>, D::Error> {
+    Option::deserialize(d)
+}
+
+#[test]
+fn a_chain_of_functions_folds_too() {
+    let recorded = recorded("paths::a_chain_of_functions_folds_too", || {
+        let text = (0..100).fold("null".to_owned(), |inner, _| {
+            format!(r#"{{"name": "x", "next": {inner}}}"#)
+        });
+        black_box(serde_json::from_str::<Profiled<Linked>>(&text).expect("a chain"));
+        std::process::exit(0);
+    });
+    assert_eq!(
+        lines(&recorded, "Linked"),
+        [".name 1 in 1", ".next 100 in 99", ".next.name 99 in 99"],
+        "{}",
+        recorded.table()
+    );
+    assert_eq!(
+        recorded.at("Linked.next").type_name,
+        format!(
+            "core::option::Option<alloc::boxed::Box<{}::paths::Linked>>",
+            env!("CARGO_CRATE_NAME")
+        )
+    );
+}
+
+#[test]
+fn what_is_overwritten_in_place_is_counted_at_the_same_paths() {
+    let recorded = recorded(
+        "paths::what_is_overwritten_in_place_is_counted_at_the_same_paths",
+        || {
+            let mut value = Profiled(vec![vec![String::new(), "long enough".to_owned()]]);
+            let mut deserializer =
+                serde_json::Deserializer::from_str(r#"[["one", "two"], ["three"]]"#);
+            Deserialize::deserialize_in_place(&mut deserializer, &mut value).expect("lists");
+            assert_eq!(value.0, [vec!["one", "two"], vec!["three"]]);
+            std::process::exit(0);
+        },
+    );
+    let at = |steps: &str| {
+        let place = recorded.at(&format!("String>>{steps}"));
+        (place.visits, place.total_blocks, place.type_name.clone())
+    };
+    let text = "alloc::string::String".to_owned();
+    assert_eq!(at("[]"), (2, 1, format!("alloc::vec::Vec<{text}>")));
+    assert_eq!(at("[][]"), (3, 2, text));
+}
+
+#[test]
+fn threads_count_at_one_and_the_same_places() {
+    let recorded = recorded("paths::threads_count_at_one_and_the_same_places", || {
+        let text = serde_json::to_string(&fleet()).expect("JSON");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let _phase = phase("load");
+                        black_box(serde_json::from_str::<Profiled<Fleet>>(&text).expect("a fleet"));
+                    }
+                });
+            }
+        });
+        std::process::exit(0);
+    });
+    let first = recorded.at("load/Fleet.vessels[].crew[]#0");
+    assert_eq!((first.visits, first.total_blocks), (1600, 1600));
+    assert_eq!(recorded.at("load/").visits, 400);
+    // Dropped inside the phase, outside the root.
+    assert_eq!(recorded.at("load/").retained_bytes, 0);
+    assert_eq!(
+        recorded.at("load/Fleet").retained_bytes,
+        recorded.below("load/Fleet").0 as i64
+    );
+    let scopes = recorded.recording.scopes.len();
+    assert_eq!(scopes, recorded.places.len(), "no path has two scopes");
 }

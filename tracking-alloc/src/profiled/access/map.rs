@@ -119,7 +119,7 @@ impl<'de, A: MapAccess<'de>> Map<A> {
         };
         self.named = capture.named();
         if key.is_none() && self.buffered {
-            self.rest = at.node.from_buffer().scope;
+            self.rest = at.node.rebuilt().scope;
             scope::set(self.rest);
         }
         Ok(key)
@@ -173,7 +173,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Map<A> {
             // A flattened struct goes on buffering, and its list of entries grows between them; an adjacently tagged
             // enum only wants its tag.
             self.rest = if self.context.kind == Kind::Struct {
-                at.node.from_buffer().scope
+                at.node.rebuilt().scope
             } else {
                 at.node.buffered().scope
             };

@@ -10,7 +10,6 @@ pub(super) use seq::Seq;
 
 use super::deserializer::De;
 use super::enter::At;
-use super::known;
 use super::tree::Found;
 use serde::de::{DeserializeSeed, Deserializer};
 
@@ -28,9 +27,8 @@ impl<'de, S: DeserializeSeed<'de>, P: FnOnce() -> Found> DeserializeSeed<'de> fo
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
-        let with = known::is_with::<S::Value>();
         self.at.within((self.place)(), self.back, |at| {
-            self.seed.deserialize(De::with(d, at, with))
+            self.seed.deserialize(De::new(d, at))
         })
     }
 }

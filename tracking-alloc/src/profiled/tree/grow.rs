@@ -4,7 +4,8 @@
 use super::edges::Found;
 use super::label::{Label, Step};
 use super::turn::Turn;
-use super::{FOLDED, Node, RECURSIVE, Type, memory};
+use super::{AWAITS_TYPE, FOLDED, Node, RECURSIVE, Type, memory};
+use crate::profiled::known;
 use crate::profiled::register::{self, Registered};
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::{scope_flags, scope_kind};
@@ -37,7 +38,7 @@ impl Node {
         if let Some(found) = self.find(at.0, at.1, ty.name) {
             return found;
         }
-        let found = match self.ancestor(ty).filter(|_| fold) {
+        let found = match self.ancestor(ty, step).filter(|_| fold) {
             Some(ancestor) => {
                 ancestor.say(RECURSIVE, scope_flags::RECURSIVE);
                 ancestor.found()
@@ -81,13 +82,15 @@ impl Node {
     }
 
     /// The nearest place of the same type, itself included.
-    fn ancestor(&'static self, ty: Type) -> Option<&'static Node> {
+    fn ancestor(&'static self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
         if ty.name.is_empty() {
             return None;
         }
+        // All functions of one struct have one name: of those the field decides.
+        let any_field = !known::is_with(ty.name);
         let mut next = Some(self);
         while let Some(node) = next {
-            if node.ty.name == ty.name {
+            if node.ty.name == ty.name && (any_field || node.label().is(step)) {
                 return Some(node);
             }
             next = node.parent;
@@ -129,9 +132,14 @@ impl Node {
     fn make(&'static self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
         let label = Label::of(step)?;
         let mut node = Node::new(Some(self), std::ptr::from_ref(label).cast_mut(), ty);
+        let mut shown = ty;
+        if known::is_with(ty.name) {
+            shown.name = known::WITH;
+            node.said.store(AWAITS_TYPE, Relaxed);
+        }
         // Below a folded place nothing has a scope of its own, and without a recording nothing at all.
         if self.visit != 0 {
-            match register::add(self.scope, label, ty) {
+            match register::add(self.scope, label, shown) {
                 Registered::Scope(scope) => (node.scope, node.visit) = (scope, scope),
                 Registered::NotNow => return None,
                 refused => {

@@ -51,7 +51,7 @@ pub(super) struct Node {
     other: AtomicPtr<Node>,
     buffered: AtomicPtr<Node>,
     from_buffer: AtomicPtr<Node>,
-    /// [`RECURSIVE`], [`FOLDED`], [`RETYPED`]: said of the scope already.
+    /// [`RECURSIVE`], [`FOLDED`]: said of the scope already. [`AWAITS_TYPE`]: not said yet.
     said: AtomicU32,
     /// The last list of names whose order was proved to be the order of elements, and the last one disproved.
     proved: AtomicPtr<&'static str>,
@@ -60,7 +60,7 @@ pub(super) struct Node {
 
 const RECURSIVE: u32 = 1;
 const FOLDED: u32 = 2;
-const RETYPED: u32 = 4;
+const AWAITS_TYPE: u32 = 4;
 
 impl Node {
     /// The child reached by `key` with values of `ty`, made when there is none. PERF: a known one costs two loads and
@@ -130,7 +130,7 @@ impl Node {
     }
 
     /// Where what is built from that buffer is counted.
-    pub(super) fn from_buffer(&'static self) -> Found {
+    pub(super) fn rebuilt(&'static self) -> Found {
         self.single(&self.from_buffer, Step::FromBuffer)
     }
 
@@ -163,13 +163,17 @@ impl Node {
         }
     }
 
-    /// What a function given to `deserialize_with` really deserializes: the first time it is seen, it becomes the type
-    /// of the scope.
+    /// Whether it is the place of a `deserialize_with` whose type is not known yet.
+    #[inline(always)]
+    pub(super) fn awaits_type(&self) -> bool {
+        self.said.load(Relaxed) & AWAITS_TYPE != 0
+    }
+
+    /// What that function really deserializes: the first time it is seen, it becomes the type of the scope.
+    #[cold]
+    #[inline(never)]
     pub(super) fn retype(&self, ty: Type) {
-        if self.said.load(Relaxed) & RETYPED == 0
-            && self.said.fetch_or(RETYPED, Relaxed) & RETYPED == 0
-            && self.visit != 0
-        {
+        if self.said.fetch_and(!AWAITS_TYPE, Relaxed) & AWAITS_TYPE != 0 && self.visit != 0 {
             register::retype(self.scope, ty);
         }
     }
