@@ -4,6 +4,7 @@
 mod grouped;
 mod layout;
 mod matches;
+mod regroup;
 mod render;
 mod tree;
 
@@ -17,9 +18,9 @@ use ratatui::layout::Rect;
 pub(crate) use tree::{Shown, TreeSpec};
 
 use crate::app::keys::{BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char};
-use crate::app::{Command, Data, Pattern, Within};
+use crate::app::{Command, Data, Pattern};
 use crate::views::{Context, Jump, Outcome, View, ViewId};
-use grouped::{By, What};
+use grouped::By;
 use matches::Matches;
 
 /// The keys of this view.
@@ -347,79 +348,6 @@ impl Flame {
                 self.reshape(cx)
             }
             _ => Outcome::Done,
-        }
-    }
-
-    /// What the frames are: the next of stack, field and type that the recording tells of.
-    fn next_grouping(&mut self, cx: &Context<'_>) -> Outcome {
-        let fields = !cx.data.fields.is_empty();
-        let types = cx.data.types.iter().any(|row| row.type_id.is_some());
-        self.spec.by = match self.spec.by {
-            By::Stack if fields => By::Field,
-            By::Stack | By::Field if types => By::Type,
-            By::Stack => {
-                return Outcome::Notice("neither fields nor types were recorded".to_owned());
-            }
-            By::Field | By::Type => By::Stack,
-        };
-        self.highlight = None;
-        self.reshape(cx)
-    }
-
-    /// Shows stacks, fields or types, unless it does.
-    fn group(&mut self, by: By, cx: &Context<'_>) {
-        if self.spec.by != by {
-            self.spec.by = by;
-            self.highlight = None;
-            self.reshape(cx);
-        }
-    }
-
-    /// The type and field of the selected frame of a grouped graph: of the frames around it the innermost ones.
-    fn within(&self, cx: &Context<'_>) -> Option<Within> {
-        let tree = self.tree.as_ref()?;
-        let (mut id, mut field) = (None, None);
-        for step in tree.calls.path(self.selected()) {
-            let Label::Function(function) = tree.calls.node(step).label else {
-                continue;
-            };
-            match tree.grouped.as_ref()?.what(function)? {
-                What::Type(seen) => id = Some(seen),
-                // Outermost frames come first, in an inverted graph too.
-                What::Field(node) if self.spec.inverted => field = field.or(Some(node)),
-                What::Field(node) | What::Path(node) => field = Some(node),
-                What::Function(_) => {}
-            }
-        }
-        Within::new(cx.data, id, field, id.is_none())
-    }
-
-    /// Selects the field or the type that another view asked for.
-    fn show_within(&mut self, within: &Within, cx: &Context<'_>) -> Outcome {
-        let field = within.field_in(cx.data);
-        let wanted = match field {
-            Some(node) => What::Field(node),
-            None => What::Type(within.type_in(cx.data)),
-        };
-        self.group(if field.is_some() { By::Field } else { By::Type }, cx);
-        let found = self.tree.as_ref().and_then(|tree| {
-            let is_it = |id: &NodeId| match tree.calls.node(*id).label {
-                Label::Function(function) => {
-                    let what = tree.grouped.as_ref().and_then(|g| g.what(function));
-                    what == Some(wanted)
-                }
-                _ => false,
-            };
-            let found = tree.calls.ids().find(is_it)?;
-            Some((found, cx.measure.of(tree.calls.total(found))))
-        });
-        match found {
-            Some((_, 0)) => Outcome::Notice(nothing(cx.measure)),
-            Some((id, _)) => {
-                self.show(id, cx);
-                Outcome::Done
-            }
-            None => Outcome::Notice("it has no blocks".to_owned()),
         }
     }
 

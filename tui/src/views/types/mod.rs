@@ -2,6 +2,7 @@
 //! and on to their sites. Order and parts are made when something changes, never while drawing.
 
 mod footprints;
+mod measured;
 mod order;
 mod render;
 
