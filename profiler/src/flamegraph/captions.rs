@@ -5,7 +5,8 @@
 
 use super::prune::Pruned;
 use super::relabel::Caption;
-use super::{Options, prune};
+use super::retold::Retold;
+use super::{By, Options, legend, prune};
 use crate::calltree::{CallTree, Label, NodeId};
 use crate::profile::{Figures, Lost, Measure, Profile};
 use crate::units::{Bytes, Count, Share, printable};
@@ -50,11 +51,19 @@ fn exactness(profile: &Profile, measure: Measure) -> String {
 /// Wider than this and the subtitle leaves a picture of 1,200 pixels.
 const SUBTITLE_CHARS: usize = 160;
 
-pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &Pruned) -> String {
+pub(super) fn subtitle(
+    profile: &Profile,
+    retold: Option<&Retold>,
+    options: &Options,
+    pruned: &Pruned,
+) -> String {
     // The least important last: what does not fit is left out, never a loss.
     let mut parts = Vec::new();
     if profile.lost != Lost::default() {
         parts.push("something was lost or cut, see the report".to_owned());
+    }
+    if options.by == By::Field && retold.is_some_and(|retold| !retold.has_fields) {
+        parts.push("no fields: no Profiled<T> was read".to_owned());
     }
     if pruned.narrow > 0 {
         let min = if options.measure.is_bytes() {
@@ -84,19 +93,37 @@ pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &Pruned) ->
         ));
     }
     if options.inverted {
-        parts.push("callers below".to_owned());
+        let below = match options.by {
+            By::Stack => "callers below",
+            By::Field | By::Type => "outermost below",
+        };
+        parts.push(below.to_owned());
     }
-    parts.push("own code warm, std grey-blue, native grey, dependencies a colour each".to_owned());
+    match options.by {
+        By::Stack => parts.push(
+            "own code warm, std grey-blue, native grey, dependencies a colour each".to_owned(),
+        ),
+        By::Field => parts.push("fields, then the type of their blocks".to_owned()),
+        By::Type => parts.push("types, then fields, then functions".to_owned()),
+    }
+    let room = match retold {
+        Some(_) => SUBTITLE_CHARS.saturating_sub(legend::chars()),
+        None => SUBTITLE_CHARS,
+    };
     while parts.len() > 1
         && parts
             .iter()
             .map(|part| part.chars().count() + 2)
             .sum::<usize>()
-            > SUBTITLE_CHARS
+            > room
     {
         parts.pop();
     }
-    parts.join("; ")
+    let parts = parts.join("; ");
+    match retold {
+        Some(_) => format!("{}; {parts}", legend::PLACE),
+        None => parts,
+    }
 }
 
 /// `Vec::push (6,392,832 bytes = 6.1 MiB, 1,234 blocks, 12.3 %; itself 0 B; alloc::vec::Vec<T,A>::push; vec.rs:12)`
@@ -104,13 +131,14 @@ pub(super) fn frame(
     tree: &CallTree,
     id: NodeId,
     profile: &Profile,
-    measure: Measure,
+    options: &Options,
     whole: u64,
 ) -> Caption {
+    let measure = options.measure;
     let name = printable_name(&tree.name(id, profile));
     let short = printable_name(&tree.short_name(id, profile));
     // The bracket that holds the figures may hold no other one, or the script would cut the label there.
-    let label = if name.contains('(') {
+    let label = if options.by == By::Stack && name.contains('(') {
         name.clone()
     } else {
         short
@@ -134,17 +162,13 @@ pub(super) fn frame(
     }
     if label != name {
         title.push_str("; ");
-        title.push_str(&name);
+        title.push_str(&without_round(&name));
     }
     if let Label::Function(_) = tree.node(id).label
         && let Some(place) = place(tree, id, profile)
     {
         title.push_str("; ");
-        title.extend(place.chars().map(|c| match c {
-            '(' => '[',
-            ')' => ']',
-            c => c,
-        }));
+        title.push_str(&without_round(&place));
     }
     title.push(')');
     Caption {
@@ -152,6 +176,11 @@ pub(super) fn frame(
         label,
         share: Share::of(value, whole).fraction(),
     }
+}
+
+/// Square brackets for round ones.
+fn without_round(text: &str) -> String {
+    text.replace('(', "[").replace(')', "]")
 }
 
 fn printable_name(name: &str) -> String {

@@ -1,4 +1,5 @@
-//! The flamegraph: one SVG of a profile by inferno, to look at in any browser and to share. Width is the measure.
+//! The flamegraph: one SVG of a profile by inferno, to look at in any browser and to share: by stack, field or type.
+//! Width is the measure.
 //!
 //! inferno lays out, draws and brings the script (click to zoom, Ctrl-F to search); this room chooses the frames
 //! (`prune`), their colours ([`palette`]) and their texts (`captions`, put in by `relabel` while inferno writes).
@@ -6,9 +7,11 @@
 //! subtitle. Must never let a recorded name through unescaped, or refer to anything outside the file.
 
 mod captions;
+mod legend;
 pub mod palette;
 mod prune;
 mod relabel;
+mod retold;
 #[cfg(test)]
 mod tests;
 
@@ -19,10 +22,44 @@ use inferno::flamegraph::{Direction, TextTruncateDirection, from_lines};
 
 use crate::calltree::{self, CallTree, NodeId};
 use crate::profile::{Measure, Profile, ScopeId};
+use retold::Retold;
+
+/// What the frames of the picture are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum By {
+    /// Functions along the stack.
+    #[default]
+    Stack,
+    /// Fields of the data from the root inward, then the type of the blocks.
+    Field,
+    /// Types, then the field (or the type being built), then the function.
+    Type,
+}
+
+impl By {
+    /// Every picture, in the order faces offer them.
+    pub const ALL: [By; 3] = [By::Stack, By::Field, By::Type];
+
+    /// The word of the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Stack => "stack",
+            By::Field => "field",
+            By::Type => "type",
+        }
+    }
+
+    /// The picture of that name, or `None`.
+    pub fn from_name(name: &str) -> Option<By> {
+        By::ALL.into_iter().find(|by| by.name() == name)
+    }
+}
 
 /// What to draw.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
+    /// What the frames are.
+    pub by: By,
     /// The measure that widths stand for.
     pub measure: Measure,
     /// Allocations at the top, their callers below.
@@ -31,7 +68,7 @@ pub struct Options {
     pub keep_all: bool,
     /// Show phases as the outermost frames.
     pub scopes: bool,
-    /// Only this phase and the phases inside it.
+    /// Only this phase or field and what lies inside it.
     pub within: Option<ScopeId>,
 }
 
@@ -52,8 +89,10 @@ pub struct Drawn {
 /// What `out` returned (a broken pipe keeps its kind); `InvalidData` when the figures add up to more than 64 bits,
 /// which only a damaged recording does.
 pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> io::Result<Drawn> {
+    let retold = (options.by != By::Stack).then(|| Retold::new(profile, options.by));
+    let source = retold.as_ref().map_or(profile, |retold| &retold.profile);
     let mut tree = CallTree::build(
-        profile,
+        source,
         &calltree::Options {
             inverted: options.inverted,
             keep_all: options.keep_all,
@@ -77,7 +116,11 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     colors.insert("", color(palette::ROOT));
     colors.insert(prune::REST, color(palette::ROOT));
     for &id in &pruned.kept {
-        colors.insert(id.0, color(palette::of_node(&tree, id, profile)));
+        let rgb = match &retold {
+            Some(retold) => retold.colour(&tree, id),
+            None => palette::of_node(&tree, id, profile),
+        };
+        colors.insert(id.0, color(rgb));
     }
     let drawn = Drawn {
         total,
@@ -86,7 +129,12 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     };
     let mut inferno = inferno::flamegraph::Options::default();
     inferno.title = captions::title(profile, options.measure, total);
-    inferno.subtitle = Some(captions::subtitle(profile, options, &pruned));
+    inferno.subtitle = Some(captions::subtitle(
+        profile,
+        retold.as_ref(),
+        options,
+        &pruned,
+    ));
     inferno.text_truncate_direction = TextTruncateDirection::Right;
     inferno.name_type = "Frame:".to_owned();
     inferno.count_name = options.measure.title().to_owned();
@@ -112,10 +160,15 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
             .ok()
             .map(NodeId)
             .filter(|id| (id.0 as usize) < tree.len())?;
-        Some(captions::frame(&tree, id, profile, options.measure, total))
+        Some(captions::frame(&tree, id, source, options, total))
     };
-    let root = captions::frame(&tree, NodeId::ROOT, profile, options.measure, total);
-    let mut relabel = relabel::Relabel::new(&mut out, root, caption);
+    let root = captions::frame(&tree, NodeId::ROOT, source, options, total);
+    let mut relabel = relabel::Relabel::new(
+        &mut out,
+        root,
+        caption,
+        retold.as_ref().map(|_| legend::svg()),
+    );
     from_lines(
         &mut inferno,
         pruned.lines.iter().rev().map(String::as_str),

@@ -1,17 +1,17 @@
 //! Colours by whose code a frame is: the user's crates warm, each dependency a cool colour of its own, std grey-blue,
-//! native code grey, phases violet, cut stacks rose. The same crate has the same colour in every run and every face.
+//! native code grey, phases violet, cut stacks rose. Types and fields by the kind of container. The same crate has the same colour in every run and every face.
 //!
 //! Must never draw in the magenta that inferno's search uses, nor so dark that black text cannot be read.
 
 use crate::calltree::{CallTree, Label, NodeId};
-use crate::profile::{Function, Origin, Profile};
+use crate::profile::{Function, Origin, Profile, TypeKind};
 
 /// Red, green, blue.
 pub type Rgb = (u8, u8, u8);
 
 pub(super) const ROOT: Rgb = (0xd9, 0xd6, 0xd0);
 const SCOPE: Rgb = (0xc9, 0xbc, 0xea);
-const MARK: Rgb = (0xf2, 0xc6, 0xc6);
+pub(super) const MARK: Rgb = (0xf2, 0xc6, 0xc6);
 
 /// The colour of a function: hue by crate, a little lighter or darker by name so that neighbours can be told apart.
 pub fn of_function(function: &Function) -> Rgb {
@@ -25,6 +25,21 @@ pub fn of_function(function: &Function) -> Rgb {
         Origin::Std => from_hsl(213.0, 0.20, 0.76 + shade / 2.0),
         Origin::Native => from_hsl(40.0, 0.03, 0.74 + shade / 2.0),
         Origin::Unresolved => from_hsl(40.0, 0.03, 0.86 + shade / 4.0),
+    }
+}
+
+/// The colour of a type or of a field of that type: by the kind of container, as in the terminal; light grey when
+/// nothing tells.
+pub fn of_kind(kind: Option<TypeKind>) -> Rgb {
+    match kind {
+        Some(TypeKind::Text) => (0x87, 0xd7, 0x87),
+        Some(TypeKind::Sequence) => (0x87, 0xaf, 0xd7),
+        Some(TypeKind::Map) => (0xff, 0xaf, 0x5f),
+        Some(TypeKind::Pointer) => (0xd7, 0xaf, 0xff),
+        Some(TypeKind::Shared) => (0xd7, 0x87, 0xd7),
+        Some(TypeKind::Dynamic) => (0xff, 0xd7, 0x5f),
+        Some(TypeKind::Other) => (0xc2, 0xcb, 0xc2),
+        None => ROOT,
     }
 }
 

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use super::legend;
 use super::prune::REST;
 
 /// Width of a character at inferno's default font (12 px, 0.59 em), of the 1,180 px that frames have before the
@@ -26,6 +27,8 @@ pub(super) struct Relabel<W, F> {
     out: W,
     root: Caption,
     caption: F,
+    /// What the place in the subtitle is taken for.
+    legend: Option<String>,
     pending: Vec<u8>,
     /// How much of `pending` was searched for the end of an element.
     searched: usize,
@@ -33,12 +36,14 @@ pub(super) struct Relabel<W, F> {
 }
 
 impl<W: Write, F: Fn(&str) -> Option<Caption>> Relabel<W, F> {
-    /// `caption` gives the texts for the name that stood in the line.
-    pub(super) fn new(out: W, root: Caption, caption: F) -> Self {
+    /// `caption` gives the texts for the name that stood in the line; `legend` takes its place in the subtitle, as
+    /// elements.
+    pub(super) fn new(out: W, root: Caption, caption: F, legend: Option<String>) -> Self {
         Relabel {
             out,
             root,
             caption,
+            legend,
             pending: Vec::new(),
             searched: 0,
             in_frames: false,
@@ -67,6 +72,12 @@ impl<W: Write, F: Fn(&str) -> Option<Caption>> Relabel<W, F> {
                 let element = std::str::from_utf8(&self.pending[..at]).map_err(|_| unknown())?;
                 let element = self.rewrite(element).ok_or_else(unknown)?;
                 self.out.write_all(element.as_bytes())?;
+            } else if let Some(legend) = self.legend.take() {
+                let head = std::str::from_utf8(&self.pending[..at]).map_err(|_| unknown())?;
+                // No recorded name stands before the subtitle with a quotation mark in it: they are escaped.
+                let (before, rest) = head.split_once("id=\"subtitle\"").ok_or_else(unknown)?;
+                let rest = rest.replacen(legend::PLACE, &legend, 1);
+                write!(self.out, "{before}id=\"subtitle\"{rest}")?;
             } else {
                 self.out.write_all(&self.pending[..at])?;
             }

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::Measure;
 use heapglass_profiler::report::By;
 
@@ -105,12 +106,17 @@ pub(crate) struct Run {
 Examples:
   heapglass report app.hg
   heapglass report app.hg --measure total --top 5
-  heapglass report app.hg --by thread --json | jq '.rows[0]'")]
+  heapglass report app.hg --by type            what blocks hold
+  heapglass report app.hg --by field           where in the data, of Profiled<T>
+  heapglass report app.hg --by phase           with bytes for each byte of input
+  heapglass report app.hg --by thread --json | jq '.rows[0]'
+
+Values that the program measured with footprint(..) stand below every report.")]
 pub(crate) struct Report {
     /// The recording
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// What a row is
+    /// What a row is: a call site, what blocks hold, a place in data deserialized as Profiled<T>, a thread, or a phase
     #[arg(long, value_name = "BY", default_value = "site", value_parser = values::by())]
     pub(crate) by: By,
     #[command(flatten)]
@@ -135,6 +141,7 @@ pub(crate) struct Report {
 #[command(after_help = "\
 Examples:
   heapglass flamegraph app.hg -o app.svg
+  heapglass flamegraph app.hg -o fields.svg --by field
   heapglass flamegraph app.hg -o - --measure total --inverted > churn.svg")]
 pub(crate) struct Flamegraph {
     /// The recording
@@ -143,12 +150,12 @@ pub(crate) struct Flamegraph {
     /// Where to write; `-` is standard output
     #[arg(short, long, value_name = "OUT.svg")]
     pub(crate) output: PathBuf,
-    /// What a frame is
-    #[arg(long, value_name = "BY", default_value = "stack", value_parser = ["stack"])]
-    pub(crate) by: String,
+    /// What a frame is: a function on the stack, a field of data deserialized as Profiled<T>, or what blocks hold
+    #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::picture())]
+    pub(crate) by: flamegraph::By,
     #[command(flatten)]
     pub(crate) measure: MeasureFlag,
-    /// Allocations at the top, their callers below
+    /// Allocations at the top, their callers (what is around them, by field and type) below
     #[arg(long)]
     pub(crate) inverted: bool,
     /// Phases as the outermost frames
@@ -355,9 +362,9 @@ mod tests {
     #[test]
     fn what_is_not_built_is_not_offered() {
         for words in [
-            &["heapglass", "report", "x", "--by", "type"][..],
+            &["heapglass", "report", "x", "--by", "owner"][..],
             &["heapglass", "run", "--mode", "sample", "--", "p"],
-            &["heapglass", "flamegraph", "x", "-o", "-", "--by", "field"],
+            &["heapglass", "flamegraph", "x", "-o", "-", "--by", "site"],
             &["heapglass", "report", "x", "--top", "0"],
         ] {
             let error = Cli::try_parse_from(words).unwrap_err();

@@ -1,6 +1,7 @@
 //! Values of flags that are more than text.
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::Measure;
 use heapglass_profiler::report::By;
 
@@ -14,6 +15,12 @@ pub(super) fn measure() -> impl TypedValueParser<Value = Measure> {
 pub(super) fn by() -> impl TypedValueParser<Value = By> {
     PossibleValuesParser::new(By::ALL.map(By::name))
         .map(|word| By::from_name(&word).unwrap_or_default())
+}
+
+/// The words of `--by` of a flamegraph.
+pub(super) fn picture() -> impl TypedValueParser<Value = flamegraph::By> {
+    PossibleValuesParser::new(flamegraph::By::ALL.map(flamegraph::By::name))
+        .map(|word| flamegraph::By::from_name(&word).unwrap_or_default())
 }
 
 /// A number of rows.

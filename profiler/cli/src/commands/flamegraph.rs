@@ -18,6 +18,7 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
     }
     let profile = open::open(&args.file, &args.symbols)?;
     let options = Options {
+        by: args.by,
         measure: args.measure.measure,
         inverted: args.inverted,
         keep_all: args.frames.keep_all,
@@ -31,6 +32,7 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
             let said = serde_json::json!({
                 "format": 1,
                 "path": args.output.to_string_lossy(),
+                "by": args.by.name(),
                 "measure": args.measure.measure.name(),
                 "total": drawn.total,
                 "frames": drawn.frames,
