@@ -14,13 +14,13 @@ pub(super) struct De<D> {
 }
 
 impl<D> De<D> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(d: D, at: At) -> De<D> {
         De { d, at }
     }
 
     /// What the function of a `deserialize_with` deserializes is the type of its place.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn learn<T>(&self) {
         if self.at.node.awaits_type() {
             self.at.node.retype(Type {
@@ -30,7 +30,7 @@ impl<D> De<D> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn vis<V>(&self, v: V, names: &'static [&'static str], kind: Kind) -> Vis<V> {
         let kind = if self.at.how == How::BufferingInBudget {
             Kind::Buffer

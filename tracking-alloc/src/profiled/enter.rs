@@ -24,18 +24,18 @@ pub(super) enum How {
 }
 
 impl At {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn to(self, node: &'static Node) -> At {
         At { node, ..self }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_budgeted(self) -> bool {
         self.how != How::Recording
     }
 
     /// Something that enters no place: `work` between two boundaries.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn checked<R, E: Error>(self, work: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
         if !self.is_budgeted() {
             return work();
@@ -47,7 +47,7 @@ impl At {
     }
 
     /// Deserializes in a place below; the thread is in `back` afterwards, however it ends.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn within<R, E: Error>(
         self,
         found: Found,
@@ -88,7 +88,7 @@ pub(super) struct Entered {
 }
 
 impl Entered {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(found: Found, back: u32) -> Entered {
         if found.visit != 0 {
             register::visit(found.visit);
@@ -100,7 +100,7 @@ impl Entered {
     }
 
     /// Without counting a value.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn unvisited(found: Found, back: u32) -> Entered {
         set(found.scope);
         Entered { back }
@@ -108,7 +108,7 @@ impl Entered {
 }
 
 impl Drop for Entered {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
         set(self.back);
     }

@@ -27,7 +27,7 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(names: &'static [&'static str], next: usize) -> Capture {
         Capture {
             names,
@@ -38,7 +38,7 @@ impl Capture {
     }
 
     /// For a type that gives no names: they are kept aside.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn keeping() -> Capture {
         Capture {
             keeps: true,
@@ -46,12 +46,12 @@ impl Capture {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn named(&self) -> Named {
         self.named.get()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn text(&self, text: &str) {
         if self.keeps {
             self.named.set(Named::Kept(keep_name(text)));
@@ -64,14 +64,14 @@ impl Capture {
         self.named.set(index.map_or(Named::Unknown, Named::Name));
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn bytes(&self, bytes: &[u8]) {
         if let Ok(text) = std::str::from_utf8(bytes) {
             self.text(text);
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn number(&self, number: u64) {
         self.named.set(Named::Index(number as usize));
     }

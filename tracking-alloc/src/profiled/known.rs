@@ -9,12 +9,12 @@ use std::any::type_name;
 use std::mem::needs_drop;
 
 /// Values of these are deserialized without allocating: they get no place of their own.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_plain<T>() -> bool {
     !needs_drop::<T>() && is_plain_name(type_name::<T>())
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn is_plain_name(name: &str) -> bool {
     matches!(
         name,
@@ -71,25 +71,25 @@ fn is_plain_name(name: &str) -> bool {
         || is_field_name(name)
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn is_field_name(name: &str) -> bool {
     name.ends_with("::__Field") || name.ends_with("::__Field<'_>")
 }
 
 /// The identifier of a derived struct's field.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_field<K>() -> bool {
     is_field_name(type_name::<K>())
 }
 
 /// One that keeps names it does not know: the struct has a flattened field.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_flatten_key<K>() -> bool {
     needs_drop::<K>() && is_field::<K>()
 }
 
 /// serde's private buffer, below flatten, untagged and tagged enums; alone or behind a tag.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_buffer<T>() -> bool {
     let name = type_name::<T>();
     needs_drop::<T>()
@@ -97,7 +97,7 @@ pub(super) fn is_buffer<T>() -> bool {
             || (name.starts_with('(') && ends_as_buffer(name.trim_end_matches(')'))))
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn ends_as_buffer(name: &str) -> bool {
     // `serde::private::de::content`, `serde::__private::de::content`, `serde_core::private::content`.
     name.ends_with("::content::Content") || name.ends_with("::content::Content<'_>")
@@ -109,7 +109,7 @@ pub(super) fn is_with(name: &str) -> bool {
 }
 
 /// The seed of an adjacently tagged enum's content: its value is the enum itself, which is no recursion.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_content_seed<S>() -> bool {
     let name = type_name::<S>();
     // PERF: nearly all seeds are the first; a search does not fold away.
@@ -118,7 +118,7 @@ pub(super) fn is_content_seed<S>() -> bool {
 }
 
 /// The type of what a seed deserializes; `None` when it cannot allocate.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn seeded<'de, S: DeserializeSeed<'de>>() -> Option<Type> {
     if is_plain::<S::Value>() {
         return None;
@@ -138,7 +138,7 @@ pub(super) const WITH: &str = "(deserialize_with)";
 
 /// The type that is overwritten in place by serde's `InPlaceSeed<T>`; `()` of any other seed cannot allocate... unless
 /// the seed keeps what it reads, so it has a place.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn in_place(seed: &'static str) -> Option<Type> {
     let inner = seed
         .split_once("InPlaceSeed<")
@@ -160,14 +160,14 @@ fn in_place(seed: &'static str) -> Option<Type> {
 }
 
 /// Whether what a visitor makes is an array: its elements are one place, those of other tuples are not.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_array<T, V>() -> bool {
     let name = type_name::<T>();
     name.starts_with('[') || (name == "()" && type_name::<V>().ends_with("]>"))
 }
 
 /// Whether a deserializer is ours already: a `Profiled` inside a `Profiled` is one with it.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_ours<D>() -> bool {
     type_name::<D>().starts_with(concat!(
         env!("CARGO_CRATE_NAME"),
@@ -176,7 +176,7 @@ pub(super) fn is_ours<D>() -> bool {
 }
 
 /// Whether the variants of an enum are those of the standard library, which have no second names.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_std<T>() -> bool {
     let name = type_name::<T>();
     name.starts_with("core::") || name.starts_with("std::")

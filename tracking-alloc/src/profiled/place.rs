@@ -82,7 +82,7 @@ impl Place {
     }
 
     /// Enters a place below this one, whose values are `T`s.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn enter<T>(self, below: Below) -> (Place, Inside) {
         self.inside(self.find(of::<T>(), below))
     }
@@ -93,13 +93,13 @@ impl Place {
         self.inside(self.find(Type::UNKNOWN, below))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn inside(self, found: Found) -> (Place, Inside) {
         let _entered = Entered::new(found, self.0.scope());
         (Place(found.node), Inside { _entered })
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn find(self, ty: Type, below: Below) -> Found {
         let Place(node) = self;
         match below {
@@ -119,7 +119,7 @@ impl Place {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn of<T>() -> Type {
     Type {
         name: type_name::<T>(),

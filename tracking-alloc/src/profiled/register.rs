@@ -63,7 +63,7 @@ mod here {
         scopes::retype(scope, ty.name, ty.bytes as u64);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn visit(scope: u32) {
         crate::hook::visit(scope);
     }
@@ -91,7 +91,7 @@ mod here {
 
     pub(in super::super) fn retype(_scope: u32, _ty: Type) {}
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn visit(_scope: u32) {}
 
     pub(in super::super) fn lost() {}

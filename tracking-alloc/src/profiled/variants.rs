@@ -11,7 +11,7 @@ use std::any::type_name;
 use std::fmt::{self, Write};
 
 /// Whether number and place in `names` are the same for the enum whose identifier `S` reads.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn are_in_order<'de, S: DeserializeSeed<'de>>(
     node: &'static Node,
     names: &'static [&'static str],

@@ -33,7 +33,7 @@ pub(super) struct Vis<V> {
 }
 
 impl<V> Vis<V> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(v: V, at: At, names: &'static [&'static str], kind: Kind) -> Vis<V> {
         Vis {
             v,

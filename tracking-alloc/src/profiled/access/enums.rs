@@ -15,7 +15,7 @@ pub(in super::super) struct Enum<A> {
 }
 
 impl<A> Enum<A> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn new(access: A, context: Context) -> Enum<A> {
         Enum { access, context }
     }
@@ -62,14 +62,14 @@ pub(in super::super) struct Variant<A> {
 }
 
 impl<A> Variant<A> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn at(&self) -> At {
         self.context.at
     }
 }
 
 /// The place of a variant's content.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn place(context: Context, named: Named, ty: Type) -> Found {
     let node = context.at.node;
     match named {

@@ -24,7 +24,7 @@ pub(in super::super) struct Map<A> {
 }
 
 impl<A> Map<A> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn new(access: A, context: Context) -> Map<A> {
         Map {
             access,
@@ -36,14 +36,14 @@ impl<A> Map<A> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn at(&self) -> At {
         self.context.at
     }
 }
 
 /// The place of a value, by its key. `fold`: a type inside itself is counted at its outermost place.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn place(context: Context, named: Named, ty: Type, fold: bool) -> Found {
     let node = context.at.node;
     match named {
@@ -69,7 +69,7 @@ fn place(context: Context, named: Named, ty: Type, fold: bool) -> Found {
 
 impl<'de, A: MapAccess<'de>> Map<A> {
     /// The key of a field: its name is noted on the way.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_field<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,

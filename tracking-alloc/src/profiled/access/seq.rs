@@ -18,7 +18,7 @@ pub(in super::super) struct Seq<'a, A> {
 }
 
 impl<'a, A> Seq<'a, A> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn new(access: A, context: Context, asked: &'a Cell<usize>) -> Self {
         Seq {
             access,
@@ -32,7 +32,7 @@ impl<'a, A> Seq<'a, A> {
 }
 
 /// The place of an element.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn place(context: Context, ordered: &mut bool, index: usize, ty: Type) -> Found {
     let Context { at, names, kind } = context;
     match kind {
@@ -71,7 +71,7 @@ fn unordered(context: Context, ordered: &mut bool, index: usize, ty: Type) -> Fo
 }
 
 /// The last of the names is asked for: there are as many fields as names, so none has two.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn prove(context: Context, ordered: bool, index: usize) {
     let Context { at, names, kind } = context;
     if kind == Kind::Struct

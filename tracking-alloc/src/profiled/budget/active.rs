@@ -69,7 +69,7 @@ impl Drop for Running<'_> {
 }
 
 /// Whether any budget is in force in this thread.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(in super::super) fn is_running() -> bool {
     thread::with(|thread| !thread.budget.get().is_null()).unwrap_or(false)
 }

@@ -44,7 +44,7 @@ impl Edges {
         })
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn slot(&self, at: usize) -> &AtomicPtr<Edge> {
         // SAFETY: there are `mask + 1` slots, zeroed when made, never given back.
         unsafe { &*self.slots.add(at & self.mask) }
@@ -69,7 +69,7 @@ impl Edges {
 }
 
 impl Node {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn find(&self, hint: usize, key: usize, ty: &'static str) -> Option<Found> {
         // SAFETY: null or a table, which is never given back.
         let edges = unsafe { self.edges.load(Acquire).as_ref() }?;

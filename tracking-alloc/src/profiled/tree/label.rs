@@ -34,19 +34,19 @@ pub(in super::super) mod key {
     pub(in super::super::super) const VALUE: usize = 3;
 
     /// A field, by its name in the list its type gives.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super::super) fn field(name: &'static str) -> usize {
         name.as_ptr() as usize
     }
 
     /// A variant, likewise.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super::super) fn variant(name: &'static str) -> usize {
         !(name.as_ptr() as usize)
     }
 
     /// An index. No address is that small.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super::super) fn index(index: usize) -> usize {
         16 + index.min(4000)
     }

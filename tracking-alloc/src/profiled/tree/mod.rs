@@ -65,7 +65,7 @@ const AWAITS_TYPE: u32 = 4;
 impl Node {
     /// The child reached by `key` with values of `ty`, made when there is none. PERF: a known one costs two loads and
     /// two compares; `hint` is where it usually is.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn child<'a>(
         &'static self,
         hint: usize,
@@ -80,7 +80,7 @@ impl Node {
     }
 
     /// The same for values that have the type of the place around them and are no recursion.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn child_of_same_type<'a>(
         &'static self,
         hint: usize,
@@ -95,7 +95,7 @@ impl Node {
     }
 
     /// The node itself, as if it had been looked for.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn found(&'static self) -> Found {
         Found {
             node: self,
@@ -105,7 +105,7 @@ impl Node {
     }
 
     /// The node without counting a visit.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn unvisited(&'static self) -> Found {
         Found {
             visit: 0,
@@ -113,13 +113,13 @@ impl Node {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn scope(&self) -> u32 {
         self.scope
     }
 
     /// Whether visits of it are lost: it found no room.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_lost(&self) -> bool {
         self.lost
     }
@@ -164,7 +164,7 @@ impl Node {
     }
 
     /// Whether it is the place of a `deserialize_with` whose type is not known yet.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn awaits_type(&self) -> bool {
         self.said.load(Relaxed) & AWAITS_TYPE != 0
     }
