@@ -132,16 +132,20 @@ pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
     };
     // SAFETY: `first` lies in a leaf; so do the entries behind it, thanks to the spare ones.
     unsafe {
-        (*first).store(word::first(bytes, owner), Relaxed);
-        if bytes > word::SMALL {
-            (*first.add(1)).store(word::second(bytes, owner), Relaxed);
-        }
+        // PERF: one chain of questions about the size, in which the words of each kind are a few shifts.
         if bytes > word::MIDDLE {
             let (third, fourth) = word::third(bytes);
+            (*first).store(word::first_of_larger(Kind::Long, owner), Relaxed);
+            (*first.add(1)).store(word::second_of_long(owner), Relaxed);
             (*first.add(2)).store(third, Relaxed);
             if let Some(fourth) = fourth {
                 (*first.add(3)).store(fourth, Relaxed);
             }
+        } else if bytes > word::SMALL {
+            (*first).store(word::first_of_larger(Kind::Middle, owner), Relaxed);
+            (*first.add(1)).store(word::second_of_middle(bytes, owner), Relaxed);
+        } else {
+            (*first).store(word::first_of_small(bytes, owner), Relaxed);
         }
     }
     true
@@ -164,7 +168,7 @@ pub(crate) fn take(address: usize) -> Option<Owner> {
         (*place).store(0, Relaxed);
         let kind = word::kind(first);
         if kind == Kind::Small {
-            return Some(word::owner(first, 0));
+            return word::owner(first, 0);
         }
         let behind = &*place.add(1);
         let second = behind.load(Relaxed);
@@ -176,7 +180,7 @@ pub(crate) fn take(address: usize) -> Option<Owner> {
             }
             third.store(0, Relaxed);
         }
-        Some(word::owner(first, second))
+        word::owner(first, second)
     }
 }
 

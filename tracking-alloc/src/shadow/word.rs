@@ -15,6 +15,8 @@
 //!
 //! A block of more than 16, 32, 48 bytes owns as many granules in its map: no other block of the map begins there.
 
+use std::num::NonZeroU32;
+
 /// Bits of the birth number kept in the first word.
 const LOW_BITS: u32 = 9;
 /// Bits of it kept in the second word of a middle block.
@@ -42,43 +44,53 @@ pub(super) enum Kind {
     Long = 2,
 }
 
+const KIND_MASK: u32 = 6;
+const LOW_MASK: u32 = ((1 << LOW_BITS) - 1) << 3;
+const LANE_MASK: u32 = u32::MAX << LANE_SHIFT;
+const MIDDLE_MASK: u32 = ((1 << MIDDLE_BITS) - 1) << 1;
+
 /// Who allocated a block, and when.
+// PERF: its first two words as the map has them, so that they go through the hook in one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Owner {
-    site: u32,
-    /// The lane and one; 0 = the birth number is not known.
-    lane: u32,
-    /// The birth number modulo 2^`bits`.
-    birth: u32,
-    bits: u32,
+    first: NonZeroU32,
+    /// 0 for small blocks.
+    second: u32,
 }
 
 impl Owner {
-    /// `site` must be below 2^20 and not 0, `lane` at most 256.
+    /// The owner of a block that is being allocated. `site` must be below 2^20, `lane` at most 256.
     #[inline(always)]
     pub(crate) fn new(site: u32, lane: u32, birth: u32) -> Self {
+        let low = birth << 3 & LOW_MASK;
+        let high = birth >> LOW_BITS & ((1 << LONG_BITS) - 1);
         Owner {
-            site,
-            lane: lane + 1,
-            birth,
-            bits: 32,
+            first: NonZeroU32::MIN | (site << SITE_SHIFT | low | (Kind::Long as u32) << 1),
+            second: (lane + 1) << LANE_SHIFT | high << 1,
         }
     }
 
     /// The site that allocated it.
     #[inline(always)]
     pub(crate) fn site(self) -> u32 {
-        self.site
+        self.first.get() >> SITE_SHIFT
     }
 
     /// The lane and what is known of the birth number, for blocks that had room to keep them.
     #[inline(always)]
     pub(crate) fn birth(self) -> Option<Birth> {
+        let lane = (self.second >> LANE_SHIFT).checked_sub(1)?;
+        let high_bits = if kind(self.first.get()) == Kind::Middle {
+            MIDDLE_BITS
+        } else {
+            LONG_BITS
+        };
+        let high = self.second >> 1 & ((1 << high_bits) - 1);
         Some(Birth {
-            lane: self.lane.checked_sub(1)?,
-            number: self.birth,
-            bits: self.bits,
+            lane,
+            number: high << LOW_BITS | (self.first.get() & LOW_MASK) >> 3,
+            bits: LOW_BITS + high_bits,
         })
     }
 
@@ -86,12 +98,11 @@ impl Owner {
     /// the birth number is known as a whole.
     #[inline(always)]
     pub(crate) fn moved_to(self, site: u32, births: u64) -> Self {
-        let lane = if births >> self.bits == 0 {
-            self.lane
-        } else {
-            0
+        let Some(birth) = self.birth().filter(|birth| births >> birth.bits == 0) else {
+            let first = NonZeroU32::MIN | (site << SITE_SHIFT | (Kind::Long as u32) << 1);
+            return Owner { first, second: 0 };
         };
-        Owner { site, lane, ..self }
+        Owner::new(site, birth.lane, birth.number)
     }
 }
 
@@ -106,30 +117,31 @@ pub(crate) struct Birth {
     pub(crate) bits: u32,
 }
 
-/// The first word of a block.
+/// The first word of a block up to 16 bytes.
 #[inline(always)]
-pub(super) fn first(bytes: usize, owner: Owner) -> u32 {
-    let (kind, nine) = if bytes > MIDDLE {
-        (Kind::Long, owner.birth & ((1 << LOW_BITS) - 1))
-    } else if bytes > SMALL {
-        (Kind::Middle, owner.birth & ((1 << LOW_BITS) - 1))
-    } else {
-        // NOTE: nobody may ask for 0 bytes; one who does counts as 1 here.
-        (Kind::Small, bytes.saturating_sub(1) as u32)
-    };
-    owner.site << SITE_SHIFT | nine << 3 | (kind as u32) << 1 | 1
+pub(super) fn first_of_small(bytes: usize, owner: Owner) -> u32 {
+    // NOTE: nobody may ask for 0 bytes; one who does counts as 1 here.
+    let size = bytes.saturating_sub(1) as u32;
+    owner.site() << SITE_SHIFT | size << 3 | 1
 }
 
-/// The second word of a block above 16 bytes.
+/// The first word of a larger one.
 #[inline(always)]
-pub(super) fn second(bytes: usize, owner: Owner) -> u32 {
-    let high = owner.birth >> LOW_BITS;
-    let rest = if bytes > MIDDLE {
-        high & ((1 << LONG_BITS) - 1)
-    } else {
-        ((bytes - SMALL - 1) as u32) << MIDDLE_BITS | high & ((1 << MIDDLE_BITS) - 1)
-    };
-    owner.lane << LANE_SHIFT | rest << 1
+pub(super) fn first_of_larger(kind: Kind, owner: Owner) -> u32 {
+    owner.first.get() & !KIND_MASK | (kind as u32) << 1
+}
+
+/// The second word of a block of 17 to 32 bytes.
+#[inline(always)]
+pub(super) fn second_of_middle(bytes: usize, owner: Owner) -> u32 {
+    let size = (bytes - SMALL - 1) as u32;
+    owner.second & (LANE_MASK | MIDDLE_MASK) | size << (1 + MIDDLE_BITS)
+}
+
+/// The second word of a longer one.
+#[inline(always)]
+pub(super) fn second_of_long(owner: Owner) -> u32 {
+    owner.second
 }
 
 /// The third word of a block above 32 bytes, and the fourth if it needs one.
@@ -165,29 +177,11 @@ pub(super) fn goes_on(third: u32) -> bool {
     third & GOES_ON != 0
 }
 
-/// The owner that a block's first and second words tell. `second` is not looked at when the kind is small.
+/// The owner that a block's first and second words tell; the second of a small one is 0. `None` = no block begins there.
 #[inline(always)]
-pub(super) fn owner(first: u32, second: u32) -> Owner {
-    let low = first >> 3 & ((1 << LOW_BITS) - 1);
-    let (lane, birth, bits) = match kind(first) {
-        Kind::Small => (0, 0, 0),
-        Kind::Middle => (
-            second >> LANE_SHIFT,
-            (second >> 1 & ((1 << MIDDLE_BITS) - 1)) << LOW_BITS | low,
-            LOW_BITS + MIDDLE_BITS,
-        ),
-        Kind::Long => (
-            second >> LANE_SHIFT,
-            (second >> 1 & ((1 << LONG_BITS) - 1)) << LOW_BITS | low,
-            LOW_BITS + LONG_BITS,
-        ),
-    };
-    Owner {
-        site: first >> SITE_SHIFT,
-        lane,
-        birth,
-        bits,
-    }
+pub(super) fn owner(first: u32, second: u32) -> Option<Owner> {
+    let first = NonZeroU32::new(first).filter(|first| begins(first.get()))?;
+    Some(Owner { first, second })
 }
 
 /// The site that a first word tells.
@@ -214,6 +208,17 @@ pub(super) fn bytes(first: u32, words: impl Fn(usize) -> u32) -> usize {
 mod tests {
     use super::*;
 
+    fn words(bytes: usize, owner: Owner) -> (u32, u32) {
+        match bytes {
+            ..=SMALL => (first_of_small(bytes, owner), 0),
+            ..=MIDDLE => (
+                first_of_larger(Kind::Middle, owner),
+                second_of_middle(bytes, owner),
+            ),
+            _ => (first_of_larger(Kind::Long, owner), second_of_long(owner)),
+        }
+    }
+
     #[test]
     fn words_tell_size_site_lane_and_birth_again() {
         for bytes in (1..200).chain([4_095, HUGE - 1, HUGE, HUGE + 1, 5 << 31, 1 << 46]) {
@@ -228,20 +233,13 @@ mod tests {
                 u32::MAX,
             ] {
                 let owner = Owner::new((1 << 20) - 1, 256, birth);
-                let (first, second) = (
-                    first(bytes, owner),
-                    if bytes > SMALL {
-                        second(bytes, owner)
-                    } else {
-                        77
-                    },
-                );
+                let (first, second) = words(bytes, owner);
                 let (third, fourth) = third(bytes);
                 let words = |index| [first, second, third, fourth.unwrap_or(99)][index];
                 assert_eq!(self::bytes(first, words), bytes);
                 assert!(begins(first) && (bytes <= SMALL || !begins(second)));
                 assert!(!begins(third) && !fourth.is_some_and(begins));
-                let told = self::owner(first, second);
+                let told = self::owner(first, second).expect("an owner");
                 assert_eq!(told.site(), (1 << 20) - 1);
                 match told.birth() {
                     None => assert!(bytes <= SMALL),
@@ -261,7 +259,8 @@ mod tests {
     fn a_birth_number_that_may_have_wrapped_is_not_carried_on() {
         let kept = Owner::new(5, 3, 40);
         let known = |bytes, births| {
-            let again = owner(first(bytes, kept), second(bytes, kept));
+            let (first, second) = words(bytes, kept);
+            let again = owner(first, second).expect("an owner");
             again.moved_to(6, births).birth().is_some()
         };
         assert!(known(20, 1 << 26) && !known(20, 1 << 27));
