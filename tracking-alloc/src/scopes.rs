@@ -73,7 +73,7 @@ pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
     let scope = session.write.hold().phase(parent, name.as_bytes());
     drop(errno);
     let Some(scope) = scope else {
-        lost();
+        count_lost();
         return None;
     };
     if let Some(record) = record(scope) {
@@ -141,11 +141,17 @@ fn change(scope: u32, change: impl FnOnce(&Scope, &mut Writer)) {
 }
 
 /// A scope found no room; counted each time one was asked for.
+#[cfg(feature = "serde")]
 pub(crate) fn lost() {
-    let (Some(_inside), Some(header)) = (hook::Inside::enter(), hook::header()) else {
-        return;
-    };
-    header.lost_scopes.fetch_add(1, Relaxed);
+    if let Some(_inside) = hook::Inside::enter() {
+        count_lost();
+    }
+}
+
+fn count_lost() {
+    if let Some(header) = hook::header() {
+        header.lost_scopes.fetch_add(1, Relaxed);
+    }
 }
 
 /// Adds to what the program says of a scope.

@@ -1,7 +1,7 @@
 //! Data that wants to blow the table of scopes.
 
 use crate::recorded::recorded;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::HashMap;
 use std::fmt;
 use std::hint::black_box;
@@ -70,48 +70,58 @@ fn a_million_keys_of_a_map_are_two_places() {
     assert!(recorded.recording.scopes.len() < 10);
 }
 
-#[derive(serde::Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Long {
-    #[expect(dead_code, reason = "only read")]
-    #[serde(flatten)]
-    rest: HashMap<String, IgnoredAny>,
-    #[expect(dead_code, reason = "only read")]
     #[serde(
-        rename = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaéé"
+        rename = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaéé"
     )]
-    long: String,
+    odd: String,
+    #[serde(
+        rename = "ééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééxé"
+    )]
+    even: String,
+    #[serde(flatten)]
+    rest: HashMap<String, String>,
 }
 
 #[test]
 fn long_names_are_cut_at_a_character() {
     let recorded = recorded("hostile::long_names_are_cut_at_a_character", || {
-        let name = format!("{}éé", "a".repeat(286));
-        let text = format!("{{\"{name}\": \"x\"}}");
-        match serde_json::from_str::<Profiled<Long>>(&text) {
-            Ok(value) => drop(black_box(value)),
-            Err(error) => assert!(error.to_string().contains("missing field"), "{error}"),
-        }
-        #[derive(serde::Deserialize)]
-        struct Exact {
-            #[expect(dead_code, reason = "only read")]
-            #[serde(
-                rename = "éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééxé"
-            )]
-            long: String,
-        }
-        let name = format!("{}xé", "é".repeat(128));
-        let text = format!("{{\"{name}\": \"x\"}}");
-        let _ = serde_json::from_str::<Profiled<Exact>>(&text);
+        let text = serde_json::to_string(&Long {
+            odd: "x".to_owned(),
+            even: "y".to_owned(),
+            rest: HashMap::new(),
+        });
+        black_box(serde_json::from_str::<Profiled<Long>>(&text.expect("JSON")).expect("a value"));
         std::process::exit(0);
     });
-    assert!(
-        recorded
-            .recording
-            .scopes
-            .iter()
-            .filter_map(|scope| recorded.recording.string(scope.name))
-            .all(|name| name.len() <= 256)
-    );
+    let mut names: Vec<String> = recorded
+        .recording
+        .scopes
+        .iter()
+        .filter(|scope| scope.flags & scope_flags::CUT_NAME != 0)
+        .filter_map(|scope| recorded.recording.string(scope.name))
+        .collect();
+    names.sort();
+    assert_eq!(names, ["a".repeat(255), "é".repeat(128)]);
+}
+
+#[test]
+fn a_full_table_loses_places_and_no_bytes() {
+    let recorded = recorded("hostile::a_full_table_loses_places_and_no_bytes", || {
+        for number in 0..65_600 {
+            drop(phase(&format!("{number}")));
+        }
+        let (before, text) = (tracking_alloc::stats(), r#"["one", "two", "three"]"#);
+        black_box(serde_json::from_str::<Profiled<Vec<String>>>(text).expect("a list"));
+        let blocks = tracking_alloc::stats().total_blocks - before.total_blocks;
+        assert_eq!(blocks, 4);
+        std::process::exit(0);
+    });
+    assert_eq!(recorded.recording.scopes.len(), 65_536);
+    assert!(!recorded.places.keys().any(|path| path.contains("String")));
+    // 65 phases, the root, and each of its three elements.
+    assert_eq!(recorded.recording.header.lost_scopes, 65 + 1 + 3);
 }
 
 /// A chain of different types, one inside the other.
