@@ -153,6 +153,13 @@ impl<'i> Container<'i> {
         (declaration, quote!(#name #types))
     }
 
+    /// A helper made: with the arena given as an expression.
+    pub(crate) fn made(&self, name: &Ident, arena: &TokenStream) -> TokenStream {
+        let (_, types, _) = self.extended.split_for_impl();
+        let types = types.as_turbofish();
+        quote!(#name #types (#arena, ::core::marker::PhantomData))
+    }
+
     /// The beginning of an impl with all generics, up to its trait; and its where clause.
     pub(crate) fn implementing(&self) -> (TokenStream, TokenStream) {
         let (impl_generics, _, where_clause) = self.extended.split_for_impl();

@@ -35,13 +35,16 @@ pub(crate) fn body(container: &Container<'_>, data: &DataEnum) -> Result<Body> {
         names.push((all, variant.ident.span()));
     }
     let find = fields::find(&names, "variants")?;
-    let told = names.iter().filter_map(|(names, _)| names.first());
+    // As serde tells them: aliases too.
+    let told = names.iter().flat_map(|(names, _)| names);
+    let count = names.len();
     let visitor = format_ident!("__Visitor", span = Span::mixed_site());
     let (declaration, helper) = container.helper(&visitor);
     let (implementing, where_clause) = container.implementing();
     let Container { de, name, .. } = container;
     let ty = container.ty();
     let expecting = format!("enum {name}");
+    let made = container.made(&visitor, &quote!(__arena));
     let read = quote! {
         const __VARIANTS: &[&str] = &[#(#told),*];
         #(#declarations)*
@@ -58,7 +61,7 @@ pub(crate) fn body(container: &Container<'_>, data: &DataEnum) -> Result<Body> {
                 #find
                 let _ = self.0;
                 let (__number, __variant) =
-                    __d::EnumAccess::variant_seed(__enum, __d::variant_name(__find, __VARIANTS))?;
+                    __d::EnumAccess::variant_seed(__enum, __d::variant_name(__find, #count, __VARIANTS))?;
                 match __number {
                     #(#arms)*
                     _ => {
@@ -74,7 +77,7 @@ pub(crate) fn body(container: &Container<'_>, data: &DataEnum) -> Result<Body> {
             __deserializer,
             #name,
             __VARIANTS,
-            #visitor(__arena, ::core::marker::PhantomData),
+            #made,
         )
     };
     Ok(Body {
@@ -115,7 +118,7 @@ fn variant_arm(
         });
     }
     if let (Fields::Unnamed(_), [field], 1) = (&variant.fields, fields.as_slice(), read_count) {
-        let seed = field.seed(&quote!(self.0), Place::Variant(name, index));
+        let seed = field.seed(container, &quote!(self.0), Place::Variant(name, index));
         return Ok(Read {
             declaration: field.with_helper(container),
             arm: quote! {
@@ -142,7 +145,7 @@ fn variant_arm(
         named,
     };
     let declaration = visiting.declaration(&TokenStream::new())?;
-    let made = quote!(#visitor(self.0, ::core::marker::PhantomData));
+    let made = container.made(&visitor, &quote!(self.0));
     let read = if named {
         let names = visiting.names();
         quote!(__d::VariantAccess::struct_variant(__variant, #names, #made))

@@ -97,7 +97,12 @@ impl Field<'_> {
     }
 
     /// The seed that reads it. `place`: one of its own below the present one, by name; else the present one.
-    pub(crate) fn seed(&self, arena: &TokenStream, place: Place<'_>) -> TokenStream {
+    pub(crate) fn seed(
+        &self,
+        container: &Container<'_>,
+        arena: &TokenStream,
+        place: Place<'_>,
+    ) -> TokenStream {
         let ty = self.ty;
         let own = match self.how() {
             How::InArena => {
@@ -113,10 +118,7 @@ impl Field<'_> {
                     Place::Same => quote!(__d::same_place::<#ty, __A>(#arena)),
                 };
             }
-            How::With => {
-                let helper = &self.with;
-                quote!(#helper(#arena, ::core::marker::PhantomData))
-            }
+            How::With => container.made(&self.with, arena),
             How::Plainly => quote!(__d::plainly::<#ty>()),
         };
         match place {
@@ -222,6 +224,7 @@ fn skipped(fields: &[Field<'_>]) -> TokenStream {
 
 /// The value from the one field that is read, by a seed called on `deserializer`.
 pub(crate) fn from_one(
+    container: &Container<'_>,
     constructor: &TokenStream,
     fields: &[Field<'_>],
     arena: &TokenStream,
@@ -229,7 +232,7 @@ pub(crate) fn from_one(
 ) -> TokenStream {
     let skipped = skipped(fields);
     let reads = fields.iter().filter(|field| field.is_read()).map(|field| {
-        let (held, seed) = (&field.held, field.seed(arena, Place::Same));
+        let (held, seed) = (&field.held, field.seed(container, arena, Place::Same));
         quote!(let #held = __d::DeserializeSeed::deserialize(#seed, #deserializer)?;)
     });
     let construction = construction(fields);
@@ -317,7 +320,7 @@ impl Visiting<'_, '_> {
             } else {
                 Place::Index(index)
             };
-            let seed = field.seed(&quote!(self.0), place);
+            let seed = field.seed(self.container, &quote!(self.0), place);
             let missing = field.missing().unwrap_or_else(|| {
                 quote! {
                     return ::core::result::Result::Err(
@@ -356,7 +359,7 @@ impl Visiting<'_, '_> {
         });
         let arms = self.read().enumerate().map(|(index, field)| {
             let (held, name) = (&field.held, &field.name);
-            let seed = field.seed(&quote!(self.0), Place::Field(index));
+            let seed = field.seed(self.container, &quote!(self.0), Place::Field(index));
             quote! {
                 #index => {
                     if #held.is_some() {

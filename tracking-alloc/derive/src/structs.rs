@@ -39,6 +39,7 @@ fn transparent(container: &Container<'_>, fields: &[Field<'_>]) -> Result<TokenS
     let withs = fields.iter().map(|field| field.with_helper(container));
     let constructor = constructor(container);
     let read = fields::from_one(
+        container,
         &constructor,
         fields,
         &quote!(__arena),
@@ -72,7 +73,7 @@ fn of_fields(container: &Container<'_>, fields: &[Field<'_>], named: bool) -> Re
         TokenStream::new()
     };
     let declaration = visiting.declaration(&further)?;
-    let made = quote!(#visitor(__arena, ::core::marker::PhantomData));
+    let made = container.made(&visitor, &quote!(__arena));
     let call = if named {
         let names = visiting.names();
         quote!(__d::Deserializer::deserialize_struct(__deserializer, #name, #names, #made))
@@ -90,7 +91,7 @@ fn newtype(container: &Container<'_>, fields: &[Field<'_>]) -> TokenStream {
     let constructor = constructor(container);
     let seeds = fields
         .iter()
-        .map(|field| field.seed(&quote!(self.0), Place::Same));
+        .map(|field| field.seed(container, &quote!(self.0), Place::Same));
     quote! {
         fn visit_newtype_struct<__D: __d::Deserializer<#de>>(
             self,
@@ -110,6 +111,7 @@ fn unit(container: &Container<'_>) -> TokenStream {
     let Container { de, name, .. } = container;
     let (ty, constructor) = (container.ty(), constructor(container));
     let expecting = format!("unit struct {name}");
+    let made = container.made(&visitor, &quote!(__arena));
     quote! {
         #declaration
         #implementing __d::Visitor<#de> for #helper #where_clause {
@@ -122,10 +124,6 @@ fn unit(container: &Container<'_>) -> TokenStream {
                 ::core::result::Result::Ok(#constructor)
             }
         }
-        __d::Deserializer::deserialize_unit_struct(
-            __deserializer,
-            #name,
-            #visitor(__arena, ::core::marker::PhantomData),
-        )
+        __d::Deserializer::deserialize_unit_struct(__deserializer, #name, #made)
     }
 }

@@ -235,11 +235,12 @@ pub fn field_name<F: Fn(&[u8]) -> usize>(find: F, count: usize) -> Identifier<F>
 /// Identifies a variant.
 pub fn variant_name<F: Fn(&[u8]) -> usize>(
     find: F,
+    count: usize,
     variants: &'static [&'static str],
 ) -> Identifier<F> {
     Identifier {
         find,
-        count: variants.len(),
+        count,
         variants: Some(variants),
     }
 }

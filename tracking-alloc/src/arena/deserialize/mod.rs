@@ -35,6 +35,17 @@ use std::marker::PhantomData;
 /// }
 /// # }
 /// ```
+///
+/// A type that owns global memory has no implementation, by whatever name it goes:
+///
+/// ```compile_fail,E0277
+/// use tracking_alloc::arena::ArenaDeserialize;
+/// type Name = String;
+/// #[derive(ArenaDeserialize)]
+/// struct City {
+///     name: Name,
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be deserialized into an arena",
     label = "has no `ArenaDeserialize`",

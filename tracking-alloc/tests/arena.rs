@@ -1,0 +1,17 @@
+//! Arenas: their figures against the crates' own, the derive against serde's, and what the global allocator sees.
+
+#![forbid(unsafe_op_in_unsafe_fn)]
+
+#[path = "arena/allocators.rs"]
+mod allocators;
+#[path = "arena/blocks.rs"]
+mod blocks;
+#[path = "arena/figures.rs"]
+mod figures;
+#[path = "arena/read.rs"]
+mod read;
+#[path = "arena/source.rs"]
+mod source;
+
+#[global_allocator]
+static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

@@ -1,0 +1,380 @@
+//! A randomized run of allocs, grows, shrinks, releases, resets and drops, with allocations past the handle: at every
+//! step our figures are the crate's own, add up, and are what a model of the run says.
+
+use std::alloc::Layout;
+use std::ops::Range;
+use std::ptr::NonNull;
+use tracking_alloc::arena::{Arena, ArenaStats, Reset, Tracked};
+
+/// splitmix64
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, range: Range<usize>) -> usize {
+        range.start + (self.next() % (range.end - range.start) as u64) as usize
+    }
+
+    fn layout(&mut self) -> Layout {
+        let most = [16, 64, 300, 5000][self.below(0..4)];
+        Layout::from_size_align(self.below(0..most), 1 << self.below(0..6)).unwrap()
+    }
+}
+
+/// What a crate says of its own arena: chunks, bytes, with metadata, used, and free in the present chunk.
+#[derive(Debug, PartialEq)]
+struct Own {
+    chunks: u64,
+    bytes: u64,
+    with_metadata: u64,
+    used: u64,
+    free: u64,
+}
+
+trait Subject: Reset {
+    fn fresh() -> Self;
+    fn own(&mut self) -> Own;
+    /// Something that the handle does not see.
+    fn past(&self, layout: Layout);
+}
+
+impl<const ALIGN: usize> Subject for bumpalo::Bump<ALIGN> {
+    fn fresh() -> Self {
+        Self::with_min_align()
+    }
+
+    fn own(&mut self) -> Own {
+        let (bytes, with_metadata) = (
+            self.allocated_bytes(),
+            self.allocated_bytes_including_metadata(),
+        );
+        let free = self.chunk_capacity() as u64;
+        let used: Vec<usize> = self.iter_allocated_chunks().map(<[_]>::len).collect();
+        Own {
+            chunks: used.len() as u64,
+            bytes: bytes as u64,
+            with_metadata: with_metadata as u64,
+            used: used.iter().sum::<usize>() as u64,
+            free,
+        }
+    }
+
+    fn past(&self, layout: Layout) {
+        self.alloc_layout(layout);
+    }
+}
+
+impl<S: bump_scope::settings::BumpAllocatorSettings + 'static> Subject
+    for bump_scope::Bump<bump_scope::alloc::Global, S>
+where
+    bump_scope::alloc::Global: bump_scope::BaseAllocator<S::GuaranteedAllocated>,
+{
+    fn fresh() -> Self {
+        Self::new_in(bump_scope::alloc::Global)
+    }
+
+    fn own(&mut self) -> Own {
+        let stats = self.stats();
+        let present = stats.current_chunk();
+        let before = present.into_iter().flat_map(|chunk| chunk.iter_prev());
+        Own {
+            chunks: stats.count() as u64,
+            bytes: stats.capacity() as u64,
+            with_metadata: stats.size() as u64,
+            used: (before.map(|chunk| chunk.allocated()).sum::<usize>()
+                + present.map_or(0, |chunk| chunk.allocated())) as u64,
+            free: present.map_or(0, |chunk| chunk.remaining()) as u64,
+        }
+    }
+
+    fn past(&self, layout: Layout) {
+        use bump_scope::alloc::Allocator;
+        self.allocate(layout).unwrap();
+    }
+}
+
+/// A piece in use, filled with a pattern of its own.
+struct Piece {
+    place: NonNull<u8>,
+    layout: Layout,
+    pattern: u8,
+}
+
+impl Piece {
+    fn fill(&self, from: usize) {
+        unsafe {
+            self.place
+                .add(from)
+                .write_bytes(self.pattern, self.layout.size() - from);
+        }
+    }
+
+    fn check(&self, bytes: usize) {
+        assert!(self.place.addr().get().is_multiple_of(self.layout.align()));
+        let bytes = unsafe {
+            NonNull::slice_from_raw_parts(self.place, bytes.min(self.layout.size())).as_ref()
+        };
+        assert!(bytes.iter().all(|byte| *byte == self.pattern));
+    }
+}
+
+/// What the run itself knows.
+#[derive(Debug, Default, PartialEq)]
+struct Model {
+    handed_bytes: u64,
+    handed_blocks: u64,
+    past_bytes: u64,
+    total_handed_bytes: u64,
+    total_handed_blocks: u64,
+    grows: u64,
+    resets: u64,
+    copied_bytes: u64,
+    abandoned_bytes: u64,
+}
+
+fn agree(stats: &ArenaStats, own: &Own, model: &Model, most: &mut (u64, u64)) {
+    let said = Own {
+        chunks: stats.chunks,
+        bytes: stats.chunk_bytes,
+        with_metadata: stats.chunk_bytes_with_metadata,
+        used: stats.used_bytes(),
+        free: stats.chunk_capacity,
+    };
+    assert_eq!(said, *own);
+    assert_eq!(
+        stats.chunk_bytes,
+        stats.handed_bytes
+            + stats.padding_bytes
+            + stats.abandoned_bytes
+            + stats.past_bytes
+            + stats.tail_bytes
+    );
+    let counted = Model {
+        handed_bytes: stats.handed_bytes,
+        handed_blocks: stats.handed_blocks,
+        past_bytes: stats.past_bytes,
+        total_handed_bytes: stats.total_handed_bytes,
+        total_handed_blocks: stats.total_handed_blocks,
+        grows: stats.grows,
+        resets: stats.resets,
+        copied_bytes: stats.copied_bytes,
+        abandoned_bytes: stats.abandoned_bytes,
+    };
+    assert_eq!(counted, *model);
+    *most = (
+        most.0.max(stats.chunk_bytes),
+        most.1.max(stats.used_bytes()),
+    );
+    assert_eq!((stats.most_chunk_bytes, stats.most_used_bytes), *most);
+    assert!(stats.grows_in_place <= stats.grows);
+}
+
+fn run<S: Subject>(seed: u64, steps: usize) {
+    let mut random = Random(seed);
+    let mut arena = S::fresh();
+    let used_before = {
+        for _ in 0..random.below(0..3) {
+            arena.past(random.layout());
+        }
+        arena.own().used
+    };
+    // The figures are read between steps through the bare arena: a raw pointer stands for "somebody else's".
+    let bare: *mut S = &mut arena;
+    let mut tracked = Tracked::new("under test", unsafe { &mut *bare });
+    let mut model = Model {
+        past_bytes: used_before,
+        ..Model::default()
+    };
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut most = (0, used_before);
+    for step in 0..steps {
+        let used = |bare: *mut S| unsafe { (*bare).own() }.used;
+        let what = random.below(0..100);
+        match what {
+            0..45 => {
+                let layout = random.layout();
+                let piece = Piece {
+                    place: tracked.try_alloc_layout(layout).unwrap(),
+                    layout,
+                    pattern: random.next() as u8,
+                };
+                piece.fill(0);
+                pieces.push(piece);
+                model.handed_bytes += layout.size() as u64;
+                model.handed_blocks += 1;
+                model.total_handed_bytes += layout.size() as u64;
+                model.total_handed_blocks += 1;
+            }
+            45..65 if !pieces.is_empty() => {
+                // Often the last one, which can grow in place.
+                let at = pieces.len() - 1 - random.below(0..pieces.len().min(3));
+                let piece = &mut pieces[at];
+                let old = piece.layout;
+                let new = Layout::from_size_align(old.size() + random.below(0..400), old.align())
+                    .unwrap();
+                let before = used(bare);
+                piece.place = unsafe { tracked.try_grow(piece.place, old, new) }.unwrap();
+                piece.layout = new;
+                piece.check(old.size());
+                piece.fill(old.size());
+                model.grows += 1;
+                model.handed_bytes += (new.size() - old.size()) as u64;
+                model.total_handed_bytes += new.size() as u64;
+                model.total_handed_blocks += 1;
+                // The old place is waste when the new one needed all of its size anew.
+                if used(bare) - before >= new.size() as u64 {
+                    model.copied_bytes += old.size() as u64;
+                    model.abandoned_bytes += old.size() as u64;
+                }
+            }
+            65..75 if !pieces.is_empty() => {
+                let at = pieces.len() - 1 - random.below(0..pieces.len().min(3));
+                let piece = &mut pieces[at];
+                let old = piece.layout;
+                let new =
+                    Layout::from_size_align(random.below(0..old.size() + 1), old.align()).unwrap();
+                let before = used(bare);
+                piece.place = unsafe { tracked.try_shrink(piece.place, old, new) }.unwrap();
+                piece.layout = new;
+                piece.check(new.size());
+                model.handed_bytes -= (old.size() - new.size()) as u64;
+                if used(bare) == before {
+                    model.abandoned_bytes += (old.size() - new.size()) as u64;
+                }
+            }
+            75..85 if !pieces.is_empty() => {
+                let at = pieces.len() - 1 - random.below(0..pieces.len().min(3));
+                let piece = pieces.swap_remove(at);
+                piece.check(usize::MAX);
+                let before = used(bare);
+                unsafe { tracked.release(piece.place, piece.layout) };
+                model.handed_bytes -= piece.layout.size() as u64;
+                model.handed_blocks -= 1;
+                if used(bare) == before {
+                    model.abandoned_bytes += piece.layout.size() as u64;
+                }
+            }
+            85..95 => {
+                let before = used(bare);
+                for _ in 0..random.below(1..4) {
+                    unsafe { (*bare).past(random.layout()) };
+                }
+                model.past_bytes += used(bare) - before;
+            }
+            95 if step % 3 == 0 => {
+                pieces.iter().for_each(|piece| piece.check(usize::MAX));
+                pieces.clear();
+                tracked.reset();
+                model = Model {
+                    handed_bytes: 0,
+                    handed_blocks: 0,
+                    past_bytes: 0,
+                    abandoned_bytes: 0,
+                    resets: model.resets + 1,
+                    ..model
+                };
+            }
+            _ => continue,
+        }
+        let stats = tracked.stats();
+        agree(&stats, &unsafe { (*bare).own() }, &model, &mut most);
+    }
+    pieces.iter().for_each(|piece| piece.check(usize::MAX));
+    drop(tracked);
+}
+
+/// Fewer under Miri and the like.
+const RUNS: u64 = if cfg!(miri) { 2 } else { 60 };
+const STEPS: usize = if cfg!(miri) { 60 } else { 400 };
+
+#[test]
+fn figures_are_bumpalos_own_at_every_step() {
+    (0..RUNS).for_each(|seed| run::<bumpalo::Bump>(seed, STEPS));
+}
+
+#[test]
+fn figures_are_bumpalos_own_with_a_minimum_alignment() {
+    (0..RUNS).for_each(|seed| run::<bumpalo::Bump<16>>(seed, STEPS));
+}
+
+#[test]
+fn figures_are_bump_scopes_own_at_every_step() {
+    (0..RUNS).for_each(|seed| run::<bump_scope::Bump>(seed, STEPS));
+}
+
+#[test]
+fn figures_are_bump_scopes_own_when_it_bumps_downwards_with_a_minimum_alignment() {
+    use bump_scope::settings::BumpSettings;
+    type Downwards = bump_scope::Bump<bump_scope::alloc::Global, BumpSettings<8, false>>;
+    (0..RUNS).for_each(|seed| run::<Downwards>(seed, STEPS));
+}
+
+#[test]
+fn a_limit_that_is_reached_is_counted_and_said() {
+    let bump = bumpalo::Bump::new();
+    bump.set_allocation_limit(Some(1000));
+    let tracked = Tracked::new("small", &bump);
+    let refused = tracked.try_alloc_slice_copy(&[7_u8; 5000]).unwrap_err();
+    assert_eq!((refused.bytes, refused.limit), (5000, Some(1000)));
+    assert!(refused.to_string().contains("limit of 1000"), "{refused}");
+    assert_eq!(tracked.alloc_str("still there"), "still there");
+    let stats = tracked.stats();
+    assert_eq!((stats.limit_reached, stats.limit), (1, Some(1000)));
+    assert_eq!((stats.handed_bytes, stats.handed_blocks), (11, 1));
+}
+
+#[test]
+fn what_grew_past_the_handle_is_a_figure_of_its_own() {
+    let bump = bumpalo::Bump::new();
+    let tracked = Tracked::new("mixed", &bump);
+    tracked.alloc(1_u64);
+    let mut past = bumpalo::collections::Vec::new_in(&bump);
+    past.extend(0..1000_u32);
+    tracked.alloc(2_u64);
+    let stats = tracked.stats();
+    assert_eq!(stats.handed_bytes, 16);
+    assert!(stats.past_bytes >= 4000, "{stats:?}");
+    assert_eq!(past.len(), 1000);
+}
+
+#[test]
+fn an_arena_that_is_claimed_meanwhile_keeps_its_figures() {
+    let bump: bump_scope::Bump = bump_scope::Bump::new();
+    let tracked = Tracked::new("claimed", &bump);
+    tracked.alloc(1_u64);
+    let before = tracked.stats();
+    {
+        let mut claimed = bump.claim();
+        assert!(tracked.try_alloc(2_u64).is_err());
+        assert_eq!(tracked.stats().handed_bytes, 8);
+        claimed.scoped(|scope| {
+            scope.alloc_slice_fill(3000, 1_u8);
+        });
+    }
+    let after = tracked.stats();
+    assert_eq!(after.handed_bytes, before.handed_bytes);
+    assert_eq!(after.chunk_bytes, bump.stats().capacity() as u64);
+    assert_eq!(after.past_bytes, 0, "the scope gave everything back");
+    assert_eq!(
+        after.chunk_bytes,
+        after.handed_bytes + after.padding_bytes + after.tail_bytes
+    );
+}
+
+#[test]
+fn a_handle_may_move_to_another_thread_with_its_arena() {
+    let tracked = Tracked::new("moving", bumpalo::Bump::new());
+    tracked.alloc(1_u64);
+    let handed = std::thread::spawn(move || {
+        tracked.alloc(2_u64);
+        tracked.stats().handed_bytes
+    });
+    assert_eq!(handed.join().unwrap(), 16);
+}

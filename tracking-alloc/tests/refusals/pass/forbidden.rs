@@ -1,0 +1,19 @@
+#![forbid(unsafe_code)]
+#![deny(warnings)]
+#![no_implicit_prelude]
+
+#[derive(::tracking_alloc::arena::ArenaDeserialize)]
+pub struct City<'bump> {
+    pub name: &'bump str,
+    pub kind: Kind<'bump>,
+    #[arena(default)]
+    pub twin: ::std::option::Option<&'bump City<'bump>>,
+}
+
+#[derive(::tracking_alloc::arena::ArenaDeserialize)]
+pub enum Kind<'bump> {
+    Free,
+    Of(&'bump [u8]),
+}
+
+fn main() {}
