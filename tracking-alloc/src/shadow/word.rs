@@ -209,13 +209,13 @@ mod tests {
     use super::*;
 
     fn words(bytes: usize, owner: Owner) -> (u32, u32) {
-        match bytes {
-            ..=SMALL => (first_of_small(bytes, owner), 0),
-            ..=MIDDLE => (
-                first_of_larger(Kind::Middle, owner),
-                second_of_middle(bytes, owner),
-            ),
-            _ => (first_of_larger(Kind::Long, owner), second_of_long(owner)),
+        if bytes > MIDDLE {
+            (first_of_larger(Kind::Long, owner), second_of_long(owner))
+        } else if bytes > SMALL {
+            let first = first_of_larger(Kind::Middle, owner);
+            (first, second_of_middle(bytes, owner))
+        } else {
+            (first_of_small(bytes, owner), 0)
         }
     }
 
