@@ -25,6 +25,10 @@ pub(super) struct Type {
     /// Full name; empty where nothing is known.
     pub(super) name: &'static str,
     /// `size_of`.
+    #[cfg_attr(
+        not(recording),
+        expect(dead_code, reason = "only whole platforms record")
+    )]
     pub(super) bytes: usize,
 }
 
