@@ -107,7 +107,7 @@ impl Container {
 
     /// What it is when `outer` turns out to have asked for it: `None` if that is another container, whose business
     /// this block is not.
-    pub(super) fn within(&self, outer: &Container) -> Option<Container> {
+    pub(super) fn within(&self, outer: &Container, direct: bool) -> Option<Container> {
         let inner = self;
         let fits = |expected: &[&str]| inner.arguments.iter().eq(expected.iter());
         let argument = |index: usize| outer.arguments.get(index).map_or("", String::as_str);
@@ -135,7 +135,7 @@ impl Container {
             if bytes && text.contains(&argument(0)) {
                 return Some(outer.clone());
             }
-            return self.refined(outer);
+            return self.refined(outer, direct);
         }
         let same = match (outer.kind, inner.kind) {
             (Kind::Vec | Kind::VecDeque | Kind::BinaryHeap, Kind::Buffer)
@@ -181,7 +181,7 @@ impl Container {
         if matches!(outer.kind, Kind::IndexMap) {
             return None;
         }
-        self.refined(outer)
+        self.refined(outer, direct)
     }
 
     /// A map or set with the hasher that a map inside it knows.
@@ -204,14 +204,15 @@ impl Container {
     }
 
     /// Two types for one block: the linker folds equal code of different types into one function. The outer one is
-    /// right, unless it holds what the inner one is: then the inner one is a value being made for it.
-    fn refined(&self, outer: &Container) -> Option<Container> {
+    /// right where it calls the inner one directly, unless it holds what the inner one is: then the inner one is a
+    /// value being made for it.
+    fn refined(&self, outer: &Container, direct: bool) -> Option<Container> {
         let name = self.name();
         let held = outer
             .arguments
             .iter()
             .any(|argument| argument.contains(&name));
-        (self.shared && !held).then(|| outer.clone())
+        (direct && self.shared && !held).then(|| outer.clone())
     }
 
     /// Its full name.

@@ -1,4 +1,14 @@
 //! Types: names spelled one way, and what a stack says its blocks hold.
+//!
+//! A stack is read from the allocator outward (`stack`): each function's name is taken apart (`call`), says which
+//! container it is part of (`rules`), and the containers found are laid into each other (`container`) up to the
+//! program's own code; around that is the type being read or cloned (`owner`). It must never guess: what no
+//! frame tells has no type, and programs without debug information are told which setting helps (`missing`).
+//!
+//! One limit is the compiler's: functions whose machine code is equal become one, under one of their names. The
+//! functions inlined into the program's own code then still tell the truth and win; where such a function of the
+//! program itself is called (`load::<A>` and `load::<B>` that do the same to values of one layout), its name, its
+//! lines and its types may be the other's, here as in any profiler.
 
 mod call;
 mod container;

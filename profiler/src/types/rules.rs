@@ -278,6 +278,11 @@ fn of_module(call: &Call<'_>, std: bool, inner: Option<&Container>) -> Option<Co
     if under("std::ffi::os_str") || under("std::sys::os_str") {
         return Some(Container::new(Kind::Text(OS_STRING), []));
     }
+    if under("std::io") {
+        // Reads into the bytes of a string.
+        let string = matches!(call.name, "append_to_string" | "default_read_to_string");
+        return (string && inner.is_some()).then(|| Container::new(Kind::Text(STRING), []));
+    }
     if under("std::path") {
         return Some(Container::new(Kind::Text(PATH_BUF), []));
     }

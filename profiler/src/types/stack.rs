@@ -42,34 +42,41 @@ const MAX_FOREIGN: usize = 8;
 /// What the block of a stack holds, frames given innermost first; `None` where the stack does not tell.
 pub fn contents(stack: &[StackFrame<'_>]) -> Option<Told> {
     let stack = stack.get(hook_frames(stack)..)?;
+    let end = stack
+        .iter()
+        .position(|frame| !is_looked_through(frame.function))
+        .unwrap_or(stack.len());
+    let (inside, outside) = stack.split_at_checked(end)?;
+    // The program's own code must be described, or its inlined callees are missing from the stack.
+    if outside.first().is_some_and(|frame| {
+        !frame.has_file && matches!(frame.function.origin, Origin::User | Origin::Dependency)
+    }) {
+        return None;
+    }
     let mut found: Option<Container> = None;
     let mut buffer = false;
-    let mut end = stack.len();
-    for (at, frame) in stack.iter().enumerate() {
+    // Whether the container last met was called by the next outer one itself.
+    let mut direct = true;
+    for frame in inside {
         let function = frame.function;
         let std = function.origin == Origin::Std;
-        let looked_through = std
-            || (function.origin == Origin::Dependency
-                && rules::CONTAINER_CRATES.contains(&function.krate.as_str()));
-        if !looked_through {
-            end = at;
-            break;
-        }
         buffer |= is_buffer(&function.name);
-        if frame.has_file
-            && let Some(call) = Call::parse(&function.name)
-            && let Some(outer) = rules::container(&call, std, found.as_ref())
-        {
-            found = Some(match found {
-                None => outer,
-                Some(inner) => match inner.within(&outer) {
-                    Some(container) => container,
-                    None => {
-                        found = Some(inner);
-                        break;
-                    }
-                },
-            });
+        let outer = Call::parse(&function.name)
+            .filter(|_| frame.has_file)
+            .and_then(|call| rules::container(&call, std, found.as_ref()));
+        match (outer, &found) {
+            (Some(outer), Some(inner)) => match inner.within(&outer, direct) {
+                Some(container) => {
+                    found = Some(container);
+                    direct = true;
+                }
+                None => break,
+            },
+            (Some(outer), None) => {
+                found = Some(outer);
+                direct = true;
+            }
+            (None, _) => direct &= is_machinery(&function.name),
         }
         if !frame.inlined
             && let Some(found) = &mut found
@@ -77,15 +84,7 @@ pub fn contents(stack: &[StackFrame<'_>]) -> Option<Told> {
             found.shared = true;
         }
     }
-    let outside = stack.get(end..).unwrap_or_default();
-    // The program's own code must be described, or its inlined callees are missing from the stack.
-    if outside.first().is_some_and(|frame| {
-        !frame.has_file && matches!(frame.function.origin, Origin::User | Origin::Dependency)
-    }) {
-        return None;
-    }
     let container = match found {
-        // A table of anything but pairs, or a buffer of a growable type nobody names, is nobody's type.
         Some(container) => container,
         None if buffer => from_serde(outside)?,
         None => return None,
@@ -97,45 +96,77 @@ pub fn contents(stack: &[StackFrame<'_>]) -> Option<Told> {
     })
 }
 
+/// The standard library, and crates of containers.
+fn is_looked_through(function: &Function) -> bool {
+    match function.origin {
+        Origin::Std => true,
+        Origin::Dependency => rules::CONTAINER_CRATES.contains(&function.krate.as_str()),
+        _ => false,
+    }
+}
+
 /// How many frames at the inner end are heapglass, the program's allocators and the shims between.
 fn hook_frames(stack: &[StackFrame<'_>]) -> usize {
     let mut end = 0;
-    let mut shim = false;
+    let mut below_collections = false;
     for (at, frame) in stack.iter().enumerate().take(MAX_HOOK) {
         let function = frame.function;
-        let name = function.name.trim_start_matches('<');
-        if is_allocator_shim(&function.name) {
-            shim = true;
+        if is_allocator_shim(&function.name) || is_allocation(&function.name) {
+            below_collections = true;
             end = at + 1;
-        } else if matches!(
-            function.krate.as_str(),
-            "tracking_alloc" | "tracking_alloc_recording"
-        ) || function.name.contains("GlobalAlloc>::")
-        {
+        } else if is_hook(function) {
             end = at + 1;
-        } else if [
-            "alloc::alloc::",
-            "std::alloc::",
-            "std::sys::alloc::",
-            "core::alloc::",
-        ]
-        .iter()
-        .any(|path| name.starts_with(path))
-            || function.name.contains(" as core::alloc::Allocator>::")
-        {
-            // Below every collection, and above every allocator.
-            return at + 1;
-        } else if shim || at - end >= MAX_FOREIGN {
-            break;
-        } else if function.origin == Origin::Std
-            && !["core::", "std::thread::local"]
-                .iter()
-                .any(|path| name.starts_with(path))
-        {
+        } else if below_collections || at - end >= MAX_FOREIGN || is_collection(function) {
             break;
         }
     }
     end
+}
+
+/// heapglass itself, or an allocator of the program's.
+fn is_hook(function: &Function) -> bool {
+    matches!(
+        function.krate.as_str(),
+        "tracking_alloc" | "tracking_alloc_recording"
+    ) || function.name.contains("GlobalAlloc>::")
+}
+
+/// What every collection calls to allocate.
+fn is_allocation(name: &str) -> bool {
+    let path = name.trim_start_matches('<');
+    [
+        "alloc::alloc::",
+        "std::alloc::",
+        "std::sys::alloc::",
+        "core::alloc::",
+    ]
+    .iter()
+    .any(|start| path.starts_with(start))
+        || name.contains(" as core::alloc::Allocator>::")
+}
+
+/// A function of the standard library that may be a collection's.
+fn is_collection(function: &Function) -> bool {
+    let path = function.name.trim_start_matches('<');
+    function.origin == Origin::Std
+        && !["core::", "std::thread::local"]
+            .iter()
+            .any(|start| path.starts_with(start))
+}
+
+/// Innards of containers, with nothing of others between them and the container.
+fn is_machinery(name: &str) -> bool {
+    let path = name.trim_start_matches('<');
+    let closure = name
+        .rsplit("::")
+        .next()
+        .is_some_and(|last| last.starts_with('{'));
+    closure
+        || is_buffer(name)
+        || is_allocation(name)
+        || ["alloc::collections::btree::", "hashbrown::raw::"]
+            .iter()
+            .any(|start| path.starts_with(start))
 }
 
 /// The buffer below `Vec` and its like where it does not know its type.

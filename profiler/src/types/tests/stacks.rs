@@ -105,6 +105,58 @@ fn equal_code_under_one_name_is_told_by_the_frame_inlined_into_the_program() {
 }
 
 #[test]
+fn a_container_far_outside_does_not_claim_what_others_make_on_the_way() {
+    // Reading lines, collected into a vector: neither its elements nor its buffer.
+    assert_eq!(
+        hooked(&[
+            (
+                "cs",
+                "alloc::raw_vec::RawVecInner<A>::finish_grow<alloc::alloc::Global>"
+            ),
+            ("is", "alloc::vec::reserve<u8, alloc::alloc::Global>"),
+            ("is", "std::io::read_until<std::io::BufReader<&[u8]>>"),
+            (
+                "cs",
+                "<std::io::Lines<B> as core::iter::Iterator>::next<std::io::BufReader<&[u8]>>"
+            ),
+            (
+                "is",
+                "alloc::vec::from_iter<app::Line, std::io::Lines<std::io::BufReader<&[u8]>>>"
+            ),
+            ("cu", "app::main"),
+        ])
+        .as_deref(),
+        Some("alloc::vec::Vec<u8>")
+    );
+}
+
+#[test]
+fn a_value_made_inside_another_container_keeps_its_owner_and_needs_described_code() {
+    let names = |file: &'static str| {
+        told(
+            &[
+                &HOOK[..],
+                &[
+                    ("cs", "<alloc::string::String as core::clone::Clone>::clone"),
+                    (
+                        "is",
+                        "<alloc::vec::Vec<alloc::string::String> as core::clone::Clone>::clone",
+                    ),
+                    (file, "<app::Sailor as core::clone::Clone>::clone"),
+                ],
+            ]
+            .concat(),
+        )
+    };
+    let told = names("cu").expect("a type");
+    assert_eq!(
+        (told.container.as_str(), told.owner.as_deref()),
+        ("alloc::string::String", Some("app::Sailor"))
+    );
+    assert_eq!(names("cu?"), None);
+}
+
+#[test]
 fn a_symbol_table_alone_names_no_types() {
     assert_eq!(
         hooked(&[
