@@ -33,6 +33,51 @@ fn outside_a_workspace_the_demo_generates_its_input_and_says_so() {
 }
 
 #[test]
+fn the_demo_shows_fields_types_and_values_that_were_measured() {
+    let place = Place::new();
+    let done = place.run(&["demo", "--json"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    let footprints = report["footprints"].as_array().unwrap();
+    let exact = |label: &str| {
+        let found = footprints
+            .iter()
+            .find(|one| one["label"] == label && one["exact"] == true);
+        found.unwrap_or_else(|| panic!("no exact footprint {label}: {footprints:?}"))
+    };
+    assert!(exact("metadata")["bytes"].as_u64() > Some(0));
+    let estimate = &exact("dependencies")["estimate"];
+    assert!(estimate["bytes"].as_u64() > Some(0), "{estimate}");
+    assert!(estimate["difference"].is_number(), "{estimate}");
+    let recording = &place.files(".hg")[0];
+    let rows = |by: &str| -> Vec<serde_json::Value> {
+        let done = place.run(&["report", recording, "--by", by, "--json"]);
+        let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        assert_eq!(report["rows_sum_to_totals"], true, "by {by}");
+        report["rows"].as_array().unwrap().clone()
+    };
+    let fields = rows("field");
+    let field = |key: &str| {
+        let found = fields.iter().find(|row| row["key"] == key);
+        found.unwrap_or_else(|| panic!("no field {key}"))
+    };
+    let retained = field("Metadata")["retained_bytes"].as_i64().unwrap();
+    let peak = field("Metadata")["with_inner"]["peak_bytes"]
+        .as_i64()
+        .unwrap();
+    assert_eq!(retained, peak, "what was built is kept until the rest is");
+    let packages = field("Metadata.packages[]");
+    assert!(packages["values"].as_u64() > Some(100), "{packages}");
+    assert_eq!(packages["type"], "Package");
+    let types = rows("type");
+    assert!(types.iter().any(|row| row["key"] == "Vec<Dependency>"));
+    for by in ["field", "type"] {
+        let picture = place.run(&["flamegraph", recording, "-o", "-", "--by", by]);
+        assert!(picture.stdout.contains("Dependency"), "by {by}");
+    }
+}
+
+#[test]
 fn in_a_workspace_the_input_is_what_cargo_says_of_it() {
     let place = Place::new();
     let mut command = place.heapglass(&["demo", "--json"]);

@@ -203,7 +203,8 @@ pub(crate) struct Pack {
 
 /// Profile real input with nothing to prepare: what `cargo metadata` says of this workspace, deserialized twice
 ///
-/// Writes heapglass-demo-PID.hg and .svg into the current folder, then explores the recording on a terminal or prints
+/// Once into types, told by field, and once into values; what was built is then measured where it lies. Writes
+/// heapglass-demo-PID.hg and .svg into the current folder, then explores the recording on a terminal or prints
 /// the report elsewhere. Outside a workspace the input is generated.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {

@@ -1,11 +1,14 @@
 //! The program that `heapglass demo` records: one JSON text deserialized twice, into types and into values.
 //!
-//! Everything it builds is kept to the end, so that the peak shows both side by side.
+//! The types are deserialized as `Profiled`, so that their bytes are told by field; what was built is then measured
+//! where it lies. Everything it builds is kept to the end, so that the peak shows all side by side.
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::Metadata;
+use tracking_alloc::{Profiled, footprint, footprint_estimate};
 
 use crate::error::Error;
 
@@ -23,18 +26,37 @@ pub(super) fn run(path: &Path) -> Result<u8, Error> {
     };
     let typed = typed(&text).map_err(|error| cannot("deserialize", &error))?;
     let value = value(&text).map_err(|error| cannot("deserialize", &error))?;
-    black_box((&text, &typed, &value));
+    let dependencies = dependencies(&typed);
+    footprint("metadata", &typed);
+    // One value measured both ways: exact, and what the crate deepsize says of its types.
+    footprint("dependencies", &dependencies);
+    footprint_estimate("dependencies", &dependencies);
+    black_box((&text, &typed, &value, &dependencies));
     Ok(0)
 }
 
 /// Into the structs of the cargo_metadata crate.
-fn typed(text: &str) -> Result<Metadata, cargo_metadata::Error> {
-    let _phase = tracking_alloc::phase("typed").input_bytes(text.len() as u64);
-    MetadataCommand::parse(text)
+fn typed(text: &str) -> Result<Metadata, serde_json::Error> {
+    let phase = tracking_alloc::phase("typed").input_bytes(text.len() as u64);
+    let typed = serde_json::from_str::<Profiled<Metadata>>(text)?.0;
+    let _phase = phase.records(typed.packages.len() as u64);
+    Ok(typed)
 }
 
 /// Into `serde_json::Value`, which needs no types and more memory.
 fn value(text: &str) -> Result<serde_json::Value, serde_json::Error> {
     let _phase = tracking_alloc::phase("value").input_bytes(text.len() as u64);
     serde_json::from_str(text)
+}
+
+/// What each package depends on, by name: many small blocks in a tree.
+fn dependencies(metadata: &Metadata) -> BTreeMap<String, Vec<String>> {
+    let _phase = tracking_alloc::phase("dependencies");
+    let mut dependencies: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for package in &metadata.packages {
+        let names = package.dependencies.iter().map(|other| other.name.clone());
+        let known = dependencies.entry(package.name.to_string());
+        known.or_default().extend(names);
+    }
+    dependencies
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::{Detail, Row};
 use crate::fields::{Field, Fields};
-use crate::profile::{Figures, Profile, ScopeKind, TypeId};
+use crate::profile::{Figures, Footprint, Profile, ScopeKind, TypeId};
 use crate::types::{self, Keys, Source, TypeRow, type_of};
 
 /// Fields and types of a profile, as rows of every kind name them.
@@ -54,7 +54,8 @@ pub struct TypeDetail {
     pub inline_bytes: u64,
     /// Mean size of a block, bytes; 0 without blocks.
     pub mean_block_bytes: u64,
-    /// Bytes of its blocks that no value was in, and the label of the footprint that tells: the newest with that type.
+    /// Bytes of its blocks that no value was in, and the label of the footprint that tells: of the newest of each label
+    /// the one with most bytes of the type.
     pub slack: Option<(u64, String)>,
     /// Where the type came from: `stack`, `field`, `mixed`.
     pub from: Option<&'static str>,
@@ -174,30 +175,40 @@ fn part(
     }
 }
 
-/// For each type the newest footprint that has blocks of it.
+/// For each type, of the newest footprint of each label, the one with most bytes of it: two values may share blocks, so
+/// several are never added up.
 fn slack_by_type(profile: &Profile) -> HashMap<TypeId, (u64, String)> {
-    let mut slack: HashMap<TypeId, (u64, String)> = HashMap::new();
-    let mut exact: Vec<_> = profile
-        .footprints
-        .iter()
-        .filter(|footprint| !footprint.estimate)
-        .collect();
-    exact.sort_by_key(|footprint| Reverse(footprint.time_ns));
-    for footprint in exact {
-        let mut here: HashMap<TypeId, u64> = HashMap::new();
+    let mut newest: HashMap<&str, &Footprint> = HashMap::new();
+    for footprint in profile.footprints.iter().filter(|one| !one.estimate) {
+        newest
+            .entry(&footprint.label)
+            .and_modify(|known| {
+                if footprint.time_ns >= known.time_ns {
+                    *known = footprint;
+                }
+            })
+            .or_insert(footprint);
+    }
+    // (bytes of blocks, slack, label); the label breaks ties, so that the answer is the same each time.
+    let mut most: HashMap<TypeId, (u64, u64, &str)> = HashMap::new();
+    for (label, footprint) in newest {
+        let mut here: HashMap<TypeId, (u64, u64)> = HashMap::new();
         for node in footprint.nodes.iter().filter(|node| node.blocks > 0) {
             if let Some(id) = node.value_type {
-                let bytes = here.entry(id).or_default();
-                *bytes = bytes.saturating_add(node.block_bytes.saturating_sub(node.used_bytes));
+                let (bytes, slack) = here.entry(id).or_default();
+                *bytes = bytes.saturating_add(node.block_bytes);
+                *slack = slack.saturating_add(node.block_bytes.saturating_sub(node.used_bytes));
             }
         }
-        for (id, bytes) in here {
-            slack
-                .entry(id)
-                .or_insert_with(|| (bytes, footprint.label.clone()));
+        for (id, (bytes, slack)) in here {
+            let candidate = (bytes, slack, label);
+            let known = most.entry(id).or_insert(candidate);
+            *known = candidate.max(*known);
         }
     }
-    slack
+    most.into_iter()
+        .map(|(id, (_, slack, label))| (id, (slack, label.to_owned())))
+        .collect()
 }
 
 pub(super) fn by_field(profile: &Profile) -> Vec<Row> {

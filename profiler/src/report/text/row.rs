@@ -49,7 +49,7 @@ pub(super) fn write_row<W: Write>(
             let more = Some(of_type(detail, measure)).filter(|more| !more.is_empty());
             whole.into_iter().chain(more).collect::<Vec<_>>().join("; ")
         }
-        Detail::Phase(detail) => of_phase(detail, row, measure),
+        Detail::Phase(detail) => of_phase(detail, row, measure, columns),
         Detail::Field(_) | Detail::Thread { .. } | Detail::Arena(_) => String::new(),
     };
     if more.is_empty() {
@@ -154,7 +154,9 @@ fn largest(word: &str, parts: &[Part], measure: Measure) -> Option<String> {
     (!named.is_empty()).then(|| format!("{word} {}", named.join(", ")))
 }
 
-fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure) -> String {
+fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure, columns: &[Column]) -> String {
+    // What stands in columns already is not said again.
+    let column = |title| columns.iter().any(|column| column.title == title);
     let mut said = Vec::new();
     if detail.entered > 0 {
         said.push(format!("entered {}", counted(detail.entered, "time")));
@@ -174,11 +176,11 @@ fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure) -> String {
         said.push(format!("freed {given_back} more than it allocated"));
     }
     let mut text = said.join(", ");
-    if let Some(per) = detail.per_input_byte() {
+    if let Some(per) = detail.per_input_byte().filter(|_| !column("peak/in")) {
         let each = amplification(&per, |bytes| format!("{bytes:.2} bytes"));
         text.push_str(&format!("; for each byte of input {each}"));
     }
-    if let Some(per) = detail.per_record() {
+    if let Some(per) = detail.per_record().filter(|_| !column("peak/rec")) {
         let each = amplification(&per, bytes_each);
         text.push_str(&format!("; for each record {each}"));
     }
