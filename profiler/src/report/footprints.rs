@@ -3,6 +3,8 @@
 //! Must never mix the two: an exact figure was found by address among the live blocks, an estimate is what a crate
 //! says. Bytes are of heap blocks alone on both sides; the value's own size stands apart.
 
+use std::collections::HashMap;
+
 use crate::fields;
 use crate::profile::{Footprint, FootprintNode, Profile, TypeId, TypeName};
 
@@ -81,14 +83,13 @@ pub fn footprints(profile: &Profile) -> Vec<Measured<'_>> {
         .map(|footprint| measured(profile, footprint))
         .collect();
     all.sort_by_key(|measured| measured.footprint.time_ns);
+    let mut newest: HashMap<(&str, bool), usize> = HashMap::new();
     for index in 0..all.len() {
-        let before = all[..index].iter().rfind(|other| {
-            other.footprint.label == all[index].footprint.label
-                && other.footprint.estimate == all[index].footprint.estimate
-        });
-        if let Some((number, bytes)) = before.map(|before| (before.number, before.bytes)) {
-            all[index].number = number + 1;
-            all[index].change_bytes = Some(signed(all[index].bytes, bytes));
+        let footprint = all[index].footprint;
+        let before = newest.insert((&footprint.label, footprint.estimate), index);
+        if let Some(before) = before {
+            all[index].number = all[before].number + 1;
+            all[index].change_bytes = Some(signed(all[index].bytes, all[before].bytes));
         }
     }
     compare(&mut all);
@@ -98,37 +99,42 @@ pub fn footprints(profile: &Profile) -> Vec<Measured<'_>> {
 /// Puts each estimate beside the exact footprint of its label that is nearest in time; an exact one takes the nearest
 /// of those.
 fn compare(all: &mut [Measured<'_>]) {
-    for index in 0..all.len() {
-        let estimate = &all[index];
-        if !estimate.footprint.estimate {
-            continue;
+    // By time, as `all` is.
+    let mut exact_of: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, measured) in all.iter().enumerate() {
+        if !measured.footprint.estimate {
+            let label = measured.footprint.label.as_str();
+            exact_of.entry(label).or_default().push(index);
         }
-        let time_ns = estimate.footprint.time_ns;
-        let apart = |other: &Measured<'_>| other.footprint.time_ns.abs_diff(time_ns);
-        let nearest = (0..all.len())
-            .filter(|&other| {
-                let other = &all[other].footprint;
-                !other.estimate && other.label == estimate.footprint.label
-            })
-            .min_by_key(|&other| apart(&all[other]));
-        let Some(nearest) = nearest else { continue };
-        let exact = &all[nearest];
-        let bytes = estimate.bytes;
-        let difference_bytes = signed(bytes, exact.bytes);
-        let candidate = Estimate {
-            bytes,
-            time_ns,
-            difference_bytes,
-            difference: (exact.bytes > 0).then(|| difference_bytes as f64 / exact.bytes as f64),
+    }
+    for index in 0..all.len() {
+        let estimate = all[index].footprint;
+        let Some(exact) = exact_of
+            .get(estimate.label.as_str())
+            .filter(|_| estimate.estimate)
+        else {
+            continue;
         };
-        let distance = apart(exact);
-        let exact_at = exact.footprint.time_ns;
-        let exact = &mut all[nearest];
-        if exact
+        let time_of = |index: usize| all[index].footprint.time_ns;
+        let apart = |index: usize| time_of(index).abs_diff(estimate.time_ns);
+        let later = exact.partition_point(|&index| time_of(index) < estimate.time_ns);
+        let beside = [later.checked_sub(1), Some(later)];
+        let beside = beside.into_iter().flatten().filter_map(|at| exact.get(at));
+        let Some(&nearest) = beside.min_by_key(|&&index| apart(index)) else {
+            continue;
+        };
+        let closer = all[nearest]
             .estimate
-            .is_none_or(|known| distance < known.time_ns.abs_diff(exact_at))
-        {
-            exact.estimate = Some(candidate);
+            .is_none_or(|known| apart(nearest) < known.time_ns.abs_diff(time_of(nearest)));
+        if closer {
+            let (bytes, exact_bytes) = (all[index].bytes, all[nearest].bytes);
+            let difference_bytes = signed(bytes, exact_bytes);
+            all[nearest].estimate = Some(Estimate {
+                bytes,
+                time_ns: estimate.time_ns,
+                difference_bytes,
+                difference: (exact_bytes > 0).then(|| difference_bytes as f64 / exact_bytes as f64),
+            });
         }
     }
 }

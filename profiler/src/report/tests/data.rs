@@ -278,6 +278,29 @@ fn a_footprint_stands_beside_its_estimate_in_every_report() {
 }
 
 #[test]
+fn thousands_of_footprints_are_compared_in_no_time_and_cut_in_the_text() {
+    let mut profile = sample::fleet();
+    let some = profile.footprints.clone();
+    for number in 0..20_000 {
+        let mut one = some[number % 3].clone();
+        one.time_ns = number as u64;
+        one.nodes.truncate(1);
+        if number > 10_000 {
+            one.label = format!("label {number}");
+        }
+        profile.footprints.push(one);
+    }
+    let started = std::time::Instant::now();
+    let all = footprints(&profile);
+    let compared = all.iter().filter(|one| one.estimate.is_some()).count();
+    assert!(compared > 1_000, "{compared}");
+    let text = text(&profile, &by(By::Phase));
+    assert!(text.contains("more labels (report --json)"));
+    assert!(text.lines().count() < 1_000);
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
+#[test]
 fn an_estimate_alone_is_never_called_exact() {
     let mut profile = sample::fleet();
     profile.footprints.retain(|footprint| footprint.estimate);

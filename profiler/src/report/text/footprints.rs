@@ -1,6 +1,7 @@
 //! The values a program had measured: one table a label, exact figures with the estimate beside them, and the places
 //! of the newest.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::tree::preorder;
@@ -19,22 +20,21 @@ pub(super) fn write<W: Write>(
     options: &Options<'_>,
 ) -> io::Result<()> {
     let all = footprints(profile);
-    let mut labels: Vec<&str> = Vec::new();
+    let mut labels: Vec<(&str, Vec<&Measured<'_>>)> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
     for measured in &all {
         let label = measured.footprint.label.as_str();
-        if !labels.contains(&label) {
-            labels.push(label);
+        let at = *known.entry(label).or_insert(labels.len());
+        match labels.get_mut(at) {
+            Some((_, of_label)) => of_label.push(measured),
+            None => labels.push((label, vec![measured])),
         }
     }
-    for label in labels {
-        let of_label = |estimate: bool| -> Vec<&Measured<'_>> {
-            all.iter()
-                .filter(|measured| {
-                    measured.footprint.label == label && measured.footprint.estimate == estimate
-                })
-                .collect()
-        };
-        let (exact, estimates) = (of_label(false), of_label(true));
+    let top = options.top.unwrap_or(DEFAULT_TOP);
+    for (label, of_label) in labels.iter().take(top) {
+        let (estimates, exact): (Vec<&Measured<'_>>, Vec<&Measured<'_>>) = of_label
+            .iter()
+            .partition(|measured| measured.footprint.estimate);
         page.blank()?;
         let newest = exact.last().or(estimates.last());
         let name = newest.and_then(|newest| short_name(profile, newest.footprint.value_type));
@@ -55,6 +55,11 @@ pub(super) fn write<W: Write>(
         return Ok(());
     }
     page.blank()?;
+    let cut = labels.len().saturating_sub(top);
+    if cut > 0 {
+        let more = counted(cut as u64, "more label");
+        page.line(Style::Faint, &format!("  ... {more} (report --json)"))?;
+    }
     page.wrap(
         Style::Faint,
         "  ",
