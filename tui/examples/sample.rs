@@ -1,5 +1,5 @@
 //! The terminal UI over a made-up profile, to look at without a recording:
-//! `cargo run -p heapglass-tui --example sample [fleet|sized|live|fail|panic]`. Never a picture of a real program.
+//! `cargo run -p heapglass-tui --example sample [fleet|arenas|sized|live|fail|panic]`. Never a picture of a real program.
 
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ impl Source for Sample {
         self.loads += 1;
         match self.kind.as_str() {
             "fleet" => Ok(sample::fleet()),
+            "arenas" => Ok(sample::city_arenas()),
             "sized" => {
                 progress("making 20,000 sites of 60 frames");
                 Ok(sample::sized(20_000, 60))

@@ -147,22 +147,18 @@ fn root_of(profile: &Profile, scope: ScopeId) -> impl Iterator<Item = ScopeId> {
     .map(|(scope, _)| scope)
 }
 
-/// A sentence for people, free of control characters: `24,000 blocks (1.2 MiB) of String at City.name are leaked by the
-/// drop of arena cities`.
+/// A sentence for people without its stop, free of control characters: `String at City.name: 24,000 blocks (1.2 MiB) of
+/// the global heap leaked by the arena's drop: ..`
 pub fn leak_text(profile: &Profile, fields: &Fields, leak: &Leak) -> String {
     let what = leak
         .type_id
         .and_then(|id| profile.types.get(id.0 as usize))
-        .map_or_else(String::new, |name| {
-            format!(" of {}", printable(&name.short))
-        });
+        .map_or("Blocks".into(), |name| printable(&name.short));
     let place = fields
         .nodes
         .get(leak.field as usize)
         .filter(|_| leak.field != 0)
-        .map_or_else(String::new, |field| {
-            format!(" at {}", printable(&field.path))
-        });
+        .map_or_else(String::new, |field| format!(" at {}", printable(&field.path)));
     let names: Vec<String> = leak
         .arenas
         .iter()
@@ -175,18 +171,18 @@ pub fn leak_text(profile: &Profile, fields: &Fields, leak: &Leak) -> String {
     };
     let blocks = counted(leak.live_blocks, "block");
     let bytes = Bytes(leak.live_bytes);
-    let start = format!("{blocks} ({bytes}) on the global heap{what}{place}");
+    let start = format!("{what}{place}: {blocks} ({bytes}) of the global heap");
     match leak.certainty {
         Certainty::Leaked => {
-            format!("{start}: leaked by the drop of {arenas}, which does not drop the values in it")
+            format!("{start} leaked by the arena's drop: {arenas} does not drop the values in it")
         }
         Certainty::InstancesLive => format!(
-            "{start}: in values of {arenas}. Instances are alive, so it cannot be known how many are leaked already; \
-             dropping the arena leaks the rest"
+            "{start} in values of {arenas}: the arena's drop leaks them. While instances live it cannot be known how many \
+             are leaked already"
         ),
         Certainty::ChunksUnknown => format!(
-            "{start}: leaked by the drop or reset of {arenas}, or chunks of it: it cannot be known which, because the \
-             sites of its chunks are not"
+            "{start} leaked by the drop or reset of {arenas}, or chunks of it: it cannot be known, because the sites of \
+             its chunks are not"
         ),
     }
 }

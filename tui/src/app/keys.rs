@@ -185,6 +185,7 @@ const COMMON: &[Binding] = bindings! {
     [char('4')] => Show(ViewId::Fields), "", "fields";
     [char('5')] => Show(ViewId::Sites), "", "sites";
     [char('6')] => Show(ViewId::Threads), "", "threads";
+    [char('7')] => Show(ViewId::Arenas), "", "arenas";
     [char('m')] => NextMeasure, "", "next measure";
     [char('M')] => PreviousMeasure, "", "previous measure";
     [char(' ')] => Pause, "", "pause the live view";

@@ -24,12 +24,12 @@ fn the_tab_of_the_view_is_reversed_and_the_others_are_not() {
     let mut screen = Screen::sample(80, 24);
     screen.press("5");
     assert!(
-        cells(&mut screen, "5 Sites")
+        cells(&mut screen, "5 Site")
             .iter()
             .all(|c| c.modifier.contains(Modifier::REVERSED))
     );
     assert!(
-        cells(&mut screen, "1 Overview")
+        cells(&mut screen, "1 Home")
             .iter()
             .all(|c| !c.modifier.contains(Modifier::REVERSED))
     );

@@ -2,6 +2,7 @@
 //!
 //! Screens changed on purpose are taken over by `cargo bless`.
 
+mod arenas;
 mod colours;
 mod random;
 mod screens;

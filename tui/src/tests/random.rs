@@ -37,7 +37,7 @@ fn key(dice: &mut Dice) -> KeyEvent {
         KeyCode::End,
         KeyCode::F(1),
     ];
-    const CHARS: &[u8] = b"hjklgGnN#/?!immMsSoapr 123456hjkl23344455effb(.*[a\\";
+    const CHARS: &[u8] = b"hjklgGnN#/?!immMsSoapr 1234567hjkl2334445577effb(.*[a\\";
     match dice.roll(10) {
         0..4 => KeyEvent::new(NAMED[dice.roll(NAMED.len())], KeyModifiers::NONE),
         4 => KeyEvent::new(

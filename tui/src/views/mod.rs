@@ -2,6 +2,7 @@
 //!
 //! A view reads a [`Context`] and changes only its own state; it never calls another view, it asks to go there.
 
+mod arenas;
 mod breakdown;
 mod fields;
 pub(crate) mod flame;
@@ -37,17 +38,20 @@ pub enum ViewId {
     Sites,
     /// Threads, merged by name.
     Threads,
+    /// Arenas, and what lies inside their chunks.
+    Arenas,
 }
 
 impl ViewId {
     /// Every view, in the order of the tabs.
-    pub const ALL: [ViewId; 6] = [
+    pub const ALL: [ViewId; 7] = [
         ViewId::Overview,
         ViewId::Flamegraph,
         ViewId::Types,
         ViewId::Fields,
         ViewId::Sites,
         ViewId::Threads,
+        ViewId::Arenas,
     ];
 
     /// The word on its tab.
@@ -59,14 +63,20 @@ impl ViewId {
             ViewId::Fields => "Fields",
             ViewId::Sites => "Sites",
             ViewId::Threads => "Threads",
+            ViewId::Arenas => "Arenas",
         }
     }
 
     /// The word on its tab where there is little room.
     pub(crate) fn short_title(self) -> &'static str {
         match self {
+            ViewId::Overview => "Home",
             ViewId::Flamegraph => "Flame",
-            other => other.title(),
+            ViewId::Types => "Type",
+            ViewId::Fields => "Field",
+            ViewId::Sites => "Site",
+            ViewId::Threads => "Thread",
+            ViewId::Arenas => "Arena",
         }
     }
 
@@ -88,6 +98,7 @@ impl ViewId {
             ViewId::Fields => fields::BINDINGS,
             ViewId::Sites => sites::BINDINGS,
             ViewId::Threads => &[],
+            ViewId::Arenas => arenas::BINDINGS,
         }
     }
 }
@@ -175,6 +186,7 @@ pub(crate) struct Views {
     fields: fields::FieldTree,
     sites: sites::Sites,
     threads: threads::Threads,
+    arenas: arenas::Arenas,
 }
 
 impl Views {
@@ -195,6 +207,7 @@ impl Views {
             ViewId::Fields => &self.fields,
             ViewId::Sites => &self.sites,
             ViewId::Threads => &self.threads,
+            ViewId::Arenas => &self.arenas,
         }
     }
 
@@ -206,6 +219,7 @@ impl Views {
             ViewId::Fields => &mut self.fields,
             ViewId::Sites => &mut self.sites,
             ViewId::Threads => &mut self.threads,
+            ViewId::Arenas => &mut self.arenas,
         }
     }
 }

@@ -29,8 +29,8 @@ fn a_string_smuggled_into_an_arena_that_is_gone_is_named_with_its_field() {
     assert_eq!((leak.live_blocks, leak.live_bytes), (300, 14_400));
     assert_eq!(
         leak_text(&profile, &fields, leak),
-        "300 blocks (14.1 KiB) on the global heap of String at City.note: leaked by the drop of arena request, which \
-         does not drop the values in it"
+        "String at City.note: 300 blocks (14.1 KiB) of the global heap leaked by the arena's drop: arena request does not \
+         drop the values in it"
     );
 }
 

@@ -1,0 +1,171 @@
+//! The view Arenas: its screens, what is inside one, and what is said when there is nothing.
+
+use heapglass_profiler::profile::{Profile, ScopeId, TypeId};
+use heapglass_profiler::sample;
+
+use super::Screen;
+use crate::Options;
+
+fn arenas() -> Profile {
+    let mut profile = sample::city_arenas();
+    profile.process.started_unix_ns = 0;
+    profile
+}
+
+fn screen(width: u16, height: u16) -> Screen {
+    let mut screen = Screen::empty(width, height, Options::default());
+    screen.load(arenas(), false);
+    screen
+}
+
+/// Snapshots the screen after `keys` at 80x24 and 120x40.
+macro_rules! screens {
+    ($($name:ident: $keys:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            for (width, height) in [(80, 24), (120, 40)] {
+                let text = screen(width, height).press($keys).text();
+                insta::assert_snapshot!(format!("{}_{width}x{height}", stringify!($name)), text);
+            }
+        }
+    )*};
+}
+
+screens! {
+    arenas_of_all: "7";
+    arenas_that_are_gone: "7 j j";
+    arenas_inside_by_type: "7 Enter j";
+    arenas_fields_of_a_type: "7 Enter j Enter";
+    arenas_inside_by_field: "7 Enter b j";
+}
+
+#[test]
+fn a_recording_without_arenas_says_how_to_name_one() {
+    let text = Screen::sample(80, 24).press("7").text();
+    assert!(text.contains("Tracked::new(\"cities\", &bump)"), "{text}");
+    for keys in ["7", "7 Enter b j G Esc"] {
+        let mut screen = Screen::empty(80, 24, Options::default());
+        screen.load(Profile::default(), false);
+        let text = screen.press(keys).text();
+        assert!(
+            text.contains("No arenas were recorded"),
+            "after {keys}:\n{text}"
+        );
+    }
+}
+
+#[test]
+fn esc_leads_out_level_by_level_and_keeps_the_place() {
+    let mut screen = screen(100, 30);
+    let list = screen.press("7 j").text();
+    let types = screen.press("k Enter j").text();
+    let fields = screen.press("Enter").text();
+    assert!(
+        fields.contains("arenas › cities › &str › by field"),
+        "{fields}"
+    );
+    assert!(
+        fields.contains("City.name") && !fields.contains("City.citizens "),
+        "{fields}"
+    );
+    assert_eq!(screen.press("Esc").text(), types);
+    assert_eq!(screen.press("Esc j").text(), list);
+}
+
+#[test]
+fn arenas_are_ordered_by_the_measure_and_a_reload_keeps_what_is_open() {
+    let mut screen = screen(100, 30);
+    let first = |text: &str| {
+        let mut lines = text.lines().skip_while(|line| !line.contains("live/made"));
+        lines.nth(1).unwrap_or_default().to_owned()
+    };
+    assert!(first(&screen.press("7").text()).contains("cities"));
+    // By pieces handed out, then back.
+    assert!(first(&screen.press("m m m").text()).contains("177,000"));
+    screen.press("M M M j Enter");
+    let before = screen.text();
+    let mut later = arenas();
+    later.arenas.reverse();
+    screen.load(later, false);
+    assert_eq!(screen.text(), before);
+    let mut gone = arenas();
+    gone.arenas.retain(|arena| arena.name == "index");
+    screen.load(gone, false);
+    assert!(screen.text().contains("1 arena by"), "{}", screen.text());
+}
+
+#[test]
+fn parts_are_told_apart_without_colour_and_without_unicode() {
+    let options = Options {
+        unicode: false,
+        colour: false,
+        ..Options::default()
+    };
+    let mut screen = Screen::empty(120, 40, options);
+    screen.load(arenas(), false);
+    for keys in ["7", "7 Enter", "7 Enter Enter"] {
+        let text = screen.press(keys).text();
+        assert!(text.is_ascii(), "after {keys}:\n{text}");
+    }
+    let text = screen.press("Esc Esc 7").text();
+    for sign in [
+        "# handed out",
+        ": padding",
+        "x abandoned",
+        "> past the handle",
+        ". tail",
+    ] {
+        assert!(text.contains(sign), "no {sign}:\n{text}");
+    }
+}
+
+#[test]
+fn hostile_names_and_figures_of_arenas_neither_panic_nor_reach_the_terminal() {
+    let evil = "evil\u{1b}[2J\r\n\u{202e}";
+    let mut hostile = arenas();
+    for arena in &mut hostile.arenas {
+        arena.name = format!("{evil}{}", arena.name);
+        arena.krate = evil.into();
+        arena.most_chunk_bytes = u64::MAX;
+        arena.tail_bytes = u64::MAX;
+        arena.total_handed_blocks = u64::MAX;
+        for row in &mut arena.rows {
+            row.scope = ScopeId(row.scope.0 * 5);
+            row.total_bytes = u64::MAX;
+        }
+        for moment in &mut arena.history {
+            moment.chunk_bytes = u64::MAX;
+            moment.time_ns = moment.time_ns.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            moment.site = Some(usize::MAX);
+        }
+    }
+    for name in &mut hostile.types {
+        name.short = evil.into();
+        name.full = evil.into();
+    }
+    for scope in &mut hostile.scopes {
+        scope.name = evil.into();
+        scope.value_type = scope.value_type.map(|id| TypeId(id.0 * 3));
+    }
+    for (width, height) in [(120, 40), (80, 24), (40, 12), (20, 5), (3, 2)] {
+        for keys in [
+            "7",
+            "7 j j",
+            "7 Enter",
+            "7 Enter Enter",
+            "7 b G",
+            "7 G Enter j",
+        ] {
+            let mut screen = Screen::empty(width, height, Options::default());
+            screen.load(hostile.clone(), false);
+            screen.press(keys);
+            for cell in &screen.draw().content {
+                let bad = cell
+                    .symbol()
+                    .chars()
+                    .any(|c| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
+                assert!(!bad, "{:?} after {keys}", cell.symbol());
+            }
+        }
+    }
+}

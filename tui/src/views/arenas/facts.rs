@@ -1,0 +1,52 @@
+//! What is said of an arena: advice, leaks, and whether its figures can be relied on. Every text is clean.
+
+use heapglass_profiler::arenas::{Certainty, Point, advice, imbalance, leak_text, leaks, points};
+use heapglass_profiler::profile::{Arena, Measure};
+
+use crate::app::Data;
+
+/// What is said of one arena.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// What to do.
+    pub(super) advice: Vec<String>,
+    /// What is wrong: parts that do not add up, blocks left behind.
+    pub(super) warnings: Vec<String>,
+    /// Blocks are leaked for certain.
+    pub(super) leaked: bool,
+    /// Its history.
+    pub(super) points: Vec<Point>,
+}
+
+/// What is said of every arena of the profile, in its order.
+pub(super) fn gather(data: &Data) -> Vec<Facts> {
+    let leaks = leaks(&data.profile, &data.fields);
+    let arenas = data.profile.arenas.iter().enumerate();
+    let facts = |(index, arena): (usize, &Arena)| {
+        let mut warnings: Vec<String> = imbalance(arena).into_iter().collect();
+        let own = || leaks.iter().filter(|leak| leak.arenas.contains(&index));
+        warnings.extend(own().map(|leak| leak_text(&data.profile, &data.fields, leak)));
+        Facts {
+            advice: advice(arena, &data.fields, data.profile.process.state)
+                .into_iter()
+                .map(|advice| advice.text)
+                .collect(),
+            warnings,
+            leaked: own().any(|leak| leak.certainty == Certainty::Leaked),
+            points: points(arena),
+        }
+    };
+    arenas.map(facts).collect()
+}
+
+/// What an arena counts for when arenas are ordered by a measure; of temporary bytes there are none inside.
+pub(super) fn weight(arena: &Arena, measure: Measure) -> u64 {
+    match measure {
+        Measure::Peak => arena.most_chunk_bytes,
+        Measure::Live => arena.chunk_bytes,
+        Measure::Total | Measure::Temporary => arena.total_handed_bytes,
+        Measure::Blocks => arena.total_handed_blocks,
+        Measure::Copied => arena.copied_bytes,
+        Measure::Grows => arena.grows,
+    }
+}
