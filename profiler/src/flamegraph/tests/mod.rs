@@ -1,5 +1,7 @@
 //! The picture against the totals, against hostile names and shapes, and as XML that stands alone.
 
+mod data;
+
 use super::*;
 use crate::calltree::CallTree;
 use crate::profile::{Figures, FrameId, Origin, StackMarks};
@@ -115,118 +117,6 @@ fn the_root_of_every_picture_is_the_total_of_its_measure() {
             );
             assert_well_formed(&svg);
         }
-    }
-}
-
-#[test]
-fn pictures_by_field_and_type_add_up_and_say_their_colours() {
-    let profile = sample::fleet();
-    for by in [By::Field, By::Type] {
-        for measure in Measure::ALL {
-            for inverted in [false, true] {
-                let options = Options {
-                    by,
-                    measure,
-                    inverted,
-                    scopes: inverted,
-                    ..Options::default()
-                };
-                let (svg, drawn) = draw(&profile, &options);
-                let total = measure.of(&profile.totals);
-                assert_eq!(drawn.total, total);
-                let frames = svg.split_once("<svg id=\"frames\"").expect("frames").1;
-                assert_eq!(attribute(frames, "total_samples"), total.to_string());
-                assert!(svg.contains("\u{25a0}</tspan> sequence "), "a legend");
-                assert!(!svg.contains(legend::PLACE));
-                assert_well_formed(&svg);
-                assert!(
-                    tooltips(&svg).iter().all(|t| {
-                        t.ends_with(')') && t.rfind('(').is_some_and(|at| !t[at..].contains(") "))
-                    }),
-                    "the script takes the label from what stands before the last bracket"
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn a_field_in_the_picture_says_its_path_and_type() {
-    let options = Options {
-        by: By::Field,
-        measure: Measure::Live,
-        ..Options::default()
-    };
-    let (svg, _) = draw(&sample::fleet(), &options);
-    let tooltips = tooltips(&svg);
-    let starts = |start: &str| tooltips.iter().find(|t| t.starts_with(start));
-    let crew = starts(".crew (").expect("the field");
-    assert!(
-        crew.ends_with("Fleet.vessels[].crew: alloc::vec::Vec<fleet::model::Sailor>)"),
-        "{crew}"
-    );
-    assert!(starts("(from buffer) (").is_some(), "{tooltips:#?}");
-    let string = starts("String (").expect("a type");
-    assert!(string.contains("blocks") && string.ends_with("; alloc::string::String)"));
-}
-
-#[test]
-fn a_type_in_the_picture_leads_to_fields_and_functions() {
-    let options = Options {
-        by: By::Type,
-        measure: Measure::Total,
-        ..Options::default()
-    };
-    let (svg, _) = draw(&sample::fleet(), &options);
-    let tooltips = tooltips(&svg);
-    for start in [
-        "Vec<Crate> (",
-        "Fleet.vessels[].cargo(from buffer) (",
-        "Vessel::deserialize (",
-        "alloc::vec::Vec<fleet::log::Entry> (",
-        "in Vessel (",
-        "(unknown type) (",
-    ] {
-        assert!(
-            tooltips.iter().any(|t| t.starts_with(start)),
-            "{start}: {tooltips:#?}"
-        );
-    }
-}
-
-#[test]
-fn a_picture_by_field_without_fields_says_so() {
-    let options = Options {
-        by: By::Field,
-        ..Options::default()
-    };
-    let (svg, drawn) = draw(&sample::profile(), &options);
-    assert!(svg.contains("no fields: no Profiled&lt;T&gt; was read"));
-    assert_eq!(drawn.total, sample::profile().totals.peak_bytes);
-}
-
-#[test]
-fn hostile_names_of_fields_and_types_stay_text() {
-    let evil = "</title><script>alert(1)</script>[legend]\u{1b}[31m id=\"subtitle\"";
-    let mut profile = sample::fleet();
-    for scope in &mut profile.scopes {
-        scope.name = evil.into();
-    }
-    for name in &mut profile.types {
-        name.short = evil.into();
-        name.full = evil.into();
-    }
-    profile.process.program = evil.into();
-    for by in [By::Field, By::Type] {
-        let options = Options {
-            by,
-            scopes: true,
-            ..Options::default()
-        };
-        let (svg, _) = draw(&profile, &options);
-        assert_well_formed(&svg);
-        assert!(!svg.contains("<script>alert"));
-        assert_eq!(svg.matches("</tspan> sequence ").count(), 1);
     }
 }
 
