@@ -2,32 +2,23 @@
 //! work alone, so that generating the input and starting the process do not count.
 
 use crate::data::Fleet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tracking_alloc::Profiled;
 
 /// Runs `work` on the calling thread (or two) and prints `NANOSECONDS PEAK_RSS_KIB`.
 ///
 /// # Panics
-/// When the work is not one of `json`, `postcard`, `churn`, `churn2`, `deep`, or its input cannot be made.
+/// When the work is not one of `json`, `postcard`, `rmp` (each also `-fields`: as `Profiled<T>`), `churn`, `churn2`, `deep`,
+/// or its input cannot be made.
 pub fn main() {
     let work = std::env::args().nth(1).unwrap_or_default();
     let elapsed = match work.as_str() {
-        "json" => {
-            let input = serde_json::to_vec(&Fleet::generate(VESSELS, 1)).expect("a fleet is JSON");
-            let begin = Instant::now();
-            let fleet: Fleet = serde_json::from_slice(&input).expect("JSON of a fleet");
-            assert_eq!(fleet.vessels.len(), VESSELS);
-            drop(fleet);
-            begin.elapsed()
-        }
-        "postcard" => {
-            let input =
-                postcard::to_allocvec(&Fleet::generate(VESSELS, 1)).expect("a fleet is postcard");
-            let begin = Instant::now();
-            let fleet: Fleet = postcard::from_bytes(&input).expect("postcard of a fleet");
-            assert_eq!(fleet.vessels.len(), VESSELS);
-            drop(fleet);
-            begin.elapsed()
-        }
+        "json" => json(false),
+        "json-fields" => json(true),
+        "postcard" => postcard(false),
+        "postcard-fields" => postcard(true),
+        "rmp" => rmp(false),
+        "rmp-fields" => rmp(true),
         "churn" => {
             let begin = Instant::now();
             churn(ROUNDS);
@@ -46,7 +37,7 @@ pub fn main() {
             deep(90);
             begin.elapsed()
         }
-        other => panic!("no work is called {other:?}: json, postcard, churn, churn2, deep"),
+        other => panic!("no work is called {other:?}: json, postcard, rmp, churn, churn2, deep"),
     };
     println!("{} {}", elapsed.as_nanos(), peak_rss_kib());
 }
@@ -55,6 +46,48 @@ pub fn main() {
 const VESSELS: usize = 38_000;
 const ROUNDS: usize = 3_000;
 const CHUNKS: usize = 1_600;
+
+fn json(profiled: bool) -> Duration {
+    let input = serde_json::to_vec(&Fleet::generate(VESSELS, 1)).expect("a fleet is JSON");
+    timed(|| {
+        if profiled {
+            serde_json::from_slice::<Profiled<Fleet>>(&input).map(|read| read.0)
+        } else {
+            serde_json::from_slice(&input)
+        }
+    })
+}
+
+fn postcard(profiled: bool) -> Duration {
+    let input = postcard::to_allocvec(&Fleet::generate(VESSELS, 1)).expect("a fleet is postcard");
+    timed(|| {
+        if profiled {
+            postcard::from_bytes::<Profiled<Fleet>>(&input).map(|read| read.0)
+        } else {
+            postcard::from_bytes(&input)
+        }
+    })
+}
+
+fn rmp(profiled: bool) -> Duration {
+    let input = rmp_serde::to_vec(&Fleet::generate(VESSELS, 1)).expect("a fleet is MessagePack");
+    timed(|| {
+        if profiled {
+            rmp_serde::from_slice::<Profiled<Fleet>>(&input).map(|read| read.0)
+        } else {
+            rmp_serde::from_slice(&input)
+        }
+    })
+}
+
+/// How long reading and dropping takes.
+fn timed<E: std::fmt::Debug>(read: impl FnOnce() -> Result<Fleet, E>) -> Duration {
+    let begin = Instant::now();
+    let fleet = read().expect("what was written");
+    assert_eq!(fleet.vessels.len(), VESSELS);
+    drop(fleet);
+    begin.elapsed()
+}
 
 /// So many rounds of 1,600 blocks of 16, 64 and 256 bytes; the first half is freed oldest first, the rest newest first.
 fn churn(rounds: usize) {

@@ -4,6 +4,8 @@
 pub mod cases;
 pub mod cost;
 pub mod data;
+pub mod fields;
+pub mod footprints;
 pub mod oracle;
 pub mod recorded;
 pub mod switch;

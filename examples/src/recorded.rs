@@ -50,6 +50,17 @@ impl Sums {
     }
 }
 
+impl std::ops::AddAssign for Sums {
+    fn add_assign(&mut self, other: Sums) {
+        self.total_bytes = self.total_bytes.wrapping_add(other.total_bytes);
+        self.total_blocks = self.total_blocks.wrapping_add(other.total_blocks);
+        self.freed_bytes = self.freed_bytes.wrapping_add(other.freed_bytes);
+        self.freed_blocks = self.freed_blocks.wrapping_add(other.freed_blocks);
+        self.peak_bytes += other.peak_bytes;
+        self.peak_blocks += other.peak_blocks;
+    }
+}
+
 fn net(total: u64, freed: u64) -> i64 {
     total.wrapping_sub(freed) as i64
 }
@@ -87,22 +98,27 @@ pub fn sums_of_lanes(recording: &Recording) -> Sums {
     sums
 }
 
-/// Sums per phase: the scope's name, for every site in it.
-pub fn sums_in_scope(recording: &Recording, name: &str) -> Sums {
+/// Sums per scope, in the order of [`Recording::scopes`]; each without the scopes inside it.
+pub fn sums_by_scope(recording: &Recording) -> Vec<Sums> {
     let epoch = recording.header.clock >> CLOCK_SNAPSHOT_BITS;
-    let mut sums = Sums::default();
+    let mut sums = vec![Sums::default(); recording.scopes.len()];
     for row in recording.lanes.iter().flat_map(|column| &column.rows) {
-        let scope = recording
-            .sites
-            .get(row.site as usize)
-            .map_or(0, |site| site.scope);
-        let scope_name = recording
-            .scopes
-            .get(scope as usize)
-            .and_then(|scope| recording.string(scope.name));
-        if scope_name.as_deref() == Some(name) {
+        let site = recording.sites.get(row.site as usize);
+        let scope = site.map_or(0, |site| site.scope as usize);
+        if let Some(sums) = sums.get_mut(scope) {
             sums.add(row, epoch);
         }
     }
     sums
+}
+
+/// Sums per phase: the scopes of that name, for every site in them.
+pub fn sums_in_scope(recording: &Recording, name: &str) -> Sums {
+    let mut found = Sums::default();
+    for (scope, sums) in recording.scopes.iter().zip(sums_by_scope(recording)) {
+        if recording.string(scope.name).as_deref() == Some(name) {
+            found += sums;
+        }
+    }
+    found
 }

@@ -5,6 +5,8 @@
     reason = "every test file uses its own part of this module"
 )]
 
+pub(crate) mod places;
+
 use heapglass_examples::recorded;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

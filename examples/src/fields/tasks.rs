@@ -1,0 +1,85 @@
+//! Many tasks on few threads, each reading data in a phase of its own, polled in turn.
+
+use serde::{Deserialize, Serialize};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tracking_alloc::{Profiled, phase_async};
+
+/// How often each task reads its data.
+pub const ROUNDS: usize = 3;
+
+/// What a task reads: lengths follow from its number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// `1 + number % 40` bytes.
+    pub name: String,
+    /// `1 + number % 10` texts, the one at `i` of `1 + (number + i) % 30` bytes.
+    pub items: Vec<String>,
+}
+
+impl Job {
+    /// The job of a task.
+    pub fn of(number: usize) -> Job {
+        let text = |length: usize| "x".repeat(length);
+        Job {
+            name: text(1 + number % 40),
+            items: (0..1 + number % 10)
+                .map(|index| text(1 + (number + index) % 30))
+                .collect(),
+        }
+    }
+}
+
+/// Once pending. Unlike the runtime's own, it asks to be polled again at once, which allocates nothing: so what a task's
+/// phase counts is the task's alone.
+#[derive(Default)]
+struct Later(bool);
+
+impl Future for Later {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.0, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+async fn read(number: usize, input: Vec<u8>) -> [Option<Job>; ROUNDS] {
+    let mut jobs = [const { None }; ROUNDS];
+    for job in &mut jobs {
+        Later::default().await;
+        let read = serde_json::from_slice::<Profiled<Job>>(&input);
+        *job = Some(read.expect("JSON of a job").0);
+        Later::default().await;
+    }
+    let expected = Job::of(number);
+    assert!(jobs.iter().all(|job| job.as_ref() == Some(&expected)));
+    // Freed in another phase than it was made in.
+    Later::default().await;
+    std::mem::forget(input);
+    jobs
+}
+
+/// So many tasks in the phases `task-0`, `task-1`, ... on four threads. What they read stays to the end.
+pub(super) fn run(tasks: usize) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let spawned: Vec<_> = (0..tasks)
+            .map(|number| {
+                let input = serde_json::to_vec(&Job::of(number)).expect("a job is JSON");
+                let phase = format!("task-{number}");
+                tokio::spawn(phase_async(&phase, read(number, input)))
+            })
+            .collect();
+        for task in spawned {
+            std::mem::forget(task.await.expect("a task that ends"));
+        }
+    });
+}

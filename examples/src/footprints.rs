@@ -1,0 +1,110 @@
+//! Values measured while they live, each made in a phase of its own: what the recorder counted there is what they retain.
+
+use crate::data::{Fleet, Random};
+use deepsize::DeepSizeOf;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+use tracking_alloc::{footprint, footprint_estimate, phase};
+
+/// Many people with short names, tags and bytes.
+#[derive(Serialize, Deserialize)]
+struct City {
+    name: String,
+    citizens: Vec<Citizen>,
+    streets: BTreeMap<String, Vec<u32>>,
+    twin: Option<Box<City>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Citizen {
+    first_name: String,
+    age: i16,
+    data: CitizenData,
+    tags: HashMap<u16, String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CitizenData(Vec<u8>);
+
+fn city(citizens: usize, random: &mut Random) -> City {
+    let text = |random: &mut Random| "x".repeat(1 + random.below(24));
+    City {
+        name: text(random),
+        citizens: (0..citizens)
+            .map(|_| Citizen {
+                first_name: text(random),
+                age: random.below(99) as i16,
+                data: CitizenData(vec![7; random.below(60)]),
+                tags: (0..random.below(5) as u16)
+                    .map(|tag| (tag, text(random)))
+                    .collect(),
+            })
+            .collect(),
+        streets: (0..citizens / 4)
+            .map(|street| (format!("street {street}"), vec![1; random.below(9)]))
+            .collect(),
+        twin: (citizens > 100).then(|| Box::new(city(citizens / 10, random))),
+    }
+}
+
+/// Makes each value, measures it under the name of its phase, and prints what both ways say.
+///
+/// # Panics
+/// When nothing records, or `metadata` is not what cargo says of a workspace.
+pub fn run(metadata: &str) {
+    // Read as the demo reads it, by the structs of the cargo_metadata crate.
+    exact("metadata", || {
+        cargo_metadata::MetadataCommand::parse(metadata).expect("what cargo says of a workspace")
+    });
+    exact("city", || city(3_000, &mut Random::new(11)));
+    exact("fleet", || Fleet::generate(500, 11));
+    let json = serde_json::to_string(&Fleet::generate(200, 3)).expect("JSON");
+    exact("value", || {
+        serde_json::from_str::<serde_json::Value>(&json).expect("JSON")
+    });
+    let texts = || (0..2_000u64).map(|number| (number, format!("text {number}")));
+    both("b_tree_map", || texts().collect::<BTreeMap<u64, String>>());
+    both("hash_map", || texts().collect::<HashMap<u64, String>>());
+    both("shared_arc", || {
+        let shared: Vec<Arc<String>> = (0..10)
+            .map(|number| Arc::new(format!("shared {number}")))
+            .collect();
+        (0..1_000)
+            .map(|number| Arc::clone(&shared[number % 10]))
+            .collect::<Vec<_>>()
+    });
+    both("rc_str", || {
+        (0..1_000)
+            .map(|number| Rc::from(format!("name {number}")))
+            .collect::<Vec<Rc<str>>>()
+    });
+    both("slack", || {
+        let mut list = Vec::with_capacity(1_000);
+        list.push(String::with_capacity(500) + "short");
+        list
+    });
+}
+
+/// Measures a value where it lies, and keeps it.
+fn exact<T: Serialize + 'static>(label: &str, make: impl FnOnce() -> T) -> &'static T {
+    let value = {
+        let _phase = phase(label);
+        make()
+    };
+    // A block of its own, in no phase: the value itself is no part of what it retains.
+    let value: &'static T = Box::leak(Box::new(value));
+    let found = footprint(label, value).expect("something records");
+    println!(
+        "{label} block_bytes={} blocks={} usable_bytes={} used_bytes={} shared_blocks={}",
+        found.block_bytes, found.blocks, found.usable_bytes, found.used_bytes, found.shared_blocks
+    );
+    value
+}
+
+fn both<T: Serialize + DeepSizeOf + 'static>(label: &str, make: impl FnOnce() -> T) {
+    let value = exact(label, make);
+    let estimate = footprint_estimate(label, value).expect("something records");
+    println!("{label}-estimate block_bytes={}", estimate.block_bytes);
+}
