@@ -1,5 +1,6 @@
 //! A recording in progress: what the hook needs of it, and the tables that grow.
 
+use crate::arena::Arenas;
 use crate::hook;
 use crate::module::Modules;
 use crate::record::{Backing, PathBytes, Store, Table};
@@ -41,6 +42,7 @@ pub(crate) struct Writer {
     pub(crate) footprints: Table,
     #[cfg(any(feature = "serde", feature = "deepsize"))]
     pub(crate) footprint_nodes: Table,
+    pub(crate) arenas: Arenas,
     pub(crate) maps: Maps,
     pub(crate) images: Modules,
     pub(crate) eh_frames: EhFrames,
@@ -159,6 +161,7 @@ pub(crate) fn begin(beginning: Beginning) -> Result<(), u32> {
             16 << 10,
             1 << 20,
         ));
+        Arenas::prepare(&raw mut (*writer).arenas);
         (&raw mut (*writer).bump).write(bump);
         (&raw mut (*writer).path).write(how.path);
         Modules::prepare(&raw mut (*writer).images);
@@ -438,5 +441,10 @@ pub(crate) fn settle(header: &Header) {
         None => return,
     };
     hook::look_now(&mut looks, true);
+    if let Some(session) = current()
+        && let Some(mut writer) = session.write.try_hold(1000)
+    {
+        writer.settle_arenas(session.tag());
+    }
     header.own_bytes.store(timeline::own_bytes(header), Relaxed);
 }

@@ -1,87 +1,57 @@
-//! The books of one tracked arena: where every byte of its chunks is.
+//! When a tracked arena's books are brought up to date: around each call of the handle, and where somebody asks.
 //!
-//! `used = handed + padding + abandoned + past` holds because padding is not counted but is what remains; so all that
-//! must be right is what the arena says it used, read before and after each call. Never allocates, never panics.
+//! While something records the books lie where the recording can reach them, else in the handle.
 
-use super::{Arena, ArenaStats, Chunks, Position, Refused};
+use super::books::Books;
+use super::record::{Event, Recorded};
+use super::{Arena, ArenaStats, Position, Refused};
 use std::cell::Cell;
 
-/// Counters of one instance. One thread at a time: the handle is not `Sync`.
+/// The books of a handle, and where the arena stood after its last call.
 pub(super) struct Ledger {
-    /// Where the arena stood after the handle's last call.
-    last: Cell<Position>,
-    /// Bytes used in all chunks, plus the free bytes of the present one: fixed while that stays the present one.
-    reach: Cell<u64>,
-    /// Bytes handed out since the last reset, a growth counted as its difference.
-    handed: Cell<u64>,
-    blocks: Cell<u64>,
-    abandoned: Cell<u64>,
-    past: Cell<u64>,
-    /// Bytes and pieces that were handed out and are not any more: totals are these and what is handed out now.
-    returned: Cell<u64>,
-    returned_blocks: Cell<u64>,
-    grows: Cell<u64>,
-    grows_in_place: Cell<u64>,
-    copied: Cell<u64>,
-    refusals: Cell<u64>,
-    resets: Cell<u64>,
-    chunks: Cell<Chunks>,
-    total_chunks: Cell<u64>,
-    total_chunk_bytes: Cell<u64>,
-    most_chunks: Cell<u64>,
-    most_chunk_bytes: Cell<u64>,
-    /// Brought up to date before each fall: a maximum is a moment before a fall.
-    most_used: Cell<u64>,
-}
-
-fn add(cell: &Cell<u64>, bytes: u64) {
-    cell.set(cell.get().wrapping_add(bytes));
-}
-
-fn raise(cell: &Cell<u64>, to: u64) {
-    cell.set(cell.get().max(to));
+    inline: Books,
+    recorded: Recorded,
+    /// The present chunk.
+    chunk: Cell<usize>,
 }
 
 impl Ledger {
     /// Opens the books of an arena; what it used already went past them.
-    pub(super) fn open(_name: &str, arena: &impl Arena) -> Self {
+    pub(super) fn open(name: &str, arena: &impl Arena) -> Self {
         let ledger = Ledger {
-            last: Cell::default(),
-            reach: Cell::default(),
-            handed: Cell::default(),
-            blocks: Cell::default(),
-            abandoned: Cell::default(),
-            past: Cell::default(),
-            returned: Cell::default(),
-            returned_blocks: Cell::default(),
-            grows: Cell::default(),
-            grows_in_place: Cell::default(),
-            copied: Cell::default(),
-            refusals: Cell::default(),
-            resets: Cell::default(),
-            chunks: Cell::default(),
-            total_chunks: Cell::default(),
-            total_chunk_bytes: Cell::default(),
-            most_chunks: Cell::default(),
-            most_chunk_bytes: Cell::default(),
-            most_used: Cell::default(),
+            inline: Books::default(),
+            recorded: Recorded::default(),
+            chunk: Cell::default(),
         };
-        ledger.take_stock(arena, arena.position());
-        ledger.past.set(ledger.used());
+        let now = arena.position();
+        ledger
+            .inline
+            .book_chunks(arena.chunks(), now.free_bytes as u64);
+        ledger.inline.past.set(ledger.inline.used());
+        ledger.chunk.set(now.chunk);
+        ledger
+            .recorded
+            .begin(name, arena.crate_name(), &ledger.inline);
         ledger
     }
 
-    /// Bytes used in all chunks as of the last look.
     #[inline(always)]
-    fn used(&self) -> u64 {
-        self.reach.get() - self.last.get().free_bytes as u64
+    fn books(&self) -> &Books {
+        self.recorded.books().unwrap_or(&self.inline)
+    }
+
+    fn last(&self) -> Position {
+        Position {
+            chunk: self.chunk.get(),
+            free_bytes: self.books().free.get() as usize,
+        }
     }
 
     /// Finds what went past the handle since its last call: where the arena stands now.
     #[inline(always)]
     pub(super) fn look(&self, arena: &impl Arena) -> Position {
         let now = arena.position();
-        if now != self.last.get() {
+        if now != self.last() {
             self.went_past(arena, now);
         }
         now
@@ -90,207 +60,135 @@ impl Ledger {
     #[cold]
     #[inline(never)]
     fn went_past(&self, arena: &impl Arena, now: Position) {
-        let before = self.used();
-        if now.chunk == self.last.get().chunk {
-            self.last.set(now);
-        } else {
+        let books = self.books();
+        let before = books.used();
+        let new_chunk = now.chunk != self.chunk.get();
+        if new_chunk {
             self.take_stock(arena, now);
-        }
-        self.book_past(before);
-    }
-
-    /// Books the change since `before` as gone past the handle.
-    fn book_past(&self, before: u64) {
-        let used = self.used();
-        if used >= before {
-            add(&self.past, used - before);
         } else {
-            self.rewound(before, before - used);
+            books.free.set(now.free_bytes as u64);
+        }
+        let past = books.book_past(before);
+        self.recorded.past(past);
+        if new_chunk {
+            self.recorded.publish(Event::Chunk {
+                used: before,
+                piece: 0,
+            });
         }
     }
 
-    /// Fewer bytes are used than `before`: what went past the handle was given back there too. If that was not as much,
-    /// the arena was rewound below the handle's own pieces, and what cannot be there any more is taken off.
-    #[cold]
-    fn rewound(&self, before: u64, fewer: u64) {
-        raise(&self.most_used, before);
-        let padding =
-            before.saturating_sub(self.handed.get() + self.abandoned.get() + self.past.get());
-        let mut left = fewer;
-        let mut take = |from: u64| {
-            let taken = left.min(from);
-            left -= taken;
-            from - taken
-        };
-        self.past.set(take(self.past.get()));
-        take(padding);
-        self.abandoned.set(take(self.abandoned.get()));
-        let handed = take(self.handed.get());
-        add(&self.returned, self.handed.replace(handed) - handed);
-    }
-
-    /// After a call of the handle itself: bytes used more than `before` (negative: fewer).
+    /// After a call of the handle itself that returned `piece`: bytes used more than `before` (negative: fewer).
     #[inline(always)]
-    pub(super) fn moved(&self, arena: &impl Arena, before: Position) -> i64 {
+    pub(super) fn moved(&self, arena: &impl Arena, before: Position, piece: usize) -> i64 {
         let now = arena.position();
         if now.chunk != before.chunk {
-            return self.new_chunk(arena, now);
+            return self.new_chunk(arena, now, piece);
         }
-        self.last.set(now);
+        self.books().free.set(now.free_bytes as u64);
         before.free_bytes as i64 - now.free_bytes as i64
     }
 
     #[cold]
     #[inline(never)]
-    fn new_chunk(&self, arena: &impl Arena, now: Position) -> i64 {
-        let before = self.used();
+    fn new_chunk(&self, arena: &impl Arena, now: Position, piece: usize) -> i64 {
+        let before = self.books().used();
         self.take_stock(arena, now);
-        self.used() as i64 - before as i64
+        let used = self.books().used();
+        self.recorded.publish(Event::Chunk {
+            used: before,
+            piece,
+        });
+        used as i64 - before as i64
     }
 
-    /// Reads what the arena holds: after a change of chunk, and when somebody asks.
+    /// Reads what the arena holds.
     fn take_stock(&self, arena: &impl Arena, now: Position) {
         let chunks = arena.chunks();
-        if chunks.count == 0 && self.chunks.get().count > 0 {
+        let books = self.books();
+        if chunks.count == 0 && books.chunks.get() > 0 {
             // NOTE: a bump-scope arena that is claimed looks empty until the claim ends. It is not.
             return;
         }
-        self.book_chunks(chunks, now);
-    }
-
-    fn book_chunks(&self, chunks: Chunks, now: Position) {
-        let known = self.chunks.get();
-        add(&self.total_chunks, chunks.count.saturating_sub(known.count));
-        add(
-            &self.total_chunk_bytes,
-            chunks.bytes.saturating_sub(known.bytes),
-        );
-        raise(&self.most_chunks, chunks.count);
-        raise(&self.most_chunk_bytes, chunks.bytes);
-        self.chunks.set(chunks);
-        let used = chunks.bytes.saturating_sub(chunks.unused_bytes);
-        self.reach.set(used + now.free_bytes as u64);
-        self.last.set(now);
+        books.book_chunks(chunks, now.free_bytes as u64);
+        self.chunk.set(now.chunk);
     }
 
     /// A piece was handed out.
     #[inline(always)]
     pub(super) fn handed_out(&self, bytes: usize) {
-        add(&self.handed, bytes as u64);
-        add(&self.blocks, 1);
+        self.books().handed_out(bytes);
+        self.recorded.handed(bytes as u64);
     }
 
-    /// A piece grew. Where as many bytes were used as the new size, the old place lies waste.
+    /// A piece grew.
     #[inline]
     pub(super) fn grown(&self, old: usize, new: usize, used: i64) {
-        let in_place = used < new as i64;
-        add(&self.handed, (new - old) as u64);
-        add(&self.returned, old as u64);
-        add(&self.returned_blocks, 1);
-        add(&self.grows, 1);
-        if in_place {
-            add(&self.grows_in_place, 1);
-        } else {
-            add(&self.abandoned, old as u64);
-            add(&self.copied, old as u64);
-        }
+        let copied = self.books().grown(old, new, used);
+        self.recorded.grown(old as u64, new as u64, copied);
     }
 
-    /// A piece shrank. What the arena did not take back lies waste.
+    /// A piece shrank.
     #[inline]
     pub(super) fn shrunk(&self, old: usize, new: usize, used: i64) {
-        let fewer = (old - new) as u64;
-        self.handed.set(self.handed.get().wrapping_sub(fewer));
-        add(&self.returned, fewer);
-        if used < 0 {
-            raise(&self.most_used, (self.used() as i64 - used) as u64);
-        } else if used >= new as i64 {
-            // It had to move: its old place lies waste.
-            add(&self.abandoned, old as u64);
-            add(&self.copied, new as u64);
-        } else if used == 0 {
-            add(&self.abandoned, fewer);
-        }
+        self.books().shrunk(old, new, used);
+        self.recorded.gone((old - new) as u64, 0);
     }
 
     /// A piece was given back, or given up.
     #[inline]
     pub(super) fn released(&self, bytes: usize, used: i64) {
-        let bytes = bytes as u64;
-        self.handed.set(self.handed.get().wrapping_sub(bytes));
-        self.blocks.set(self.blocks.get().wrapping_sub(1));
-        add(&self.returned, bytes);
-        add(&self.returned_blocks, 1);
-        if used < 0 {
-            raise(&self.most_used, (self.used() as i64 - used) as u64);
-        } else {
-            add(&self.abandoned, bytes);
-        }
+        self.books().released(bytes, used);
+        self.recorded.gone(bytes as u64, 1);
     }
 
     /// A request was refused.
     #[cold]
     pub(super) fn refused(&self, arena: &impl Arena, refused: Refused) -> Refused {
-        add(&self.refusals, 1);
+        self.books().refusals.add(1);
         // An arena may have tried its further chunks.
         self.take_stock(arena, arena.position());
+        self.recorded.publish(Event::Look);
         refused
     }
 
-    /// Before a reset.
-    pub(super) fn emptying(&self, arena: &impl Arena) {
+    /// Before a reset, or the end: how many bytes were in use.
+    pub(super) fn emptying(&self, arena: &impl Arena) -> u64 {
         self.look(arena);
-        raise(&self.most_used, self.used());
+        let used = self.books().used();
+        self.books().most_used.raise(used);
+        used
     }
 
     /// After a reset. What the arena still uses then went past the handle.
-    pub(super) fn emptied(&self, arena: &impl Arena) {
-        add(&self.resets, 1);
-        add(&self.returned, self.handed.replace(0));
-        add(&self.returned_blocks, self.blocks.replace(0));
-        self.abandoned.set(0);
-        self.book_chunks(arena.chunks(), arena.position());
-        self.past.set(self.used());
+    pub(super) fn emptied(&self, arena: &impl Arena, used: u64) {
+        let books = self.books();
+        books.emptied();
+        let now = arena.position();
+        books.book_chunks(arena.chunks(), now.free_bytes as u64);
+        self.chunk.set(now.chunk);
+        books.past.set(books.used());
+        self.recorded.emptied();
+        self.recorded.publish(Event::Reset { used });
     }
 
     /// The handle is dropped.
     pub(super) fn close(&self, arena: &impl Arena) {
-        self.emptying(arena);
+        let used = self.emptying(arena);
+        self.recorded.end(used);
     }
 
-    pub(super) fn stats(&self, arena: &impl Arena) -> ArenaStats {
+    /// The figures, and a chance to begin recording them. `name`: the arena's.
+    pub(super) fn stats(&self, name: &str, arena: &impl Arena) -> ArenaStats {
         let now = self.look(arena);
-        let before = self.used();
+        let before = self.books().used();
         self.take_stock(arena, now);
-        self.book_past(before);
-        let used = self.used();
-        raise(&self.most_used, used);
-        let chunks = self.chunks.get();
-        let (handed, abandoned, past) = (self.handed.get(), self.abandoned.get(), self.past.get());
-        ArenaStats {
-            chunks: chunks.count,
-            chunk_bytes: chunks.bytes,
-            chunk_bytes_with_metadata: chunks.bytes_with_metadata,
-            chunk_capacity: self.last.get().free_bytes as u64,
-            limit: arena.limit(),
-            handed_bytes: handed,
-            handed_blocks: self.blocks.get(),
-            padding_bytes: used.saturating_sub(handed + abandoned + past),
-            abandoned_bytes: abandoned,
-            past_bytes: past,
-            tail_bytes: chunks.bytes.saturating_sub(used),
-            resets: self.resets.get(),
-            most_chunk_bytes: self.most_chunk_bytes.get(),
-            most_used_bytes: self.most_used.get(),
-            most_chunks: self.most_chunks.get(),
-            total_chunks: self.total_chunks.get(),
-            total_chunk_bytes: self.total_chunk_bytes.get(),
-            total_handed_bytes: handed.wrapping_add(self.returned.get()),
-            total_handed_blocks: self.blocks.get().wrapping_add(self.returned_blocks.get()),
-            grows: self.grows.get(),
-            grows_in_place: self.grows_in_place.get(),
-            copied_bytes: self.copied.get(),
-            limit_reached: self.refusals.get(),
-        }
+        let past = self.books().book_past(before);
+        self.recorded.past(past);
+        self.recorded.begin(name, arena.crate_name(), &self.inline);
+        self.recorded.publish(Event::Look);
+        let stats = self.books().stats(arena.limit());
+        self.books().most_used.raise(stats.most_used_bytes);
+        stats
     }
 }

@@ -16,6 +16,7 @@
 
 #[cfg(feature = "allocator-api2")]
 mod allocator_api;
+mod books;
 #[cfg(feature = "bump-scope")]
 mod bump_scope;
 #[cfg(feature = "bumpalo")]
@@ -26,6 +27,7 @@ mod deserialize;
 #[cfg(feature = "derive")]
 mod growing;
 mod ledger;
+mod record;
 #[cfg(feature = "derive")]
 mod scope;
 mod stats;
@@ -36,6 +38,8 @@ pub use contract::{Arena, Chunks, Position, Refused, Reset};
 pub use deserialize::{ArenaDeserialize, ArenaSeed, FromPairs, map_as_pairs};
 #[cfg(feature = "derive")]
 pub use growing::Growing;
+#[cfg(recording)]
+pub(crate) use record::Arenas;
 pub use stats::ArenaStats;
 pub use tracked::Tracked;
 #[cfg(feature = "derive")]

@@ -58,7 +58,7 @@ impl<A: Arena> Tracked<A> {
 
     /// What it holds and did so far.
     pub fn stats(&self) -> ArenaStats {
-        self.ledger.stats(&self.arena)
+        self.ledger.stats(&self.name, &self.arena)
     }
 }
 
@@ -84,7 +84,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         let before = self.ledger.look(&self.arena);
         match self.arena.try_alloc_layout(layout) {
             Ok(place) => {
-                self.ledger.moved(&self.arena, before);
+                self.ledger.moved(&self.arena, before, place.addr().get());
                 self.ledger.handed_out(layout.size());
                 Ok(place)
             }
@@ -103,7 +103,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         // SAFETY: the caller's promises are the same.
         match unsafe { self.arena.try_grow(place, old, new) } {
             Ok(place) => {
-                let used = self.ledger.moved(&self.arena, before);
+                let used = self.ledger.moved(&self.arena, before, place.addr().get());
                 self.ledger.grown(old.size(), new.size(), used);
                 Ok(place)
             }
@@ -122,7 +122,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         // SAFETY: the caller's promises are the same.
         match unsafe { self.arena.try_shrink(place, old, new) } {
             Ok(place) => {
-                let used = self.ledger.moved(&self.arena, before);
+                let used = self.ledger.moved(&self.arena, before, place.addr().get());
                 self.ledger.shrunk(old.size(), new.size(), used);
                 Ok(place)
             }
@@ -135,7 +135,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         let before = self.ledger.look(&self.arena);
         // SAFETY: the caller's promises are the same.
         unsafe { self.arena.release(place, layout) };
-        let used = self.ledger.moved(&self.arena, before);
+        let used = self.ledger.moved(&self.arena, before, 0);
         self.ledger.released(layout.size(), used);
     }
 
@@ -176,8 +176,8 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
 
 impl<A: Reset> Reset for Tracked<A> {
     fn reset(&mut self) {
-        self.ledger.emptying(&self.arena);
+        let used = self.ledger.emptying(&self.arena);
         self.arena.reset();
-        self.ledger.emptied(&self.arena);
+        self.ledger.emptied(&self.arena, used);
     }
 }

@@ -6,7 +6,7 @@
 mod cut;
 mod map;
 
-pub(crate) use map::{Maps, forget_sites};
+pub(crate) use map::{KeyMap, Maps, forget_sites};
 
 use crate::hook::Lane;
 use crate::session::{self, Writer};

@@ -1,0 +1,47 @@
+//! A tracked arena's way into the recording.
+//!
+//! ```text
+//!   handle ──▶ slot (private memory: books, counters by scope)      plain stores, at each call
+//!                 └──▶ Arena, ArenaRow, ArenaChunk (the recording)  differences, under the write lock, at looks
+//! ```
+//! A look is a chunk taken, a reset, a drop, a question for figures, a refusal, and every 64 KiB handed out (every
+//! doubling before that); ending the recording looks at every slot in use. So a recording that ended is exact, leaked
+//! arenas included; that of a process that was killed is at most 64 KiB of handed-out bytes behind in each live arena.
+//! Instances of one name share records: many of them cost no more of the recording than one.
+
+#[cfg(recording)]
+mod counters;
+#[cfg(recording)]
+mod here;
+#[cfg(not(recording))]
+mod none;
+#[cfg(recording)]
+mod slot;
+#[cfg(recording)]
+mod writing;
+
+#[cfg(recording)]
+pub(super) use here::Recorded;
+#[cfg(not(recording))]
+pub(super) use none::Recorded;
+#[cfg(recording)]
+pub(crate) use writing::Arenas;
+
+/// Why the recording is brought up to date.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    /// A chunk was taken: bytes in use before, and the address of the piece it was taken for (0 = not known).
+    Chunk {
+        /// Bytes.
+        used: u64,
+        /// Address.
+        piece: usize,
+    },
+    /// A reset: bytes in use before.
+    Reset {
+        /// Bytes.
+        used: u64,
+    },
+    /// None of these.
+    Look,
+}

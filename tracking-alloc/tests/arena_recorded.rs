@@ -1,0 +1,449 @@
+//! Tracked arenas in a recording: each test runs itself again as a recorded process and reads what that left.
+
+#![cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+use serde::de::DeserializeSeed;
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+use tracking_alloc::arena::{Arena, ArenaDeserialize, ArenaSeed, ArenaStats, Reset, Tracked};
+use tracking_alloc_recording::{ArenaRowValue, ArenaValue, Recording, scope_kind};
+
+#[global_allocator]
+static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+
+/// Runs `work` in a recorded process of its own: what it printed, and the recording. `test`: the calling test.
+fn recorded(test: &str, work: fn()) -> (String, Recording) {
+    recorded_until(test, None, work)
+}
+
+/// The same for work that is ended by a signal.
+fn recorded_until(test: &str, signal: Option<i32>, work: fn()) -> (String, Recording) {
+    const CASE: &str = "ARENA_CASE";
+    if std::env::var_os(CASE).is_some_and(|case| case == test) {
+        work();
+        std::process::exit(0);
+    }
+    let out = std::env::temp_dir().join(format!("arena-{}-{test}.hg", std::process::id()));
+    let ended = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(CASE, test)
+        .env("HEAPGLASS_OUT", &out)
+        .output()
+        .unwrap();
+    assert_eq!(
+        ended.status.signal(),
+        signal,
+        "{}",
+        String::from_utf8_lossy(&ended.stderr)
+    );
+    assert!(ended.status.success() || signal.is_some(), "{ended:?}");
+    let recording = Recording::open(&out).unwrap();
+    std::fs::remove_file(&out).unwrap();
+    assert_eq!(recording.damage, 0);
+    (String::from_utf8(ended.stdout).unwrap(), recording)
+}
+
+/// The one arena of that name.
+fn arena(recording: &Recording, name: &str) -> (u32, ArenaValue) {
+    let mut found = recording
+        .arenas
+        .iter()
+        .enumerate()
+        .filter(|(_, arena)| recording.string(arena.name).as_deref() == Some(name));
+    let (index, arena) = found.next().expect("an arena of that name");
+    assert!(
+        found.next().is_none(),
+        "instances of one name are one arena"
+    );
+    assert_eq!(
+        arena.chunk_bytes,
+        arena.handed_bytes
+            + arena.padding_bytes
+            + arena.abandoned_bytes
+            + arena.past_bytes
+            + arena.tail_bytes,
+        "{arena:?}"
+    );
+    (index as u32, arena.clone())
+}
+
+/// What a program prints of its arena, to be compared with the recording.
+fn print(stats: ArenaStats) {
+    println!(
+        "STATS {} {} {} {} {} {} {} {} {}",
+        stats.chunks,
+        stats.chunk_bytes,
+        stats.chunk_bytes_with_metadata,
+        stats.handed_bytes,
+        stats.padding_bytes,
+        stats.abandoned_bytes,
+        stats.past_bytes,
+        stats.tail_bytes,
+        stats.total_handed_bytes,
+    );
+}
+
+fn printed(output: &str) -> [u64; 9] {
+    let (_, line) = output.split_once("STATS ").expect("printed");
+    let mut words = line.split_whitespace();
+    std::array::from_fn(|_| words.next().unwrap().parse().unwrap())
+}
+
+fn said(arena: &ArenaValue) -> [u64; 9] {
+    [
+        arena.chunks,
+        arena.chunk_bytes,
+        arena.chunk_bytes_with_metadata,
+        arena.handed_bytes,
+        arena.padding_bytes,
+        arena.abandoned_bytes,
+        arena.past_bytes,
+        arena.tail_bytes,
+        arena.total_handed_bytes,
+    ]
+}
+
+/// `City.citizens[].name`
+fn path(recording: &Recording, scope: u32) -> String {
+    let record = &recording.scopes[scope as usize];
+    let name = recording.string(record.name).unwrap_or_default();
+    let below = |step: String| format!("{}{step}", path(recording, record.parent));
+    match record.kind {
+        scope_kind::ROOT => {
+            let name = recording.string(record.type_name).unwrap_or_default();
+            let name = name.split('<').next().unwrap_or_default();
+            name.rsplit("::").next().unwrap_or_default().to_owned()
+        }
+        scope_kind::FIELD => below(format!(".{name}")),
+        scope_kind::ELEMENT => below("[]".to_owned()),
+        scope_kind::KEY => below("{key}".to_owned()),
+        scope_kind::VALUE => below("{value}".to_owned()),
+        scope_kind::VARIANT => below(format!("::{name}")),
+        scope_kind::PHASE => below(format!("({name})")),
+        _ => String::new(),
+    }
+}
+
+fn rows(recording: &Recording, arena: u32) -> BTreeMap<String, ArenaRowValue> {
+    recording
+        .arena_rows
+        .iter()
+        .filter(|row| row.arena == arena)
+        .map(|row| (path(recording, row.scope), row.clone()))
+        .collect()
+}
+
+#[derive(ArenaDeserialize)]
+#[expect(dead_code, reason = "only where its bytes are is looked at")]
+struct City<'bump> {
+    name: bumpalo::collections::String<'bump>,
+    citizens: bumpalo::collections::Vec<'bump, Citizen<'bump>>,
+    mood: Mood<'bump>,
+}
+
+#[derive(ArenaDeserialize)]
+#[expect(dead_code, reason = "only where its bytes are is looked at")]
+struct Citizen<'bump> {
+    name: &'bump str,
+    age: u8,
+    #[arena(default)]
+    data: &'bump [u64],
+    #[arena(global)]
+    note: String,
+}
+
+#[derive(ArenaDeserialize)]
+#[expect(dead_code, reason = "only where its bytes are is looked at")]
+enum Mood<'bump> {
+    Calm,
+    Excited(&'bump str),
+}
+
+fn json(citizens: usize) -> String {
+    let citizens: Vec<String> = (0..citizens)
+        .map(|number| {
+            format!(r#"{{"name": "citizen {number:05}", "age": 7, "data": [1, 2, 3], "note": "sixteen bytes ..."}}"#)
+        })
+        .collect();
+    format!(
+        r#"{{"name": "Ulm", "mood": {{"Excited": "very much"}}, "citizens": [{}]}}"#,
+        citizens.join(",")
+    )
+}
+
+#[test]
+fn what_an_arena_holds_is_recorded_by_field_and_type() {
+    let (output, recording) = recorded("what_an_arena_holds_is_recorded_by_field_and_type", || {
+        let json = json(1000);
+        let bump = Box::leak(Box::new(bumpalo::Bump::new()));
+        let tracked = Box::leak(Box::new(Tracked::new("cities", &*bump)));
+        let _phase = tracking_alloc::phase("load");
+        let city = ArenaSeed::<City>::new(&*tracked)
+            .deserialize(&mut serde_json::Deserializer::from_str(&json))
+            .unwrap();
+        std::mem::forget(city);
+        print(tracked.stats());
+    });
+    let (index, arena) = arena(&recording, "cities");
+    assert_eq!(printed(&output), said(&arena), "leaked, and still exact");
+    assert_eq!(recording.string(arena.krate).as_deref(), Some("bumpalo"));
+    assert_eq!((arena.made, arena.dropped, arena.past_bytes), (1, 0, 0));
+
+    let rows = rows(&recording, index);
+    let total = |path: &str| {
+        let row = rows
+            .get(&format!("(load){path}"))
+            .or_else(|| rows.get(path));
+        row.map(|row| (row.live_bytes, row.live_blocks))
+    };
+    assert_eq!(total("City.name"), Some((3, 1)), "{rows:?}");
+    assert_eq!(total("City.mood::Excited"), Some((9, 1)), "{rows:?}");
+    assert_eq!(total("City.citizens[].name"), Some((13_000, 1000)));
+    assert_eq!(total("City.citizens[].data"), Some((24_000, 1000)));
+    assert_eq!(
+        total("City.citizens[].note"),
+        None,
+        "it is not in the arena"
+    );
+    let citizens = total("City.citizens").expect("its vector");
+    assert!(citizens.0 >= 1000 * size_of::<Citizen>() as i64);
+    let sum = |of: fn(&ArenaRowValue) -> i64| rows.values().map(of).sum::<i64>();
+    assert_eq!(sum(|row| row.live_bytes), arena.handed_bytes as i64);
+    assert_eq!(
+        sum(|row| row.total_bytes as i64),
+        arena.total_handed_bytes as i64
+    );
+    assert_eq!(
+        sum(|row| row.total_blocks as i64),
+        arena.total_handed_blocks as i64
+    );
+    assert_eq!(sum(|row| row.grows as i64), arena.grows as i64);
+
+    // The types are those of the fields, and the smuggled strings are blocks of the process under their field.
+    let notes: Vec<u32> = (0..recording.scopes.len() as u32)
+        .filter(|scope| path(&recording, *scope).ends_with("City.citizens[].note"))
+        .collect();
+    let [note] = notes[..] else {
+        panic!("{notes:?}")
+    };
+    let ty = recording.string(recording.scopes[note as usize].type_name);
+    assert_eq!(ty.as_deref(), Some("alloc::string::String"));
+    let live: u64 = recording
+        .lanes
+        .iter()
+        .flat_map(|lane| &lane.rows)
+        .filter(|row| recording.sites[row.site as usize].scope == note)
+        .map(|row| row.total_bytes - row.freed_bytes)
+        .sum();
+    assert!(live >= 17_000, "{live}");
+
+    // Every chunk has its moment, and the site that allocated it.
+    let chunks: Vec<_> = recording.arena_chunks.iter().collect();
+    assert_eq!(chunks.len() as u64, arena.chunks);
+    assert!(
+        chunks
+            .windows(2)
+            .all(|two| two[0].time_ns <= two[1].time_ns && two[0].chunk_bytes < two[1].chunk_bytes)
+    );
+    assert!(
+        chunks
+            .iter()
+            .all(|chunk| chunk.what == 1 && chunk.site != 0),
+        "{chunks:?}"
+    );
+    assert_eq!(chunks.last().unwrap().chunk_bytes, arena.chunk_bytes);
+}
+
+#[test]
+fn a_thousand_instances_of_one_name_are_one_arena() {
+    let (_, recording) = recorded("a_thousand_instances_of_one_name_are_one_arena", || {
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                std::thread::spawn(|| {
+                    for _ in 0..2500 {
+                        let mut tracked = Tracked::new(
+                            "request".to_owned(),
+                            bump_scope::Bump::<bump_scope::alloc::Global>::new(),
+                        );
+                        tracked.alloc([0_u8; 100]);
+                        tracked.reset();
+                        tracked.alloc([0_u8; 200]);
+                    }
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+    });
+    let (index, arena) = arena(&recording, "request");
+    assert_eq!(
+        (arena.made, arena.dropped, arena.resets),
+        (10_000, 10_000, 10_000)
+    );
+    assert_eq!(
+        (arena.chunks, arena.chunk_bytes, arena.handed_bytes),
+        (0, 0, 0)
+    );
+    assert_eq!(arena.total_handed_bytes, 10_000 * 300);
+    assert_eq!(arena.total_handed_blocks, 20_000);
+    assert_eq!(arena.total_chunks, 10_000);
+    assert_eq!(arena.most_used_bytes, 200);
+    assert!(arena.most_chunk_bytes >= arena.most_instance_bytes);
+    assert!(arena.most_chunk_bytes <= 4 * arena.most_instance_bytes);
+    let rows = rows(&recording, index);
+    assert_eq!(rows.len(), 1);
+    assert!(
+        rows.values()
+            .all(|row| row.live_bytes == 0 && row.total_bytes == 3_000_000)
+    );
+    let history = recording.arena_chunks.len();
+    assert!((4096..4200).contains(&history), "bounded: {history}");
+    let drops = recording
+        .arena_chunks
+        .iter()
+        .filter(|chunk| chunk.what == 3);
+    assert!(drops.clone().count() > 1000);
+    assert!(
+        drops
+            .clone()
+            .all(|drop| drop.used_bytes == 200 && drop.chunk_bytes == 0)
+    );
+}
+
+#[test]
+fn arenas_of_many_threads_that_are_leaked_are_there_to_the_byte() {
+    let (_, recording) = recorded(
+        "arenas_of_many_threads_that_are_leaked_are_there_to_the_byte",
+        || {
+            let threads: Vec<_> = (0..300_u64)
+                .map(|number| {
+                    std::thread::spawn(move || {
+                        let tracked = Tracked::new("leaked", bumpalo::Bump::new());
+                        for piece in 0..number {
+                            tracked.alloc(piece);
+                        }
+                        std::mem::forget(tracked);
+                    })
+                })
+                .collect();
+            threads
+                .into_iter()
+                .for_each(|thread| thread.join().unwrap());
+        },
+    );
+    let (index, arena) = arena(&recording, "leaked");
+    assert_eq!((arena.made, arena.dropped), (300, 0));
+    assert_eq!(arena.handed_bytes, 8 * (0..300).sum::<u64>());
+    let rows = rows(&recording, index);
+    assert_eq!(
+        rows.values().map(|row| row.live_blocks).sum::<i64>(),
+        (0..300).sum::<i64>()
+    );
+}
+
+#[test]
+fn a_killed_program_left_all_but_the_last_look() {
+    const SIGKILL: i32 = 9;
+    let (output, recording) = recorded_until(
+        "a_killed_program_left_all_but_the_last_look",
+        Some(SIGKILL),
+        || {
+            let bump = bumpalo::Bump::with_capacity(10 << 20);
+            let tracked = Tracked::new("killed", &bump);
+            for piece in 0..100_003_u64 {
+                tracked.alloc([piece; 2]);
+            }
+            use std::io::Write;
+            println!("HANDED {}", 100_003 * 16);
+            std::io::stdout().flush().unwrap();
+            let me = std::process::id().to_string();
+            Command::new("kill").args(["-9", &me]).status().unwrap();
+            std::thread::sleep(std::time::Duration::from_secs(10));
+        },
+    );
+    assert!(output.contains("HANDED 1600048"));
+    let (index, arena) = arena(&recording, "killed");
+    let behind = 1_600_048 - arena.handed_bytes;
+    assert!(behind < 64 << 10, "{behind}");
+    let rows = rows(&recording, index);
+    assert_eq!(
+        rows.values().map(|row| row.live_bytes).sum::<i64>(),
+        arena.handed_bytes as i64,
+        "rows and figures are of the same look"
+    );
+}
+
+#[test]
+fn what_went_past_the_handle_belongs_to_the_field_it_was_read_for() {
+    /// Reads numbers into a vector of the bare arena.
+    fn past<'de, 'a, A: Arena, D: serde::Deserializer<'de>>(
+        d: D,
+        arena: &'a A,
+    ) -> Result<bumpalo::collections::Vec<'a, u64>, D::Error> {
+        let numbers: Vec<u64> = serde::Deserialize::deserialize(d)?;
+        let bump = arena.bumpalo().expect("a bumpalo arena");
+        let mut vec = bumpalo::collections::Vec::new_in(bump);
+        vec.extend(numbers);
+        Ok(vec)
+    }
+    #[derive(ArenaDeserialize)]
+    #[expect(dead_code, reason = "only where its bytes are is looked at")]
+    struct Mixed<'a> {
+        before: &'a str,
+        #[arena(deserialize_with = "past")]
+        numbers: bumpalo::collections::Vec<'a, u64>,
+        after: &'a str,
+    }
+    let (output, recording) = recorded(
+        "what_went_past_the_handle_belongs_to_the_field_it_was_read_for",
+        || {
+            let bump = bumpalo::Bump::new();
+            let tracked = Tracked::new("mixed", &bump);
+            let json = format!(
+                r#"{{"before": "b", "numbers": {:?}, "after": "a"}}"#,
+                [1; 100]
+            );
+            let mixed = ArenaSeed::<Mixed>::new(&tracked)
+                .deserialize(&mut serde_json::Deserializer::from_str(&json))
+                .unwrap();
+            drop(mixed);
+            let stats = tracked.stats();
+            assert!(stats.past_bytes >= 800);
+            print(stats);
+            std::mem::forget(tracked);
+        },
+    );
+    let (index, arena) = arena(&recording, "mixed");
+    assert_eq!(said(&arena), printed(&output));
+    let rows = rows(&recording, index);
+    assert_eq!(
+        rows["Mixed.numbers"].past_bytes, arena.past_bytes,
+        "{rows:?}"
+    );
+    assert_eq!(rows["Mixed.numbers"].total_bytes, 0);
+    assert_eq!(rows["Mixed.after"].total_bytes, 1);
+}
+
+#[test]
+fn a_recording_begun_later_finds_the_arena_at_its_next_look() {
+    // In this process, which records nothing else: the other tests record processes of their own.
+    let tracked = Tracked::new("early", bumpalo::Bump::new());
+    tracked.alloc(1_u64);
+    let Ok(recorder) = tracking_alloc::Recorder::start_in_memory() else {
+        // This process is a case of another test, recorded from outside.
+        return;
+    };
+    tracked.stats();
+    tracked.alloc([2_u64; 10]);
+    let bytes = recorder.finish_to_bytes().unwrap();
+    let recording = Recording::read(&bytes[..]).unwrap();
+    let (_, arena) = arena(&recording, "early");
+    assert_eq!((arena.handed_bytes, arena.total_handed_blocks), (88, 2));
+    drop(tracked);
+}
