@@ -158,7 +158,9 @@ pub fn leak_text(profile: &Profile, fields: &Fields, leak: &Leak) -> String {
         .nodes
         .get(leak.field as usize)
         .filter(|_| leak.field != 0)
-        .map_or_else(String::new, |field| format!(" at {}", printable(&field.path)));
+        .map_or_else(String::new, |field| {
+            format!(" at {}", printable(&field.path))
+        });
     let names: Vec<String> = leak
         .arenas
         .iter()

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::{CallTree, Label, MarkKind, Node, NodeId, Options, label_name};
+use crate::arenas::chunk_sites;
 use crate::fields::Phases;
 use crate::profile::{Figures, FrameId, Profile, ScopeId, Site};
 
@@ -21,9 +22,10 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
         leaves: Vec::with_capacity(profile.sites.len()),
     };
     let phases = Phases::of(profile);
+    let chunks = chunk_sites(profile);
     let mut by_parent: HashMap<(NodeId, Label), NodeId> = HashMap::new();
     let mut path: Vec<Step> = Vec::new();
-    for site in &profile.sites {
+    for (index, site) in profile.sites.iter().enumerate() {
         if options
             .within
             .is_some_and(|within| !is_within(profile, &phases, site.scope, within))
@@ -47,6 +49,13 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
             .is_none_or(|(label, _)| !matches!(label, Label::Function(_)))
         {
             path.push((Label::Mark(MarkKind::Empty), None));
+        }
+        if let Some(arenas) = chunks.get(&index) {
+            let one = match arenas.as_slice() {
+                [one] => u32::try_from(*one).ok(),
+                _ => None,
+            };
+            path.push((Label::Mark(MarkKind::Chunk(one)), None));
         }
         if options.inverted {
             path.reverse();

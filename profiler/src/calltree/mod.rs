@@ -66,6 +66,8 @@ pub enum MarkKind {
     Deep,
     /// No frame at all.
     Empty,
+    /// Not a frame either: the block is a chunk of this arena (index into [`Profile::arenas`]), or of several.
+    Chunk(Option<u32>),
 }
 
 impl MarkKind {
@@ -76,6 +78,7 @@ impl MarkKind {
             MarkKind::Foreign => "[foreign stack]",
             MarkKind::Deep => "[deep]",
             MarkKind::Empty => "[no stack]",
+            MarkKind::Chunk(_) => "[chunk of arenas]",
         }
     }
 }
@@ -220,6 +223,10 @@ impl CallTree {
 fn label_name(label: Label, profile: &Profile) -> Cow<'_, str> {
     match label {
         Label::Root => Cow::Borrowed("all"),
+        Label::Mark(MarkKind::Chunk(Some(arena))) => Cow::Owned(format!(
+            "[{}]",
+            crate::arenas::chunk_label(profile, &[arena as usize])
+        )),
         Label::Mark(mark) => Cow::Borrowed(mark.name()),
         Label::Scope(scope) => Cow::Owned(format!(
             "[{}]",

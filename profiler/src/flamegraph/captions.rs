@@ -7,12 +7,14 @@ use super::prune::Pruned;
 use super::relabel::Caption;
 use super::retold::Retold;
 use super::{By, Options, legend, prune};
+use crate::arenas::{HOW_TO_NAME, imbalance};
 use crate::calltree::{CallTree, Label, NodeId};
 use crate::profile::{Figures, Lost, Measure, Profile};
 use crate::units::{Bytes, Count, Share, printable};
 
 /// `cities: bytes live at the peak, 6,392,832 bytes = 6.1 MiB, exact`
-pub(super) fn title(profile: &Profile, measure: Measure, total: u64) -> String {
+pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String {
+    let measure = options.measure;
     let program = printable(&profile.process.program);
     let program = if program.is_empty() {
         "heapglass".into()
@@ -26,13 +28,45 @@ pub(super) fn title(profile: &Profile, measure: Measure, total: u64) -> String {
     };
     format!(
         "{program}: {}, {total}, {}",
-        measure.title(),
-        exactness(profile, measure)
+        what(options),
+        exactness(profile, options)
     )
 }
 
-fn exactness(profile: &Profile, measure: Measure) -> String {
+/// What widths stand for.
+pub(super) fn what(options: &Options) -> &'static str {
+    match (options.by, options.measure) {
+        (By::Arena, Measure::Live) => "chunk bytes of arenas, live at the end",
+        (By::Arena, _) => "bytes handed out inside arenas",
+        (_, measure) => measure.title(),
+    }
+}
+
+/// Said where there is nothing to draw.
+pub(super) fn nothing(profile: &Profile, options: &Options) -> String {
+    if options.by == By::Arena && profile.arenas.is_empty() {
+        return HOW_TO_NAME.join(" ");
+    }
+    format!("nothing to draw: the recording holds no {}", what(options))
+}
+
+fn exactness(profile: &Profile, options: &Options) -> String {
     let capture = &profile.capture;
+    let measure = options.measure;
+    if options.by == By::Arena {
+        // Arenas count every piece, in every mode.
+        let broken = profile
+            .arenas
+            .iter()
+            .any(|arena| imbalance(arena).is_some());
+        let exact = !broken && profile.lost.records == 0;
+        return (if exact {
+            "exact"
+        } else {
+            "not exact, see the report"
+        })
+        .to_owned();
+    }
     if capture.mode != "exact" {
         return format!("estimated in mode {}", printable(&capture.mode));
     }
@@ -95,7 +129,7 @@ pub(super) fn subtitle(
     if options.inverted {
         let below = match options.by {
             By::Stack => "callers below",
-            By::Field | By::Type => "outermost below",
+            By::Field | By::Type | By::Arena => "outermost below",
         };
         parts.push(below.to_owned());
     }
@@ -105,6 +139,7 @@ pub(super) fn subtitle(
         ),
         By::Field => parts.push("fields, then the type of their blocks".to_owned()),
         By::Type => parts.push("types, then fields, then functions".to_owned()),
+        By::Arena => parts.push("inside blocks that are counted already".to_owned()),
     }
     let room = match retold {
         Some(_) => SUBTITLE_CHARS.saturating_sub(legend::chars()),

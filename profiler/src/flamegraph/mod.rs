@@ -1,4 +1,5 @@
-//! The flamegraph: one SVG of a profile by inferno, to look at in any browser and to share: by stack, field or type.
+//! The flamegraph: one SVG of a profile by inferno, to look at in any browser and to share: by stack, field, type or
+//! arena.
 //! Width is the measure.
 //!
 //! inferno lays out, draws and brings the script (click to zoom, Ctrl-F to search); this room chooses the frames
@@ -34,11 +35,13 @@ pub enum By {
     Field,
     /// Types, then the field (or the type being built), then the function.
     Type,
+    /// Arenas, then the fields and types inside. Widths are bytes inside blocks that other pictures count already.
+    Arena,
 }
 
 impl By {
     /// Every picture, in the order faces offer them.
-    pub const ALL: [By; 3] = [By::Stack, By::Field, By::Type];
+    pub const ALL: [By; 4] = [By::Stack, By::Field, By::Type, By::Arena];
 
     /// The word of the command line.
     pub fn name(self) -> &'static str {
@@ -46,6 +49,7 @@ impl By {
             By::Stack => "stack",
             By::Field => "field",
             By::Type => "type",
+            By::Arena => "arena",
         }
     }
 
@@ -70,7 +74,18 @@ pub struct Options {
     pub scopes: bool,
     /// Only this phase or field and what lies inside it.
     pub within: Option<ScopeId>,
+    /// By arena: only this one, an index into [`Profile::arenas`].
+    pub arena: Option<usize>,
 }
+
+/// Whether there is a picture by arena of that measure: of what was ever handed out, and of what is live.
+pub fn is_of_arenas(measure: Measure) -> bool {
+    matches!(measure, Measure::Live | Measure::Total)
+}
+
+/// Why there is no picture by arena of other measures.
+pub const NOT_OF_ARENAS: &str = "inside arenas there are bytes handed out (--measure total) and live ones (--measure \
+    live); no other measure is kept for them";
 
 /// What was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +102,19 @@ pub struct Drawn {
 ///
 /// # Errors
 /// What `out` returned (a broken pipe keeps its kind); `InvalidData` when the figures add up to more than 64 bits,
-/// which only a damaged recording does.
+/// which only a damaged recording does; `InvalidInput` by arena and a measure that is not of [arenas](is_of_arenas).
 pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> io::Result<Drawn> {
-    let retold = (options.by != By::Stack).then(|| Retold::new(profile, options.by));
+    let retold = match options.by {
+        By::Stack => None,
+        By::Field | By::Type => Some(Retold::new(profile, options.by)),
+        By::Arena if is_of_arenas(options.measure) => {
+            let (only, measure) = (options.arena, options.measure);
+            Some(Retold::of_arenas(profile, only, measure))
+        }
+        By::Arena => {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
+        }
+    };
     let source = retold.as_ref().map_or(profile, |retold| &retold.profile);
     let mut tree = CallTree::build(
         source,
@@ -128,7 +153,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
         elided: pruned.elided(),
     };
     let mut inferno = inferno::flamegraph::Options::default();
-    inferno.title = captions::title(profile, options.measure, total);
+    inferno.title = captions::title(profile, options, total);
     inferno.subtitle = Some(captions::subtitle(
         profile,
         retold.as_ref(),
@@ -137,7 +162,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     ));
     inferno.text_truncate_direction = TextTruncateDirection::Right;
     inferno.name_type = "Frame:".to_owned();
-    inferno.count_name = options.measure.title().to_owned();
+    inferno.count_name = captions::what(options).to_owned();
     inferno.bgcolors = Some(BackgroundColor::Flat(Color {
         r: 0xfd,
         g: 0xfc,
@@ -185,7 +210,7 @@ fn color((r, g, b): (u8, u8, u8)) -> Color {
 
 /// inferno refuses to draw nothing; a program that never reallocated still deserves an answer.
 fn write_empty(profile: &Profile, options: &Options, out: &mut impl Write) -> io::Result<()> {
-    let title = relabel::escape(&captions::title(profile, options.measure, 0)).into_owned();
+    let title = relabel::escape(&captions::title(profile, options, 0)).into_owned();
     writeln!(
         out,
         r##"<?xml version="1.0" standalone="no"?>
@@ -193,10 +218,10 @@ fn write_empty(profile: &Profile, options: &Options, out: &mut impl Write) -> io
 <rect width="100%" height="100%" fill="#fdfcf9"/>
 <g id="frames" total_samples="0" font-family="monospace" text-anchor="middle">
 <text id="title" x="50%" y="30" font-size="17">{title}</text>
-<text id="subtitle" x="50%" y="60" font-size="12">nothing to draw: the recording holds no {}</text>
+<text id="subtitle" x="50%" y="60" font-size="12">{}</text>
 </g>
 </svg>"##,
-        options.measure.title()
+        relabel::escape(&captions::nothing(profile, options))
     )?;
     out.flush()
 }

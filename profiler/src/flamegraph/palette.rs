@@ -12,6 +12,8 @@ pub type Rgb = (u8, u8, u8);
 pub(super) const ROOT: Rgb = (0xd9, 0xd6, 0xd0);
 const SCOPE: Rgb = (0xc9, 0xbc, 0xea);
 pub(super) const MARK: Rgb = (0xf2, 0xc6, 0xc6);
+/// Arenas, around what lies inside them.
+pub(super) const ARENA: Rgb = (0xe6, 0xc4, 0x9a);
 
 /// The colour of a function: hue by crate, a little lighter or darker by name so that neighbours can be told apart.
 pub fn of_function(function: &Function) -> Rgb {

@@ -3,6 +3,8 @@
 //!
 //! Must keep every site, in its order and with its figures: totals agree.
 
+mod arenas;
+
 use std::collections::HashMap;
 
 use super::{By, palette};
@@ -26,6 +28,10 @@ enum What {
     Owner(TypeId),
     /// The function a site is charged to.
     Function(Option<FunctionId>),
+    /// An arena (index into [`Profile::arenas`]).
+    Arena(usize),
+    /// Something about an arena, in brackets.
+    Note(&'static str),
 }
 
 /// A profile told again.
@@ -189,6 +195,14 @@ impl Told<'_> {
                 let (full, short) = (format!("while building {full}"), format!("in {key}"));
                 (named(&full, &short), palette::of_kind(kind(Some(id))))
             }
+            What::Arena(index) => {
+                let arena = self.profile.arenas.get(index);
+                let name = arena.map_or("?", |arena| &arena.name);
+                let krate = arena.map_or("", |arena| &arena.krate);
+                let full = format!("arena {name} of {krate}");
+                (named(&full, name), palette::ARENA)
+            }
+            What::Note(note) => (named(note, note), palette::MARK),
             What::Function(function) => {
                 match function.and_then(|id| self.profile.functions.get(id.0 as usize)) {
                     Some(function) => (function.clone(), palette::of_function(function)),

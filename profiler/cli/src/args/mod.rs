@@ -116,7 +116,8 @@ pub(crate) struct Report {
     /// The recording
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// What a row is: a call site, what blocks hold, a place in data deserialized as Profiled<T>, a thread, or a phase
+    /// What a row is: a call site, what blocks hold, a place in data deserialized as Profiled<T>, a thread, a phase, or
+    /// an arena (figures inside it)
     #[arg(long, value_name = "BY", default_value = "site", value_parser = values::by())]
     pub(crate) by: By,
     #[command(flatten)]
@@ -142,6 +143,7 @@ pub(crate) struct Report {
 Examples:
   heapglass flamegraph app.hg -o app.svg
   heapglass flamegraph app.hg -o fields.svg --by field
+  heapglass flamegraph app.hg -o cities.svg --by arena --arena cities
   heapglass flamegraph app.hg -o - --measure total --inverted > churn.svg")]
 pub(crate) struct Flamegraph {
     /// The recording
@@ -150,11 +152,16 @@ pub(crate) struct Flamegraph {
     /// Where to write; `-` is standard output
     #[arg(short, long, value_name = "OUT.svg")]
     pub(crate) output: PathBuf,
-    /// What a frame is: a function on the stack, a field of data deserialized as Profiled<T>, or what blocks hold
+    /// What a frame is: a function on the stack, a field of data deserialized as Profiled<T>, what blocks hold, or an
+    /// arena and what lies inside it
     #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::picture())]
     pub(crate) by: flamegraph::By,
-    #[command(flatten)]
-    pub(crate) measure: MeasureFlag,
+    /// By arena: only the one of that name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) arena: Option<String>,
+    /// What is measured, as in `report` [default: peak; by arena live, total where no arena holds anything]
+    #[arg(long, value_name = "MEASURE", value_parser = values::measure())]
+    pub(crate) measure: Option<Measure>,
     /// Allocations at the top, their callers (what is around them, by field and type) below
     #[arg(long)]
     pub(crate) inverted: bool,
@@ -349,6 +356,15 @@ mod tests {
             assert_eq!(run.command, ["p", "--out", "b"]);
             assert_eq!(run.out, Some("a".into()));
         }
+    }
+
+    #[test]
+    fn the_measure_of_a_flamegraph_is_known_from_one_not_given() {
+        let words = ["heapglass", "flamegraph", "x", "-o", "-", "--by", "arena"];
+        let Some(Command::Flamegraph(given)) = Cli::try_parse_from(words).unwrap().command else {
+            panic!("not flamegraph");
+        };
+        assert_eq!((given.by.name(), given.measure), ("arena", None));
     }
 
     #[test]

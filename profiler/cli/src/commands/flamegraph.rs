@@ -1,6 +1,7 @@
 //! `heapglass flamegraph`: the SVG.
 
-use heapglass_profiler::flamegraph::{Options, write_svg};
+use heapglass_profiler::flamegraph::{By, NOT_OF_ARENAS, Options, is_of_arenas, write_svg};
+use heapglass_profiler::profile::{Measure, Profile};
 use heapglass_profiler::units::Count;
 
 use crate::args::Flamegraph;
@@ -9,6 +10,18 @@ use crate::files::output::{Output, print};
 use crate::{open, say};
 
 pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
+    if args.by != By::Arena && args.arena.is_some() {
+        return Err(Error::misuse("--arena goes with --by arena"));
+    }
+    if let Some(measure) = args.measure
+        && args.by == By::Arena
+        && !is_of_arenas(measure)
+    {
+        let measure = measure.name();
+        return Err(Error::misuse(format_args!(
+            "no picture by arena of --measure {measure}: {NOT_OF_ARENAS}"
+        )));
+    }
     let output = Output::open(&args.output, &[&args.file])?;
     let to_stdout = output.is_stdout();
     if to_stdout && args.json {
@@ -17,13 +30,18 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
         ));
     }
     let profile = open::open(&args.file, &args.symbols)?;
+    let arena = arena(&profile, args)?;
+    let measure = args
+        .measure
+        .unwrap_or_else(|| usual(&profile, args.by, arena));
     let options = Options {
         by: args.by,
-        measure: args.measure.measure,
+        measure,
         inverted: args.inverted,
         keep_all: args.frames.keep_all,
         scopes: args.phases,
         within: None,
+        arena,
     };
     let drawn = output.write(|out| write_svg(&profile, &options, out))?;
     let path = args.output.display();
@@ -33,7 +51,7 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
                 "format": 1,
                 "path": args.output.to_string_lossy(),
                 "by": args.by.name(),
-                "measure": args.measure.measure.name(),
+                "measure": measure.name(),
                 "total": drawn.total,
                 "frames": drawn.frames,
                 "elided": drawn.elided,
@@ -49,4 +67,40 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
         _ => {}
     }
     Ok(0)
+}
+
+/// The arena that was asked for, an index into the profile's.
+fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
+    let Some(name) = &args.arena else {
+        return Ok(None);
+    };
+    let found = profile.arenas.iter().position(|arena| arena.name == *name);
+    if found.is_some() {
+        return Ok(found);
+    }
+    let names: Vec<&str> = profile
+        .arenas
+        .iter()
+        .map(|arena| arena.name.as_str())
+        .collect();
+    let there = if names.is_empty() {
+        "it has none (name one with tracking_alloc::arena::Tracked::new)".to_owned()
+    } else {
+        format!("it has {}", names.join(", "))
+    };
+    Err(Error::misuse(format_args!(
+        "no arena {name} in {}: {there}",
+        args.file.display()
+    )))
+}
+
+/// The measure when none was given. Of arenas what they hold, or, when that is nothing, what they handed out.
+fn usual(profile: &Profile, by: By, only: Option<usize>) -> Measure {
+    if by != By::Arena {
+        return Measure::Peak;
+    }
+    let mut arenas = profile.arenas.iter().enumerate();
+    let holds =
+        arenas.any(|(index, arena)| only.is_none_or(|only| only == index) && arena.chunk_bytes > 0);
+    if holds { Measure::Live } else { Measure::Total }
 }

@@ -1,5 +1,6 @@
 //! The picture against the totals, against hostile names and shapes, and as XML that stands alone.
 
+mod arenas;
 mod data;
 
 use super::*;

@@ -1,0 +1,123 @@
+//! Pictures by arena: what widths come to, what is refused, and chunks in pictures by stack.
+
+use super::*;
+use crate::arenas::Part;
+
+fn by_arena(measure: Measure) -> Options {
+    Options {
+        by: By::Arena,
+        measure,
+        ..Options::default()
+    }
+}
+
+#[test]
+fn what_is_live_comes_to_the_chunk_bytes() {
+    let profile = sample::city_arenas();
+    let chunks: u64 = profile.arenas.iter().map(|arena| arena.chunk_bytes).sum();
+    let (svg, drawn) = draw(&profile, &by_arena(Measure::Live));
+    assert_well_formed(&svg);
+    assert_eq!(drawn.total, chunks);
+    let tooltips = tooltips(&svg);
+    for frame in ["cities (", ".citizens (", "[] (", "&str (", "(padding) (", "(tail) ("] {
+        assert!(
+            tooltips.iter().any(|text| text.starts_with(frame)),
+            "{frame} in {tooltips:#?}"
+        );
+    }
+}
+
+#[test]
+fn one_arena_holds_its_parts() {
+    let profile = sample::city_arenas();
+    let options = Options {
+        arena: Some(0),
+        ..by_arena(Measure::Live)
+    };
+    let (svg, drawn) = draw(&profile, &options);
+    let cities = &profile.arenas[0];
+    assert_eq!(drawn.total, cities.chunk_bytes);
+    let tooltips = tooltips(&svg);
+    assert!(!tooltips.iter().any(|text| text.starts_with("index (")));
+    for (part, frame) in [
+        (Part::Abandoned, "(abandoned) ("),
+        (Part::Past, "(past the handle) ("),
+        (Part::Tail, "(tail) ("),
+    ] {
+        let text = tooltips.iter().find(|text| text.starts_with(frame));
+        let bytes = crate::units::Count(part.of(cities)).to_string();
+        assert!(text.is_some_and(|text| text.contains(&bytes)), "{frame} {bytes}");
+    }
+}
+
+#[test]
+fn what_was_handed_out_comes_to_that_and_what_went_past() {
+    let profile = sample::city_arenas();
+    let handed: u64 = profile.arenas.iter().map(|a| a.total_handed_bytes).sum();
+    let rows = profile.arenas.iter().flat_map(|arena| &arena.rows);
+    let past: u64 = rows.map(|row| row.past_bytes).sum();
+    let (svg, drawn) = draw(&profile, &by_arena(Measure::Total));
+    assert_eq!(drawn.total, handed + past);
+    assert!(svg.contains("bytes handed out inside arenas"));
+}
+
+#[test]
+fn other_measures_are_refused_and_say_which_there_are() {
+    let profile = sample::city_arenas();
+    for measure in Measure::ALL.into_iter().filter(|m| !is_of_arenas(*m)) {
+        let error = write_svg(&profile, &by_arena(measure), Vec::new()).expect_err("refused");
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("--measure total"), "{error}");
+    }
+}
+
+#[test]
+fn a_recording_without_arenas_says_how_to_name_one() {
+    let (svg, drawn) = draw(&sample::profile(), &by_arena(Measure::Live));
+    assert_well_formed(&svg);
+    assert_eq!(drawn.frames, 0);
+    assert!(svg.contains("Tracked::new(&quot;cities&quot;, &amp;bump)"), "{svg}");
+}
+
+#[test]
+fn a_chunk_names_its_arena_in_pictures_by_stack() {
+    let profile = sample::city_arenas();
+    for inverted in [false, true] {
+        let options = Options {
+            measure: Measure::Total,
+            inverted,
+            ..Options::default()
+        };
+        let (svg, drawn) = draw(&profile, &options);
+        assert_eq!(drawn.total, profile.totals.total_bytes);
+        let tooltips = tooltips(&svg);
+        for arena in ["cities", "request"] {
+            let frame = format!("[chunk of arena {arena}] (");
+            assert!(tooltips.iter().any(|text| text.starts_with(&frame)), "{tooltips:#?}");
+        }
+    }
+}
+
+#[test]
+fn hostile_names_and_figures_of_arenas_stay_text() {
+    let mut profile = sample::city_arenas();
+    for arena in &mut profile.arenas {
+        arena.name = "<script>\u{1b}]0;x\u{7}\u{202e}\"'&".into();
+        for row in &mut arena.rows {
+            row.scope.0 *= 9;
+        }
+        for moment in &mut arena.history {
+            moment.site = moment.site.map(|site| site * 2);
+        }
+    }
+    for options in [by_arena(Measure::Live), by_arena(Measure::Total), Options::default()] {
+        let (svg, _) = draw(&profile, &options);
+        assert_well_formed(&svg);
+        assert!(!svg.contains("<script>\\u"), "{svg}");
+        assert!(!svg.chars().any(|c| c == '\u{1b}' || c == '\u{202e}'));
+    }
+    profile.arenas[0].rows[0].live_bytes = u64::MAX;
+    profile.arenas[0].rows[1].live_bytes = u64::MAX;
+    // More than 64 bits is an error or a picture, never a panic.
+    let _ = write_svg(&profile, &by_arena(Measure::Live), Vec::new());
+}
