@@ -7,7 +7,7 @@ use crate::profile::{
     Snapshot, StackMarks, SymbolSource,
 };
 use crate::symbols::{self, Classifier, Identity, ModuleRef, Progress, Symbols};
-use crate::types::{self, StackFrame, Types};
+use crate::types::{StackFrame, Stacks, Types};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::Path;
@@ -33,6 +33,7 @@ pub(super) fn fill(
     profile.scopes = scopes::scopes(recording, &mut types);
     profile.footprints = scopes::footprints(recording, &mut types);
     let mut builder = Builder::new(recording, &modules, &symbols);
+    let mut read = Stacks::default();
     let mut order = HashMap::new();
     for (site, figures) in &counted.sites {
         order.insert(*site, profile.sites.len());
@@ -45,7 +46,7 @@ pub(super) fn fill(
             .rev()
             .find(|index| functions[*index].origin == Origin::User)
             .or_else(|| shown.clone().next_back());
-        let contents = builder.contents(&stack, &mut types);
+        let contents = builder.contents(&stack, &mut read, &mut types);
         profile.sites.push(Site {
             stack,
             shown,
@@ -302,20 +303,26 @@ impl<'a> Builder<'a> {
     }
 
     /// What a stack says its blocks hold.
-    fn contents(&self, stack: &[FrameId], types: &mut Types) -> Option<Contents> {
+    fn contents(
+        &self,
+        stack: &[FrameId],
+        read: &mut Stacks,
+        types: &mut Types,
+    ) -> Option<Contents> {
         let frames: Vec<StackFrame<'_>> = stack
             .iter()
             .rev()
             .map(|id| {
                 let frame = &self.frames.values[id.0 as usize];
                 StackFrame {
+                    id: frame.function,
                     function: self.function(*id),
                     inlined: frame.inlined,
                     has_file: frame.file.is_some(),
                 }
             })
             .collect();
-        let told = types::contents(&frames)?;
+        let told = read.contents(&frames)?;
         Some(Contents {
             container: types.number(&told.container),
             element: told.element.map(|name| types.number(&name)),

@@ -12,6 +12,7 @@
 
 mod call;
 mod container;
+mod facts;
 mod missing;
 mod owner;
 mod rules;
@@ -21,7 +22,7 @@ mod table;
 
 pub use missing::missing;
 pub use spell::{kind_of, normal, short};
-pub use stack::{StackFrame, Told, contents};
+pub use stack::{StackFrame, Stacks, Told};
 pub use table::{Keys, Source, TypeRow, UNKNOWN, table, type_of};
 
 use crate::profile::{TypeId, TypeName};

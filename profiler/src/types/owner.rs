@@ -4,9 +4,9 @@
 //! the field, not to itself.
 
 use super::call::{Call, is_whole, path_and_arguments};
-use super::stack::StackFrame;
-use crate::profile::Origin;
+use super::facts::Facts;
 use crate::symbols::{segments, self_type, split_outermost};
+use std::rc::Rc;
 
 /// Traits whose implementor is made by their method.
 const MAKERS: [&str; 3] = [
@@ -24,37 +24,34 @@ const READERS: [&str; 5] = [
     "next_key",
 ];
 
-/// The type being made, frames given innermost first; `None` where no frame names one.
-pub(super) fn owner(stack: &[StackFrame<'_>]) -> Option<String> {
+/// The type being made, by what is known of the functions around, innermost first; `None` where none names one.
+pub(super) fn owner(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
     // A visitor of the program whose name does not say of which type: the next reader further out does.
     let mut visited = false;
-    for frame in stack {
-        let function = frame.function;
-        if let Some(made) = made(&function.name).filter(|of| is_own(of)) {
-            return Some(made);
+    for facts in functions {
+        if let Some(made) = facts.made.as_ref().filter(|of| is_own(of)) {
+            return Some(made.clone());
         }
-        if let Some(read) = read_type(&function.name) {
-            if is_own(&read) {
-                return Some(read);
+        if let Some(read) = &facts.read {
+            if is_own(read) {
+                return Some(read.clone());
             }
             // `next_value<Box<Officer>>` around a visitor: it is the officer's.
-            let pointed = visited.then(|| pointed_to(&read)).filter(|of| is_own(of));
+            let pointed = visited.then(|| pointed_to(read)).filter(|of| is_own(of));
             if pointed.is_some() {
                 return pointed;
             }
         }
-        if function.origin == Origin::Dependency
-            && let Some(read) = entered(&function.name)
-        {
-            return Some(read);
+        if facts.entered.is_some() {
+            return facts.entered.clone();
         }
-        visited |= function.origin == Origin::User && function.name.contains("::visit_");
+        visited |= facts.visits;
     }
     None
 }
 
 /// `X` of `<X as Deserialize>::deserialize`, of a visitor inside it, and of `<impl Deserialize for X>`.
-fn made(name: &str) -> Option<String> {
+pub(super) fn made(name: &str) -> Option<String> {
     for segment in segments(name) {
         let Some((of, implements)) = self_type(segment) else {
             continue;
@@ -106,7 +103,7 @@ pub(super) fn read_type(name: &str) -> Option<String> {
 
 /// The type that a format's own function begins to read: `Fleet` of `serde_json::de::from_slice<Fleet>`, and of
 /// anything that has the visitor of a `Fleet` among its arguments.
-fn entered(name: &str) -> Option<String> {
+pub(super) fn entered(name: &str) -> Option<String> {
     let call = Call::parse(name)?;
     let visitor = call.arguments.iter().rev().find_map(|argument| {
         argument

@@ -7,14 +7,18 @@
 //! inlining, and would give plausible, wrong types.
 
 use super::call::{Call, path_and_arguments};
-use super::container::{Container, Kind};
+use super::container::{Container, Kind, STRING};
+use super::facts::Facts;
 use super::{owner, rules};
-use crate::profile::{Function, Origin};
-use crate::symbols::is_allocator_shim;
+use crate::profile::{Function, FunctionId, Origin};
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// A frame, as much of it as types need.
 #[derive(Clone, Copy, Debug)]
 pub struct StackFrame<'a> {
+    /// The function's number: functions of one number are one.
+    pub id: FunctionId,
     /// The function.
     pub function: &'a Function,
     /// Whether the compiler inlined it into the next outer frame.
@@ -39,152 +43,137 @@ const MAX_HOOK: usize = 48;
 /// Frames of an allocator of the program's own, around or inside ours, up to the compiler's shim.
 const MAX_FOREIGN: usize = 8;
 
-/// What the block of a stack holds, frames given innermost first; `None` where the stack does not tell.
-pub fn contents(stack: &[StackFrame<'_>]) -> Option<Told> {
-    let stack = stack.get(hook_frames(stack)..)?;
-    let end = stack
-        .iter()
-        .position(|frame| !is_looked_through(frame.function))
-        .unwrap_or(stack.len());
-    let (inside, outside) = stack.split_at_checked(end)?;
-    // The program's own code must be described, or its inlined callees are missing from the stack.
-    if outside.first().is_some_and(|frame| {
-        !frame.has_file && matches!(frame.function.origin, Origin::User | Origin::Dependency)
-    }) {
-        return None;
+/// What the frames of containers tell: container and element.
+type Inside = Option<(String, Option<String>)>;
+/// Frames of containers: functions, and whether they are inlined and described.
+type Chain = Vec<(FunctionId, bool, bool)>;
+
+/// Reads stacks, and remembers what it learnt of functions and of the frames of containers: thousands of sites share
+/// both.
+#[derive(Default)]
+pub struct Stacks {
+    facts: HashMap<FunctionId, Rc<Facts>>,
+    chains: HashMap<Chain, Inside>,
+}
+
+impl Stacks {
+    /// What the block of a stack holds, frames given innermost first; `None` where the stack does not tell.
+    pub fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<Told> {
+        let stack = stack.get(self.hook_frames(stack)..)?;
+        let end = stack
+            .iter()
+            .position(|frame| !self.facts(frame).looked_through)
+            .unwrap_or(stack.len());
+        let (inside, outside) = stack.split_at_checked(end)?;
+        // The program's own code must be described, or its inlined callees are missing from the stack.
+        if outside.first().is_some_and(|frame| {
+            !frame.has_file && matches!(frame.function.origin, Origin::User | Origin::Dependency)
+        }) {
+            return None;
+        }
+        let chain: Chain = inside
+            .iter()
+            .map(|frame| (frame.id, frame.inlined, frame.has_file))
+            .collect();
+        let told = match self.chains.get(&chain) {
+            Some(told) => told.clone(),
+            None => {
+                let told = self
+                    .innermost(inside)
+                    .map(|container| (container.name(), container.element()));
+                self.chains.insert(chain, told.clone());
+                told
+            }
+        };
+        let (container, element) = match told {
+            Some(told) => told,
+            None if inside.iter().any(|frame| self.facts(frame).buffer) => {
+                let container = self.read_by_serde(outside)?;
+                (container.name(), container.element())
+            }
+            None => return None,
+        };
+        Some(Told {
+            container,
+            element,
+            owner: owner::owner(outside.iter().map(|frame| self.facts(frame))),
+        })
     }
-    let mut found: Option<Container> = None;
-    let mut buffer = false;
-    // Whether the container last met was called by the next outer one itself.
-    let mut direct = true;
-    for frame in inside {
-        let function = frame.function;
-        let std = function.origin == Origin::Std;
-        buffer |= is_buffer(&function.name);
-        let outer = Call::parse(&function.name)
-            .filter(|_| frame.has_file)
-            .and_then(|call| rules::container(&call, std, found.as_ref()));
-        match (outer, &found) {
-            (Some(outer), Some(inner)) => match inner.within(&outer, direct) {
-                Some(container) => {
-                    found = Some(container);
+
+    fn facts(&mut self, frame: &StackFrame<'_>) -> Rc<Facts> {
+        let facts = self
+            .facts
+            .entry(frame.id)
+            .or_insert_with(|| Rc::new(Facts::of(frame.function)));
+        Rc::clone(facts)
+    }
+
+    /// The innermost container, and what it is made for.
+    fn innermost(&mut self, inside: &[StackFrame<'_>]) -> Option<Container> {
+        let mut found: Option<Container> = None;
+        // Whether the container last met was called by the next outer one itself.
+        let mut direct = true;
+        for frame in inside {
+            let std = frame.function.origin == Origin::Std;
+            let outer = Call::parse(&frame.function.name)
+                .filter(|_| frame.has_file)
+                .and_then(|call| rules::container(&call, std, found.as_ref()));
+            match (outer, &found) {
+                (Some(outer), Some(inner)) => match inner.within(&outer, direct) {
+                    Some(container) => {
+                        found = Some(container);
+                        direct = true;
+                    }
+                    None => break,
+                },
+                (Some(outer), None) => {
+                    found = Some(outer);
                     direct = true;
                 }
-                None => break,
-            },
-            (Some(outer), None) => {
-                found = Some(outer);
-                direct = true;
+                (None, _) => direct &= self.facts(frame).machinery,
             }
-            (None, _) => direct &= is_machinery(&function.name),
+            if !frame.inlined
+                && let Some(found) = &mut found
+            {
+                found.shared = true;
+            }
         }
-        if !frame.inlined
-            && let Some(found) = &mut found
-        {
-            found.shared = true;
+        found
+    }
+
+    /// How many frames at the inner end are heapglass, the program's allocators and the shims between.
+    fn hook_frames(&mut self, stack: &[StackFrame<'_>]) -> usize {
+        let mut end = 0;
+        let mut below_collections = false;
+        for (at, frame) in stack.iter().enumerate().take(MAX_HOOK) {
+            let facts = self.facts(frame);
+            if facts.allocation {
+                below_collections = true;
+                end = at + 1;
+            } else if facts.hook {
+                end = at + 1;
+            } else if below_collections || at - end >= MAX_FOREIGN || facts.collection {
+                break;
+            }
         }
+        end
     }
-    let container = match found {
-        Some(container) => container,
-        None if buffer => from_serde(outside)?,
-        None => return None,
-    };
-    Some(Told {
-        container: container.name(),
-        element: container.element(),
-        owner: owner::owner(outside),
-    })
-}
 
-/// The standard library, and crates of containers.
-fn is_looked_through(function: &Function) -> bool {
-    match function.origin {
-        Origin::Std => true,
-        Origin::Dependency => rules::CONTAINER_CRATES.contains(&function.krate.as_str()),
-        _ => false,
-    }
-}
-
-/// How many frames at the inner end are heapglass, the program's allocators and the shims between.
-fn hook_frames(stack: &[StackFrame<'_>]) -> usize {
-    let mut end = 0;
-    let mut below_collections = false;
-    for (at, frame) in stack.iter().enumerate().take(MAX_HOOK) {
-        let function = frame.function;
-        if is_allocator_shim(&function.name) || is_allocation(&function.name) {
-            below_collections = true;
-            end = at + 1;
-        } else if is_hook(function) {
-            end = at + 1;
-        } else if below_collections || at - end >= MAX_FOREIGN || is_collection(function) {
-            break;
-        }
-    }
-    end
-}
-
-/// heapglass itself, or an allocator of the program's.
-fn is_hook(function: &Function) -> bool {
-    matches!(
-        function.krate.as_str(),
-        "tracking_alloc" | "tracking_alloc_recording"
-    ) || function.name.contains("GlobalAlloc>::")
-}
-
-/// What every collection calls to allocate.
-fn is_allocation(name: &str) -> bool {
-    let path = name.trim_start_matches('<');
-    [
-        "alloc::alloc::",
-        "std::alloc::",
-        "std::sys::alloc::",
-        "core::alloc::",
-    ]
-    .iter()
-    .any(|start| path.starts_with(start))
-        || name.contains(" as core::alloc::Allocator>::")
-}
-
-/// A function of the standard library that may be a collection's.
-fn is_collection(function: &Function) -> bool {
-    let path = function.name.trim_start_matches('<');
-    function.origin == Origin::Std
-        && !["core::", "std::thread::local"]
+    /// A growing buffer whose own frames tell no type, in the middle of a serde access: what is being read is it.
+    fn read_by_serde(&mut self, outside: &[StackFrame<'_>]) -> Option<Container> {
+        let reader = outside
             .iter()
-            .any(|start| path.starts_with(start))
-}
-
-/// Innards of containers, with nothing of others between them and the container.
-fn is_machinery(name: &str) -> bool {
-    let path = name.trim_start_matches('<');
-    let closure = name
-        .rsplit("::")
-        .next()
-        .is_some_and(|last| last.starts_with('{'));
-    closure
-        || is_buffer(name)
-        || is_allocation(name)
-        || ["alloc::collections::btree::", "hashbrown::raw::"]
-            .iter()
-            .any(|start| path.starts_with(start))
-}
-
-/// The buffer below `Vec` and its like where it does not know its type.
-fn is_buffer(name: &str) -> bool {
-    name.trim_start_matches('<').starts_with("alloc::raw_vec::")
-}
-
-/// A growing buffer whose own frames tell no type, in the middle of a serde access: what is being read is it.
-fn from_serde(outside: &[StackFrame<'_>]) -> Option<Container> {
-    let read = outside
-        .iter()
-        .find_map(|frame| owner::read_type(&frame.function.name))?;
-    let (path, arguments) = path_and_arguments(&read);
-    let first = arguments.first().copied();
-    match path {
-        "alloc::vec::Vec" => Some(Container::new(Kind::Vec, [first?])),
-        "alloc::collections::vec_deque::VecDeque" => Some(Container::new(Kind::VecDeque, [first?])),
-        "alloc::string::String" => Some(Container::new(Kind::Text(super::container::STRING), [])),
-        _ => None,
+            .map(|frame| self.facts(frame))
+            .find(|facts| facts.read.is_some())?;
+        let (path, arguments) = path_and_arguments(reader.read.as_deref()?);
+        let first = arguments.first().copied();
+        match path {
+            "alloc::vec::Vec" => Some(Container::new(Kind::Vec, [first?])),
+            "alloc::collections::vec_deque::VecDeque" => {
+                Some(Container::new(Kind::VecDeque, [first?]))
+            }
+            "alloc::string::String" => Some(Container::new(Kind::Text(STRING), [])),
+            _ => None,
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Builds the programs in `programs/` with the compiler of the tests, runs them, and compares.
 
+use crate::profile::{Function, FunctionId};
 use crate::symbols::{Classifier, Identity, ModuleRef, Options, resolve};
-use crate::types::{StackFrame, contents, normal};
-use std::collections::BTreeMap;
+use crate::types::{StackFrame, Stacks, normal};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::process::Command;
 
@@ -113,26 +114,33 @@ fn read(text: &str) -> Loads {
         .collect();
     let symbols = resolve(&modules, &raw, &Options::default(), &|_| ()).expect("resolving");
     let classifier = Classifier::new(&symbols);
+    let mut stacks = Stacks::default();
+    let mut ids: HashMap<Function, FunctionId> = HashMap::new();
     for (load, bytes, frames) in rows {
         let mut functions = Vec::new();
         for at in frames {
             for frame in &symbols.frames[at] {
                 let function = classifier.function(frame, paths[raw[at].0 as usize]);
-                functions.push((function, frame.inlined, frame.file.is_some()));
+                let next = FunctionId(u32::try_from(ids.len()).expect("few functions"));
+                let id = *ids.entry(function.clone()).or_insert(next);
+                functions.push((function, frame.inlined, frame.file.is_some(), id));
             }
         }
         let stack: Vec<StackFrame<'_>> = functions
             .iter()
-            .map(|(function, inlined, has_file)| StackFrame {
+            .map(|(function, inlined, has_file, id)| StackFrame {
+                id: *id,
                 function,
                 inlined: *inlined,
                 has_file: *has_file,
             })
             .collect();
-        let told = contents(&stack).map_or("?".to_owned(), |told| normal(&told.container));
+        let told = stacks
+            .contents(&stack)
+            .map_or("?".to_owned(), |told| normal(&told.container));
         loads.stacks.entry(load).or_default().extend(
             std::iter::once(format!("{bytes} bytes: {told}")).chain(functions.iter().take(40).map(
-                |(function, inlined, _)| {
+                |(function, inlined, ..)| {
                     format!("  {:?} {inlined} {}", function.origin, function.name)
                 },
             )),

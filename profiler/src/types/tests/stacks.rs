@@ -1,7 +1,7 @@
 //! Stacks written by hand: what no program here comes to, and what must not be named.
 
-use crate::profile::{Function, Origin};
-use crate::types::{StackFrame, Told, contents, normal};
+use crate::profile::{Function, FunctionId, Origin};
+use crate::types::{StackFrame, Stacks, Told, normal};
 
 /// A frame of a stack: `i` inlined, `c` concrete; the origin's letter; the name.
 fn told(stack: &[(&str, &str)]) -> Option<Told> {
@@ -28,13 +28,15 @@ fn told(stack: &[(&str, &str)]) -> Option<Told> {
         .collect();
     let frames: Vec<StackFrame<'_>> = functions
         .iter()
-        .map(|(function, inlined, has_file)| StackFrame {
+        .zip(0..)
+        .map(|((function, inlined, has_file), id)| StackFrame {
+            id: FunctionId(id),
             function,
             inlined: *inlined,
             has_file: *has_file,
         })
         .collect();
-    contents(&frames)
+    Stacks::default().contents(&frames)
 }
 
 fn container(stack: &[(&str, &str)]) -> Option<String> {

@@ -1,0 +1,72 @@
+//! What one function's name says, found out once: thousands of stacks share their functions. No stack is known here.
+
+use super::owner;
+use super::rules::CONTAINER_CRATES;
+use crate::profile::{Function, Origin};
+use crate::symbols::is_allocator_shim;
+
+/// What is known of a function.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    /// heapglass itself, or an allocator of the program's.
+    pub(super) hook: bool,
+    /// What stands between collections and allocators: `alloc::alloc::realloc`, `__rust_alloc`.
+    pub(super) allocation: bool,
+    /// A function of the standard library that may be a collection's.
+    pub(super) collection: bool,
+    /// The standard library, and crates of containers.
+    pub(super) looked_through: bool,
+    /// The buffer below `Vec` and its like where it does not know its type.
+    pub(super) buffer: bool,
+    /// Innards of containers, with nothing of others between them and the container.
+    pub(super) machinery: bool,
+    /// The type that is being made: of a `Deserialize`, of its visitor, of a `Clone`.
+    pub(super) made: Option<String>,
+    /// The type that is being read: `next_value<X>`.
+    pub(super) read: Option<String>,
+    /// The type that a format begins to read: `from_slice<X>`.
+    pub(super) entered: Option<String>,
+    /// A visitor's method in the program.
+    pub(super) visits: bool,
+}
+
+impl Facts {
+    pub(super) fn of(function: &Function) -> Facts {
+        let name = function.name.as_str();
+        let path = name.trim_start_matches('<');
+        let starts = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
+        let std = function.origin == Origin::Std;
+        let closure = name
+            .rsplit("::")
+            .next()
+            .is_some_and(|last| last.starts_with('{'));
+        let allocation = is_allocator_shim(name)
+            || starts(&[
+                "alloc::alloc::",
+                "std::alloc::",
+                "std::sys::alloc::",
+                "core::alloc::",
+            ])
+            || name.contains(" as core::alloc::Allocator>::");
+        let buffer = starts(&["alloc::raw_vec::"]);
+        let known = CONTAINER_CRATES.contains(&function.krate.as_str());
+        let ours = ["tracking_alloc", "tracking_alloc_recording"];
+        Facts {
+            hook: ours.contains(&function.krate.as_str()) || name.contains("GlobalAlloc>::"),
+            allocation,
+            collection: std && !starts(&["core::", "std::thread::local"]),
+            looked_through: std || (function.origin == Origin::Dependency && known),
+            buffer,
+            machinery: closure
+                || buffer
+                || allocation
+                || starts(&["alloc::collections::btree::", "hashbrown::raw::"]),
+            made: owner::made(name),
+            read: owner::read_type(name),
+            entered: (function.origin == Origin::Dependency)
+                .then(|| owner::entered(name))
+                .flatten(),
+            visits: function.origin == Origin::User && name.contains("::visit_"),
+        }
+    }
+}
