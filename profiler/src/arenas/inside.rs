@@ -84,6 +84,7 @@ pub fn by_type(profile: &Profile, arena: &Arena) -> Vec<TypeInside> {
     }
     let mut types: Vec<TypeInside> = types
         .into_iter()
+        .filter(|(_, handed)| *handed != Handed::default())
         .map(|(type_id, handed)| TypeInside { type_id, handed })
         .collect();
     types.sort_by_key(|row| (order(&row.handed), row.type_id));
@@ -99,6 +100,7 @@ pub fn by_field(fields: &Fields, arena: &Arena) -> Vec<FieldInside> {
     }
     let mut rows: Vec<FieldInside> = rows
         .into_iter()
+        .filter(|(_, handed)| *handed != Handed::default())
         .map(|(field, handed)| FieldInside { field, handed })
         .collect();
     rows.sort_by_key(|row| (order(&row.handed), row.field));

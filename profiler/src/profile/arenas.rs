@@ -78,7 +78,7 @@ pub struct ArenaRow {
     pub live_blocks: u64,
     /// Bytes copied by growth that could not be in place.
     pub copied_bytes: u64,
-    /// Bytes used without the handle.
+    /// Bytes ever used without the handle, less those that came back.
     pub past_bytes: u64,
     /// Growths.
     pub grows: u64,

@@ -19,7 +19,14 @@ fn what_is_live_comes_to_the_chunk_bytes() {
     assert_well_formed(&svg);
     assert_eq!(drawn.total, chunks);
     let tooltips = tooltips(&svg);
-    for frame in ["cities (", ".citizens (", "[] (", "&str (", "(padding) (", "(tail) ("] {
+    for frame in [
+        "cities (",
+        ".citizens (",
+        "[] (",
+        "&str (",
+        "(padding) (",
+        "(tail) (",
+    ] {
         assert!(
             tooltips.iter().any(|text| text.starts_with(frame)),
             "{frame} in {tooltips:#?}"
@@ -46,7 +53,10 @@ fn one_arena_holds_its_parts() {
     ] {
         let text = tooltips.iter().find(|text| text.starts_with(frame));
         let bytes = crate::units::Count(part.of(cities)).to_string();
-        assert!(text.is_some_and(|text| text.contains(&bytes)), "{frame} {bytes}");
+        assert!(
+            text.is_some_and(|text| text.contains(&bytes)),
+            "{frame} {bytes}"
+        );
     }
 }
 
@@ -76,7 +86,10 @@ fn a_recording_without_arenas_says_how_to_name_one() {
     let (svg, drawn) = draw(&sample::profile(), &by_arena(Measure::Live));
     assert_well_formed(&svg);
     assert_eq!(drawn.frames, 0);
-    assert!(svg.contains("Tracked::new(&quot;cities&quot;, &amp;bump)"), "{svg}");
+    assert!(
+        svg.contains("Tracked::new(&quot;cities&quot;, &amp;bump)"),
+        "{svg}"
+    );
 }
 
 #[test]
@@ -93,7 +106,10 @@ fn a_chunk_names_its_arena_in_pictures_by_stack() {
         let tooltips = tooltips(&svg);
         for arena in ["cities", "request"] {
             let frame = format!("[chunk of arena {arena}] (");
-            assert!(tooltips.iter().any(|text| text.starts_with(&frame)), "{tooltips:#?}");
+            assert!(
+                tooltips.iter().any(|text| text.starts_with(&frame)),
+                "{tooltips:#?}"
+            );
         }
     }
 }
@@ -110,7 +126,11 @@ fn hostile_names_and_figures_of_arenas_stay_text() {
             moment.site = moment.site.map(|site| site * 2);
         }
     }
-    for options in [by_arena(Measure::Live), by_arena(Measure::Total), Options::default()] {
+    for options in [
+        by_arena(Measure::Live),
+        by_arena(Measure::Total),
+        Options::default(),
+    ] {
         let (svg, _) = draw(&profile, &options);
         assert_well_formed(&svg);
         assert!(!svg.contains("<script>\\u"), "{svg}");

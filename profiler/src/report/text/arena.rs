@@ -218,16 +218,13 @@ fn largest(parts: &[ArenaPart]) -> String {
         .iter()
         .take(PARTS)
         .map(|part| {
-            let past = if part.handed.past_bytes > 0 {
-                format!(" (and {} past the handle)", Bytes(part.handed.past_bytes))
-            } else {
-                String::new()
+            let (total, past) = (part.handed.total_bytes, part.handed.past_bytes);
+            let bytes = match (total, past) {
+                (_, 0) => Bytes(total).to_string(),
+                (0, _) => format!("{} past the handle", Bytes(past)),
+                _ => format!("{} (and {} past the handle)", Bytes(total), Bytes(past)),
             };
-            format!(
-                "{} {}{past}",
-                printable(&part.key),
-                Bytes(part.handed.total_bytes)
-            )
+            format!("{} {bytes}", printable(&part.key))
         })
         .collect();
     if parts.len() > PARTS {
