@@ -55,7 +55,10 @@ fn within<'de, T, D: Deserializer<'de>, R>(
                 "the memory budget cannot be watched: no memory for the tree of fields",
             ));
         }
-        None => return plain(d),
+        None => {
+            register::lost();
+            return plain(d);
+        }
     };
     let found = node.found();
     let _retained = Retained {

@@ -33,7 +33,7 @@ impl Node {
             return other.found();
         }
         let Some(_turn) = Turn::take() else {
-            return self.unvisited();
+            return self.instead();
         };
         if let Some(found) = self.find(at.0, at.1, ty.name) {
             return found;
@@ -48,11 +48,11 @@ impl Node {
                 None if self.children_len.load(Relaxed) >= MOST_CHILDREN => {
                     return self
                         .only(&self.other, &Step::Other)
-                        .map_or_else(|| self.unvisited(), Node::found);
+                        .map_or_else(|| self.instead(), Node::found);
                 }
                 None => match self.add(ty, step) {
                     Some(child) => child.found(),
-                    None => return self.unvisited(),
+                    None => return self.instead(),
                 },
             },
         };
@@ -65,10 +65,16 @@ impl Node {
     #[inline(never)]
     pub(super) fn single_anyhow(&'static self, place: &AtomicPtr<Node>, step: &Step<'_>) -> Found {
         let Some(_turn) = Turn::take() else {
-            return self.unvisited();
+            return self.instead();
         };
         self.only(place, step)
-            .map_or_else(|| self.unvisited(), Node::found)
+            .map_or_else(|| self.instead(), Node::found)
+    }
+
+    /// For a place below that cannot be made now: a loss, each time.
+    fn instead(&'static self) -> Found {
+        register::lost();
+        self.unvisited()
     }
 
     fn only(&'static self, place: &AtomicPtr<Node>, step: &Step<'_>) -> Option<&'static Node> {

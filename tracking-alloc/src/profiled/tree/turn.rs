@@ -1,12 +1,18 @@
-//! One thread at a time adds to the tree. Nobody waits for long: a place that cannot be made now is counted at its
-//! parent.
+//! One thread at a time adds to the tree. Nobody waits for ever: a place that cannot be made in a second is counted at
+//! its parent, as a loss.
 //!
 //! The word is the process that holds it, so that a forked child takes it from a thread that does not exist there.
 //! Additions are published by one store each, at the end: an abandoned one was never seen.
 
 use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::time::Duration;
 
 static HOLDER: AtomicU32 = AtomicU32::new(0);
+
+const YIELDS: u32 = 200;
+/// In all a second: far more than a holder can need, and an end when it is this very thread, in a signal handler.
+const SLEEPS: u32 = 10_000;
+const SLEEP: Duration = Duration::from_micros(100);
 
 /// While it lives, this thread alone adds.
 pub(super) struct Turn;
@@ -14,7 +20,7 @@ pub(super) struct Turn;
 impl Turn {
     pub(super) fn take() -> Option<Turn> {
         let me = process();
-        for _ in 0..2000 {
+        for attempt in 0..YIELDS + SLEEPS {
             match HOLDER.compare_exchange(0, me, Acquire, Relaxed) {
                 Ok(_) => return Some(Turn),
                 Err(holder)
@@ -25,7 +31,9 @@ impl Turn {
                 {
                     return Some(Turn);
                 }
-                Err(_) => std::thread::yield_now(),
+                Err(_) if attempt < YIELDS => std::thread::yield_now(),
+                // The holder may have been taken off its core on a busy machine: yielding gets nobody anywhere then.
+                Err(_) => std::thread::sleep(SLEEP),
             }
         }
         None
