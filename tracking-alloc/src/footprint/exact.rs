@@ -39,7 +39,8 @@ use tracking_alloc_recording::footprint_kind;
 /// - Blocks that were made by serializing and freed again do not count. Blocks from before the recording began are not
 ///   known and count as nothing.
 /// - What is not serialized does not count: skipped fields, and spare capacity behind fields that are serialized `with`
-///   a function while nothing is in it. What one pointer leads to does not either, when serialization hides what it is.
+///   a function while nothing is in it. What one pointer leads to does not either, when serialization hides what it is;
+///   lists of values that write themselves as text (`VersionReq`) do, but not what is behind the items of such a list.
 /// - More than 65,536 places, 4,096 in one, or 64 levels are counted at the place around them, which the recording says.
 ///   Values of a type inside itself count at its outermost place.
 ///

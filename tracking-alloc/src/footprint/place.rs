@@ -90,6 +90,8 @@ pub(super) enum Shape {
     Number(u64),
     /// What is in a container or a string.
     Contents,
+    /// Only what it reads like: it wrote itself as text.
+    Text,
     /// Fields or variants; or that there is nothing. Words between them mean nothing to us.
     Fields,
 }
@@ -276,6 +278,10 @@ impl<'a> Value<'a> {
         } else {
             walk.nodes.bytes_each(self.node)
         };
+        if shape == Shape::Text {
+            self.look_for_lists(walk, bytes);
+            return;
+        }
         // NOTE: words of a number larger than a pointer, or of a value that shows nothing, may be what was there before.
         if shape == Shape::Fields
             || !matches!(shape, Shape::Contents | Shape::Empty) && bytes != size_of::<usize>()
@@ -306,6 +312,41 @@ impl<'a> Value<'a> {
                     node: self.node,
                     value: self.number,
                     is_certain: bytes == size_of::<usize>(),
+                });
+                walk.check(done);
+            }
+        }
+    }
+
+    /// Lists in a value that shows nothing of what is in it: address, capacity and length side by side, and a block that
+    /// begins there and holds so many. NOTE: a lone address may be what was there before; all three are no accident.
+    fn look_for_lists(&self, walk: &mut Walk, bytes: usize) {
+        let mut last = [0; 3];
+        for (index, word) in words(self.start, bytes).enumerate() {
+            last = [last[1], last[2], word];
+            if index < 2 {
+                continue;
+            }
+            for pointer in 0..3 {
+                let (one, other) = (last[(pointer + 1) % 3], last[(pointer + 2) % 3]);
+                let capacity = one.max(other);
+                if last[pointer] < 4096 || capacity == 0 {
+                    continue;
+                }
+                let Some(block) = block_from(last[pointer]) else {
+                    continue;
+                };
+                if block.bytes % capacity != 0 || block.bytes == 0 {
+                    continue;
+                }
+                let done = walk.blocks.perhaps(Perhaps {
+                    block,
+                    usable_bytes: walk.usable_bytes(block, false),
+                    // What is slack cannot be said: words of neighbours look alike.
+                    used_bytes: block.bytes,
+                    node: self.node,
+                    value: self.number,
+                    is_certain: false,
                 });
                 walk.check(done);
             }

@@ -359,6 +359,7 @@ impl<'a> Serializer for At<'a> {
 
     fn collect_str<T: ?Sized + fmt::Display>(self, _: &T) -> Result<(), Stop> {
         // What it would be written as is no part of it.
+        self.value.is_shaped(Shape::Text);
         Ok(())
     }
 

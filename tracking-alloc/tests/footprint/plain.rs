@@ -187,3 +187,27 @@ fn a_value_that_refuses_or_panics_leaves_nothing_behind() {
     // And the next is as exact as ever.
     exact(|| vec![text(3), text(4)]);
 }
+
+#[test]
+fn lists_of_values_that_write_themselves_as_text_are_found() {
+    /// As semver's `VersionReq`: nothing of it is shown.
+    struct Request {
+        note: u16,
+        parts: Vec<(u64, u32)>,
+        more: Vec<[u8; 3]>,
+    }
+    impl Serialize for Request {
+        fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            to.collect_str(&format_args!("^{}.{}", self.note, self.parts.len()))
+        }
+    }
+    let request = |parts: u32| Request {
+        note: 7,
+        parts: (0..parts).map(|part| (u64::from(part), part)).collect(),
+        more: Vec::with_capacity(10),
+    };
+    let found = exact(|| request(3));
+    assert_eq!((found.blocks, found.block_bytes), (2, 3 * 16 + 10 * 3));
+    assert_eq!(found.used_bytes, found.block_bytes);
+    exact(|| (0..50).map(request).collect::<Vec<_>>());
+}
