@@ -202,7 +202,8 @@ impl Told<'_> {
                 let full = format!("arena {name} of {krate}");
                 (named(&full, name), palette::ARENA)
             }
-            What::Note(note) => (named(note, note), palette::MARK),
+            // Not the colour of marks: here the legend says that is a buffer of serde.
+            What::Note(note) => (named(note, note), palette::ROOT),
             What::Function(function) => {
                 match function.and_then(|id| self.profile.functions.get(id.0 as usize)) {
                     Some(function) => (function.clone(), palette::of_function(function)),
