@@ -6,6 +6,7 @@ pub mod cost;
 pub mod data;
 pub mod fields;
 pub mod footprints;
+pub mod gauntlet;
 pub mod oracle;
 pub mod recorded;
 pub mod switch;

@@ -1,0 +1,195 @@
+//! The inner allocator of the gauntlet, chosen by `GAUNTLET_ALLOC` at the first allocation: `glibc` (default),
+//! `jemalloc`, `mimalloc`, or one of the instruments `dhat` and `stats_alloc` over glibc.
+//!
+//! With `GAUNTLET_PASS=share` it also times one event in 1,024 and adds up what the blocks could really hold.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
+
+/// The allocator below `TrackingAlloc`.
+#[derive(Debug, Default)]
+pub struct Gauntlet;
+
+const GLIBC: u8 = 1;
+const JEMALLOC: u8 = 2;
+const MIMALLOC: u8 = 3;
+const DHAT: u8 = 4;
+const STATS_ALLOC: u8 = 5;
+/// Added to the others: look closely.
+const CLOSELY: u8 = 16;
+
+/// One event in so many is timed.
+const SAMPLED: u32 = 1024;
+
+static CHOSEN: AtomicU8 = AtomicU8::new(0);
+static EVENTS: AtomicU32 = AtomicU32::new(0);
+static SAMPLE_NS: AtomicU64 = AtomicU64::new(0);
+static USABLE: AtomicI64 = AtomicI64::new(0);
+static MOST_USABLE: AtomicI64 = AtomicI64::new(0);
+
+/// Counts by stats_alloc, when it is chosen.
+pub(super) static STATS: stats_alloc::StatsAlloc<System> = stats_alloc::StatsAlloc::system();
+
+/// What looking closely found since the last [`reset`].
+pub(super) struct Closely {
+    /// Nanoseconds in the allocator, from one event in 1,024.
+    pub(super) allocator_ns: u64,
+    /// Largest sum of usable sizes of live blocks, bytes.
+    pub(super) usable_bytes: i64,
+}
+
+/// Begins anew.
+pub(super) fn reset() {
+    SAMPLE_NS.store(0, Relaxed);
+    EVENTS.store(0, Relaxed);
+    USABLE.store(0, Relaxed);
+    MOST_USABLE.store(0, Relaxed);
+}
+
+/// What was found.
+pub(super) fn closely() -> Closely {
+    Closely {
+        allocator_ns: SAMPLE_NS.load(Relaxed) * u64::from(SAMPLED),
+        usable_bytes: MOST_USABLE.load(Relaxed),
+    }
+}
+
+/// The value of a variable of the environment, without allocating.
+fn variable(name: &std::ffi::CStr) -> &'static [u8] {
+    // SAFETY: getenv neither allocates nor locks; nothing changes the environment before `main`.
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        if value.is_null() {
+            b""
+        } else {
+            std::ffi::CStr::from_ptr(value).to_bytes()
+        }
+    }
+}
+
+#[cold]
+fn choose() -> u8 {
+    let chosen = match variable(c"GAUNTLET_ALLOC") {
+        b"jemalloc" => JEMALLOC,
+        b"mimalloc" => MIMALLOC,
+        b"dhat" => DHAT,
+        b"stats_alloc" => STATS_ALLOC,
+        _ => GLIBC,
+    };
+    let closely = variable(c"GAUNTLET_PASS") == b"share";
+    let chosen = chosen | if closely { CLOSELY } else { 0 };
+    CHOSEN.store(chosen, Relaxed);
+    chosen
+}
+
+#[inline]
+fn chosen() -> u8 {
+    match CHOSEN.load(Relaxed) {
+        0 => choose(),
+        chosen => chosen,
+    }
+}
+
+fn now_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock exists and `time` is ours.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// What a block can hold; 0 where the allocator does not tell.
+fn usable(chosen: u8, block: *mut u8, _layout: Layout) -> i64 {
+    if block.is_null() {
+        return 0;
+    }
+    // SAFETY: the block is live and came from the allocator that is asked.
+    unsafe {
+        match chosen & !CLOSELY {
+            JEMALLOC => tikv_jemallocator::usable_size(block.cast_const()) as i64,
+            MIMALLOC => mimalloc::MiMalloc.usable_size(block.cast_const()) as i64,
+            _ => libc::malloc_usable_size(block.cast()) as i64,
+        }
+    }
+}
+
+fn grew(bytes: i64) {
+    let now = USABLE.fetch_add(bytes, Relaxed) + bytes;
+    MOST_USABLE.fetch_max(now, Relaxed);
+}
+
+/// Runs an event, timed when it is its turn.
+fn event<R>(chosen: u8, event: impl FnOnce() -> R) -> R {
+    if chosen & CLOSELY == 0 || EVENTS.fetch_add(1, Relaxed) % SAMPLED != 0 {
+        return event();
+    }
+    let start = now_ns();
+    let result = event();
+    SAMPLE_NS.fetch_add(now_ns() - start, Relaxed);
+    result
+}
+
+macro_rules! forward {
+    ($chosen:expr, $method:ident($($argument:expr),*)) => {
+        match $chosen & !CLOSELY {
+            JEMALLOC => tikv_jemallocator::Jemalloc.$method($($argument),*),
+            MIMALLOC => mimalloc::MiMalloc.$method($($argument),*),
+            DHAT => dhat::Alloc.$method($($argument),*),
+            STATS_ALLOC => (&STATS).$method($($argument),*),
+            _ => System.$method($($argument),*),
+        }
+    };
+}
+
+// SAFETY: every call goes to one and the same allocator, chosen before the first block is handed out.
+unsafe impl GlobalAlloc for Gauntlet {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let chosen = chosen();
+        // SAFETY: the caller's promise is passed on.
+        let block = event(chosen, || unsafe { forward!(chosen, alloc(layout)) });
+        if chosen & CLOSELY != 0 {
+            grew(usable(chosen, block, layout));
+        }
+        block
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let chosen = chosen();
+        // SAFETY: the caller's promise is passed on.
+        let block = event(chosen, || unsafe { forward!(chosen, alloc_zeroed(layout)) });
+        if chosen & CLOSELY != 0 {
+            grew(usable(chosen, block, layout));
+        }
+        block
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let chosen = chosen();
+        if chosen & CLOSELY != 0 {
+            grew(-usable(chosen, block, layout));
+        }
+        // SAFETY: the caller's promise is passed on.
+        event(chosen, || unsafe {
+            forward!(chosen, dealloc(block, layout))
+        });
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        let chosen = chosen();
+        let before = if chosen & CLOSELY != 0 {
+            usable(chosen, block, layout)
+        } else {
+            0
+        };
+        // SAFETY: the caller's promise is passed on.
+        let moved = event(chosen, || unsafe {
+            forward!(chosen, realloc(block, layout, new_size))
+        });
+        if chosen & CLOSELY != 0 && !moved.is_null() {
+            grew(usable(chosen, moved, layout) - before);
+        }
+        moved
+    }
+}

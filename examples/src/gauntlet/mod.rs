@@ -1,0 +1,14 @@
+//! The gauntlet: every technique of the sources as a small program, so that it can be run, profiled and compared.
+//!
+//! A [`Case`] is one row of the sources; its [`Variant`]s do the same work in different ways, the first is the
+//! baseline. Each variant runs in a process of its own, inside a [`Window`]; nothing here reads a recording.
+
+mod allocator;
+mod case;
+pub mod cases;
+pub mod data;
+mod window;
+
+pub use allocator::Gauntlet;
+pub use case::{Case, Found, Source, Variant, Verdict, all, find};
+pub use window::{Pass, Shown, Window, run_child};

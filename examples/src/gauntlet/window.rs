@@ -1,0 +1,208 @@
+//! The window in which a variant does its work, and what is said of it on standard output as one line of JSON.
+
+use super::{Variant, allocator};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Why a variant runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Once, counted by an instrument.
+    Count,
+    /// Again and again, timed, counted by nobody.
+    Time,
+    /// Once, with the allocator looked at closely.
+    Share,
+}
+
+/// A pass repeats its work for about this long.
+const TIMED_FOR: Duration = Duration::from_millis(300);
+/// At most so often.
+const MOST_TIMES: usize = 200;
+
+/// What a process says of its variant.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Shown {
+    /// Each time the work was done, nanoseconds.
+    pub times_ns: Vec<u64>,
+    /// Input bytes of one time, 0 = none.
+    pub input_bytes: u64,
+    /// Records of one time, 0 = none.
+    pub records: u64,
+    /// Resident set when the window opened, bytes.
+    pub before_rss_bytes: u64,
+    /// The largest resident set, bytes.
+    pub peak_rss_bytes: u64,
+    /// Nanoseconds in the allocator, from one event in 1,024 (share pass).
+    pub allocator_ns: Option<u64>,
+    /// Largest sum of usable sizes of live blocks, bytes (share pass).
+    pub usable_bytes: Option<i64>,
+    /// Counted by dhat-rs or stats_alloc, by the names of the report's JSON.
+    pub counted: BTreeMap<String, u64>,
+    /// What the case itself has to show, by name.
+    pub notes: BTreeMap<String, f64>,
+}
+
+/// Where a variant does its work.
+pub struct Window {
+    pass: Pass,
+    with: String,
+    /// Divides the work, so that tests and quick looks stay quick.
+    divisor: usize,
+    shown: Shown,
+    opened: bool,
+}
+
+impl std::fmt::Debug for Window {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Window")
+            .field("pass", &self.pass)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Window {
+    /// A size of the work: the source's own, or less when a quick look was asked for.
+    pub fn scaled(&self, size: usize) -> usize {
+        (size / self.divisor).max(1)
+    }
+
+    /// Says how much input one time takes.
+    pub fn input(&mut self, bytes: usize, records: usize) {
+        self.shown.input_bytes = bytes as u64;
+        self.shown.records = records as u64;
+    }
+
+    /// Something else that the case has to show.
+    pub fn note(&mut self, name: &str, value: f64) {
+        self.shown.notes.insert(name.to_owned(), value);
+    }
+
+    /// Whether the work is counted now, so that notes that cost time may be taken.
+    pub fn is_counting(&self) -> bool {
+        self.pass == Pass::Count
+    }
+
+    /// Does the work: once when it is counted, with what it returns kept past the end of the window; again and again
+    /// when it is timed.
+    ///
+    /// # Panics
+    /// When it is called twice.
+    pub fn work<T>(&mut self, mut work: impl FnMut() -> T) {
+        assert!(
+            !std::mem::replace(&mut self.opened, true),
+            "a variant has one window"
+        );
+        self.shown.before_rss_bytes = rss_bytes();
+        if self.pass != Pass::Time {
+            let kept = self.counted(&mut work);
+            self.shown.peak_rss_bytes = peak_rss_bytes();
+            drop(kept);
+            return;
+        }
+        let begun = Instant::now();
+        // The first time warms caches and is not told.
+        drop(black_box(work()));
+        let mut times = Vec::with_capacity(MOST_TIMES);
+        while times.is_empty() || begun.elapsed() < TIMED_FOR && times.len() < MOST_TIMES {
+            let start = Instant::now();
+            let result = black_box(work());
+            times.push(start.elapsed().as_nanos() as u64);
+            drop(result);
+        }
+        self.shown.times_ns = times;
+        self.shown.peak_rss_bytes = peak_rss_bytes();
+    }
+
+    fn counted<T>(&mut self, work: &mut impl FnMut() -> T) -> T {
+        match self.with.as_str() {
+            "dhat" => {
+                let profiler = dhat::Profiler::builder().testing().build();
+                let kept = black_box(work());
+                let stats = dhat::HeapStats::get();
+                drop(profiler);
+                self.count("total_bytes", stats.total_bytes);
+                self.count("total_blocks", stats.total_blocks);
+                self.count("live_bytes", stats.curr_bytes as u64);
+                self.count("live_blocks", stats.curr_blocks as u64);
+                self.count("peak_bytes", stats.max_bytes as u64);
+                self.count("peak_blocks", stats.max_blocks as u64);
+                kept
+            }
+            "stats_alloc" => {
+                let region = stats_alloc::Region::new(&allocator::STATS);
+                let kept = black_box(work());
+                let stats = region.change();
+                // A realloc counts in full with its new size elsewhere, by its difference here: see `grown`.
+                self.count("allocated_bytes", stats.bytes_allocated as u64);
+                self.count("allocations", stats.allocations as u64);
+                self.count("reallocations", stats.reallocations as u64);
+                self.count(
+                    "live_bytes",
+                    (stats.bytes_allocated - stats.bytes_deallocated) as u64,
+                );
+                kept
+            }
+            _ => {
+                allocator::reset();
+                tracking_alloc::mark("begin");
+                let start = Instant::now();
+                let kept = black_box(work());
+                let elapsed = start.elapsed();
+                tracking_alloc::mark("end");
+                self.shown.times_ns = vec![elapsed.as_nanos() as u64];
+                if self.pass == Pass::Share {
+                    let closely = allocator::closely();
+                    self.shown.allocator_ns = Some(closely.allocator_ns);
+                    self.shown.usable_bytes = Some(closely.usable_bytes);
+                }
+                kept
+            }
+        }
+    }
+
+    fn count(&mut self, name: &str, count: u64) {
+        self.shown.counted.insert(name.to_owned(), count);
+    }
+}
+
+/// Runs a variant in this process and prints what it shows.
+///
+/// # Panics
+/// When the variant did no work.
+pub fn run_child(variant: &Variant, pass: Pass, with: &str, divisor: usize) {
+    let mut window = Window {
+        pass,
+        with: with.to_owned(),
+        divisor: divisor.max(1),
+        shown: Shown::default(),
+        opened: false,
+    };
+    (variant.run)(&mut window);
+    assert!(window.opened, "a variant does its work in its window");
+    let line = serde_json::to_string(&window.shown).expect("figures are JSON");
+    println!("{line}");
+}
+
+fn status(field: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
+    let kib = line.and_then(|rest| {
+        rest.trim_start_matches(':')
+            .split_whitespace()
+            .next()?
+            .parse::<u64>()
+            .ok()
+    });
+    kib.unwrap_or(0) * 1024
+}
+
+fn rss_bytes() -> u64 {
+    status("VmRSS")
+}
+
+fn peak_rss_bytes() -> u64 {
+    status("VmHWM")
+}
