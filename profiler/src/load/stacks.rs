@@ -37,16 +37,25 @@ pub(super) fn fill(
     let mut order = HashMap::new();
     for (site, figures) in &counted.sites {
         order.insert(*site, profile.sites.len());
-        let (stack, marks, scope) = builder.stack(*site);
-        let functions: Vec<&Function> =
-            stack.iter().map(|frame| builder.function(*frame)).collect();
+        let (mut stack, marks, scope) = builder.stack(*site);
+        let contents = builder.contents(&stack, &mut read, &mut types);
+        let functions = |stack: &[FrameId]| -> Vec<&Function> {
+            stack.iter().map(|frame| builder.function(*frame)).collect()
+        };
+        let inner = symbols::trim(&functions(&stack)).end;
+        // What `Profiled` and phases put between the program's frames tells nobody anything.
+        let mut index = 0;
+        stack.retain(|frame| {
+            index += 1;
+            index > inner || !symbols::is_own(builder.function(*frame))
+        });
+        let functions = functions(&stack);
         let shown = symbols::trim(&functions);
         let owner = shown
             .clone()
             .rev()
             .find(|index| functions[*index].origin == Origin::User)
             .or_else(|| shown.clone().next_back());
-        let contents = builder.contents(&stack, &mut read, &mut types);
         profile.sites.push(Site {
             stack,
             shown,

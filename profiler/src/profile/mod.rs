@@ -242,7 +242,7 @@ pub struct Frame {
 /// Where blocks came from: a stack under a scope.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// All frames, outermost first.
+    /// All frames, outermost first, but those that heapglass itself puts between the program's (`Profiled`, phases).
     pub stack: Vec<FrameId>,
     /// The part of `stack` worth showing: without run-time start-up (outside) and allocator machinery (inside).
     pub shown: std::ops::Range<usize>,

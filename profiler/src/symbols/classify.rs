@@ -89,6 +89,10 @@ impl Classifier {
         if let Some(own) = krate.filter(|krate| OWN_CRATES.contains(krate)) {
             return (Origin::Dependency, own.to_owned());
         }
+        // Names may begin with a codegen unit instead of the crate; then the file tells.
+        if file.is_some_and(is_own_file) {
+            return (Origin::Dependency, OWN_CRATES[0].to_owned());
+        }
         if let Some((origin, owner)) = file.and_then(by_file) {
             return match origin {
                 Origin::Dependency if self.programs.contains(&owner) => (Origin::User, owner),
@@ -113,6 +117,20 @@ impl Classifier {
             _ => (Origin::User, image_name(module).replace('-', "_")),
         }
     }
+}
+
+/// Whether a function is heapglass's own, wherever it was built.
+pub(crate) fn is_own(function: &Function) -> bool {
+    OWN_CRATES.contains(&function.krate.as_str())
+}
+
+/// `.../tracking-alloc/src/..` of a checkout, `.../tracking-alloc-0.1.0/src/..` of a registry.
+fn is_own_file(file: &str) -> bool {
+    let folders: Vec<&str> = file.split('/').collect();
+    folders.windows(2).any(|pair| {
+        pair[1] == "src"
+            && OWN_CRATES.contains(&without_version(pair[0]).replace('-', "_").as_str())
+    }) || file.contains("/tracking-alloc/recording/src/")
 }
 
 /// A frame that nothing names: `libc.so.6+0x29d90`.

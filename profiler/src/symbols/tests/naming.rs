@@ -216,6 +216,28 @@ fn classified(function: &str, raw: Option<&str>, file: Option<&str>) -> (Origin,
 }
 
 #[test]
+fn heapglasss_own_code_is_known_by_its_file_where_the_name_begins_with_a_codegen_unit() {
+    for (file, own) in [
+        ("/home/me/heapglass/tracking-alloc/src/events.rs", true),
+        (
+            "/home/me/heapglass/tracking-alloc/recording/src/words.rs",
+            true,
+        ),
+        (
+            "/home/me/.cargo/registry/src/index/tracking-alloc-0.1.0/src/events.rs",
+            true,
+        ),
+        ("/home/me/tracking-alloc/my-app/src/events.rs", false),
+        ("/home/me/tracking-alloc-tricks/src/events.rs", false),
+        ("/home/me/heapglass/tracking-alloc/tests/events.rs", false),
+    ] {
+        let (origin, krate) = classified("events::allocated", None, Some(file));
+        assert_eq!(krate == "tracking_alloc", own, "{file}");
+        assert_eq!(origin == Origin::User, !own, "{file}");
+    }
+}
+
+#[test]
 fn the_source_file_says_whose_code_it_is() {
     let is = |function: &str, file: &str, origin: Origin, krate: &str| {
         assert_eq!(
