@@ -1,6 +1,26 @@
-//! Cases of source S2.
+//! "The impact of memory allocators on performance".
+
+mod capacity;
+mod chunks;
+mod inner;
+mod invisible;
+mod large;
+mod noise;
+mod small_vec;
+mod threads;
+mod verbose;
 
 use crate::gauntlet::Case;
 
 /// All of them, in the order of the source.
-pub(in crate::gauntlet) const CASES: &[Case] = &[];
+pub(in crate::gauntlet) const CASES: &[Case] = &[
+    invisible::CASE,
+    inner::CASE,
+    verbose::CASE,
+    chunks::CASE,
+    threads::CASE,
+    large::CASE,
+    small_vec::CASE,
+    capacity::CASE,
+    noise::CASE,
+];

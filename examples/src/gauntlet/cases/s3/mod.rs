@@ -1,8 +1,31 @@
 //! "Allocating less: really thin Rust cloud apps".
 
 mod airlines;
+mod allocators;
+mod arc;
+mod borrow;
+mod dispatch;
+mod json_rust;
+mod maps;
+mod nested;
+mod regions;
+mod small;
+mod thin;
+mod tools;
 
 use crate::gauntlet::Case;
 
 /// All of them, in the order of the source.
-pub(in crate::gauntlet) const CASES: &[Case] = &[airlines::CASE];
+pub(in crate::gauntlet) const CASES: &[Case] = &[
+    maps::CASE,
+    tools::CASE,
+    nested::CASE,
+    small::CASE,
+    arc::CASE,
+    dispatch::CASE,
+    airlines::CASE,
+    json_rust::CASE,
+    allocators::CASE,
+    borrow::CASE,
+    regions::CASE,
+];
