@@ -26,6 +26,18 @@ const READERS: [&str; 5] = [
 
 /// The type being made, by what is known of the functions around, innermost first; `None` where none names one.
 pub(super) fn owner(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
+    let found = found(functions)?;
+    // Our own wrapper around the value that is meant.
+    match path_and_arguments(&found) {
+        ("tracking_alloc::profiled::Profiled", arguments) => arguments
+            .first()
+            .filter(|of| is_own(of))
+            .map(|&of| of.to_owned()),
+        _ => Some(found),
+    }
+}
+
+fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
     // A visitor of the program whose name does not say of which type: the next reader further out does.
     let mut visited = false;
     for facts in functions {
