@@ -5,3 +5,4 @@ pub(super) mod s1;
 pub(super) mod s2;
 pub(super) mod s3;
 pub(super) mod s4;
+mod said;

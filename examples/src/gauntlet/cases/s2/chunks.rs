@@ -1,5 +1,6 @@
 //! 2.4: 1,600 chunks written byte by byte, half of them freed in the order they were made, half in the opposite.
 
+use crate::gauntlet::cases::said::times;
 use crate::gauntlet::{Case, Found, Variant, Verdict, Window};
 use bumpalo::{Bump, collections::Vec as BumpVec};
 
@@ -46,16 +47,23 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
     };
     let holds = [16, 32, 64, 128, 256].into_iter().all(exact);
     let against = |size: u32| {
-        let ratio = |allocator: &str| found.times(&format!("glibc {size} B"), &format!("{allocator} {size} B"));
-        format!("{:.2}/{:.2}/{:.2}", ratio("jemalloc"), ratio("mimalloc"), ratio("bumpalo"))
+        let ratio = |allocator: &str| {
+            found.times(&format!("glibc {size} B"), &format!("{allocator} {size} B"))
+        };
+        format!(
+            "{} that of jemalloc, {} that of mimalloc, {} that of bumpalo",
+            times(ratio("jemalloc")),
+            times(ratio("mimalloc")),
+            times(ratio("bumpalo")),
+        )
     };
     let slack = |allocator: &str| {
         let variant = format!("{allocator} 16 B");
         100.0 * (found.of(&variant, "usable_bytes") / found.of(&variant, "peak_bytes") - 1.0)
     };
     let why = format!(
-        "a block a chunk, all of them live at once, whatever allocates; glibc's time over jemalloc's/mimalloc's/bumpalo's \
-         at 16 B {}, at 256 B {}; a 16 B chunk really holds {:.0} % more in glibc, {:.0} % in jemalloc, {:.0} % in \
+        "a block a chunk, all of them live at once, whatever allocates; glibc's time at 16 B \
+         is {}, at 256 B {}; a 16 B chunk really holds {:.0} % more in glibc, {:.0} % in jemalloc, {:.0} % in \
          mimalloc. The talk's bumpalo is never reset: after 10 passes it holds {:.0} B, a reset one \
          {:.0} B",
         against(16),
@@ -66,7 +74,14 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
         found.of("bumpalo 256 B, never reset", "arena_bytes"),
         found.of("bumpalo 256 B", "arena_bytes"),
     );
-    (if holds { Verdict::Reproduced } else { Verdict::NotReproduced }, why)
+    (
+        if holds {
+            Verdict::Reproduced
+        } else {
+            Verdict::NotReproduced
+        },
+        why,
+    )
 }
 
 /// Chunks of one pass.

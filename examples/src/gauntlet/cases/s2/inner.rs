@@ -1,6 +1,7 @@
 //! 2.2: one wrapper around three allocators, by its generic inner allocator.
 
 use crate::data::Random;
+use crate::gauntlet::cases::said::times;
 use crate::gauntlet::{Case, Variant, Verdict, Window};
 use std::collections::BTreeMap;
 
@@ -15,22 +16,44 @@ pub(super) const CASE: Case = Case {
         Variant::new("mimalloc", words).under("mimalloc"),
     ],
     judge: |found| {
-        let names = ["total_blocks", "total_bytes", "peak_bytes", "live_bytes", "grows"];
-        let same = |variant| names.iter().all(|name| found.of(variant, name) == found.of("glibc", name));
+        let names = [
+            "total_blocks",
+            "total_bytes",
+            "peak_bytes",
+            "live_bytes",
+            "grows",
+        ];
+        let same = |variant| {
+            names
+                .iter()
+                .all(|name| found.of(variant, name) == found.of("glibc", name))
+        };
         let holds = same("jemalloc") && same("mimalloc");
-        let slack = |variant| 100.0 * (found.of(variant, "usable_bytes") / found.of(variant, "peak_bytes") - 1.0);
+        let slack = |variant| {
+            100.0 * (found.of(variant, "usable_bytes") / found.of(variant, "peak_bytes") - 1.0)
+        };
         let why = format!(
             "one wrapper, three allocators: {} asked for by each; handed out above what was asked for at the peak: glibc \
-             {:.1} %, jemalloc {:.1} %, mimalloc {:.1} %; glibc takes {:.2} times as long as jemalloc, {:.2} times as \
-             long as mimalloc",
-            if holds { "the same blocks and bytes are" } else { "NOT the same blocks and bytes are" },
+             {:.1} %, jemalloc {:.1} %, mimalloc {:.1} %; glibc takes {} as long as jemalloc, {} as long as mimalloc",
+            if holds {
+                "the same blocks and bytes are"
+            } else {
+                "NOT the same blocks and bytes are"
+            },
             slack("glibc"),
             slack("jemalloc"),
             slack("mimalloc"),
-            found.times("glibc", "jemalloc"),
-            found.times("glibc", "mimalloc"),
+            times(found.times("glibc", "jemalloc")),
+            times(found.times("glibc", "mimalloc")),
         );
-        (if holds { Verdict::Reproduced } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Reproduced
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 

@@ -32,7 +32,14 @@ pub(super) const CASE: Case = Case {
             unseen("stack") / 1e6,
             found.of("stack", "stack_limit_bytes") / 1e6,
         );
-        (if holds { Verdict::Sharpened } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Sharpened
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 
@@ -48,7 +55,10 @@ fn heap(window: &mut Window) {
     window.note("touched_bytes", bytes as f64);
     window.work(|| {
         let mut array = vec![0_u8; bytes];
-        array.iter_mut().step_by(PAGE).for_each(|byte| *byte = black_box(1));
+        array
+            .iter_mut()
+            .step_by(PAGE)
+            .for_each(|byte| *byte = black_box(1));
         array
     });
 }
@@ -56,13 +66,18 @@ fn heap(window: &mut Window) {
 fn pool(window: &mut Window) {
     let bytes = window.scaled(ARRAY);
     window.note("touched_bytes", bytes as f64);
-    window.work(|| POOL.iter().take(bytes).step_by(PAGE).for_each(|byte| byte.store(1, Relaxed)));
+    window.work(|| {
+        POOL.iter()
+            .take(bytes)
+            .step_by(PAGE)
+            .for_each(|byte| byte.store(1, Relaxed))
+    });
 }
 
 /// A thread with room for the array, started before the window: its start allocates, its stack does not.
 fn stack(window: &mut Window) {
-    let bytes = window.scaled(ARRAY);
-    window.note("touched_bytes", bytes as f64);
+    // All of it, always: a frame so large is touched page by page when it is entered, to find the end of the stack.
+    window.note("touched_bytes", ARRAY as f64);
     window.note("stack_limit_bytes", limit());
     let turn = Arc::new(Barrier::new(2));
     let its_turn = Arc::clone(&turn);
@@ -71,7 +86,7 @@ fn stack(window: &mut Window) {
     let thread = room.spawn(move || {
         loop {
             its_turn.wait();
-            touch(bytes);
+            touch();
             its_turn.wait();
         }
     });
@@ -82,12 +97,12 @@ fn stack(window: &mut Window) {
     });
 }
 
-/// Writes to so much of an array on this thread's stack.
+/// Writes to all of an array on this thread's stack.
 #[inline(never)]
-fn touch(bytes: usize) {
+fn touch() {
     let mut array = std::mem::MaybeUninit::<[u8; ARRAY]>::uninit();
     let start: *mut u8 = array.as_mut_ptr().cast();
-    for at in (0..bytes.min(ARRAY)).step_by(PAGE) {
+    for at in (0..ARRAY).step_by(PAGE) {
         // SAFETY: `at` is inside the array. Volatile, so that the writes are made although nobody reads them.
         unsafe { start.add(at).write_volatile(1) };
     }
@@ -96,8 +111,15 @@ fn touch(bytes: usize) {
 
 /// What the main thread's stack may hold, bytes.
 fn limit() -> f64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: `limit` is ours.
     let answer = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
-    if answer == 0 { limit.rlim_cur as f64 } else { f64::NAN }
+    if answer == 0 {
+        limit.rlim_cur as f64
+    } else {
+        f64::NAN
+    }
 }

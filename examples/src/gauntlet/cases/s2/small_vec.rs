@@ -1,5 +1,6 @@
 //! 2.9: `SmallVec<[u8; 4]>`: inline up to its fourth byte, on the heap from the fifth.
 
+use crate::gauntlet::cases::said::times;
 use crate::gauntlet::{Case, Variant, Verdict, Window};
 use smallvec::SmallVec;
 
@@ -9,10 +10,18 @@ pub(super) const CASE: Case = Case {
     system: "SmallVec [u8; 4] spilling at the fifth",
     headline: "no allocation until the fifth",
     variants: &[
-        Variant::new("Vec, 4", |window| each(window, |_| (0..4_u8).fold(Vec::new(), pushed), |_| true)),
-        Variant::new("SmallVec, 4", |window| each(window, |_| small(4), SmallVec::spilled)),
-        Variant::new("SmallVec, 5", |window| each(window, |_| small(5), SmallVec::spilled)),
-        Variant::new("SmallVec, 1 to 8", |window| each(window, |at| small(at % 8 + 1), SmallVec::spilled)),
+        Variant::new("Vec, 4", |window| {
+            each(window, |_| (0..4_u8).fold(Vec::new(), pushed), |_| true)
+        }),
+        Variant::new("SmallVec, 4", |window| {
+            each(window, |_| small(4), SmallVec::spilled)
+        }),
+        Variant::new("SmallVec, 5", |window| {
+            each(window, |_| small(5), SmallVec::spilled)
+        }),
+        Variant::new("SmallVec, 1 to 8", |window| {
+            each(window, |at| small(at % 8 + 1), SmallVec::spilled)
+        }),
     ],
     judge: |found| {
         // One block holds them all; each spilled one has one more.
@@ -24,14 +33,21 @@ pub(super) const CASE: Case = Case {
             && spilled("SmallVec, 1 to 8") == found.of("SmallVec, 1 to 8", "spilled");
         let why = format!(
             "{vectors:.0} vectors: of 4 bytes {:.0} blocks as Vec, {:.0} inline; of 5 bytes {:.0} spilled; of 1 to 8 \
-             bytes {:.0} spilled; 4 bytes pushed take {:.1} times as long in a Vec",
+             bytes {:.0} spilled; 4 bytes pushed take {} as long in a Vec",
             spilled("Vec, 4"),
             spilled("SmallVec, 4"),
             spilled("SmallVec, 5"),
             spilled("SmallVec, 1 to 8"),
-            found.times("Vec, 4", "SmallVec, 4"),
+            times(found.times("Vec, 4", "SmallVec, 4")),
         );
-        (if holds { Verdict::Reproduced } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Reproduced
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 

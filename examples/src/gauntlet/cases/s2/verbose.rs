@@ -45,7 +45,14 @@ pub(super) const CASE: Case = Case {
             found.of("ArenaAllocator", "dead_bytes"),
             found.of("ArenaAllocator", "used_bytes"),
         );
-        (if holds { Verdict::Reproduced } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Reproduced
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 
@@ -136,7 +143,12 @@ unsafe impl<A: Allocator> Allocator for &VerboseAllocator<A> {
         unsafe { self.inner.deallocate(block, layout) };
     }
 
-    unsafe fn grow(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Result<NonNull<[u8]>, AllocError> {
+    unsafe fn grow(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
         self.tell(&self.grows, new.size());
         // SAFETY: the caller's promise is passed on.
         let grown = unsafe { self.inner.grow(block, old, new) };
@@ -144,7 +156,12 @@ unsafe impl<A: Allocator> Allocator for &VerboseAllocator<A> {
         grown
     }
 
-    unsafe fn shrink(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Result<NonNull<[u8]>, AllocError> {
+    unsafe fn shrink(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
         self.tell(&self.shrinks, new.size());
         // SAFETY: the caller's promise is passed on.
         let shrunk = unsafe { self.inner.shrink(block, old, new) };
@@ -176,7 +193,10 @@ unsafe impl Allocator for &ArenaAllocator {
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
         let start = self.block.as_ptr() as usize;
         let at = (start + self.used.get()).next_multiple_of(layout.align()) - start;
-        let end = at.checked_add(layout.size()).filter(|end| *end <= self.block.len()).ok_or(AllocError)?;
+        let end = at
+            .checked_add(layout.size())
+            .filter(|end| *end <= self.block.len())
+            .ok_or(AllocError)?;
         self.used.set(end);
         let piece = NonNull::from(self.block.get(at..end).ok_or(AllocError)?);
         Ok(NonNull::slice_from_raw_parts(piece.cast(), layout.size()))

@@ -1,6 +1,7 @@
 //! 3.9: both libraries under each allocator.
 
 use super::airlines::each;
+use crate::gauntlet::cases::said::times;
 use crate::gauntlet::{Case, Variant, Verdict, Window};
 use serde_json::Value;
 
@@ -20,25 +21,37 @@ pub(super) const CASE: Case = Case {
     judge: |found| {
         let same = |library: &str| {
             let of = |allocator: &str, name| found.of(&format!("{library}, {allocator}"), name);
-            ["total_blocks", "total_bytes", "peak_bytes"].into_iter().all(|name| {
-                of("jemalloc", name) == of("glibc", name) && of("mimalloc", name) == of("glibc", name)
-            })
+            ["total_blocks", "total_bytes", "peak_bytes"]
+                .into_iter()
+                .all(|name| {
+                    of("jemalloc", name) == of("glibc", name)
+                        && of("mimalloc", name) == of("glibc", name)
+                })
         };
         let faster = |allocator: &str| {
-            found.times(&format!("serde_json, {allocator}"), &format!("json, {allocator}"))
+            found.times(
+                &format!("serde_json, {allocator}"),
+                &format!("json, {allocator}"),
+            )
         };
-        let times = ["glibc", "jemalloc", "mimalloc"].map(faster);
-        let holds = same("serde_json") && same("json") && !times.iter().any(|times| *times < 1.0);
+        let ratios = ["glibc", "jemalloc", "mimalloc"].map(faster);
+        let holds = same("serde_json") && same("json") && !ratios.iter().any(|ratio| *ratio < 1.0);
         let why = format!(
-            "blocks, bytes and peak do not depend on the allocator; json is {:.2} times as fast under glibc, {:.2} under \
-             jemalloc, {:.2} under mimalloc (the source 1.63 and 0.9-1.7); mimalloc makes serde_json {:.2} times as fast \
-             as glibc",
-            times[0],
-            times[1],
-            times[2],
-            found.times("serde_json, glibc", "serde_json, mimalloc"),
+            "blocks, bytes and peak do not depend on the allocator; json is {} as fast under glibc, {} under jemalloc, \
+             {} under mimalloc (the source 1.63 and 0.9-1.7); mimalloc makes serde_json {} as fast as glibc",
+            times(ratios[0]),
+            times(ratios[1]),
+            times(ratios[2]),
+            times(found.times("serde_json, glibc", "serde_json, mimalloc")),
         );
-        (if holds { Verdict::Reproduced } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Reproduced
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 

@@ -1,5 +1,6 @@
 //! 3.5: clone hunting: many identical blocks from one place, or one that is shared.
 
+use crate::gauntlet::cases::said::ns;
 use crate::gauntlet::{Case, Variant, Verdict, Window};
 use std::sync::Arc;
 
@@ -10,23 +11,32 @@ pub(super) const CASE: Case = Case {
     headline: "30-120 ns a clone",
     variants: &[
         Variant::new("clone", |window| each(window, |name| name)),
-        Variant::new("Arc", |window| each(window, |name| Arc::<str>::from(name))),
+        Variant::new("Arc", |window| each(window, Arc::<str>::from)),
     ],
     judge: |found| {
         let clones = found.of("clone", "records");
         let bytes = found.of("clone", "input_bytes");
         let holds = found.of("clone", "total_blocks") == clones + 1.0
-            && found.of("clone", "total_bytes") - found.of("clone", "holder_bytes") == clones * bytes
+            && found.of("clone", "total_bytes") - found.of("clone", "holder_bytes")
+                == clones * bytes
             && found.of("Arc", "total_blocks") == 1.0;
         let each = |variant: &str| found.of(variant, "time_ns") / clones;
         let why = format!(
             "{clones:.0} identical blocks of {bytes:.0} B from one clone site, {:.0} for as many Arcs (each holder is 1 \
-             block besides); {:.0} ns a clone, {:.0} ns an Arc",
+             block besides); {} a clone, {} an Arc (the source 30-120 ns a \
+             clone)",
             found.of("Arc", "total_blocks") - 1.0,
-            each("clone"),
-            each("Arc"),
+            ns(each("clone")),
+            ns(each("Arc")),
         );
-        (if holds { Verdict::Reproduced } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Reproduced
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 

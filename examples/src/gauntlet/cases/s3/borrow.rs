@@ -1,5 +1,6 @@
 //! 3.11: what a function asks of its caller: to own, to borrow a slice, or to borrow one after the other.
 
+use crate::gauntlet::cases::said::times;
 use crate::gauntlet::{Case, Variant, Verdict, Window};
 use std::borrow::Cow;
 
@@ -9,12 +10,20 @@ pub(super) const CASE: Case = Case {
     system: "borrow, don't move: Vec<String> / &[&str] / iterator argument; clone hunting; escaping with Cow",
     headline: "the signature decides how many blocks a caller must make",
     variants: &[
-        Variant::new("Vec<String>", |window| each(window, |names| owned(names.to_vec()))),
-        Variant::new("&[&str]", |window| {
-            each(window, |names| slice(&names.iter().map(String::as_str).collect::<Vec<_>>()));
+        Variant::new("Vec<String>", |window| {
+            each(window, |names| owned(names.to_vec()))
         }),
-        Variant::new("iterator", |window| each(window, |names| one_by_one(names.iter().map(String::as_str)))),
-        Variant::new("escaped, String", |window| escaped(window, |name| Cow::Owned(escape(name).into_owned()))),
+        Variant::new("&[&str]", |window| {
+            each(window, |names| {
+                slice(&names.iter().map(String::as_str).collect::<Vec<_>>())
+            });
+        }),
+        Variant::new("iterator", |window| {
+            each(window, |names| one_by_one(names.iter().map(String::as_str)))
+        }),
+        Variant::new("escaped, String", |window| {
+            escaped(window, |name| Cow::Owned(escape(name).into_owned()))
+        }),
         Variant::new("escaped, Cow", |window| escaped(window, escape)),
     ],
     judge: |found| {
@@ -28,15 +37,22 @@ pub(super) const CASE: Case = Case {
         let why = format!(
             "for {names:.0} names: {:.0} blocks to hand over a Vec<String>, {:.0} a &[&str], {:.0} an iterator; escaping \
              makes {:.0} strings, with Cow the {:.0} that have something to escape, in 1 block of results each; the \
-             iterator is {:.1} times as fast as the clones",
+             iterator is {} as fast as the clones",
             blocks("Vec<String>"),
             blocks("&[&str]"),
             blocks("iterator"),
             blocks("escaped, String") - 1.0,
             blocks("escaped, Cow") - 1.0,
-            found.times("Vec<String>", "iterator"),
+            times(found.times("Vec<String>", "iterator")),
         );
-        (if holds { Verdict::Reproduced } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Reproduced
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 
@@ -44,7 +60,13 @@ const NAMES: usize = 10_000;
 
 /// Every tenth has something to escape.
 fn names(window: &mut Window) -> Vec<String> {
-    let name = |at: usize| if at.is_multiple_of(10) { format!("Tom & Jerry {at}") } else { format!("Nemo {at}") };
+    let name = |at: usize| {
+        if at.is_multiple_of(10) {
+            format!("Tom & Jerry {at}")
+        } else {
+            format!("Nemo {at}")
+        }
+    };
     let names: Vec<String> = (0..window.scaled(NAMES)).map(name).collect();
     window.input(names.iter().map(String::len).sum(), names.len());
     names
@@ -60,7 +82,9 @@ fn slice(names: &[&str]) -> usize {
 }
 
 fn one_by_one<'a>(names: impl Iterator<Item = &'a str>) -> usize {
-    names.map(|name| name.bytes().filter(|byte| *byte == b'e').count()).sum()
+    names
+        .map(|name| name.bytes().filter(|byte| *byte == b'e').count())
+        .sum()
 }
 
 fn each(window: &mut Window, call: impl Fn(&[String]) -> usize) {
@@ -91,7 +115,10 @@ fn escaped(window: &mut Window, escape: impl Fn(&str) -> Cow<'_, str>) {
     window.work(|| {
         let mut all = Vec::with_capacity(names.len());
         names.iter().for_each(|name| all.push(escape(name)));
-        count = all.iter().filter(|name| matches!(name, Cow::Owned(_))).count();
+        count = all
+            .iter()
+            .filter(|name| matches!(name, Cow::Owned(_)))
+            .count();
         all.len()
     });
     window.note("escaped", count as f64);

@@ -1,5 +1,6 @@
 //! 3.6: a trait's objects in boxes, or as an enum side by side.
 
+use crate::gauntlet::cases::said::times;
 use crate::gauntlet::{Case, Variant, Verdict, Window};
 use enum_dispatch::enum_dispatch;
 
@@ -12,7 +13,9 @@ pub(super) const CASE: Case = Case {
         Variant::new("Box<dyn>", |window| each(window, boxed)),
         Variant::new("enum_dispatch", |window| each(window, Shapes::from)),
         Variant::new("Box<dyn>, calls alone", |window| calls(window, boxed)),
-        Variant::new("enum_dispatch, calls alone", |window| calls(window, Shapes::from)),
+        Variant::new("enum_dispatch, calls alone", |window| {
+            calls(window, Shapes::from)
+        }),
     ],
     judge: |found| {
         let shapes = found.of("Box<dyn>", "records");
@@ -20,14 +23,21 @@ pub(super) const CASE: Case = Case {
             && found.of("enum_dispatch", "total_blocks") == 1.0
             && found.of("enum_dispatch, calls alone", "total_blocks") == 0.0;
         let why = format!(
-            "the boxes are gone: {:.0} blocks, then {:.0}; making and calling is {:.1} times as fast, calling alone {:.1} \
-             times (the source: up to 10)",
+            "the boxes are gone: {:.0} blocks, then {:.0}; making and calling is {} as fast, calling alone {} as \
+             fast (the source up to 10 times)",
             found.of("Box<dyn>", "total_blocks"),
             found.of("enum_dispatch", "total_blocks"),
-            found.times("Box<dyn>", "enum_dispatch"),
-            found.times("Box<dyn>, calls alone", "enum_dispatch, calls alone"),
+            times(found.times("Box<dyn>", "enum_dispatch")),
+            times(found.times("Box<dyn>, calls alone", "enum_dispatch, calls alone")),
         );
-        (if holds { Verdict::Sharpened } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Sharpened
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 

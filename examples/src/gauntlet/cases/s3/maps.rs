@@ -9,7 +9,9 @@ pub(super) const CASE: Case = Case {
     system: "HashMap<String, Vec<..>>: 72 B of overhead an entry",
     headline: "72 B of overhead an entry",
     variants: &[
-        Variant::new("HashMap<String, Vec>", |window| each(window, |pairs| pairs.collect::<HashMap<_, _>>())),
+        Variant::new("HashMap<String, Vec>", |window| {
+            each(window, |pairs| pairs.collect::<HashMap<_, _>>())
+        }),
         Variant::new("HashMap, grown", |window| {
             each(window, |pairs| {
                 let mut map = HashMap::new();
@@ -19,11 +21,14 @@ pub(super) const CASE: Case = Case {
         }),
         Variant::new("HashMap<Box<str>, Box<[u32]>>", |window| {
             each(window, |pairs| {
-                let boxed = pairs.map(|(key, value)| (key.into_boxed_str(), value.into_boxed_slice()));
+                let boxed =
+                    pairs.map(|(key, value)| (key.into_boxed_str(), value.into_boxed_slice()));
                 boxed.collect::<HashMap<_, _>>()
             });
         }),
-        Variant::new("BTreeMap<String, Vec>", |window| each(window, |pairs| pairs.collect::<BTreeMap<_, _>>())),
+        Variant::new("BTreeMap<String, Vec>", |window| {
+            each(window, |pairs| pairs.collect::<BTreeMap<_, _>>())
+        }),
         Variant::new("Vec of pairs, sorted", |window| {
             each(window, |pairs| {
                 let mut all: Vec<_> = pairs.collect();
@@ -34,8 +39,9 @@ pub(super) const CASE: Case = Case {
     ],
     judge: |found| {
         let entries = found.of("HashMap<String, Vec>", "records");
-        let overhead =
-            |variant: &str| (found.of(variant, "live_bytes") - found.of(variant, "payload_bytes")) / entries;
+        let overhead = |variant: &str| {
+            (found.of(variant, "live_bytes") - found.of(variant, "payload_bytes")) / entries
+        };
         let ours = overhead("HashMap<String, Vec>");
         // A bucket is 48 B and a byte of control; the table is a power of two, at most 7/8 full.
         let buckets = (entries * 8.0 / 7.0).log2().ceil().exp2();
@@ -50,9 +56,17 @@ pub(super) const CASE: Case = Case {
             overhead("HashMap<Box<str>, Box<[u32]>>"),
             overhead("BTreeMap<String, Vec>"),
             overhead("Vec of pairs, sorted"),
-            found.of("HashMap, grown", "total_bytes") / found.of("HashMap<String, Vec>", "total_bytes"),
+            found.of("HashMap, grown", "total_bytes")
+                / found.of("HashMap<String, Vec>", "total_bytes"),
         );
-        (if holds { Verdict::Sharpened } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Sharpened
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 
@@ -65,7 +79,17 @@ fn each<M>(window: &mut Window, collect: impl Fn(Pairs<'_>) -> M) {
     let entries = window.scaled(ENTRIES);
     window.input(0, entries);
     let names: Vec<String> = (0..entries).map(|at| format!("key{at:05x}")).collect();
-    let payload: usize = names.iter().map(|name| name.len() + 2 * size_of::<u32>()).sum();
+    let payload: usize = names
+        .iter()
+        .map(|name| name.len() + 2 * size_of::<u32>())
+        .sum();
     window.note("payload_bytes", payload as f64);
-    window.work(|| collect(&mut names.iter().enumerate().map(|(at, name)| (name.clone(), vec![at as u32; 2]))));
+    window.work(|| {
+        collect(
+            &mut names
+                .iter()
+                .enumerate()
+                .map(|(at, name)| (name.clone(), vec![at as u32; 2])),
+        )
+    });
 }

@@ -15,7 +15,10 @@ pub(super) const CASE: Case = Case {
         Variant::new("Nested, glibc", in_one).under("glibc"),
     ],
     judge: |found| {
-        let (strings, bytes) = (found.of("Vec<String>", "records"), found.of("Vec<String>", "input_bytes"));
+        let (strings, bytes) = (
+            found.of("Vec<String>", "records"),
+            found.of("Vec<String>", "input_bytes"),
+        );
         let doubled = |length: f64| length.log2().ceil().exp2();
         let vec = bytes + 24.0 * doubled(strings);
         let nested = doubled(bytes) + 8.0 * doubled(strings + 1.0);
@@ -32,7 +35,14 @@ pub(super) const CASE: Case = Case {
             found.of("Nested", "total_blocks"),
             found.of("Vec<String>, glibc", "usable_bytes") / f64::from(1 << 20),
         );
-        (if holds { Verdict::Sharpened } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Sharpened
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 
@@ -40,7 +50,9 @@ const STRINGS: usize = 50_000;
 
 /// The source's strings.
 pub(super) fn strings(window: &mut Window) -> Vec<String> {
-    let strings: Vec<String> = (0..window.scaled(STRINGS)).map(|at| format!("foobar{at}")).collect();
+    let strings: Vec<String> = (0..window.scaled(STRINGS))
+        .map(|at| format!("foobar{at}"))
+        .collect();
     window.input(strings.iter().map(String::len).sum(), strings.len());
     strings
 }
@@ -49,7 +61,9 @@ fn vec_of_strings(window: &mut Window) {
     let strings = strings(window);
     window.work(|| {
         let mut all = Vec::new();
-        strings.iter().for_each(|string| all.push(string.as_str().to_owned()));
+        strings
+            .iter()
+            .for_each(|string| all.push(string.as_str().to_owned()));
         all
     });
 }

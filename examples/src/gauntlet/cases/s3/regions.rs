@@ -17,12 +17,27 @@ pub(super) const CASE: Case = Case {
         Variant::new("bump with a limit", limited),
         Variant::new("generational arena", generational),
         Variant::new("mimalloc heap", heap),
-        Variant::new("binary: release, debug = 2", |window| thin::build(window, &["debug=2"])),
-        Variant::new("binary: debug = 0", |window| thin::build(window, &["debug=0"])),
-        Variant::new("binary: strip", |window| thin::build(window, &["debug=0", "strip=true"])),
-        Variant::new("binary: opt-level z", |window| thin::build(window, &["debug=0", "strip=true", "opt-level=\"z\""])),
+        Variant::new("binary: release, debug = 2", |window| {
+            thin::build(window, &["debug=2"])
+        }),
+        Variant::new("binary: debug = 0", |window| {
+            thin::build(window, &["debug=0"])
+        }),
+        Variant::new("binary: strip", |window| {
+            thin::build(window, &["debug=0", "strip=true"])
+        }),
+        Variant::new("binary: opt-level z", |window| {
+            thin::build(window, &["debug=0", "strip=true", "opt-level=\"z\""])
+        }),
         Variant::new("binary: opt-level z, LTO, abort", |window| {
-            let settings = ["debug=0", "strip=true", "opt-level=\"z\"", "lto=true", "codegen-units=1", "panic=\"abort\""];
+            let settings = [
+                "debug=0",
+                "strip=true",
+                "opt-level=\"z\"",
+                "lto=true",
+                "codegen-units=1",
+                "panic=\"abort\"",
+            ];
             thin::build(window, &settings);
         }),
     ],
@@ -31,7 +46,10 @@ pub(super) const CASE: Case = Case {
 
 fn judge(found: &Found<'_>) -> (Verdict, String) {
     let limited = |name: &str| found.of("bump with a limit", name);
-    let (plain, thin) = ("binary: release, debug = 2", "binary: opt-level z, LTO, abort");
+    let (plain, thin) = (
+        "binary: release, debug = 2",
+        "binary: opt-level z, LTO, abort",
+    );
     let boxes = found.of("boxes", "records");
     let holds = found.of("boxes", "total_blocks") == boxes + 1.0
         && limited("refused") == 1.0
@@ -42,8 +60,14 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
         && found.of(thin, "code_bytes") < found.of(plain, "code_bytes")
         && found.of(thin, "file_bytes") < found.of(plain, "file_bytes");
     let size = |variant: &str| {
-        let (code, file) = (found.of(variant, "code_bytes"), found.of(variant, "file_bytes"));
-        format!("{code:.0} B of code in {file:.0} B, built in {:.1} s", found.of(variant, "build_seconds"))
+        let (code, file) = (
+            found.of(variant, "code_bytes"),
+            found.of(variant, "file_bytes"),
+        );
+        format!(
+            "{code:.0} B of code in {file:.0} B, built in {:.1} s",
+            found.of(variant, "build_seconds")
+        )
     };
     let why = format!(
         "the region refused to grow past {:.0} B after {:.0} values, holding {:.0} B in {:.0} blocks, where boxes take \
@@ -60,7 +84,14 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
         size(plain),
         size(thin),
     );
-    (if holds { Verdict::Reproduced } else { Verdict::NotReproduced }, why)
+    (
+        if holds {
+            Verdict::Reproduced
+        } else {
+            Verdict::NotReproduced
+        },
+        why,
+    )
 }
 
 /// A value of 64 bytes.
@@ -90,7 +121,9 @@ fn limited(window: &mut Window) {
     window.work(|| {
         let bump = Bump::new();
         bump.set_allocation_limit(Some(limit));
-        made = (0..values).take_while(|at| bump.try_alloc([*at as u64; 8]).is_ok()).count();
+        made = (0..values)
+            .take_while(|at| bump.try_alloc([*at as u64; 8]).is_ok())
+            .count();
         arena_bytes = bump.allocated_bytes();
         bump
     });

@@ -14,11 +14,19 @@ pub(super) const CASE: Case = Case {
     variants: &[
         Variant::new("String", |window| each(window, str::to_owned)),
         Variant::new("string over Bytes", shared),
-        Variant::new("inlinable_string", |window| each(window, |name| InlinableString::from(name))),
-        Variant::new("smallstr", |window| each(window, |name| SmallString::<[u8; 16]>::from(name))),
+        Variant::new("inlinable_string", |window| {
+            each(window, |name| InlinableString::from(name))
+        }),
+        Variant::new("smallstr", |window| {
+            each(window, |name| SmallString::<[u8; 16]>::from(name))
+        }),
         Variant::new("kstring", |window| each(window, kstring::KString::from_ref)),
-        Variant::new("HashSet<u32>", |window| sets(window, |numbers| numbers.collect::<HashSet<u32>>())),
-        Variant::new("tinyset", |window| sets(window, |numbers| numbers.collect::<tinyset::SetU32>())),
+        Variant::new("HashSet<u32>", |window| {
+            sets(window, |numbers| numbers.collect::<HashSet<u32>>())
+        }),
+        Variant::new("tinyset", |window| {
+            sets(window, |numbers| numbers.collect::<tinyset::SetU32>())
+        }),
     ],
     judge: |found| {
         let blocks = |variant: &str| found.of(variant, "total_blocks");
@@ -40,7 +48,14 @@ pub(super) const CASE: Case = Case {
             each("HashSet<u32>"),
             each("tinyset"),
         );
-        (if holds { Verdict::Sharpened } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Sharpened
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 
@@ -66,7 +81,11 @@ fn shared(window: &mut Window) {
             let slice = buffer.slice(at..at + string.len());
             at += string.len();
             // What is cut out of a string between its characters is a string.
-            all.extend(string::TryFrom::try_from(slice).ok().map(|string: string::String<bytes::Bytes>| string));
+            all.extend(
+                string::TryFrom::try_from(slice)
+                    .ok()
+                    .map(|string: string::String<bytes::Bytes>| string),
+            );
         }
         all
     });

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-const MANIFEST: &str = "[package]\nname = \"thin\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
+const MANIFEST: &str =
+    "[package]\nname = \"thin\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
 
 /// Counts the words of its argument: strings, a map, formatting, as in any small service.
 const PROGRAM: &str = r#"
@@ -31,8 +32,10 @@ fn main() {
 pub(super) fn build(window: &mut Window, settings: &[&str]) {
     let folder = Folder::new();
     let (program, seconds) = folder.build(settings);
-    let bytes = std::fs::read(&program).unwrap_or_else(|error| panic!("read {}: {error}", program.display()));
-    let file = object::File::parse(bytes.as_slice()).unwrap_or_else(|error| panic!("read {}: {error}", program.display()));
+    let bytes = std::fs::read(&program)
+        .unwrap_or_else(|error| panic!("read {}: {error}", program.display()));
+    let file = object::File::parse(bytes.as_slice())
+        .unwrap_or_else(|error| panic!("read {}: {error}", program.display()));
     let code: u64 = file
         .sections()
         .filter(|section| section.kind() == SectionKind::Text)
@@ -57,7 +60,10 @@ impl Folder {
         let folder = std::env::temp_dir().join(format!("heapglass-thin-{}", std::process::id()));
         let write = |name: &str, text: &str| {
             let path: PathBuf = folder.join(name);
-            let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
+            let written = path
+                .parent()
+                .map_or(Ok(()), std::fs::create_dir_all)
+                .and_then(|()| std::fs::write(&path, text));
             written.unwrap_or_else(|error| panic!("write {}: {error}", path.display()));
         };
         write("Cargo.toml", MANIFEST);
@@ -68,25 +74,43 @@ impl Folder {
     fn build(&self, settings: &[&str]) -> (PathBuf, f64) {
         let target = self.0.join("target");
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--release", "--offline", "--quiet"]).current_dir(&self.0).arg("--target-dir").arg(&target);
+        cargo
+            .args(["build", "--release", "--offline", "--quiet"])
+            .current_dir(&self.0)
+            .arg("--target-dir")
+            .arg(&target);
         for setting in settings {
-            cargo.arg("--config").arg(format!("profile.release.{setting}"));
+            cargo
+                .arg("--config")
+                .arg(format!("profile.release.{setting}"));
         }
         // The user's flags are not the settings named.
-        for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
+        for flags in [
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_BUILD_RUSTFLAGS",
+            "CARGO_BUILD_TARGET",
+        ] {
             cargo.env_remove(flags);
         }
         let start = Instant::now();
-        let output = cargo.output().unwrap_or_else(|error| panic!("run cargo to build a thin program: {error}"));
+        let output = cargo
+            .output()
+            .unwrap_or_else(|error| panic!("run cargo to build a thin program: {error}"));
         let seconds = start.elapsed().as_secs_f64();
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "cargo does not build a thin program: {said}");
+        assert!(
+            output.status.success(),
+            "cargo does not build a thin program: {said}"
+        );
         (program(&target), seconds)
     }
 }
 
 fn program(target: &Path) -> PathBuf {
-    target.join("release").join(format!("thin{}", std::env::consts::EXE_SUFFIX))
+    target
+        .join("release")
+        .join(format!("thin{}", std::env::consts::EXE_SUFFIX))
 }
 
 impl Drop for Folder {

@@ -19,7 +19,9 @@ pub(super) const CASE: Case = Case {
         Variant::new("deepsize", deepsize),
     ],
     judge: |found| {
-        let same = |variant: &str, ours: &str, theirs: &str| found.of(variant, ours) == found.of(variant, theirs);
+        let same = |variant: &str, ours: &str, theirs: &str| {
+            found.of(variant, ours) == found.of(variant, theirs)
+        };
         let holds = same("dhat", "total_bytes", "dhat_total_bytes")
             && same("dhat", "total_blocks", "dhat_total_blocks")
             && same("dhat", "live_bytes", "dhat_live_bytes")
@@ -28,7 +30,8 @@ pub(super) const CASE: Case = Case {
             && same("stats_alloc", "total_blocks", "stats_alloc_blocks")
             && same("stats_alloc", "total_bytes", "stats_alloc_bytes")
             && same("deepsize", "live_bytes", "deepsize_bytes")
-            && found.of("jemalloc-ctl", "jemalloc_bytes") >= found.of("jemalloc-ctl", "total_bytes");
+            && found.of("jemalloc-ctl", "jemalloc_bytes")
+                >= found.of("jemalloc-ctl", "total_bytes");
         let why = format!(
             "ours and dhat-rs: {:.0} blocks, {:.0} B, peak {:.0} B, {}; stats_alloc {:.0} blocks, {:.0} B; deepsize {:.0} \
              B of {:.0} retained; jemalloc hands out {:.1} % more than was asked for, which is what its own counter says. \
@@ -36,14 +39,28 @@ pub(super) const CASE: Case = Case {
             found.of("dhat", "total_blocks"),
             found.of("dhat", "total_bytes"),
             found.of("dhat", "peak_bytes"),
-            if holds { "equal to the byte" } else { "or something differs" },
+            if holds {
+                "equal to the byte"
+            } else {
+                "or something differs"
+            },
             found.of("stats_alloc", "stats_alloc_blocks"),
             found.of("stats_alloc", "stats_alloc_bytes"),
             found.of("deepsize", "deepsize_bytes"),
             found.of("deepsize", "live_bytes"),
-            100.0 * (found.of("jemalloc-ctl", "jemalloc_bytes") / found.of("jemalloc-ctl", "total_bytes") - 1.0),
+            100.0
+                * (found.of("jemalloc-ctl", "jemalloc_bytes")
+                    / found.of("jemalloc-ctl", "total_bytes")
+                    - 1.0),
         );
-        (if holds { Verdict::Reproduced } else { Verdict::NotReproduced }, why)
+        (
+            if holds {
+                Verdict::Reproduced
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
     },
 };
 
@@ -80,7 +97,10 @@ impl DeepSizeOf for Kept {
 /// The work: all lines read and kept. Nothing grows, so every tool has one answer.
 fn read(text: &str, lines: usize) -> Vec<Kept> {
     let mut all = Vec::with_capacity(lines);
-    all.extend(text.lines().map_while(|line| serde_json::from_str::<Kept>(line).ok()));
+    all.extend(
+        text.lines()
+            .map_while(|line| serde_json::from_str::<Kept>(line).ok()),
+    );
     all
 }
 

@@ -1,0 +1,19 @@
+//! How judges say what they compare: a run without times says so instead of giving a figure.
+
+/// A ratio of two times: `1.41 times`.
+pub(super) fn times(ratio: f64) -> String {
+    match ratio {
+        ratio if !ratio.is_finite() => "(not timed) times".to_owned(),
+        ratio if ratio < 10.0 => format!("{ratio:.2} times"),
+        ratio => format!("{ratio:.0} times"),
+    }
+}
+
+/// A time: `63 ns`.
+pub(super) fn ns(time: f64) -> String {
+    if time.is_finite() {
+        format!("{time:.0} ns")
+    } else {
+        "(not timed)".to_owned()
+    }
+}
