@@ -40,7 +40,7 @@ use tracking_alloc_recording::footprint_kind;
 ///   known and count as nothing.
 /// - What is not serialized does not count: skipped fields, and spare capacity behind fields that are serialized `with`
 ///   a function while nothing is in it. What one pointer leads to does not either, when serialization hides what it is;
-///   lists of values that write themselves as text (`VersionReq`) do, but not what is behind the items of such a list.
+///   lists and strings in values that write themselves as text (`VersionReq`) do, boxes inside those do not.
 /// - More than 65,536 places, 4,096 in one, or 64 levels are counted at the place around them, which the recording says.
 ///   Values of a type inside itself count at its outermost place.
 ///

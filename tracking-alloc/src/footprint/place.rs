@@ -96,6 +96,13 @@ pub(super) enum Shape {
     Fields,
 }
 
+/// Lists in lists that are hidden: how deep they are looked for.
+const HIDDEN_DEPTH: u32 = 8;
+
+/// Longer hidden lists are not looked into. Allocators give back so large a block to the system when it is freed: it
+/// would not be there to be read if it were no part of the value after all.
+const HIDDEN_BYTES: usize = 64 << 10;
+
 /// The block a value met last.
 #[derive(Clone, Copy)]
 struct Recent {
@@ -279,7 +286,7 @@ impl<'a> Value<'a> {
             walk.nodes.bytes_each(self.node)
         };
         if shape == Shape::Text {
-            self.look_for_lists(walk, bytes);
+            self.look_for_lists(walk, self.start, bytes, 0);
             return;
         }
         // NOTE: words of a number larger than a pointer, or of a value that shows nothing, may be what was there before.
@@ -287,6 +294,15 @@ impl<'a> Value<'a> {
             || !matches!(shape, Shape::Contents | Shape::Empty) && bytes != size_of::<usize>()
         {
             return;
+        }
+        let met = self.recent.get().start;
+        // What it showed it made for the occasion: it wrote itself as text in its own way.
+        let is_hidden = shape == Shape::Contents
+            && met != 0
+            && !self.may_be_table
+            && words(self.start, bytes).all(|word| word != met);
+        if is_hidden {
+            self.look_for_lists(walk, self.start, bytes, 0);
         }
         for word in words(self.start, bytes) {
             let recent = self.recent.get();
@@ -300,6 +316,10 @@ impl<'a> Value<'a> {
                 block_from(word)
             };
             if let Some(block) = block {
+                if is_hidden && block.bytes <= HIDDEN_BYTES && walk.blocks.find(block).is_none() {
+                    // A box: what is in it may have lists, too.
+                    self.look_for_lists(walk, block.start, block.bytes, 1);
+                }
                 let done = walk.blocks.perhaps(Perhaps {
                     block,
                     usable_bytes: walk.usable_bytes(block, false),
@@ -318,37 +338,36 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Lists in a value that shows nothing of what is in it: address, capacity and length side by side, and a block that
-    /// begins there and holds so many. NOTE: a lone address may be what was there before; all three are no accident.
-    fn look_for_lists(&self, walk: &mut Walk, bytes: usize) {
+    /// Lists in a value that shows nothing of what is in it, and in the items of such lists: capacity, address and length
+    /// side by side, as `Vec` and `String` lie in memory today, and a block that begins there and holds so many.
+    ///
+    /// NOTE: a lone address may be what was there before; all three, and the right size, are no accident.
+    fn look_for_lists(&self, walk: &mut Walk, start: usize, bytes: usize, depth: u32) {
         let mut last = [0; 3];
-        for (index, word) in words(self.start, bytes).enumerate() {
+        for (index, word) in words(start, bytes).enumerate() {
             last = [last[1], last[2], word];
-            if index < 2 {
+            let [capacity, pointer, length] = last;
+            if index < 2 || pointer < 4096 || capacity == 0 || length > capacity {
                 continue;
             }
-            for pointer in 0..3 {
-                let (one, other) = (last[(pointer + 1) % 3], last[(pointer + 2) % 3]);
-                let capacity = one.max(other);
-                if last[pointer] < 4096 || capacity == 0 {
-                    continue;
-                }
-                let Some(block) = block_from(last[pointer]) else {
-                    continue;
-                };
-                if block.bytes % capacity != 0 || block.bytes == 0 {
-                    continue;
-                }
-                let done = walk.blocks.perhaps(Perhaps {
-                    block,
-                    usable_bytes: walk.usable_bytes(block, false),
-                    // What is slack cannot be said: words of neighbours look alike.
-                    used_bytes: block.bytes,
-                    node: self.node,
-                    value: self.number,
-                    is_certain: false,
-                });
-                walk.check(done);
+            let Some(block) = block_from(pointer) else {
+                continue;
+            };
+            if block.bytes == 0 || block.bytes % capacity != 0 {
+                continue;
+            }
+            let used_bytes = block.bytes / capacity * length;
+            let done = walk.blocks.perhaps(Perhaps {
+                block,
+                usable_bytes: walk.usable_bytes(block, false),
+                used_bytes,
+                node: self.node,
+                value: self.number,
+                is_certain: false,
+            });
+            walk.check(done);
+            if depth < HIDDEN_DEPTH && used_bytes <= HIDDEN_BYTES {
+                self.look_for_lists(walk, block.start, used_bytes, depth + 1);
             }
         }
     }
@@ -406,7 +425,7 @@ fn words(start: usize, bytes: usize) -> impl Iterator<Item = usize> {
     let first = start.next_multiple_of(8);
     let end = (start + bytes) & !7;
     (first..end.max(first)).step_by(8).map(|address| {
-        // SAFETY: inside a value that is borrowed as long as it is measured.
+        // SAFETY: inside a value that is borrowed as long as it is measured, or a live block that it leads to.
         unsafe { word_at(address) }
     })
 }

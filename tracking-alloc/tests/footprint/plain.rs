@@ -195,19 +195,49 @@ fn lists_of_values_that_write_themselves_as_text_are_found() {
         note: u16,
         parts: Vec<(u64, u32)>,
         more: Vec<[u8; 3]>,
+        nested: Vec<Part>,
+    }
+    enum Part {
+        Named(String, String),
+        All(Vec<Part>),
+    }
+    struct Boxed(Option<Box<(u8, String)>>);
+    impl Serialize for Boxed {
+        fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            to.serialize_str(&format!("not {}", self.0.is_some()))
+        }
     }
     impl Serialize for Request {
         fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-            to.collect_str(&format_args!("^{}.{}", self.note, self.parts.len()))
+            if self.note == 7 {
+                to.collect_str(&format_args!("^{}", self.parts.len()))
+            } else {
+                to.serialize_str(&format!("^{}", self.parts.len()))
+            }
         }
     }
     let request = |parts: u32| Request {
         note: 7,
         parts: (0..parts).map(|part| (u64::from(part), part)).collect(),
         more: Vec::with_capacity(10),
+        nested: Vec::new(),
     };
     let found = exact(|| request(3));
     assert_eq!((found.blocks, found.block_bytes), (2, 3 * 16 + 10 * 3));
-    assert_eq!(found.used_bytes, found.block_bytes);
+    assert_eq!(found.used_bytes, 3 * 16);
+    let named = || Part::Named(text(20), text(5));
+    let found = exact(|| Request {
+        nested: vec![named(), Part::All(vec![named(), Part::All(Vec::new())])],
+        ..request(0)
+    });
+    assert_eq!(found.blocks, 1 + 2 + 4);
+    assert_eq!(found.used_bytes, found.block_bytes - 30);
+    // As cargo's `Platform` does it: by a text of its own.
+    exact(|| Request {
+        note: 8,
+        nested: vec![named(), Part::All(vec![named()])],
+        ..request(2)
+    });
+    exact(|| vec![Boxed(Some(Box::new((1, text(30))))), Boxed(None)]);
     exact(|| (0..50).map(request).collect::<Vec<_>>());
 }
