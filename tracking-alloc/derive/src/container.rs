@@ -58,6 +58,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
             #[automatically_derived]
             impl #impl_generics __d::ArenaDeserialize<#de, #arena, __A> for #ident #own_types #where_clause {
                 const SCALAR: bool = #scalar;
+                const STRAYS: bool = false;
 
                 fn deserialize_in<__D: __d::Deserializer<#de>>(
                     __deserializer: __D,

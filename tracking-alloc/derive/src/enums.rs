@@ -156,7 +156,7 @@ fn variant_arm(
     Ok(Read {
         declaration,
         arm: quote! {
-            #index => __d::in_variant(self.0, #name, #index, || #read),
+            #index => __d::in_variant(#name, #index, || #read),
         },
         scalars,
     })

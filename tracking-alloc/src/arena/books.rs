@@ -34,12 +34,6 @@ impl Figure {
     pub(super) fn raise(&self, to: u64) {
         self.set(self.get().max(to));
     }
-
-    pub(super) fn replace(&self, to: u64) -> u64 {
-        let before = self.get();
-        self.set(to);
-        before
-    }
 }
 
 macro_rules! books {
@@ -61,11 +55,13 @@ macro_rules! books {
 }
 
 books! {
-    /// Bytes used in all chunks, plus the free ones of the present chunk: fixed while that stays the present one.
-    reach,
-    /// Free bytes of the present chunk, as the handle last left it.
-    free,
-    /// Bytes handed out since the last reset, a growth counted as its difference.
+    /// Bytes used in all chunks when the arena stood at `stock_cursor`; more are used since, in the same chunk.
+    stock_used,
+    stock_cursor,
+    /// Where it stands; kept up to date where the recording can reach it.
+    cursor,
+    /// Bytes handed out since the last reset, a growth counted as its difference. Where something records these two and
+    /// the two of what was returned are sums over counters, when somebody asks.
     handed,
     blocks,
     abandoned,
@@ -79,6 +75,8 @@ books! {
     refusals,
     resets,
     chunks,
+    /// Not used in the present chunk, at the last stock.
+    free,
     chunk_bytes,
     chunk_bytes_with_metadata,
     total_chunks,
@@ -90,10 +88,22 @@ books! {
 }
 
 impl Books {
-    /// Bytes used in all chunks as of the last look.
+    /// Bytes used when the arena stood at `cursor`, in the chunk of the last stock.
     #[inline(always)]
+    pub(super) fn used_at(&self, cursor: usize) -> u64 {
+        self.stock_used.get() + self.stock_cursor.get().abs_diff(cursor as u64)
+    }
+
+    /// Bytes used now.
     pub(super) fn used(&self) -> u64 {
-        self.reach.get().wrapping_sub(self.free.get())
+        self.used_at(self.cursor.get() as usize)
+    }
+
+    /// So many bytes are used where the arena stands.
+    pub(super) fn anchor(&self, used: u64, cursor: usize) {
+        self.stock_used.set(used);
+        self.stock_cursor.set(cursor as u64);
+        self.cursor.set(cursor as u64);
     }
 
     /// Bytes ever handed out.
@@ -102,8 +112,8 @@ impl Books {
         self.handed.get().wrapping_add(self.returned.get())
     }
 
-    /// What the arena holds, with `free` bytes left in its present chunk.
-    pub(super) fn book_chunks(&self, chunks: Chunks, free: u64) {
+    /// What the arena holds where it stands.
+    pub(super) fn book_chunks(&self, chunks: Chunks, cursor: usize) {
         let more = |now: u64, known: &Figure| now.saturating_sub(known.get());
         self.total_chunks.add(more(chunks.count, &self.chunks));
         self.total_chunk_bytes
@@ -111,106 +121,40 @@ impl Books {
         self.most_chunks.raise(chunks.count);
         self.most_chunk_bytes.raise(chunks.bytes);
         self.chunks.set(chunks.count);
+        self.free.set(chunks.free_bytes);
         self.chunk_bytes.set(chunks.bytes);
         self.chunk_bytes_with_metadata
             .set(chunks.bytes_with_metadata);
-        let used = chunks.bytes.saturating_sub(chunks.unused_bytes);
-        self.reach.set(used + free);
-        self.free.set(free);
+        self.anchor(chunks.bytes.saturating_sub(chunks.unused_bytes), cursor);
     }
 
-    /// Books the change since `before` bytes were used as gone past the handle: bytes, fewer when negative.
-    pub(super) fn book_past(&self, before: u64) -> i64 {
-        let used = self.used();
-        if used >= before {
-            self.past.add(used - before);
-            return (used - before) as i64;
-        }
+    /// So much is not handed out any more.
+    pub(super) fn gone(&self, bytes: u64, blocks: u64) {
+        self.handed.sub(bytes);
+        self.blocks.sub(blocks);
+        self.returned.add(bytes);
+        self.returned_blocks.add(blocks);
+    }
+
+    /// Of `before` bytes used, `fewer` are not any more: what went past the handle was given back there too. If that was
+    /// not as much, the arena was rewound below the handle's own pieces, and what cannot be there any more must be taken
+    /// off: bytes past the handle, and handed out (by the caller).
+    pub(super) fn rewound(&self, before: u64, fewer: u64) -> (u64, u64) {
         self.most_used.raise(before);
-        self.rewound(before, before - used)
-    }
-
-    /// Fewer bytes are used than `before`: what went past the handle was given back there too. If that was not as much,
-    /// the arena was rewound below the handle's own pieces, and what cannot be there any more is taken off.
-    #[cold]
-    fn rewound(&self, before: u64, fewer: u64) -> i64 {
         let (handed, abandoned, past) = (self.handed.get(), self.abandoned.get(), self.past.get());
         let padding = before.saturating_sub(handed + abandoned + past);
         let mut left = fewer;
         let mut take = |from: u64| {
             let taken = left.min(from);
             left -= taken;
-            from - taken
+            taken
         };
-        self.past.set(take(past));
+        let from_past = take(past);
         take(padding);
-        self.abandoned.set(take(abandoned));
-        self.handed.set(take(handed));
-        self.returned.add(handed - self.handed.get());
-        -((past - self.past.get()) as i64)
-    }
-
-    /// A piece was handed out.
-    #[inline(always)]
-    pub(super) fn handed_out(&self, bytes: usize) {
-        self.handed.add(bytes as u64);
-        self.blocks.add(1);
-    }
-
-    /// A piece grew, and `used` bytes more are used: bytes copied. Where those are as many as the new size, the old
-    /// place lies waste.
-    #[inline]
-    pub(super) fn grown(&self, old: usize, new: usize, used: i64) -> u64 {
-        self.handed.add((new - old) as u64);
-        self.returned.add(old as u64);
-        self.returned_blocks.add(1);
-        self.grows.add(1);
-        if used < new as i64 {
-            self.grows_in_place.add(1);
-            return 0;
-        }
-        self.abandoned.add(old as u64);
-        self.copied.add(old as u64);
-        old as u64
-    }
-
-    /// A piece shrank, and `used` bytes more are used (negative: fewer). What the arena did not take back lies waste.
-    #[inline]
-    pub(super) fn shrunk(&self, old: usize, new: usize, used: i64) {
-        let fewer = (old - new) as u64;
-        self.handed.sub(fewer);
-        self.returned.add(fewer);
-        if used < 0 {
-            self.most_used.raise((self.used() as i64 - used) as u64);
-        } else if used >= new as i64 {
-            // It had to move: its old place lies waste.
-            self.abandoned.add(old as u64);
-            self.copied.add(new as u64);
-        } else if used == 0 {
-            self.abandoned.add(fewer);
-        }
-    }
-
-    /// A piece was given back, or given up.
-    #[inline]
-    pub(super) fn released(&self, bytes: usize, used: i64) {
-        self.handed.sub(bytes as u64);
-        self.blocks.sub(1);
-        self.returned.add(bytes as u64);
-        self.returned_blocks.add(1);
-        if used < 0 {
-            self.most_used.raise((self.used() as i64 - used) as u64);
-        } else {
-            self.abandoned.add(bytes as u64);
-        }
-    }
-
-    /// All pieces were taken back.
-    pub(super) fn emptied(&self) {
-        self.resets.add(1);
-        self.returned.add(self.handed.replace(0));
-        self.returned_blocks.add(self.blocks.replace(0));
-        self.abandoned.set(0);
+        let from_abandoned = take(abandoned);
+        self.past.sub(from_past);
+        self.abandoned.sub(from_abandoned);
+        (from_past, take(handed))
     }
 
     /// The figures as people get them. Exact when the arena was just looked at.

@@ -1,6 +1,6 @@
 //! bump-scope's arenas. Their figures are read, never guessed.
 
-use super::{Arena, Chunks, Position, Refused, Reset};
+use super::{Arena, Chunks, Refused, Reset};
 use bump_scope::alloc::Allocator;
 use bump_scope::settings::BumpAllocatorSettings;
 use bump_scope::stats::Stats;
@@ -52,8 +52,12 @@ macro_rules! arena {
         }
 
         #[inline(always)]
-        fn position(&self) -> Position {
-            position(self.stats())
+        fn cursor(&self) -> usize {
+            cursor(self.stats())
+        }
+
+        fn used_since(&self, cursor: usize) -> Option<u64> {
+            used_since(self.stats(), cursor)
         }
 
         fn chunks(&self) -> Chunks {
@@ -101,14 +105,34 @@ where
     }
 }
 
+/// The address of the present chunk's bump position.
 #[inline(always)]
-fn position<A, S: BumpAllocatorSettings>(stats: Stats<'_, A, S>) -> Position {
+fn cursor<A, S: BumpAllocatorSettings>(stats: Stats<'_, A, S>) -> usize {
     stats
-        .current_chunk()
-        .map_or_else(Position::default, |chunk| Position {
-            chunk: chunk.chunk_start().addr().get(),
-            free_bytes: chunk.remaining(),
-        })
+        .bump_position()
+        .map_or(0, |position| position.addr().get())
+}
+
+fn used_since<A, S: BumpAllocatorSettings>(stats: Stats<'_, A, S>, cursor: usize) -> Option<u64> {
+    let mut since = 0;
+    let present = stats.current_chunk();
+    for chunk in present
+        .into_iter()
+        .chain(present.into_iter().flat_map(|chunk| chunk.iter_prev()))
+    {
+        let (start, end) = (chunk.content_start().addr(), chunk.content_end().addr());
+        let position = chunk.bump_position().addr().get();
+        if (start.get()..=end.get()).contains(&cursor) {
+            let more = match S::UP {
+                true => position.checked_sub(cursor),
+                false => cursor.checked_sub(position),
+            };
+            return more.map(|more| (since + more) as u64);
+        }
+        since += chunk.allocated();
+    }
+    // Before the first chunk.
+    (cursor == 0).then_some(since as u64)
 }
 
 fn chunks<A, S: BumpAllocatorSettings>(stats: Stats<'_, A, S>) -> Chunks {
@@ -125,5 +149,8 @@ fn chunks<A, S: BumpAllocatorSettings>(stats: Stats<'_, A, S>) -> Chunks {
         bytes: stats.capacity() as u64,
         bytes_with_metadata: stats.size() as u64,
         unused_bytes: stats.capacity().saturating_sub(used) as u64,
+        free_bytes: present.remaining() as u64,
+        present_start: present.content_start().addr().get(),
+        present_bytes: present.capacity(),
     }
 }

@@ -1,6 +1,6 @@
 //! bumpalo's arena. Its figures are read, never guessed: what its chunks use is what it says they use.
 
-use super::{Arena, Chunks, Position, Refused, Reset};
+use super::{Arena, Chunks, Refused, Reset};
 use bumpalo::Bump;
 use std::alloc::Layout;
 use std::any::Any;
@@ -49,26 +49,57 @@ unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
         unsafe { self.deallocate(place, layout) }
     }
 
+    /// The address down to which the present chunk is used.
     #[inline(always)]
-    fn position(&self) -> Position {
-        Position {
-            // Grows with each chunk, and a chunk stays the present one until the next.
-            chunk: self.allocated_bytes(),
-            free_bytes: self.chunk_capacity(),
+    fn cursor(&self) -> usize {
+        // SAFETY: nothing is allocated while the iterator lives, and no chunk's contents are read.
+        unsafe { self.iter_allocated_chunks_raw() }
+            .next()
+            .map_or(0, |(used, _)| used.addr())
+    }
+
+    /// bumpalo bumps downwards: the last piece begins where the chunk's used part does.
+    #[inline(always)]
+    fn cursor_after(&self, place: NonNull<u8>, _: Layout) -> usize {
+        place.addr().get()
+    }
+
+    fn used_since(&self, cursor: usize) -> Option<u64> {
+        let mut since = 0;
+        // SAFETY: as above.
+        for (used, bytes) in unsafe { self.iter_allocated_chunks_raw() } {
+            let end = used.addr() + bytes;
+            if (used.addr()..=end).contains(&cursor) {
+                return Some((since + cursor - used.addr()) as u64);
+            }
+            since += bytes;
         }
+        // Before the first chunk.
+        (cursor == 0).then_some(since as u64)
     }
 
     fn chunks(&self) -> Chunks {
-        // SAFETY: nothing is allocated while the iterator lives, and no chunk's contents are read.
+        // SAFETY: as above.
         let (count, used) = unsafe { self.iter_allocated_chunks_raw() }
             .fold((0, 0), |(count, used), (_, bytes)| {
                 (count + 1, used + bytes)
             });
+        // SAFETY: as above.
+        let (present, present_used) = unsafe { self.iter_allocated_chunks_raw() }
+            .next()
+            .map_or((0, 0), |(used, bytes)| (used.addr(), bytes));
+        let free = match count {
+            0 => 0,
+            _ => self.chunk_capacity(),
+        };
         Chunks {
             count,
             bytes: self.allocated_bytes() as u64,
             bytes_with_metadata: self.allocated_bytes_including_metadata() as u64,
             unused_bytes: self.allocated_bytes().saturating_sub(used) as u64,
+            free_bytes: free as u64,
+            present_start: present - free,
+            present_bytes: present_used + free,
         }
     }
 

@@ -81,8 +81,21 @@ pub unsafe trait Arena {
         let _ = (place, layout);
     }
 
-    /// Where the next piece would come from. Cheap: read before and after each piece.
-    fn position(&self) -> Position;
+    /// Where the arena stands: a number that changes whenever something is handed out or taken back. Within one chunk
+    /// two of them differ by the bytes used in between; those of two chunks are never the same. Usually the address up
+    /// to which the present chunk is used. PERF: read before each piece.
+    fn cursor(&self) -> usize;
+
+    /// The [`cursor`](Arena::cursor) right after `place` was handed out.
+    #[inline(always)]
+    fn cursor_after(&self, place: NonNull<u8>, layout: Layout) -> usize {
+        let _ = (place, layout);
+        self.cursor()
+    }
+
+    /// Bytes used since the arena stood at `cursor`, over all chunks taken since; `None` when it does not stand behind
+    /// it any more, because it was reset or rewound.
+    fn used_since(&self, cursor: usize) -> Option<u64>;
 
     /// What the arena holds. May walk its chunks.
     fn chunks(&self) -> Chunks;
@@ -119,7 +132,7 @@ pub unsafe trait Arena {
     /// # Errors
     /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
-    #[inline]
+    #[inline(always)]
     fn try_alloc<T>(&self, value: T) -> Result<&mut T, Refused>
     where
         Self: Sized,
@@ -137,7 +150,7 @@ pub unsafe trait Arena {
     /// # Errors
     /// As [`try_alloc_layout`](Arena::try_alloc_layout).
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
-    #[inline]
+    #[inline(always)]
     fn try_alloc_slice_copy<T: Copy>(&self, values: &[T]) -> Result<&mut [T], Refused>
     where
         Self: Sized,
@@ -157,7 +170,7 @@ pub unsafe trait Arena {
     /// # Errors
     /// As [`try_alloc_layout`](Arena::try_alloc_layout).
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
-    #[inline]
+    #[inline(always)]
     fn try_alloc_str(&self, text: &str) -> Result<&mut str, Refused>
     where
         Self: Sized,
@@ -216,15 +229,6 @@ pub trait Reset: Arena {
     fn reset(&mut self);
 }
 
-/// Where an arena's next piece would come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    /// A number that tells the present chunk from the arena's other chunks: an address, a count.
-    pub chunk: usize,
-    /// Bytes of the present chunk not used yet.
-    pub free_bytes: usize,
-}
-
 /// What an arena holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chunks {
@@ -236,6 +240,13 @@ pub struct Chunks {
     pub bytes_with_metadata: u64,
     /// Bytes not used, in chunks before and after the present one too.
     pub unused_bytes: u64,
+    /// Bytes not used in the present chunk.
+    pub free_bytes: u64,
+    /// The lowest [`cursor`](Arena::cursor) in the present chunk; the highest lies [`present_bytes`](Chunks::present_bytes)
+    /// above it.
+    pub present_start: usize,
+    /// Usable bytes of the present chunk.
+    pub present_bytes: usize,
 }
 
 /// An arena had no room for a piece: its limit, or the end of memory.
@@ -250,6 +261,7 @@ pub struct Refused {
 impl Refused {
     /// A refusal of `layout` by `arena`.
     #[cold]
+    #[inline(never)]
     pub fn by(arena: &(impl Arena + ?Sized), layout: Layout) -> Self {
         Refused {
             bytes: layout.size(),
@@ -310,8 +322,17 @@ macro_rules! pass_on {
         }
 
         #[inline(always)]
-        fn position(&self) -> Position {
-            <$target>::position(self)
+        fn cursor(&self) -> usize {
+            <$target>::cursor(self)
+        }
+
+        #[inline(always)]
+        fn cursor_after(&self, place: NonNull<u8>, layout: Layout) -> usize {
+            <$target>::cursor_after(self, place, layout)
+        }
+
+        fn used_since(&self, cursor: usize) -> Option<u64> {
+            <$target>::used_since(self, cursor)
         }
 
         fn chunks(&self) -> Chunks {

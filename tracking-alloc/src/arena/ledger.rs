@@ -1,38 +1,62 @@
 //! When a tracked arena's books are brought up to date: around each call of the handle, and where somebody asks.
 //!
-//! While something records the books lie where the recording can reach them, else in the handle.
+//! While something records the books lie where the recording can reach them, else in the handle. PERF: then a piece
+//! handed out costs a compare before (nothing went past the handle), one after (the chunk is the same), and two
+//! additions; all else is out of line, so that what is inlined into other people's code stays small.
 
 use super::books::Books;
 use super::record::{Event, Recorded};
-use super::{Arena, ArenaStats, Position, Refused};
+use super::{Arena, ArenaStats, Refused};
 use std::cell::Cell;
+use std::ptr::NonNull;
+
+/// No cursor lies there.
+const NOWHERE: (usize, usize) = (usize::MAX, 0);
+
+#[inline(always)]
+fn is_within(cursor: usize, (start, span): (usize, usize)) -> bool {
+    cursor.wrapping_sub(start) <= span
+}
 
 /// The books of a handle, and where the arena stood after its last call.
 pub(super) struct Ledger {
-    inline: Books,
+    cursor: Cell<usize>,
+    /// Cursors of the present chunk: the lowest, and how far the highest lies above it.
+    chunk: Cell<(usize, usize)>,
+    /// The same while the books lie here, else cursors that there are not.
+    fast: Cell<(usize, usize)>,
     recorded: Recorded,
-    /// The present chunk.
-    chunk: Cell<usize>,
+    inline: Books,
 }
 
 impl Ledger {
     /// Opens the books of an arena; what it used already went past them.
     pub(super) fn open(name: &str, arena: &impl Arena) -> Self {
         let ledger = Ledger {
-            inline: Books::default(),
-            recorded: Recorded::default(),
+            cursor: Cell::default(),
             chunk: Cell::default(),
+            fast: Cell::new(NOWHERE),
+            recorded: Recorded::default(),
+            inline: Books::default(),
         };
-        let now = arena.position();
+        ledger.take_stock(arena);
+        ledger.inline.past.set(ledger.inline.stock_used.get());
+        ledger.begin(name, arena);
         ledger
-            .inline
-            .book_chunks(arena.chunks(), now.free_bytes as u64);
-        ledger.inline.past.set(ledger.inline.used());
-        ledger.chunk.set(now.chunk);
-        ledger
-            .recorded
-            .begin(name, arena.crate_name(), &ledger.inline);
-        ledger
+    }
+
+    /// Moves the books to where the recording can reach them, when something records.
+    fn begin(&self, name: &str, arena: &impl Arena) {
+        self.recorded.begin(name, arena.crate_name(), &self.inline);
+        self.hurry();
+    }
+
+    /// Decides which way pieces are counted.
+    fn hurry(&self) {
+        self.fast.set(match self.recorded.books() {
+            None => self.chunk.get(),
+            Some(_) => NOWHERE,
+        });
     }
 
     #[inline(always)]
@@ -40,37 +64,45 @@ impl Ledger {
         self.recorded.books().unwrap_or(&self.inline)
     }
 
-    fn last(&self) -> Position {
-        Position {
-            chunk: self.chunk.get(),
-            free_bytes: self.books().free.get() as usize,
-        }
+    /// Bytes used when the arena stood at `cursor`, in the chunk of the last stock.
+    fn used_at(&self, cursor: usize) -> u64 {
+        self.books().used_at(cursor)
     }
 
     /// Finds what went past the handle since its last call: where the arena stands now.
     #[inline(always)]
-    pub(super) fn look(&self, arena: &impl Arena) -> Position {
-        let now = arena.position();
-        if now != self.last() {
-            self.went_past(arena, now);
+    pub(super) fn look(&self, arena: &impl Arena) -> usize {
+        let now = arena.cursor();
+        if now != self.cursor.get() {
+            self.went_past(arena);
         }
         now
     }
 
     #[cold]
     #[inline(never)]
-    fn went_past(&self, arena: &impl Arena, now: Position) {
-        let books = self.books();
-        let before = books.used();
-        let new_chunk = now.chunk != self.chunk.get();
-        if new_chunk {
-            self.take_stock(arena, now);
-        } else {
-            books.free.set(now.free_bytes as u64);
+    fn went_past(&self, arena: &impl Arena) {
+        let cursor = self.cursor.get();
+        let before = self.used_at(cursor);
+        let since = arena.used_since(cursor);
+        let known = self.books().chunks.get();
+        if !self.take_stock(arena) {
+            return;
         }
-        let past = books.book_past(before);
-        self.recorded.past(past);
-        if new_chunk {
+        match since {
+            Some(since) => {
+                self.books().past.add(since);
+                self.recorded.past(since as i64);
+            }
+            None => {
+                let now = self.books().stock_used.get();
+                self.recorded.sum_up();
+                let (past, handed) = self.books().rewound(before, before.saturating_sub(now));
+                self.recorded.past(-(past as i64));
+                self.gone(handed, 0);
+            }
+        }
+        if self.books().chunks.get() > known {
             self.recorded.publish(Event::Chunk {
                 used: before,
                 piece: 0,
@@ -79,75 +111,185 @@ impl Ledger {
     }
 
     /// After a call of the handle itself that returned `piece`: bytes used more than `before` (negative: fewer).
-    #[inline(always)]
-    pub(super) fn moved(&self, arena: &impl Arena, before: Position, piece: usize) -> i64 {
-        let now = arena.position();
-        if now.chunk != before.chunk {
-            return self.new_chunk(arena, now, piece);
+    #[inline]
+    pub(super) fn moved(
+        &self,
+        arena: &impl Arena,
+        before: usize,
+        piece: Option<NonNull<u8>>,
+    ) -> i64 {
+        let now = arena.cursor();
+        let used = self.used_at(before);
+        self.stand_at(now);
+        if !is_within(now, self.chunk.get()) {
+            return self.new_chunk(arena, before, piece);
         }
-        self.books().free.set(now.free_bytes as u64);
-        before.free_bytes as i64 - now.free_bytes as i64
+        match arena.used_since(before) {
+            Some(more) => more as i64,
+            None => {
+                let fewer = now.abs_diff(before) as u64;
+                let books = self.books();
+                books.most_used.raise(used);
+                books.anchor(used.saturating_sub(fewer), now);
+                -(fewer as i64)
+            }
+        }
     }
 
+    #[inline(always)]
+    fn stand_at(&self, cursor: usize) {
+        self.cursor.set(cursor);
+        if let Some(books) = self.recorded.books() {
+            books.cursor.set(cursor as u64);
+        }
+    }
+
+    /// A chunk was taken: bytes used more than at `before`.
     #[cold]
     #[inline(never)]
-    fn new_chunk(&self, arena: &impl Arena, now: Position, piece: usize) -> i64 {
-        let before = self.books().used();
-        self.take_stock(arena, now);
-        let used = self.books().used();
-        self.recorded.publish(Event::Chunk {
-            used: before,
-            piece,
-        });
-        used as i64 - before as i64
+    fn new_chunk(&self, arena: &impl Arena, before: usize, piece: Option<NonNull<u8>>) -> i64 {
+        let used = self.used_at(before);
+        let known = self.books().chunks.get();
+        self.take_stock(arena);
+        self.recorded
+            .publish(match self.books().chunks.get() > known {
+                true => Event::Chunk {
+                    used,
+                    piece: piece.map_or(0, |piece| piece.addr().get()),
+                },
+                // A piece of no bytes from an arena without chunks, or a chunk it had before.
+                false => Event::Look,
+            });
+        self.books().stock_used.get() as i64 - used as i64
     }
 
-    /// Reads what the arena holds.
-    fn take_stock(&self, arena: &impl Arena, now: Position) {
+    /// Reads what the arena holds. False when it does not say.
+    fn take_stock(&self, arena: &impl Arena) -> bool {
         let chunks = arena.chunks();
         let books = self.books();
         if chunks.count == 0 && books.chunks.get() > 0 {
             // NOTE: a bump-scope arena that is claimed looks empty until the claim ends. It is not.
-            return;
+            return false;
         }
-        books.book_chunks(chunks, now.free_bytes as u64);
-        self.chunk.set(now.chunk);
+        self.book_chunks(arena, chunks);
+        true
+    }
+
+    fn book_chunks(&self, arena: &impl Arena, chunks: super::Chunks) {
+        let cursor = arena.cursor();
+        self.books().book_chunks(chunks, cursor);
+        self.cursor.set(cursor);
+        self.chunk.set((chunks.present_start, chunks.present_bytes));
+        self.hurry();
     }
 
     /// A piece was handed out.
     #[inline(always)]
-    pub(super) fn handed_out(&self, bytes: usize) {
-        self.books().handed_out(bytes);
-        self.recorded.handed(bytes as u64);
+    pub(super) fn handed_out(
+        &self,
+        arena: &impl Arena,
+        before: usize,
+        after: usize,
+        piece: NonNull<u8>,
+        bytes: usize,
+    ) {
+        if is_within(after, self.fast.get()) {
+            self.cursor.set(after);
+            self.inline.handed.add(bytes as u64);
+            self.inline.blocks.add(1);
+        } else if is_within(after, self.chunk.get()) {
+            self.handed_out_recorded(after, bytes);
+        } else {
+            self.handed_out_of_new(arena, before, after, piece, bytes);
+        }
     }
 
-    /// A piece grew.
+    /// The same while something records.
+    #[inline(never)]
+    fn handed_out_recorded(&self, after: usize, bytes: usize) {
+        self.stand_at(after);
+        self.handed(bytes as u64);
+    }
+
+    /// The same from another chunk.
+    #[cold]
+    #[inline(never)]
+    fn handed_out_of_new(
+        &self,
+        arena: &impl Arena,
+        before: usize,
+        after: usize,
+        piece: NonNull<u8>,
+        bytes: usize,
+    ) {
+        self.stand_at(after);
+        self.new_chunk(arena, before, Some(piece));
+        self.handed(bytes as u64);
+    }
+
+    #[inline(always)]
+    fn handed(&self, bytes: u64) {
+        if !self.recorded.handed(bytes) {
+            self.inline.handed.add(bytes);
+            self.inline.blocks.add(1);
+        }
+    }
+
+    #[inline]
+    fn gone(&self, bytes: u64, blocks: u64) {
+        if !self.recorded.gone(bytes, blocks) {
+            self.inline.gone(bytes, blocks);
+        }
+    }
+
+    /// A piece grew, and `used` bytes more are used. Where those are as many as the new size, the old place lies waste.
     #[inline]
     pub(super) fn grown(&self, old: usize, new: usize, used: i64) {
-        let copied = self.books().grown(old, new, used);
-        self.recorded.grown(old as u64, new as u64, copied);
+        let books = self.books();
+        books.grows.add(1);
+        let copied = if used < new as i64 {
+            books.grows_in_place.add(1);
+            0
+        } else {
+            books.abandoned.add(old as u64);
+            books.copied.add(old as u64);
+            old as u64
+        };
+        self.recorded.grown(copied);
+        self.gone(old as u64, 1);
+        self.handed(new as u64);
     }
 
-    /// A piece shrank.
+    /// A piece shrank, and `used` bytes more are used (negative: fewer). What the arena did not take back lies waste.
     #[inline]
     pub(super) fn shrunk(&self, old: usize, new: usize, used: i64) {
-        self.books().shrunk(old, new, used);
-        self.recorded.gone((old - new) as u64, 0);
+        let books = self.books();
+        if used >= new as i64 {
+            // It had to move: its old place lies waste.
+            books.abandoned.add(old as u64);
+            books.copied.add(new as u64);
+        } else if used == 0 {
+            books.abandoned.add((old - new) as u64);
+        }
+        self.gone((old - new) as u64, 0);
     }
 
     /// A piece was given back, or given up.
     #[inline]
     pub(super) fn released(&self, bytes: usize, used: i64) {
-        self.books().released(bytes, used);
-        self.recorded.gone(bytes as u64, 1);
+        if used >= 0 {
+            self.books().abandoned.add(bytes as u64);
+        }
+        self.gone(bytes as u64, 1);
     }
 
     /// A request was refused.
     #[cold]
+    #[inline(never)]
     pub(super) fn refused(&self, arena: &impl Arena, refused: Refused) -> Refused {
         self.books().refusals.add(1);
         // An arena may have tried its further chunks.
-        self.take_stock(arena, arena.position());
+        self.take_stock(arena);
         self.recorded.publish(Event::Look);
         refused
     }
@@ -155,20 +297,22 @@ impl Ledger {
     /// Before a reset, or the end: how many bytes were in use.
     pub(super) fn emptying(&self, arena: &impl Arena) -> u64 {
         self.look(arena);
-        let used = self.books().used();
+        let used = self.used_at(self.cursor.get());
         self.books().most_used.raise(used);
         used
     }
 
     /// After a reset. What the arena still uses then went past the handle.
     pub(super) fn emptied(&self, arena: &impl Arena, used: u64) {
+        if !self.recorded.emptied() {
+            let (handed, blocks) = (self.inline.handed.get(), self.inline.blocks.get());
+            self.inline.gone(handed, blocks);
+        }
+        self.book_chunks(arena, arena.chunks());
         let books = self.books();
-        books.emptied();
-        let now = arena.position();
-        books.book_chunks(arena.chunks(), now.free_bytes as u64);
-        self.chunk.set(now.chunk);
-        books.past.set(books.used());
-        self.recorded.emptied();
+        books.resets.add(1);
+        books.abandoned.set(0);
+        books.past.set(books.stock_used.get());
         self.recorded.publish(Event::Reset { used });
     }
 
@@ -180,13 +324,12 @@ impl Ledger {
 
     /// The figures, and a chance to begin recording them. `name`: the arena's.
     pub(super) fn stats(&self, name: &str, arena: &impl Arena) -> ArenaStats {
-        let now = self.look(arena);
-        let before = self.books().used();
-        self.take_stock(arena, now);
-        let past = self.books().book_past(before);
-        self.recorded.past(past);
-        self.recorded.begin(name, arena.crate_name(), &self.inline);
+        self.look(arena);
+        self.take_stock(arena);
+        self.books().cursor.set(self.cursor.get() as u64);
+        self.begin(name, arena);
         self.recorded.publish(Event::Look);
+        self.recorded.sum_up();
         let stats = self.books().stats(arena.limit());
         self.books().most_used.raise(stats.most_used_bytes);
         stats

@@ -33,7 +33,7 @@ mod scope;
 mod stats;
 mod tracked;
 
-pub use contract::{Arena, Chunks, Position, Refused, Reset};
+pub use contract::{Arena, Chunks, Refused, Reset};
 #[cfg(feature = "derive")]
 pub use deserialize::{ArenaDeserialize, ArenaSeed, FromPairs, map_as_pairs};
 #[cfg(feature = "derive")]

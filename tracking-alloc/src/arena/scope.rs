@@ -2,9 +2,12 @@
 //!
 //! The place is kept in a word of the thread, because seeds and visitors of other people lie between one level and the
 //! next. While nothing records there is no place, and entering one is a load and a compare.
+//!
+//! What went past a tracked arena's handle is booked at the place where it did: code of other people is looked after
+//! where it ends, ours takes nothing past the handle.
 
 use super::Arena;
-use crate::profiled::{Inside, Place, Rooted};
+use crate::profiled::{Place, Rooted};
 use std::cell::Cell;
 
 pub(super) use crate::profiled::Below;
@@ -14,65 +17,52 @@ thread_local! {
     static PLACE: Cell<Option<Place>> = const { Cell::new(None) };
 }
 
-/// Puts the thread's place back, also when a visitor panics.
-struct Back(Option<Place>);
+/// While it lives the thread is in a place; then, also when a visitor panics, in the one it came from.
+// PERF: one word, and the same for all types: a decode enters millions of places.
+pub(super) struct Entered(Option<Place>);
 
-impl Drop for Back {
-    #[inline(always)]
+impl Drop for Entered {
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
-        PLACE.set(self.0);
-    }
-}
-
-/// While it lives the thread is in a place; what went past a tracked arena's handle is booked before and after.
-pub(super) struct Entered<'a, A: Arena> {
-    arena: &'a A,
-    inside: Option<(Inside, Back)>,
-}
-
-impl<A: Arena> Drop for Entered<'_, A> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if self.inside.is_some() {
-            self.arena.look();
+        if let Some(before) = self.0 {
+            before.resume();
+            PLACE.set(Some(before));
         }
     }
 }
 
 /// Enters a place whose values are `T`s.
-#[inline(always)]
-pub(super) fn enter<T, A: Arena>(arena: &A, below: Below) -> Entered<'_, A> {
-    within(arena, |place| place.enter::<T>(below))
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn enter<T>(below: Below) -> Entered {
+    within(|place| place.enter::<T>(below))
 }
 
 /// Enters a place that has no type of its own.
 #[inline]
-pub(super) fn enter_untyped<A: Arena>(arena: &A, below: Below) -> Entered<'_, A> {
-    within(arena, |place| place.enter_untyped(below))
+pub(super) fn enter_untyped(below: Below) -> Entered {
+    within(|place| place.enter_untyped(below))
 }
 
-#[inline(always)]
-fn within<A: Arena>(arena: &A, enter: impl FnOnce(Place) -> (Place, Inside)) -> Entered<'_, A> {
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn within(enter: impl FnOnce(Place) -> Place) -> Entered {
     let before = PLACE.get();
-    let inside = before.map(|place| {
-        arena.look();
-        let (place, inside) = enter(place);
-        PLACE.set(Some(place));
-        (inside, Back(before))
-    });
-    Entered { arena, inside }
+    if let Some(place) = before {
+        PLACE.set(Some(enter(place)));
+    }
+    Entered(before)
 }
 
 /// While it lives the thread is where a path begins, unless it was inside of one already.
 pub(super) struct Begun<'a, A: Arena> {
     arena: &'a A,
-    rooted: Option<(Rooted, Back)>,
+    rooted: Option<Rooted>,
 }
 
 impl<A: Arena> Drop for Begun<'_, A> {
     fn drop(&mut self) {
+        self.arena.look();
         if self.rooted.is_some() {
-            self.arena.look();
+            PLACE.set(None);
         }
     }
 }
@@ -83,11 +73,14 @@ pub(super) fn begin<T, A: Arena>(arena: &A) -> Begun<'_, A> {
     let before = PLACE.get();
     let rooted = match before {
         // A seed that somebody uses inside of another decode: at the place it is used.
-        Some(_) => None,
+        Some(_) => {
+            arena.look();
+            None
+        }
         None => Place::root::<T>().map(|(place, rooted)| {
             arena.look();
             PLACE.set(Some(place));
-            (rooted, Back(before))
+            rooted
         }),
     };
     Begun { arena, rooted }

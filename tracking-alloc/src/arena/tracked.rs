@@ -4,7 +4,7 @@
 //! handed out, abandoned, and found to have gone past the handle.
 
 use super::ledger::Ledger;
-use super::{Arena, ArenaStats, Chunks, Position, Refused, Reset};
+use super::{Arena, ArenaStats, Chunks, Refused, Reset};
 use std::alloc::Layout;
 use std::borrow::Cow;
 use std::fmt;
@@ -79,13 +79,15 @@ impl<A: Arena> Drop for Tracked<A> {
 
 // SAFETY: every piece comes from the arena inside, whose promises pass through.
 unsafe impl<A: Arena> Arena for Tracked<A> {
-    #[inline]
+    // PERF: inlined, so that what is known of the layout where it is called is known here.
+    #[inline(always)]
     fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, Refused> {
         let before = self.ledger.look(&self.arena);
         match self.arena.try_alloc_layout(layout) {
             Ok(place) => {
-                self.ledger.moved(&self.arena, before, place.addr().get());
-                self.ledger.handed_out(layout.size());
+                let after = self.arena.cursor_after(place, layout);
+                self.ledger
+                    .handed_out(&self.arena, before, after, place, layout.size());
                 Ok(place)
             }
             Err(refused) => Err(self.ledger.refused(&self.arena, refused)),
@@ -103,7 +105,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         // SAFETY: the caller's promises are the same.
         match unsafe { self.arena.try_grow(place, old, new) } {
             Ok(place) => {
-                let used = self.ledger.moved(&self.arena, before, place.addr().get());
+                let used = self.ledger.moved(&self.arena, before, Some(place));
                 self.ledger.grown(old.size(), new.size(), used);
                 Ok(place)
             }
@@ -122,7 +124,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         // SAFETY: the caller's promises are the same.
         match unsafe { self.arena.try_shrink(place, old, new) } {
             Ok(place) => {
-                let used = self.ledger.moved(&self.arena, before, place.addr().get());
+                let used = self.ledger.moved(&self.arena, before, Some(place));
                 self.ledger.shrunk(old.size(), new.size(), used);
                 Ok(place)
             }
@@ -135,13 +137,22 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         let before = self.ledger.look(&self.arena);
         // SAFETY: the caller's promises are the same.
         unsafe { self.arena.release(place, layout) };
-        let used = self.ledger.moved(&self.arena, before, 0);
+        let used = self.ledger.moved(&self.arena, before, None);
         self.ledger.released(layout.size(), used);
     }
 
     #[inline(always)]
-    fn position(&self) -> Position {
-        self.arena.position()
+    fn cursor(&self) -> usize {
+        self.arena.cursor()
+    }
+
+    #[inline(always)]
+    fn cursor_after(&self, place: NonNull<u8>, layout: Layout) -> usize {
+        self.arena.cursor_after(place, layout)
+    }
+
+    fn used_since(&self, cursor: usize) -> Option<u64> {
+        self.arena.used_since(cursor)
     }
 
     fn chunks(&self) -> Chunks {

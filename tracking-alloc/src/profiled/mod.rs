@@ -19,7 +19,7 @@ mod visitor;
 pub(crate) use budget::Active;
 pub use budget::{Budget, ProfiledSeed};
 #[cfg(feature = "derive")]
-pub(crate) use place::{Below, Inside, Place, Rooted};
+pub(crate) use place::{Below, Place, Rooted};
 
 /// Deserializes a `T` and, while something records, counts every allocation at its path in the data.
 ///

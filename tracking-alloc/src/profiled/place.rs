@@ -29,16 +29,11 @@ pub(crate) enum Below {
     Index(usize),
 }
 
-/// While it lives the thread is in a place.
-pub(crate) struct Inside {
-    _entered: Entered,
-}
-
 /// While it lives the thread is where a path begins; then what stayed is counted.
 pub(crate) struct Rooted {
     // NOTE: dropped in this order: what stayed is counted, then the place is left.
     _retained: Option<Retained>,
-    _inside: Inside,
+    _entered: Entered,
 }
 
 struct Retained {
@@ -74,29 +69,34 @@ impl Place {
                 scope: found.visit,
                 since,
             }),
-            _inside: Inside {
-                _entered: Entered::new(found, back),
-            },
+            _entered: Entered::new(found, back),
         };
         Some((Place(node), rooted))
     }
 
-    /// Enters a place below this one, whose values are `T`s.
+    /// Enters a place below this one, whose values are `T`s. It is left by [`resume`](Place::resume) of this one.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn enter<T>(self, below: Below) -> (Place, Inside) {
-        self.inside(self.find(of::<T>(), below))
+    pub(crate) fn enter<T>(self, below: Below) -> Place {
+        Place::come_to(self.find(of::<T>(), below))
     }
 
     /// Enters a place below this one that has no type of its own: a variant's with several fields.
     #[inline]
-    pub(crate) fn enter_untyped(self, below: Below) -> (Place, Inside) {
-        self.inside(self.find(Type::UNKNOWN, below))
+    pub(crate) fn enter_untyped(self, below: Below) -> Place {
+        Place::come_to(self.find(Type::UNKNOWN, below))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn inside(self, found: Found) -> (Place, Inside) {
-        let _entered = Entered::new(found, self.0.scope());
-        (Place(found.node), Inside { _entered })
+    fn come_to(found: Found) -> Place {
+        // It is left by the place around it, not by a guard of its own.
+        std::mem::forget(Entered::new(found, 0));
+        Place(found.node)
+    }
+
+    /// The thread is in this place again.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn resume(self) {
+        scope::set(self.0.scope());
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

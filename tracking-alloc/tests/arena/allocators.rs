@@ -4,7 +4,7 @@ use std::alloc::Layout;
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use tracking_alloc::arena::{Arena, Chunks, Position, Refused, Reset, Tracked};
+use tracking_alloc::arena::{Arena, Chunks, Refused, Reset, Tracked};
 
 macro_rules! versions {
     ($($name:ident $version:ident)*) => {$(
@@ -66,11 +66,12 @@ unsafe impl Arena for Fixed {
         }
     }
 
-    fn position(&self) -> Position {
-        Position {
-            chunk: 1,
-            free_bytes: self.bytes.len() - self.used.get(),
-        }
+    fn cursor(&self) -> usize {
+        self.used.get()
+    }
+
+    fn used_since(&self, cursor: usize) -> Option<u64> {
+        Some(self.used.get().checked_sub(cursor)? as u64)
     }
 
     fn chunks(&self) -> Chunks {
@@ -79,6 +80,9 @@ unsafe impl Arena for Fixed {
             bytes: self.bytes.len() as u64,
             bytes_with_metadata: self.bytes.len() as u64,
             unused_bytes: (self.bytes.len() - self.used.get()) as u64,
+            free_bytes: (self.bytes.len() - self.used.get()) as u64,
+            present_start: 0,
+            present_bytes: self.bytes.len(),
         }
     }
 

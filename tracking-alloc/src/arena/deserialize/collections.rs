@@ -26,6 +26,8 @@ mod bumpalo {
         A: Arena,
         T: ArenaDeserialize<'de, 'a, A> + 'a,
     {
+        const STRAYS: bool = false;
+
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
             arena: &'a A,
@@ -49,6 +51,8 @@ mod bumpalo {
     }
 
     impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for String<'a> {
+        const STRAYS: bool = false;
+
         #[inline]
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
@@ -68,6 +72,8 @@ mod bumpalo {
         A: Arena,
         T: ArenaDeserialize<'de, 'a, A>,
     {
+        const STRAYS: bool = T::STRAYS;
+
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
             arena: &'a A,
@@ -112,6 +118,8 @@ mod bump_scope {
         A: Arena,
         T: ArenaDeserialize<'de, 'a, A>,
     {
+        const STRAYS: bool = false;
+
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
             arena: &'a A,
@@ -121,6 +129,8 @@ mod bump_scope {
     }
 
     impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for BumpBox<'a, str> {
+        const STRAYS: bool = false;
+
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
             arena: &'a A,
@@ -136,6 +146,8 @@ mod bump_scope {
         A: Arena,
         T: ArenaDeserialize<'de, 'a, A> + 'a,
     {
+        const STRAYS: bool = T::STRAYS;
+
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
             arena: &'a A,
@@ -151,6 +163,8 @@ mod bump_scope {
         A: Arena,
         T: ArenaDeserialize<'de, 'a, A>,
     {
+        const STRAYS: bool = false;
+
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
             arena: &'a A,
@@ -174,6 +188,8 @@ mod bump_scope {
     }
 
     impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for BumpString<&'a Bump> {
+        const STRAYS: bool = false;
+
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
             arena: &'a A,
@@ -203,6 +219,8 @@ mod allocator_api {
                 A: Arena,
                 T: ArenaDeserialize<'de, 'a, Tracked<A>>,
             {
+                const STRAYS: bool = false;
+
                 fn deserialize_in<D: Deserializer<'de>>(
                     deserializer: D,
                     arena: &'a Tracked<A>,

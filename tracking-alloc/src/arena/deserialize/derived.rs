@@ -67,8 +67,12 @@ where
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         // PERF: numbers take nothing from the arena; entering a place for each would double the time of many of them.
-        let _entered = (!T::SCALAR).then(|| scope::enter::<T, A>(self.arena, self.below));
-        T::deserialize_in(deserializer, self.arena)
+        let _entered = (!T::SCALAR).then(|| scope::enter::<T>(self.below));
+        let value = T::deserialize_in(deserializer, self.arena);
+        if T::STRAYS {
+            self.arena.look();
+        }
+        value
     }
 }
 
@@ -112,8 +116,12 @@ impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for By<'_, S, 
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        let _entered = scope::enter::<S::Value, A>(self.arena, self.below);
-        self.seed.deserialize(deserializer)
+        // What code of other people took past the handle before this belongs to the place around it.
+        self.arena.look();
+        let _entered = scope::enter::<S::Value>(self.below);
+        let value = self.seed.deserialize(deserializer);
+        self.arena.look();
+        value
     }
 }
 
@@ -140,18 +148,17 @@ where
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        T::deserialize_in(deserializer, self.arena)
+        let value = T::deserialize_in(deserializer, self.arena);
+        if T::STRAYS {
+            self.arena.look();
+        }
+        value
     }
 }
 
 /// Reads a variant with several fields, whose places are below the variant's.
-pub fn in_variant<A: Arena, R>(
-    arena: &A,
-    name: &'static str,
-    number: usize,
-    read: impl FnOnce() -> R,
-) -> R {
-    let _entered = scope::enter_untyped(arena, Below::Variant(name, number));
+pub fn in_variant<R>(name: &'static str, number: usize, read: impl FnOnce() -> R) -> R {
+    let _entered = scope::enter_untyped(Below::Variant(name, number));
     read()
 }
 

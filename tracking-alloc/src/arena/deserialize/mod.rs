@@ -76,6 +76,10 @@ pub trait ArenaDeserialize<'de, 'a, A: Arena>: Sized {
     #[doc(hidden)]
     const SCALAR: bool = false;
 
+    /// Whether reading a value may take something past the arena's handle: all but what is known not to.
+    #[doc(hidden)]
+    const STRAYS: bool = true;
+
     /// A slice of such values. Bytes are read as bytes.
     #[doc(hidden)]
     fn slice_in<D: Deserializer<'de>>(

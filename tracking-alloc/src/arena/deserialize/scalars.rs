@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 macro_rules! scalars {
     ($($scalar:ty),* $(,)?) => {$(
         impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for $scalar {
+            const STRAYS: bool = false;
             const SCALAR: bool = true;
 
             #[inline]
@@ -34,6 +35,7 @@ scalars! {
 }
 
 impl<'de, 'a, A: Arena, T: ?Sized> ArenaDeserialize<'de, 'a, A> for PhantomData<T> {
+    const STRAYS: bool = false;
     const SCALAR: bool = true;
 
     fn deserialize_in<D: Deserializer<'de>>(deserializer: D, _: &'a A) -> Result<Self, D::Error> {
@@ -46,6 +48,7 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
+    const STRAYS: bool = T::STRAYS;
     const SCALAR: bool = T::SCALAR;
 
     #[inline]

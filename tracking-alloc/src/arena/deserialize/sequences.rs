@@ -11,6 +11,8 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
+    const STRAYS: bool = false;
+
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
         deserializer: D,
@@ -25,6 +27,8 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
+    const STRAYS: bool = false;
+
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
         deserializer: D,
@@ -40,6 +44,8 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
+    const STRAYS: bool = T::STRAYS;
+
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
         deserializer: D,
@@ -54,6 +60,8 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
+    const STRAYS: bool = T::STRAYS;
+
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
         deserializer: D,
@@ -124,6 +132,7 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
+    const STRAYS: bool = false;
     const SCALAR: bool = T::SCALAR;
 
     fn deserialize_in<D: Deserializer<'de>>(
@@ -178,6 +187,7 @@ macro_rules! tuples {
             A: Arena,
             $($name: ArenaDeserialize<'de, 'a, A>,)+
         {
+            const STRAYS: bool = false;
             const SCALAR: bool = true $(&& $name::SCALAR)+;
 
             fn deserialize_in<De: Deserializer<'de>>(deserializer: De, arena: &'a A) -> Result<Self, De::Error> {

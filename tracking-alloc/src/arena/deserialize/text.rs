@@ -6,6 +6,8 @@ use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use std::fmt;
 
 impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for &'a str {
+    const STRAYS: bool = false;
+
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
         deserializer: D,
@@ -16,6 +18,8 @@ impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for &'a str {
 }
 
 impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for &'a mut str {
+    const STRAYS: bool = false;
+
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
         deserializer: D,
@@ -49,6 +53,7 @@ impl<'de, 'a, A: Arena> Visitor<'de> for Text<'a, A> {
 }
 
 impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for u8 {
+    const STRAYS: bool = false;
     const SCALAR: bool = true;
 
     #[inline]

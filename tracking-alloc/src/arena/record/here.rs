@@ -21,8 +21,8 @@ pub(in super::super) struct Recorded {
     /// The counter of the scope the thread was in at the last call.
     counter: Cell<Option<&'static Counter>>,
     scope: Cell<u32>,
-    /// At so many bytes ever handed out the recording is brought up to date.
-    next_look: Cell<u64>,
+    /// When so many more bytes were handed out the recording is brought up to date.
+    left: Cell<u64>,
 }
 
 impl Recorded {
@@ -61,18 +61,11 @@ impl Recorded {
         if slot.is_some() {
             self.slot.set(slot);
             self.counter.set(None);
-            // What was handed out before belongs to no field.
-            if let Some(slot) = slot {
-                let books = &slot.books;
-                if let Some(counter) = self.counter(slot) {
-                    counter.total_bytes.add(books.total_handed());
-                    counter
-                        .total_blocks
-                        .add(books.blocks.get().wrapping_add(books.returned_blocks.get()));
-                    counter.gone_bytes.add(books.returned.get());
-                    counter.gone_blocks.add(books.returned_blocks.get());
-                    counter.past_bytes.add(books.past.get());
-                }
+            // What was handed out before belongs to the place where its recording begins.
+            if let Some(slot) = slot
+                && let Some(counter) = self.counter(slot)
+            {
+                slot.adopt(counter);
             }
             let event = match books_hold_chunks(slot) {
                 true => Event::Chunk { used: 0, piece: 0 },
@@ -82,58 +75,80 @@ impl Recorded {
         }
     }
 
-    /// The counter of the scope the thread is in.
+    /// The counter of the scope the thread is in, if it has one yet.
     #[inline(always)]
-    fn counter(&self, slot: &'static Slot) -> Option<&'static Counter> {
+    fn known_counter(&self, slot: &'static Slot) -> Option<&'static Counter> {
         let scope = thread::with(|thread| thread.scope.get()).unwrap_or(0);
         match self.counter.get() {
             Some(counter) if self.scope.get() == scope => Some(counter),
-            _ => self.counter_of(slot, scope),
+            _ => {
+                let counter = slot.counters.find(scope)?;
+                self.counter.set(Some(counter));
+                self.scope.set(scope);
+                Some(counter)
+            }
         }
     }
 
-    #[inline(always)]
-    fn counter_of(&self, slot: &'static Slot, scope: u32) -> Option<&'static Counter> {
-        let counter = slot
-            .counters
-            .find(scope)
-            .or_else(|| writing::add_counter(slot, scope));
-        self.counter.set(counter);
-        self.scope.set(scope);
-        counter
+    fn counter(&self, slot: &'static Slot) -> Option<&'static Counter> {
+        self.known_counter(slot).or_else(|| {
+            let scope = thread::with(|thread| thread.scope.get()).unwrap_or(0);
+            writing::add_counter(slot, scope)
+        })
     }
 
-    /// A piece was handed out.
+    /// A piece was handed out. False when nothing records it.
     #[inline(always)]
-    pub(in super::super) fn handed(&self, bytes: u64) {
-        let Some(slot) = self.slot.get() else { return };
+    pub(in super::super) fn handed(&self, bytes: u64) -> bool {
+        let Some(slot) = self.slot.get() else {
+            return false;
+        };
+        // PERF: what is rare is one call at the end, which needs no registers kept.
+        let left = self.left.get().wrapping_sub(bytes);
+        match self.known_counter(slot) {
+            Some(counter) if left as i64 >= 0 => {
+                counter.total_bytes.add(bytes);
+                counter.total_blocks.add(1);
+                self.left.set(left);
+            }
+            _ => self.handed_and_look(slot, bytes),
+        }
+        true
+    }
+
+    /// The same when the scope is new to the arena, or it is time for a look.
+    #[cold]
+    #[inline(never)]
+    fn handed_and_look(&self, slot: &'static Slot, bytes: u64) {
         if let Some(counter) = self.counter(slot) {
             counter.total_bytes.add(bytes);
             counter.total_blocks.add(1);
         }
-        if slot.books.total_handed() >= self.next_look.get() {
-            self.publish(Event::Look);
+        match self.left.get().checked_sub(bytes) {
+            Some(left) => self.left.set(left),
+            None => self.publish(Event::Look),
         }
     }
 
     /// A piece grew.
-    pub(in super::super) fn grown(&self, old: u64, new: u64, copied: u64) {
+    pub(in super::super) fn grown(&self, copied: u64) {
         let Some(slot) = self.slot.get() else { return };
         if let Some(counter) = self.counter(slot) {
             counter.grows.add(1);
             counter.copied_bytes.add(copied);
         }
-        self.gone(old, 1);
-        self.handed(new);
     }
 
-    /// Something is not handed out any more.
-    pub(in super::super) fn gone(&self, bytes: u64, blocks: u64) {
-        let Some(slot) = self.slot.get() else { return };
+    /// Something is not handed out any more. False when nothing records it.
+    pub(in super::super) fn gone(&self, bytes: u64, blocks: u64) -> bool {
+        let Some(slot) = self.slot.get() else {
+            return false;
+        };
         if let Some(counter) = self.counter(slot) {
             counter.gone_bytes.add(bytes);
             counter.gone_blocks.add(blocks);
         }
+        true
     }
 
     /// Bytes went past the handle, or came back there.
@@ -146,12 +161,19 @@ impl Recorded {
         }
     }
 
-    /// Everything was taken back.
-    pub(in super::super) fn emptied(&self) {
-        let Some(slot) = self.slot.get() else { return };
-        for counter in slot.counters.all() {
-            counter.gone_bytes.set(counter.total_bytes.get());
-            counter.gone_blocks.set(counter.total_blocks.get());
+    /// Everything was taken back. False when nothing records it.
+    pub(in super::super) fn emptied(&self) -> bool {
+        let Some(slot) = self.slot.get() else {
+            return false;
+        };
+        slot.empty();
+        true
+    }
+
+    /// Brings the books up to date with the counters.
+    pub(in super::super) fn sum_up(&self) {
+        if let Some(slot) = self.slot.get() {
+            slot.sum_up();
         }
     }
 
@@ -160,9 +182,9 @@ impl Recorded {
     #[inline(never)]
     pub(in super::super) fn publish(&self, event: Event) {
         let Some(slot) = self.slot.get() else { return };
+        slot.sum_up();
         let handed = slot.books.total_handed();
-        self.next_look
-            .set(handed + handed.clamp(FIRST_LOOK_BYTES, LOOK_BYTES));
+        self.left.set(handed.clamp(FIRST_LOOK_BYTES, LOOK_BYTES));
         writing::publish(slot, event);
     }
 

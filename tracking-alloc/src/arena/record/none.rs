@@ -16,15 +16,23 @@ impl Recorded {
     pub(in super::super) fn begin(&self, _name: &str, _krate: &'static str, _inline: &Books) {}
 
     #[inline(always)]
-    pub(in super::super) fn handed(&self, _bytes: u64) {}
+    pub(in super::super) fn handed(&self, _bytes: u64) -> bool {
+        false
+    }
 
-    pub(in super::super) fn grown(&self, _old: u64, _new: u64, _copied: u64) {}
+    pub(in super::super) fn grown(&self, _copied: u64) {}
 
-    pub(in super::super) fn gone(&self, _bytes: u64, _blocks: u64) {}
+    pub(in super::super) fn gone(&self, _bytes: u64, _blocks: u64) -> bool {
+        false
+    }
 
     pub(in super::super) fn past(&self, _bytes: i64) {}
 
-    pub(in super::super) fn emptied(&self) {}
+    pub(in super::super) fn emptied(&self) -> bool {
+        false
+    }
+
+    pub(in super::super) fn sum_up(&self) {}
 
     pub(in super::super) fn publish(&self, event: Event) {
         match event {

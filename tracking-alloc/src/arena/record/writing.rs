@@ -304,6 +304,7 @@ impl Writer {
     }
 
     fn publish_arena(&mut self, slot: &'static Slot) {
+        slot.sum_up();
         let arena = slot.arena.load(Relaxed);
         for counter in slot.counters.all() {
             self.publish_counter(arena, counter);
@@ -452,19 +453,13 @@ impl Writer {
             &books.chunks,
             &books.chunk_bytes,
             &books.chunk_bytes_with_metadata,
-            &books.reach,
-            &books.free,
             &books.abandoned,
             &books.past,
         ] {
             figure.set(0);
         }
-        books.returned.add(books.handed.replace(0));
-        books.returned_blocks.add(books.blocks.replace(0));
-        for counter in slot.counters.all() {
-            counter.gone_bytes.set(counter.total_bytes.get());
-            counter.gone_blocks.set(counter.total_blocks.get());
-        }
+        books.anchor(0, 0);
+        slot.empty();
         self.publish_arena(slot);
         self.arena_moment(slot, 3, used, now_ns, 0);
         slot.in_use.store(false, Release);
