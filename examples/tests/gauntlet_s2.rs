@@ -22,9 +22,9 @@ fn the_script_on_the_allocator_api_is_two_allocations_a_grow_and_a_shrink() {
 }
 
 #[test]
-fn large_blocks_are_at_most_twenty_at_once_and_not_resident() {
+fn large_blocks_are_at_most_twenty_at_once() {
+    // Its verdict is one of times, so it is not asked here.
     let case = run(&["2.6"]);
-    case.holds("2.6");
     for variant in ["glibc", "jemalloc", "mimalloc"] {
         assert_eq!(
             case.figure("2.6", variant, "total_blocks"),

@@ -17,3 +17,12 @@ pub(super) fn ns(time: f64) -> String {
         "(not timed)".to_owned()
     }
 }
+
+/// A time in milliseconds: `13.4 ms`.
+pub(super) fn ms(time_ns: f64) -> String {
+    if time_ns.is_finite() {
+        format!("{:.1} ms", time_ns / 1e6)
+    } else {
+        "(not timed)".to_owned()
+    }
+}

@@ -7,7 +7,7 @@ use crate::gauntlet::{Case, Variant, Verdict, Window};
 pub(super) const CASE: Case = Case {
     id: "2.10",
     system: "with_capacity",
-    headline: "growth chains cost; one allocation would have been enough",
+    headline: "no figures in its text: growing costs, one allocation would do",
     variants: &[
         Variant::new("push", |window| each(window, |_| Vec::new())),
         Variant::new("with_capacity", |window| each(window, Vec::with_capacity)),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(super) const CASE: Case = Case {
     id: "2.2",
     system: "GlobalAlloc over libc malloc, jemalloc, mimalloc",
-    headline: "generic inner allocator",
+    headline: "no figures in its text: one wrapper, generic in its inner allocator",
     variants: &[
         Variant::new("glibc", words).under("glibc"),
         Variant::new("jemalloc", words).under("jemalloc"),

@@ -8,7 +8,7 @@ use std::time::Instant;
 pub(super) const CASE: Case = Case {
     id: "2.11",
     system: "measurement noise (mimalloc is not deterministic)",
-    headline: "times differ from run to run: gate CI on counts",
+    headline: "no figures in its text: times differ from run to run",
     variants: &[
         Variant::new("glibc", again).under("glibc"),
         Variant::new("jemalloc", again).under("jemalloc"),

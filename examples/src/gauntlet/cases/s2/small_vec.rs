@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 pub(super) const CASE: Case = Case {
     id: "2.9",
     system: "SmallVec [u8; 4] spilling at the fifth",
-    headline: "no allocation until the fifth",
+    headline: "no figures in its text: it spills at the fifth",
     variants: &[
         Variant::new("Vec, 4", |window| {
             each(window, |_| (0..4_u8).fold(Vec::new(), pushed), |_| true)

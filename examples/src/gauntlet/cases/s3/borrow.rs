@@ -8,7 +8,7 @@ use std::borrow::Cow;
 pub(super) const CASE: Case = Case {
     id: "3.11",
     system: "borrow, don't move: Vec<String> / &[&str] / iterator argument; clone hunting; escaping with Cow",
-    headline: "the signature decides how many blocks a caller must make",
+    headline: "no figures: the signature decides how many blocks a caller makes",
     variants: &[
         Variant::new("Vec<String>", |window| {
             each(window, |names| owned(names.to_vec()))

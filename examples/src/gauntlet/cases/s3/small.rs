@@ -10,7 +10,7 @@ use std::collections::HashSet;
 pub(super) const CASE: Case = Case {
     id: "3.4",
     system: "tinyset, string, inlinable_string, smallstr, kstring",
-    headline: "smaller collections and strings that need no block of their own",
+    headline: "no figures: small collections and strings need no block of their own",
     variants: &[
         Variant::new("String", |window| each(window, str::to_owned)),
         Variant::new("string over Bytes", shared),
