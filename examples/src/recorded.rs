@@ -1,5 +1,6 @@
 //! Reading what a program recorded, for tests: sums over the rows of a recording, nothing more.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Recording, RowValue};
 
@@ -121,4 +122,50 @@ pub fn sums_in_scope(recording: &Recording, name: &str) -> Sums {
         }
     }
     found
+}
+
+/// What happened between the marks "begin" and "end", by the names of the report's JSON. `peak_error_bytes` is there when
+/// several threads allocated around the peak: it is known to within so much.
+///
+/// # Errors
+/// When the recording cannot be read or has no such marks.
+pub fn window(path: &Path) -> Result<BTreeMap<String, u64>, String> {
+    let told = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let recording = Recording::open(path).map_err(|error| told(&error))?;
+    let find = |name: &str| {
+        let named = |id| recording.string(id).as_deref() == Some(name);
+        let mark = recording.marks.iter().find(|mark| named(mark.name));
+        mark.ok_or_else(|| {
+            told(&format!(
+                "no mark is called {name:?}: was it recorded to the end?"
+            ))
+        })
+    };
+    let (begin, end) = (find("begin")?, find("end")?);
+    let between = |word: usize| end.figures[word].wrapping_sub(begin.figures[word]);
+    let live = |total: usize, freed: usize| net(between(total), between(freed)).max(0) as u64;
+    // The mark's peak is that of the window; what lived before it is not the window's.
+    let over = |peak: i64, total: usize, freed: usize| {
+        let before = net(begin.figures[total], begin.figures[freed]);
+        peak.saturating_sub(before).max(0) as u64
+    };
+    let mut figures = BTreeMap::from(
+        [
+            ("total_bytes", between(0)),
+            ("total_blocks", between(1)),
+            ("live_bytes", live(0, 2)),
+            ("live_blocks", live(1, 3)),
+            ("peak_bytes", over(end.peak_bytes, 0, 2)),
+            ("peak_blocks", over(end.peak_blocks, 1, 3)),
+            ("grows", between(4)),
+            ("shrinks", between(5)),
+            ("copied_bytes", between(6)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    let doubt = end.doubt_bytes.saturating_sub(end.peak_bytes);
+    if doubt > 0 {
+        figures.insert("peak_error_bytes".to_owned(), doubt as u64);
+    }
+    Ok(figures)
 }

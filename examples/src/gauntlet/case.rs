@@ -16,11 +16,20 @@ pub enum Source {
     S3,
     /// "Rewriting Rust serialization part 2: performance".
     S4,
+    /// Real files, fetched: no source has figures of them.
+    Data,
 }
 
 impl Source {
     /// All of them.
-    pub const ALL: [Source; 5] = [Source::S0, Source::S1, Source::S2, Source::S3, Source::S4];
+    pub const ALL: [Source; 6] = [
+        Source::S0,
+        Source::S1,
+        Source::S2,
+        Source::S3,
+        Source::S4,
+        Source::Data,
+    ];
 
     /// The word of the command line: `s0`.
     pub fn name(self) -> &'static str {
@@ -30,6 +39,7 @@ impl Source {
             Source::S2 => "s2",
             Source::S3 => "s3",
             Source::S4 => "s4",
+            Source::Data => "data",
         }
     }
 }
@@ -57,6 +67,7 @@ impl Case {
             Some("1") => Source::S1,
             Some("2") => Source::S2,
             Some("3") => Source::S3,
+            Some("d") => Source::Data,
             _ => Source::S4,
         }
     }
@@ -71,6 +82,8 @@ pub struct Variant {
     pub allocator: Option<&'static str>,
     /// Prepares its input and does its work inside the window.
     pub run: fn(&mut Window),
+    /// Why its counts differ from run to run; `None` = they do not, and are held exactly.
+    pub varies: Option<&'static str>,
 }
 
 impl Variant {
@@ -80,6 +93,7 @@ impl Variant {
             name,
             allocator: None,
             run,
+            varies: None,
         }
     }
 
@@ -87,6 +101,14 @@ impl Variant {
     pub const fn under(self, allocator: &'static str) -> Self {
         Variant {
             allocator: Some(allocator),
+            ..self
+        }
+    }
+
+    /// Its counts differ from run to run, and why.
+    pub const fn varying(self, why: &'static str) -> Self {
+        Variant {
+            varies: Some(why),
             ..self
         }
     }
@@ -101,6 +123,8 @@ pub enum Verdict {
     Sharpened,
     /// It was not found here.
     NotReproduced,
+    /// There is no headline to hold it to.
+    Measured,
 }
 
 impl Verdict {
@@ -110,6 +134,7 @@ impl Verdict {
             Verdict::Reproduced => "reproduced",
             Verdict::Sharpened => "sharpened",
             Verdict::NotReproduced => "not reproduced",
+            Verdict::Measured => "measured",
         }
     }
 }
@@ -132,7 +157,7 @@ impl Found<'_> {
     }
 }
 
-/// All cases, in the order of the sources.
+/// All cases, in the order of the sources; those on fetched files last.
 pub fn all() -> impl Iterator<Item = &'static Case> {
     [
         cases::s0::CASES,
@@ -140,6 +165,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         cases::s2::CASES,
         cases::s3::CASES,
         cases::s4::CASES,
+        cases::real::CASES,
     ]
     .into_iter()
     .flatten()

@@ -97,6 +97,7 @@ impl Window {
         );
         self.shown.before_rss_bytes = rss_bytes();
         if self.pass != Pass::Time {
+            self.shown.times_ns.reserve_exact(1);
             let kept = self.counted(&mut work);
             self.shown.peak_rss_bytes = peak_rss_bytes();
             drop(kept);
@@ -120,7 +121,7 @@ impl Window {
         match self.with.as_str() {
             "dhat" => {
                 let profiler = dhat::Profiler::builder().testing().build();
-                let kept = black_box(work());
+                let kept = self.once(work);
                 let stats = dhat::HeapStats::get();
                 drop(profiler);
                 self.count("total_bytes", stats.total_bytes);
@@ -133,26 +134,21 @@ impl Window {
             }
             "stats_alloc" => {
                 let region = stats_alloc::Region::new(&allocator::STATS);
-                let kept = black_box(work());
+                let kept = self.once(work);
                 let stats = region.change();
-                // A realloc counts in full with its new size elsewhere, by its difference here: see `grown`.
-                self.count("allocated_bytes", stats.bytes_allocated as u64);
-                self.count("allocations", stats.allocations as u64);
-                self.count("reallocations", stats.reallocations as u64);
-                self.count(
-                    "live_bytes",
-                    (stats.bytes_allocated - stats.bytes_deallocated) as u64,
-                );
+                let live = stats.bytes_allocated as u64;
+                let live = live.saturating_sub(stats.bytes_deallocated as u64);
+                // It adds a realloc's difference where the others add the whole new size: no `total_bytes` from it.
+                let blocks = stats.allocations + stats.reallocations;
+                self.count("total_blocks", blocks as u64);
+                self.count("live_bytes", live);
                 kept
             }
             _ => {
                 allocator::reset();
                 tracking_alloc::mark("begin");
-                let start = Instant::now();
-                let kept = black_box(work());
-                let elapsed = start.elapsed();
+                let kept = self.once(work);
                 tracking_alloc::mark("end");
-                self.shown.times_ns = vec![elapsed.as_nanos() as u64];
                 if self.pass == Pass::Share {
                     let closely = allocator::closely();
                     self.shown.allocator_ns = Some(closely.allocator_ns);
@@ -161,6 +157,15 @@ impl Window {
                 kept
             }
         }
+    }
+
+    /// Does the work once and tells how long it took. Makes no block between the marks: the vector of times has room.
+    fn once<T>(&mut self, work: &mut impl FnMut() -> T) -> T {
+        let start = Instant::now();
+        let kept = black_box(work());
+        let elapsed = start.elapsed();
+        self.shown.times_ns.push(elapsed.as_nanos() as u64);
+        kept
     }
 
     fn count(&mut self, name: &str, count: u64) {

@@ -9,8 +9,15 @@ use std::path::PathBuf;
 #[command(
     name = "gauntlet",
     bin_name = "cargo gauntlet",
-    after_help = "Examples:\n  cargo gauntlet list\n  cargo gauntlet run 0.2\n  cargo gauntlet run s3 --markdown -o s3.md\n  \
-                  cargo gauntlet run all --quick --json\n  cargo gauntlet run 3.7 --with dhat\n  cargo gauntlet open 3.7"
+    after_help = "Examples:\n  \
+        cargo gauntlet list                              one line a case\n  \
+        cargo gauntlet run 3.7                           one case\n  \
+        cargo gauntlet run s3 --markdown -o s3.md        one source, as Markdown\n  \
+        cargo gauntlet run all --quick --json            everything, a tenth of the size\n  \
+        cargo gauntlet run 3.7 --with heapglass,dhat     two instruments, a row each\n  \
+        cargo gauntlet open 3.7 typed                    its recording in the terminal UI\n  \
+        cargo gauntlet fetch && cargo gauntlet run data  real files\n\n\
+        Exit status: 0 = done, 1 = a variant failed, 2 = misuse or what was asked for is not there."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -20,9 +27,14 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// One line a case: its number, the system, what the source says.
-    List,
+    List {
+        /// A source (s0 to s4), or data: those on fetched files. Without it, all sources.
+        group: Option<String>,
+    },
     /// Runs cases, each variant in processes of its own, and prints what was found.
     Run(RunOptions),
+    /// Fetches the real files of the cases in group data with npm, checks them and keeps them in the user's cache.
+    Fetch,
     /// Opens the recording that the last run of a case left, in the terminal UI.
     Open {
         /// The case's number, such as 3.7.
@@ -37,12 +49,12 @@ pub(crate) enum Command {
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RunOptions {
-    /// Numbers of cases (3.7), sources (s0 to s4), or all.
+    /// Numbers of cases (3.7), sources (s0 to s4), all of them (all), or those on fetched files (data).
     #[arg(required = true)]
     pub(crate) cases: Vec<String>,
-    /// The instrument that counts.
-    #[arg(long, value_enum, default_value_t = With::Heapglass)]
-    pub(crate) with: With,
+    /// The instruments that count, a row each: named twice or with commas between. The first one's figures are judged.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "heapglass")]
+    pub(crate) with: Vec<With>,
     /// The inner allocator of variants that do not name their own.
     #[arg(long, value_enum, default_value_t = Allocator::Glibc)]
     pub(crate) allocator: Allocator,
@@ -52,7 +64,7 @@ pub(crate) struct RunOptions {
     /// A tenth of the work: a quick look, not the sources' sizes.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Counts only, no times.
+    /// Counts only, no timed processes.
     #[arg(long)]
     pub(crate) no_times: bool,
     /// As JSON.

@@ -1,6 +1,8 @@
 //! `cargo gauntlet`: every technique of the sources, run, profiled and compared. `cargo gauntlet help` is the truth.
 
 mod args;
+mod fetch;
+mod keep;
 mod measured;
 mod run;
 mod show;
@@ -16,9 +18,10 @@ static ALLOC: TrackingAlloc<Gauntlet> = TrackingAlloc::new(Gauntlet);
 
 fn main() -> ExitCode {
     let answer = match Args::parse().command {
-        Command::List => show::list(),
+        Command::List { group } => show::list(group.as_deref()),
+        Command::Fetch => fetch::fetch(),
         Command::Run(options) => run::run(&options),
-        Command::Open { case, variant } => run::open(&case, variant.as_deref()),
+        Command::Open { case, variant } => keep::open(&case, variant.as_deref()),
         Command::Child(child) => {
             let variant = gauntlet::find(&child.case).and_then(|case| {
                 case.variants

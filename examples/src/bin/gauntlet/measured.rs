@@ -1,7 +1,6 @@
 //! What was measured of a variant: from the lines its processes printed and the recording it left.
 
 use heapglass_examples::gauntlet::Shown;
-use heapglass_profiler::profile::{Figures, Profile};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,9 +12,11 @@ pub(crate) struct Measured {
     pub(crate) variant: String,
     pub(crate) with: String,
     pub(crate) allocator: String,
-    /// Median of the fastest tenth of each process, nanoseconds, and how far the processes lie apart.
+    /// Median of the processes' medians, nanoseconds, counted by nobody; and how far the processes lie apart.
     pub(crate) time_ns: Option<u64>,
     pub(crate) time_spread: Option<f64>,
+    /// Once, while the instrument counted, nanoseconds.
+    pub(crate) counted_ns: Option<u64>,
     /// Counted inside the window, by the names of the report's JSON.
     pub(crate) figures: BTreeMap<String, u64>,
     pub(crate) rss_bytes: u64,
@@ -36,24 +37,9 @@ impl Measured {
         self.rss_bytes = shown.peak_rss_bytes.saturating_sub(shown.before_rss_bytes);
         self.input_bytes = shown.input_bytes;
         self.records = shown.records;
+        self.counted_ns = shown.times_ns.first().copied();
         self.figures.extend(shown.counted);
         self.notes.extend(shown.notes);
-    }
-
-    /// Takes over the figures of the window between the marks of a recording.
-    pub(crate) fn recorded(&mut self, profile: &Profile) -> Result<(), String> {
-        let mark = |name: &str| {
-            let mark = profile.marks.iter().find(|mark| mark.name == name);
-            mark.map(|mark| mark.figures)
-                .ok_or_else(|| format!("its recording has no mark {name:?}"))
-        };
-        let (begin, end) = (mark("begin")?, mark("end")?);
-        self.figures.extend(
-            window(&begin, &end)
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value)),
-        );
-        Ok(())
     }
 
     /// Takes over what the closely watched process said.
@@ -81,6 +67,7 @@ impl Measured {
     pub(crate) fn figure(&self, name: &str) -> Option<f64> {
         match name {
             "time_ns" => self.time_ns.map(|time| time as f64),
+            "counted_ns" => self.counted_ns.map(|time| time as f64),
             "rss_bytes" => Some(self.rss_bytes as f64),
             "usable_bytes" => self.usable_bytes.map(|bytes| bytes as f64),
             "allocator_share" => self.allocator_share,
@@ -100,27 +87,4 @@ pub(crate) fn median(times: &[u64]) -> Option<u64> {
     let mut times = times.to_vec();
     times.sort_unstable();
     times.get(times.len() / 2).copied()
-}
-
-/// What happened between two marks.
-fn window(begin: &Figures, end: &Figures) -> [(&'static str, u64); 9] {
-    let between = |of: fn(&Figures) -> u64| of(end).saturating_sub(of(begin));
-    [
-        ("total_bytes", between(|figures| figures.total_bytes)),
-        ("total_blocks", between(|figures| figures.total_blocks)),
-        ("live_bytes", between(|figures| figures.live_bytes)),
-        ("live_blocks", between(|figures| figures.live_blocks)),
-        // The mark's peak is that of the window; what lived before it is not the window's.
-        (
-            "peak_bytes",
-            end.peak_bytes.saturating_sub(begin.live_bytes),
-        ),
-        (
-            "peak_blocks",
-            end.peak_blocks.saturating_sub(begin.live_blocks),
-        ),
-        ("grows", between(|figures| figures.grows)),
-        ("shrinks", between(|figures| figures.shrinks)),
-        ("copied_bytes", between(|figures| figures.copied_bytes)),
-    ]
 }

@@ -1,36 +1,24 @@
 //! Running cases: each variant in processes of its own, timed ones interleaved with the baseline's.
+//!
+//! Must never count and time in the same process: what counts would be in the times.
 
 use crate::args::{RunOptions, With, word};
+use crate::keep::{folder, recording_of};
 use crate::measured::{Measured, median};
 use crate::show;
+use heapglass_examples::gauntlet::data::fetched;
 use heapglass_examples::gauntlet::{self, Case, Shown, Source, Variant};
+use heapglass_examples::recorded;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-/// Where recordings are kept.
-fn folder() -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    target.join("gauntlet")
-}
-
-/// The recording that a variant's last run left.
-fn recording_of(case: &str, variant: &str) -> PathBuf {
-    let variant: String = variant
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
-    folder().join(format!("{case}-{variant}.hg"))
-}
-
 /// The cases that words name, in the order of the sources.
-fn chosen(words: &[String]) -> io::Result<Vec<&'static Case>> {
+pub(crate) fn chosen(words: &[String]) -> io::Result<Vec<&'static Case>> {
     let known = |word: &str| {
-        word == "all"
-            || Source::ALL.iter().any(|source| source.name() == word)
-            || gauntlet::find(word).is_some()
+        let source = Source::ALL.iter().any(|source| source.name() == word);
+        word == "all" || source || gauntlet::find(word).is_some()
     };
     if let Some(word) = words.iter().find(|word| !known(word)) {
         let message =
@@ -38,108 +26,148 @@ fn chosen(words: &[String]) -> io::Result<Vec<&'static Case>> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let wanted = |case: &Case| {
+        let source = case.source();
+        let of_all = |word: &str| word == "all" && source != Source::Data;
         words
             .iter()
-            .any(|word| word == "all" || word == case.source().name() || word == case.id)
+            .any(|word| of_all(word) || word == source.name() || word == case.id)
     };
     Ok(gauntlet::all().filter(|case| wanted(case)).collect())
 }
 
 pub(crate) fn run(options: &RunOptions) -> io::Result<ExitCode> {
     let cases = chosen(&options.cases)?;
-    std::fs::create_dir_all(folder())?;
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    if cases.iter().any(|case| case.source() == Source::Data) {
+        fetched::check()?;
+    }
+    if let Some(path) = options
+        .output
+        .as_deref()
+        .filter(|path| path.as_os_str() != "-")
+    {
+        // Before the work, not after it.
+        std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(|error| at(path, &error))?;
+    }
+    std::fs::create_dir_all(folder()?)
+        .map_err(|error| at(&folder().unwrap_or_default(), &error))?;
     let rounds = if options.no_times { 0 } else { options.rounds };
-    let steps: usize = cases
-        .iter()
-        .map(|case| case.variants.len() * (2 + rounds))
-        .sum();
+    let variants: usize = cases.iter().map(|case| case.variants.len()).sum();
+    let steps = variants * (options.with.len() + 1 + rounds);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::new(steps as u64).with_style(style);
     let mut rows = Vec::new();
     for case in cases {
         rows.push((case, measure(case, options, rounds, &bar)?));
     }
     bar.finish_and_clear();
-    let failed = rows
-        .iter()
-        .flat_map(|(_, variants)| variants)
-        .any(|measured| measured.failed.is_some());
+    let mut all = rows.iter().flat_map(|(_, variants)| variants);
+    let failed = all.any(|measured| measured.failed.is_some());
     show::table(&rows, options)?;
-    Ok(if failed {
-        ExitCode::from(1)
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(ExitCode::from(u8::from(failed)))
 }
 
-/// All variants of a case.
+/// Says which file an error is about.
+pub(crate) fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// All variants of a case under all instruments: the rows of a variant stand together.
 fn measure(
     case: &'static Case,
     options: &RunOptions,
     rounds: usize,
     bar: &ProgressBar,
 ) -> io::Result<Vec<Measured>> {
-    let mut measured: Vec<Measured> = Vec::new();
+    let mut measured: Vec<Vec<Measured>> = Vec::new();
     for variant in case.variants {
-        bar.set_message(format!("{} {}", case.id, variant.name));
-        measured.push(count(case, variant, options)?);
-        bar.inc(2);
+        let mut rows = Vec::new();
+        for with in &options.with {
+            bar.set_message(format!("{} {}, {}", case.id, variant.name, word(*with)));
+            rows.push(count(case, variant, *with, options)?);
+            bar.inc(1);
+        }
+        match child(case, variant, "share", With::System, options, None)? {
+            Ok(shown) => rows.iter_mut().for_each(|row| row.looked_at(&shown)),
+            Err(why) => fail(&mut rows, &why),
+        }
+        bar.inc(1);
+        measured.push(rows);
     }
     let mut times: Vec<Vec<u64>> = vec![Vec::new(); case.variants.len()];
     // Interleaved: what disturbs the machine disturbs all of them.
-    for _ in 0..rounds {
-        for (variant, times) in case.variants.iter().zip(&mut times) {
-            bar.set_message(format!("{} {}", case.id, variant.name));
-            if let Ok(shown) = child(case, variant, "time", options, None)? {
-                times.extend(median(&shown.times_ns));
+    for round in 1..=rounds {
+        for ((variant, times), rows) in case.variants.iter().zip(&mut times).zip(&mut measured) {
+            bar.set_message(format!("{} {}, round {round}", case.id, variant.name));
+            match child(case, variant, "time", With::System, options, None)? {
+                Ok(shown) => times.extend(median(&shown.times_ns)),
+                Err(why) => fail(rows, &why),
             }
             bar.inc(1);
         }
     }
-    for (measured, times) in measured.iter_mut().zip(times) {
-        measured.timed(times);
+    for (rows, times) in measured.iter_mut().zip(times) {
+        rows.iter_mut().for_each(|row| row.timed(times.clone()));
     }
-    Ok(measured)
+    Ok(measured.into_iter().flatten().collect())
 }
 
+/// The first failure is told.
+fn fail(rows: &mut [Measured], why: &str) {
+    for row in rows {
+        row.failed.get_or_insert_with(|| why.to_owned());
+    }
+}
+
+/// Counts a variant's work once, under an instrument.
 fn count(
     case: &'static Case,
     variant: &'static Variant,
+    with: With,
     options: &RunOptions,
 ) -> io::Result<Measured> {
     let mut measured = Measured {
         case: case.id.to_owned(),
         variant: variant.name.to_owned(),
-        with: word(options.with),
-        allocator: variant
-            .allocator
-            .map_or_else(|| word(options.allocator), str::to_owned),
+        with: word(with),
+        allocator: allocator(variant, "count", with, options),
         ..Measured::default()
     };
-    let path = recording_of(case.id, variant.name);
-    let recording = (options.with == With::Heapglass).then_some(path.as_path());
+    let path = recording_of(case.id, variant.name)?;
+    let recording = (with == With::Heapglass).then_some(path.as_path());
     if let Some(path) = recording {
         // A path that is taken would get a suffix.
-        let _ = std::fs::remove_file(path);
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(path, &error)),
+            _ => {}
+        }
     }
-    match child(case, variant, "count", options, recording)? {
+    match child(case, variant, "count", with, options, recording)? {
         Ok(shown) => measured.counted(shown),
         Err(why) => measured.failed = Some(why),
     }
     if let Some(path) = recording.filter(|_| measured.failed.is_none()) {
-        let profile =
-            heapglass_profiler::open(path, &heapglass_profiler::Options::with_cache(), &|_| {});
-        let taken = profile
-            .map_err(|error| error.to_string())
-            .and_then(|profile| measured.recorded(&profile));
-        measured.failed = taken.err();
+        match recorded::window(path) {
+            Ok(figures) => measured.figures.extend(figures),
+            Err(why) => measured.failed = Some(why),
+        }
         measured.recording = Some(path.to_owned());
     }
-    if let Ok(shown) = child(case, variant, "share", options, None)? {
-        measured.looked_at(&shown);
-    }
     Ok(measured)
+}
+
+/// The word for the inner allocator. dhat-rs and stats_alloc are inner allocators themselves, over glibc's.
+fn allocator(variant: &Variant, pass: &str, with: With, options: &RunOptions) -> String {
+    match (pass, with) {
+        ("count", With::Dhat | With::StatsAlloc) => word(with),
+        _ => variant
+            .allocator
+            .map_or_else(|| word(options.allocator), str::to_owned),
+    }
 }
 
 /// Runs a variant in a process of its own. The inner error says how that process failed.
@@ -147,16 +175,16 @@ fn child(
     case: &Case,
     variant: &Variant,
     pass: &str,
+    with: With,
     options: &RunOptions,
     recording: Option<&Path>,
 ) -> io::Result<Result<Shown, String>> {
-    let allocator = match (pass, options.with) {
-        ("count", With::Dhat | With::StatsAlloc) => word(options.with),
-        _ => variant
-            .allocator
-            .map_or_else(|| word(options.allocator), str::to_owned),
-    };
     let mut command = Command::new(std::env::current_exe()?);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("HEAPGLASS_") {
+            command.env_remove(name);
+        }
+    }
     command
         .args([
             "child",
@@ -165,12 +193,11 @@ fn child(
             "--pass",
             pass,
             "--with",
-            &word(options.with),
+            &word(with),
         ])
         .args(["--divisor", if options.quick { "10" } else { "1" }])
-        .env("GAUNTLET_ALLOC", allocator)
+        .env("GAUNTLET_ALLOC", allocator(variant, pass, with, options))
         .env("GAUNTLET_PASS", pass)
-        .env_remove("HEAPGLASS_OUT")
         .stdin(Stdio::null())
         .stderr(Stdio::piped());
     if let Some(path) = recording {
@@ -179,60 +206,20 @@ fn child(
     let output = command.output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.lines().last().unwrap_or_default();
-        return Ok(Err(format!("{}: {last}", output.status)));
+        let last = said
+            .lines()
+            .rfind(|line| !line.trim().is_empty() && !line.starts_with("note:"));
+        return Ok(Err(format!(
+            "{pass}: {}: {}",
+            output.status,
+            last.unwrap_or_default()
+        )));
     }
     let line = output
         .stdout
         .split(|byte| *byte == b'\n')
         .rfind(|line| !line.is_empty());
-    Ok(serde_json::from_slice(line.unwrap_or_default()).map_err(|error| error.to_string()))
-}
-
-/// Opens a kept recording in the terminal UI of the `heapglass` command beside this one.
-pub(crate) fn open(id: &str, variant: Option<&str>) -> io::Result<ExitCode> {
-    let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
-    let case = gauntlet::find(id).ok_or_else(|| {
-        invalid(format!(
-            "no case is called {id:?}; `cargo gauntlet list` names them"
-        ))
-    })?;
-    let variant = variant
-        .or(case.variants.first().map(|variant| variant.name))
-        .unwrap_or_default();
-    if !case.variants.iter().any(|known| known.name == variant) {
-        let names: Vec<&str> = case.variants.iter().map(|variant| variant.name).collect();
-        return Err(invalid(format!(
-            "{id} has no variant {variant:?}; it has {}",
-            names.join(", ")
-        )));
-    }
-    let path = recording_of(id, variant);
-    if !path.is_file() {
-        return Err(invalid(format!(
-            "there is no recording {}: `cargo gauntlet run {id}` makes it",
-            path.display()
-        )));
-    }
-    let beside = std::env::current_exe()?.with_file_name("heapglass");
-    let program = if beside.is_file() {
-        beside
-    } else {
-        PathBuf::from("heapglass")
-    };
-    let status = Command::new(&program)
-        .arg(&path)
-        .status()
-        .map_err(|error| {
-            invalid(format!(
-                "cannot run {}: {error}; build it with `cargo build --release -p heapglass`",
-                program.display()
-            ))
-        })?;
-    Ok(ExitCode::from(
-        status
-            .code()
-            .and_then(|code| u8::try_from(code).ok())
-            .unwrap_or(2),
-    ))
+    let shown = serde_json::from_slice(line.unwrap_or_default());
+    Ok(shown
+        .map_err(|error| format!("{pass}: what it printed is not its line of figures: {error}")))
 }

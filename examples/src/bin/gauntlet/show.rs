@@ -2,18 +2,22 @@
 
 use crate::args::RunOptions;
 use crate::measured::Measured;
-use heapglass_examples::gauntlet::{self, Case, Found, Verdict};
+use crate::run::{at, chosen};
+use heapglass_examples::gauntlet::{Case, Found, Verdict};
 use heapglass_profiler::units::Bytes;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-/// One line a case.
-pub(crate) fn list() -> io::Result<ExitCode> {
+/// One line a case, its number first. Without a group, what the sources have; the cases on fetched files are asked for.
+pub(crate) fn list(group: Option<&str>) -> io::Result<ExitCode> {
     let mut out = io::stdout().lock();
-    for case in gauntlet::all() {
+    for case in chosen(&[group.unwrap_or("all").to_owned()])? {
         writeln!(out, "{:<5} {} - {}", case.id, case.system, case.headline)?;
+    }
+    if group.is_none() {
+        eprintln!("and on real files: `cargo gauntlet list data`");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -38,7 +42,9 @@ pub(crate) fn table(
         text
     };
     match &options.output {
-        Some(path) if path.as_os_str() != "-" => std::fs::write(path, text),
+        Some(path) if path.as_os_str() != "-" => {
+            std::fs::write(path, text).map_err(|error| at(path, &error))
+        }
         _ => io::stdout().lock().write_all(text.as_bytes()),
     }
 }
@@ -65,14 +71,16 @@ fn json_of(case: &Case, variants: &[Measured]) -> serde_json::Value {
 type Column = (&'static str, fn(&Measured) -> Option<String>);
 
 const COLUMNS: &[Column] = &[
+    ("with", |row| Some(row.with.clone())),
     ("time", |row| row.time_ns.map(time)),
     ("spread", |row| {
         row.time_spread
             .map(|spread| format!("{:.0} %", spread * 100.0))
     }),
+    ("while counted", |row| row.counted_ns.map(time)),
     ("blocks", |row| counted(row, "total_blocks")),
     ("bytes", |row| counted(row, "total_bytes")),
-    ("peak", |row| counted(row, "peak_bytes")),
+    ("peak", peak),
     ("retained", |row| counted(row, "live_bytes")),
     ("grows", |row| counted(row, "grows")),
     ("copied", |row| counted(row, "copied_bytes")),
@@ -89,7 +97,17 @@ const COLUMNS: &[Column] = &[
     ("bytes/input byte", |row| {
         per(row, "total_bytes", row.input_bytes)
     }),
+    ("peak/input byte", |row| {
+        per(row, "peak_bytes", row.input_bytes)
+    }),
 ];
+
+/// The peak, with its bound when threads allocated around it.
+fn peak(row: &Measured) -> Option<String> {
+    let peak = counted(row, "peak_bytes")?;
+    let error = counted(row, "peak_error_bytes");
+    Some(error.map_or(peak.clone(), |error| format!("{peak} (to within {error})")))
+}
 
 fn counted(row: &Measured, name: &str) -> Option<String> {
     row.figures.get(name).map(|count| grouped(*count))

@@ -1,3 +1,4 @@
-//! Generated data with the sources' exact shapes and sizes, the same each time.
+//! Generated data with the sources' exact shapes and sizes, the same each time; and real files, when they are fetched.
 
 pub mod airlines;
+pub mod fetched;

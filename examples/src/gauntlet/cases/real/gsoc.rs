@@ -1,0 +1,41 @@
+//! The projects of gsoc-2018.json.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// By number.
+pub(super) type Projects = BTreeMap<String, Project>;
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "only read into")]
+pub(super) struct Project {
+    #[serde(rename = "@context")]
+    context: String,
+    #[serde(rename = "@type")]
+    kind: String,
+    name: String,
+    description: String,
+    sponsor: Sponsor,
+    author: Author,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only read into")]
+struct Sponsor {
+    #[serde(rename = "@type")]
+    kind: String,
+    name: String,
+    disambiguating_description: String,
+    description: String,
+    url: String,
+    logo: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "only read into")]
+struct Author {
+    #[serde(rename = "@type")]
+    kind: String,
+    name: String,
+}
