@@ -78,36 +78,46 @@ struct Ratio {
 }
 
 impl Ratio {
+    /// How many times as long the first took; not a number when untimed, or when nothing was optimised.
+    fn ours(&self, found: &Found<'_>) -> f64 {
+        if cfg!(debug_assertions) {
+            f64::NAN
+        } else {
+            found.times(self.first, self.second)
+        }
+    }
+
     /// Whether the first is clearly slower here too; untimed, nothing speaks against it.
     fn holds(&self, found: &Found<'_>) -> bool {
-        let ours = found.times(self.first, self.second);
+        let ours = self.ours(found);
         ours.is_nan() || ours > 1.1
     }
 
     fn says(&self, found: &Found<'_>) -> String {
-        let ours = found.times(self.first, self.second);
-        let theirs = self.theirs_ns.0 / self.theirs_ns.1;
-        let Ratio {
-            first, second, why, ..
-        } = self;
-        if ours.is_nan() {
-            return format!("{first} against {second} not timed (the source {theirs:.2} times)");
+        let (first, second) = (self.first, self.second);
+        let (ours, theirs) = (self.ours(found), self.theirs_ns.0 / self.theirs_ns.1);
+        if !ours.is_nan() {
+            let why = if self.holds(found) { "" } else { self.why };
+            return format!(
+                "{first} takes {ours:.2} times as long as {second} (the source {theirs:.2}){why}"
+            );
         }
-        let why = match (self.holds(found), cfg!(debug_assertions)) {
-            (true, _) => "",
-            (false, true) => ": this build is not optimised",
-            (false, false) => why,
-        };
-        format!("{first} takes {ours:.2} times as long as {second} (the source {theirs:.2}){why}")
+        let unoptimised = found.times(first, second);
+        if unoptimised.is_nan() {
+            format!("{first} against {second} not timed (the source {theirs:.2} times)")
+        } else {
+            format!(
+                "{first} takes {unoptimised:.2} times as long as {second} in this build without optimisation, which \
+                 says nothing of the source's {theirs:.2}"
+            )
+        }
     }
 }
 
 /// The verdict on counts that were predicted and on the first of the times that the source compares, the case's point.
-/// Untimed, it is on the counts alone, and says so.
+/// Without times to go by, it is on the counts alone, and says so.
 fn judged(found: &Found<'_>, counts: bool, said: &str, ratios: &[Ratio]) -> (Verdict, String) {
-    let untimed = ratios
-        .iter()
-        .any(|ratio| found.times(ratio.first, ratio.second).is_nan());
+    let untimed = ratios.iter().any(|ratio| ratio.ours(found).is_nan());
     let holds = counts && ratios.first().is_none_or(|ratio| ratio.holds(found));
     let verdict = if holds {
         Verdict::Reproduced

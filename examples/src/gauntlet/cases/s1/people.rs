@@ -104,10 +104,9 @@ struct Person<'a> {
 
 /// The same, but serde was not told to borrow: it compiles, and every name is owned.
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "only read into")]
 struct Forgotten<'a> {
-    birthday: Date,
-    favorite_character: char,
+    _birthday: Date,
+    _favorite_character: char,
     name: Cow<'a, str>,
 }
 
