@@ -1,8 +1,9 @@
 //! The inner allocator of the gauntlet, chosen by `GAUNTLET_ALLOC` at the first allocation: `glibc` (default),
-//! `jemalloc`, `mimalloc`, or one of the instruments `dhat` and `stats_alloc` over glibc.
+//! `jemalloc`, `mimalloc`, `dlmalloc`, `talc`, or one of the instruments `dhat` and `stats_alloc` over glibc.
 //!
 //! With `GAUNTLET_PASS=share` it also times one event in 1,024 and adds up what the blocks could really hold.
 
+use super::pages::{Dlmalloc, Talc};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
 
@@ -15,6 +16,8 @@ const JEMALLOC: u8 = 2;
 const MIMALLOC: u8 = 3;
 const DHAT: u8 = 4;
 const STATS_ALLOC: u8 = 5;
+const DLMALLOC: u8 = 6;
+const TALC: u8 = 7;
 /// Added to the others: look closely.
 const CLOSELY: u8 = 16;
 
@@ -30,12 +33,15 @@ static MOST_USABLE: AtomicI64 = AtomicI64::new(0);
 /// Counts by stats_alloc, when it is chosen.
 pub(super) static STATS: stats_alloc::StatsAlloc<System> = stats_alloc::StatsAlloc::system();
 
+static DLMALLOC_HEAP: Dlmalloc = Dlmalloc::new();
+static TALC_HEAP: Talc = Talc::new();
+
 /// What looking closely found since the last [`reset`].
 pub(super) struct Closely {
     /// Nanoseconds in the allocator, from one event in 1,024.
     pub(super) allocator_ns: u64,
-    /// Largest sum of usable sizes of live blocks, bytes.
-    pub(super) usable_bytes: i64,
+    /// Largest sum of usable sizes of live blocks, bytes; `None` where the allocator does not tell them.
+    pub(super) usable_bytes: Option<i64>,
 }
 
 /// Begins anew.
@@ -50,7 +56,7 @@ pub(super) fn reset() {
 pub(super) fn closely() -> Closely {
     Closely {
         allocator_ns: SAMPLE_NS.load(Relaxed) * u64::from(SAMPLED),
-        usable_bytes: MOST_USABLE.load(Relaxed),
+        usable_bytes: tells(chosen()).then(|| MOST_USABLE.load(Relaxed)),
     }
 }
 
@@ -74,6 +80,8 @@ fn choose() -> u8 {
         b"mimalloc" => MIMALLOC,
         b"dhat" => DHAT,
         b"stats_alloc" => STATS_ALLOC,
+        b"dlmalloc" => DLMALLOC,
+        b"talc" => TALC,
         _ => GLIBC,
     };
     let closely = variable(c"GAUNTLET_PASS") == b"share";
@@ -100,9 +108,14 @@ fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Whether an allocator tells what a block can hold.
+fn tells(chosen: u8) -> bool {
+    !matches!(chosen & !CLOSELY, DLMALLOC | TALC)
+}
+
 /// What a block can hold; 0 where the allocator does not tell.
 fn usable(chosen: u8, block: *mut u8, _layout: Layout) -> i64 {
-    if block.is_null() {
+    if block.is_null() || !tells(chosen) {
         return 0;
     }
     // SAFETY: the block is live and came from the allocator that is asked.
@@ -138,6 +151,8 @@ macro_rules! forward {
             MIMALLOC => mimalloc::MiMalloc.$method($($argument),*),
             DHAT => dhat::Alloc.$method($($argument),*),
             STATS_ALLOC => (&STATS).$method($($argument),*),
+            DLMALLOC => DLMALLOC_HEAP.$method($($argument),*),
+            TALC => TALC_HEAP.$method($($argument),*),
             _ => System.$method($($argument),*),
         }
     };

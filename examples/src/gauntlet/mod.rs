@@ -7,6 +7,7 @@ mod allocator;
 mod case;
 pub mod cases;
 pub mod data;
+mod pages;
 mod window;
 
 pub use allocator::Gauntlet;

@@ -152,7 +152,7 @@ impl Window {
                 if self.pass == Pass::Share {
                     let closely = allocator::closely();
                     self.shown.allocator_ns = Some(closely.allocator_ns);
-                    self.shown.usable_bytes = Some(closely.usable_bytes);
+                    self.shown.usable_bytes = closely.usable_bytes;
                 }
                 kept
             }
