@@ -5,6 +5,7 @@
 use serde::Serialize;
 use serde::de::DeserializeSeed;
 use std::hint::black_box;
+use std::mem::ManuallyDrop;
 use std::time::Instant;
 use tracking_alloc::arena::{ArenaDeserialize, ArenaSeed, Tracked};
 
@@ -44,7 +45,15 @@ fn cities(citizens: usize) -> Vec<u8> {
     let city = Owned {
         name: "Ulm".to_owned(),
         citizens: (0..citizens)
-            .map(|n| (format!("citizen {n}"), n as i16, vec![n as u8; n % 9], 1.5, 2.5))
+            .map(|n| {
+                (
+                    format!("citizen {n}"),
+                    n as i16,
+                    vec![n as u8; n % 9],
+                    1.5,
+                    2.5,
+                )
+            })
             .collect(),
     };
     postcard::to_allocvec(&city).expect("a city")
@@ -56,14 +65,14 @@ fn nanoseconds(work: impl FnOnce()) -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// One seed, so that both sides run code of one shape; `$arena` is given the arena.
+/// Reads into an arena; what was read is never dropped, as the arena would not drop it.
 macro_rules! read {
     ($type:ty, $bytes:expr, $arena:expr) => {
-        black_box(
+        black_box(ManuallyDrop::new(
             ArenaSeed::<$type>::new($arena)
                 .deserialize(&mut postcard::Deserializer::from_bytes($bytes))
                 .expect("it was written by postcard"),
-        )
+        ))
     };
 }
 
@@ -74,19 +83,19 @@ macro_rules! compare {
         let (mut ratios, mut bare, mut tracks) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..60 {
             let mut one = || {
-                let time = nanoseconds(|| std::mem::forget(read!($type, bytes, &bump)));
+                let time = nanoseconds(|| _ = read!($type, bytes, &bump));
                 bump.reset();
                 time
             };
             let first = one();
             let tracked = {
                 let handle = Tracked::new("cost", &bump);
-                let time = nanoseconds(|| std::mem::forget(read!($type, bytes, &handle)));
+                let time = nanoseconds(|| _ = read!($type, bytes, &handle));
                 drop(handle);
                 bump.reset();
                 time
             };
-            let last = nanoseconds(|| std::mem::forget(read!($type, bytes, &bump)));
+            let last = nanoseconds(|| _ = read!($type, bytes, &bump));
             bump.reset();
             if round >= 5 {
                 ratios.push(2.0 * tracked / (first + last));
@@ -115,9 +124,9 @@ fn alone(tracked: bool) {
     for _ in 0..40 {
         if tracked {
             let handle = Tracked::new("cost", &bump);
-            std::mem::forget(read!(City, &bytes, &handle));
+            let _read = read!(City, &bytes, &handle);
         } else {
-            std::mem::forget(read!(City, &bytes, &bump));
+            let _read = read!(City, &bytes, &bump);
         }
         bump.reset();
     }

@@ -283,9 +283,9 @@ impl Visiting<'_, '_> {
             .fields
             .iter()
             .map(|field| field.with_helper(self.container));
-        let from_sequence = self.from_sequence();
-        let from_map = if self.named {
-            self.from_map()?
+        let visit_sequence = self.visit_sequence();
+        let visit_map = if self.named {
+            self.visit_map()?
         } else {
             TokenStream::new()
         };
@@ -298,13 +298,13 @@ impl Visiting<'_, '_> {
                     ::core::fmt::Formatter::write_str(__f, #expecting)
                 }
                 #further
-                #from_sequence
-                #from_map
+                #visit_sequence
+                #visit_map
             }
         })
     }
 
-    fn from_sequence(&self) -> TokenStream {
+    fn visit_sequence(&self) -> TokenStream {
         let Container { de, .. } = self.container;
         let skipped = skipped(self.fields);
         let count = self.count();
@@ -350,7 +350,7 @@ impl Visiting<'_, '_> {
         }
     }
 
-    fn from_map(&self) -> Result<TokenStream> {
+    fn visit_map(&self) -> Result<TokenStream> {
         let Container { de, .. } = self.container;
         let skipped = skipped(self.fields);
         let lets = self.read().map(|field| {

@@ -184,7 +184,6 @@ pub unsafe trait Arena {
     ///
     /// # Panics
     /// When the arena refuses.
-    #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline]
     fn alloc<T>(&self, value: T) -> &mut T
     where
@@ -198,7 +197,6 @@ pub unsafe trait Arena {
     ///
     /// # Panics
     /// When the arena refuses.
-    #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline]
     fn alloc_slice_copy<T: Copy>(&self, values: &[T]) -> &mut [T]
     where
@@ -212,7 +210,6 @@ pub unsafe trait Arena {
     ///
     /// # Panics
     /// When the arena refuses.
-    #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline]
     fn alloc_str(&self, text: &str) -> &mut str
     where

@@ -4,13 +4,24 @@
 //!   so may yours. [`Reset`] is for those that can be emptied.
 //! - [`Tracked`] names an arena and counts exactly what becomes of its chunks' bytes: [`ArenaStats`].
 //! - `#[derive(ArenaDeserialize)]` (feature `derive`, part of the other two) deserializes into an arena, through each
-//!   level, from any serde format: [`ArenaSeed`](crate::arena::ArenaSeed).
+//!   level, from any serde format: `ArenaSeed`.
 //!
 //! # What the figures mean
 //!
 //! `chunk_bytes = handed + padding + abandoned + past + tail`, at every moment. `chunk_bytes` is what bumpalo calls
 //! `allocated_bytes()`: usable chunk bytes. It is *not* what was handed out; padding, pieces given up by growth and the
 //! unused tail are in it.
+//!
+//! # In a recording
+//!
+//! Instances of one name are one arena, whichever threads made them; what was handed out is told by phase, field and
+//! type. Exact when the program ends in order (leaked arenas too); when it is killed, each arena that is alive then may
+//! be behind by what it handed out since its last look: at most 64 KiB. `pause` does not pause arenas. The history of an
+//! arena keeps its first 4,096 events, and after that new maxima only.
+//!
+//! # What it costs
+//!
+//! Two compares and two additions for a piece handed out, in plain cells, when nothing records.
 //!
 //! Nothing in here allocates through the global allocator, but for the arena's own chunks.
 

@@ -60,6 +60,7 @@ unsafe impl Arena for Fixed {
         match start.checked_add(layout.size()) {
             Some(end) if end <= self.bytes.len() => {
                 self.used.set(end);
+                // SAFETY: `start` lies inside the block.
                 Ok(unsafe { base.add(start) })
             }
             _ => Err(Refused::by(self, layout)),

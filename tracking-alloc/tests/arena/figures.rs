@@ -40,7 +40,7 @@ struct Own {
 
 trait Subject: Reset {
     fn fresh() -> Self;
-    fn own(&mut self) -> Own;
+    fn own(&self) -> Own;
     /// Something that the handle does not see.
     fn past(&self, layout: Layout);
 }
@@ -50,13 +50,16 @@ impl<const ALIGN: usize> Subject for bumpalo::Bump<ALIGN> {
         Self::with_min_align()
     }
 
-    fn own(&mut self) -> Own {
+    fn own(&self) -> Own {
         let (bytes, with_metadata) = (
             self.allocated_bytes(),
             self.allocated_bytes_including_metadata(),
         );
         let free = self.chunk_capacity() as u64;
-        let used: Vec<usize> = self.iter_allocated_chunks().map(<[_]>::len).collect();
+        // SAFETY: nothing is allocated meanwhile, and no contents are read.
+        let used: Vec<usize> = unsafe { self.iter_allocated_chunks_raw() }
+            .map(|(_, bytes)| bytes)
+            .collect();
         Own {
             chunks: used.len() as u64,
             bytes: bytes as u64,
@@ -80,7 +83,7 @@ where
         Self::new_in(bump_scope::alloc::Global)
     }
 
-    fn own(&mut self) -> Own {
+    fn own(&self) -> Own {
         let stats = self.stats();
         let present = stats.current_chunk();
         let before = present.into_iter().flat_map(|chunk| chunk.iter_prev());
@@ -109,6 +112,7 @@ struct Piece {
 
 impl Piece {
     fn fill(&self, from: usize) {
+        // SAFETY: the piece has that many bytes, and nobody else has it.
         unsafe {
             self.place
                 .add(from)
@@ -118,6 +122,7 @@ impl Piece {
 
     fn check(&self, bytes: usize) {
         assert!(self.place.addr().get().is_multiple_of(self.layout.align()));
+        // SAFETY: so many bytes of the piece were filled.
         let bytes = unsafe {
             NonNull::slice_from_raw_parts(self.place, bytes.min(self.layout.size())).as_ref()
         };
@@ -178,16 +183,12 @@ fn agree(stats: &ArenaStats, own: &Own, model: &Model, most: &mut (u64, u64)) {
 
 fn run<S: Subject>(seed: u64, steps: usize) {
     let mut random = Random(seed);
-    let mut arena = S::fresh();
-    let used_before = {
-        for _ in 0..random.below(0..3) {
-            arena.past(random.layout());
-        }
-        arena.own().used
-    };
-    // The figures are read between steps through the bare arena: a raw pointer stands for "somebody else's".
-    let bare: *mut S = &mut arena;
-    let mut tracked = Tracked::new("under test", unsafe { &mut *bare });
+    let arena = S::fresh();
+    for _ in 0..random.below(0..3) {
+        arena.past(random.layout());
+    }
+    let used_before = arena.own().used;
+    let mut tracked = Tracked::new("under test", arena);
     let mut model = Model {
         past_bytes: used_before,
         ..Model::default()
@@ -195,7 +196,6 @@ fn run<S: Subject>(seed: u64, steps: usize) {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut most = (0, used_before);
     for step in 0..steps {
-        let used = |bare: *mut S| unsafe { (*bare).own() }.used;
         let what = random.below(0..100);
         match what {
             0..45 => {
@@ -219,7 +219,8 @@ fn run<S: Subject>(seed: u64, steps: usize) {
                 let old = piece.layout;
                 let new = Layout::from_size_align(old.size() + random.below(0..400), old.align())
                     .unwrap();
-                let before = used(bare);
+                let before = tracked.arena().own().used;
+                // SAFETY: the piece is in use with that layout, and the new one is larger.
                 piece.place = unsafe { tracked.try_grow(piece.place, old, new) }.unwrap();
                 piece.layout = new;
                 piece.check(old.size());
@@ -229,7 +230,7 @@ fn run<S: Subject>(seed: u64, steps: usize) {
                 model.total_handed_bytes += new.size() as u64;
                 model.total_handed_blocks += 1;
                 // The old place is waste when the new one needed all of its size anew.
-                if used(bare) - before >= new.size() as u64 {
+                if tracked.arena().own().used - before >= new.size() as u64 {
                     model.copied_bytes += old.size() as u64;
                     model.abandoned_bytes += old.size() as u64;
                 }
@@ -240,12 +241,13 @@ fn run<S: Subject>(seed: u64, steps: usize) {
                 let old = piece.layout;
                 let new =
                     Layout::from_size_align(random.below(0..old.size() + 1), old.align()).unwrap();
-                let before = used(bare);
+                let before = tracked.arena().own().used;
+                // SAFETY: the piece is in use with that layout, and the new one is smaller.
                 piece.place = unsafe { tracked.try_shrink(piece.place, old, new) }.unwrap();
                 piece.layout = new;
                 piece.check(new.size());
                 model.handed_bytes -= (old.size() - new.size()) as u64;
-                if used(bare) == before {
+                if tracked.arena().own().used == before {
                     model.abandoned_bytes += (old.size() - new.size()) as u64;
                 }
             }
@@ -253,20 +255,21 @@ fn run<S: Subject>(seed: u64, steps: usize) {
                 let at = pieces.len() - 1 - random.below(0..pieces.len().min(3));
                 let piece = pieces.swap_remove(at);
                 piece.check(usize::MAX);
-                let before = used(bare);
+                let before = tracked.arena().own().used;
+                // SAFETY: the piece is in use with that layout, and forgotten here.
                 unsafe { tracked.release(piece.place, piece.layout) };
                 model.handed_bytes -= piece.layout.size() as u64;
                 model.handed_blocks -= 1;
-                if used(bare) == before {
+                if tracked.arena().own().used == before {
                     model.abandoned_bytes += piece.layout.size() as u64;
                 }
             }
             85..95 => {
-                let before = used(bare);
+                let before = tracked.arena().own().used;
                 for _ in 0..random.below(1..4) {
-                    unsafe { (*bare).past(random.layout()) };
+                    tracked.arena().past(random.layout());
                 }
-                model.past_bytes += used(bare) - before;
+                model.past_bytes += tracked.arena().own().used - before;
             }
             95 if step % 3 == 0 => {
                 pieces.iter().for_each(|piece| piece.check(usize::MAX));
@@ -284,7 +287,7 @@ fn run<S: Subject>(seed: u64, steps: usize) {
             _ => continue,
         }
         let stats = tracked.stats();
-        agree(&stats, &unsafe { (*bare).own() }, &model, &mut most);
+        agree(&stats, &tracked.arena().own(), &model, &mut most);
     }
     pieces.iter().for_each(|piece| piece.check(usize::MAX));
     drop(tracked);

@@ -114,7 +114,6 @@ pub struct ArenaSeed<'a, T, A = ()> {
 impl<T> ArenaSeed<'_, T> {
     /// A seed for `arena`: a bare one or a [`Tracked`](super::Tracked) one.
     // NOTE: on `ArenaSeed<T, ()>`, so that `ArenaSeed::<T>::new(&arena)` needs no second type.
-    #[expect(clippy::new_ret_no_self, reason = "it is of the arena's type")]
     pub fn new<A: Arena>(arena: &A) -> ArenaSeed<'_, T, A> {
         ArenaSeed {
             arena,

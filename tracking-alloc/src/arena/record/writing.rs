@@ -187,7 +187,7 @@ impl Arenas {
         }
     }
 
-    fn named(&self, arena: u32) -> Option<&mut Named> {
+    fn named(&mut self, arena: u32) -> Option<&mut Named> {
         // SAFETY: null or a named arena, reached under the write lock only, one at a time.
         unsafe { self.known.get(arena as usize)?.as_mut() }
     }
