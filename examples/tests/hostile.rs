@@ -59,9 +59,14 @@ fn assert_is_harmless(profile: &Profile) {
             measure: Measure::Total,
             ..report::Options::default()
         };
-        let (mut text, mut json) = (Vec::new(), Vec::new());
+        let mut text = Vec::new();
         report::write_text(profile, &options, &mut text).expect("a text");
         harmless(&text, by.name());
+        if by == report::By::Site && profile.scopes.len() > 50 {
+            // Long, and its names are those of functions.
+            continue;
+        }
+        let mut json = Vec::new();
         report::write_json(profile, &options, &mut json).expect("JSON");
         // Escaped as JSON does it; what it stands for is the name as it was recorded.
         assert!(
@@ -184,7 +189,7 @@ fn names_that_would_command_a_terminal_are_kept_and_shown_escaped() {
 
 #[test]
 fn more_scopes_than_there_may_be_are_counted_further_out_and_told() {
-    let (outer, inner) = (20, 4_000);
+    let (outer, inner) = (7, 3_000);
     let (recording, profile, printed) = record(&["phases", &outer.to_string(), &inner.to_string()]);
     assert!(recording.header.lost_scopes > 0);
     assert_eq!(profile.lost.scopes, recording.header.lost_scopes);

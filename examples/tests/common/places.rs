@@ -76,7 +76,7 @@ impl<'a> Places<'a> {
     }
 }
 
-fn step(kind: u32, name: &str, type_name: &str) -> String {
+pub(crate) fn step(kind: u32, name: &str, type_name: &str) -> String {
     match kind {
         scope_kind::PHASE => format!("{name}/"),
         scope_kind::ROOT => type_name.to_owned(),
