@@ -35,10 +35,10 @@ impl Recorded {
     pub(in super::super) fn sum_up(&self) {}
 
     pub(in super::super) fn publish(&self, event: Event) {
-        match event {
-            Event::Chunk { used, piece } => drop((used, piece)),
-            Event::Reset { used } => drop(used),
-            Event::Look => {}
+        if let Event::Chunk { used, piece } = event {
+            let _ = (used, piece);
+        } else if let Event::Reset { used } = event {
+            let _ = used;
         }
     }
 
