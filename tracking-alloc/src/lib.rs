@@ -50,6 +50,16 @@
 //! # drop(numbers);
 //! ```
 //!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `serde` | `Profiled`: a decode by field and type; `Budget`: one that fails it; `footprint`: what a live value retains |
+//! | `deepsize` | `footprint_estimate`: what that crate says of a value, beside what was found |
+//! | `bumpalo`, `bump-scope` | [`arena::Tracked`] for their arenas, and `#[derive(ArenaDeserialize)]` into them |
+//! | `derive` | the derive alone, for an arena of your own |
+//! | `allocator-api2` | `Tracked` as an allocator of collections |
+//!
 //! # Platforms
 //!
 //! Linux with glibc on x86-64 and aarch64 records. Elsewhere the crate builds and counts ([`measure`], [`stats`],
