@@ -34,6 +34,9 @@ use std::marker::PhantomData;
 /// assert!(error.to_string().starts_with("memory budget exceeded at Fleet.vessels: "));
 /// ```
 ///
+/// The error is the format's own, with what it keeps of other people's words: serde_json, rmp-serde and most others all of
+/// them, postcard none ("Serde Deserialization Error").
+///
 /// A field is named by its path as reports spell it. Where a format tells no names (postcard, bincode), a struct's fields
 /// are taken to be in the order of the names its type gives, which `alias` may disturb: see the table of `Profiled`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
