@@ -46,7 +46,7 @@ impl Format for Rmp {
 }
 
 fn failed<T: Debug>(outcome: Result<T, String>) -> String {
-    outcome.err().expect("more than allowed")
+    outcome.expect_err("more than allowed")
 }
 
 /// The path and the two figures of `memory budget exceeded at PATH: N bytes live, M allowed`.
@@ -142,7 +142,7 @@ fn a_seed_carries_its_budget_to_a_deserializer() {
         seed.deserialize(&mut serde_json::Deserializer::from_slice(&input))
     };
     assert_eq!(read(1 << 20).expect("a fleet"), Fleet::generate(20, 5));
-    let error = read(100).err().expect("more than allowed").to_string();
+    let error = read(100).expect_err("more than allowed").to_string();
     assert!(
         error.starts_with("memory budget exceeded at Fleet"),
         "{error}"

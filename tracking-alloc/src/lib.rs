@@ -110,14 +110,14 @@ pub use alloc::TrackingAlloc;
 pub use arena::{ArenaDeserialize, ArenaSeed};
 pub use error::Error;
 pub use figures::{Delta, Figures, Stats};
-#[cfg(feature = "serde")]
-pub use profiled::{Budget, Profiled, ProfiledSeed};
 #[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
 pub use footprint::Footprint;
 #[cfg(all(recording, feature = "serde"))]
 pub use footprint::footprint;
 #[cfg(all(recording, feature = "deepsize"))]
 pub use footprint::footprint_estimate;
+#[cfg(feature = "serde")]
+pub use profiled::{Budget, Profiled, ProfiledSeed};
 #[cfg(recording)]
 pub use recorder::{Recorder, mark};
 pub use scope::{InPhase, Phase, phase, phase_async};

@@ -69,7 +69,7 @@ fn arena(recording: &Recording, name: &str) -> (u32, ArenaValue) {
             + arena.tail_bytes,
         "{arena:?}"
     );
-    (index as u32, arena.clone())
+    (index as u32, *arena)
 }
 
 /// What a program prints of its arena, to be compared with the recording.
@@ -134,7 +134,7 @@ fn rows(recording: &Recording, arena: u32) -> BTreeMap<String, ArenaRowValue> {
         .arena_rows
         .iter()
         .filter(|row| row.arena == arena)
-        .map(|row| (path(recording, row.scope), row.clone()))
+        .map(|row| (path(recording, row.scope), *row))
         .collect()
 }
 

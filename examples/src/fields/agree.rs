@@ -46,8 +46,8 @@ struct Notice {
 fn registry(packages: usize) -> Registry {
     let dependency = |number: usize| Dependency {
         name: format!("dependency-{number}"),
-        optional: number % 2 == 0,
-        target: (number % 3 == 0).then(|| {
+        optional: number.is_multiple_of(2),
+        target: number.is_multiple_of(3).then(|| {
             Box::new(Target {
                 triple: format!("triple-{number}"),
             })
@@ -55,7 +55,7 @@ fn registry(packages: usize) -> Registry {
     };
     let package = |number: usize| Package {
         version: format!("1.{number}.0"),
-        license: (number % 4 != 0).then(|| "MIT OR Apache-2.0".to_owned()),
+        license: (!number.is_multiple_of(4)).then(|| "MIT OR Apache-2.0".to_owned()),
         dependencies: (0..number % 7).map(dependency).collect(),
         features: (0..number % 3)
             .map(|feature| {

@@ -135,7 +135,7 @@ fn grew(bytes: i64) {
 
 /// Runs an event, timed when it is its turn.
 fn event<R>(chosen: u8, event: impl FnOnce() -> R) -> R {
-    if chosen & CLOSELY == 0 || EVENTS.fetch_add(1, Relaxed) % SAMPLED != 0 {
+    if chosen & CLOSELY == 0 || !EVENTS.fetch_add(1, Relaxed).is_multiple_of(SAMPLED) {
         return event();
     }
     let start = now_ns();

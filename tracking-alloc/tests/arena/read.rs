@@ -352,7 +352,6 @@ fn collections_of_each_crate_are_handed_out_by_the_handle() {
 #[test]
 fn errors_are_those_of_serde() {
     #[derive(serde::Deserialize, Debug)]
-    #[expect(dead_code, reason = "only its errors are looked at")]
     struct Point {
         x: i32,
         y: i32,

@@ -191,12 +191,14 @@ fn a_value_that_refuses_or_panics_leaves_nothing_behind() {
 #[test]
 fn lists_of_values_that_write_themselves_as_text_are_found() {
     /// As semver's `VersionReq`: nothing of it is shown.
+    #[expect(dead_code, reason = "only its addresses are looked at")]
     struct Request {
         note: u16,
         parts: Vec<(u64, u32)>,
         more: Vec<[u8; 3]>,
         nested: Vec<Part>,
     }
+    #[expect(dead_code, reason = "only its addresses are looked at")]
     enum Part {
         Named(String, String),
         All(Vec<Part>),

@@ -6,14 +6,12 @@ use serde::de::DeserializeSeed;
 use tracking_alloc::{Budget, Profiled, ProfiledSeed};
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read")]
 struct Fleet {
     name: String,
     vessels: Vec<Vessel>,
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read")]
 struct Vessel {
     crew: Vec<u64>,
     any: Option<Any>,

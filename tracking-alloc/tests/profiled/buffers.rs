@@ -7,7 +7,6 @@ use std::hint::black_box;
 use tracking_alloc::{Profiled, measure, phase};
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read")]
 struct All {
     before: Untagged,
     tagged: Vec<Tagged>,
@@ -52,7 +51,6 @@ struct Flat {
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read")]
 struct Inner {
     inside: String,
 }

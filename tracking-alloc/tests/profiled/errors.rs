@@ -7,7 +7,6 @@ use std::hint::black_box;
 use tracking_alloc::{Profiled, phase};
 
 #[derive(Debug, serde::Deserialize)]
-#[expect(dead_code, reason = "only read")]
 #[serde(deny_unknown_fields)]
 struct Strict {
     text: String,

@@ -167,7 +167,6 @@ fn a_format_without_names_gives_the_same_paths() {
 struct Aliased {
     #[serde(alias = "aka")]
     name: String,
-    #[expect(dead_code, reason = "only read")]
     #[serde(skip)]
     skipped: String,
     rank: String,
@@ -230,9 +229,7 @@ fn fields_with_an_alias_have_no_name_where_the_format_tells_none() {
 
 #[derive(Deserialize)]
 struct Tree {
-    #[expect(dead_code, reason = "only read")]
     name: String,
-    #[expect(dead_code, reason = "only read")]
     children: Vec<Tree>,
 }
 
@@ -266,15 +263,11 @@ mod seconds {
 
 #[derive(Deserialize)]
 struct Odd {
-    #[expect(dead_code, reason = "only read")]
     #[serde(deserialize_with = "seconds::read")]
     length: u64,
-    #[expect(dead_code, reason = "only read")]
     #[expect(clippy::box_collection, reason = "a box is no step of the path")]
     boxed: Option<Box<Vec<String>>>,
-    #[expect(dead_code, reason = "only read")]
     array: [String; 2],
-    #[expect(dead_code, reason = "only read")]
     #[serde(default)]
     missing: Vec<String>,
 }
@@ -330,9 +323,7 @@ fn names_of_phases_and_places_nest_and_end_with_them() {
 
 #[derive(Deserialize)]
 struct Linked {
-    #[expect(dead_code, reason = "only read")]
     name: String,
-    #[expect(dead_code, reason = "only read")]
     #[serde(default, deserialize_with = "linked")]
     next: Option<Box<Linked>>,
 }

@@ -8,13 +8,11 @@ pub(super) type Country = Collection<Named, [f64; 2]>;
 pub(super) type City = Collection<Lot, [f64; 3]>;
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read into")]
 pub(super) struct Collection<P, Point> {
     features: Vec<Feature<P, Point>>,
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read into")]
 struct Feature<P, Point> {
     properties: P,
     /// A few lots have none.
@@ -31,14 +29,12 @@ enum Geometry<Point> {
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read into")]
 pub(super) struct Named {
     name: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-#[expect(dead_code, reason = "only read into")]
 pub(super) struct Lot {
     mapblklot: Option<String>,
     blklot: Option<String>,

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 pub(super) type Projects = BTreeMap<String, Project>;
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read into")]
 pub(super) struct Project {
     #[serde(rename = "@context")]
     context: String,
@@ -21,7 +20,6 @@ pub(super) struct Project {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only read into")]
 struct Sponsor {
     #[serde(rename = "@type")]
     kind: String,
@@ -33,7 +31,6 @@ struct Sponsor {
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read into")]
 struct Author {
     #[serde(rename = "@type")]
     kind: String,

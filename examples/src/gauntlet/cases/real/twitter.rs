@@ -3,13 +3,11 @@
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read into")]
 pub(super) struct Timeline {
     statuses: Vec<Status>,
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read into")]
 struct Status {
     created_at: String,
     id: u64,
@@ -25,7 +23,6 @@ struct Status {
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "only read into")]
 struct User {
     id: u64,
     name: String,
