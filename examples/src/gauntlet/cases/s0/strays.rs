@@ -82,6 +82,8 @@ fn all(names: &[String], strays: usize) -> Sums {
                 held.extend((0..strays).map(|_| vec![0; STRAY].into_boxed_slice()));
                 end.wait();
             }
+            // What it holds is freed only when all sums are taken.
+            begin.wait();
         });
         // The other thread has begun: from here on it allocates strays alone.
         end.wait();
@@ -100,6 +102,7 @@ fn all(names: &[String], strays: usize) -> Sums {
             sums.region += region.live_bytes;
             sums.own += bump.allocated_bytes_including_metadata();
         }
+        begin.wait();
     });
     sums
 }
