@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use tracking_alloc::arena::{Arena, ArenaDeserialize, ArenaSeed, ArenaStats, Reset, Tracked};
-use tracking_alloc_recording::{ArenaRowValue, ArenaValue, Recording, scope_kind};
+use tracking_alloc_recording::{ArenaRowValue, ArenaValue, Recording, scope_flags, scope_kind};
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -232,6 +232,12 @@ fn what_an_arena_holds_is_recorded_by_field_and_type() {
         panic!("{notes:?}")
     };
     let ty = recording.string(recording.scopes[note as usize].type_name);
+    let mut root = note;
+    while recording.scopes[root as usize].kind != scope_kind::ROOT {
+        root = recording.scopes[root as usize].parent;
+    }
+    let flags = recording.scopes[root as usize].flags;
+    assert_eq!(flags & scope_flags::IN_ARENA, scope_flags::IN_ARENA);
     assert_eq!(ty.as_deref(), Some("alloc::string::String"));
     let live: u64 = recording
         .lanes

@@ -1,11 +1,12 @@
 //! Leaks by an arena's drop: blocks of the global heap that values inside an arena owned. An arena does not drop what
 //! lies in it, so a `String` in there is never freed.
 //!
-//! How it is worked out: rows of an arena name the scopes it handed bytes out in; the root of such a scope is a value
-//! that was built in the arena. A site of the global heap under that root with blocks still live at the end is a leak
-//! when no value of that root can be alive: every instance is gone or was reset since. While some are alive it cannot
-//! be known whose the blocks are, and that is said. Blocks that the program moved out of the values and keeps on purpose
-//! look the same. Must never take an arena's own chunks for leaks.
+//! How it is worked out: rows of an arena name the scopes it handed bytes out in. The root of such a scope is a value that
+//! was built in the arena when the derive says so; a value of `Profiled<T>` may as well lie on the heap and only point
+//! into the arena, and that is said. A site of the global heap under that root with blocks still live at the end is a
+//! leak when no value of that root can be alive: every instance is gone or was reset since. While some are alive it
+//! cannot be known whose the blocks are, and that is said. Blocks that the program moved out of the values and keeps on
+//! purpose look the same. Must never take an arena's own chunks for leaks.
 
 use crate::fields::Fields;
 use crate::profile::{ArenaEvent, Profile, ScopeId, ScopeKind, TypeId};
@@ -40,6 +41,8 @@ pub enum Certainty {
     Leaked,
     /// Instances of the arena are alive, and some blocks may belong to values in them: those will be leaked.
     InstancesLive,
+    /// Whether the values lie in the arena is not known: they may lie on the heap and drop what they own.
+    PlaceUnknown,
     /// The arena holds chunks whose blocks could not be told from others: these may be such blocks.
     ChunksUnknown,
 }
@@ -50,6 +53,7 @@ impl Certainty {
         match self {
             Certainty::Leaked => "leaked",
             Certainty::InstancesLive => "instances live",
+            Certainty::PlaceUnknown => "place unknown",
             Certainty::ChunksUnknown => "chunks unknown",
         }
     }
@@ -93,10 +97,17 @@ pub fn leaks(profile: &Profile, fields: &Fields) -> Vec<Leak> {
         if site.figures.live_blocks == 0 || site.marks.synthetic || chunks.contains(&index) {
             continue;
         }
-        let Some(root) = root_of(profile, site.scope).find_map(|scope| roots.get(&scope)) else {
+        let mut around = root_of(profile, site.scope);
+        let Some((scope, root)) = around.find_map(|scope| Some((scope, roots.get(&scope)?))) else {
             continue;
         };
-        let certainty = if root.alive {
+        let in_arena = profile
+            .scopes
+            .get(scope.0 as usize)
+            .is_some_and(|scope| scope.in_arena);
+        let certainty = if !in_arena {
+            Certainty::PlaceUnknown
+        } else if root.alive {
             Certainty::InstancesLive
         } else if root
             .arenas
@@ -181,6 +192,10 @@ pub fn leak_text(profile: &Profile, fields: &Fields, leak: &Leak) -> String {
         Certainty::InstancesLive => format!(
             "{start} in values of {arenas}: the arena's drop leaks them. While instances live it cannot be known how many \
              are leaked already"
+        ),
+        Certainty::PlaceUnknown => format!(
+            "{start} in values that point into {arenas}: leaked by the arena's drop if the values lie in it too, theirs to \
+             free if they lie on the heap"
         ),
         Certainty::ChunksUnknown => format!(
             "{start} leaked by the drop or reset of {arenas}, or chunks of it: it cannot be known, because the sites of \

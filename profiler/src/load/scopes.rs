@@ -24,6 +24,7 @@ pub(super) fn scopes(recording: &Recording, types: &mut Types) -> Vec<Scope> {
             value_bytes: scope.value_bytes,
             recursive: scope.flags & scope_flags::RECURSIVE != 0,
             folded: scope.flags & scope_flags::FOLDED != 0,
+            in_arena: scope.flags & scope_flags::IN_ARENA != 0,
             entered: scope
                 .entered
                 .saturating_add(visits.get(&number).copied().unwrap_or(0)),

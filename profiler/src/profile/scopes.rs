@@ -19,6 +19,8 @@ pub struct Scope {
     pub recursive: bool,
     /// Scopes below it were counted here: too deep, or no room.
     pub folded: bool,
+    /// A root whose values are built in an arena: what they own outside of it is never dropped.
+    pub in_arena: bool,
     /// How often it was entered: for fields, how many values there were.
     pub entered: u64,
     /// Input bytes reported by the program, 0 = not said.

@@ -76,6 +76,7 @@ fn own(b: &mut Builder, name: &str, file: &str, line: u32) -> FrameId {
 fn city(b: &mut Builder, phase: ScopeId, count: u64) -> City {
     use ScopeKind::{Element, Field, Root};
     let root = b.field(phase, Root, "", ("atlas::model::City", 80), count);
+    b.profile().scopes[root.0 as usize].in_arena = true;
     let name = b.field(root, Field, "name", ("&str", 16), count);
     let citizens = b.field(root, Field, "citizens", (CITIZENS, 32), count);
     let citizen = b.field(

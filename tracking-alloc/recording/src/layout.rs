@@ -165,6 +165,8 @@ pub mod scope_flags {
     pub const FOLDED: u32 = 2;
     /// The name was cut.
     pub const CUT_NAME: u32 = 4;
+    /// The values whose path begins here are built in an arena, which drops nothing that lies in it.
+    pub const IN_ARENA: u32 = 8;
 }
 
 /// Values of [`Footprint::kind`].

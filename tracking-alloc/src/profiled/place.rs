@@ -48,7 +48,7 @@ impl Drop for Retained {
 }
 
 impl Place {
-    /// Begins a path of values of `T`. `None` when nothing records.
+    /// Begins a path of values of `T` built in an arena. `None` when nothing records.
     #[inline]
     pub(crate) fn root<T>() -> Option<(Place, Rooted)> {
         let generation = register::generation();
@@ -61,7 +61,7 @@ impl Place {
     #[cold]
     fn root_anyhow(ty: Type, generation: u32) -> Option<(Place, Rooted)> {
         let back = scope::current();
-        let node = tree::root(ty, back, generation)?;
+        let node = tree::root(ty, back, generation, true)?;
         let found = node.found();
         let since = (found.visit != 0).then(Since::now).flatten();
         let rooted = Rooted {

@@ -46,9 +46,9 @@ fn within<'de, T, D: Deserializer<'de>, R>(
     let back = scope::current();
     let node = match generation {
         0 => None,
-        _ => tree::root(ty, back, generation),
+        _ => tree::root(ty, back, generation, false),
     };
-    let node = match node.or_else(|| tree::root(ty, back, 0).filter(|_| budgeted)) {
+    let node = match node.or_else(|| tree::root(ty, back, 0, false).filter(|_| budgeted)) {
         Some(node) => node,
         None if budgeted => {
             return Err(D::Error::custom(

@@ -97,3 +97,17 @@ fn blocks_outside_values_of_an_arena_are_no_leaks() {
     }
     assert!(found(&profile).is_empty());
 }
+
+#[test]
+fn of_values_that_may_lie_on_the_heap_it_cannot_be_known() {
+    let mut profile = sample::city_arenas();
+    for scope in &mut profile.scopes {
+        scope.in_arena = false;
+    }
+    let said = found(&profile);
+    assert_eq!(said.len(), 2);
+    for (text, certainty) in said {
+        assert_eq!(certainty, Certainty::PlaceUnknown);
+        assert!(text.contains("if they lie on the heap"), "{text}");
+    }
+}

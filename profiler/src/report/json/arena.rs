@@ -109,7 +109,8 @@ struct HandedJson {
 #[derive(Serialize)]
 struct LeakJson<'a> {
     text: &'a str,
-    /// `leaked` for certain, else why it cannot be known: `instances live`, `chunks unknown`.
+    /// `leaked` for certain, else why it cannot be known: `instances live`, `place unknown`, `chunks
+    /// unknown`.
     certainty: &'static str,
     /// The site: the frame it is charged to.
     site: String,

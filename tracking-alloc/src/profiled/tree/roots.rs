@@ -13,6 +13,7 @@ static ROOTS: [AtomicPtr<Root>; BUCKETS] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; BUCKETS];
 
 struct Root {
+    in_arena: bool,
     outer: u32,
     generation: u32,
     ty: &'static str,
@@ -20,15 +21,22 @@ struct Root {
     next: *const Root,
 }
 
-/// The root for values of `ty` deserialized while the thread is in `outer`. `None` when it cannot be made now.
-pub(in super::super) fn root(ty: Type, outer: u32, generation: u32) -> Option<&'static Node> {
+/// The root for values of `ty` deserialized while the thread is in `outer`; those built in an arena have one of their
+/// own. `None` when it cannot be made now.
+pub(in super::super) fn root(
+    ty: Type,
+    outer: u32,
+    generation: u32,
+    in_arena: bool,
+) -> Option<&'static Node> {
     let mixed = (outer as usize)
         .wrapping_mul(0x9E37_79B1)
         .wrapping_add(generation as usize)
         .wrapping_add(ty.name.len() * 31);
     let bucket = &ROOTS[mixed % BUCKETS];
     let same = |root: &&Root, same_type: fn(&str, &str) -> bool| {
-        root.outer == outer && root.generation == generation && same_type(root.ty, ty.name)
+        (root.outer, root.generation, root.in_arena) == (outer, generation, in_arena)
+            && same_type(root.ty, ty.name)
     };
     list(bucket)
         .find(|root| same(root, |one, other| std::ptr::eq(one, other)))
@@ -39,8 +47,9 @@ pub(in super::super) fn root(ty: Type, outer: u32, generation: u32) -> Option<&'
             if let Some(root) = list(bucket).find(|root| same(root, |one, other| one == other)) {
                 return Some(root.node);
             }
-            let node = make(ty, outer, generation)?;
+            let node = make(ty, outer, generation, in_arena)?;
             let root = memory::keep(Root {
+                in_arena,
                 outer,
                 generation,
                 ty: ty.name,
@@ -59,13 +68,18 @@ fn list(bucket: &AtomicPtr<Root>) -> impl Iterator<Item = &'static Root> {
     std::iter::successors(first, |root| unsafe { root.next.as_ref() })
 }
 
-fn make(ty: Type, outer: u32, generation: u32) -> Option<&'static Node> {
+fn make(ty: Type, outer: u32, generation: u32, in_arena: bool) -> Option<&'static Node> {
     let label = Label::of(&Step::Root)?;
     let mut node = Node::new(None, std::ptr::from_ref(label).cast_mut(), ty);
     node.scope = outer;
     if generation != 0 {
         match register::add(outer, label, ty) {
-            Registered::Scope(scope) => (node.scope, node.visit) = (scope, scope),
+            Registered::Scope(scope) => {
+                (node.scope, node.visit) = (scope, scope);
+                if in_arena {
+                    register::flag(scope, scope_flags::IN_ARENA);
+                }
+            }
             Registered::NotNow => return None,
             refused => {
                 node.lost = matches!(refused, Registered::Full);
