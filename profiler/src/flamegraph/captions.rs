@@ -5,7 +5,6 @@
 
 use super::prune::Pruned;
 use super::relabel::Caption;
-use super::retold::Retold;
 use super::{By, Options, legend, prune};
 use crate::arenas::{HOW_TO_NAME, imbalance};
 use crate::calltree::{CallTree, Label, NodeId};
@@ -87,7 +86,7 @@ const SUBTITLE_CHARS: usize = 160;
 
 pub(super) fn subtitle(
     profile: &Profile,
-    retold: Option<&Retold>,
+    has_fields: bool,
     options: &Options,
     pruned: &Pruned,
 ) -> String {
@@ -96,7 +95,7 @@ pub(super) fn subtitle(
     if profile.lost != Lost::default() {
         parts.push("something was lost or cut, see the report".to_owned());
     }
-    if options.by == By::Field && retold.is_some_and(|retold| !retold.has_fields) {
+    if options.by == By::Field && !has_fields {
         parts.push("no fields: no Profiled<T> was read".to_owned());
     }
     if pruned.narrow > 0 {
@@ -141,9 +140,9 @@ pub(super) fn subtitle(
         By::Type => parts.push("types, then fields, then functions".to_owned()),
         By::Arena => parts.push("inside blocks that are counted already".to_owned()),
     }
-    let room = match retold {
-        Some(_) => SUBTITLE_CHARS.saturating_sub(legend::chars()),
-        None => SUBTITLE_CHARS,
+    let room = match options.by {
+        By::Stack => SUBTITLE_CHARS,
+        By::Field | By::Type | By::Arena => SUBTITLE_CHARS.saturating_sub(legend::chars()),
     };
     while parts.len() > 1
         && parts
@@ -155,9 +154,9 @@ pub(super) fn subtitle(
         parts.pop();
     }
     let parts = parts.join("; ");
-    match retold {
-        Some(_) => format!("{}; {parts}", legend::PLACE),
-        None => parts,
+    match options.by {
+        By::Stack => parts,
+        By::Field | By::Type | By::Arena => format!("{}; {parts}", legend::PLACE),
     }
 }
 

@@ -12,7 +12,6 @@ mod legend;
 pub mod palette;
 mod prune;
 mod relabel;
-mod retold;
 #[cfg(test)]
 mod tests;
 
@@ -22,8 +21,10 @@ use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{Direction, TextTruncateDirection, from_lines};
 
 use crate::calltree::{self, CallTree, NodeId};
+use crate::fields::Fields;
 use crate::profile::{Measure, Profile, ScopeId};
-use retold::Retold;
+use crate::retold::Retold;
+use crate::types::{Keys, table};
 
 /// What the frames of the picture are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -104,15 +105,18 @@ pub struct Drawn {
 /// What `out` returned (a broken pipe keeps its kind); `InvalidData` when the figures add up to more than 64 bits,
 /// which only a damaged recording does; `InvalidInput` by arena and a measure that is not of [arenas](is_of_arenas).
 pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> io::Result<Drawn> {
+    if options.by == By::Arena && !is_of_arenas(options.measure) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
+    }
+    let fields = Fields::of(profile);
+    let keys = || Keys::of(profile, &table(profile, &fields));
     let retold = match options.by {
         By::Stack => None,
-        By::Field | By::Type => Some(Retold::new(profile, options.by)),
-        By::Arena if is_of_arenas(options.measure) => {
-            let (only, measure) = (options.arena, options.measure);
-            Some(Retold::of_arenas(profile, only, measure))
-        }
+        By::Field => Some(Retold::by_field(profile, &fields, &keys())),
+        By::Type => Some(Retold::by_type(profile, &fields, &keys())),
         By::Arena => {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
+            let (only, measure) = (options.arena, options.measure);
+            Some(Retold::by_arena(profile, &fields, &keys(), only, measure))
         }
     };
     let source = retold.as_ref().map_or(profile, |retold| &retold.profile);
@@ -142,7 +146,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     colors.insert(prune::REST, color(palette::ROOT));
     for &id in &pruned.kept {
         let rgb = match &retold {
-            Some(retold) => retold.colour(&tree, id),
+            Some(retold) => palette::of_retold(retold, &tree, id, profile, &fields),
             None => palette::of_node(&tree, id, profile),
         };
         colors.insert(id.0, color(rgb));
@@ -156,7 +160,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     inferno.title = captions::title(profile, options, total);
     inferno.subtitle = Some(captions::subtitle(
         profile,
-        retold.as_ref(),
+        !fields.is_empty(),
         options,
         &pruned,
     ));

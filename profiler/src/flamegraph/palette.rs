@@ -1,10 +1,13 @@
 //! Colours by whose code a frame is: the user's crates warm, each dependency a cool colour of its own, std grey-blue,
-//! native code grey, phases violet, cut stacks rose. Types and fields by the kind of container. The same crate has the same colour in every run and every face.
+//! native code grey, phases violet, cut stacks rose. Types and fields by the kind of
+//! container. The same crate has the same colour in every run and every face.
 //!
 //! Must never draw in the magenta that inferno's search uses, nor so dark that black text cannot be read.
 
 use crate::calltree::{CallTree, Label, NodeId};
-use crate::profile::{Function, Origin, Profile, TypeKind};
+use crate::fields::Fields;
+use crate::profile::{Function, Origin, Profile, ScopeKind, TypeId, TypeKind};
+use crate::retold::{Retold, What};
 
 /// Red, green, blue.
 pub type Rgb = (u8, u8, u8);
@@ -55,6 +58,36 @@ pub fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
             .functions
             .get(function.0 as usize)
             .map_or(ROOT, of_function),
+    }
+}
+
+/// The colour of a node of a call tree of `profile` told again.
+pub(super) fn of_retold(
+    retold: &Retold,
+    tree: &CallTree,
+    id: NodeId,
+    profile: &Profile,
+    fields: &Fields,
+) -> Rgb {
+    let Label::Function(function) = tree.node(id).label else {
+        return of_node(tree, id, &retold.profile);
+    };
+    let kind = |id: TypeId| profile.types.get(id.0 as usize).map(|name| name.kind);
+    let what = retold.whats.get(function.0 as usize).copied();
+    match what.unwrap_or(What::Function(None)) {
+        What::Field(number) | What::Path(number) => {
+            let field = fields.nodes.get(number as usize);
+            match field.map(|field| field.kind) {
+                Some(ScopeKind::Buffered | ScopeKind::FromBuffer) => MARK,
+                _ => of_kind(field.and_then(|field| kind(field.value_type?))),
+            }
+        }
+        What::Type(id) => of_kind(id.and_then(kind)),
+        What::Owner(id) => of_kind(kind(id)),
+        What::Arena(_) => ARENA,
+        // Not the colour of marks: here the legend says that is a buffer of serde.
+        What::Note(_) | What::Function(None) => ROOT,
+        What::Function(Some(_)) => of_node(tree, id, &retold.profile),
     }
 }
 

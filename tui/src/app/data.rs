@@ -9,6 +9,7 @@ use heapglass_profiler::profile::{
     Figures, Frame, FrameId, Function, FunctionId, Profile, Site, State, TypeId, TypeKind, TypeName,
 };
 use heapglass_profiler::report::losses;
+use heapglass_profiler::retold::Retold;
 use heapglass_profiler::types::{Keys, TypeRow, missing, table};
 use heapglass_profiler::units::printable;
 
@@ -52,6 +53,11 @@ impl Data {
             profile,
             tree: Mutex::new(None),
         }
+    }
+
+    /// The profile told again by fields or by types.
+    pub(crate) fn retold(&self, by: fn(&Profile, &Fields, &Keys) -> Retold) -> Retold {
+        by(&self.profile, &self.fields, &self.keys)
     }
 
     /// Makes the tree that will probably be shown: slow, so not on the thread that reads keys.

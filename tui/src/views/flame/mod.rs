@@ -1,7 +1,6 @@
 //! The flamegraph, root on top: stacks merged by function, width by the measure. Zoom is a stack; search, `#` and the
 //! details line count in the same measure as the widths. Lays out only what is visible.
 
-mod grouped;
 mod layout;
 mod matches;
 mod regroup;
@@ -20,8 +19,8 @@ pub(crate) use tree::{Shown, TreeSpec};
 use crate::app::keys::{BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char};
 use crate::app::{Command, Data, Pattern};
 use crate::views::{Context, Jump, Outcome, View, ViewId};
-use grouped::By;
 use matches::Matches;
+use regroup::By;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {

@@ -1,11 +1,23 @@
 //! Between stacks, fields and types: which of them the frames are, and what a frame means to the other views.
 
 use heapglass_profiler::calltree::{Label, NodeId};
+use heapglass_profiler::retold::What;
 
-use super::grouped::{By, What};
 use super::{Flame, nothing};
 use crate::app::Within;
 use crate::views::{Context, Outcome};
+
+/// What the frames of the graph are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum By {
+    /// Functions along the stack.
+    #[default]
+    Stack,
+    /// Fields from the root inward, then the type.
+    Field,
+    /// Types, then the field as one, then the function that is charged.
+    Type,
+}
 
 impl Flame {
     /// What the frames are: the next of stack, field and type that the recording tells of.
@@ -41,12 +53,12 @@ impl Flame {
             let Label::Function(function) = tree.calls.node(step).label else {
                 continue;
             };
-            match tree.grouped.as_ref()?.what(function)? {
+            match tree.what(function)? {
                 What::Type(seen) => id = Some(seen),
                 // Outermost frames come first, in an inverted graph too.
                 What::Field(node) if self.spec.inverted => field = field.or(Some(node)),
                 What::Field(node) | What::Path(node) => field = Some(node),
-                What::Function(_) => {}
+                What::Owner(_) | What::Function(_) | What::Arena(_) | What::Note(_) => {}
             }
         }
         Within::new(cx.data, id, field, id.is_none())
@@ -62,10 +74,7 @@ impl Flame {
         self.group(if field.is_some() { By::Field } else { By::Type }, cx);
         let found = self.tree.as_ref().and_then(|tree| {
             let is_it = |id: &NodeId| match tree.calls.node(*id).label {
-                Label::Function(function) => {
-                    let what = tree.grouped.as_ref().and_then(|g| g.what(function));
-                    what == Some(wanted)
-                }
+                Label::Function(function) => tree.what(function) == Some(wanted),
                 _ => false,
             };
             let found = tree.calls.ids().find(is_it)?;

@@ -2,13 +2,14 @@
 
 use heapglass_profiler::calltree::{CallTree, Label, NodeId};
 use heapglass_profiler::profile::{Function, Origin};
+use heapglass_profiler::retold::What;
 use heapglass_profiler::units::{Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::grouped::{By, What};
 use super::layout::{Cell, Layout, Rest};
+use super::regroup::By;
 use super::{Flame, Highlight, Shown, nothing};
 use crate::text::{clean, figure, fit, fit_end, pad, width, wrap};
 use crate::theme;
@@ -138,16 +139,15 @@ fn frame_style(shown: &Shown, cx: &Context<'_>, id: NodeId) -> Style {
     let Label::Function(function) = shown.calls.node(id).label else {
         return theme::frame(None);
     };
-    let Some(grouped) = &shown.grouped else {
-        return theme::frame(cx.data.function(function));
-    };
-    let id = match grouped.what(function) {
+    let id = match shown.what(function) {
+        None => return theme::frame(cx.data.function(function)),
+        Some(What::Function(Some(function))) => return theme::frame(cx.data.function(function)),
         Some(What::Field(node) | What::Path(node)) => {
             cx.data.field(node).and_then(|field| field.value_type)
         }
         Some(What::Type(id)) => id,
-        Some(What::Function(Some(function))) => return theme::frame(cx.data.function(function)),
-        Some(What::Function(None)) | None => None,
+        Some(What::Owner(id)) => Some(id),
+        Some(What::Function(None) | What::Arena(_) | What::Note(_)) => None,
     };
     theme::kind_frame(cx.data.type_kind(id))
 }
@@ -221,13 +221,7 @@ fn details(
     let selected = view.selected();
     let figures = figures(view, tree, cx, selected);
     let note = notes(view, cx, layout);
-    let place = if view.spec.by == By::Stack {
-        place(tree, cx, selected)
-    } else {
-        // What stands for a function here has its type where a function has its crate.
-        let about = function(tree, cx, selected).map_or("", |function| &function.krate);
-        clean(about).into_owned()
-    };
+    let place = place(tree, cx, selected);
     let full = tree.name(selected, &cx.data.profile);
     let name = clean(&full).into_owned();
     let style = theme::strong();
@@ -289,7 +283,9 @@ fn figures(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Strin
 
 /// Crate and source of the selected frame.
 fn place(tree: &CallTree, cx: &Context<'_>, id: NodeId) -> String {
-    let Some(function) = function(tree, cx, id) else {
+    // Fields and types are of no crate.
+    let Some(function) = function(tree, cx, id).filter(|function| !function.krate.is_empty())
+    else {
         return String::new();
     };
     let whose = match function.origin {

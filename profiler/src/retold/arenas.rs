@@ -1,9 +1,7 @@
-//! The picture by arena: each arena, the fields of the data inside it, and the type of what was handed out.
+//! By arena: each arena, the fields of the data inside it, and the type of what was handed out.
 //!
-//! Widths are bytes inside arenas, of blocks that are counted in other pictures already. Must keep the sum: what rows do
+//! Widths are bytes inside arenas, of blocks that are counted elsewhere already. Must keep the sum: what rows do
 //! not tell has a frame of its own, and the frames of what is live come to the chunk bytes.
-
-use std::collections::HashMap;
 
 use super::{Retold, Told, What};
 use crate::arenas::{Part, unscoped};
@@ -16,26 +14,14 @@ use crate::types::Keys;
 impl Retold {
     /// The arenas of a profile, or one of them (index into [`Profile::arenas`]), by a measure that
     /// [arenas have](crate::flamegraph::is_of_arenas).
-    pub(in crate::flamegraph) fn of_arenas(
+    pub fn by_arena(
         profile: &Profile,
+        fields: &Fields,
+        keys: &Keys,
         only: Option<usize>,
         measure: Measure,
     ) -> Retold {
-        let fields = Fields::of(profile);
-        let mut told = Told {
-            profile,
-            fields: &fields,
-            keys: Keys::of(profile, &[]),
-            retold: Retold {
-                profile: Profile {
-                    scopes: profile.scopes.clone(),
-                    ..Profile::default()
-                },
-                colours: Vec::new(),
-                has_fields: !fields.is_empty(),
-            },
-            known: HashMap::new(),
-        };
+        let mut told = Told::new(profile, fields, keys);
         for (index, arena) in profile.arenas.iter().enumerate() {
             if only.is_none_or(|only| only == index) {
                 told.arena(index, arena, measure);
