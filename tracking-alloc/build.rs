@@ -1,13 +1,22 @@
-//! Names the platforms that can record: the rest of the crate says `cfg(recording)`.
+//! Names the platforms that can record: the rest of the crate says `cfg(recording)` where a recording is a mapped file,
+//! `cfg(in_memory)` where it lies in a WebAssembly module's memory.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-check-cfg=cfg(recording)");
+    println!("cargo::rustc-check-cfg=cfg(in_memory)");
     let target = |part: &str| std::env::var(format!("CARGO_CFG_TARGET_{part}")).unwrap_or_default();
     let whole = target("OS") == "linux"
         && target("ENV") == "gnu"
         && ["x86_64", "aarch64"].contains(&target("ARCH").as_str());
     if whole {
         println!("cargo::rustc-cfg=recording");
+    }
+    // That recorder is for one thread. With atomics there may be more.
+    let threads = target("FEATURE")
+        .split(',')
+        .any(|feature| feature == "atomics");
+    if target("ARCH") == "wasm32" && !threads {
+        println!("cargo::rustc-cfg=in_memory");
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const NOT_INSTALLED: &str = "TrackingAlloc is not this program's glob
     #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();";
 
 impl Error {
-    #[cfg(recording)]
+    #[cfg(any(recording, in_memory))]
     pub(crate) fn new(message: String) -> Self {
         Error {
             message,
@@ -23,7 +23,7 @@ impl Error {
         }
     }
 
-    #[cfg(recording)]
+    #[cfg(any(recording, in_memory))]
     pub(crate) fn not_installed() -> Self {
         Error {
             message: NOT_INSTALLED.to_owned(),

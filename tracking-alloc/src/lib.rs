@@ -62,8 +62,9 @@
 //!
 //! # Platforms
 //!
-//! Linux with glibc on x86-64 and aarch64 records. Elsewhere the crate builds and counts ([`measure`], [`stats`],
-//! phases do nothing), and there is neither `Recorder` nor `footprint`.
+//! Linux with glibc on x86-64 and aarch64 records. A WebAssembly module (`wasm32` without threads) records in memory,
+//! without stacks: its module `wasm` hands out the bytes. Elsewhere the crate builds and counts ([`measure`], [`stats`],
+//! phases do nothing). Only Linux has `Recorder` and `footprint`.
 
 mod alloc;
 pub mod arena;
@@ -82,6 +83,8 @@ mod thread;
 mod footprint;
 #[cfg(recording)]
 mod hook;
+#[cfg(any(in_memory, test))]
+mod memory;
 #[cfg(recording)]
 mod module;
 #[cfg(recording)]
@@ -104,6 +107,8 @@ mod start;
 mod sys;
 #[cfg(recording)]
 mod timeline;
+#[cfg(in_memory)]
+pub mod wasm;
 
 pub use alloc::TrackingAlloc;
 #[cfg(feature = "derive")]
@@ -121,6 +126,8 @@ pub use profiled::{Budget, Profiled, ProfiledSeed};
 #[cfg(recording)]
 pub use recorder::{Recorder, mark};
 pub use scope::{InPhase, Phase, phase, phase_async};
+#[cfg(in_memory)]
+use wasm::scopes;
 
 /// Runs `f` and counts what this thread allocated and freed in it: exact, also when nothing records. Calls nest.
 ///
@@ -143,6 +150,10 @@ pub fn stats() -> Stats {
     probe::insist("stats");
     #[cfg(recording)]
     if let Some(stats) = hook::recorded_stats() {
+        return stats;
+    }
+    #[cfg(in_memory)]
+    if let Some(stats) = wasm::hook::recorded_stats() {
         return stats;
     }
     count::process()

@@ -23,7 +23,7 @@ pub(crate) fn insist(what: &str) {
 }
 
 /// The same as an error.
-#[cfg(recording)]
+#[cfg(any(recording, in_memory))]
 pub(crate) fn require() -> Result<(), crate::Error> {
     if is_installed() {
         Ok(())

@@ -150,32 +150,32 @@ pub(crate) fn set(scope: u32) {
     crate::thread::with(|thread| thread.scope.set(scope));
 }
 
-#[cfg(recording)]
+#[cfg(any(recording, in_memory))]
 pub(crate) use crate::scopes::Since;
-#[cfg(recording)]
+#[cfg(any(recording, in_memory))]
 use crate::scopes::enter;
 
-#[cfg(recording)]
+#[cfg(any(recording, in_memory))]
 fn report(scope: Option<u32>, bytes: u64, records: u64) {
     if let Some(scope) = scope {
         crate::scopes::report(scope, bytes, records);
     }
 }
 
-#[cfg(not(recording))]
+#[cfg(not(any(recording, in_memory)))]
 fn enter(_parent: u32, _name: &str) -> Option<u32> {
     None
 }
 
-#[cfg(not(recording))]
+#[cfg(not(any(recording, in_memory)))]
 fn report(_scope: Option<u32>, _bytes: u64, _records: u64) {}
 
 /// Nothing records here: nothing is retained.
-#[cfg(not(recording))]
+#[cfg(not(any(recording, in_memory)))]
 #[derive(Clone, Copy)]
 pub(crate) enum Since {}
 
-#[cfg(not(recording))]
+#[cfg(not(any(recording, in_memory)))]
 impl Since {
     pub(crate) fn now() -> Option<Since> {
         None

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 pub(crate) const OFF: u32 = 0;
 /// A recording is being written.
 #[cfg_attr(
-    not(recording),
+    not(any(recording, in_memory)),
     expect(dead_code, reason = "only whole platforms record")
 )]
 pub(crate) const RECORD: u32 = 1;

@@ -12,7 +12,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 /// | version | what it brought |
 /// |---|---|
 /// | 1 | sites, lanes, timeline, phases, marks |
-/// | 2 | fields and types in [`Scope`], [`Visits`], footprints, arenas; what 1 had is where it was |
+/// | 2 | fields and types in [`Scope`], [`Visits`], footprints, arenas; what 1 had is where it was. Since then, in words that were zero: [`arch::WASM32`] and its linear memory |
 pub const VERSION: u32 = 2;
 
 /// The oldest version that is read: it has zeros where later ones have more.
@@ -71,6 +71,24 @@ pub mod state {
 pub mod mode {
     /// Every event, with its stack.
     pub const EXACT: u32 = 1;
+}
+
+/// Values of [`Header::os`].
+pub mod os {
+    /// None that is known: a WebAssembly module.
+    pub const NONE: u32 = 0;
+    /// Linux.
+    pub const LINUX: u32 = 1;
+}
+
+/// Values of [`Header::arch`].
+pub mod arch {
+    /// x86-64.
+    pub const X86_64: u32 = 1;
+    /// aarch64.
+    pub const AARCH64: u32 = 2;
+    /// WebAssembly, 32 bits. One thread, no stacks, no clock; recorded in memory.
+    pub const WASM32: u32 = 3;
 }
 
 /// Values of [`Header::unwinder`].
@@ -229,7 +247,7 @@ pub mod table {
 
 record! {
     /// The beginning of a recording; the rest of its first [`HEADER_BYTES`] is zero.
-    Header / HeaderValue, 736 {
+    Header / HeaderValue, 768 {
         /// [`MAGIC`].
         0 magic: u64,
         /// [`VERSION`].
@@ -242,9 +260,9 @@ record! {
         20 mode: u32,
         /// See [`unwinder`].
         24 unwinder: u32,
-        /// 1 = Linux.
+        /// See [`os`].
         28 os: u32,
-        /// 1 = x86-64, 2 = aarch64.
+        /// See [`arch`].
         32 arch: u32,
         /// Process id.
         36 pid: u32,
@@ -352,6 +370,14 @@ record! {
         720 lost_scopes: u64,
         /// Footprints and arena records that found no room.
         728 lost_records: u64,
+        /// Linear memory at the end, pages of 64 KiB, whoever holds them; 0 = not [`arch::WASM32`].
+        736 memory_pages: u64,
+        /// Those there were when the recording began.
+        744 first_pages: u64,
+        /// Of `memory_pages`, those that heapglass took for itself since.
+        752 own_pages: u64,
+        /// How often linear memory grew since the recording began, heapglass's own grows not counted.
+        760 memory_grows: u64,
     }
 }
 

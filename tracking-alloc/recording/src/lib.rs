@@ -42,6 +42,9 @@
 //! | [`ARENA_CHUNKS`](table::ARENA_CHUNKS) | [`ArenaChunk`] | 48 | [`Header::arena_chunks_len`] |
 //! | [`SYMBOLS`](table::SYMBOLS) | JSON, added by `heapglass pack` | - | its segments |
 //!
+//! A recording made in memory ([`arch::WASM32`]) is written whole, at the end: the same directory, its tables packed
+//! closely behind it.
+//!
 //! # What the counters mean
 //!
 //! `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts frees and the old

@@ -5,19 +5,19 @@ use super::tree::{Label, Type};
 /// What came of registering a place.
 pub(super) enum Registered {
     #[cfg_attr(
-        not(recording),
+        not(any(recording, in_memory)),
         expect(dead_code, reason = "only whole platforms record")
     )]
     Scope(u32),
     /// Too deep.
     #[cfg_attr(
-        not(recording),
+        not(any(recording, in_memory)),
         expect(dead_code, reason = "only whole platforms record")
     )]
     Deep,
     /// No room.
     #[cfg_attr(
-        not(recording),
+        not(any(recording, in_memory)),
         expect(dead_code, reason = "only whole platforms record")
     )]
     Full,
@@ -25,7 +25,7 @@ pub(super) enum Registered {
     NotNow,
 }
 
-#[cfg(recording)]
+#[cfg(any(recording, in_memory))]
 mod here {
     use super::*;
     use crate::scopes::{self, Added, NewScope};
@@ -65,7 +65,10 @@ mod here {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn visit(scope: u32) {
+        #[cfg(recording)]
         crate::hook::visit(scope);
+        #[cfg(in_memory)]
+        scopes::visit(scope);
     }
 
     pub(in super::super) fn lost() {
@@ -73,7 +76,7 @@ mod here {
     }
 }
 
-#[cfg(not(recording))]
+#[cfg(not(any(recording, in_memory)))]
 mod here {
     use super::*;
 

@@ -26,7 +26,7 @@ pub(super) struct Type {
     pub(super) name: &'static str,
     /// `size_of`.
     #[cfg_attr(
-        not(recording),
+        not(any(recording, in_memory)),
         expect(dead_code, reason = "only whole platforms record")
     )]
     pub(super) bytes: usize,

@@ -1,0 +1,96 @@
+//! The allocation benchmark (0.1) and a profiled decode as a WebAssembly module without imports; `run.mjs` is its host.
+//!
+//! An instance does one piece of work: linear memory never shrinks, so the next one would find it grown already.
+
+mod lists;
+mod people;
+
+use std::cell::RefCell;
+use tracking_alloc::wasm;
+
+#[global_allocator]
+static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+
+thread_local! {
+    /// The recording that was taken last.
+    static TAKEN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Builds and drops lists of strings with the global allocator: dlmalloc, std's own.
+#[unsafe(no_mangle)]
+pub extern "C" fn global(lists: u32) {
+    let _phase = tracking_alloc::phase("lists").records(lists.into());
+    drop(std::hint::black_box(lists::global(lists)));
+}
+
+/// Builds the same lists in an arena and drops that.
+#[unsafe(no_mangle)]
+pub extern "C" fn bumpalo(lists: u32) {
+    let _phase = tracking_alloc::phase("lists").records(lists.into());
+    lists::bumpalo(lists);
+}
+
+/// Writes `people` as JSON and reads them back, profiled; says how many there were.
+#[unsafe(no_mangle)]
+pub extern "C" fn decode(people: u32) -> u32 {
+    let json = {
+        let _phase = tracking_alloc::phase("write");
+        people::json(people)
+    };
+    let _phase = tracking_alloc::phase("decode").input_bytes(json.len() as u64);
+    people::read(&json).map_or(0, |people| people.len() as u32)
+}
+
+/// Begins to record. 1 = it does.
+#[unsafe(no_mangle)]
+pub extern "C" fn start() -> u32 {
+    u32::from(wasm::start("heapglass_wasm.wasm").is_ok())
+}
+
+/// Takes the recording; [`recording_bytes`] says how long it is. Null when nothing records.
+#[unsafe(no_mangle)]
+pub extern "C" fn recording() -> *const u8 {
+    match wasm::recording() {
+        Ok(bytes) => TAKEN.with(|taken| {
+            taken.replace(bytes);
+            taken.borrow().as_ptr()
+        }),
+        Err(_) => std::ptr::null(),
+    }
+}
+
+/// Length of the recording that was taken.
+#[unsafe(no_mangle)]
+pub extern "C" fn recording_bytes() -> usize {
+    TAKEN.with(|taken| taken.borrow().len())
+}
+
+/// Pages of linear memory, without the recording's own.
+#[unsafe(no_mangle)]
+pub extern "C" fn pages() -> u64 {
+    wasm::memory().map_or(0, |memory| memory.pages)
+}
+
+/// How often linear memory grew since the recording began.
+#[unsafe(no_mangle)]
+pub extern "C" fn grows() -> u64 {
+    wasm::memory().map_or(0, |memory| memory.grows)
+}
+
+/// Pages that the recording took for itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn own_pages() -> u64 {
+    wasm::memory().map_or(0, |memory| memory.own_pages)
+}
+
+/// Blocks allocated since the recording began, reallocs included.
+#[unsafe(no_mangle)]
+pub extern "C" fn total_blocks() -> u64 {
+    tracking_alloc::stats().total_blocks
+}
+
+/// The most bytes that were live.
+#[unsafe(no_mangle)]
+pub extern "C" fn peak_bytes() -> u64 {
+    tracking_alloc::stats().peak_bytes
+}

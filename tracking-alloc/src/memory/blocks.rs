@@ -1,0 +1,114 @@
+//! Which row a live block counts in: a table from address to row, open addressing, in memory of its own.
+//!
+//! Must never take memory from the allocator it watches: that would move what is measured.
+
+/// Gives zeroed words for good, and says how many pages that took. `None` when there are no more.
+pub(crate) type Take = fn(words: usize) -> Option<(&'static mut [u64], u64)>;
+
+/// Slots of the first table: two pages.
+const FIRST_SLOTS: usize = 1 << 14;
+
+/// Live blocks by address. A slot is `address << 32 | row`; no block is at address 0, so 0 is a free slot.
+pub(super) struct Blocks {
+    take: Take,
+    slots: &'static mut [u64],
+    used: usize,
+    /// Pages taken, those of tables that were outgrown included: linear memory never shrinks.
+    pages: u64,
+}
+
+impl Blocks {
+    pub(super) fn new(take: Take) -> Option<Blocks> {
+        let (slots, pages) = take(FIRST_SLOTS)?;
+        Some(Blocks {
+            take,
+            slots,
+            used: 0,
+            pages,
+        })
+    }
+
+    pub(super) fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Enters a block; one that was known at that address is replaced. False when there is no room.
+    pub(super) fn put(&mut self, address: u32, row: u32) -> bool {
+        // A quarter stays free, so that looking for what is not there ends soon.
+        if (self.used + 1) * 4 > self.slots.len() * 3 {
+            self.grow();
+            if (self.used + 2) > self.slots.len() {
+                return false;
+            }
+        }
+        self.store(u64::from(address) << 32 | u64::from(row));
+        true
+    }
+
+    /// Takes a block out: its row.
+    pub(super) fn take(&mut self, address: u32) -> Option<u32> {
+        let mask = self.slots.len() - 1;
+        let mut hole = self.home(address);
+        loop {
+            match self.slots[hole] {
+                0 => return None,
+                slot if (slot >> 32) as u32 == address => break,
+                _ => hole = (hole + 1) & mask,
+            }
+        }
+        let row = self.slots[hole] as u32;
+        // What follows in the same run moves up, as far as it may: no slot is ever left marked as deleted.
+        let mut next = hole;
+        loop {
+            next = (next + 1) & mask;
+            let slot = self.slots[next];
+            if slot == 0 {
+                break;
+            }
+            let home = self.home((slot >> 32) as u32);
+            if next.wrapping_sub(home) & mask >= next.wrapping_sub(hole) & mask {
+                self.slots[hole] = slot;
+                hole = next;
+            }
+        }
+        self.slots[hole] = 0;
+        self.used -= 1;
+        Some(row)
+    }
+
+    fn store(&mut self, slot: u64) {
+        let mask = self.slots.len() - 1;
+        let address = (slot >> 32) as u32;
+        let mut at = self.home(address);
+        while self.slots[at] != 0 && (self.slots[at] >> 32) as u32 != address {
+            at = (at + 1) & mask;
+        }
+        self.used += usize::from(self.slots[at] == 0);
+        self.slots[at] = slot;
+    }
+
+    /// The slot an address is looked for first. The length is a power of two.
+    fn home(&self, address: u32) -> usize {
+        let bits = self.slots.len().trailing_zeros();
+        (address.wrapping_mul(0x9E37_79B1) >> (32 - bits)) as usize
+    }
+
+    /// Twice the slots, if there are pages for them.
+    #[cold]
+    fn grow(&mut self) {
+        let length = self.slots.len() * 2;
+        // 2^28 slots are half of all memory there can be.
+        if length > 1 << 28 {
+            return;
+        }
+        let Some((slots, pages)) = (self.take)(length) else {
+            return;
+        };
+        self.pages += pages;
+        let old = std::mem::replace(&mut self.slots, slots);
+        self.used = 0;
+        old.iter()
+            .filter(|slot| **slot != 0)
+            .for_each(|slot| self.store(*slot));
+    }
+}

@@ -1,0 +1,296 @@
+//! The recorder: what each event does to the rows, the blocks and the figures of linear memory.
+
+use super::blocks::{Blocks, Take};
+use super::rows::{Place, Rows, net};
+use super::scopes::{Entered, Scope, Scopes, owned};
+use crate::figures::Figures;
+
+/// An allocator call that succeeded, by address and size in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    Alloc { block: u32, bytes: u64 },
+    Free { block: u32, bytes: u64 },
+    Realloc { old: (u32, u64), new: (u32, u64) },
+}
+
+/// The row of "(table full)" in [`Blocks`].
+const FULL: u32 = u32::MAX;
+/// The row of blocks that are heapglass's own, handed out to the program: counted nowhere.
+const OWN: u32 = u32::MAX - 1;
+
+/// Linear memory, in pages of 64 KiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Linear {
+    /// When the recording began.
+    pub(crate) first: u64,
+    /// Now, all of it.
+    pub(crate) pages: u64,
+    /// Of those, taken by heapglass since.
+    pub(crate) own: u64,
+    /// How often it grew since, heapglass's grows not counted.
+    pub(crate) grows: u64,
+}
+
+/// A recording in memory.
+pub(crate) struct Recorder {
+    pub(super) program: String,
+    pub(super) rows: Rows,
+    pub(super) scopes: Scopes,
+    pub(super) linear: Linear,
+    blocks: Blocks,
+    /// The block allocated last, if it was not freed or reallocated since; 0 = none.
+    last_block: u32,
+    pub(super) unknown_frees: u64,
+    pub(super) untracked_blocks: u64,
+}
+
+impl Recorder {
+    /// Begins when linear memory has `pages` pages. `None` when there is no memory for the first tables.
+    pub(crate) fn new(program: &str, take: Take, pages: u64) -> Option<Recorder> {
+        let blocks = Blocks::new(take)?;
+        let own = blocks.pages();
+        Some(Recorder {
+            program: owned(program),
+            rows: Rows::default(),
+            scopes: Scopes::new()?,
+            linear: Linear {
+                first: pages,
+                pages: pages + own,
+                own,
+                grows: 0,
+            },
+            blocks,
+            last_block: 0,
+            unknown_frees: 0,
+            untracked_blocks: 0,
+        })
+    }
+
+    /// Linear memory has `pages` pages now: more than before is one grow of the program's allocator.
+    #[inline]
+    pub(crate) fn look(&mut self, pages: u64) {
+        if pages > self.linear.pages {
+            self.linear.pages = pages;
+            self.linear.grows += 1;
+        }
+    }
+
+    /// Linear memory has `pages` pages now, and what came since the last look is ours.
+    pub(crate) fn look_own(&mut self, pages: u64) {
+        self.linear.own += pages.saturating_sub(self.linear.pages);
+        self.linear.pages = self.linear.pages.max(pages);
+    }
+
+    /// Counts an event in a scope.
+    pub(crate) fn count(&mut self, event: Event, scope: u32) {
+        match event {
+            Event::Alloc { block, bytes } => self.alloc(block, bytes, scope),
+            Event::Free { block, bytes } => self.free(block, bytes),
+            Event::Realloc { old, new } => self.realloc(old, new, scope),
+        }
+    }
+
+    /// A block of our own goes to the program, which will free it: counted nowhere.
+    pub(crate) fn hand_out(&mut self, block: u32) {
+        self.keep(block, OWN);
+    }
+
+    fn alloc(&mut self, block: u32, bytes: u64, scope: u32) {
+        let place = self.rows.of(scope);
+        self.rows.before(bytes as i64);
+        self.rows.change(place, |row| {
+            row.total_bytes += bytes;
+            row.total_blocks += 1;
+        });
+        self.last_block = block;
+        self.enter(block, place);
+    }
+
+    fn free(&mut self, block: u32, bytes: u64) {
+        let Some(place) = self.known(block) else {
+            return;
+        };
+        let temporary = self.last_block == block;
+        if temporary {
+            self.last_block = 0;
+        }
+        self.rows.before(-(bytes as i64));
+        self.rows.change(place, |row| {
+            row.freed_bytes += bytes;
+            row.freed_blocks += 1;
+            if temporary {
+                row.temporary_bytes += bytes;
+                row.temporary_blocks += 1;
+            }
+        });
+    }
+
+    /// The block leaves its old row and counts, with its new size, in the scope that reallocated; one event.
+    fn realloc(&mut self, old: (u32, u64), new: (u32, u64), scope: u32) {
+        let Some(from) = self.known(old.0) else {
+            return self.alloc(new.0, new.1, scope);
+        };
+        let place = self.rows.of(scope);
+        self.rows.before(new.1 as i64 - old.1 as i64);
+        self.rows.change(place, |row| {
+            row.total_bytes += new.1;
+            row.total_blocks += 1;
+            if new.1 >= old.1 {
+                row.grows += 1;
+                row.at_risk_bytes += old.1;
+            } else {
+                row.shrinks += 1;
+            }
+            if new.0 != old.0 {
+                row.copied_bytes += old.1.min(new.1);
+            }
+        });
+        self.rows.change(from, |row| {
+            row.freed_bytes += old.1;
+            row.freed_blocks += 1;
+        });
+        self.last_block = 0;
+        self.enter(new.0, place);
+    }
+
+    fn enter(&mut self, block: u32, place: Place) {
+        let row = match place {
+            Place::Own(row) => row,
+            Place::Full => FULL,
+        };
+        if !self.keep(block, row) {
+            self.untracked_blocks += 1;
+        }
+    }
+
+    fn keep(&mut self, block: u32, row: u32) -> bool {
+        let before = self.blocks.pages();
+        let kept = self.blocks.put(block, row);
+        let taken = self.blocks.pages() - before;
+        self.linear.own += taken;
+        self.linear.pages += taken;
+        kept
+    }
+
+    /// Takes a block out. `None` when it is none of the recording's: older than it, or our own.
+    fn known(&mut self, block: u32) -> Option<Place> {
+        match self.blocks.take(block) {
+            None => {
+                self.unknown_frees += 1;
+                None
+            }
+            Some(OWN) => None,
+            Some(FULL) => Some(Place::Full),
+            Some(row) => Some(Place::Own(row)),
+        }
+    }
+
+    /// Enters the phase called `name`. `None` when it finds no room.
+    pub(crate) fn phase(&mut self, parent: u32, name: &str) -> Option<u32> {
+        match self.scopes.phase(parent, name) {
+            Entered::Scope(number) => {
+                self.visit(number);
+                Some(number)
+            }
+            Entered::Deep | Entered::Full => {
+                self.lose_scope();
+                None
+            }
+        }
+    }
+
+    /// Adds the scope of a field: its parent, kind and flags, its name, and the type of its values with their size.
+    #[cfg(feature = "serde")]
+    pub(crate) fn field(
+        &mut self,
+        (parent, kind, flags): (u32, u32, u32),
+        name: &str,
+        (type_name, value_bytes): (&'static str, u64),
+    ) -> Entered {
+        self.scopes.add(Scope {
+            parent,
+            kind,
+            flags,
+            name: owned(name),
+            type_name,
+            value_bytes,
+            ..Scope::default()
+        })
+    }
+
+    #[cfg(feature = "serde")]
+    pub(crate) fn flag(&mut self, number: u32, flags: u32) {
+        self.scopes.change(number, |scope| scope.flags |= flags);
+    }
+
+    #[cfg(feature = "serde")]
+    pub(crate) fn rename(&mut self, number: u32, kind: u32, name: &str) {
+        self.scopes.change(number, |scope| {
+            scope.kind = kind;
+            scope.name = owned(name);
+        });
+    }
+
+    #[cfg(feature = "serde")]
+    pub(crate) fn retype(&mut self, number: u32, type_name: &'static str, value_bytes: u64) {
+        self.scopes.change(number, |scope| {
+            scope.type_name = type_name;
+            scope.value_bytes = value_bytes;
+        });
+    }
+
+    /// A scope was entered once more.
+    pub(crate) fn visit(&mut self, number: u32) {
+        self.scopes.change(number, |scope| scope.entered += 1);
+    }
+
+    /// Adds to what the program says of a scope.
+    pub(crate) fn report(&mut self, number: u32, input_bytes: u64, records: u64) {
+        self.scopes.change(number, |scope| {
+            scope.input_bytes = scope.input_bytes.saturating_add(input_bytes);
+            scope.records = scope.records.saturating_add(records);
+        });
+    }
+
+    /// A scope was left that was entered at `since` live bytes.
+    pub(crate) fn left(&mut self, number: u32, since: i64) {
+        let retained = self.live_bytes() - since;
+        self.scopes
+            .change(number, |scope| scope.retained_bytes += retained);
+    }
+
+    /// A scope found no room.
+    pub(crate) fn lose_scope(&mut self) {
+        self.scopes.lost += 1;
+    }
+
+    pub(crate) fn live_bytes(&self) -> i64 {
+        net(&self.rows.all).0
+    }
+
+    pub(crate) fn linear(&self) -> Linear {
+        self.linear
+    }
+
+    /// Everything so far.
+    pub(crate) fn figures(&self) -> Figures {
+        let all = &self.rows.all;
+        let (live_bytes, live_blocks) = net(all);
+        let (peak_bytes, peak_blocks) = self.rows.peak_now();
+        Figures {
+            total_bytes: all.total_bytes,
+            total_blocks: all.total_blocks,
+            freed_bytes: all.freed_bytes,
+            freed_blocks: all.freed_blocks,
+            live_bytes,
+            live_blocks,
+            peak_bytes: peak_bytes.max(0) as u64,
+            peak_blocks: peak_blocks.max(0) as u64,
+            grows: all.grows,
+            shrinks: all.shrinks,
+            copied_bytes: all.copied_bytes,
+            temporary_blocks: all.temporary_blocks,
+            temporary_bytes: all.temporary_bytes,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The table of scopes: phases, found by parent and name, and fields, which the tree of `Profiled` already found new.
+//!
+//! The same bounds as in the mapped recording. A scope without room is counted at its parent, and said so.
+
+use tracking_alloc_recording::scope_kind;
+
+/// Scopes deeper than this are counted at their ancestor.
+const MOST_DEPTH: u32 = 64;
+/// Scopes in all; further ones are counted at their parent.
+const MOST_SCOPES: usize = 1 << 16;
+
+/// One scope.
+#[derive(Default)]
+pub(super) struct Scope {
+    pub(super) parent: u32,
+    pub(super) kind: u32,
+    pub(super) flags: u32,
+    pub(super) depth: u32,
+    pub(super) name: String,
+    pub(super) type_name: &'static str,
+    pub(super) value_bytes: u64,
+    /// How often it was entered: phases and fields alike.
+    pub(super) entered: u64,
+    pub(super) input_bytes: u64,
+    pub(super) records: u64,
+    pub(super) retained_bytes: i64,
+    /// First of the scopes below, and the next one beside; 0 = none.
+    pub(super) below: u32,
+    pub(super) beside: u32,
+}
+
+/// What came of entering one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entered {
+    /// This is its number.
+    Scope(u32),
+    /// It would lie too deep.
+    Deep,
+    /// The table is full.
+    Full,
+}
+
+/// All of them; the first is the root.
+pub(super) struct Scopes {
+    pub(super) all: Vec<Scope>,
+    /// Times one found no room.
+    pub(super) lost: u64,
+}
+
+impl Scopes {
+    pub(super) fn new() -> Option<Scopes> {
+        let mut all = Vec::new();
+        all.try_reserve(16).ok()?;
+        all.push(Scope::default());
+        Some(Scopes { all, lost: 0 })
+    }
+
+    /// The phase called `name` under `parent`, made when it is new. Not entered yet.
+    pub(super) fn phase(&mut self, parent: u32, name: &str) -> Entered {
+        let mut next = self.get(parent).map_or(0, |scope| scope.below);
+        while let Some(scope) = self.get(next).filter(|_| next != 0) {
+            if scope.kind == scope_kind::PHASE && scope.name == name {
+                return Entered::Scope(next);
+            }
+            next = scope.beside;
+        }
+        self.add(Scope {
+            parent,
+            kind: scope_kind::PHASE,
+            name: owned(name),
+            ..Scope::default()
+        })
+    }
+
+    /// Adds a scope; depth and neighbours are filled in here.
+    pub(super) fn add(&mut self, mut scope: Scope) -> Entered {
+        let Some(parent) = self.all.get(scope.parent as usize) else {
+            return Entered::Full;
+        };
+        scope.depth = parent.depth + 1;
+        scope.beside = parent.below;
+        if scope.depth > MOST_DEPTH {
+            return Entered::Deep;
+        }
+        let Ok(number) = u32::try_from(self.all.len()) else {
+            return Entered::Full;
+        };
+        if self.all.len() >= MOST_SCOPES || self.all.try_reserve(1).is_err() {
+            return Entered::Full;
+        }
+        let parent = scope.parent as usize;
+        self.all.push(scope);
+        if let Some(parent) = self.all.get_mut(parent) {
+            parent.below = number;
+        }
+        Entered::Scope(number)
+    }
+
+    /// Changes one, if there is such a scope; the root is never changed.
+    pub(super) fn change(&mut self, number: u32, change: impl FnOnce(&mut Scope)) {
+        if number != 0
+            && let Some(scope) = self.all.get_mut(number as usize)
+        {
+            change(scope);
+        }
+    }
+
+    fn get(&self, number: u32) -> Option<&Scope> {
+        self.all.get(number as usize)
+    }
+}
+
+/// A copy of a name; empty when there is no memory for it.
+pub(super) fn owned(name: &str) -> String {
+    let mut copy = String::new();
+    if copy.try_reserve_exact(name.len()).is_ok() {
+        copy.push_str(name);
+    }
+    copy
+}

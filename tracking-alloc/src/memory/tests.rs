@@ -1,0 +1,332 @@
+//! The recorder against a plain model: totals, peak, rows of each scope, and what a reader finds in the bytes.
+
+use super::blocks::Blocks;
+use super::{Entered, Event, Linear, Recorder};
+use std::collections::HashMap;
+use tracking_alloc_recording::{
+    CLOCK_SNAPSHOT_BITS, FIRST_SITE, Recording, RowValue, arch, scope_flags, scope_kind, state,
+    unwinder,
+};
+
+fn words(words: usize) -> Option<(&'static mut [u64], u64)> {
+    Some((vec![0; words].leak(), (words * 8).div_ceil(65536) as u64))
+}
+
+fn recorder() -> Recorder {
+    Recorder::new("tests", words, 17).expect("memory")
+}
+
+fn alloc(block: u32, bytes: u64) -> Event {
+    Event::Alloc { block, bytes }
+}
+
+fn free(block: u32, bytes: u64) -> Event {
+    Event::Free { block, bytes }
+}
+
+fn realloc(old: (u32, u64), new: (u32, u64)) -> Event {
+    Event::Realloc { old, new }
+}
+
+fn random(state: &mut u64) -> u32 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state >> 32) as u32
+}
+
+fn read(recorder: &Recorder) -> Recording {
+    Recording::read(recorder.encode().as_slice()).expect("a recording that can be read")
+}
+
+/// What a row held at the peak: as the profiler reads it.
+fn at_peak(row: &RowValue, clock: u64) -> (i64, i64) {
+    if row.clock >> CLOCK_SNAPSHOT_BITS >= clock >> CLOCK_SNAPSHOT_BITS {
+        (row.saved_bytes, row.saved_blocks)
+    } else {
+        super::rows::net(row)
+    }
+}
+
+#[test]
+fn a_table_of_blocks_keeps_what_a_map_keeps() {
+    let mut blocks = Blocks::new(words).expect("memory");
+    let (mut model, mut seed) = (HashMap::new(), 0x1234_5678_9abc_def1);
+    for step in 0..200_000 {
+        // Few different addresses, so that runs are long and often broken up; more later on, so that it grows.
+        let address = 8 + 8 * (random(&mut seed) % if step < 100_000 { 9_000 } else { 90_000 });
+        if random(&mut seed) % 3 > 0 {
+            let row = random(&mut seed) % 1000;
+            assert!(blocks.put(address, row));
+            model.insert(address, row);
+        } else {
+            assert_eq!(blocks.take(address), model.remove(&address));
+        }
+    }
+    for (address, row) in model {
+        assert_eq!(blocks.take(address), Some(row));
+        assert_eq!(blocks.take(address), None);
+    }
+}
+
+#[test]
+fn a_table_without_room_says_so_and_keeps_what_it_has() {
+    fn once(length: usize) -> Option<(&'static mut [u64], u64)> {
+        (length == 1 << 14).then(|| words(length)).flatten()
+    }
+    let mut blocks = Blocks::new(once).expect("memory");
+    let kept = (1..20_000)
+        .take_while(|block| blocks.put(block * 16, 7))
+        .count();
+    assert_eq!(kept, (1 << 14) - 1);
+    assert!(!blocks.put(1, 7));
+    assert_eq!(blocks.take(16 * kept as u32), Some(7));
+    assert!(blocks.put(1, 8));
+    assert_eq!(blocks.take(1), Some(8));
+}
+
+#[test]
+fn totals_live_and_temporary_follow_from_the_events() {
+    let mut recorder = recorder();
+    for (event, scope) in [
+        (alloc(16, 100), 0),
+        (alloc(32, 40), 0),
+        (free(32, 40), 0),
+        (alloc(48, 8), 0),
+        (realloc((16, 100), (64, 150)), 0),
+        (realloc((64, 150), (64, 30)), 0),
+        // The block allocated last was the reallocated one, which never is temporary.
+        (free(64, 30), 0),
+    ] {
+        recorder.count(event, scope);
+    }
+    let figures = recorder.figures();
+    assert_eq!((figures.total_bytes, figures.total_blocks), (328, 5));
+    assert_eq!((figures.freed_bytes, figures.freed_blocks), (320, 4));
+    assert_eq!((figures.live_bytes, figures.live_blocks), (8, 1));
+    assert_eq!((figures.temporary_bytes, figures.temporary_blocks), (40, 1));
+    assert_eq!(
+        (figures.grows, figures.shrinks, figures.copied_bytes),
+        (1, 1, 100)
+    );
+    assert_eq!((figures.peak_bytes, figures.peak_blocks), (158, 2));
+}
+
+#[test]
+fn rows_and_peak_are_those_of_a_plain_model() {
+    const SCOPES: u32 = 7;
+    let mut recorder = recorder();
+    let scopes: Vec<u32> = (0..SCOPES)
+        .map(|number| recorder.phase(0, &format!("phase {number}")).expect("room"))
+        .collect();
+    let mut seed = 99;
+    let mut live: Vec<(u32, u64, u32)> = Vec::new();
+    let mut total: HashMap<u32, (u64, u64)> = HashMap::new();
+    let (mut now, mut peak, mut at) = (0i64, 0i64, HashMap::new());
+    let mut next = 16u32;
+    for step in 0..6_000u32 {
+        let scope = scopes[(random(&mut seed) % SCOPES) as usize];
+        let bytes = u64::from(random(&mut seed) % 500 + 1);
+        // Waves, so that there are several maxima.
+        let falls = step % 600 > 360;
+        let pick = random(&mut seed) as usize % live.len().max(1);
+        match random(&mut seed) % 4 {
+            0 | 1 if falls && !live.is_empty() => {
+                let (block, bytes, _) = live.swap_remove(pick);
+                recorder.count(free(block, bytes), scope);
+                now -= bytes as i64;
+            }
+            2 if !live.is_empty() => {
+                let (block, old, _) = live.swap_remove(pick);
+                recorder.count(realloc((block, old), (next, bytes)), scope);
+                live.push((next, bytes, scope));
+                now += bytes as i64 - old as i64;
+                let sum = total.entry(scope).or_default();
+                *sum = (sum.0 + bytes, sum.1 + 1);
+            }
+            _ => {
+                recorder.count(alloc(next, bytes), scope);
+                live.push((next, bytes, scope));
+                now += bytes as i64;
+                let sum = total.entry(scope).or_default();
+                *sum = (sum.0 + bytes, sum.1 + 1);
+            }
+        }
+        next += 16;
+        if now >= peak {
+            peak = now;
+            at.clear();
+            for (_, bytes, scope) in &live {
+                let sum: &mut (i64, i64) = at.entry(*scope).or_default();
+                *sum = (sum.0 + *bytes as i64, sum.1 + 1);
+            }
+        }
+    }
+    // To the end: the peak is long past.
+    for (block, bytes, _) in live {
+        recorder.count(free(block, bytes), 0);
+    }
+    let recording = read(&recorder);
+    let clock = recording.header.clock;
+    let lane = &recording.lanes[0];
+    assert_eq!(recording.header.peak_bytes, peak);
+    assert_eq!(at_peak(&lane.all, clock).0, peak);
+    assert_eq!(lane.rows.len(), SCOPES as usize);
+    for row in &lane.rows {
+        let scope = recording.sites[row.site as usize].scope;
+        assert_eq!((row.total_bytes, row.total_blocks), total[&scope]);
+        assert_eq!((row.freed_bytes, row.freed_blocks), total[&scope]);
+        assert_eq!(
+            at_peak(row, clock),
+            at.get(&scope).copied().unwrap_or_default()
+        );
+    }
+    assert_eq!(recorder.figures().peak_bytes, peak as u64);
+}
+
+#[test]
+fn a_block_stays_in_its_scope_until_it_is_reallocated_in_another() {
+    let mut recorder = recorder();
+    let (a, b) = (recorder.phase(0, "a"), recorder.phase(0, "b"));
+    let (a, b) = (a.expect("room"), b.expect("room"));
+    recorder.count(alloc(16, 10), a);
+    recorder.count(alloc(32, 20), a);
+    recorder.count(free(16, 10), b);
+    recorder.count(realloc((32, 20), (32, 25)), b);
+    let recording = read(&recorder);
+    let row = |scope| {
+        let of = |row: &&RowValue| recording.sites[row.site as usize].scope == scope;
+        let row = recording.lanes[0].rows.iter().find(of).expect("a row");
+        (row.total_bytes, row.freed_bytes, row.grows)
+    };
+    assert_eq!(row(a), (30, 30, 0));
+    assert_eq!(row(b), (25, 0, 1));
+}
+
+#[test]
+fn blocks_older_than_the_recording_are_counted_as_unknown_and_nowhere_else() {
+    let mut recorder = recorder();
+    recorder.count(free(16, 10), 0);
+    recorder.count(realloc((32, 10), (48, 20)), 0);
+    let recording = read(&recorder);
+    assert_eq!(recording.lanes[0].lane.unknown_frees, 2);
+    let all = recording.lanes[0].all;
+    // As dhat-rs does: a fresh allocation of the new size.
+    assert_eq!((all.total_bytes, all.freed_bytes, all.grows), (20, 0, 0));
+}
+
+#[test]
+fn what_is_handed_out_is_counted_nowhere() {
+    let mut recorder = recorder();
+    recorder.hand_out(16);
+    recorder.count(free(16, 1000), 0);
+    recorder.hand_out(16);
+    recorder.count(realloc((16, 1000), (32, 2000)), 0);
+    let recording = read(&recorder);
+    assert_eq!(recording.lanes[0].lane.unknown_frees, 0);
+    assert_eq!(recorder.figures().total_bytes, 2000);
+    assert_eq!(recorder.figures().freed_bytes, 0);
+}
+
+#[test]
+fn grows_of_linear_memory_are_told_from_those_of_the_recording() {
+    let mut recorder = recorder();
+    // Two pages for the first table of blocks.
+    let first = Linear {
+        first: 17,
+        pages: 19,
+        own: 2,
+        grows: 0,
+    };
+    assert_eq!(recorder.linear(), first);
+    recorder.look(19);
+    recorder.look(20);
+    recorder.look(20);
+    recorder.look(25);
+    recorder.look_own(28);
+    recorder.look(28);
+    let expected = Linear {
+        first: 17,
+        pages: 28,
+        own: 5,
+        grows: 2,
+    };
+    assert_eq!(recorder.linear(), expected);
+    // A thirteenth thousand of blocks does not fit into three quarters of 2^14 slots: 4 pages more, no grow.
+    for block in 1..=13_000 {
+        recorder.count(alloc(block * 16, 1), 0);
+    }
+    let header = read(&recorder).header;
+    assert_eq!((header.memory_pages, header.own_pages), (32, 9));
+    assert_eq!((header.first_pages, header.memory_grows), (17, 2));
+}
+
+#[test]
+fn the_bytes_say_what_kind_of_recording_they_are() {
+    let mut recorder = recorder();
+    recorder.count(alloc(16, 10), 0);
+    let recording = read(&recorder);
+    let header = &recording.header;
+    assert_eq!(
+        (header.arch, header.unwinder),
+        (arch::WASM32, unwinder::NONE)
+    );
+    assert_eq!(
+        (header.state, header.pid, header.elapsed_ns),
+        (state::FINISHED, 0, 0)
+    );
+    assert_eq!(
+        recording.string(header.executable).as_deref(),
+        Some("tests")
+    );
+    assert_eq!(recording.lanes[0].rows[0].site, FIRST_SITE);
+    assert_eq!(recording.damage, 0);
+    assert_ne!(header.checksum, 0);
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn fields_keep_name_type_visits_and_flags() {
+    let mut recorder = recorder();
+    let phase = recorder.phase(0, "load").expect("room");
+    assert_eq!(recorder.phase(0, "load"), Some(phase));
+    recorder.report(phase, 500, 3);
+    let field = recorder.field((phase, scope_kind::INDEX, 0), "0 (name?)", ("", 0));
+    let Entered::Scope(field) = field else {
+        panic!("there is room");
+    };
+    recorder.rename(field, scope_kind::FIELD, "name");
+    recorder.retype(field, "alloc::string::String", 12);
+    recorder.flag(field, scope_flags::FOLDED);
+    recorder.visit(field);
+    recorder.count(alloc(16, 10), field);
+    recorder.left(phase, 4);
+    let recording = read(&recorder);
+    let (outer, inner) = (recording.scopes[1], recording.scopes[2]);
+    assert_eq!(
+        (outer.entered, outer.input_bytes, outer.records),
+        (2, 500, 3)
+    );
+    assert_eq!((outer.retained_bytes, outer.depth), (6, 1));
+    assert_eq!(
+        (inner.parent, inner.kind, inner.depth),
+        (phase, scope_kind::FIELD, 2)
+    );
+    assert_eq!((inner.flags, inner.value_bytes), (scope_flags::FOLDED, 12));
+    assert_eq!(recording.string(inner.name).as_deref(), Some("name"));
+    let type_name = recording.string(inner.type_name);
+    assert_eq!(type_name.as_deref(), Some("alloc::string::String"));
+    let visits = recording.lanes[0].visits[0];
+    assert_eq!((visits.scope, visits.count), (field, 1));
+}
+
+#[test]
+fn scopes_too_deep_are_counted_at_the_last_one_with_room_and_lost() {
+    let mut recorder = recorder();
+    let mut deepest = 0;
+    for _ in 0..64 {
+        deepest = recorder.phase(deepest, "inner").expect("room");
+    }
+    assert_eq!(recorder.phase(deepest, "inner"), None);
+    assert_eq!(read(&recorder).header.lost_scopes, 1);
+}

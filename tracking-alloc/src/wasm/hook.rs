@@ -1,0 +1,100 @@
+//! Where events meet the one recorder of the module.
+//!
+//! It is borrowed while it works: what it allocates itself comes back here, finds it borrowed, and is not counted.
+
+use super::pages;
+use crate::figures::Figures;
+use crate::memory::{Event, Linear, Recorder};
+use crate::{Error, scope, state};
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+
+thread_local! {
+    /// Never dropped: allocations may come until the very end.
+    static RECORDER: RefCell<Option<ManuallyDrop<Recorder>>> = const { RefCell::new(None) };
+}
+
+/// Calls `f` with the recorder. `None` when there is none, or it is at work.
+pub(super) fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
+    let find = |cell: &RefCell<Option<ManuallyDrop<Recorder>>>| {
+        let mut recorder = cell.try_borrow_mut().ok()?;
+        Some(f(recorder.as_mut()?))
+    };
+    RECORDER.try_with(find).ok().flatten()
+}
+
+pub(super) fn start(program: &str) -> Result<(), Error> {
+    if state::get() & state::RECORD != 0 {
+        return Err(Error::new("this module is recorded already".to_owned()));
+    }
+    let recorder = Recorder::new(program, pages::take, pages::now())
+        .ok_or_else(|| Error::new("there is no memory for the tables of a recording".to_owned()))?;
+    RECORDER.with(|cell| cell.replace(Some(ManuallyDrop::new(recorder))));
+    Ok(())
+}
+
+/// An event that succeeded.
+#[inline]
+fn count(event: Event) {
+    let scope = scope::current();
+    with(|recorder| {
+        recorder.look(pages::now());
+        recorder.count(event, scope);
+    });
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) fn allocated(block: *mut u8, bytes: usize) {
+    count(Event::Alloc {
+        block: address(block),
+        bytes: bytes as u64,
+    });
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) fn freed(block: *mut u8, bytes: usize) {
+    count(Event::Free {
+        block: address(block),
+        bytes: bytes as u64,
+    });
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) fn reallocated(old: *mut u8, old_bytes: usize, new: *mut u8, bytes: usize) {
+    if !new.is_null() {
+        count(Event::Realloc {
+            old: (address(old), old_bytes as u64),
+            new: (address(new), bytes as u64),
+        });
+    }
+}
+
+/// An address of linear memory, which is a `u32`.
+fn address(block: *mut u8) -> u32 {
+    block.addr() as u32
+}
+
+pub(super) fn recording() -> Option<Vec<u8>> {
+    with(|recorder| {
+        recorder.look(pages::now());
+        let bytes = recorder.encode();
+        recorder.look_own(pages::now());
+        recorder.hand_out(address(bytes.as_ptr().cast_mut()));
+        bytes
+    })
+}
+
+pub(super) fn linear() -> Option<Linear> {
+    with(|recorder| {
+        recorder.look(pages::now());
+        recorder.linear()
+    })
+}
+
+/// The module's figures while it is recorded.
+pub(crate) fn recorded_stats() -> Option<Figures> {
+    with(|recorder| recorder.figures())
+}

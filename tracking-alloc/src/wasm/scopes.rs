@@ -1,0 +1,100 @@
+//! What phases and `Profiled` ask of the recorder: the same questions as of the mapped recording's scopes.
+
+use super::hook::with;
+#[cfg(feature = "serde")]
+use crate::memory::Entered;
+#[cfg(feature = "serde")]
+use crate::state;
+
+/// A scope of a field, to be added.
+#[cfg(feature = "serde")]
+pub(crate) struct NewScope<'a> {
+    pub(crate) parent: u32,
+    pub(crate) kind: u32,
+    pub(crate) flags: u32,
+    /// Empty for kinds that have none.
+    pub(crate) name: &'a str,
+    /// Empty where nothing is known.
+    pub(crate) type_name: &'static str,
+    pub(crate) value_bytes: u64,
+}
+
+/// What came of adding one.
+#[cfg(feature = "serde")]
+pub(crate) enum Added {
+    Scope(u32),
+    /// It would lie too deep.
+    Deep,
+    /// The table is full.
+    Full,
+    /// Nothing records.
+    NotNow,
+}
+
+/// 1 while the module is recorded, else 0.
+#[cfg(feature = "serde")]
+#[inline]
+pub(crate) fn generation() -> u32 {
+    u32::from(state::get() & state::RECORD != 0)
+}
+
+pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
+    with(|recorder| recorder.phase(parent, name)).flatten()
+}
+
+#[cfg(feature = "serde")]
+pub(crate) fn add(new: &NewScope<'_>) -> Added {
+    let place = (new.parent, new.kind, new.flags);
+    let values = (new.type_name, new.value_bytes);
+    match with(|recorder| recorder.field(place, new.name, values)) {
+        Some(Entered::Scope(number)) => Added::Scope(number),
+        Some(Entered::Deep) => Added::Deep,
+        Some(Entered::Full) => Added::Full,
+        None => Added::NotNow,
+    }
+}
+
+#[cfg(feature = "serde")]
+pub(crate) fn flag(scope: u32, flags: u32) {
+    with(|recorder| recorder.flag(scope, flags));
+}
+
+#[cfg(feature = "serde")]
+pub(crate) fn rename(scope: u32, kind: u32, name: &str) {
+    with(|recorder| recorder.rename(scope, kind, name));
+}
+
+#[cfg(feature = "serde")]
+pub(crate) fn retype(scope: u32, type_name: &'static str, value_bytes: u64) {
+    with(|recorder| recorder.retype(scope, type_name, value_bytes));
+}
+
+#[cfg(feature = "serde")]
+pub(crate) fn visit(scope: u32) {
+    with(|recorder| recorder.visit(scope));
+}
+
+#[cfg(feature = "serde")]
+pub(crate) fn lost() {
+    with(|recorder| recorder.lose_scope());
+}
+
+pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
+    with(|recorder| recorder.report(scope, bytes, records));
+}
+
+/// Live bytes when a scope was entered.
+#[derive(Clone, Copy)]
+pub(crate) struct Since(i64);
+
+impl Since {
+    /// `None` when nothing records.
+    pub(crate) fn now() -> Option<Since> {
+        with(|recorder| recorder.live_bytes()).map(Since)
+    }
+
+    /// What was allocated and not freed meanwhile was retained.
+    pub(crate) fn leave(self, scope: u32) {
+        with(|recorder| recorder.left(scope, self.0));
+    }
+}
