@@ -23,10 +23,14 @@ const CLOSELY: u8 = 16;
 
 /// One event in so many is timed.
 const SAMPLED: u32 = 1024;
+/// With fewer timed events there is no share to tell.
+const LEAST_SAMPLES: u32 = 16;
 
 static CHOSEN: AtomicU8 = AtomicU8::new(0);
 static EVENTS: AtomicU32 = AtomicU32::new(0);
 static SAMPLE_NS: AtomicU64 = AtomicU64::new(0);
+static LOOKING_NS: AtomicU64 = AtomicU64::new(0);
+static CLOCK_NS: AtomicU64 = AtomicU64::new(0);
 static USABLE: AtomicI64 = AtomicI64::new(0);
 static MOST_USABLE: AtomicI64 = AtomicI64::new(0);
 
@@ -38,8 +42,10 @@ static TALC_HEAP: Talc = Talc::new();
 
 /// What looking closely found since the last [`reset`].
 pub(super) struct Closely {
-    /// Nanoseconds in the allocator, from one event in 1,024.
-    pub(super) allocator_ns: u64,
+    /// Nanoseconds in the allocator, from one event in 1,024; `None` with too few events.
+    pub(super) allocator_ns: Option<u64>,
+    /// Nanoseconds that looking itself took, likewise.
+    pub(super) looking_ns: u64,
     /// Largest sum of usable sizes of live blocks, bytes; `None` where the allocator does not tell them.
     pub(super) usable_bytes: Option<i64>,
 }
@@ -47,6 +53,13 @@ pub(super) struct Closely {
 /// Begins anew.
 pub(super) fn reset() {
     SAMPLE_NS.store(0, Relaxed);
+    LOOKING_NS.store(0, Relaxed);
+    // What asking for the time costs is in every timed event.
+    let clock = (0..64).map(|_| {
+        let start = now_ns();
+        now_ns() - start
+    });
+    CLOCK_NS.store(clock.min().unwrap_or(0), Relaxed);
     EVENTS.store(0, Relaxed);
     USABLE.store(0, Relaxed);
     MOST_USABLE.store(0, Relaxed);
@@ -55,7 +68,9 @@ pub(super) fn reset() {
 /// What was found.
 pub(super) fn closely() -> Closely {
     Closely {
-        allocator_ns: SAMPLE_NS.load(Relaxed) * u64::from(SAMPLED),
+        allocator_ns: (EVENTS.load(Relaxed) / SAMPLED >= LEAST_SAMPLES)
+            .then(|| SAMPLE_NS.load(Relaxed) * u64::from(SAMPLED)),
+        looking_ns: LOOKING_NS.load(Relaxed) * u64::from(SAMPLED),
         usable_bytes: tells(chosen()).then(|| MOST_USABLE.load(Relaxed)),
     }
 }
@@ -114,7 +129,7 @@ fn tells(chosen: u8) -> bool {
 }
 
 /// What a block can hold; 0 where the allocator does not tell.
-fn usable(chosen: u8, block: *mut u8, _layout: Layout) -> i64 {
+fn usable(chosen: u8, block: *mut u8) -> i64 {
     if block.is_null() || !tells(chosen) {
         return 0;
     }
@@ -128,19 +143,40 @@ fn usable(chosen: u8, block: *mut u8, _layout: Layout) -> i64 {
     }
 }
 
+/// The usable sizes of live blocks came to so much more.
 fn grew(bytes: i64) {
     let now = USABLE.fetch_add(bytes, Relaxed) + bytes;
     MOST_USABLE.fetch_max(now, Relaxed);
 }
 
-/// Runs an event, timed when it is its turn.
-fn event<R>(chosen: u8, event: impl FnOnce() -> R) -> R {
-    if chosen & CLOSELY == 0 || !EVENTS.fetch_add(1, Relaxed).is_multiple_of(SAMPLED) {
+/// Runs an event; looked at closely, with the usable size `before` and `after` it, timed when it is its turn.
+fn event<R>(
+    chosen: u8,
+    before: impl FnOnce() -> i64,
+    event: impl FnOnce() -> R,
+    after: impl FnOnce(&R, i64) -> i64,
+) -> R {
+    if chosen & CLOSELY == 0 {
         return event();
     }
-    let start = now_ns();
+    let timed = EVENTS
+        .fetch_add(1, Relaxed)
+        .wrapping_add(1)
+        .is_multiple_of(SAMPLED);
+    let now = || if timed { now_ns() } else { 0 };
+    let start = now();
+    let size = before();
+    let begun = now();
     let result = event();
-    SAMPLE_NS.fetch_add(now_ns() - start, Relaxed);
+    let done = now();
+    grew(after(&result, size) - size);
+    let end = now();
+    if timed {
+        let clock = CLOCK_NS.load(Relaxed);
+        let looking = (begun - start) + (end - done);
+        SAMPLE_NS.fetch_add((done - begun).saturating_sub(clock), Relaxed);
+        LOOKING_NS.fetch_add(looking.saturating_sub(2 * clock), Relaxed);
+    }
     result
 }
 
@@ -162,49 +198,51 @@ macro_rules! forward {
 unsafe impl GlobalAlloc for Gauntlet {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let chosen = chosen();
-        // SAFETY: the caller's promise is passed on.
-        let block = event(chosen, || unsafe { forward!(chosen, alloc(layout)) });
-        if chosen & CLOSELY != 0 {
-            grew(usable(chosen, block, layout));
-        }
-        block
+        event(
+            chosen,
+            || 0,
+            // SAFETY: the caller's promise is passed on.
+            || unsafe { forward!(chosen, alloc(layout)) },
+            |block, _| usable(chosen, *block),
+        )
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let chosen = chosen();
-        // SAFETY: the caller's promise is passed on.
-        let block = event(chosen, || unsafe { forward!(chosen, alloc_zeroed(layout)) });
-        if chosen & CLOSELY != 0 {
-            grew(usable(chosen, block, layout));
-        }
-        block
+        event(
+            chosen,
+            || 0,
+            // SAFETY: the caller's promise is passed on.
+            || unsafe { forward!(chosen, alloc_zeroed(layout)) },
+            |block, _| usable(chosen, *block),
+        )
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let chosen = chosen();
-        if chosen & CLOSELY != 0 {
-            grew(-usable(chosen, block, layout));
-        }
-        // SAFETY: the caller's promise is passed on.
-        event(chosen, || unsafe {
-            forward!(chosen, dealloc(block, layout))
-        });
+        event(
+            chosen,
+            || usable(chosen, block),
+            // SAFETY: the caller's promise is passed on.
+            || unsafe { forward!(chosen, dealloc(block, layout)) },
+            |(), _| 0,
+        );
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         let chosen = chosen();
-        let before = if chosen & CLOSELY != 0 {
-            usable(chosen, block, layout)
-        } else {
-            0
-        };
-        // SAFETY: the caller's promise is passed on.
-        let moved = event(chosen, || unsafe {
-            forward!(chosen, realloc(block, layout, new_size))
-        });
-        if chosen & CLOSELY != 0 && !moved.is_null() {
-            grew(usable(chosen, moved, layout) - before);
-        }
-        moved
+        event(
+            chosen,
+            || usable(chosen, block),
+            // SAFETY: the caller's promise is passed on.
+            || unsafe { forward!(chosen, realloc(block, layout, new_size)) },
+            |moved, size| {
+                if moved.is_null() {
+                    size
+                } else {
+                    usable(chosen, *moved)
+                }
+            },
+        )
     }
 }

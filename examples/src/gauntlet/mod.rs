@@ -6,6 +6,7 @@
 mod allocator;
 mod case;
 pub mod cases;
+mod code;
 pub mod data;
 mod pages;
 mod window;

@@ -1,6 +1,6 @@
 //! The window in which a variant does its work, and what is said of it on standard output as one line of JSON.
 
-use super::{Variant, allocator};
+use super::{Variant, allocator, code};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -35,8 +35,12 @@ pub struct Shown {
     pub before_rss_bytes: u64,
     /// The largest resident set, bytes.
     pub peak_rss_bytes: u64,
-    /// Nanoseconds in the allocator, from one event in 1,024 (share pass).
+    /// Nanoseconds in the allocator, from one event in 1,024 (share pass); `None` with too few events.
     pub allocator_ns: Option<u64>,
+    /// Nanoseconds that looking at the allocator took (share pass).
+    pub looking_ns: u64,
+    /// Machine code reachable from the variant, bytes (share pass).
+    pub code_bytes: Option<u64>,
     /// Largest sum of usable sizes of live blocks, bytes (share pass).
     pub usable_bytes: Option<i64>,
     /// Counted by dhat-rs or stats_alloc, by the names of the report's JSON.
@@ -151,7 +155,8 @@ impl Window {
                 tracking_alloc::mark("end");
                 if self.pass == Pass::Share {
                     let closely = allocator::closely();
-                    self.shown.allocator_ns = Some(closely.allocator_ns);
+                    self.shown.allocator_ns = closely.allocator_ns;
+                    self.shown.looking_ns = closely.looking_ns;
                     self.shown.usable_bytes = closely.usable_bytes;
                 }
                 kept
@@ -187,6 +192,9 @@ pub fn run_child(variant: &Variant, pass: Pass, with: &str, divisor: usize) {
     };
     (variant.run)(&mut window);
     assert!(window.opened, "a variant does its work in its window");
+    if pass == Pass::Share {
+        window.shown.code_bytes = code::reached_from(variant.run as *const ());
+    }
     let line = serde_json::to_string(&window.shown).expect("figures are JSON");
     println!("{line}");
 }

@@ -23,6 +23,8 @@ pub(crate) struct Measured {
     pub(crate) usable_bytes: Option<i64>,
     /// Share of the time spent in the allocator, one event in 1,024 timed.
     pub(crate) allocator_share: Option<f64>,
+    /// Machine code of the work, at least, bytes.
+    pub(crate) code_bytes: Option<u64>,
     pub(crate) input_bytes: u64,
     pub(crate) records: u64,
     pub(crate) notes: BTreeMap<String, f64>,
@@ -45,7 +47,9 @@ impl Measured {
     /// Takes over what the closely watched process said.
     pub(crate) fn looked_at(&mut self, shown: &Shown) {
         self.usable_bytes = shown.usable_bytes;
+        self.code_bytes = shown.code_bytes;
         let time: u64 = shown.times_ns.iter().sum();
+        let time = time.saturating_sub(shown.looking_ns);
         self.allocator_share = shown
             .allocator_ns
             .filter(|_| time > 0)
@@ -59,7 +63,9 @@ impl Measured {
             return;
         };
         let median = processes[processes.len() / 2];
-        self.time_spread = Some((most - least) as f64 / median.max(1) as f64);
+        // One process has no spread.
+        self.time_spread =
+            (processes.len() > 1).then(|| (most - least) as f64 / median.max(1) as f64);
         self.time_ns = Some(median);
     }
 
@@ -71,6 +77,7 @@ impl Measured {
             "rss_bytes" => Some(self.rss_bytes as f64),
             "usable_bytes" => self.usable_bytes.map(|bytes| bytes as f64),
             "allocator_share" => self.allocator_share,
+            "code_bytes" => self.code_bytes.map(|bytes| bytes as f64),
             "input_bytes" => Some(self.input_bytes as f64),
             "records" => Some(self.records as f64),
             _ => self

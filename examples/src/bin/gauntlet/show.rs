@@ -92,6 +92,7 @@ const COLUMNS: &[Column] = &[
         row.allocator_share
             .map(|share| format!("{:.1} %", share * 100.0))
     }),
+    ("code", |row| row.code_bytes.map(grouped)),
     ("blocks/record", |row| per(row, "total_blocks", row.records)),
     ("bytes/record", |row| per(row, "total_bytes", row.records)),
     ("bytes/input byte", |row| {

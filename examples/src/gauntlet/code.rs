@@ -1,0 +1,159 @@
+//! How much machine code a variant needs, with the preparation of its input: the functions that its code calls or takes
+//! the address of, those that these do, and so on.
+//!
+//! A lower bound: what is called through tables (`dyn`) is not followed, nor calls into shared libraries. What every
+//! variant has is left out: the allocator, the window, what happens on a panic. Must never guess: where the program has
+//! no symbols, or the machine is not x86-64, there is no figure.
+
+use iced_x86::{Decoder, DecoderOptions, OpKind};
+use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where a function is, and how long: by its address in the file.
+struct Function {
+    size: u64,
+    /// Belongs to every variant.
+    common: bool,
+}
+
+/// Bytes of machine code reachable from the function that stands at this address in this process.
+pub(super) fn reached_from(start: *const ()) -> Option<u64> {
+    if !cfg!(target_arch = "x86_64") {
+        return None;
+    }
+    let bytes = std::fs::read("/proc/self/exe").ok()?;
+    let file = object::File::parse(bytes.as_slice()).ok()?;
+    let functions = functions(&file);
+    let slots = slots(&file);
+    let start = (start as u64).checked_sub(loaded_at(&file)?)?;
+    functions.get(&start)?;
+    let mut reached = BTreeSet::from([start]);
+    let mut todo = vec![start];
+    let mut code_bytes = 0;
+    while let Some(at) = todo.pop() {
+        let function = functions.get(&at)?;
+        code_bytes += function.size;
+        for target in targets(code(&file, at, function.size)?, at) {
+            // A call by way of the table of offsets.
+            let target = slots.get(&target).copied().unwrap_or(target);
+            let known = functions.get(&target).is_some_and(|known| !known.common);
+            if known && reached.insert(target) {
+                todo.push(target);
+            }
+        }
+    }
+    Some(code_bytes)
+}
+
+/// All functions, by address. One that stands under several names is common if any of them says so.
+fn functions(file: &object::File<'_>) -> BTreeMap<u64, Function> {
+    let mut functions: BTreeMap<u64, Function> = BTreeMap::new();
+    let symbols = file.symbols();
+    for symbol in symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0) {
+        let known = functions.entry(symbol.address()).or_insert(Function {
+            size: 0,
+            common: false,
+        });
+        known.size = known.size.max(symbol.size());
+        known.common |= symbol.name().is_ok_and(is_common);
+    }
+    functions
+}
+
+/// What the loader writes into the program's data: addresses, by where they stand.
+fn slots(file: &object::File<'_>) -> BTreeMap<u64, u64> {
+    let relocations = file.dynamic_relocations().into_iter().flatten();
+    relocations
+        .filter(|(_, relocation)| relocation.target() == RelocationTarget::Absolute)
+        .map(|(slot, relocation)| (slot, relocation.addend() as u64))
+        .collect()
+}
+
+/// Whether a function belongs to the allocator, the window, its instruments, or what happens on a panic.
+fn is_common(mangled: &str) -> bool {
+    let name = format!("{:#}", rustc_demangle::demangle(mangled));
+    let name = name.rsplit("::__rustc::").next().unwrap_or(&name);
+    ["__rust", "__rg_", "rust_begin_unwind", "_Unwind"]
+        .iter()
+        .any(|start| name.trim_start_matches("__rustc::").starts_with(start))
+        || name.contains("GlobalAlloc")
+        || name.contains("::panicking::")
+        || name.contains("handle_alloc_error")
+        || ["dhat::", "tracking_alloc::mark"]
+            .iter()
+            .any(|start| name.starts_with(start))
+}
+
+/// How far from its addresses in the file the program was loaded: where this very function stands tells.
+fn loaded_at(file: &object::File<'_>) -> Option<u64> {
+    let own = file
+        .symbols()
+        .find(|symbol| symbol.name() == Ok("heapglass_gauntlet_landmark"))?;
+    (landmark as *const () as u64).checked_sub(own.address())
+}
+
+#[unsafe(export_name = "heapglass_gauntlet_landmark")]
+extern "C" fn landmark() {}
+
+/// The bytes of a function.
+fn code<'data>(file: &object::File<'data>, at: u64, size: u64) -> Option<&'data [u8]> {
+    file.sections()
+        .find_map(|section| section.data_range(at, size).ok().flatten())
+}
+
+/// Where the code calls, jumps, or takes an address.
+fn targets(code: &[u8], at: u64) -> impl Iterator<Item = u64> {
+    let decoder = Decoder::with_ip(64, code, at, DecoderOptions::NONE);
+    decoder.into_iter().filter_map(|instruction| {
+        if instruction.op0_kind() == OpKind::NearBranch64 {
+            Some(instruction.near_branch_target())
+        } else if instruction.is_ip_rel_memory_operand() {
+            Some(instruction.ip_rel_memory_address())
+        } else {
+            None
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[inline(never)]
+    extern "C" fn leaf(value: u64) -> u64 {
+        std::hint::black_box(value) * 3
+    }
+
+    #[inline(never)]
+    extern "C" fn branch(value: u64) -> u64 {
+        leaf(value) + leaf(value + 1) + 1
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn code_called_is_counted_once_with_its_caller() {
+        assert_eq!(branch(1), 10);
+        let whole = reached_from(branch as *const ()).expect("symbols");
+        let inner = reached_from(leaf as *const ()).expect("symbols");
+        assert!(inner > 0);
+        let bytes = std::fs::read("/proc/self/exe").expect("this program");
+        let file = object::File::parse(bytes.as_slice()).expect("this program");
+        let own = branch as *const () as u64 - loaded_at(&file).expect("a landmark");
+        let own = functions(&file)[&own].size;
+        assert_eq!(whole, own + inner);
+    }
+
+    #[test]
+    fn allocator_and_panics_are_common() {
+        for name in [
+            "_RNvCsgqlKwRK3fr0_7___rustc12___rust_alloc",
+            "_ZN4core9panicking9panic_fmt17h0123456789abcdefE",
+            "_ZN5alloc5alloc18handle_alloc_error17h0123456789abcdefE",
+        ] {
+            assert!(is_common(name), "{name}");
+        }
+        assert!(!is_common(
+            "_ZN10serde_json2de8from_str17h0123456789abcdefE"
+        ));
+    }
+}
