@@ -28,7 +28,7 @@ if (out === "--golden") {
   const module = instance();
   start(module);
   module.global(100);
-  if (module.decode(10) !== 10) throw new Error("the people could not be read back");
+  if (module.decode(400) !== 400) throw new Error("the people could not be read back");
   writeFileSync(golden, recording(module));
   process.exit(0);
 }

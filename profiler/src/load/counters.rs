@@ -3,11 +3,11 @@
 //! Nets of single lanes may be negative (another lane allocated what this one freed); only sums over lanes are facts.
 //! A sum that is negative all the same was read while it was written: it is shown as 0 and counted in `lost.torn`.
 
-use crate::profile::{Capture, Figures, Mark, Thread, TimelinePoint};
+use crate::profile::{Capture, Figures, LinearMemory, Mark, Thread, TimelinePoint};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
     CLOCK_SNAPSHOT_BITS, HeaderValue, LaneColumns, MarkValue, Recording, RowValue, SITE_TABLE_FULL,
-    SITE_UNATTRIBUTED, mode, site_flags, unwinder,
+    SITE_UNATTRIBUTED, arch, mode, site_flags, unwinder,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
@@ -296,6 +296,14 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
             _ => "none",
         }
         .to_owned(),
+        architecture: match header.arch {
+            arch::X86_64 => "x86_64",
+            arch::AARCH64 => "aarch64",
+            arch::WASM32 => "wasm32",
+            _ => "",
+        }
+        .to_owned(),
+        linear_memory: linear_memory(header),
         peak_error_bytes: error.min(bound),
         peak_discrepancy_bytes: (peak.bytes - peak.register).unsigned_abs(),
         peak_time_ns: peak.time_ns,
@@ -305,6 +313,16 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         recording_bytes: recording.file_bytes,
         layout: header.version,
     }
+}
+
+/// Linear memory, of a module that has any.
+fn linear_memory(header: &HeaderValue) -> Option<LinearMemory> {
+    (header.arch == arch::WASM32).then(|| LinearMemory {
+        pages: header.memory_pages.saturating_sub(header.own_pages),
+        first_pages: header.first_pages,
+        grows: header.memory_grows,
+        own_pages: header.own_pages,
+    })
 }
 
 /// A thread name as bytes, up to its NUL.

@@ -11,6 +11,8 @@ mod packed;
 mod process;
 mod scopes;
 mod stacks;
+#[cfg(test)]
+mod tests;
 
 pub use error::Error;
 pub use packed::pack;

@@ -6,12 +6,14 @@
 mod arenas;
 mod figures;
 mod footprints;
+mod linear;
 mod scopes;
 mod types;
 
 pub use arenas::{Arena, ArenaEvent, ArenaMoment, ArenaRow};
 pub use figures::{Figures, Measure};
 pub use footprints::{Footprint, FootprintNode};
+pub use linear::LinearMemory;
 pub use scopes::{Scope, ScopeKind};
 pub use types::{Contents, TypeId, TypeKind, TypeName};
 
@@ -112,6 +114,10 @@ pub struct Capture {
     pub mode: String,
     /// `frame-pointers`, `eh-frame` or `none`.
     pub unwinder: String,
+    /// `x86_64`, `aarch64`, `wasm32`; empty when it is not known.
+    pub architecture: String,
+    /// Linear memory, when a WebAssembly module was recorded. Such a recording has no clock: all times are 0.
+    pub linear_memory: Option<LinearMemory>,
     /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte.
     pub peak_error_bytes: u64,
     /// |sum of rows at the peak - the running maximum|, bytes: the measured discrepancy.
@@ -330,6 +336,16 @@ pub struct Mark {
     pub time_ns: u64,
     /// Totals at that moment; `peak_*` is the maximum since the mark before (or the start).
     pub figures: Figures,
+}
+
+impl Capture {
+    /// `stacks by frame-pointers`, or that there are none.
+    pub fn stacks(&self) -> String {
+        match self.unwinder.as_str() {
+            "none" => "no stacks: sites are scopes".to_owned(),
+            unwinder => format!("stacks by {unwinder}"),
+        }
+    }
 }
 
 impl Profile {

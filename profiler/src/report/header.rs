@@ -26,12 +26,16 @@ pub(super) fn write<W: Write>(
     };
     page.line(
         Style::Heading,
-        &format!(
-            "{program}: {}, {} recorded, pid {}",
-            state(process.state),
-            Nanos(process.duration_ns),
-            process.pid
-        ),
+        &match profile.capture.linear_memory {
+            // Neither a clock nor processes.
+            Some(_) => format!("{program}: {}", state(process.state)),
+            None => format!(
+                "{program}: {}, {} recorded, pid {}",
+                state(process.state),
+                Nanos(process.duration_ns),
+                process.pid
+            ),
+        },
     )?;
     if !process.command.is_empty() {
         page.wrap(
@@ -41,10 +45,14 @@ pub(super) fn write<W: Write>(
         )?;
     }
     let capture = &profile.capture;
+    let module = match capture.linear_memory {
+        Some(_) => format!("{}, ", printable(&capture.architecture)),
+        None => String::new(),
+    };
     let mut how = format!(
-        "{}, stacks by {}, {}",
+        "{}, {module}{}, {}",
         printable(&capture.mode),
-        printable(&capture.unwinder),
+        printable(&capture.stacks()),
         counted(threads(profile), "thread")
     );
     if let Some(recording) = options.recording {
@@ -98,6 +106,20 @@ pub(super) fn write_figures<W: Write>(page: &mut Page<'_, W>, profile: &Profile)
             counted(totals.shrinks, "shrink"),
             Bytes(totals.copied_bytes)
         ))?;
+    }
+    if let Some(memory) = capture.linear_memory {
+        page.wrap(
+            Style::Faint,
+            "  memory      ",
+            &format!(
+                "{} linear, {} ({} at first), grown {}; {} of heapglass's own beside it",
+                Bytes(memory.bytes()),
+                counted(memory.pages, "page"),
+                Count(memory.first_pages),
+                counted(memory.grows, "time"),
+                Bytes(memory.own_bytes())
+            ),
+        )?;
     }
     if let Some(at) = resident(profile) {
         let seen = match at.not_seen_bytes() {

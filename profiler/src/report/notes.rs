@@ -16,6 +16,14 @@ pub const NO_FIELDS: &str = "No fields: nothing was deserialized as Profiled<T> 
     serde_json::from_slice::<tracking_alloc::Profiled<T>>(bytes)?.0 (any serde format; feature \"serde\" of \
     tracking-alloc), and record again.";
 
+/// Sites of a recording without stacks.
+pub(super) const NO_STACKS: &str = "No stacks were recorded, so a site is a phase or a field: --by phase and --by field \
+    name them.";
+
+/// Types of a recording without stacks.
+const NO_STACKS_NO_TYPES: &str =
+    "(unknown type): no stacks were recorded, so only fields (Profiled<T>) tell types.";
+
 /// Where stacks could name types and do not.
 const NO_CONTAINER: &str = "(unknown type): neither the stack nor a field tells what these blocks hold: allocations of C \
     code, without a container of Rust on the stack, or in modules without debug = \"line-tables-only\".";
@@ -27,7 +35,12 @@ pub(super) const ARENA_FIGURES: &str = "Chunk bytes are what bumpalo calls alloc
 
 /// The sentences below rows of that kind.
 pub(super) fn notes(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
+    let stacks = profile.capture.unwinder != "none";
     match by {
+        By::Site if !stacks => vec![NO_STACKS.to_owned()],
+        By::Type if !stacks && rows.iter().any(|row| row.key == UNKNOWN) => {
+            vec![NO_STACKS_NO_TYPES.to_owned()]
+        }
         By::Site => vec![REALLOC_POLICY.to_owned()],
         By::Type if rows.iter().any(|row| row.key == UNKNOWN) => {
             vec![match missing(profile) {

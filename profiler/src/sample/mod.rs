@@ -29,6 +29,7 @@ impl Builder {
         profile.capture = Capture {
             mode: "exact".into(),
             unwinder: "frame-pointers".into(),
+            architecture: "x86_64".into(),
             ..Capture::default()
         };
         Builder { profile }

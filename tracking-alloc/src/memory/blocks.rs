@@ -87,10 +87,13 @@ impl Blocks {
         self.slots[at] = slot;
     }
 
-    /// The slot an address is looked for first. The length is a power of two.
+    /// The slot an address is looked for first. The length is a power of two, at least 8.
+    ///
+    /// PERF: eight neighbouring granules of 16 bytes share a line of 64 bytes.
     fn home(&self, address: u32) -> usize {
-        let bits = self.slots.len().trailing_zeros();
-        (address.wrapping_mul(0x9E37_79B1) >> (32 - bits)) as usize
+        let bits = self.slots.len().trailing_zeros() - 3;
+        let line = (address >> 7).wrapping_mul(0x9E37_79B1) >> (32 - bits);
+        (line << 3 | address >> 4 & 7) as usize
     }
 
     /// Twice the slots, if there are pages for them.

@@ -135,11 +135,15 @@ fn bytes_of(offer: &Offer) -> u64 {
 }
 
 fn describe(offer: &Offer) -> String {
+    // WebAssembly modules have none.
+    let process = match offer.peek.header.pid {
+        0 => String::new(),
+        pid => format!("pid {pid}, "),
+    };
     format!(
-        "{}  ({}, pid {}, {}{})",
+        "{}  ({}, {process}{}{})",
         printable(&offer.path.to_string_lossy()),
         state_of(offer.peek),
-        offer.peek.header.pid,
         Bytes(bytes_of(offer)),
         if offer.here { "" } else { ", recent" },
     )

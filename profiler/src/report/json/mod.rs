@@ -16,7 +16,9 @@ use super::escape::Escaping;
 use super::header::{command, threads};
 use super::notes::notes;
 use super::{Options, Row, footprints, losses, resident, rows};
-use crate::profile::{Figures, Lost, Measure, Profile, State, SymbolSource, TimelinePoint};
+use crate::profile::{
+    Figures, LinearMemory, Lost, Measure, Profile, State, SymbolSource, TimelinePoint,
+};
 use footprint::{FootprintJson, footprint};
 use row::Rows;
 
@@ -52,6 +54,8 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write)
         exact: exact(profile),
         mode: &capture.mode,
         unwinder: &capture.unwinder,
+        architecture: &capture.architecture,
+        linear_memory: capture.linear_memory.map(linear_memory),
         finished: process.state == State::Finished,
         state: state(process.state),
         command: command(&process.command),
@@ -135,6 +139,10 @@ struct Json<'a> {
     exact: bool,
     mode: &'a str,
     unwinder: &'a str,
+    /// Empty when it is not known.
+    architecture: &'a str,
+    /// null but for WebAssembly.
+    linear_memory: Option<LinearMemoryJson>,
     finished: bool,
     state: &'static str,
     command: String,
@@ -170,6 +178,26 @@ struct Json<'a> {
     marks: Vec<MarkJson<'a>>,
     modules: Vec<ModuleJson<'a>>,
     timeline: &'a [PointJson],
+}
+
+/// In pages of 64 KiB; `pages` and `bytes` are without `own_pages`.
+#[derive(Serialize)]
+struct LinearMemoryJson {
+    pages: u64,
+    bytes: u64,
+    first_pages: u64,
+    grows: u64,
+    own_pages: u64,
+}
+
+fn linear_memory(memory: LinearMemory) -> LinearMemoryJson {
+    LinearMemoryJson {
+        pages: memory.pages,
+        bytes: memory.bytes(),
+        first_pages: memory.first_pages,
+        grows: memory.grows,
+        own_pages: memory.own_pages,
+    }
 }
 
 /// What `--top` left out.

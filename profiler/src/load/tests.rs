@@ -1,0 +1,163 @@
+//! The recording of a WebAssembly module, opened like any other; every figure follows from what the module did:
+//! 100 lists of five strings, then 400 people written as JSON and read back as `Profiled` (`examples/wasm/src`).
+//!
+//! Refreshed by `examples/wasm/run --golden`. Pointers have 4 bytes there, `String` and `Vec` 12, a person 40.
+
+use super::{Options, open};
+use crate::profile::{Figures, Profile, State};
+use crate::report::{self, By, Detail, Row};
+use std::path::Path;
+
+const GOLDEN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../tracking-alloc/recording/tests/golden/wasm.hg"
+);
+const LISTS: u64 = 100;
+const PEOPLE: u64 = 400;
+/// What the JSON of the people takes: 77 bytes each, two digits of age but for one in ten, commas, brackets.
+const JSON_BYTES: u64 = 77 * PEOPLE + 2 * PEOPLE - PEOPLE / 10 + (PEOPLE - 1) + 2;
+/// `serde_json::to_vec` begins with 128 bytes and doubles.
+const JSON_BUFFER: u64 = JSON_BYTES.next_power_of_two();
+/// The people's list grows 4, 8, .. 512.
+const PEOPLE_BUFFERS: u64 = 40 * (4 + 8 + 16 + 32 + 64 + 128 + 256 + 512);
+const LAST_BUFFER: u64 = 40 * 512;
+/// Strings of a person: name 15, city 8; the list of tags has room for 4, the tags 5 and 6.
+const IN_A_PERSON: u64 = 15 + 8 + 4 * 12 + 5 + 6;
+
+fn golden() -> Profile {
+    open(Path::new(GOLDEN), &Options::default(), &|_| {})
+        .unwrap_or_else(|error| panic!("{error}\nrefresh it with: examples/wasm/run --golden"))
+}
+
+fn row(profile: &Profile, by: By, key: &str) -> Row {
+    let rows = report::rows(profile, by, Default::default(), false);
+    let found = rows.into_iter().find(|row| row.key == key);
+    found.unwrap_or_else(|| panic!("no row {key}"))
+}
+
+fn blocks_and_bytes(figures: &Figures) -> (u64, u64) {
+    (figures.total_blocks, figures.total_bytes)
+}
+
+#[test]
+fn the_recording_of_a_module_says_what_it_is() {
+    let profile = golden();
+    let (process, capture) = (&profile.process, &profile.capture);
+    assert_eq!(process.program, "heapglass_wasm.wasm");
+    assert_eq!((process.state, process.pid), (State::Finished, 0));
+    assert_eq!(
+        (capture.architecture.as_str(), capture.unwinder.as_str()),
+        ("wasm32", "none")
+    );
+    assert_eq!(
+        (capture.mode.as_str(), capture.peak_error_bytes),
+        ("exact", 0)
+    );
+    assert_eq!((process.duration_ns, profile.timeline.len()), (0, 0));
+    assert!(report::losses(&profile).is_empty());
+    assert_eq!(profile.threads.len(), 1);
+    assert_eq!(profile.threads[0].figures, profile.totals);
+}
+
+#[test]
+fn lists_of_a_module_have_the_blocks_of_their_structure() {
+    let lists = row(&golden(), By::Phase, "lists");
+    // Five strings of 10 bytes and two buffers, 4 and 8 pointers with length; the outer list grows 4, 8, .. 128.
+    let blocks = LISTS * 7 + 6;
+    let bytes = LISTS * (5 * 10 + 4 * 8 + 8 * 8) + 12 * (4 + 8 + 16 + 32 + 64 + 128);
+    assert_eq!(blocks_and_bytes(&lists.figures), (blocks, bytes));
+    assert_eq!(lists.figures.grows, LISTS + 5);
+    assert_eq!(
+        (lists.figures.freed_bytes, lists.figures.live_bytes),
+        (bytes, 0)
+    );
+    let Detail::Phase(detail) = &lists.detail else {
+        panic!("a phase");
+    };
+    assert_eq!((detail.entered, detail.records), (1, LISTS));
+}
+
+#[test]
+fn fields_of_a_profiled_decode_in_a_module_have_theirs() {
+    let profile = golden();
+    let field = |key: &str| {
+        let row = row(&profile, By::Field, key);
+        let Detail::Field(detail) = &row.detail else {
+            panic!("a field");
+        };
+        (blocks_and_bytes(&row.figures), detail.values)
+    };
+    assert_eq!(field("Vec<Person>"), ((8, PEOPLE_BUFFERS), 1));
+    assert_eq!(field("Vec<Person>[].name"), ((PEOPLE, 15 * PEOPLE), PEOPLE));
+    assert_eq!(field("Vec<Person>[].city"), ((PEOPLE, 8 * PEOPLE), PEOPLE));
+    assert_eq!(field("Vec<Person>[].tags"), ((PEOPLE, 48 * PEOPLE), PEOPLE));
+    assert_eq!(
+        field("Vec<Person>[].tags[]"),
+        ((2 * PEOPLE, 11 * PEOPLE), 2 * PEOPLE)
+    );
+    let decode = row(&profile, By::Phase, "decode");
+    let Detail::Phase(detail) = &decode.detail else {
+        panic!("a phase");
+    };
+    assert_eq!(detail.input_bytes, JSON_BYTES);
+}
+
+#[test]
+fn the_peak_of_a_module_is_when_everybody_is_read_and_the_text_still_there() {
+    let profile = golden();
+    let totals = &profile.totals;
+    assert_eq!(
+        totals.peak_bytes,
+        JSON_BUFFER + LAST_BUFFER + PEOPLE * IN_A_PERSON
+    );
+    assert_eq!(totals.peak_blocks, 2 + 5 * PEOPLE);
+    assert_eq!((totals.live_bytes, totals.live_blocks), (0, 0));
+    assert_eq!(totals.freed_bytes, totals.total_bytes);
+    let peak_of = |phase: &str| row(&profile, By::Phase, phase).figures.peak_bytes;
+    assert_eq!((peak_of("lists"), peak_of("write")), (0, JSON_BUFFER));
+}
+
+#[test]
+fn linear_memory_is_shown_and_no_stack_is_claimed() {
+    let profile = golden();
+    let memory = profile.capture.linear_memory.expect("linear memory");
+    // The peak does not fit beside static data and stack into the pages that were there.
+    assert!(
+        memory.grows >= 1 && memory.pages > memory.first_pages,
+        "{memory:?}"
+    );
+    assert!(memory.bytes() > profile.totals.peak_bytes);
+    assert_eq!(memory.own_bytes(), 2 << 16);
+    let named = |site: &crate::profile::Site| -> Vec<&str> {
+        let name = |frame| profile.function(frame).name.as_str();
+        site.stack.iter().map(|frame| name(*frame)).collect()
+    };
+    assert!(
+        profile
+            .sites
+            .iter()
+            .all(|site| named(site) == ["(no stack)"])
+    );
+    let mut text = Vec::new();
+    report::write_text(&profile, &report::Options::default(), &mut text).expect("text");
+    let text = String::from_utf8(text).expect("UTF-8");
+    assert!(
+        text.contains("exact, wasm32, no stacks: sites are scopes"),
+        "{text}"
+    );
+    let said = format!(
+        "{} pages ({} at first), grown",
+        memory.pages, memory.first_pages
+    );
+    assert!(text.contains(&said), "{text}");
+    assert!(
+        !text.contains("pid") && !text.contains("stacks by"),
+        "{text}"
+    );
+    let mut json = Vec::new();
+    report::write_json(&profile, &report::Options::default(), &mut json).expect("JSON");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json["architecture"], "wasm32");
+    assert_eq!(json["linear_memory"]["pages"], memory.pages);
+    assert_eq!(json["linear_memory"]["grows"], memory.grows);
+}
