@@ -179,6 +179,19 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     u64::try_from(bytes).map_err(|_| refuse())
 }
 
+/// `serde-1.0/src/de.rs` of `/home/ada/.cargo/registry/src/index-0123/serde-1.0/src/de.rs`, `library/..` of
+/// `/rustc/HASH/library/..`.
+pub fn without_store(path: &str) -> &str {
+    for store in ["/registry/src/", "/git/checkouts/", "/rustc/"] {
+        if let Some((_, rest)) = path.split_once(store)
+            && let Some((_, inside)) = rest.split_once('/')
+        {
+            return inside;
+        }
+    }
+    path
+}
+
 /// A recorded name as it may reach a terminal, an SVG or a log: control characters, bidirectional overrides and
 /// characters that are no characters are spelled as `\u{1b}`; everything else is left alone.
 pub fn printable(name: &str) -> Cow<'_, str> {
@@ -304,5 +317,20 @@ mod tests {
             "x\\u{202e}y\\u{fffe}z\\u{85}"
         );
         assert_eq!(printable("größe 日本"), "größe 日本");
+    }
+
+    #[test]
+    fn places_lose_the_folders_of_registries_and_toolchains() {
+        let registry = "/home/ada/.cargo/registry/src/registry.example-0123/serde-1.0/src/de.rs:7";
+        assert_eq!(without_store(registry), "serde-1.0/src/de.rs:7");
+        assert_eq!(
+            without_store("/rustc/5980/library/alloc/src/boxed.rs"),
+            "library/alloc/src/boxed.rs"
+        );
+        assert_eq!(
+            without_store("/home/ada/cities/src/main.rs"),
+            "/home/ada/cities/src/main.rs"
+        );
+        assert_eq!(without_store("/rustc/"), "/rustc/");
     }
 }

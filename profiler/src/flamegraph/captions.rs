@@ -9,7 +9,7 @@ use super::{By, Options, legend, prune};
 use crate::arenas::{HOW_TO_NAME, imbalance};
 use crate::calltree::{CallTree, Label, NodeId};
 use crate::profile::{Figures, Lost, Measure, Profile};
-use crate::units::{Bytes, Count, Share, printable};
+use crate::units::{Bytes, Count, Share, printable, without_store};
 
 /// `cities: bytes live at the peak, 6,392,832 bytes = 6.1 MiB, exact`
 pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String {
@@ -258,7 +258,8 @@ fn bytes(bytes: u64) -> String {
 fn place(tree: &CallTree, id: NodeId, profile: &Profile) -> Option<String> {
     let node = tree.node(id);
     let frame = profile.frames.get(node.frame?.0 as usize)?;
-    let file = printable(frame.file.as_deref()?);
+    // A picture is for sharing: where the user keeps crates is nobody's business.
+    let file = printable(without_store(frame.file.as_deref()?));
     match frame.line {
         Some(line) if node.several_places => Some(format!("{file}:{line} and other lines")),
         Some(line) => Some(format!("{file}:{line}")),

@@ -11,7 +11,7 @@ use heapglass_profiler::profile::{
 use heapglass_profiler::report::losses;
 use heapglass_profiler::retold::Retold;
 use heapglass_profiler::types::{Keys, TypeRow, missing, table};
-use heapglass_profiler::units::printable;
+use heapglass_profiler::units::{printable, without_store};
 
 use crate::app::prompt::Pattern;
 use crate::views::flame::{Shown, TreeSpec};
@@ -219,37 +219,4 @@ fn unnamed(profile: &Profile) -> String {
         || "no container of Rust on the stack, or C code, and no field tells".to_owned(),
         |why| printable(&why).into_owned(),
     )
-}
-
-/// `serde-1.0/src/de.rs` of `/home/ada/.cargo/registry/src/index-0123/serde-1.0/src/de.rs`, `library/..` of
-/// `/rustc/HASH/library/..`.
-fn without_store(path: &str) -> &str {
-    for store in ["/registry/src/", "/git/checkouts/", "/rustc/"] {
-        if let Some((_, rest)) = path.split_once(store)
-            && let Some((_, inside)) = rest.split_once('/')
-        {
-            return inside;
-        }
-    }
-    path
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_store;
-
-    #[test]
-    fn places_lose_the_folders_of_registries_and_toolchains() {
-        let registry = "/home/ada/.cargo/registry/src/registry.example-0123/serde-1.0/src/de.rs:7";
-        assert_eq!(without_store(registry), "serde-1.0/src/de.rs:7");
-        assert_eq!(
-            without_store("/rustc/5980/library/alloc/src/boxed.rs"),
-            "library/alloc/src/boxed.rs"
-        );
-        assert_eq!(
-            without_store("/home/ada/cities/src/main.rs"),
-            "/home/ada/cities/src/main.rs"
-        );
-        assert_eq!(without_store("/rustc/"), "/rustc/");
-    }
 }
