@@ -40,21 +40,27 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         ("command", process.command.join(" ")),
         (
             "process",
-            format!(
-                "{}, {}, {}",
-                process.pid,
-                data.state(),
-                Nanos(process.duration_ns)
-            ),
+            match capture.linear_memory {
+                Some(_) => format!("{} module, {}", capture.architecture, data.state()),
+                None => format!(
+                    "{}, {}, {}",
+                    process.pid,
+                    data.state(),
+                    Nanos(process.duration_ns)
+                ),
+            },
         ),
-        (
-            "mode",
-            format!("{}, stacks by {}", capture.mode, capture.unwinder),
-        ),
+        ("mode", format!("{}, {}", capture.mode, capture.stacks())),
         ("peak", bound),
         (
             "heapglass",
-            format!("{} resident in the program", Bytes(capture.own_bytes)),
+            match capture.linear_memory {
+                Some(memory) => format!(
+                    "{} of linear memory, beside the program's",
+                    Bytes(memory.own_bytes())
+                ),
+                None => format!("{} resident in the program", Bytes(capture.own_bytes)),
+            },
         ),
         (
             "contents",

@@ -48,12 +48,9 @@ fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     let parts: [(Cow<'_, str>, Style); 7] = [
         (clean(program), theme::strong()),
         (Cow::Borrowed(data.state()), state),
-        (
-            Cow::Owned(Nanos(process.duration_ns).to_string()),
-            theme::plain(),
-        ),
+        (how_long(data), theme::plain()),
         (clean(&capture.mode), theme::plain()),
-        (clean(&capture.unwinder), theme::plain()),
+        (stacks(data), theme::plain()),
         (pid, theme::dim()),
         (
             if program == app.title {
@@ -83,6 +80,24 @@ fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     }
     line.render(area, buffer);
     status.alignment(Alignment::Right).render(area, buffer);
+}
+
+/// How long it was recorded, or what has no clock.
+fn how_long(data: &Data) -> Cow<'_, str> {
+    let capture = &data.profile.capture;
+    match capture.linear_memory {
+        Some(_) => clean(&capture.architecture),
+        None => Cow::Owned(Nanos(data.profile.process.duration_ns).to_string()),
+    }
+}
+
+/// How stacks were walked, or that there are none.
+fn stacks(data: &Data) -> Cow<'_, str> {
+    let capture = &data.profile.capture;
+    match capture.unwinder.as_str() {
+        "none" => Cow::Borrowed("no stacks: sites are scopes"),
+        unwinder => clean(unwinder),
+    }
 }
 
 /// What the loader is about, at the right.

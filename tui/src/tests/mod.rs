@@ -7,6 +7,7 @@ mod colours;
 mod random;
 mod screens;
 mod speed;
+mod wasm;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Draws the overview: totals above, the timeline in the middle, owners below; each gives way on small screens.
 
-use heapglass_profiler::profile::State;
+use heapglass_profiler::profile::{LinearMemory, State};
 use heapglass_profiler::report;
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share};
 use ratatui::buffer::Buffer;
@@ -183,15 +183,20 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
         }
     });
     let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
+    let when = match capture.linear_memory {
+        Some(_) => "an unknown time (no clock)".to_owned(),
+        None => Nanos(capture.peak_time_ns).to_string(),
+    };
+    let [resident, unseen] = match capture.linear_memory {
+        Some(memory) => linear(memory),
+        None => [("resident", resident), ("RSS-live", unseen)],
+    };
     [
         (
             "peak at",
             vec![
-                format!(
-                    "{}; temporary bytes are {temporary} of the total",
-                    Nanos(capture.peak_time_ns)
-                ),
-                Nanos(capture.peak_time_ns).to_string(),
+                format!("{when}; temporary bytes are {temporary} of the total"),
+                when,
             ],
         ),
         ("peak is", exactness),
@@ -202,8 +207,31 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
                 format!("{grows} grows, {copied} copied"),
             ],
         ),
-        ("resident", resident),
-        ("RSS-live", unseen),
+        resident,
+        unseen,
+    ]
+}
+
+/// Linear memory of a WebAssembly module.
+fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
+    let (bytes, pages) = (Bytes(memory.bytes()), Count(memory.pages));
+    let (first, own) = (Count(memory.first_pages), Bytes(memory.own_bytes()));
+    let grows = Count(memory.grows);
+    [
+        (
+            "linear",
+            vec![
+                format!("{bytes}: {pages} pages, {first} at first; own {own} beside it"),
+                format!("{bytes}: {pages} pages"),
+            ],
+        ),
+        (
+            "grown",
+            vec![
+                format!("{grows} times, by a page of 64 KiB or more"),
+                format!("{grows} times"),
+            ],
+        ),
     ]
 }
 

@@ -1,0 +1,53 @@
+//! A recorded WebAssembly module: no stacks, no clock, linear memory.
+
+use heapglass_profiler::profile::LinearMemory;
+
+use super::{Screen, profile};
+use crate::Options;
+
+fn module(width: u16) -> Screen {
+    let mut profile = profile();
+    profile.process.pid = 0;
+    profile.process.duration_ns = 0;
+    profile.timeline.clear();
+    profile.capture.unwinder = "none".into();
+    profile.capture.architecture = "wasm32".into();
+    profile.capture.linear_memory = Some(LinearMemory {
+        pages: 2_644,
+        first_pages: 18,
+        grows: 2_241,
+        own_pages: 32,
+    });
+    let mut screen = Screen::empty(width, 40, Options::default());
+    screen.load(profile, false);
+    screen
+}
+
+#[test]
+fn a_module_shows_linear_memory_and_claims_neither_stacks_nor_times() {
+    let text = module(120).text();
+    assert!(
+        text.contains("wasm32 · exact · no stacks: sites are scopes"),
+        "{text}"
+    );
+    assert!(
+        text.contains("165.3 MiB: 2,644 pages, 18 at first; own 2.0 MiB beside it"),
+        "{text}"
+    );
+    assert!(text.contains("2,241 times"), "{text}");
+    assert!(text.contains("an unknown time (no clock)"), "{text}");
+    assert!(!text.contains("resident"), "{text}");
+    let narrow = module(80).text();
+    assert!(narrow.contains("165.3 MiB: 2,644 pages"), "{narrow}");
+}
+
+#[test]
+fn the_page_about_a_module_says_the_same() {
+    let text = module(120).press("!").text();
+    assert!(text.contains("wasm32 module, finished"), "{text}");
+    assert!(
+        text.contains("exact, no stacks: sites are scopes"),
+        "{text}"
+    );
+    assert!(text.contains("2.0 MiB of linear memory"), "{text}");
+}
