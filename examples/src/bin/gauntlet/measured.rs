@@ -15,6 +15,8 @@ pub(crate) struct Measured {
     /// Median of the processes' medians, nanoseconds, counted by nobody; and how far the processes lie apart.
     pub(crate) time_ns: Option<u64>,
     pub(crate) time_spread: Option<f64>,
+    /// The time as a multiple of the baseline's, both of this run.
+    pub(crate) time_ratio: Option<f64>,
     /// Once, while the instrument counted, nanoseconds.
     pub(crate) counted_ns: Option<u64>,
     /// Counted inside the window, by the names of the report's JSON.

@@ -113,7 +113,13 @@ fn measure(
     for (rows, times) in measured.iter_mut().zip(times) {
         rows.iter_mut().for_each(|row| row.timed(times.clone()));
     }
-    Ok(measured.into_iter().flatten().collect())
+    let baseline = measured.first().and_then(|rows| rows.first()?.time_ns);
+    let mut rows: Vec<Measured> = measured.into_iter().flatten().collect();
+    for row in &mut rows {
+        let times = row.time_ns.zip(baseline);
+        row.time_ratio = times.map(|(time, baseline)| time as f64 / baseline.max(1) as f64);
+    }
+    Ok(rows)
 }
 
 /// The first failure is told.

@@ -73,6 +73,12 @@ type Column = (&'static str, fn(&Measured) -> Option<String>);
 const COLUMNS: &[Column] = &[
     ("with", |row| Some(row.with.clone())),
     ("time", |row| row.time_ns.map(time)),
+    ("of baseline", |row| {
+        row.time_ratio.map(|ratio| match ratio {
+            ratio if ratio < 9.995 => format!("{ratio:.2}x"),
+            ratio => format!("{ratio:.0}x"),
+        })
+    }),
     ("spread", |row| {
         row.time_spread
             .map(|spread| format!("{:.0} %", spread * 100.0))
