@@ -8,6 +8,10 @@ mod dispatch;
 mod json_rust;
 mod maps;
 mod nested;
+mod no_copy;
+#[cfg(feature = "peers")]
+mod no_copy_arrow;
+mod no_copy_scroll;
 mod regions;
 mod small;
 mod thin;
@@ -26,6 +30,7 @@ pub(in crate::gauntlet) const CASES: &[Case] = &[
     airlines::CASE,
     json_rust::CASE,
     allocators::CASE,
+    no_copy::CASE,
     borrow::CASE,
     regions::CASE,
 ];
