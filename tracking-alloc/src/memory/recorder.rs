@@ -2,7 +2,9 @@
 
 use super::blocks::{Blocks, Take};
 use super::rows::{Place, Rows, net};
-use super::scopes::{Entered, Scope, Scopes, owned};
+#[cfg(feature = "serde")]
+use super::scopes::Scope;
+use super::scopes::{Entered, Scopes, owned};
 use crate::figures::Figures;
 
 /// An allocator call that succeeded, by address and size in bytes.

@@ -1,12 +1,15 @@
 //! The recorder against a plain model: totals, peak, rows of each scope, and what a reader finds in the bytes.
 
+#[cfg(feature = "serde")]
+use super::Entered;
 use super::blocks::Blocks;
-use super::{Entered, Event, Linear, Recorder};
+use super::{Event, Linear, Recorder};
 use std::collections::HashMap;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, FIRST_SITE, Recording, RowValue, arch, scope_flags, scope_kind, state,
-    unwinder,
+    CLOCK_SNAPSHOT_BITS, FIRST_SITE, Recording, RowValue, arch, state, unwinder,
 };
+#[cfg(feature = "serde")]
+use tracking_alloc_recording::{scope_flags, scope_kind};
 
 fn words(words: usize) -> Option<(&'static mut [u64], u64)> {
     Some((vec![0; words].leak(), (words * 8).div_ceil(65536) as u64))
@@ -55,7 +58,7 @@ fn a_table_of_blocks_keeps_what_a_map_keeps() {
     for step in 0..200_000 {
         // Few different addresses, so that runs are long and often broken up; more later on, so that it grows.
         let address = 8 + 8 * (random(&mut seed) % if step < 100_000 { 9_000 } else { 90_000 });
-        if random(&mut seed) % 3 > 0 {
+        if !random(&mut seed).is_multiple_of(3) {
             let row = random(&mut seed) % 1000;
             assert!(blocks.put(address, row));
             model.insert(address, row);
