@@ -18,12 +18,21 @@ function start(module) {
   if (module.start() !== 1) throw new Error("the module does not record");
 }
 
+// Before anything is shown: recording must change nothing that it does not own.
+function check() {
+  const module = instance();
+  start(module);
+  const found = module.check();
+  if (found !== 0) throw new Error(`check ${found} of examples/wasm/src/lib.rs does not hold`);
+}
+
 function recording(module) {
   const place = module.recording();
   if (place === 0) throw new Error("the module has no recording");
   return new Uint8Array(module.memory.buffer, place, module.recording_bytes());
 }
 
+check();
 if (out === "--golden") {
   const module = instance();
   start(module);

@@ -20,8 +20,8 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize, _is_system: fn() -> bool) 
         #[cfg(recording)]
         crate::hook::allocated(block, bytes);
         #[cfg(in_memory)]
-        if word & state::RECORD != 0 {
-            crate::wasm::hook::allocated(block, bytes);
+        if word & state::RECORD != 0 && !crate::wasm::hook::allocated(block, bytes) {
+            return;
         }
         if word & (state::MEASURE | state::COUNT) != 0 {
             count::allocated(block as usize, bytes);
@@ -38,8 +38,8 @@ pub(crate) fn freed(block: *mut u8, bytes: usize) {
     #[cfg(recording)]
     crate::hook::freed(block, bytes);
     #[cfg(in_memory)]
-    if word & state::RECORD != 0 {
-        crate::wasm::hook::freed(block, bytes);
+    if word & state::RECORD != 0 && !crate::wasm::hook::freed(block, bytes) {
+        return;
     }
     if word & (state::MEASURE | state::COUNT) != 0 {
         count::freed(block as usize, bytes);
@@ -61,8 +61,8 @@ pub(crate) fn reallocated(_owner: Owner, old: (*mut u8, usize), new: (*mut u8, u
     #[cfg(recording)]
     crate::hook::reallocated(_owner, old.0, old.1, new.0, new.1);
     #[cfg(in_memory)]
-    if word & state::RECORD != 0 {
-        crate::wasm::hook::reallocated(old.0, old.1, new.0, new.1);
+    if word & state::RECORD != 0 && !crate::wasm::hook::reallocated(old.0, old.1, new.0, new.1) {
+        return;
     }
     if word & (state::MEASURE | state::COUNT) != 0 && !new.0.is_null() {
         count::reallocated(old.0 as usize, old.1, new.0 as usize, new.1);

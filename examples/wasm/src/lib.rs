@@ -94,3 +94,34 @@ pub extern "C" fn total_blocks() -> u64 {
 pub extern "C" fn peak_bytes() -> u64 {
     tracking_alloc::stats().peak_bytes
 }
+
+/// What recording must leave alone, checked where it runs: 0 when all holds, else the first that does not.
+#[unsafe(no_mangle)]
+pub extern "C" fn check() -> u32 {
+    let ((), delta) = tracking_alloc::measure(|| {
+        // A new name: what the recording keeps of it is its own.
+        let _phase = tracking_alloc::phase("checked");
+        drop(std::hint::black_box(Box::new(7u64)));
+    });
+    if (delta.total_blocks, delta.total_bytes, delta.live_bytes) != (1, 8, 0) {
+        return 1;
+    }
+    let before = (tracking_alloc::stats(), wasm::memory().ok());
+    let (taken, delta) =
+        tracking_alloc::measure(|| wasm::recording().map_or(0, |bytes| bytes.len()));
+    if taken == 0 || delta != tracking_alloc::Delta::default() {
+        return 2;
+    }
+    let after = (tracking_alloc::stats(), wasm::memory().ok());
+    if before.0 != after.0 {
+        return 3;
+    }
+    let pages = |memory: Option<wasm::Memory>| memory.map(|memory| (memory.pages, memory.grows));
+    if pages(before.1) != pages(after.1) {
+        return 4;
+    }
+    if wasm::start("twice").is_ok() {
+        return 5;
+    }
+    0
+}

@@ -20,6 +20,16 @@ const FULL: u32 = u32::MAX;
 /// The row of blocks that are heapglass's own, handed out to the program: counted nowhere.
 const OWN: u32 = u32::MAX - 1;
 
+/// Whose a block is.
+enum Owner {
+    /// The program's, counted in this row.
+    Row(Place),
+    /// The program's, older than the recording.
+    Unknown,
+    /// Our own, handed out.
+    Heapglass,
+}
+
 /// Linear memory, in pages of 64 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Linear {
@@ -83,13 +93,14 @@ impl Recorder {
         self.linear.pages = self.linear.pages.max(pages);
     }
 
-    /// Counts an event in a scope.
-    pub(crate) fn count(&mut self, event: Event, scope: u32) {
+    /// Counts an event in a scope. False for the free of a block of our own.
+    pub(crate) fn count(&mut self, event: Event, scope: u32) -> bool {
         match event {
             Event::Alloc { block, bytes } => self.alloc(block, bytes, scope),
-            Event::Free { block, bytes } => self.free(block, bytes),
+            Event::Free { block, bytes } => return self.free(block, bytes),
             Event::Realloc { old, new } => self.realloc(old, new, scope),
         }
+        true
     }
 
     /// A block of our own goes to the program, which will free it: counted nowhere.
@@ -108,9 +119,11 @@ impl Recorder {
         self.enter(block, place);
     }
 
-    fn free(&mut self, block: u32, bytes: u64) {
-        let Some(place) = self.known(block) else {
-            return;
+    fn free(&mut self, block: u32, bytes: u64) -> bool {
+        let place = match self.known(block) {
+            Owner::Row(place) => place,
+            Owner::Unknown => return true,
+            Owner::Heapglass => return false,
         };
         let temporary = self.last_block == block;
         if temporary {
@@ -125,11 +138,13 @@ impl Recorder {
                 row.temporary_blocks += 1;
             }
         });
+        true
     }
 
     /// The block leaves its old row and counts, with its new size, in the scope that reallocated; one event.
     fn realloc(&mut self, old: (u32, u64), new: (u32, u64), scope: u32) {
-        let Some(from) = self.known(old.0) else {
+        // As dhat-rs does: what was not known begins here, with its new size.
+        let Owner::Row(from) = self.known(old.0) else {
             return self.alloc(new.0, new.1, scope);
         };
         let place = self.rows.of(scope);
@@ -174,16 +189,16 @@ impl Recorder {
         kept
     }
 
-    /// Takes a block out. `None` when it is none of the recording's: older than it, or our own.
-    fn known(&mut self, block: u32) -> Option<Place> {
+    /// Takes a block out.
+    fn known(&mut self, block: u32) -> Owner {
         match self.blocks.take(block) {
             None => {
                 self.unknown_frees += 1;
-                None
+                Owner::Unknown
             }
-            Some(OWN) => None,
-            Some(FULL) => Some(Place::Full),
-            Some(row) => Some(Place::Own(row)),
+            Some(OWN) => Owner::Heapglass,
+            Some(FULL) => Owner::Row(Place::Full),
+            Some(row) => Owner::Row(Place::Own(row)),
         }
     }
 

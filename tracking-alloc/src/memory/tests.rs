@@ -209,8 +209,8 @@ fn a_block_stays_in_its_scope_until_it_is_reallocated_in_another() {
 #[test]
 fn blocks_older_than_the_recording_are_counted_as_unknown_and_nowhere_else() {
     let mut recorder = recorder();
-    recorder.count(free(16, 10), 0);
-    recorder.count(realloc((32, 10), (48, 20)), 0);
+    assert!(recorder.count(free(16, 10), 0));
+    assert!(recorder.count(realloc((32, 10), (48, 20)), 0));
     let recording = read(&recorder);
     assert_eq!(recording.lanes[0].lane.unknown_frees, 2);
     let all = recording.lanes[0].all;
@@ -222,7 +222,7 @@ fn blocks_older_than_the_recording_are_counted_as_unknown_and_nowhere_else() {
 fn what_is_handed_out_is_counted_nowhere() {
     let mut recorder = recorder();
     recorder.hand_out(16);
-    recorder.count(free(16, 1000), 0);
+    assert!(!recorder.count(free(16, 1000), 0));
     recorder.hand_out(16);
     recorder.count(realloc((16, 1000), (32, 2000)), 0);
     let recording = read(&recorder);

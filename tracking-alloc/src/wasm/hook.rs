@@ -33,43 +33,43 @@ pub(super) fn start(program: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// An event that succeeded.
+/// An event that succeeded. False when it is heapglass's own: then nobody counts it, `measure` neither.
 #[inline]
-fn count(event: Event) {
+fn count(event: Event) -> bool {
     let scope = scope::current();
-    with(|recorder| {
+    let counted = with(|recorder| {
         recorder.look(pages::now());
-        recorder.count(event, scope);
+        recorder.count(event, scope)
     });
+    counted.unwrap_or(false)
 }
 
 #[cold]
 #[inline(never)]
-pub(crate) fn allocated(block: *mut u8, bytes: usize) {
+pub(crate) fn allocated(block: *mut u8, bytes: usize) -> bool {
     count(Event::Alloc {
         block: address(block),
         bytes: bytes as u64,
-    });
+    })
 }
 
 #[cold]
 #[inline(never)]
-pub(crate) fn freed(block: *mut u8, bytes: usize) {
+pub(crate) fn freed(block: *mut u8, bytes: usize) -> bool {
     count(Event::Free {
         block: address(block),
         bytes: bytes as u64,
-    });
+    })
 }
 
 #[cold]
 #[inline(never)]
-pub(crate) fn reallocated(old: *mut u8, old_bytes: usize, new: *mut u8, bytes: usize) {
-    if !new.is_null() {
-        count(Event::Realloc {
+pub(crate) fn reallocated(old: *mut u8, old_bytes: usize, new: *mut u8, bytes: usize) -> bool {
+    !new.is_null()
+        && count(Event::Realloc {
             old: (address(old), old_bytes as u64),
             new: (address(new), bytes as u64),
-        });
-    }
+        })
 }
 
 /// An address of linear memory, which is a `u32`.

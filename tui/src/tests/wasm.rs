@@ -51,3 +51,25 @@ fn the_page_about_a_module_says_the_same() {
     );
     assert!(text.contains("2.0 MiB of linear memory"), "{text}");
 }
+
+#[test]
+fn every_view_of_a_recorded_module_can_be_drawn() {
+    let golden = "../tracking-alloc/recording/tests/golden/wasm.hg";
+    let options = heapglass_profiler::Options::default();
+    let profile = heapglass_profiler::open(golden.as_ref(), &options, &|_| {});
+    let profile = profile.expect("the recording is refreshed by examples/wasm/run --golden");
+    let mut screen = Screen::empty(120, 40, Options::default());
+    screen.load(profile, false);
+    for (keys, expected) in [
+        ("1", "22 pages, 21 at first"),
+        ("2", "(no stack)"),
+        ("3", "Vec<Person>"),
+        ("4", ".tags"),
+        ("5", "(no stack)"),
+        ("6", "main"),
+        ("7", "Arenas"),
+    ] {
+        let text = screen.press(keys).text();
+        assert!(text.contains(expected), "{keys}: {text}");
+    }
+}

@@ -32,7 +32,7 @@ pub const FORMAT: u32 = 1;
 /// `type` what its blocks hold (null = nothing tells). Figures of a field row are of the field alone, so that rows add
 /// up; `with_inner` has the places inside it too. `per_input_byte` and `per_record` of a phase are of the phase with
 /// the phases inside it. `footprints` has every value the program had measured, whatever the rows are; `bytes` are of
-/// heap blocks. `exact` says that every event was
+/// heap blocks. `linear_memory` is of WebAssembly modules, whose times are all 0. `exact` says that every event was
 /// counted (no sampling) and nothing made totals or live wrong; how exact the peak is, `peak_error_bytes` says.
 ///
 /// # Errors
