@@ -10,6 +10,7 @@ mod losses;
 mod packed;
 mod process;
 mod scopes;
+mod stackless;
 mod stacks;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,7 @@ pub use packed::pack;
 use crate::profile::Profile;
 use crate::symbols::{self, Progress};
 use std::path::Path;
-use tracking_alloc_recording::Recording;
+use tracking_alloc_recording::{Recording, unwinder};
 
 /// How to load.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +87,9 @@ fn from_recording(
     profile.capture = counters::capture(recording, &peak);
     let counted = counters::count(recording, &peak);
     stacks::fill(&mut profile, path, recording, counted, options, progress)?;
+    if recording.header.unwinder == unwinder::NONE {
+        stackless::name_sites(&mut profile);
+    }
     profile.threads = counters::threads(recording, &peak);
     profile.timeline = counters::timeline(recording);
     profile.marks = counters::marks(recording);

@@ -17,8 +17,8 @@ pub const NO_FIELDS: &str = "No fields: nothing was deserialized as Profiled<T> 
     tracking-alloc), and record again.";
 
 /// Sites of a recording without stacks.
-pub(super) const NO_STACKS: &str = "No stacks were recorded, so a site is a phase or a field: --by phase and --by field \
-    name them.";
+pub(super) const NO_STACKS: &str =
+    "No stacks were recorded: a site is a phase or a field, and called by it.";
 
 /// Types of a recording without stacks.
 const NO_STACKS_NO_TYPES: &str =

@@ -61,11 +61,11 @@ fn every_view_of_a_recorded_module_can_be_drawn() {
     let mut screen = Screen::empty(120, 40, Options::default());
     screen.load(profile, false);
     for (keys, expected) in [
-        ("1", "22 pages, 21 at first"),
-        ("2", "(no stack)"),
+        ("1", "1 time, by a page"),
+        ("2", "(in write)"),
         ("3", "Vec<Person>"),
         ("4", ".tags"),
-        ("5", "(no stack)"),
+        ("5", "(in write)"),
         ("6", "main"),
         ("7", "Arenas"),
     ] {

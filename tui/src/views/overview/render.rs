@@ -2,7 +2,7 @@
 
 use heapglass_profiler::profile::{LinearMemory, State};
 use heapglass_profiler::report;
-use heapglass_profiler::units::{Bytes, Count, Nanos, Share};
+use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -216,7 +216,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
 fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
     let (bytes, pages) = (Bytes(memory.bytes()), Count(memory.pages));
     let (first, own) = (Count(memory.first_pages), Bytes(memory.own_bytes()));
-    let grows = Count(memory.grows);
+    let grows = counted(memory.grows, "time");
     [
         (
             "linear",
@@ -227,10 +227,7 @@ fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
         ),
         (
             "grown",
-            vec![
-                format!("{grows} times, by a page of 64 KiB or more"),
-                format!("{grows} times"),
-            ],
+            vec![format!("{grows}, by a page of 64 KiB or more each"), grows],
         ),
     ]
 }
