@@ -36,16 +36,19 @@ pub(crate) const MEASURE: u32 = 8;
 )]
 pub(crate) const GENERATION: u32 = 16;
 
-/// 64 KiB, the largest page of any Linux: advice about these pages is about nothing else.
-#[repr(C, align(65536))]
+/// What follows the word on its page: 64 KiB, the largest page of any Linux, so that advice about these pages is about
+/// nothing else. Where no advice is given, nothing.
+const REST: usize = if cfg!(recording) { 65532 } else { 0 };
+
+#[cfg_attr(recording, repr(C, align(65536)))]
 struct Page {
     word: AtomicU32,
-    _rest: [u8; 65532],
+    _rest: [u8; REST],
 }
 
 static PAGE: Page = Page {
     word: AtomicU32::new(OFF),
-    _rest: [0; 65532],
+    _rest: [0; REST],
 };
 
 /// The present state.

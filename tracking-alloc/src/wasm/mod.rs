@@ -30,7 +30,7 @@ pub struct Memory {
     /// All of it, without what the recording took for itself: static data and stack, the heap, and what else holds pages.
     ///
     /// The recording's own pages lie between the program's, so an allocator that wants neighbouring ones may need one
-    /// more for each piece that the recording took: 1 in 4,129 of the largest benchmark, 0 of 2,644 in another.
+    /// more for each piece that the recording took: 1 in 4,126 of one benchmark, 0 of 2,641 in another.
     pub pages: u64,
     /// How often it grew since the recording began, as seen at allocator calls; the recording's own grows not counted.
     ///
