@@ -157,6 +157,21 @@ impl Books {
         (from_past, take(handed))
     }
 
+    /// More was given back than pieces had: what cannot be there any more of `used` bytes was given up, or had gone past
+    /// the handle. How much of the latter.
+    pub(super) fn settle(&self, used: u64) -> u64 {
+        let (abandoned, past) = (self.abandoned.get(), self.past.get());
+        let booked = [self.handed.get(), abandoned, past];
+        let over = booked
+            .into_iter()
+            .fold(0_u64, u64::saturating_add)
+            .saturating_sub(used);
+        let from_past = over.saturating_sub(abandoned).min(past);
+        self.abandoned.sub(over.min(abandoned));
+        self.past.sub(from_past);
+        from_past
+    }
+
     /// The figures as people get them. Exact when the arena was just looked at.
     pub(super) fn stats(&self, limit: Option<u64>) -> ArenaStats {
         let used = self.used();

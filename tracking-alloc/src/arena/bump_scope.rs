@@ -64,6 +64,11 @@ macro_rules! arena {
             chunks(self.stats())
         }
 
+        #[inline(always)]
+        fn min_align(&self) -> usize {
+            S::MIN_ALIGN
+        }
+
         fn crate_name(&self) -> &'static str {
             "bump-scope"
         }

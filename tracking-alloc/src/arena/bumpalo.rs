@@ -103,6 +103,11 @@ unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
         }
     }
 
+    #[inline(always)]
+    fn min_align(&self) -> usize {
+        MIN_ALIGN
+    }
+
     fn limit(&self) -> Option<u64> {
         self.allocation_limit().map(|bytes| bytes as u64)
     }

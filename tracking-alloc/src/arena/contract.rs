@@ -100,6 +100,11 @@ pub unsafe trait Arena {
     /// What the arena holds. May walk its chunks.
     fn chunks(&self) -> Chunks;
 
+    /// Every piece takes a multiple of so many bytes, whatever its layout asks.
+    fn min_align(&self) -> usize {
+        1
+    }
+
     /// The most chunk bytes it may hold.
     fn limit(&self) -> Option<u64> {
         None
@@ -334,6 +339,11 @@ macro_rules! pass_on {
 
         fn chunks(&self) -> Chunks {
             <$target>::chunks(self)
+        }
+
+        #[inline(always)]
+        fn min_align(&self) -> usize {
+            <$target>::min_align(self)
         }
 
         fn limit(&self) -> Option<u64> {

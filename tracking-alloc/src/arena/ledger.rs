@@ -242,9 +242,32 @@ impl Ledger {
         }
     }
 
+    /// Bytes that a piece of `bytes` takes for the arena's least alignment: padding that comes and goes with it.
+    #[inline(always)]
+    fn taken(arena: &impl Arena, bytes: usize) -> usize {
+        bytes.next_multiple_of(arena.min_align().max(1))
+    }
+
+    /// A piece of `old` bytes changed: `less` bytes fewer are handed out, `back` fewer are used (negative: more). Where
+    /// more came back than the piece took, what lay given up beside it came back too.
+    #[inline]
+    fn settle(&self, arena: &impl Arena, old: usize, less: i64, back: i64) {
+        if back - less > (Self::taken(arena, old) - old) as i64 {
+            self.given_up_came_back();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn given_up_came_back(&self) {
+        self.recorded.sum_up();
+        let past = self.books().settle(self.used_at(self.cursor.get()));
+        self.recorded.past(-(past as i64));
+    }
+
     /// A piece grew, and `used` bytes more are used. Where those are as many as the new size, the old place lies waste.
     #[inline]
-    pub(super) fn grown(&self, old: usize, new: usize, used: i64) {
+    pub(super) fn grown(&self, arena: &impl Arena, old: usize, new: usize, used: i64) {
         let books = self.books();
         books.grows.add(1);
         let copied = if used < new as i64 {
@@ -258,29 +281,35 @@ impl Ledger {
         self.recorded.grown(copied);
         self.gone(old as u64, 1);
         self.handed(new as u64);
+        self.settle(arena, old, old as i64 - new as i64, -used);
     }
 
-    /// A piece shrank, and `used` bytes more are used (negative: fewer). What the arena did not take back lies waste.
+    /// A piece shrank, and `used` bytes more are used (negative: fewer). What the arena did not take back lies waste, but
+    /// for what the smaller piece takes for the least alignment: that is padding, and comes back with it.
     #[inline]
-    pub(super) fn shrunk(&self, old: usize, new: usize, used: i64) {
+    pub(super) fn shrunk(&self, arena: &impl Arena, old: usize, new: usize, used: i64) {
         let books = self.books();
         if used >= new as i64 {
             // It had to move: its old place lies waste.
             books.abandoned.add(old as u64);
             books.copied.add(new as u64);
         } else if used == 0 {
-            books.abandoned.add((old - new) as u64);
+            books
+                .abandoned
+                .add((Self::taken(arena, old) - Self::taken(arena, new)) as u64);
         }
         self.gone((old - new) as u64, 0);
+        self.settle(arena, old, (old - new) as i64, -used);
     }
 
     /// A piece was given back, or given up.
     #[inline]
-    pub(super) fn released(&self, bytes: usize, used: i64) {
+    pub(super) fn released(&self, arena: &impl Arena, bytes: usize, used: i64) {
         if used >= 0 {
             self.books().abandoned.add(bytes as u64);
         }
         self.gone(bytes as u64, 1);
+        self.settle(arena, bytes, bytes as i64, -used);
     }
 
     /// A request was refused.

@@ -106,7 +106,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         match unsafe { self.arena.try_grow(place, old, new) } {
             Ok(place) => {
                 let used = self.ledger.moved(&self.arena, before, Some(place));
-                self.ledger.grown(old.size(), new.size(), used);
+                self.ledger.grown(&self.arena, old.size(), new.size(), used);
                 Ok(place)
             }
             Err(refused) => Err(self.ledger.refused(&self.arena, refused)),
@@ -125,7 +125,8 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         match unsafe { self.arena.try_shrink(place, old, new) } {
             Ok(place) => {
                 let used = self.ledger.moved(&self.arena, before, Some(place));
-                self.ledger.shrunk(old.size(), new.size(), used);
+                self.ledger
+                    .shrunk(&self.arena, old.size(), new.size(), used);
                 Ok(place)
             }
             Err(refused) => Err(self.ledger.refused(&self.arena, refused)),
@@ -138,7 +139,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         // SAFETY: the caller's promises are the same.
         unsafe { self.arena.release(place, layout) };
         let used = self.ledger.moved(&self.arena, before, None);
-        self.ledger.released(layout.size(), used);
+        self.ledger.released(&self.arena, layout.size(), used);
     }
 
     #[inline(always)]
@@ -157,6 +158,11 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
 
     fn chunks(&self) -> Chunks {
         self.arena.chunks()
+    }
+
+    #[inline(always)]
+    fn min_align(&self) -> usize {
+        self.arena.min_align()
     }
 
     fn limit(&self) -> Option<u64> {
