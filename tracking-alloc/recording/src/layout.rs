@@ -706,8 +706,8 @@ record! {
         40 nodes: u64,
         /// Nodes or values that found no room: counted at their parent.
         48 folded: u64,
-        /// Zero.
-        56 spare: u64,
+        /// Values that could not be looked into: the figures are a lower bound. Zero in older recordings.
+        56 hidden_values: u64,
     }
 }
 

@@ -47,11 +47,19 @@ struct Late {
     count: u64,
 }
 
+/// A block that a value leads to without having shown it.
+#[derive(Clone, Copy)]
+struct Doubt {
+    block: Block,
+    value: u64,
+}
+
 pub(super) struct Blocks {
     owned: Room<Owned>,
     by_start: Index,
     met: Room<Met>,
     perhaps: Room<Perhaps>,
+    doubts: Room<Doubt>,
     late: Room<Late>,
     by_pair: Index,
 }
@@ -63,6 +71,7 @@ impl Blocks {
             by_start: Index::new(),
             met: Room::new(),
             perhaps: Room::new(),
+            doubts: Room::new(),
             late: Room::new(),
             by_pair: Index::new(),
         }
@@ -123,6 +132,28 @@ impl Blocks {
         self.perhaps.push(perhaps).map(|_| ())
     }
 
+    /// Keeps a block that a value leads to until the end: perhaps nobody shows it.
+    pub(super) fn may_miss(&mut self, block: Block, value: u64) -> Option<()> {
+        self.doubts.push(Doubt { block, value }).map(|_| ())
+    }
+
+    /// Values that lead to live blocks nobody owns, when everything is settled.
+    pub(super) fn hidden_values(&self) -> u64 {
+        let mut values = 0;
+        let mut counted = 0;
+        for doubt in self.doubts.iter() {
+            // Those of a value come one after the other.
+            if doubt.value != counted
+                && self.find(doubt.block).is_none()
+                && is_live(doubt.block.start, doubt.block.bytes)
+            {
+                counted = doubt.value;
+                values += 1;
+            }
+        }
+        values
+    }
+
     /// Gives the blocks kept so far to those who named them, as far as nobody owns them.
     pub(super) fn settle(&mut self) -> Option<()> {
         for index in 0..self.perhaps.len() {
@@ -163,9 +194,6 @@ impl Blocks {
 
     /// Adds everything up in the nodes. What has been freed since was made for the measuring only and does not count.
     pub(super) fn sum(&self, nodes: &mut Nodes) {
-        let is_live = |start: usize, bytes: usize| {
-            block_from(start).is_some_and(|block| block.bytes == bytes)
-        };
         let add = |nodes: &mut Nodes, node: u32, add: &dyn Fn(&mut Node)| {
             if let Some(node) = nodes.all.get_mut(node as usize) {
                 add(node);
@@ -202,4 +230,8 @@ impl Blocks {
             });
         }
     }
+}
+
+fn is_live(start: usize, bytes: usize) -> bool {
+    block_from(start).is_some_and(|block| block.bytes == bytes)
 }

@@ -31,6 +31,7 @@ pub fn footprint_estimate<T: DeepSizeOf + ?Sized>(label: &str, value: &T) -> Opt
         kind: footprint_kind::ESTIMATE,
         live_bytes,
         folded: 0,
+        hidden_values: 0,
     };
     let root = Part {
         parent: 0,

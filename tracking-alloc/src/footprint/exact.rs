@@ -12,8 +12,8 @@ use std::any::type_name;
 use std::cell::RefCell;
 use tracking_alloc_recording::footprint_kind;
 
-/// Measures what a live value retains, exactly, and writes it to the recording as `label`: bytes by field and type of
-/// the value, with spare capacity, and shared blocks (`Arc`, `Rc`) once. Several of one label make a series.
+/// Measures what a live value retains and writes it to the recording as `label`: bytes by field and type of the value,
+/// with spare capacity, and shared blocks (`Arc`, `Rc`) once. Several of one label make a series.
 ///
 /// The value's `Serialize` is driven with a serializer that writes nothing: it looks up the addresses it is handed among
 /// the live blocks of the recording. So nothing but the recording is needed, and any type that can be serialized will
@@ -38,9 +38,26 @@ use tracking_alloc_recording::footprint_kind;
 /// - Spare capacity counts also where nothing is in it yet; the heads of `Arc` and `Rc` count.
 /// - Blocks that were made by serializing and freed again do not count. Blocks from before the recording began are not
 ///   known and count as nothing.
-/// - What is not serialized does not count: skipped fields, and spare capacity behind fields that are serialized `with`
-///   a function while nothing is in it. What one pointer leads to does not either, when serialization hides what it is;
-///   lists and strings in values that write themselves as text (`VersionReq`) do, boxes inside those do not.
+///
+/// # What is exact, and what a lower bound
+///
+/// Exact to the byte, as long as everything is serialized: what strings, lists, maps and sets of the standard library and
+/// of indexmap hold, and what `Box`, `Arc` and `Rc` lead to, in each other and in `RefCell`, `Mutex` and `RwLock` too,
+/// even when nothing is shown of what is in them. All of that is known by the types' names and by how they lie in memory.
+///
+/// Values whose memory leads to blocks that nothing shows are counted as [`Footprint::hidden_values`], and the faces say
+/// that the figures are a lower bound: skipped fields, fields left out by `skip_serializing_if` with spare capacity,
+/// fields that are serialized `with` a function, values that are serialized as something else (`into`), boxed numbers in
+/// untagged enums. Of values that write themselves as text (`VersionReq`) lists and strings count; boxes inside those
+/// are hidden. Whatever is behind the hidden pointers of a value, it is one.
+///
+/// Not seen, and not said either: skipped fields of an enum's variants, boxes of variants without fields in untagged
+/// enums, hidden fields beyond the first KiB of a value, pointers that are kept as something else (tagged, compressed,
+/// into the middle of a block), and what a `Weak` alone keeps. The other way about, an address kept as a number in a type
+/// of one word that writes itself as text is taken for a pointer.
+///
+/// # Limits
+///
 /// - More than 65,536 places, 4,096 in one, or 64 levels are counted at the place around them, which the recording says.
 ///   Values of a type inside itself count at its outermost place.
 ///
@@ -60,6 +77,7 @@ pub fn footprint<T: Serialize + ?Sized>(label: &str, value: &T) -> Option<Footpr
         kind: footprint_kind::EXACT,
         live_bytes,
         folded: walk.nodes.folded,
+        hidden_values: walk.blocks.hidden_values(),
     };
     let mut types = std::mem::replace(&mut walk.nodes.types, Room::new());
     measured.write(&mut types, parts(&walk.nodes));
@@ -114,6 +132,7 @@ fn parts(nodes: &Nodes) -> impl Iterator<Item = Part<'_>> {
             used_bytes: node.used_bytes,
             shared_blocks: node.shared_blocks,
             shared_bytes: node.shared_bytes,
+            hidden_values: 0,
         },
     })
 }
@@ -121,6 +140,7 @@ fn parts(nodes: &Nodes) -> impl Iterator<Item = Part<'_>> {
 fn summary(walk: &Walk) -> Footprint {
     let mut all = Footprint {
         inline_bytes: walk.own_bytes,
+        hidden_values: walk.blocks.hidden_values(),
         ..Footprint::default()
     };
     for part in parts(&walk.nodes) {

@@ -7,6 +7,8 @@ mod estimate;
 #[cfg(feature = "serde")]
 mod exact;
 #[cfg(feature = "serde")]
+mod names;
+#[cfg(feature = "serde")]
 mod nodes;
 #[cfg(feature = "serde")]
 mod place;
@@ -15,6 +17,8 @@ mod record;
 mod room;
 #[cfg(feature = "serde")]
 mod serializer;
+#[cfg(feature = "serde")]
+mod unshown;
 #[cfg(feature = "serde")]
 mod words;
 
@@ -42,4 +46,7 @@ pub struct Footprint {
     pub shared_blocks: u64,
     /// Requested bytes of those, each time.
     pub shared_bytes: u64,
+    /// Values that could not be looked into though their memory leads to blocks that nothing showed: fields that are not
+    /// serialized, values that are serialized as something else. Above 0, the other figures are a lower bound.
+    pub hidden_values: u64,
 }

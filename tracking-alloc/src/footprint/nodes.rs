@@ -1,8 +1,8 @@
 //! The tree of places in a measured value: bounded, found by parent, kind, name and type.
 
+use super::names::{is_unsized, well_known_bytes};
 use super::record::Type;
 use super::room::{Index, Room, hash_bytes};
-use super::words::{is_unsized, well_known_bytes};
 use tracking_alloc_recording::scope_kind;
 
 /// Deeper places are counted at the one around them.

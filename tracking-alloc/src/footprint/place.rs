@@ -1,14 +1,13 @@
-//! One value on its way through the measuring: where it lies, what it owns, what of it was not shown.
+//! One value on its way through the measuring: where it lies, and what it owns.
 //!
 //! A block is credited to the value that first shows an address inside it. Some blocks show none: spare capacity without
-//! a value in it, a boxed number, what `Arc` puts around a `Vec`. Those are found by reading the words of the value, when
-//! it is not made of fields (whose hidden ones do not count): each that is the address where a block begins is kept
-//! until the end, and then credited if nobody owns it.
+//! a value in it, a boxed number, what `Arc` puts around a `Vec`. Those are looked for when the value was shown whole.
 
-use super::blocks::{Blocks, Perhaps};
+use super::blocks::Blocks;
 use super::nodes::{Nodes, Step};
-use super::words::{Seen, word_at};
-use crate::shadow::{Block, Finder, block_from};
+use super::unshown::{Shown, words};
+use super::words::Seen;
+use crate::shadow::{Block, Finder};
 use std::cell::{Cell, RefCell};
 use tracking_alloc_recording::scope_kind;
 
@@ -48,7 +47,7 @@ impl Walk {
 
     /// Whether an address is on the stack of the measuring.
     #[inline(always)]
-    fn is_on_stack(&self, address: usize) -> bool {
+    pub(super) fn is_on_stack(&self, address: usize) -> bool {
         address < self.stack_end && self.is_above_here(address)
     }
 
@@ -65,7 +64,7 @@ impl Walk {
     }
 
     /// What the inner allocator can give for a block; 0 = it does not tell.
-    fn usable_bytes(&self, block: Block, is_certain: bool) -> usize {
+    pub(super) fn usable_bytes(&self, block: Block, is_certain: bool) -> usize {
         match self.usable {
             Some(usable) if is_certain => usable(block.start),
             // Nobody vouches that the block stays while it is asked about.
@@ -74,7 +73,7 @@ impl Walk {
         }
     }
 
-    fn check(&mut self, done: Option<()>) {
+    pub(super) fn check(&mut self, done: Option<()>) {
         self.failed |= done.is_none();
     }
 }
@@ -96,17 +95,10 @@ pub(super) enum Shape {
     Fields,
 }
 
-/// Lists in lists that are hidden: how deep they are looked for.
-const HIDDEN_DEPTH: u32 = 8;
-
-/// Longer hidden lists are not looked into. Allocators give back so large a block to the system when it is freed: it
-/// would not be there to be read if it were no part of the value after all.
-const HIDDEN_BYTES: usize = 64 << 10;
-
 /// The block a value met last.
 #[derive(Clone, Copy)]
-struct Recent {
-    start: usize,
+pub(super) struct Recent {
+    pub(super) start: usize,
     end: usize,
     /// Its number, when the value owns it.
     owned: Option<u32>,
@@ -126,18 +118,31 @@ pub(super) enum Where {
 pub(super) struct Value<'a> {
     outer: Option<&'a Value<'a>>,
     pub(super) node: u32,
-    number: u64,
-    start: usize,
+    /// The node is its own, not that of the one around it.
+    pub(super) has_node: bool,
+    pub(super) number: u64,
+    pub(super) type_name: &'static str,
+    pub(super) start: usize,
     /// Its size, bytes; 0 = not known.
-    bytes: usize,
+    pub(super) bytes: usize,
     /// It lies on the stack of the measuring.
-    is_temporary: bool,
+    pub(super) is_temporary: bool,
     /// It, or one around it, is a reference.
-    is_borrowed: bool,
-    may_be_table: bool,
+    pub(super) is_borrowed: Cell<bool>,
+    pub(super) may_be_table: bool,
     pub(super) shape: Cell<Shape>,
-    recent: Cell<Recent>,
-    extent: Cell<usize>,
+    pub(super) recent: Cell<Recent>,
+    pub(super) extent: Cell<usize>,
+    /// Which of its words were shown.
+    pub(super) shown: Cell<Shown>,
+    /// The same of the block it met last.
+    pub(super) shown_in_block: Cell<Shown>,
+    /// Size of the number it showed, bytes.
+    pub(super) number_bytes: Cell<usize>,
+    /// Its type says what its words lead to.
+    pub(super) was_followed: Cell<bool>,
+    /// A variant or nothing at all: what is beside that may be what was there before.
+    pub(super) has_no_fields: Cell<bool>,
 }
 
 impl<'a> Value<'a> {
@@ -154,11 +159,13 @@ impl<'a> Value<'a> {
         let value = Value {
             outer,
             node,
+            has_node: true,
             number: walk.values,
+            type_name: seen.type_name,
             start: seen.address,
             bytes,
             is_temporary: seen.is_temporary,
-            is_borrowed: outer.is_some_and(|outer| outer.is_borrowed),
+            is_borrowed: Cell::new(outer.is_some_and(|outer| outer.is_borrowed.get())),
             may_be_table: seen.type_name.contains("Hash") || seen.type_name.contains("Index"),
             shape: Cell::new(Shape::Unknown),
             recent: Cell::new(Recent {
@@ -167,12 +174,16 @@ impl<'a> Value<'a> {
                 owned: None,
             }),
             extent: Cell::new(0),
+            shown: Cell::new(Shown::nothing(seen.address)),
+            shown_in_block: Cell::new(Shown::nothing(0)),
+            number_bytes: Cell::new(0),
+            was_followed: Cell::new(false),
+            has_no_fields: Cell::new(false),
         };
-        let is_borrowed = value.is_borrowed || is_reference || value.is_borrowed_cow(seen);
-        Value {
-            is_borrowed,
-            ..value
+        if is_reference || value.is_borrowed_cow(seen) {
+            value.is_borrowed.set(true);
         }
+        value
     }
 
     /// Whether a `Cow` of something growable is borrowed: a capacity that none can have says so.
@@ -196,6 +207,7 @@ impl<'a> Value<'a> {
         let offset = address.wrapping_sub(self.start);
         if offset < self.bytes {
             self.is_shaped(Shape::Fields);
+            Shown::mark(&self.shown, offset, bytes.unwrap_or(1));
             return Where::Inside;
         }
         if bytes == Some(0) || walk.is_on_stack(address) {
@@ -211,6 +223,7 @@ impl<'a> Value<'a> {
             // A value of unknown size reaches as far as its block.
             if self.bytes == 0 && self.start.wrapping_sub(block.start) < block.bytes {
                 self.is_shaped(Shape::Fields);
+                Shown::mark(&self.shown, offset, bytes.unwrap_or(1));
                 self.extent.set(
                     self.extent
                         .get()
@@ -220,6 +233,15 @@ impl<'a> Value<'a> {
             }
             self.take(walk, block)
         };
+        let start = self.recent.get().start;
+        if self.shown_in_block.get().start != start {
+            self.shown_in_block.set(Shown::nothing(start));
+        }
+        Shown::mark(
+            &self.shown_in_block,
+            address.wrapping_sub(start),
+            bytes.unwrap_or(1),
+        );
         if let Some(number) = owned {
             walk.blocks.used(number, bytes.unwrap_or(0));
         }
@@ -227,7 +249,7 @@ impl<'a> Value<'a> {
     }
 
     /// Takes a block if nobody owns it: its number, when it is this value's.
-    fn take(&self, walk: &mut Walk, block: Block) -> Option<u32> {
+    pub(super) fn take(&self, walk: &mut Walk, block: Block) -> Option<u32> {
         let owned = match walk.blocks.find(block) {
             Some((number, value)) if value == self.number => Some(number),
             Some((_, value)) => {
@@ -237,7 +259,7 @@ impl<'a> Value<'a> {
                 }
                 None
             }
-            None if self.is_borrowed || self.holds(block) => {
+            None if self.is_borrowed.get() || self.holds(block) => {
                 if !self.holds(block) {
                     let done = walk.blocks.met(block, self.node, self.number);
                     walk.check(done);
@@ -266,110 +288,9 @@ impl<'a> Value<'a> {
     }
 
     /// Whether this value or one around it lies in a block.
-    fn holds(&self, block: Block) -> bool {
+    pub(super) fn holds(&self, block: Block) -> bool {
         std::iter::successors(Some(self), |value| value.outer)
             .any(|value| !value.is_temporary && value.start.wrapping_sub(block.start) < block.bytes)
-    }
-
-    /// The value was shown whole: looks for what was not.
-    pub(super) fn finish(&self, walk: &mut Walk) {
-        if let Some(node) = walk.nodes.all.get_mut(self.node as usize) {
-            node.extent = node.extent.max(self.extent.get());
-        }
-        if self.is_temporary || self.is_borrowed {
-            return;
-        }
-        let shape = self.shape.get();
-        let bytes = if self.bytes > 0 {
-            self.bytes
-        } else {
-            walk.nodes.bytes_each(self.node)
-        };
-        if shape == Shape::Text {
-            self.look_for_lists(walk, self.start, bytes, 0);
-            return;
-        }
-        // NOTE: words of a number larger than a pointer, or of a value that shows nothing, may be what was there before.
-        if shape == Shape::Fields
-            || !matches!(shape, Shape::Contents | Shape::Empty) && bytes != size_of::<usize>()
-        {
-            return;
-        }
-        let met = self.recent.get().start;
-        // What it showed it made for the occasion: it wrote itself as text in its own way.
-        let is_hidden = shape == Shape::Contents
-            && met != 0
-            && !self.may_be_table
-            && words(self.start, bytes).all(|word| word != met);
-        if is_hidden {
-            self.look_for_lists(walk, self.start, bytes, 0);
-        }
-        for word in words(self.start, bytes) {
-            let recent = self.recent.get();
-            if word < 4096 || recent.start == word || shape == Shape::Number(word as u64) {
-                continue;
-            }
-            // The word of a table leads to its middle; other owners keep the start.
-            let block = if self.may_be_table && shape == Shape::Empty {
-                walk.finder.block_at(word)
-            } else {
-                block_from(word)
-            };
-            if let Some(block) = block {
-                if is_hidden && block.bytes <= HIDDEN_BYTES && walk.blocks.find(block).is_none() {
-                    // A box: what is in it may have lists, too.
-                    self.look_for_lists(walk, block.start, block.bytes, 1);
-                }
-                let done = walk.blocks.perhaps(Perhaps {
-                    block,
-                    usable_bytes: walk.usable_bytes(block, false),
-                    // Nobody showed what is in it: that it is slack can be said of nothing but spare capacity.
-                    used_bytes: if shape == Shape::Empty {
-                        0
-                    } else {
-                        block.bytes
-                    },
-                    node: self.node,
-                    value: self.number,
-                    is_certain: bytes == size_of::<usize>(),
-                });
-                walk.check(done);
-            }
-        }
-    }
-
-    /// Lists in a value that shows nothing of what is in it, and in the items of such lists: capacity, address and length
-    /// side by side, as `Vec` and `String` lie in memory today, and a block that begins there and holds so many.
-    ///
-    /// NOTE: a lone address may be what was there before; all three, and the right size, are no accident.
-    fn look_for_lists(&self, walk: &mut Walk, start: usize, bytes: usize, depth: u32) {
-        let mut last = [0; 3];
-        for (index, word) in words(start, bytes).enumerate() {
-            last = [last[1], last[2], word];
-            let [capacity, pointer, length] = last;
-            if index < 2 || pointer < 4096 || capacity == 0 || length > capacity {
-                continue;
-            }
-            let Some(block) = block_from(pointer) else {
-                continue;
-            };
-            if block.bytes == 0 || block.bytes % capacity != 0 {
-                continue;
-            }
-            let used_bytes = block.bytes / capacity * length;
-            let done = walk.blocks.perhaps(Perhaps {
-                block,
-                usable_bytes: walk.usable_bytes(block, false),
-                used_bytes,
-                node: self.node,
-                value: self.number,
-                is_certain: false,
-            });
-            walk.check(done);
-            if depth < HIDDEN_DEPTH && used_bytes <= HIDDEN_BYTES {
-                self.look_for_lists(walk, block.start, used_bytes, depth + 1);
-            }
-        }
     }
 
     /// Shows one thing inside this value, whose place is inside the node `under`: the thing as a value of its own.
@@ -416,18 +337,11 @@ impl<'a> Value<'a> {
                 }
             }
         }
-        Value::new(walk, Some(self), child.unwrap_or(self.node), seen)
+        Value {
+            has_node: child.is_some(),
+            ..Value::new(walk, Some(self), child.unwrap_or(self.node), seen)
+        }
     }
-}
-
-/// The aligned words of a value.
-fn words(start: usize, bytes: usize) -> impl Iterator<Item = usize> {
-    let first = start.next_multiple_of(8);
-    let end = (start + bytes) & !7;
-    (first..end.max(first)).step_by(8).map(|address| {
-        // SAFETY: inside a value that is borrowed as long as it is measured, or a live block that it leads to.
-        unsafe { word_at(address) }
-    })
 }
 
 /// Types that serde's derive makes around a value.

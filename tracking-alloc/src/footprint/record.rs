@@ -14,6 +14,8 @@ pub(super) struct Measured<'m> {
     pub(super) kind: u32,
     pub(super) live_bytes: u64,
     pub(super) folded: u64,
+    /// See [`Footprint::hidden_values`].
+    pub(super) hidden_values: u64,
 }
 
 /// A type in it.
@@ -116,6 +118,9 @@ impl Writer {
         footprint.first_node.store(first_node.unwrap_or(0), Relaxed);
         footprint.nodes.store(nodes, Relaxed);
         footprint.folded.store(measured.folded, Relaxed);
+        footprint
+            .hidden_values
+            .store(measured.hidden_values, Relaxed);
         header.footprints_len.store(index as u32 + 1, Release);
         Some(())
     }

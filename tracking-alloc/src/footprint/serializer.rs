@@ -1,8 +1,9 @@
 //! A serializer that writes nothing: it looks at the addresses of what it is handed.
 
+use super::names::{is_array, is_primitive};
 use super::nodes::Step;
 use super::place::{At, Shape};
-use super::words::{Items, Seen, is_array, is_primitive};
+use super::words::{Items, Seen};
 use serde::ser::{self, Serialize, Serializer};
 use std::any::type_name;
 use std::cell::Cell;
@@ -70,7 +71,8 @@ impl<'a> At<'a> {
         }
     }
 
-    fn number(self, number: u64) {
+    fn number(self, number: u64, bytes: usize) {
+        self.value.number_bytes.set(bytes);
         self.value.is_shaped(Shape::Number(number));
     }
 
@@ -93,6 +95,26 @@ impl<'a> At<'a> {
         }
     }
 
+    /// What is in an `Option` or a newtype, at the value's own place.
+    fn hand_over<V: ?Sized + Serialize>(self, value: &V) -> Result<(), Stop> {
+        let (name, bytes) = (type_name::<V>(), size_of_val(value));
+        let address = std::ptr::from_ref(value).cast::<u8>() as usize;
+        if name.starts_with('&') && !self.walk.borrow().is_on_stack(address) {
+            // A reference that the value keeps: what it refers to is somebody else's.
+            self.value.is_borrowed.set(true);
+        }
+        value.serialize(self)?;
+        let walk = &mut *self.walk.borrow_mut();
+        self.value.hand_over(walk, name, address, bytes);
+        if walk.failed { Err(Stop) } else { Ok(()) }
+    }
+
+    /// Fields it has are those of a variant, or none.
+    fn no_fields(self) {
+        self.value.is_shaped(Shape::Fields);
+        self.value.has_no_fields.set(true);
+    }
+
     fn inside(self, what: What) -> Inside<'a> {
         Inside {
             at: self,
@@ -106,7 +128,7 @@ impl<'a> At<'a> {
 
     /// A variant with fields of its own: a place between the enum and them, in the same memory.
     fn variant(self, name: &'static str, what: What) -> Inside<'a> {
-        self.value.is_shaped(Shape::Fields);
+        self.no_fields();
         let step = Step {
             kind: scope_kind::VARIANT,
             name: name.as_bytes(),
@@ -162,6 +184,9 @@ impl Inside<'_> {
 
     fn field<V: ?Sized + Serialize>(&mut self, name: &[u8], value: &V) -> Result<(), Stop> {
         let kind = scope_kind::FIELD;
+        if is_tag(self.at, value) {
+            self.at.value.has_no_fields.set(true);
+        }
         let step = Step { kind, name };
         self.at.show(self.under, step, value, &Cell::new(0))
     }
@@ -169,6 +194,14 @@ impl Inside<'_> {
     fn done(self) {
         self.at.nothing();
     }
+}
+
+/// Whether a field is what serde's derive names the variant with: a text that nobody allocated.
+fn is_tag<V: ?Sized>(at: At<'_>, value: &V) -> bool {
+    let name = type_name::<V>();
+    let address = std::ptr::from_ref(value).cast::<u8>() as usize;
+    name.ends_with("::AdjacentlyTaggedEnumVariant")
+        || name == "str" && at.walk.borrow_mut().finder.block_at(address).is_none()
 }
 
 /// A number's decimal digits.
@@ -187,7 +220,7 @@ fn decimal(mut number: u32, digits: &mut [u8; 10]) -> &[u8] {
 macro_rules! numbers {
     ($($method:ident: $type:ty),*) => {$(
         fn $method(self, number: $type) -> Result<(), Stop> {
-            self.number(number as u64);
+            self.number(number as u64, size_of::<$type>());
             Ok(())
         }
     )*};
@@ -211,12 +244,12 @@ impl<'a> Serializer for At<'a> {
     }
 
     fn serialize_f32(self, number: f32) -> Result<(), Stop> {
-        self.number(number.to_bits().into());
+        self.number(number.to_bits().into(), 4);
         Ok(())
     }
 
     fn serialize_f64(self, number: f64) -> Result<(), Stop> {
-        self.number(number.to_bits());
+        self.number(number.to_bits(), 8);
         Ok(())
     }
 
@@ -231,16 +264,16 @@ impl<'a> Serializer for At<'a> {
     }
 
     fn serialize_none(self) -> Result<(), Stop> {
-        self.value.is_shaped(Shape::Fields);
+        self.no_fields();
         Ok(())
     }
 
     fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), Stop> {
-        value.serialize(self)
+        self.hand_over(value)
     }
 
     fn serialize_unit(self) -> Result<(), Stop> {
-        self.value.is_shaped(Shape::Fields);
+        self.no_fields();
         Ok(())
     }
 
@@ -249,7 +282,7 @@ impl<'a> Serializer for At<'a> {
     }
 
     fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<(), Stop> {
-        self.value.is_shaped(Shape::Fields);
+        self.no_fields();
         Ok(())
     }
 
@@ -258,7 +291,7 @@ impl<'a> Serializer for At<'a> {
         _: &'static str,
         value: &T,
     ) -> Result<(), Stop> {
-        value.serialize(self)
+        self.hand_over(value)
     }
 
     fn serialize_newtype_variant<T: ?Sized + Serialize>(
@@ -272,6 +305,7 @@ impl<'a> Serializer for At<'a> {
             kind: scope_kind::VARIANT,
             name: variant.as_bytes(),
         };
+        self.value.has_no_fields.set(true);
         self.show(self.value.node, step, value, &Cell::new(0))
     }
 

@@ -1,5 +1,6 @@
 //! Reading a value's memory word by word, padding included, without claiming to know what is there.
 
+use super::names::well_known_bytes;
 use std::any::type_name;
 
 /// The word at an address.
@@ -69,37 +70,12 @@ impl Seen {
             seen.address = pointer;
             seen.bytes = match seen.type_name {
                 "str" | "[u8]" if is_fat => Some(length),
-                name if name.starts_with('&') => Some(reference_bytes(name)),
-                _ => None,
+                name => well_known_bytes(name),
             };
             seen.is_temporary = stack(seen.address);
         }
         seen
     }
-}
-
-/// The size of a reference type, bytes.
-fn reference_bytes(name: &str) -> usize {
-    let target = name.strip_prefix('&').unwrap_or(name);
-    if is_unsized(target.strip_prefix("mut ").unwrap_or(target)) {
-        16
-    } else {
-        8
-    }
-}
-
-/// Whether values of a type have no common size: `str`, slices, trait objects.
-pub(super) fn is_unsized(name: &str) -> bool {
-    name == "str" || name.starts_with("dyn ") || name.starts_with('[') && !is_array(name)
-}
-
-/// Whether the type is an array: `[T; 4]`.
-pub(super) fn is_array(name: &str) -> bool {
-    let count = name
-        .strip_suffix(']')
-        .and_then(|name| name.rsplit_once("; "));
-    name.starts_with('[')
-        && count.is_some_and(|(_, count)| count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The items of an iterator over a slice.
@@ -136,36 +112,6 @@ impl Items {
     }
 }
 
-/// Whether a type is a number, a character or a truth value.
-pub(super) fn is_primitive(name: &str) -> bool {
-    primitive_bytes(name).is_some()
-}
-
-/// The size of such a type.
-fn primitive_bytes(name: &str) -> Option<usize> {
-    Some(match name {
-        "u8" | "i8" | "bool" => 1,
-        "u16" | "i16" => 2,
-        "u32" | "i32" | "f32" | "char" => 4,
-        "u64" | "i64" | "f64" | "usize" | "isize" => 8,
-        "u128" | "i128" => 16,
-        _ => return None,
-    })
-}
-
-/// The size of a value of a type that everybody has, by its name.
-pub(super) fn well_known_bytes(name: &str) -> Option<usize> {
-    primitive_bytes(name).or_else(|| match name {
-        "alloc::string::String"
-        | "core::option::Option<alloc::string::String>"
-        | "alloc::borrow::Cow<str>"
-        | "alloc::borrow::Cow<'_, str>" => Some(24),
-        "alloc::boxed::Box<str>" | "alloc::sync::Arc<str>" | "alloc::rc::Rc<str>" => Some(16),
-        _ if name.starts_with('&') => Some(reference_bytes(name)),
-        _ => None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,32 +127,5 @@ mod tests {
         assert!(Items::of(&items[..0].iter()).is_none());
         assert!(Items::of(&[(); 4].iter()).is_none());
         assert!(Items::of(&(0..3)).is_none());
-    }
-
-    #[test]
-    fn well_known_sizes_are_right() {
-        assert_eq!(
-            well_known_bytes(type_name::<String>()),
-            Some(size_of::<String>())
-        );
-        assert_eq!(
-            well_known_bytes(type_name::<Option<String>>()),
-            Some(size_of::<Option<String>>())
-        );
-        assert_eq!(
-            well_known_bytes(type_name::<std::borrow::Cow<'_, str>>()),
-            Some(24)
-        );
-        assert_eq!(well_known_bytes(type_name::<&str>()), Some(16));
-        assert_eq!(well_known_bytes(type_name::<&&str>()), Some(8));
-        assert_eq!(well_known_bytes(type_name::<&[u8; 4]>()), Some(8));
-        assert_eq!(well_known_bytes(type_name::<&[u8]>()), Some(16));
-        assert_eq!(well_known_bytes(type_name::<&[[u8; 4]]>()), Some(16));
-        assert_eq!(
-            well_known_bytes(type_name::<&dyn std::fmt::Debug>()),
-            Some(16)
-        );
-        assert_eq!(well_known_bytes(type_name::<i128>()), Some(16));
-        assert_eq!(well_known_bytes(type_name::<Vec<String>>()), None);
     }
 }

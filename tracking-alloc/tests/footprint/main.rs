@@ -1,7 +1,9 @@
 //! Footprints of live values, against arithmetic and against what was allocated while the value was made.
 #![cfg(all(target_os = "linux", target_env = "gnu", feature = "serde"))]
 
+mod certain;
 mod containers;
+mod hidden;
 mod plain;
 mod shared;
 mod whole;
@@ -39,6 +41,42 @@ fn exact<T: Serialize>(make: impl FnOnce() -> T) -> Footprint {
     assert!(found.used_bytes <= found.block_bytes, "{found:?}");
     assert!(found.usable_bytes >= found.block_bytes, "{found:?}");
     assert_eq!(found.inline_bytes, size_of::<T>() as u64);
+    assert_eq!(found.hidden_values, 0, "{found:?}");
+    found
+}
+
+/// The footprint of a value, and how many blocks and bytes dropping it gives back.
+fn and_dropped<T: Serialize>(make: impl FnOnce() -> T) -> (Footprint, (i64, i64)) {
+    let value = made(make);
+    let found = footprint("value", &value).expect("something records");
+    let ((), delta) = measure(move || drop(value));
+    (found, (-delta.live_blocks, -delta.live_bytes))
+}
+
+/// The footprint of a value that retains exactly what dropping it gives back.
+#[track_caller]
+fn dropped<T: Serialize>(make: impl FnOnce() -> T) -> Footprint {
+    let (found, given_back) = and_dropped(make);
+    assert_eq!(
+        (found.blocks as i64, found.block_bytes as i64),
+        given_back,
+        "{found:?} of {}",
+        std::any::type_name::<T>()
+    );
+    assert!(found.used_bytes <= found.block_bytes, "{found:?}");
+    assert!(found.usable_bytes >= found.block_bytes, "{found:?}");
+    assert_eq!(found.inline_bytes, size_of::<T>() as u64);
+    assert_eq!(found.hidden_values, 0, "{found:?}");
+    found
+}
+
+/// The footprint of a value that retains more than can be found, and says so.
+#[track_caller]
+fn lower_bound<T: Serialize>(make: impl FnOnce() -> T) -> Footprint {
+    let (found, (blocks, bytes)) = and_dropped(make);
+    assert!((found.blocks as i64) < blocks, "{found:?} of {blocks}");
+    assert!((found.block_bytes as i64) < bytes, "{found:?} of {bytes}");
+    assert!(found.hidden_values > 0, "{found:?}");
     found
 }
 
