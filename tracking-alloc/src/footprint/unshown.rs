@@ -78,9 +78,11 @@ impl Value<'_> {
         }
         // NOTE: words of a number larger than a pointer, or of a value that shows nothing, may be what was there before.
         let is_pointer_alone = bytes == size_of::<usize>();
-        if self.was_followed.get()
-            || !matches!(shape, Shape::Contents | Shape::Empty) && !is_pointer_alone
-        {
+        if self.was_followed.get() {
+            self.doubt(walk, self.shown.get(), bytes, 0);
+            return;
+        }
+        if !matches!(shape, Shape::Contents | Shape::Empty) && !is_pointer_alone {
             self.doubt_number(walk, bytes);
             return;
         }
