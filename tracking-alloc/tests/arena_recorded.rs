@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use tracking_alloc::arena::{Arena, ArenaDeserialize, ArenaSeed, ArenaStats, Reset, Tracked};
-use tracking_alloc_recording::{ArenaRowValue, ArenaValue, Recording, scope_flags, scope_kind};
+use tracking_alloc_recording::{
+    ArenaRowValue, ArenaValue, ArenaValuesValue, Recording, scope_flags, scope_kind,
+};
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -434,6 +436,85 @@ fn what_went_past_the_handle_belongs_to_the_field_it_was_read_for() {
     );
     assert_eq!(rows["Mixed.numbers"].total_bytes, 0);
     assert_eq!(rows["Mixed.after"].total_bytes, 1);
+}
+
+#[test]
+fn a_string_put_in_by_hand_is_recorded_with_its_type_and_the_site_of_its_block() {
+    #[expect(dead_code, reason = "only what it owns is looked at")]
+    struct Owner {
+        number: u8,
+        text: Box<[u8]>,
+    }
+    fn put<A: Arena>(arena: A, number: u8) {
+        arena.alloc(Owner {
+            number,
+            text: vec![number; 50].into_boxed_slice(),
+        });
+    }
+    let (_, recording) = recorded(
+        "a_string_put_in_by_hand_is_recorded_with_its_type_and_the_site_of_its_block",
+        || {
+            let bump = bumpalo::Bump::new();
+            let tracked = Tracked::new("by hand", &bump);
+            for number in 1..=40 {
+                tracked.alloc(String::from(&*format!("put in by hand {number:05}")));
+                tracked.alloc(u64::from(number));
+                put(&tracked, number);
+            }
+            tracked.alloc(String::new());
+        },
+    );
+    let (index, _) = arena(&recording, "by hand");
+    assert!(recording.arena_values.iter().all(|of| of.arena == index));
+    let said = |of: &ArenaValuesValue| {
+        let name = recording.string(of.type_name).unwrap();
+        (
+            name.rsplit("::").next().unwrap().to_owned(),
+            of.count,
+            of.bytes,
+        )
+    };
+    let (values, blocks): (Vec<_>, Vec<_>) =
+        recording.arena_values.iter().partition(|of| of.site == 0);
+    assert_eq!(
+        values.into_iter().map(said).collect::<Vec<_>>(),
+        [
+            ("String".to_owned(), 41, 41 * 24),
+            ("Owner".to_owned(), 40, 40 * 24)
+        ]
+    );
+    for (block, each) in blocks.iter().zip([20, 50]) {
+        let live: u64 = recording
+            .lanes
+            .iter()
+            .flat_map(|lane| &lane.rows)
+            .filter(|row| row.site == block.site)
+            .map(|row| row.total_bytes - row.freed_bytes)
+            .sum();
+        assert_eq!((block.count, block.bytes), (40, 40 * each), "{block:?}");
+        assert_eq!(live, 40 * each, "they outlived the arena");
+    }
+    assert_eq!(blocks.len(), 2, "{blocks:?}");
+}
+
+#[test]
+fn arenas_of_more_names_than_are_kept_apart_are_instances_of_other() {
+    let (_, recording) = recorded(
+        "arenas_of_more_names_than_are_kept_apart_are_instances_of_other",
+        || {
+            for number in 0..1100 {
+                let tracked = Tracked::new(format!("arena {number}"), bumpalo::Bump::new());
+                tracked.alloc(1_u64);
+            }
+            Tracked::new("arena 7", bumpalo::Bump::new()).alloc(1_u64);
+        },
+    );
+    assert_eq!(recording.arenas.len(), 1024);
+    let (_, other) = arena(&recording, "(other)");
+    assert_eq!((other.made, other.total_handed_bytes), (77, 77 * 8));
+    let (_, known) = arena(&recording, "arena 7");
+    assert_eq!(known.made, 2);
+    assert_eq!(recording.header.lost_records, 0);
 }
 
 #[test]

@@ -7,6 +7,8 @@ use super::by_field;
 use crate::fields::Fields;
 use crate::profile::{Arena, State};
 use crate::units::{Bytes, Count, Share, counted, printable};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Below this share of the chunk bytes, what is abandoned or padding is not worth a sentence: one in so many.
 const WORTH_ONE_IN: u64 = 20;
@@ -45,6 +47,8 @@ pub enum AdviceKind {
     NeverDropped,
     /// A limit refused requests.
     Limit,
+    /// Values were put in whose drop never runs.
+    Undropped,
 }
 
 impl AdviceKind {
@@ -58,6 +62,7 @@ impl AdviceKind {
             AdviceKind::Past => "past the handle",
             AdviceKind::NeverDropped => "never dropped",
             AdviceKind::Limit => "limit",
+            AdviceKind::Undropped => "drop never runs",
         }
     }
 }
@@ -76,6 +81,7 @@ pub fn advice(arena: &Arena, fields: &Fields, state: State) -> Vec<Advice> {
         past(arena, fields).map(|text| plain(AdviceKind::Past, text)),
         never_dropped(arena, state).map(|text| plain(AdviceKind::NeverDropped, text)),
         limit(arena).map(|text| plain(AdviceKind::Limit, text)),
+        undropped(arena).map(|text| plain(AdviceKind::Undropped, text)),
     ]
     .into_iter()
     .flatten()
@@ -252,6 +258,32 @@ fn limit(arena: &Arena) -> Option<String> {
             "its limit refused {} request{}",
             Count(arena.limit_reached),
             if arena.limit_reached == 1 { "" } else { "s" }
+        )
+    })
+}
+
+/// `drop never runs for 40 values put in by its handle (40 String): ..`
+fn undropped(arena: &Arena) -> Option<String> {
+    const NAMED: usize = 3;
+    let mut types: BTreeMap<&str, u64> = BTreeMap::new();
+    for values in arena.values.iter().filter(|values| values.site.is_none()) {
+        let count = types.entry(&values.type_name).or_default();
+        *count = count.saturating_add(values.count);
+    }
+    let mut types: Vec<(&str, u64)> = types.into_iter().filter(|(_, count)| *count > 0).collect();
+    types.sort_by_key(|&(_, count)| Reverse(count));
+    let mut named: Vec<String> = types
+        .iter()
+        .take(NAMED)
+        .map(|(name, count)| format!("{} {}", Count(*count), printable(name)))
+        .collect();
+    if types.len() > NAMED {
+        named.push(counted((types.len() - NAMED) as u64, "more type"));
+    }
+    (!named.is_empty()).then(|| {
+        format!(
+            "drop never runs for values put in through its handle: {}. What they own leaks: put in text and slices instead",
+            super::joined(&named)
         )
     })
 }

@@ -6,14 +6,20 @@
 //! into the arena, and that is said. A site of the global heap under that root with blocks still live at the end is a
 //! leak when no value of that root can be alive: every instance is gone or was reset since. While some are alive it
 //! cannot be known whose the blocks are, and that is said. Blocks that the program moved out of the values and keeps on
-//! purpose look the same. Must never take an arena's own chunks for leaks.
+//! purpose look the same, and the text says so.
+//!
+//! Besides, values that own something and were put in through a handle are recorded with the sites of the blocks they
+//! pointed to (`put_in`). Must never take an arena's own chunks for leaks, those of arenas without a name neither
+//! (`chunks`).
 
+use super::chunks::{Chunks, Holds};
+use super::put_in::put_in;
 use crate::fields::Fields;
 use crate::profile::{ArenaEvent, Profile, ScopeId, ScopeKind, TypeId};
 use crate::types::type_of;
 use crate::units::{Bytes, counted, printable};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Blocks of one site that outlived the arena of the values they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +49,8 @@ pub enum Certainty {
     InstancesLive,
     /// Whether the values lie in the arena is not known: they may lie on the heap and drop what they own.
     PlaceUnknown,
+    /// Values in the arena pointed to the blocks; whether they own them is not known.
+    OwnerUnknown,
     /// The arena holds chunks whose blocks could not be told from others: these may be such blocks.
     ChunksUnknown,
 }
@@ -54,6 +62,7 @@ impl Certainty {
             Certainty::Leaked => "leaked",
             Certainty::InstancesLive => "instances live",
             Certainty::PlaceUnknown => "place unknown",
+            Certainty::OwnerUnknown => "owner unknown",
             Certainty::ChunksUnknown => "chunks unknown",
         }
     }
@@ -88,13 +97,14 @@ pub fn leaks(profile: &Profile, fields: &Fields) -> Vec<Leak> {
             }
         }
     }
-    if roots.is_empty() {
-        return Vec::new();
-    }
-    let chunks: HashSet<usize> = super::chunk_sites(profile).into_keys().collect();
+    let chunks = Chunks::of(profile);
     let mut leaks: Vec<Leak> = Vec::new();
     for (index, site) in profile.sites.iter().enumerate() {
-        if site.figures.live_blocks == 0 || site.marks.synthetic || chunks.contains(&index) {
+        if roots.is_empty() || site.figures.live_blocks == 0 || site.marks.synthetic {
+            continue;
+        }
+        let holds = chunks.held_by(index);
+        if holds == Holds::Chunks {
             continue;
         }
         let mut around = root_of(profile, site.scope);
@@ -109,10 +119,11 @@ pub fn leaks(profile: &Profile, fields: &Fields) -> Vec<Leak> {
             Certainty::PlaceUnknown
         } else if root.alive {
             Certainty::InstancesLive
-        } else if root
-            .arenas
-            .iter()
-            .any(|&arena| chunks_unknown(profile, arena))
+        } else if holds == Holds::Unknown
+            || root
+                .arenas
+                .iter()
+                .any(|&arena| chunks_unknown(profile, arena))
         {
             Certainty::ChunksUnknown
         } else {
@@ -128,6 +139,8 @@ pub fn leaks(profile: &Profile, fields: &Fields) -> Vec<Leak> {
             certainty,
         });
     }
+    let more = put_in(profile, fields, &chunks, &leaks);
+    leaks.extend(more);
     leaks.sort_by_key(|leak| (Reverse(leak.live_bytes), leak.site));
     leaks
 }
@@ -187,7 +200,10 @@ pub fn leak_text(profile: &Profile, fields: &Fields, leak: &Leak) -> String {
     let start = format!("{what}{place}: {blocks} ({bytes}) of the global heap");
     match leak.certainty {
         Certainty::Leaked => {
-            format!("{start} leaked by the arena's drop: {arenas} does not drop the values in it")
+            format!(
+                "{start} leaked by the arena's drop, unless the program moved them out: {arenas} does not drop the values \
+                 in it"
+            )
         }
         Certainty::InstancesLive => format!(
             "{start} in values of {arenas}: the arena's drop leaks them. While instances live it cannot be known how many \
@@ -197,9 +213,12 @@ pub fn leak_text(profile: &Profile, fields: &Fields, leak: &Leak) -> String {
             "{start} in values that point into {arenas}: leaked by the arena's drop if the values lie in it too, theirs to \
              free if they lie on the heap"
         ),
+        Certainty::OwnerUnknown => format!(
+            "{start} that values in {arenas} point to: leaked by the arena's drop if those values own them"
+        ),
         Certainty::ChunksUnknown => format!(
-            "{start} leaked by the drop or reset of {arenas}, or chunks of it: it cannot be known, because the sites of \
-             its chunks are not"
+            "{start} leaked by the drop or reset of {arenas}, or chunks of an arena: it cannot be known, because the sites \
+             of all its chunks are not"
         ),
     }
 }

@@ -9,6 +9,7 @@ mod history;
 mod inside;
 mod leaks;
 mod parts;
+mod put_in;
 #[cfg(test)]
 mod tests;
 

@@ -1,11 +1,16 @@
 //! Arenas of a recording, with their rows and their history.
 
-use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ScopeId};
+use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues, ScopeId};
+use crate::types::{Types, short};
 use std::collections::HashMap;
 use tracking_alloc_recording::Recording;
 
 /// All arenas, by name. `sites` says where a site of the recording stands in the profile.
-pub(super) fn arenas(recording: &Recording, sites: &HashMap<u32, usize>) -> Vec<Arena> {
+pub(super) fn arenas(
+    recording: &Recording,
+    sites: &HashMap<u32, usize>,
+    types: &mut Types,
+) -> Vec<Arena> {
     let mut arenas: Vec<Arena> = recording
         .arenas
         .iter()
@@ -37,6 +42,7 @@ pub(super) fn arenas(recording: &Recording, sites: &HashMap<u32, usize>) -> Vec<
             limit_reached: arena.limit_reached,
             rows: Vec::new(),
             history: Vec::new(),
+            values: Vec::new(),
         })
         .collect();
     for row in &recording.arena_rows {
@@ -74,6 +80,27 @@ pub(super) fn arenas(recording: &Recording, sites: &HashMap<u32, usize>) -> Vec<
             chunk_bytes: chunk.chunk_bytes,
             used_bytes: chunk.used_bytes,
             site: sites.get(&chunk.site).copied().filter(|_| chunk.site != 0),
+        });
+    }
+    for values in &recording.arena_values {
+        let site = sites.get(&values.site).copied();
+        let (Some(arena), Some(name)) = (
+            arenas.get_mut(values.arena as usize),
+            recording.string(values.type_name),
+        ) else {
+            continue;
+        };
+        // Blocks of a site that nothing was counted for are not values.
+        if values.site != 0 && site.is_none() {
+            continue;
+        }
+        arena.values.push(ArenaValues {
+            scope: ScopeId(values.scope),
+            type_id: types.number(&name),
+            type_name: short(&crate::types::normal(&name)),
+            site: site.filter(|_| values.site != 0),
+            count: values.count,
+            bytes: values.bytes,
         });
     }
     arenas

@@ -69,8 +69,8 @@ pub(super) fn fill(
     profile.lost.unresolved_frames = builder.unresolved;
     profile.functions = builder.functions.values;
     profile.frames = builder.frames.values;
+    profile.arenas = arenas::arenas(recording, &order, &mut types);
     profile.types = types.into_values();
-    profile.arenas = arenas::arenas(recording, &order);
     for (time_ns, sites) in counted.snapshots {
         let mut live_bytes = vec![0; profile.sites.len()];
         for (site, live) in sites {

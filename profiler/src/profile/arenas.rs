@@ -1,6 +1,6 @@
 //! Arenas: what lies inside the chunks that a global allocator sees as single blocks.
 
-use super::ScopeId;
+use super::{ScopeId, TypeId};
 
 /// Arenas of one name, all instances together.
 ///
@@ -61,6 +61,26 @@ pub struct Arena {
     pub rows: Vec<ArenaRow>,
     /// Its history, oldest first.
     pub history: Vec<ArenaMoment>,
+    /// Values put into it through its handle whose drop never runs, and the blocks they pointed to.
+    pub values: Vec<ArenaValues>,
+}
+
+/// Values of one type put into an arena by one scope, whose drop never runs; or the blocks of one site that they pointed
+/// to when they were put in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArenaValues {
+    /// The phase and field that put them in.
+    pub scope: ScopeId,
+    /// Their type.
+    pub type_id: TypeId,
+    /// Its short name.
+    pub type_name: String,
+    /// Index into [`Profile::sites`](super::Profile::sites) of the site of the blocks; `None` = this counts the values.
+    pub site: Option<usize>,
+    /// Values, or blocks.
+    pub count: u64,
+    /// Their own bytes.
+    pub bytes: u64,
 }
 
 /// What an arena handed out under one scope.

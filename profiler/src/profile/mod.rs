@@ -10,7 +10,7 @@ mod linear;
 mod scopes;
 mod types;
 
-pub use arenas::{Arena, ArenaEvent, ArenaMoment, ArenaRow};
+pub use arenas::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues};
 pub use figures::{Figures, Measure};
 pub use footprints::{Footprint, FootprintNode};
 pub use linear::LinearMemory;

@@ -12,12 +12,12 @@
 //! | `#[arena(transparent)]` | a struct with one field reads as that field |
 //! | `#[arena(crate = "..")]` | where `tracking_alloc` is, when the dependency is renamed |
 //!
-//! # On a field or variant
+//! # On a field, or on a variant where it says so
 //!
 //! | attribute | meaning |
 //! |---|---|
-//! | `#[arena(rename = "..")]` | its name in the input |
-//! | `#[arena(alias = "..")]` | a further name; may be repeated |
+//! | `#[arena(rename = "..")]` | its name in the input (variants too) |
+//! | `#[arena(alias = "..")]` | a further name; may be repeated (variants too) |
 //! | `#[arena(default)]`, `#[arena(default = "path")]` | what stands for it when it is missing |
 //! | `#[arena(skip)]` | not read: its default, always |
 //! | `#[arena(deserialize_with = "path")]` | read by `fn(deserializer, arena) -> Result<_, D::Error>` |

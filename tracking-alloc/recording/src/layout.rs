@@ -12,7 +12,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 /// | version | what it brought |
 /// |---|---|
 /// | 1 | sites, lanes, timeline, phases, marks |
-/// | 2 | fields and types in [`Scope`], [`Visits`], footprints, arenas; what 1 had is where it was. Since then, in words that were zero: [`arch::WASM32`] and its linear memory |
+/// | 2 | fields and types in [`Scope`], [`Visits`], footprints, arenas; what 1 had is where it was. Since then, in words that were zero: [`arch::WASM32`] and its linear memory, [`ArenaValues`] |
 pub const VERSION: u32 = 2;
 
 /// The oldest version that is read: it has zeros where later ones have more.
@@ -243,6 +243,8 @@ pub mod table {
     pub const ARENA_ROWS: u32 = 22;
     /// [`ArenaChunk`](super::ArenaChunk) records.
     pub const ARENA_CHUNKS: u32 = 23;
+    /// [`ArenaValues`](super::ArenaValues) records.
+    pub const ARENA_VALUES: u32 = 24;
 }
 
 record! {
@@ -338,8 +340,8 @@ record! {
         248 lost_marks: u64,
         /// Threads whose name found no room.
         256 lost_threads: u64,
-        /// Zero.
-        264 spare: u64,
+        /// Rows of values that were put into arenas.
+        264 arena_values_len: u64,
         /// Modules whose file could not be read.
         272 unread_modules: u64,
         /// See [`self_test`].
@@ -844,5 +846,26 @@ record! {
         40 site: u32,
         /// Zero.
         44 reserved: u32,
+    }
+}
+
+record! {
+    /// Values whose drop an arena never runs, put into it through its handle, by type and the scope that did it. Or, of the
+    /// same values, the blocks of one site that began where a word of theirs pointed when they were put in.
+    ArenaValues / ArenaValuesValue, 64 {
+        /// The arena.
+        0 arena: u32,
+        /// The scope.
+        4 scope: u32,
+        /// String: full name of the values' type.
+        8 type_name: u32,
+        /// 0 = this record counts the values, else the site of the blocks it counts.
+        12 site: u32,
+        /// Values, or blocks.
+        16 count: u64,
+        /// `size_of` of the values, or requested bytes of the blocks.
+        24 bytes: u64,
+        /// Zero.
+        32 spare: [u64; 4],
     }
 }

@@ -132,13 +132,38 @@ pub unsafe trait Arena {
     #[inline(always)]
     fn look(&self) {}
 
-    /// Puts a value into the arena, which will never drop it.
+    /// Called when a value that lies at `place` was put in whose drop the arena never runs: a tracked arena notes it.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn put_in<T>(&self, place: NonNull<T>)
+    where
+        Self: Sized,
+    {
+        let _ = place;
+    }
+
+    /// Puts a value into the arena, which will never drop it. A [`Tracked`](super::Tracked) arena notes values that own
+    /// something while something records: their type, and the sites of the blocks they point to.
     ///
     /// # Errors
     /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
-    #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
     fn try_alloc<T>(&self, value: T) -> Result<&mut T, Refused>
+    where
+        Self: Sized,
+    {
+        let place = self.try_place(value)?;
+        if std::mem::needs_drop::<T>() {
+            self.put_in(NonNull::from(&mut *place));
+        }
+        Ok(place)
+    }
+
+    /// [`try_alloc`](Arena::try_alloc) for what is known anyhow: values that the derive built.
+    #[doc(hidden)]
+    #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
+    #[inline(always)]
+    fn try_place<T>(&self, value: T) -> Result<&mut T, Refused>
     where
         Self: Sized,
     {
@@ -369,6 +394,11 @@ macro_rules! pass_on {
         #[inline(always)]
         fn look(&self) {
             <$target>::look(self)
+        }
+
+        #[inline(always)]
+        fn put_in<T>(&self, place: NonNull<T>) {
+            <$target>::put_in(self, place)
         }
     };
 }

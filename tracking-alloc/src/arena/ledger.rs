@@ -312,6 +312,16 @@ impl Ledger {
         self.settle(arena, bytes, bytes as i64, -used);
     }
 
+    /// A value lies in the arena whose drop never runs.
+    #[inline(always)]
+    pub(super) fn put_in<T>(&self, place: NonNull<T>) {
+        self.recorded.put_in(
+            std::any::type_name::<T>(),
+            place.addr().get(),
+            size_of::<T>(),
+        );
+    }
+
     /// A request was refused.
     #[cold]
     #[inline(never)]

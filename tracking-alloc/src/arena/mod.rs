@@ -17,7 +17,13 @@
 //! Instances of one name are one arena, whichever threads made them; what was handed out is told by phase, field and
 //! type. Exact when the program ends in order (leaked arenas too); when it is killed, each arena that is alive then may
 //! be behind by what it handed out since its last look: at most 64 KiB. `pause` does not pause arenas. The history of an
-//! arena keeps its first 4,096 events, and after that new maxima only.
+//! arena keeps its first 4,096 events, and after that new maxima only. 1,023 names are kept apart (so give an arena a name
+//! that says what it is for, not which one it is); arenas of further names are instances of "(other)".
+//!
+//! A value that owns something outside of the arena and is put in by [`Arena::alloc`] of a handle is never dropped. Its
+//! type is recorded, and with the feature `serde` (part of `derive`, `bumpalo` and `bump-scope`) the sites of the blocks
+//! that the value itself points to, not of what those point to in turn. What is put in past the handle
+//! (`bump.alloc(string)`) cannot be seen.
 //!
 //! # What it costs
 //!

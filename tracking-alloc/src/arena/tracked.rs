@@ -16,8 +16,12 @@ use std::ptr::NonNull;
 /// name are one row in the recording; an instance lives as long as its handle. A handle belongs to one thread at a
 /// time, whatever the arena allows.
 ///
+/// A value put in by [`alloc`](Arena::alloc) that owns something outside (a `String`) is never dropped: a recording names
+/// its type, and the sites of the blocks it points to.
+///
 /// What goes past the handle (bumpalo's own collections on the bare arena) is found at the next use of the handle, and
-/// at [`stats`](Tracked::stats), by the change of the arena's own figures.
+/// at [`stats`](Tracked::stats), by the change of the arena's own figures. What it was nobody knows: a `String` that
+/// `bump.alloc` put in is leaked and not named.
 ///
 /// ```
 /// # #[cfg(feature = "bumpalo")] {
@@ -188,6 +192,11 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
     #[inline(always)]
     fn look(&self) {
         self.ledger.look(&self.arena);
+    }
+
+    #[inline(always)]
+    fn put_in<T>(&self, place: NonNull<T>) {
+        self.ledger.put_in(place);
     }
 }
 

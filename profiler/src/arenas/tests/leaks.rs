@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::arenas::{Certainty, leak_text, leaks};
-use crate::profile::ScopeKind;
+use crate::profile::{ArenaValues, ScopeKind, TypeId};
 
 fn found(profile: &Profile) -> Vec<(String, Certainty)> {
     let fields = Fields::of(profile);
@@ -29,8 +29,8 @@ fn a_string_smuggled_into_an_arena_that_is_gone_is_named_with_its_field() {
     assert_eq!((leak.live_blocks, leak.live_bytes), (300, 14_400));
     assert_eq!(
         leak_text(&profile, &fields, leak),
-        "String at City.note: 300 blocks (14.1 KiB) of the global heap leaked by the arena's drop: arena request does not \
-         drop the values in it"
+        "String at City.note: 300 blocks (14.1 KiB) of the global heap leaked by the arena's drop, unless the program moved \
+         them out: arena request does not drop the values in it"
     );
 }
 
@@ -81,6 +81,94 @@ fn the_chunks_of_an_arena_are_never_its_leaks() {
     for leak in leaks(&profile, &Fields::of(&profile)) {
         assert!(!chunks.contains_key(&leak.site));
     }
+}
+
+#[test]
+fn the_chunks_of_an_arena_without_a_name_are_no_leaks() {
+    let mut profile = sample::city_arenas();
+    let before = found(&profile);
+    let known: Vec<usize> = chunk_sites(&profile).into_keys().collect();
+    for index in known {
+        let mut bare = profile.sites[index].clone();
+        (bare.figures.live_blocks, bare.figures.live_bytes) = (7, 70_000);
+        profile.sites.push(bare);
+    }
+    assert_eq!(found(&profile), before);
+    // Where nothing tells what the stack is, it might be one.
+    for function in &mut profile.functions {
+        function.origin = crate::profile::Origin::Unresolved;
+    }
+    assert!(
+        found(&profile)
+            .iter()
+            .all(|(_, certainty)| *certainty != Certainty::Leaked)
+    );
+}
+
+#[test]
+fn a_value_put_in_by_hand_is_named_with_its_type_and_site() {
+    let mut profile = sample::city_arenas();
+    let mut outside = profile.sites[0].clone();
+    outside.scope = ScopeId(0);
+    (outside.figures.live_blocks, outside.figures.live_bytes) = (30, 600);
+    let site = profile.sites.len();
+    profile.sites.push(outside);
+    let id = |full: &str| {
+        let at = profile.types.iter().position(|name| name.full == full);
+        TypeId(at.expect("a type of the sample") as u32)
+    };
+    let (string, city) = (id("alloc::string::String"), id("atlas::model::City"));
+    let values = |type_id, site, count, bytes| ArenaValues {
+        type_id,
+        type_name: "Put".into(),
+        site,
+        count,
+        bytes,
+        ..ArenaValues::default()
+    };
+    let before = found(&profile).len();
+    profile.arenas[1].values = vec![
+        values(string, None, 40, 960),
+        values(string, Some(site), 40, 840),
+    ];
+    let fields = Fields::of(&profile);
+    let leak = |profile: &Profile| {
+        let all = leaks(profile, &fields);
+        assert_eq!(all.len(), before + 1);
+        all.into_iter().find(|leak| leak.site == site).expect("it")
+    };
+    let put_in = leak(&profile);
+    assert_eq!(
+        leak_text(&profile, &fields, &put_in),
+        "String: 30 blocks (600 B) of the global heap leaked by the arena's drop, unless the program moved them out: arena \
+         request does not drop the values in it"
+    );
+    assert_eq!(put_in.certainty, Certainty::Leaked);
+    let said = advice(&profile.arenas[1], &fields, profile.process.state);
+    let said = said
+        .iter()
+        .find(|advice| advice.kind == AdviceKind::Undropped)
+        .expect("advice");
+    assert!(said.text.contains("40 Put"), "{}", said.text);
+
+    // Of a type nobody knows, a pointer may be borrowed.
+    profile.arenas[1].values[1].type_id = city;
+    assert_eq!(leak(&profile).certainty, Certainty::OwnerUnknown);
+
+    // Fewer than the site's live blocks: only those.
+    profile.arenas[1].values[1].count = 10;
+    profile.arenas[1].values[1].bytes = 210;
+    let some = leak(&profile);
+    assert_eq!((some.live_blocks, some.live_bytes), (10, 210));
+
+    // In an arena that lives they are not leaked yet.
+    profile.arenas[0].values = vec![values(string, Some(site), 5, 100)];
+    profile.arenas[1].values.clear();
+    assert_eq!(leak(&profile).certainty, Certainty::InstancesLive);
+
+    // Freed before the end.
+    profile.sites[site].figures.live_blocks = 0;
+    assert_eq!(found(&profile).len(), before);
 }
 
 #[test]

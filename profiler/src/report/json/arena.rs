@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::arenas::Handed;
-use crate::profile::{Arena, ArenaEvent, ArenaMoment, Profile};
+use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaValues, Profile};
 use crate::report::rows::place;
 use crate::report::{ArenaDetail, ArenaLeak, ArenaPart, Row};
 use crate::units::Share;
@@ -67,6 +67,8 @@ pub(super) struct ArenaJson<'a> {
     /// What neither types nor fields tell, for want of room in the recording.
     unscoped: HandedJson,
     leaks: Vec<LeakJson<'a>>,
+    /// Values put in through the handle whose drop never runs.
+    undropped: Vec<UndroppedJson<'a>>,
     history: Vec<MomentJson>,
 }
 
@@ -109,7 +111,7 @@ struct HandedJson {
 #[derive(Serialize)]
 struct LeakJson<'a> {
     text: &'a str,
-    /// `leaked` for certain, else why it cannot be known: `instances live`, `place unknown`, `chunks
+    /// `leaked` for certain, else why it cannot be known: `instances live`, `place unknown`, `owner unknown`, `chunks
     /// unknown`.
     certainty: &'static str,
     /// The site: the frame it is charged to.
@@ -120,6 +122,17 @@ struct LeakJson<'a> {
     field: Option<&'a str>,
     live_bytes: u64,
     live_blocks: u64,
+}
+
+#[derive(Serialize)]
+struct UndroppedJson<'a> {
+    #[serde(rename = "type")]
+    type_key: &'a str,
+    full_name: Option<&'a str>,
+    /// How many were put in.
+    values: u64,
+    /// Their own bytes, in the arena.
+    bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -171,6 +184,7 @@ pub(super) fn row<'a>(
         limit_reached,
         rows: _,
         history,
+        values,
     } = arena;
     Some(ArenaJson {
         key: &row.key,
@@ -231,6 +245,11 @@ pub(super) fn row<'a>(
             .iter()
             .map(|leak| leak_json(profile, leak))
             .collect(),
+        undropped: values
+            .iter()
+            .filter(|values| values.site.is_none())
+            .map(|values| undropped_json(profile, values))
+            .collect(),
         history: history
             .iter()
             .map(|moment| moment_json(profile, moment))
@@ -285,6 +304,16 @@ fn leak_json<'a>(profile: &Profile, leak: &'a ArenaLeak) -> LeakJson<'a> {
         field: leak.field.as_deref(),
         live_bytes: leak.leak.live_bytes,
         live_blocks: leak.leak.live_blocks,
+    }
+}
+
+fn undropped_json<'a>(profile: &'a Profile, values: &'a ArenaValues) -> UndroppedJson<'a> {
+    let name = profile.types.get(values.type_id.0 as usize);
+    UndroppedJson {
+        type_key: &values.type_name,
+        full_name: name.map(|name| name.full.as_str()),
+        values: values.count,
+        bytes: values.bytes,
     }
 }
 

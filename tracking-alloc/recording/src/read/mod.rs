@@ -53,6 +53,8 @@ pub struct Recording {
     pub arena_rows: Vec<ArenaRowValue>,
     /// The history of arenas, oldest first.
     pub arena_chunks: Vec<ArenaChunkValue>,
+    /// Values put into arenas whose drop never runs, and the blocks they pointed to.
+    pub arena_values: Vec<ArenaValuesValue>,
     /// Symbols added by `pack`.
     pub symbols: Option<Vec<u8>>,
     /// References that led nowhere, records that were never written: what a kill left, or worse.
@@ -149,6 +151,8 @@ impl Recording {
             directory.records(source, table::ARENA_ROWS, 0, header.arena_rows_len)?;
         recording.arena_chunks =
             directory.records(source, table::ARENA_CHUNKS, 0, header.arena_chunks_len)?;
+        recording.arena_values =
+            directory.records(source, table::ARENA_VALUES, 0, header.arena_values_len)?;
         recording.timeline = read_timeline(source, &directory, &header)?;
         recording.symbols = directory.whole(source, table::SYMBOLS)?;
         recording.mend();
@@ -234,6 +238,15 @@ impl Recording {
         for chunk in &mut self.arena_chunks {
             bound(&mut chunk.arena, arenas);
             bound(&mut chunk.site, sites);
+        }
+        for values in &mut self.arena_values {
+            bound(&mut values.arena, arenas);
+            bound(&mut values.scope, scopes);
+            if values.site != 0 && values.site as usize >= sites {
+                // Blocks of nowhere are not values: nothing is counted.
+                (values.count, values.bytes) = (0, 0);
+            }
+            bound(&mut values.site, sites);
         }
         self.mark_rows
             .iter_mut()

@@ -68,7 +68,7 @@ where
         arena: &'a A,
     ) -> Result<Self, D::Error> {
         let value = T::deserialize_in(deserializer, arena)?;
-        arena.try_alloc(value).map_err(D::Error::custom)
+        arena.try_place(value).map_err(D::Error::custom)
     }
 }
 

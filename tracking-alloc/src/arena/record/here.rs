@@ -3,7 +3,7 @@
 use super::super::books::Books;
 use super::counters::Counter;
 use super::slot::Slot;
-use super::{Event, writing};
+use super::{Event, values, writing};
 use crate::session;
 use crate::{hook, state, sys, thread};
 use std::cell::Cell;
@@ -158,6 +158,14 @@ impl Recorded {
         };
         if let Some(counter) = self.counter(slot) {
             counter.past_bytes.add(bytes as u64);
+        }
+    }
+
+    /// A value of `bytes` bytes lies at `place` whose drop never runs.
+    #[inline(always)]
+    pub(in super::super) fn put_in(&self, type_name: &'static str, place: usize, bytes: usize) {
+        if let Some(slot) = self.slot.get() {
+            values::put_in(slot, type_name, place, bytes);
         }
     }
 

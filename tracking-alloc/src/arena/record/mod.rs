@@ -18,6 +18,8 @@ mod none;
 #[cfg(recording)]
 mod slot;
 #[cfg(recording)]
+mod values;
+#[cfg(recording)]
 mod writing;
 
 #[cfg(recording)]

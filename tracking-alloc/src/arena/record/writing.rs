@@ -4,13 +4,14 @@ use super::super::books::Books;
 use super::Event;
 use super::counters::Counter;
 use super::slot::{FIGURES, Slot};
+use super::values::Values;
 use crate::record::Table;
 use crate::session::{self, Writer};
 use crate::site::KeyMap;
 use crate::{hook, sys};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering::*};
-use tracking_alloc_recording::{Arena, ArenaChunk, ArenaRow, table};
+use tracking_alloc_recording::{Arena, ArenaChunk, ArenaRow, ArenaValues, table};
 
 /// Arenas that the writer knows. All-zero bytes are none, but for the tables.
 pub(crate) struct Arenas {
@@ -26,10 +27,13 @@ pub(crate) struct Arenas {
     row_pages: [*mut *const ArenaRow; MOST_ROWS / ROW_PAGE],
     /// Every slot.
     slots: *mut Slot,
+    /// Values whose drop never runs.
+    pub(super) values: Values,
 }
 
-/// Names kept apart; arenas of further ones are not recorded, and counted as lost.
+/// Names kept apart, less one: arenas of further ones are instances of [`OTHER`].
 const MOST_ARENAS: usize = 1024;
+const OTHER: &[u8] = b"(other)";
 const MOST_ROWS: usize = 1 << 20;
 const ROW_PAGE: usize = 1 << 10;
 /// Events in one arena's history. After that only new maxima are kept, so it stays bounded however long it goes on.
@@ -141,7 +145,11 @@ pub(super) fn add_counter(slot: &'static Slot, scope: u32) -> Option<&'static Co
 }
 
 /// Calls `f` with the writer of the recording that the slot belongs to, the time, and the site of a chunk just taken.
-fn with_writer(slot: &'static Slot, event: Event, f: impl FnOnce(&mut Writer, u64, u32)) {
+pub(super) fn with_writer(
+    slot: &'static Slot,
+    event: Event,
+    f: impl FnOnce(&mut Writer, u64, u32),
+) {
     let (Some(_inside), Some(session)) = (hook::Inside::enter(), session::current()) else {
         return;
     };
@@ -184,6 +192,8 @@ impl Arenas {
             (&raw mut (*arenas).arenas).write(fresh(table::ARENAS, size_of::<Arena>()));
             (&raw mut (*arenas).rows).write(fresh(table::ARENA_ROWS, size_of::<ArenaRow>()));
             (&raw mut (*arenas).chunks).write(fresh(table::ARENA_CHUNKS, size_of::<ArenaChunk>()));
+            (&raw mut (*arenas).values.table)
+                .write(fresh(table::ARENA_VALUES, size_of::<ArenaValues>()));
         }
     }
 
@@ -216,6 +226,7 @@ impl Writer {
     ) -> Option<&'static Slot> {
         let opened = self
             .arena_named(name, krate)
+            .or_else(|| self.arena_named(OTHER, b"several"))
             .and_then(|arena| Some((arena, self.slot(arena)?)));
         let Some((arena, slot)) = opened else {
             self.store.header().lost_records.fetch_add(1, Relaxed);
@@ -271,9 +282,8 @@ impl Writer {
     }
 
     fn add_arena(&mut self, key: u64, name: &[u8], krate: &'static [u8]) -> Option<u32> {
-        if self.arenas.arenas.len() >= MOST_ARENAS as u64
-            || !self.arenas.by_name.reserve(&mut self.bump)
-        {
+        let most = MOST_ARENAS - usize::from(name != OTHER);
+        if self.arenas.arenas.len() >= most as u64 || !self.arenas.by_name.reserve(&mut self.bump) {
             return None;
         }
         let kept = self.bump.take::<u8>(name.len().max(1))?;
