@@ -40,6 +40,7 @@ fn package(folder: &Path) {
          serde = {{ version = \"1\", features = [\"derive\"] }}\nserde_json = \"1\"\n\
          bumpalo = \"3\"\nhashbrown = \"0.17\"\nindexmap = \"2\"\nsmallvec = \"1\"\n\
          [[bin]]\nname = \"containers\"\npath = \"containers.rs\"\n\
+         [[bin]]\nname = \"texts\"\npath = \"texts.rs\"\n\
          [workspace]\n[profile.release]\nopt-level = 3\n",
         workspace.join("examples/src/bin/types_load.rs"),
         workspace.join("tracking-alloc"),
@@ -50,6 +51,7 @@ fn package(folder: &Path) {
         include_str!("programs/containers.rs"),
     )
     .expect("a program");
+    std::fs::write(folder.join("texts.rs"), include_str!("programs/texts.rs")).expect("a program");
     // The same versions as here, so that nothing need be fetched.
     std::fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).expect("a lock file");
 }
@@ -142,6 +144,7 @@ fn bytes_by_type_are_what_arithmetic_says_at_every_level_of_debug_information() 
         let program = build(folder.path(), debug, "false", flags);
         assert_types(&program, &how);
         assert_types(&program.with_file_name("containers"), &how);
+        assert_types(&program.with_file_name("texts"), &how);
     }
 }
 
@@ -151,6 +154,7 @@ fn bytes_by_type_are_what_arithmetic_says_with_fat_lto() {
     package(folder.path());
     let program = build(folder.path(), "line-tables-only", "fat", &[]);
     assert_types(&program, "fat LTO");
+    assert_types(&program.with_file_name("texts"), "fat LTO, texts");
 }
 
 #[test]

@@ -328,6 +328,7 @@ impl<'a> Builder<'a> {
                     function: self.function(*id),
                     inlined: frame.inlined,
                     has_file: frame.file.is_some(),
+                    merged: frame.file.is_some() && frame.line.is_none(),
                 }
             })
             .collect();

@@ -54,6 +54,9 @@ struct Stack {
     boxed: FrameId,
     insert: FrameId,
     content: FrameId,
+    /// `read` and `visit` in a build without debug information.
+    bare_read: FrameId,
+    bare_visit: FrameId,
 }
 
 impl Stack {
@@ -67,6 +70,11 @@ impl Stack {
             "src/model.rs",
             14,
         );
+        let mut bare = |of: FrameId| {
+            let function = b.profile().frames[of.0 as usize].function;
+            b.frame(function, None, 0)
+        };
+        let (bare_read, bare_visit) = (bare(read), bare(visit));
         let mut other = |name: &str, krate: &str, origin, file: &str, line| {
             frame(b, name, krate, origin, file, line)
         };
@@ -74,6 +82,8 @@ impl Stack {
             main,
             read,
             visit,
+            bare_read,
+            bare_visit,
             from_slice: other(
                 "serde_json::de::from_slice",
                 "serde_json",
@@ -225,7 +235,7 @@ fn vessels(b: &mut Builder, stack: &Stack, phase: ScopeId, count: u64) -> ScopeI
         figures(sailors / 2, 12, live(sailors / 2)),
     );
     b.site(
-        &of(stack.read),
+        &of(stack.bare_read),
         first,
         figures(sailors / 2, 12, live(sailors / 2)),
     );
@@ -333,7 +343,8 @@ fn routes(b: &mut Builder, stack: &Stack, root: ScopeId) {
         (STRING, "u8"),
         figures(2_700, 9, 2_700),
     );
-    b.site(&of(stack.push), second, figures(900, 64, 300));
+    let bare = [stack.main, stack.from_slice, stack.bare_visit, stack.push];
+    b.site(&bare, second, figures(900, 64, 300));
     b.site(&of(stack.read), other, figures(34, 80, 17));
 }
 

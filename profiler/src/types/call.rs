@@ -141,6 +141,7 @@ fn lone_words(of: &str) -> Vec<(usize, usize)> {
                 if !before.ends_with("::")
                     && !before.ends_with(['#', '\''])
                     && !after.starts_with("::")
+                    && !is_binding(after)
                 {
                     words.push((begin, at));
                 }
@@ -150,6 +151,13 @@ fn lone_words(of: &str) -> Vec<(usize, usize)> {
         }
     }
     words
+}
+
+/// Whether what follows a word makes it the name of a trait's own type: `Output` of `dyn Fn() -> u8`, spelled
+/// `Fn<(), Output=u8>` and `Fn<(), Output = u8>`.
+fn is_binding(after: &str) -> bool {
+    let after = after.trim_start();
+    after.starts_with('=') && !after.starts_with("=>") && !after.starts_with("==")
 }
 
 /// Whether a lone word stands for a type: `T`, `K2`, `BorrowType`, `Self`, `_`. Types have a path, primitives are
@@ -240,6 +248,23 @@ mod tests {
         assert!(Call::parse("alloc::vec::Vec<T,A>::push").is_some_and(|call| call.method));
         assert!(is_whole("app::T<u8, [app::B; 3]>") && !is_whole("app::A<T>"));
         assert!(is_whole("app::main::{closure#0}::{closure_env#1}"));
+    }
+
+    #[test]
+    fn the_names_of_a_traits_own_types_are_no_parameters() {
+        for whole in [
+            "dyn core::ops::function::Fn<(u32), Output=u32> + core::marker::Send",
+            "dyn core::iter::traits::iterator::Iterator<Item = app::A>",
+            "core::pin::Pin<alloc::boxed::Box<dyn core::future::future::Future<Output=()>>>",
+        ] {
+            assert!(is_whole(whole), "{whole}");
+            assert_eq!(
+                of(&format!("alloc::vec::Vec<T,A>::push<{whole}, a::G>")),
+                Some(format!("alloc::vec::Vec<{whole},a::G>"))
+            );
+        }
+        assert!(!is_whole("dyn app::Reads<Item=T>"));
+        assert!(!is_whole("dyn app::Reads<Item = Self>"));
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(super) enum Kind {
     BTreeMap,
     BTreeSet,
     Box,
+    /// The box of an array that `vec![a, b]` fills and makes the buffer of a `Vec`, by the array.
+    Literal,
     Rc,
     Arc,
     IndexMap,
@@ -138,6 +140,8 @@ impl Container {
             return self.refined(outer, direct);
         }
         let same = match (outer.kind, inner.kind) {
+            // Other functions of `Box` (`default`) begin like that as well.
+            (Kind::Box, Kind::Literal) => fits(&[argument(0)]),
             (Kind::Vec | Kind::VecDeque | Kind::BinaryHeap, Kind::Buffer)
             | (Kind::VecDeque | Kind::BinaryHeap, Kind::Vec) => fits(&[argument(0)]),
             (Kind::Box, Kind::Buffer | Kind::Vec) => match slice {
@@ -220,6 +224,7 @@ impl Container {
         let of = |path: &str| format!("{path}<{}>", self.arguments.join(", "));
         match self.kind {
             Kind::Buffer | Kind::Vec => of("alloc::vec::Vec"),
+            Kind::Literal => format!("alloc::vec::Vec<{}>", self.element().unwrap_or_default()),
             Kind::VecDeque => of("alloc::collections::vec_deque::VecDeque"),
             Kind::BinaryHeap => of("alloc::collections::binary_heap::BinaryHeap"),
             Kind::LinkedList => of("alloc::collections::linked_list::LinkedList"),
@@ -244,6 +249,7 @@ impl Container {
     pub(super) fn element(&self) -> Option<String> {
         match (self.kind, self.arguments.as_slice()) {
             (Kind::Text(_), _) => None,
+            (Kind::Literal, [array]) => array_element(array).map(str::to_owned),
             (Kind::Map(_) | Kind::BTreeMap | Kind::IndexMap, [key, value, ..]) => {
                 Some(entry(key, value))
             }
@@ -252,7 +258,7 @@ impl Container {
                     .strip_prefix('[')
                     .and_then(|rest| rest.strip_suffix(']'))
                     .filter(|element| split_arguments(&format!("<{element}>")).len() == 1)
-                    .filter(|element| !has_length(element));
+                    .filter(|_| array_element(held).is_none());
                 match (held.as_str(), slice) {
                     ("str", _) => None,
                     (_, Some(element)) => Some(element.to_owned()),
@@ -263,14 +269,8 @@ impl Container {
                 let (_, arguments) = path_and_arguments(self.arguments.first()?);
                 arguments
                     .first()
-                    .map(|&first| match first.strip_prefix('[') {
-                        // `SmallVec<[T; 4]>`
-                        Some(rest) if has_length(rest) => rest
-                            .rsplit_once("; ")
-                            .map_or(rest, |(element, _)| element)
-                            .to_owned(),
-                        _ => first.to_owned(),
-                    })
+                    // `SmallVec<[T; 4]>`
+                    .map(|&first| array_element(first).unwrap_or(first).to_owned())
             }
             (_, [element, ..]) => Some(element.clone()),
             _ => None,
@@ -293,12 +293,12 @@ impl Container {
     }
 }
 
-/// Whether the inside of `[T; 3]` has a length: a slice's has not.
-fn has_length(inside: &str) -> bool {
-    inside
-        .trim_end_matches(']')
-        .rsplit_once("; ")
-        .is_some_and(|(_, length)| length.bytes().all(|byte| byte.is_ascii_digit()))
+/// `T` of `[T; 3]`.
+pub(super) fn array_element(of: &str) -> Option<&str> {
+    let inside = of.strip_prefix('[')?.strip_suffix(']')?;
+    let (element, length) = inside.rsplit_once("; ")?;
+    let is_length = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+    is_length.then_some(element)
 }
 
 /// The entry of a map.

@@ -1,5 +1,6 @@
 //! What one function's name says, found out once: thousands of stacks share their functions. No stack is known here.
 
+use super::call::Call;
 use super::owner;
 use super::rules::CONTAINER_CRATES;
 use crate::profile::{Function, Origin};
@@ -16,6 +17,8 @@ pub(super) struct Facts {
     pub(super) collection: bool,
     /// The standard library, and crates of containers.
     pub(super) looked_through: bool,
+    /// A method of such a type by its name, whatever file it is said to be in.
+    pub(super) named_for_itself: bool,
     /// The buffer below `Vec` and its like where it does not know its type.
     pub(super) buffer: bool,
     /// Innards of containers, with nothing of others between them and the container.
@@ -56,6 +59,7 @@ impl Facts {
             allocation,
             collection: std && !starts(&["core::", "std::thread::local"]),
             looked_through: std || (function.origin == Origin::Dependency && known),
+            named_for_itself: is_method_of_containers(name),
             buffer,
             machinery: closure
                 || buffer
@@ -69,4 +73,16 @@ impl Facts {
             visits: function.origin == Origin::User && name.contains("::visit_"),
         }
     }
+}
+
+fn is_method_of_containers(name: &str) -> bool {
+    let known = |path: &str| {
+        let krate = path.split("::").next().unwrap_or_default();
+        matches!(krate, "alloc" | "core" | "std") || CONTAINER_CRATES.contains(&krate)
+    };
+    Call::parse(name).is_some_and(|call| {
+        call.method
+            && known(name.trim_start_matches(['<', '&']))
+            && call.implements.is_none_or(known)
+    })
 }

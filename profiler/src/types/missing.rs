@@ -1,11 +1,13 @@
 //! Why types are not named, and what to do: said instead of guessing.
 
 use crate::profile::{Origin, Profile, SymbolSource};
+use std::collections::HashSet;
 
 /// A sentence for people when the program's own frames have no debug information, so that stacks name no types;
 /// `None` when nothing is missing.
 pub fn missing(profile: &Profile) -> Option<String> {
     let total: u64 = profile.totals.total_bytes;
+    let described = described(profile);
     let mut untold: u64 = 0;
     let mut program = "";
     for site in &profile.sites {
@@ -20,6 +22,7 @@ pub fn missing(profile: &Profile) -> Option<String> {
         });
         if let Some(&id) = without
             && profile.frame(id).file.is_none()
+            && !described.contains(profile.function(id).krate.as_str())
         {
             untold = untold.saturating_add(site.figures.total_bytes);
             let module = profile.modules.get(profile.frame(id).module as usize);
@@ -46,6 +49,16 @@ pub fn missing(profile: &Profile) -> Option<String> {
             program
         },
     ))
+}
+
+/// Crates with debug information: a function of such a crate may still have none (the compiler made it, or made it one
+/// with others), which no setting helps.
+fn described(profile: &Profile) -> HashSet<&str> {
+    let frames = profile.frames.iter().filter(|frame| frame.file.is_some());
+    frames
+        .filter_map(|frame| profile.functions.get(frame.function.0 as usize))
+        .map(|function| function.krate.as_str())
+        .collect()
 }
 
 fn is_ours(krate: &str) -> bool {

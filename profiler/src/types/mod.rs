@@ -8,11 +8,17 @@
 //! One limit is the compiler's: functions whose machine code is equal become one, under one of their names. The
 //! functions inlined into the program's own code then still tell the truth and win; where such a function of the
 //! program itself is called (`load::<A>` and `load::<B>` that do the same to values of one layout), its name, its
-//! lines and its types may be the other's, here as in any profiler.
+//! lines and its types may be the other's, here as in any profiler. Inside one function, equal code becomes one too:
+//! then no line and no inlined function is told at all, and only what `merged` can prove is named.
+//!
+//! Another is the library's: `vec![a, b]` asks for its block by `Box::<[T; 2]>::new_uninit()`, and nothing else on the
+//! stack tells the two apart. Such a block is a `Vec<T>`'s here: a box of an array made by that function written out
+//! by hand, unlike one of `Box::new`, is in the wrong row.
 
 mod call;
 mod container;
 mod facts;
+mod merged;
 mod missing;
 mod owner;
 mod rules;

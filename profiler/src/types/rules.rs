@@ -7,6 +7,7 @@
 use super::call::{Call, is_whole, path_and_arguments};
 use super::container::{
     BROWN_MAP, BROWN_SET, C_STRING, Container, Kind, OS_STRING, PATH_BUF, STD_MAP, STD_SET, STRING,
+    array_element,
 };
 
 /// Crates whose frames are looked through like the standard library's.
@@ -172,11 +173,20 @@ fn of_pointer(kind: Kind, held: &str, call: &Call<'_>) -> Option<Container> {
     if makes_slice(call.name) && !held.starts_with('[') {
         return Some(Container::new(kind, [slice_of(held).as_str()]));
     }
+    if let Some(literal) = literal(kind, held, call) {
+        return Some(literal);
+    }
     // What else they do (calling, polling, printing what is inside) is no business of theirs.
     let asks = makes_one(call.name) || makes_slice(call.name) || names_all;
     // Errors made of strings: the box is of what is in it, and another block.
     (asks && !held.starts_with("dyn ") && !held.starts_with("(dyn "))
         .then(|| Container::new(kind, [held]))
+}
+
+/// What `vec![a, b]` calls: the box of an array that becomes the buffer of a `Vec`.
+fn literal(kind: Kind, held: &str, call: &Call<'_>) -> Option<Container> {
+    let array = kind == Kind::Box && call.name == "new_uninit" && array_element(held).is_some();
+    array.then(|| Container::new(Kind::Literal, [held]))
 }
 
 /// B-trees and their innards.
@@ -356,6 +366,9 @@ fn pointer_of_module(kind: Kind, call: &Call<'_>, inner: Option<&Container>) -> 
     let held = call.argument(0).filter(|held| !is_allocator(held))?;
     if makes_slice(call.name) {
         return Some(Container::new(kind, [slice_of(held).as_str()]));
+    }
+    if let Some(literal) = literal(kind, held, call) {
+        return Some(literal);
     }
     let one = makes_one(call.name) && !held.starts_with("dyn ") && !held.starts_with("(dyn ");
     one.then(|| Container::new(kind, [held]))

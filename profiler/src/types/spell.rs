@@ -4,6 +4,7 @@
 //! out, closures are `{{closure}}`. Works on text from files: any input gives some answer, none panics, and an
 //! argument that is *not* the default is never dropped.
 
+use super::call::split_arguments;
 use crate::profile::TypeKind;
 
 /// Arguments open at the same time; what nests deeper is copied as it is.
@@ -15,6 +16,16 @@ struct Open {
     arguments: Vec<usize>,
 }
 
+/// An open `(`.
+struct Round {
+    /// Where in the output it is.
+    start: usize,
+    /// It begins a tuple, not the arguments of a function.
+    tuple: bool,
+    /// It is around `dyn A + B` where nothing needs it, and left out.
+    dropped: bool,
+}
+
 /// A full name spelled one way.
 pub fn normal(name: &str) -> String {
     let name = name.trim();
@@ -22,6 +33,7 @@ pub fn normal(name: &str) -> String {
     let mut open: Vec<Open> = Vec::new();
     // Round and square brackets inside the innermost `<`: their commas are not its.
     let mut inside: Vec<usize> = vec![0];
+    let mut rounds: Vec<Round> = Vec::new();
     let mut rest = name;
     while let Some(next) = rest.chars().next() {
         if let Some(after) = closure(rest) {
@@ -35,8 +47,20 @@ pub fn normal(name: &str) -> String {
             rest = after;
             continue;
         }
+        if let Some(after) = rest.strip_prefix("for<'")
+            && !out.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+            && let Some((_, after)) = after.split_once("> ")
+        {
+            rest = after;
+            continue;
+        }
         rest = &rest[next.len_utf8()..];
         match next {
+            '=' if !rest.starts_with(['=', '>']) && !out.ends_with(['=', '<', '>', '!']) => {
+                out.truncate(out.trim_end().len());
+                out.push_str(" = ");
+                rest = rest.trim_start();
+            }
             '<' if open.len() < MAX_DEPTH => {
                 let base = path_before(&out).to_owned();
                 // `f::<T>` is `f<T>`.
@@ -83,11 +107,29 @@ pub fn normal(name: &str) -> String {
                 if let Some(depth) = inside.last_mut() {
                     *depth += 1;
                 }
+                if next == '(' {
+                    let round = Round::at(&out, rest, rounds.len());
+                    let dropped = round.dropped;
+                    rounds.push(round);
+                    if dropped {
+                        continue;
+                    }
+                }
                 out.push(next);
             }
             ')' | ']' => {
                 if let Some(depth) = inside.last_mut() {
                     *depth = depth.saturating_sub(1);
+                }
+                if next == ')'
+                    && let Some(round) = rounds.pop()
+                {
+                    if round.dropped {
+                        continue;
+                    }
+                    if round.is_tuple_of_one(&out) {
+                        out.push(',');
+                    }
                 }
                 out.push(next);
             }
@@ -95,6 +137,29 @@ pub fn normal(name: &str) -> String {
         }
     }
     out
+}
+
+impl Round {
+    /// The one that stands between the output so far and the rest of a name, `outer` of them being open.
+    fn at(out: &str, rest: &str, outer: usize) -> Round {
+        let known = outer < MAX_DEPTH;
+        Round {
+            start: out.len(),
+            tuple: known && !out.ends_with(|c: char| c.is_alphanumeric() || "_:>}".contains(c)),
+            dropped: known
+                && rest.starts_with("dyn ")
+                && (out.ends_with('<') || out.ends_with(", ")),
+        }
+    }
+
+    /// Whether what stands after it is a tuple of one without its comma, as debug information spells it.
+    fn is_tuple_of_one(&self, out: &str) -> bool {
+        let inside = out.get(self.start + 1..).unwrap_or_default();
+        if !self.tuple || inside.is_empty() || inside.ends_with(',') || inside.starts_with("dyn ") {
+            return false;
+        }
+        split_arguments(&format!("<{inside}>")).len() == 1
+    }
 }
 
 /// What follows `{closure#0}`, `{closure_env#0}`, `{async_fn_env#0}` or `{async_block#1}` at the start of a text.
@@ -180,9 +245,16 @@ pub fn short(full: &str) -> String {
     let mut word = 0;
     let mut rest = full;
     while let Some(next) = rest.chars().next() {
+        // An impl in the middle of a path is a module for all that a short name says.
+        if let Some(inside) = rest.strip_prefix("{impl#")
+            && let Some((_, after)) = inside.split_once("}::")
+        {
+            rest = after;
+            continue;
+        }
         if let Some(after) = rest.strip_prefix("::") {
             // `<T as Trait>::Name` has no path to lose, `main::{{closure}}` would say nothing without it.
-            if word == out.len() || after.starts_with('{') {
+            if word == out.len() || (after.starts_with('{') && !after.starts_with("{impl#")) {
                 out.push_str("::");
                 word = out.len();
             } else {
@@ -239,6 +311,14 @@ mod tests {
             short("alloc::vec::Vec<fn(app::A) -> app::B>"),
             "Vec<fn(A) -> B>"
         );
+        assert_eq!(
+            short("alloc::boxed::Box<alloc::boxed::convert::{impl#17}::from::StringError>"),
+            "Box<StringError>"
+        );
+        assert_eq!(
+            short("app::{impl#3}::load::{{closure}}"),
+            "load::{{closure}}"
+        );
     }
 
     #[test]
@@ -274,6 +354,21 @@ mod tests {
             ("(u8,)", "(u8,)"),
             ("fn(u8, u8) -> (u8,u8)", "fn(u8, u8) -> (u8, u8)"),
             ("app::f::<u8>", "app::f<u8>"),
+            // Debug information, v0.
+            (
+                "alloc::boxed::Box<(dyn core::ops::function::Fn<(u32), Output=(u8)> + core::marker::Send), alloc::alloc::Global>",
+                "alloc::boxed::Box<dyn core::ops::function::Fn<(u32,), Output = (u8,)> + core::marker::Send>",
+            ),
+            (
+                "alloc::boxed::Box<dyn core::ops::function::Fn<(u32,), Output = (u8,)> + core::marker::Send>",
+                "alloc::boxed::Box<dyn core::ops::function::Fn<(u32,), Output = (u8,)> + core::marker::Send>",
+            ),
+            (
+                "alloc::vec::Vec<alloc::boxed::Box<dyn for<'a> app::Reads<&'a str>>>",
+                "alloc::vec::Vec<alloc::boxed::Box<dyn app::Reads<&str>>>",
+            ),
+            ("&(dyn app::A + app::B)", "&(dyn app::A + app::B)"),
+            ("(app::A<u8, u8>)", "(app::A<u8, u8>,)"),
         ] {
             assert_eq!(normal(spelled), expected, "{spelled}");
         }

@@ -9,7 +9,7 @@
 use super::call::{Call, path_and_arguments};
 use super::container::{Container, Kind, STRING};
 use super::facts::Facts;
-use super::{owner, rules};
+use super::{merged, owner, rules};
 use crate::profile::{Function, FunctionId, Origin};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -25,6 +25,9 @@ pub struct StackFrame<'a> {
     pub inlined: bool,
     /// Whether debug information describes it: a symbol table knows no files.
     pub has_file: bool,
+    /// Whether debug information gives its instructions no line: the compiler made one piece of code of several that
+    /// were equal, and what was inlined there is no longer told, nor is the file the function's own.
+    pub merged: bool,
 }
 
 /// What a stack says its block holds: full names, not yet spelled one way.
@@ -60,13 +63,26 @@ impl Stacks {
     /// What the block of a stack holds, frames given innermost first; `None` where the stack does not tell.
     pub fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<Told> {
         let stack = stack.get(self.hook_frames(stack)..)?;
+        if let Some(container) = stack.first().and_then(|frame| {
+            let call = Call::parse(&frame.function.name).filter(|_| frame.merged)?;
+            merged::container(&call)
+        }) {
+            return Some(Told {
+                container: container.name(),
+                element: container.element(),
+                owner: owner::owner(stack.iter().map(|frame| self.facts(frame))),
+            });
+        }
         let end = stack
             .iter()
-            .position(|frame| !self.facts(frame).looked_through)
+            .position(|frame| !self.looks_through(frame))
             .unwrap_or(stack.len());
         let (inside, outside) = stack.split_at_checked(end)?;
         // The program's own code must be described, or its inlined callees are missing from the stack.
-        if outside.first().is_some_and(|frame| {
+        let mut program = outside
+            .iter()
+            .skip_while(|frame| self.facts(frame).looked_through);
+        if program.next().is_some_and(|frame| {
             !frame.has_file && matches!(frame.function.origin, Origin::User | Origin::Dependency)
         }) {
             return None;
@@ -98,6 +114,13 @@ impl Stacks {
             element,
             owner: owner::owner(outside.iter().map(|frame| self.facts(frame))),
         })
+    }
+
+    /// Whether a frame is between the allocator and the code whose block it is. The file of merged code is not its
+    /// own, and so is a module that is guessed from it: there the name of a type decides.
+    fn looks_through(&mut self, frame: &StackFrame<'_>) -> bool {
+        let facts = self.facts(frame);
+        facts.looked_through && (facts.named_for_itself || !frame.merged)
     }
 
     fn facts(&mut self, frame: &StackFrame<'_>) -> Rc<Facts> {

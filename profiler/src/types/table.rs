@@ -2,8 +2,10 @@
 //!
 //! Must keep the sum: every site is in exactly one row, those whose type nothing tells in the row of `None`.
 
+use super::kind_of;
 use crate::fields::Fields;
-use crate::profile::{Figures, Profile, ScopeKind, Site, TypeId};
+use crate::profile::{Figures, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};
+use crate::symbols::is_own;
 use std::collections::{HashMap, HashSet};
 
 /// The key of the row without a type.
@@ -82,7 +84,11 @@ pub enum Source {
     Field,
 }
 
-/// The type of a site's blocks: what the stack says, else the type of the field it happened in.
+/// The type of a site's blocks: what the stack says, else the type of the field it happened in, where that is a
+/// container and the stack could not be read at all (no stack, no debug information).
+///
+/// A stack that can be read and names no container is a format's scratch memory, or code without containers: it would
+/// be wrong to call that by the field it happened to be in, so it has no type.
 pub fn type_of(profile: &Profile, site: &Site) -> Option<(TypeId, Source)> {
     if let Some(contents) = site.contents {
         return Some((contents.container, Source::Stack));
@@ -93,7 +99,29 @@ pub fn type_of(profile: &Profile, site: &Site) -> Option<(TypeId, Source)> {
         ScopeKind::Phase | ScopeKind::Buffered | ScopeKind::FromBuffer | ScopeKind::Other
     );
     let id = scope.value_type.filter(|_| told && !site.marks.synthetic)?;
-    Some((id, Source::Field))
+    let name = profile.types.get(id.0 as usize)?;
+    (owns_blocks(&name.full) && !is_described(profile, site)).then_some((id, Source::Field))
+}
+
+/// Whether the innermost code of the program, or of its dependencies, on a site's stack has debug information.
+fn is_described(profile: &Profile, site: &Site) -> bool {
+    let innermost = site.stack.iter().rev().find(|&&id| {
+        let function = profile.function(id);
+        matches!(function.origin, Origin::User | Origin::Dependency) && !is_own(function)
+    });
+    innermost.is_some_and(|&id| profile.frame(id).file.is_some())
+}
+
+/// Whether values of a type ask for blocks themselves, and not only what is in them.
+fn owns_blocks(full: &str) -> bool {
+    let inside = |path: &str| {
+        let rest = full.strip_prefix(path)?.strip_prefix('<')?;
+        rest.strip_suffix('>')
+    };
+    match inside("core::option::Option") {
+        Some(of) => owns_blocks(of),
+        None => inside("alloc::borrow::Cow").is_some() || kind_of(full) != TypeKind::Other,
+    }
 }
 
 /// All types with blocks or values, in no particular order; the row of `None` only when it has blocks.

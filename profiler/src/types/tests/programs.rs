@@ -123,16 +123,19 @@ fn read(text: &str) -> Loads {
                 let function = classifier.function(frame, paths[raw[at].0 as usize]);
                 let next = FunctionId(u32::try_from(ids.len()).expect("few functions"));
                 let id = *ids.entry(function.clone()).or_insert(next);
-                functions.push((function, frame.inlined, frame.file.is_some(), id));
+                let has_file = frame.file.is_some();
+                let merged = has_file && frame.line.is_none();
+                functions.push((function, frame.inlined, has_file, merged, id));
             }
         }
         let stack: Vec<StackFrame<'_>> = functions
             .iter()
-            .map(|(function, inlined, has_file, id)| StackFrame {
+            .map(|(function, inlined, has_file, merged, id)| StackFrame {
                 id: *id,
                 function,
                 inlined: *inlined,
                 has_file: *has_file,
+                merged: *merged,
             })
             .collect();
         let told = stacks
@@ -140,8 +143,12 @@ fn read(text: &str) -> Loads {
             .map_or("?".to_owned(), |told| normal(&told.container));
         loads.stacks.entry(load).or_default().extend(
             std::iter::once(format!("{bytes} bytes: {told}")).chain(functions.iter().take(40).map(
-                |(function, inlined, ..)| {
-                    format!("  {:?} {inlined} {}", function.origin, function.name)
+                |(function, inlined, _, merged, _)| {
+                    let merged = if *merged { "merged" } else { "" };
+                    format!(
+                        "  {:?} {inlined} {merged} {}",
+                        function.origin, function.name
+                    )
                 },
             )),
         );

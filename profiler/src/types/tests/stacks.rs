@@ -3,9 +3,10 @@
 use crate::profile::{Function, FunctionId, Origin};
 use crate::types::{StackFrame, Stacks, Told, normal};
 
-/// A frame of a stack: `i` inlined, `c` concrete; the origin's letter; the name.
+/// A frame of a stack: `i` inlined, `c` concrete; the origin's letter; `?` without debug information, `0` with code
+/// that was merged; the name.
 fn told(stack: &[(&str, &str)]) -> Option<Told> {
-    let functions: Vec<(Function, bool, bool)> = stack
+    let functions: Vec<(Function, bool, bool, bool)> = stack
         .iter()
         .map(|(how, name)| {
             let (origin, krate) = match how.get(1..2) {
@@ -23,17 +24,19 @@ fn told(stack: &[(&str, &str)]) -> Option<Told> {
                 krate: krate.trim_start_matches('<').to_owned(),
                 origin,
             };
-            (function, how.starts_with('i'), !how.ends_with('?'))
+            let merged = how.ends_with('0');
+            (function, how.starts_with('i'), !how.ends_with('?'), merged)
         })
         .collect();
     let frames: Vec<StackFrame<'_>> = functions
         .iter()
         .zip(0..)
-        .map(|((function, inlined, has_file), id)| StackFrame {
+        .map(|((function, inlined, has_file, merged), id)| StackFrame {
             id: FunctionId(id),
             function,
             inlined: *inlined,
             has_file: *has_file,
+            merged: *merged,
         })
         .collect();
     Stacks::default().contents(&frames)
@@ -276,6 +279,153 @@ fn the_innermost_type_being_made_owns_a_block() {
         assert_eq!(stack(frames).as_deref(), Some("app::Sailor"), "{frames:#?}");
     }
     assert_eq!(stack(&[("cu", "app::main")]), None);
+}
+
+#[test]
+fn code_made_one_by_the_compiler_is_told_where_a_visitor_can_ask_for_one_thing_only() {
+    const STRING: Option<&str> = Some("alloc::string::String");
+    for (name, of) in [
+        // Legacy mangling, no linkage name (the file, and the module after it, of what was inlined last), v0.
+        (
+            "<&mut serde_json::de::Deserializer<R> as serde_core::de::Deserializer>::deserialize_any<serde_json::read::StrRead, serde_json::value::de::{impl#0}::deserialize::ValueVisitor>",
+            STRING,
+        ),
+        (
+            "core::intrinsics::deserialize_any<serde_json::read::SliceRead, serde_core::de::impls::StringVisitor>",
+            STRING,
+        ),
+        (
+            "serde_json::deserialize_any<serde_json::read::StrRead, serde_json::value::de::KeyClassifier>",
+            STRING,
+        ),
+        (
+            "<&mut serde_json::de::Deserializer<serde_json::read::IoRead<std::fs::File>> as serde_core::de::Deserializer>::deserialize_str::<serde_core::de::impls::StringVisitor>",
+            STRING,
+        ),
+        (
+            "<serde::private::de::content::ContentRefDeserializer<E> as serde_core::de::Deserializer>::deserialize_str<serde_json::error::Error, serde_core::de::impls::StringVisitor>",
+            STRING,
+        ),
+        (
+            "serde_json::de::deserialize_str<serde_json::read::StrRead, tracking_alloc::profiled::visitor::Vis<serde_core::de::impls::StringVisitor>>",
+            STRING,
+        ),
+        (
+            "serde_json::de::deserialize_str<serde_json::read::StrRead, serde_core::de::impls::PathBufVisitor>",
+            Some("std::path::PathBuf"),
+        ),
+        // A visitor of the program's may make anything, another format anything on the way; lists are no text.
+        (
+            "serde_json::de::deserialize_str<serde_json::read::StrRead, app::StringVisitor>",
+            None,
+        ),
+        (
+            "toml::de::deserialize_str<toml::de::Error, serde_core::de::impls::StringVisitor>",
+            None,
+        ),
+        (
+            "serde_json::de::deserialize_seq<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>",
+            None,
+        ),
+        ("serde_json::de::deserialize_any", None),
+        // A module may be guessed from the file, which is not the function's.
+        ("alloc::vec::parse<app::A, alloc::alloc::Global>", None),
+        (
+            "alloc::vec::Vec<T,A>::push<app::A, alloc::alloc::Global>",
+            Some("alloc::vec::Vec<app::A>"),
+        ),
+    ] {
+        for how in ["cs0", "id0"] {
+            let std = name.starts_with("alloc::") && how == "id0";
+            if !std {
+                assert_eq!(
+                    hooked(&[(how, name), ("cu", "app::main")]).as_deref(),
+                    of,
+                    "{how} {name}"
+                );
+            }
+        }
+    }
+    // With a line the frame is what it says: the format's own.
+    assert_eq!(
+        hooked(&[
+            (
+                "cd",
+                "serde_json::de::deserialize_str<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>"
+            ),
+            ("cu", "app::main"),
+        ]),
+        None
+    );
+}
+
+#[test]
+fn what_is_made_in_merged_code_has_an_owner_and_no_container_from_outside() {
+    let merged = "core::num::f64::deserialize_any<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>";
+    let told = told(
+        &[
+            &HOOK[..],
+            &[
+                ("cs0", merged),
+                (
+                    "id",
+                    "serde_core::de::SeqAccess::next_element<serde_json::de::SeqAccess<serde_json::read::SliceRead>, app::Sailor>",
+                ),
+            ],
+        ]
+        .concat(),
+    )
+    .expect("a type");
+    assert_eq!(
+        (told.container.as_str(), told.owner.as_deref()),
+        ("alloc::string::String", Some("app::Sailor"))
+    );
+    // The program's own function under the file of what was inlined there last, called by a vector that is filled.
+    assert_eq!(
+        hooked(&[
+            ("cs0", "alloc::vec::name_of<app::Row, app::Names>"),
+            (
+                "cs",
+                "<alloc::vec::Vec<T> as core::iter::FromIterator<T>>::from_iter<app::A, app::I>"
+            ),
+            ("cu", "app::main"),
+        ]),
+        None
+    );
+}
+
+#[test]
+fn a_literal_is_a_vector_and_a_box_of_an_array_is_not() {
+    for (frames, of) in [
+        (
+            &["alloc::boxed::Box<T>::new_uninit<[app::A; 3]>"][..],
+            "alloc::vec::Vec<app::A>",
+        ),
+        (
+            &["alloc::boxed::new_uninit<[[u8; 2]; 3]>"],
+            "alloc::vec::Vec<[u8; 2]>",
+        ),
+        (
+            &["<alloc::boxed::Box<app::A>>::new_uninit"],
+            "alloc::boxed::Box<app::A>",
+        ),
+        (
+            &["<alloc::boxed::Box<[app::A; 3]>>::new"],
+            "alloc::boxed::Box<[app::A; 3]>",
+        ),
+        (
+            &[
+                "<alloc::boxed::Box<[app::A; 3]>>::new_uninit",
+                "<alloc::boxed::Box<[app::A; 3]> as core::default::Default>::default",
+            ],
+            "alloc::boxed::Box<[app::A; 3]>",
+        ),
+    ] {
+        let mut stack = HOOK.to_vec();
+        stack.extend(frames.iter().map(|frame| ("is", *frame)));
+        stack.push(("cu", "app::main"));
+        assert_eq!(container(&stack).as_deref(), Some(of), "{frames:?}");
+    }
 }
 
 #[test]

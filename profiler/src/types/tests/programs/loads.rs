@@ -88,6 +88,14 @@ fn main() {
     load(&[("alloc::vec::Vec<core::option::Option<alloc::boxed::Box<loads::Sailor>>>", grown(n, 8))], || { let mut v: Vec<Option<Box<Sailor>>> = Vec::new(); for _ in 0..n { v.push(None); } v });
     load(&[("alloc::vec::Vec<fn(usize) -> loads::Sailor>", grown(n, 8))], || { let mut v: Vec<fn(usize) -> Sailor> = Vec::new(); for _ in 0..n { v.push(sailor); } v });
     load(&[("alloc::vec::Vec<&dyn loads::Shape>", grown(n, 16))], || { let mut v: Vec<&dyn Shape> = Vec::new(); for _ in 0..n { v.push(&Square(1.0)); } v.len() });
+    // What a trait gives and takes is part of its name. Each of another length: equal code becomes one.
+    load(&[("alloc::vec::Vec<alloc::boxed::Box<dyn core::ops::function::Fn<(usize,), Output = usize> + core::marker::Send>>", 16 * n)], || Vec::<Box<dyn Fn(usize) -> usize + Send>>::with_capacity(n));
+    load(&[("alloc::vec::Vec<alloc::boxed::Box<dyn core::ops::function::Fn<(&str,), Output = &str>>>", 16 * (n + 1))], || Vec::<Box<dyn Fn(&str) -> &str>>::with_capacity(n + 1));
+    load(&[("std::collections::hash::map::HashMap<u64, alloc::boxed::Box<dyn core::iter::traits::iterator::Iterator<Item = loads::Sailor>>>", table(3 * n, 24))], || HashMap::<u64, Box<dyn Iterator<Item = Sailor>>>::with_capacity(3 * n));
+    load(&[("alloc::collections::vec_deque::VecDeque<core::pin::Pin<alloc::boxed::Box<dyn core::future::future::Future<Output = ()>>>>", 16 * (n + 2))], || VecDeque::<std::pin::Pin<Box<dyn Future<Output = ()>>>>::with_capacity(n + 2));
+    load(&[(VEC, 48)], || vec![sailor(1), sailor(2), sailor(n)]);
+    load(&[("alloc::vec::Vec<alloc::string::String>", 48), (STRING, 2 * len)], || vec![text.clone(), text.clone()]);
+    load(&[("alloc::vec::Vec<[u16; 5]>", 20)], || vec![[n as u16; 5], [1; 5]]);
     load(&[("alloc::vec::Vec<&str>", 0)], || text.split('/').collect::<Vec<&str>>());
     load(&[("alloc::vec::Vec<alloc::vec::Vec<u32>>", 24 * n), ("alloc::vec::Vec<u32>", 2 * n * (n + 1))], || (0..n).map(|i| vec![i as u32; i + 1]).collect::<Vec<Vec<u32>>>());
     let nested: Vec<Vec<u64>> = (0..n).map(|i| vec![i as u64; 3]).collect();

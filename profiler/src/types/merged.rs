@@ -1,0 +1,74 @@
+//! What code that was made one by the compiler still tells.
+//!
+//! Where two arms of a function end in equal instructions, LLVM keeps one copy: its call of the allocator has no line
+//! and none of the functions inlined there, so the innermost frame is the function that both arms are in. A format
+//! does that to serde's visitors: `visit_str` and `visit_borrowed_str` of one visitor both copy the text into a
+//! `String`, in `deserialize_str`, `deserialize_any` and the like.
+//!
+//! Code is merged only where what comes after it is equal as well, so both arms end in the same value. It is told
+//! where *all* that a visitor can ask for in that place is one container; it must never be told for a format whose
+//! own scratch memory could be asked for there: `serde_json`'s grows in functions of its own (`Vec::reserve`), which
+//! are not inlined, and so do its errors. What a visitor makes of lists and maps has frames of its own (`visit_seq`,
+//! `visit_map`).
+
+use super::call::{Call, path_and_arguments, split_arguments};
+use super::container::{Container, Kind, PATH_BUF, STRING};
+
+/// What the merged code of a function asks for; `None` where it may be more than one thing.
+pub(super) fn container(call: &Call<'_>) -> Option<Container> {
+    let reads_text = matches!(
+        call.name,
+        "deserialize_any"
+            | "deserialize_str"
+            | "deserialize_string"
+            | "deserialize_identifier"
+            | "__deserialize_content"
+            | "__deserialize_content_v1"
+    );
+    let (visitor, before) = call.arguments.split_last()?;
+    // The format is in the type (v0), or in the argument before the visitor: its reader, or its error.
+    let format = match (&call.of, before) {
+        (_, [first, ..]) => first,
+        (Some(of), []) => &**of,
+        (None, []) => return None,
+    };
+    if !reads_text || !of_serde_json(format) {
+        return None;
+    }
+    let path = match visited(visitor)? {
+        "StringVisitor" | "StringInPlaceVisitor" | "CowStrVisitor" => STRING,
+        // Numbers kept as text (`arbitrary_precision`) are strings, too.
+        "ValueVisitor" | "KeyClassifier" => STRING,
+        // JSON has no bytes, which serde's buffer would keep as a vector.
+        "ContentVisitor" | "TagOrContentVisitor" => STRING,
+        "PathBufVisitor" => PATH_BUF,
+        _ => return None,
+    };
+    Some(Container::new(Kind::Text(path), []))
+}
+
+/// Whether a type is serde_json's, or has such a type as its argument.
+fn of_serde_json(of: &str) -> bool {
+    let of = of.trim_start_matches('&').trim_start_matches("mut ");
+    let (path, arguments) = path_and_arguments(of);
+    path.starts_with("serde_json::")
+        || (is_serdes(path) && arguments.iter().any(|of| of.starts_with("serde_json::")))
+}
+
+fn is_serdes(path: &str) -> bool {
+    ["serde::", "serde_core::", "serde_json::"]
+        .iter()
+        .any(|krate| path.starts_with(krate))
+}
+
+/// The name of a visitor of serde's or serde_json's: of the one inside where `Profiled` watches it.
+fn visited(visitor: &str) -> Option<&str> {
+    let inner = visitor.strip_prefix("tracking_alloc::profiled::");
+    if let Some(inner) = inner {
+        let arguments = split_arguments(inner.get(inner.find('<')?..)?);
+        return visited(arguments.first()?);
+    }
+    // `<serde_json::value::Value as ..>::deserialize::ValueVisitor`, `serde_json::value::de::{impl#0}::..`.
+    let path = visitor.trim_start_matches('<');
+    is_serdes(path).then(|| visitor.rsplit("::").next())?
+}
