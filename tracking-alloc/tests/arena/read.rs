@@ -373,6 +373,8 @@ fn errors_are_those_of_serde() {
     #[derive(serde::Deserialize, Debug)]
     struct Unit;
     let bump = bumpalo::Bump::new();
+    let Point { x, y } = serde_json::from_str(r#"{"x": 1, "y": 2}"#).unwrap();
+    assert_eq!((x, y), (1, 2), "what is right is read");
     let same = |ours: serde_json::Error, serdes: serde_json::Error| {
         assert_eq!(ours.to_string(), serdes.to_string());
     };
