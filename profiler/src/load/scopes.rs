@@ -73,6 +73,7 @@ pub(super) fn footprints(recording: &Recording, types: &mut Types) -> Vec<Footpr
             estimate: record.kind == footprint_kind::ESTIMATE,
             nodes: nodes.iter().map(|record| node(record, types)).collect(),
             folded: record.folded,
+            hidden_values: record.hidden_values,
         }
     };
     recording.footprints.iter().map(footprint).collect()

@@ -19,6 +19,8 @@ pub struct Footprint {
     pub nodes: Vec<FootprintNode>,
     /// Places that found no room of their own and were counted at their parent.
     pub folded: u64,
+    /// Values that could not be looked into; above 0, the figures are a lower bound.
+    pub hidden_values: u64,
 }
 
 /// All values at one path of a footprint. Every figure is of these values alone, without what is inside them.

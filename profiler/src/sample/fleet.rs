@@ -383,6 +383,7 @@ fn footprints(b: &mut Builder) {
             ..FootprintNode::default()
         }],
         folded: 0,
+        hidden_values: 0,
     };
     let estimated = estimate("fleet", 3_100_000, fleet);
     b.profile().footprints.push(estimated);
@@ -469,6 +470,7 @@ fn measured(b: &mut Builder, time_ns: u64, routes: bool) -> Footprint {
         estimate: false,
         nodes,
         folded: 0,
+        hidden_values: 0,
     }
 }
 

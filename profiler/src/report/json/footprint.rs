@@ -38,6 +38,8 @@ struct Found {
     shared_bytes: u64,
     /// Places that found no room of their own and were counted at their parent.
     folded: u64,
+    /// Values that could not be looked into; above 0, the figures are a lower bound.
+    hidden_values: u64,
     estimate: Option<EstimateJson>,
     nodes: Vec<NodeJson>,
 }
@@ -79,6 +81,7 @@ pub(super) fn footprint(profile: &Profile, measured: &Measured<'_>) -> Footprint
         shared_blocks: measured.shared_blocks,
         shared_bytes: measured.shared_bytes,
         folded: footprint.folded,
+        hidden_values: footprint.hidden_values,
         estimate: measured.estimate.map(|estimate| EstimateJson {
             bytes: estimate.bytes,
             time_ns: estimate.time_ns,

@@ -301,6 +301,18 @@ fn thousands_of_footprints_are_compared_in_no_time_and_cut_in_the_text() {
 }
 
 #[test]
+fn a_footprint_with_hidden_values_is_called_a_lower_bound() {
+    let mut profile = sample::fleet();
+    let said = "could not be looked into: the figures are a lower bound";
+    assert!(!text(&profile, &by(By::Type)).contains(said));
+    profile.footprints[1].hidden_values = 2;
+    assert!(text(&profile, &by(By::Type)).contains(&format!("2 values {said}")));
+    let json = json(&profile, &by(By::Type));
+    let hidden = |index: usize| &json["footprints"][index]["hidden_values"];
+    assert_eq!((hidden(0), hidden(1)), (&0.into(), &2.into()));
+}
+
+#[test]
 fn an_estimate_alone_is_never_called_exact() {
     let mut profile = sample::fleet();
     profile.footprints.retain(|footprint| footprint.estimate);

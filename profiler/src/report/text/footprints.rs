@@ -161,6 +161,14 @@ fn write_moments<W: Write>(page: &mut Page<'_, W>, exact: &[&Measured<'_>]) -> i
             ));
         }
         page.wrap(Style::Faint, "  newest: ", &said.join("; "))?;
+        let hidden = newest.footprint.hidden_values;
+        if hidden > 0 {
+            let said = format!(
+                "{} could not be looked into: the figures are a lower bound",
+                counted(hidden, "value")
+            );
+            page.wrap(Style::Warning, "  newest: ", &said)?;
+        }
     }
     Ok(())
 }
