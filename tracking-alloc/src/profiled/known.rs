@@ -175,9 +175,12 @@ pub(super) fn is_ours<D>() -> bool {
     ))
 }
 
-/// Whether the variants of an enum are those of the standard library, which have no second names.
+/// Whether the variants that an identifier names are those of an enum of the standard library, which have no second names:
+/// serde itself has their identifiers.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_std<T>() -> bool {
     let name = type_name::<T>();
-    name.starts_with("core::") || name.starts_with("std::")
+    ["serde_core::de::impls::", "serde::de::impls::"]
+        .iter()
+        .any(|home| name.starts_with(home))
 }

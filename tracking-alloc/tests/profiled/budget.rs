@@ -115,3 +115,21 @@ fn a_decode_over_its_budget_fails_while_recording() {
         all_budgets,
     );
 }
+
+#[test]
+fn a_field_of_a_type_with_a_lifetime_is_named_as_in_reports() {
+    #[derive(Debug, serde::Deserialize)]
+    struct Borrowed<'a> {
+        name: &'a str,
+        words: Vec<String>,
+    }
+    let budget = Budget::new().field("Borrowed.words", Budget::new().live_bytes(10));
+    let text = r#"{"name": "n", "words": ["a long word of many letters"]}"#;
+    let read = budget.run(|| serde_json::from_str::<Profiled<Borrowed<'_>>>(text));
+    let error = read.expect_err("24 bytes are more than 10").to_string();
+    assert!(error.contains("exceeded at Borrowed.words: "), "{error}");
+    let text = r#"{"name": "n", "words": []}"#;
+    let read = budget.run(|| serde_json::from_str::<Profiled<Borrowed<'_>>>(text));
+    let Profiled(read) = read.expect("nothing is kept");
+    assert_eq!((read.name, read.words.len()), ("n", 0));
+}

@@ -253,6 +253,34 @@ fn a_type_inside_itself_is_counted_at_its_outermost_place() {
     assert_eq!((root.visits, root.flags), (3, scope_flags::RECURSIVE));
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "t", content = "c")]
+enum Tagged {
+    Word(String),
+    Words(Vec<String>),
+}
+
+#[test]
+fn a_tagged_enum_without_names_is_not_inside_itself() {
+    let recorded = recorded(
+        "paths::a_tagged_enum_without_names_is_not_inside_itself",
+        || {
+            let word = || "word".to_owned();
+            let values = [Tagged::Word(word()), Tagged::Words(vec![word()])];
+            let bytes = rmp_serde::to_vec(&values).expect("arrays");
+            black_box(rmp_serde::from_slice::<Profiled<Vec<Tagged>>>(&bytes).expect("values"));
+            std::process::exit(0);
+        },
+    );
+    let element = recorded.at("Tagged>[]");
+    assert_eq!(
+        (element.visits, element.flags),
+        (2, 0),
+        "{}",
+        recorded.table()
+    );
+}
+
 mod seconds {
     use serde::{Deserialize, Deserializer};
 

@@ -31,16 +31,16 @@ impl<'a, A> Seq<'a, A> {
     }
 }
 
-/// The place of an element.
+/// The place of an element. `fold`: a type inside itself is counted at its outermost place.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn place(context: Context, ordered: &mut bool, index: usize, ty: Type) -> Found {
+fn place(context: Context, ordered: &mut bool, index: usize, ty: Type, fold: bool) -> Found {
     let Context { at, names, kind } = context;
     match kind {
         Kind::Struct => match names.get(index) {
-            Some(name) if *ordered => at
+            Some(name) if *ordered && fold => at
                 .node
                 .child(index, key::field(name), ty, || Step::Field(name)),
-            _ => unordered(context, ordered, index, ty),
+            _ => unordered(context, ordered, index, ty, fold),
         },
         Kind::Tuple => at
             .node
@@ -52,21 +52,24 @@ fn place(context: Context, ordered: &mut bool, index: usize, ty: Type) -> Found 
 /// Fields without names of a type whose names may be more than its fields (aliases): the guess is proved as soon as the
 /// visitor asks for as many elements as there are names.
 #[inline(never)]
-fn unordered(context: Context, ordered: &mut bool, index: usize, ty: Type) -> Found {
+fn unordered(context: Context, ordered: &mut bool, index: usize, ty: Type, fold: bool) -> Found {
     let Context { at, names, .. } = context;
     prove(context, *ordered, index);
     let order = at.node.is_order(names);
-    match (order, names.get(index)) {
+    let (key, step) = match (order, names.get(index)) {
         (Some(true), Some(name)) => {
             *ordered = true;
-            at.node
-                .child(index, key::field(name), ty, || Step::Field(name))
+            (key::field(name), Step::Field(name))
         }
         (order, name) => {
             let guess = name.copied().filter(|_| order.is_none());
-            at.node
-                .child(index, key::index(index), ty, || Step::Index(index, guess))
+            (key::index(index), Step::Index(index, guess))
         }
+    };
+    if fold {
+        at.node.child(index, key, ty, || step)
+    } else {
+        at.node.child_of_same_type(index, key, ty, || step)
     }
 }
 
@@ -108,11 +111,12 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Seq<'_, A> {
             return self.access.next_element_seed(Buffer { seed, at });
         }
         let (context, ordered) = (self.context, &mut self.ordered);
+        let fold = !(known::is_content_seed::<S>() && ty.name == at.node.type_name());
         self.access.next_element_seed(Seed {
             seed,
             at,
             back: at.node.scope(),
-            place: || place(context, ordered, index, ty),
+            place: || place(context, ordered, index, ty, fold),
         })
     }
 

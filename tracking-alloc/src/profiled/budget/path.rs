@@ -71,26 +71,49 @@ fn named<'a>(path: &'a str, name: &str, mark: &str) -> Option<&'a str> {
     path.strip_suffix(name)?.strip_suffix(mark)
 }
 
-/// A type's name without the paths of modules.
+/// A type's name without the paths of modules and without lifetimes, as reports spell it.
 struct Short(&'static str);
 
 impl Display for Short {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let in_path = |character: char| character.is_alphanumeric() || "_:".contains(character);
         let mut rest = self.0;
-        while !rest.is_empty() {
-            let path = rest
-                .find(|character| !in_path(character))
-                .unwrap_or(rest.len());
-            let (path, after) = rest.split_at(path);
-            f.write_str(path.rsplit("::").next().unwrap_or(path))?;
-            let other = after.find(in_path).unwrap_or(after.len());
-            let (other, after) = after.split_at(other);
-            f.write_str(other)?;
-            rest = after;
+        while let Some(next) = rest.chars().next() {
+            if next.is_alphanumeric() || "_:".contains(next) {
+                let path = up_to(rest, |c| !(c.is_alphanumeric() || "_:".contains(c)));
+                f.write_str(path.rsplit("::").next().unwrap_or(path))?;
+                rest = &rest[path.len()..];
+            } else if let Some(after) = lifetime(rest) {
+                rest = after;
+            } else if let Some(after) = only_lifetimes(rest) {
+                rest = after;
+            } else {
+                f.write_char(next)?;
+                rest = &rest[next.len_utf8()..];
+            }
         }
         Ok(())
     }
+}
+
+/// The beginning of a text, up to the first such character.
+fn up_to(text: &str, is_end: impl Fn(char) -> bool) -> &str {
+    text.split_once(&is_end).map_or(text, |(before, _)| before)
+}
+
+/// What follows a lifetime, `'a, ` or `'_ `, at the start of a text.
+fn lifetime(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('\'')?;
+    let len = up_to(name, |c| !(c.is_alphanumeric() || c == '_')).len();
+    Some(name[len..].trim_start_matches([',', ' ']))
+}
+
+/// What follows a list of nothing but lifetimes, `<'_>`, at the start of a text.
+fn only_lifetimes(text: &str) -> Option<&str> {
+    let mut rest = lifetime(text.strip_prefix('<')?)?;
+    while let Some(after) = lifetime(rest) {
+        rest = after;
+    }
+    rest.strip_prefix('>')
 }
 
 /// Compares a text with another as it is written, without keeping it.
@@ -107,5 +130,25 @@ impl Write for Same<'_> {
     fn write_str(&mut self, piece: &str) -> fmt::Result {
         self.0 = self.0.strip_prefix(piece).ok_or(fmt::Error)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_is_spelled_as_in_reports() {
+        for (name, spelled) in [
+            ("app::model::City", "City"),
+            ("app::Bor<'_>", "Bor"),
+            ("app::G<alloc::borrow::Cow<'_, str>>", "G<Cow<str>>"),
+            ("app::Two<'_, '_, alloc::vec::Vec<u8>>", "Two<Vec<u8>>"),
+            ("alloc::vec::Vec<app::Two<'_, '_>>", "Vec<Two>"),
+            ("(app::A, &'_ str, [u8; 3])", "(A, &str, [u8; 3])"),
+        ] {
+            assert_eq!(Short(name).to_string(), spelled);
+            assert!(Same::is(&Short(name), spelled));
+        }
     }
 }
