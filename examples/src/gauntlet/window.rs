@@ -166,6 +166,7 @@ impl Window {
 
     /// Does the work once and tells how long it took. Makes no block between the marks: the vector of times has room.
     fn once<T>(&mut self, work: &mut impl FnMut() -> T) -> T {
+        let _phase = tracking_alloc::phase("work");
         let start = Instant::now();
         let kept = black_box(work());
         let elapsed = start.elapsed();

@@ -71,6 +71,14 @@ fn the_demo_shows_fields_types_and_values_that_were_measured() {
     assert_eq!(packages["type"], "Package");
     let types = rows("type");
     assert!(types.iter().any(|row| row["key"] == "Vec<Dependency>"));
+    let phases = rows("phase");
+    for phase in ["typed", "value"] {
+        let row = phases.iter().find(|row| row["key"] == phase);
+        let words = ["flamegraph", recording, "-o", "p.svg", "--json", "--phase"];
+        let done = place.run(&[&words[..], &[phase]].concat());
+        let drawn: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        assert_eq!(drawn["total"], row.unwrap()["peak_bytes"], "{phase}");
+    }
     for by in ["field", "type"] {
         let picture = place.run(&["flamegraph", recording, "-o", "-", "--by", by]);
         assert!(picture.stdout.contains("Dependency"), "by {by}");

@@ -169,6 +169,19 @@ fn the_flamegraph_is_the_same_in_a_file_and_on_standard_output() {
 }
 
 #[test]
+fn a_flamegraph_of_a_phase_that_is_not_there_names_those_that_are() {
+    let place = Place::new();
+    place.record("x.hg");
+    let done = place.run(&["flamegraph", "x.hg", "-o", "x.svg", "--phase", "nowhere"]);
+    assert_eq!(done.status, Some(2));
+    assert!(
+        done.stderr.contains("no phase nowhere in x.hg: it has"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
 fn bare_heapglass_lists_what_is_here_and_what_was_made_elsewhere() {
     let place = Place::new();
     let done = place.run(&[]);

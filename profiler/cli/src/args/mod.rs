@@ -168,6 +168,9 @@ pub(crate) struct Flamegraph {
     /// Phases as the outermost frames
     #[arg(long)]
     pub(crate) phases: bool,
+    /// Only this phase and what lies inside it: its name, or its path as `report --by phase` says it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) phase: Option<String>,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
     #[command(flatten)]

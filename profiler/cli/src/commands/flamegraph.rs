@@ -1,7 +1,8 @@
 //! `heapglass flamegraph`: the SVG.
 
+use heapglass_profiler::fields::Phases;
 use heapglass_profiler::flamegraph::{By, NOT_OF_ARENAS, Options, is_of_arenas, write_svg};
-use heapglass_profiler::profile::{Measure, Profile};
+use heapglass_profiler::profile::{Measure, Profile, ScopeId};
 use heapglass_profiler::units::Count;
 
 use crate::args::Flamegraph;
@@ -40,7 +41,7 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
         inverted: args.inverted,
         keep_all: args.frames.keep_all,
         scopes: args.phases,
-        within: None,
+        within: phase(&profile, args)?,
         arena,
     };
     let drawn = output.write(|out| write_svg(&profile, &options, out))?;
@@ -92,6 +93,45 @@ fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
         "no arena {name} in {}: {there}",
         args.file.display()
     )))
+}
+
+/// The phase that was asked for, by its path, or by its name when only one has it.
+fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error> {
+    let Some(wanted) = &args.phase else {
+        return Ok(None);
+    };
+    let phases = Phases::of(profile);
+    let all = (1..profile.scopes.len() as u32).map(ScopeId);
+    let all: Vec<(ScopeId, String)> = all
+        .filter(|&scope| phases.phase_of(scope) == scope)
+        .map(|scope| (scope, phases.path(profile, scope)))
+        .collect();
+    let file = args.file.display();
+    if let Some((scope, _)) = all.iter().find(|(_, path)| path == wanted) {
+        return Ok(Some(*scope));
+    }
+    let named: Vec<_> = all
+        .iter()
+        .filter(|(scope, _)| profile.scopes[scope.0 as usize].name == *wanted)
+        .collect();
+    let paths = |phases: &[&(ScopeId, String)]| {
+        let paths: Vec<&str> = phases.iter().map(|(_, path)| path.as_str()).collect();
+        paths.join(", ")
+    };
+    match named.as_slice() {
+        [(scope, _)] => Ok(Some(*scope)),
+        [] if all.is_empty() => Err(Error::misuse(format_args!(
+            "no phase {wanted} in {file}: it has none (name one with tracking_alloc::phase)"
+        ))),
+        [] => Err(Error::misuse(format_args!(
+            "no phase {wanted} in {file}: it has {}",
+            paths(&all.iter().collect::<Vec<_>>())
+        ))),
+        several => Err(Error::misuse(format_args!(
+            "several phases are called {wanted} in {file}; say which: {}",
+            paths(several)
+        ))),
+    }
 }
 
 /// The measure when none was given. Of arenas what they hold, or, when that is nothing, what they handed out.
