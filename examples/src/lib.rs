@@ -4,9 +4,9 @@
 pub mod cases;
 pub mod cost;
 pub mod data;
-pub mod fields;
 pub mod footprints;
 pub mod gauntlet;
 pub mod oracle;
 pub mod recorded;
 pub mod switch;
+pub mod tasks;

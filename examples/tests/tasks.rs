@@ -4,8 +4,8 @@ mod common;
 
 use common::places::{Places, at, total};
 use common::{Target, assert_consistent};
-use heapglass_examples::fields::{Job, ROUNDS};
 use heapglass_examples::recorded::{self, Sums};
+use heapglass_examples::tasks::{Job, ROUNDS};
 
 const TASKS: usize = 1_000;
 

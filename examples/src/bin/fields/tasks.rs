@@ -1,35 +1,10 @@
 //! Many tasks on few threads, each reading data in a phase of its own, polled in turn.
 
-use serde::{Deserialize, Serialize};
+use heapglass_examples::tasks::{Job, ROUNDS};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tracking_alloc::{Profiled, phase_async};
-
-/// How often each task reads its data.
-pub const ROUNDS: usize = 3;
-
-/// What a task reads: lengths follow from its number.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Job {
-    /// `1 + number % 40` bytes.
-    pub name: String,
-    /// `1 + number % 10` texts, the one at `i` of `1 + (number + i) % 30` bytes.
-    pub items: Vec<String>,
-}
-
-impl Job {
-    /// The job of a task.
-    pub fn of(number: usize) -> Job {
-        let text = |length: usize| "x".repeat(length);
-        Job {
-            name: text(1 + number % 40),
-            items: (0..1 + number % 10)
-                .map(|index| text(1 + (number + index) % 30))
-                .collect(),
-        }
-    }
-}
 
 /// Once pending. Unlike the runtime's own, it asks to be polled again at once, which allocates nothing: so what a task's
 /// phase counts is the task's alone.

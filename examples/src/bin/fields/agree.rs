@@ -1,7 +1,7 @@
 //! One value read as `Profiled<T>` with nothing beside it, so that what its scopes say of each type can be held against
 //! what the stacks say.
 
-use crate::data::Fleet;
+use heapglass_examples::data::Fleet;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
