@@ -44,6 +44,14 @@ fn blocks_belong_to_the_innermost_phase_they_were_made_in() {
 }
 
 #[test]
+fn phases_that_take_each_others_place_end_in_turn() {
+    let (recording, _) = record(&["phases-in-turn"]);
+    assert_eq!(live(&recording, "load"), (1_000, 1));
+    assert_eq!(live(&recording, "work"), (2_000, 1));
+    assert_eq!(live(&recording, "save"), (3_000, 1));
+}
+
+#[test]
 fn futures_polled_in_turn_on_two_threads_keep_their_phases() {
     let (recording, _) = record(&["async", "1000"]);
     let sums = |scope: &str| {

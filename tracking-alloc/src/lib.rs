@@ -72,6 +72,7 @@ mod count;
 mod error;
 mod events;
 mod figures;
+mod guards;
 mod probe;
 #[cfg(feature = "serde")]
 mod profiled;

@@ -8,7 +8,9 @@ use std::task::{Context, Poll};
 
 /// Enters a phase until the guard is dropped. Phases nest; everything allocated within is counted in them.
 ///
-/// Costs a look-up under a lock; without a recording it costs nothing and does nothing.
+/// Costs a look-up under a lock; without a recording it costs nothing and does nothing. Guards may be dropped in any order (up to 32 of them
+/// at once in a thread; those beyond innermost first): the thread is in the phase whose guard was made last of those that
+/// still stand.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -23,8 +25,9 @@ pub fn phase(name: &str) -> Phase {
     let scope = enter(before, name);
     set(scope.unwrap_or(before));
     Phase {
+        number: scope.and_then(|_| crate::thread::with(|thread| thread.guards.push(before))),
         scope,
-        since: scope.and_then(|_| Since::now()),
+        since: scope.and_then(Since::enter),
         before,
         _not_send: PhantomData,
     }
@@ -32,6 +35,8 @@ pub fn phase(name: &str) -> Phase {
 
 /// The guard of a [`phase`]. Belongs to its thread; for futures use [`phase_async`].
 pub struct Phase {
+    /// Among the guards of its thread; `None` when it changed nothing.
+    number: Option<u32>,
     /// `None` when it found no room, or nothing records.
     scope: Option<u32>,
     since: Option<Since>,
@@ -63,7 +68,12 @@ impl fmt::Debug for Phase {
 impl Drop for Phase {
     fn drop(&mut self) {
         leave(self.scope, self.since);
-        set(self.before);
+        let back = self.number.and_then(|number| {
+            crate::thread::with(|thread| thread.guards.drop(number, self.before)).flatten()
+        });
+        if let Some(scope) = back {
+            set(scope);
+        }
     }
 }
 
@@ -120,7 +130,7 @@ impl<F: Future> Future for InPhase<F> {
         let _polled = Polled {
             before: current(),
             scope,
-            since: scope.and_then(|_| Since::now()),
+            since: scope.and_then(Since::enter),
         };
         set(scope.unwrap_or(parent));
         future.poll(context)
@@ -177,7 +187,7 @@ pub(crate) enum Since {}
 
 #[cfg(not(any(recording, in_memory)))]
 impl Since {
-    pub(crate) fn now() -> Option<Since> {
+    pub(crate) fn enter(_scope: u32) -> Option<Since> {
         None
     }
 

@@ -170,9 +170,24 @@ pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
 pub(crate) struct Since(hook::Net);
 
 impl Since {
-    /// `None` when nothing records, or the thread has no lane of its own.
-    pub(crate) fn now() -> Option<Since> {
-        hook::net_here().map(Since)
+    /// The thread enters a scope. `None` when nothing records; also when the thread has no lane of its own, and then the
+    /// scope says that what it retained is not known.
+    pub(crate) fn enter(scope: u32) -> Option<Since> {
+        let net = hook::net_here();
+        if net.is_none() {
+            Since::unknown(scope);
+        }
+        net.map(Since)
+    }
+
+    #[cold]
+    fn unknown(scope: u32) {
+        if let Some(record) = record(scope) {
+            record.flags.fetch_or(
+                tracking_alloc_recording::scope_flags::RETAINED_UNKNOWN,
+                Relaxed,
+            );
+        }
     }
 
     /// The thread leaves the scope: what it allocated and did not free meanwhile was retained.

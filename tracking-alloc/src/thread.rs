@@ -2,6 +2,7 @@
 //! teardown of thread-locals, and after it.
 
 use crate::count::Frame;
+use crate::guards::Guards;
 #[cfg(recording)]
 use crate::hook::Lane;
 use std::cell::Cell;
@@ -16,6 +17,8 @@ pub(crate) struct Thread {
     pub(crate) busy: Cell<bool>,
     /// The scope it is in.
     pub(crate) scope: Cell<u32>,
+    /// The phases it is in.
+    pub(crate) guards: Guards,
     /// The innermost `measure()`.
     pub(crate) measure: Cell<*const Frame>,
     /// The innermost memory budget.
@@ -31,6 +34,7 @@ thread_local! {
             #[cfg(recording)]
             busy: Cell::new(false),
             scope: Cell::new(0),
+            guards: Guards::new(),
             measure: Cell::new(null()),
             #[cfg(feature = "serde")]
             budget: Cell::new(null()),

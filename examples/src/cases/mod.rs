@@ -48,6 +48,7 @@ pub fn run(name: &str, words: &[&str]) -> ExitCode {
         "errno" => signals::errno(),
         "frame-register" => signals::frame_register(number(0)),
         "phases" => phases::nested(),
+        "phases-in-turn" => phases::in_turn(),
         "async" => phases::asynchronous(number(0)),
         "pause" => phases::pause(),
         "windows" => phases::windows(),

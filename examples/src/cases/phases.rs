@@ -34,6 +34,25 @@ pub(super) fn nested() {
     std::mem::forget(kept);
 }
 
+/// One variable for the phase: the next guard is made before the last is dropped.
+#[expect(
+    unused_assignments,
+    reason = "a guard is dropped when the next takes its place"
+)]
+pub(super) fn in_turn() {
+    let mut kept = Vec::with_capacity(100);
+    let mut now = phase("load");
+    kept.push(Block::new(&TALLY, 1_000, 8));
+    now = phase("work");
+    kept.push(Block::new(&TALLY, 2_000, 8));
+    now = phase("save");
+    kept.push(Block::new(&TALLY, 3_000, 8));
+    drop(now);
+    kept.push(Block::new(&TALLY, 4_000, 8));
+    TALLY.print();
+    std::mem::forget(kept);
+}
+
 /// A future that allocates in three steps, pending in between.
 struct Steps {
     left: usize,

@@ -5,7 +5,7 @@
 
 mod phases;
 
-use crate::profile::{Figures, Profile, Scope, ScopeId, ScopeKind, TypeId};
+use crate::profile::{Figures, Profile, Scope, ScopeId, ScopeKind, TypeId, both};
 use std::collections::{HashMap, HashSet};
 
 pub use phases::Phases;
@@ -53,8 +53,8 @@ pub struct Field {
     pub own: Figures,
     /// With the places inside.
     pub with_inner: Figures,
-    /// Roots: net bytes that stayed when deserializing ended.
-    pub retained_bytes: i64,
+    /// Roots: net bytes that stayed when deserializing ended; `None` where it is not known.
+    pub retained_bytes: Option<i64>,
     /// Its scopes, one under each phase.
     pub scopes: Vec<ScopeId>,
     /// Indexes of its sites in [`Profile::sites`].
@@ -103,7 +103,11 @@ impl Fields {
             field.values = field.values.saturating_add(scope.entered);
             let inline_bytes = scope.entered.saturating_mul(scope.value_bytes);
             field.inline_bytes = field.inline_bytes.saturating_add(inline_bytes);
-            field.retained_bytes = field.retained_bytes.saturating_add(scope.retained_bytes);
+            let before = match field.scopes.is_empty() {
+                true => Some(0),
+                false => field.retained_bytes,
+            };
+            field.retained_bytes = both(before, scope.retained_bytes);
             field.scopes.push(ScopeId(index as u32));
         }
         for (index, site) in profile.sites.iter().enumerate() {

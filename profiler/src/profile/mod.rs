@@ -14,6 +14,7 @@ pub use arenas::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues};
 pub use figures::{Figures, Measure};
 pub use footprints::{Footprint, FootprintNode};
 pub use linear::LinearMemory;
+pub(crate) use scopes::both;
 pub use scopes::{Scope, ScopeKind};
 pub use types::{Contents, TypeId, TypeKind, TypeName};
 

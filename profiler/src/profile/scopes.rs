@@ -28,8 +28,8 @@ pub struct Scope {
     /// Records reported by the program, 0 = not said.
     pub records: u64,
     /// Phases and roots: net bytes that their threads allocated while in them, summed over all times. What stays of a
-    /// phase when it ends; negative where it frees more than it allocates.
-    pub retained_bytes: i64,
+    /// phase when it ends; negative where it frees more than it allocates. `None` where it is not known of all of them.
+    pub retained_bytes: Option<i64>,
 }
 
 /// What a scope is.
@@ -65,4 +65,9 @@ impl ScopeKind {
     pub fn is_field(self) -> bool {
         self != ScopeKind::Phase
     }
+}
+
+/// The sum of two figures when both are known.
+pub(crate) fn both(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    Some(one?.saturating_add(other?))
 }

@@ -20,8 +20,8 @@ pub fn city_arenas() -> Profile {
     let load = b.scope(0, "load", 9_000_000, 4_000);
     let serve = b.scope(0, "serve", 0, 100);
     let release = b.scope(0, "release", 0, 0);
-    b.profile().scopes[load.0 as usize].retained_bytes = 8_700_000;
-    b.profile().scopes[release.0 as usize].retained_bytes = -6_553_600;
+    b.profile().scopes[load.0 as usize].retained_bytes = Some(8_700_000);
+    b.profile().scopes[release.0 as usize].retained_bytes = Some(-6_553_600);
     let main = own(&mut b, "atlas::main", "src/main.rs", 12);
     let seed = own(
         &mut b,

@@ -23,12 +23,12 @@ pub fn fleet() -> Profile {
     let check = b.scope(0, "check", 4_500_000, 600);
     let stack = Stack::new(&mut b);
     let first = vessels(&mut b, &stack, load, 1_200);
-    b.profile().scopes[first.0 as usize].retained_bytes = 6_000_000;
-    b.profile().scopes[load.0 as usize].retained_bytes = 6_100_000;
+    b.profile().scopes[first.0 as usize].retained_bytes = Some(6_000_000);
+    b.profile().scopes[load.0 as usize].retained_bytes = Some(6_100_000);
     routes(&mut b, &stack, first);
     let again = vessels(&mut b, &stack, check, 600);
-    b.profile().scopes[again.0 as usize].retained_bytes = 0;
-    b.profile().scopes[check.0 as usize].retained_bytes = -2_048;
+    b.profile().scopes[again.0 as usize].retained_bytes = Some(0);
+    b.profile().scopes[check.0 as usize].retained_bytes = Some(-2_048);
     logs(&mut b, &stack, check);
     b.site(&[stack.main, stack.read], load, figures(1, 9_000_000, 0));
     let site = b.site(

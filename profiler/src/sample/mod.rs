@@ -76,6 +76,7 @@ impl Builder {
             parent,
             name: name.into(),
             entered: 1,
+            retained_bytes: Some(0),
             input_bytes,
             records,
             ..Scope::default()
@@ -120,6 +121,7 @@ impl Builder {
             value_type,
             value_bytes: value.1,
             entered,
+            retained_bytes: Some(0),
             ..Scope::default()
         });
         ScopeId(self.profile.scopes.len() as u32 - 1)
@@ -187,7 +189,7 @@ pub fn profile() -> Profile {
     let parse = b.scope(load.0, "parse", 0, 0);
     let index = b.scope(0, "index", 0, 0);
     for (phase, retained_bytes) in [(load, 5_063_000), (parse, 5_063_000), (index, 1_005_000)] {
-        b.profile.scopes[phase.0 as usize].retained_bytes = retained_bytes;
+        b.profile.scopes[phase.0 as usize].retained_bytes = Some(retained_bytes);
     }
     let main = named(&mut b, "cities::main", 41);
     let open = named(&mut b, "cities::load::open", 18);

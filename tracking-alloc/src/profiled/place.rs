@@ -63,7 +63,9 @@ impl Place {
         let back = scope::current();
         let node = tree::root(ty, back, generation, true)?;
         let found = node.found();
-        let since = (found.visit != 0).then(Since::now).flatten();
+        let since = (found.visit != 0)
+            .then(|| Since::enter(found.visit))
+            .flatten();
         let rooted = Rooted {
             _retained: since.map(|since| Retained {
                 scope: found.visit,

@@ -63,7 +63,9 @@ fn within<'de, T, D: Deserializer<'de>, R>(
     let found = node.found();
     let _retained = Retained {
         scope: found.visit,
-        since: (found.visit != 0).then(Since::now).flatten(),
+        since: (found.visit != 0)
+            .then(|| Since::enter(found.visit))
+            .flatten(),
     };
     let _entered = Entered::new(found, back);
     if budgeted {

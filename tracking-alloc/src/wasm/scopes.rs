@@ -89,7 +89,7 @@ pub(crate) struct Since(i64);
 
 impl Since {
     /// `None` when nothing records.
-    pub(crate) fn now() -> Option<Since> {
+    pub(crate) fn enter(_scope: u32) -> Option<Since> {
         with(|recorder| recorder.live_bytes()).map(Since)
     }
 

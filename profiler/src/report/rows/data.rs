@@ -217,7 +217,7 @@ pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
         let name = field
             .value_type
             .and_then(|id| Some((id, profile.types.get(id.0 as usize)?)));
-        let retained_is_known = field.kind == ScopeKind::Root;
+        let is_root = field.kind == ScopeKind::Root;
         Row {
             key: field.path.clone(),
             figures: field.own,
@@ -231,7 +231,7 @@ pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
                 values: field.values,
                 inline_bytes: field.inline_bytes,
                 with_inner: field.with_inner,
-                retained_bytes: retained_is_known.then_some(field.retained_bytes),
+                retained_bytes: field.retained_bytes.filter(|_| is_root),
                 recursive: field.recursive,
                 folded: field.folded,
                 types: types_of(profile, &data.keys, field),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Detail, Row};
 use crate::fields::Phases;
-use crate::profile::{Figures, Profile, ScopeId, ScopeKind};
+use crate::profile::{Figures, Profile, ScopeId, ScopeKind, both};
 
 /// A phase, all its places in the tree of scopes together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,12 +77,16 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
             continue;
         }
         let detail = &mut details[phases.phase_of(ScopeId(index as u32)).0 as usize];
+        let first = detail.entered == 0;
         detail.entered = detail.entered.saturating_add(scope.entered);
         detail.input_bytes = detail.input_bytes.saturating_add(scope.input_bytes);
         detail.records = detail.records.saturating_add(scope.records);
-        if scope.entered > 0 && profile.capture.layout != LAYOUT_WITHOUT_RETAINED {
-            let before = detail.retained_bytes.unwrap_or(0);
-            detail.retained_bytes = Some(before.saturating_add(scope.retained_bytes));
+        if scope.entered > 0 {
+            let before = match first {
+                true => Some(0),
+                false => detail.retained_bytes,
+            };
+            detail.retained_bytes = both(before, scope.retained_bytes);
         }
     }
     // From the last scope to the first: parents come before children.
@@ -104,6 +108,3 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
         })
         .collect()
 }
-
-/// Recordings of this layout do not tell what phases retained.
-const LAYOUT_WITHOUT_RETAINED: u32 = 1;

@@ -187,10 +187,13 @@ fn tree(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
 
 /// What stays of a root when deserializing ends: net bytes, known for roots alone.
 fn retained(field: &Field) -> Option<String> {
-    (field.kind == ScopeKind::Root).then(|| match field.retained_bytes {
-        value @ 0.. => bytes(value.unsigned_abs()),
-        value => signed(i128::from(value)),
-    })
+    let known = field.retained_bytes;
+    known
+        .filter(|_| field.kind == ScopeKind::Root)
+        .map(|value| match value {
+            0.. => bytes(value.unsigned_abs()),
+            _ => signed(i128::from(value)),
+        })
 }
 
 /// The step with its branch and its marks: `▾ .crew ↻`, deep ones cut at the left.

@@ -1,0 +1,122 @@
+//! The phase guards a thread holds, so that they may be dropped in any order: `phase = phase("next")` makes the new one
+//! before it drops the old.
+//!
+//! Never allocates. Guards beyond the room there is are taken to be dropped innermost first.
+
+use std::cell::Cell;
+
+/// Room for so many guards at once.
+const ROOM: usize = 32;
+
+#[derive(Clone, Copy)]
+struct Guard {
+    number: u32,
+    /// The scope that the thread goes back to when this guard is dropped as the innermost.
+    before: u32,
+}
+
+/// The guards of one thread, outermost first.
+pub(crate) struct Guards {
+    open: [Cell<Guard>; ROOM],
+    len: Cell<usize>,
+    last: Cell<u32>,
+}
+
+impl Guards {
+    pub(crate) const fn new() -> Self {
+        Guards {
+            open: [const {
+                Cell::new(Guard {
+                    number: 0,
+                    before: 0,
+                })
+            }; ROOM],
+            len: Cell::new(0),
+            last: Cell::new(0),
+        }
+    }
+
+    /// A guard was made in the scope `before`: its number; 0 when there is no room.
+    pub(crate) fn push(&self, before: u32) -> u32 {
+        let len = self.len.get();
+        let Some(place) = self.open.get(len) else {
+            return 0;
+        };
+        // 0 stands for none, whenever numbers begin anew.
+        let number = self.last.get().wrapping_add(1).max(1);
+        self.last.set(number);
+        place.set(Guard { number, before });
+        self.len.set(len + 1);
+        number
+    }
+
+    /// A guard is dropped: the scope its thread goes back to. `None` when a later guard still stands: the thread stays
+    /// where it is, and goes back behind both when that one is dropped.
+    pub(crate) fn drop(&self, number: u32, before: u32) -> Option<u32> {
+        let len = self.len.get().min(ROOM);
+        let open = &self.open[..len];
+        let Some(at) = open.iter().rposition(|guard| guard.get().number == number) else {
+            return Some(before);
+        };
+        let before = open[at].get().before;
+        for at in at + 1..len {
+            open[at - 1].set(open[at].get());
+        }
+        self.len.set(len - 1);
+        if at + 1 == len {
+            return Some(before);
+        }
+        // What came right after it goes back to where this one came from.
+        let next = open[at].get();
+        open[at].set(Guard { before, ..next });
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_dropped_innermost_first_go_back_step_by_step() {
+        let guards = Guards::new();
+        let (outer, inner) = (guards.push(1), guards.push(2));
+        assert_eq!(guards.drop(inner, 2), Some(2));
+        assert_eq!(guards.drop(outer, 1), Some(1));
+        assert_eq!(guards.len.get(), 0);
+    }
+
+    #[test]
+    fn guards_dropped_in_any_order_end_where_the_first_began() {
+        for order in [
+            [0, 1, 2],
+            [0, 2, 1],
+            [1, 0, 2],
+            [1, 2, 0],
+            [2, 0, 1],
+            [2, 1, 0],
+        ] {
+            let guards = Guards::new();
+            // Each phase has the number of its guard, the scope before all is 7.
+            let numbers = [guards.push(7), guards.push(1), guards.push(2)];
+            let before = [7, 1, 2];
+            let mut scope = 3;
+            for at in order {
+                if let Some(back) = guards.drop(numbers[at], before[at]) {
+                    scope = back;
+                }
+            }
+            assert_eq!((scope, guards.len.get()), (7, 0), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn guards_beyond_the_room_go_back_to_where_they_were_made() {
+        let guards = Guards::new();
+        let numbers: Vec<u32> = (0..40).map(|before| guards.push(before)).collect();
+        assert_eq!(numbers[ROOM..], [0; 8]);
+        for before in (0..40).rev() {
+            assert_eq!(guards.drop(numbers[before as usize], before), Some(before));
+        }
+    }
+}
