@@ -267,6 +267,20 @@ fn an_empty_profile_is_explained_in_every_view() {
 }
 
 #[test]
+fn values_that_could_not_be_looked_into_are_said() {
+    let mut partly = fleet();
+    for footprint in &mut partly.footprints {
+        footprint.hidden_values = 2;
+    }
+    let mut screen = Screen::fleet(120, 40);
+    screen.load(partly, false);
+    for keys in ["3 f", "j Enter"] {
+        let text = screen.press(keys).text();
+        assert!(text.contains("2 values could not be looked into"), "{text}");
+    }
+}
+
+#[test]
 fn control_characters_of_a_recording_never_reach_the_terminal() {
     let mut hostile = fleet();
     for name in &mut hostile.types {

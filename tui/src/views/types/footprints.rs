@@ -38,6 +38,8 @@ pub(super) struct Found {
     pub(super) change_bytes: Option<i64>,
     /// Places counted at their parent.
     pub(super) folded: u64,
+    /// Values that could not be looked into.
+    pub(super) hidden_values: u64,
 }
 
 /// What one kind of place inside a value came to.
@@ -184,6 +186,7 @@ fn gather(profile: &Profile) -> Vec<Measured> {
                 slack_bytes: value.slack_bytes,
                 change_bytes: value.change_bytes,
                 folded: value.footprint.folded,
+                hidden_values: value.footprint.hidden_values,
             });
             let alone = value.footprint.estimate.then_some(value.bytes);
             Measured {

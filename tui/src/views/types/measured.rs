@@ -4,7 +4,7 @@ use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::footprints::{Footprints, Measured};
+use super::footprints::{Footprints, Found, Measured};
 use super::render::{FOOTPRINT_DETAILS, some};
 use crate::app::Data;
 use crate::text::clean;
@@ -92,12 +92,9 @@ pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer
     let notes = slice(area, area.height - details, details);
     if let Some((at, ..)) = &view.inside {
         places(view, cx.data, table, notes, buffer);
-        let folded = view.values.get(*at).and_then(|value| value.found);
-        if let Some(found) = folded.filter(|found| found.folded > 0) {
-            let text = format!(
-                "{} found no room of their own and were counted around them",
-                counted(found.folded, "place")
-            );
+        let found = view.values.get(*at).and_then(|value| value.found);
+        let text = found.and_then(|found| lower_bound(found).or_else(|| folded(found)));
+        if let Some(text) = text {
             write(buffer, slice(notes, 3, 1), &text, theme::warning());
         }
         return;
@@ -123,6 +120,29 @@ pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer
     for (at, line) in (1..).zip(lines) {
         write(buffer, slice(notes, at, 1), line, theme::dim());
     }
+    let found = view.values.get(selected).and_then(|value| value.found);
+    if let Some(text) = found.and_then(lower_bound) {
+        write(buffer, slice(notes, 3, 1), &text, theme::warning());
+    }
+}
+
+/// That there is more than was found.
+fn lower_bound(found: Found) -> Option<String> {
+    (found.hidden_values > 0).then(|| {
+        format!(
+            "{} could not be looked into: the figures are a lower bound",
+            counted(found.hidden_values, "value")
+        )
+    })
+}
+
+fn folded(found: Found) -> Option<String> {
+    (found.folded > 0).then(|| {
+        format!(
+            "{} found no room of their own and were counted around them",
+            counted(found.folded, "place")
+        )
+    })
 }
 
 fn places(view: &Footprints, data: &Data, table: Rect, notes: Rect, buffer: &mut Buffer) {
