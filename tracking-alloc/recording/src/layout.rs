@@ -185,7 +185,7 @@ pub mod scope_flags {
     pub const CUT_NAME: u32 = 4;
     /// The values whose path begins here are built in an arena, which drops nothing that lies in it.
     pub const IN_ARENA: u32 = 8;
-    /// What threads without a lane of their own retained is not in [`Scope::retained_bytes`]: it is not known.
+    /// What threads without a lane of their own retained is not in `retained_bytes` of a scope: it is not known.
     pub const RETAINED_UNKNOWN: u32 = 16;
 }
 
