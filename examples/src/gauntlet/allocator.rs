@@ -24,7 +24,7 @@ const CLOSELY: u8 = 16;
 /// One event in so many is timed.
 const SAMPLED: u32 = 1024;
 /// With fewer timed events there is no share to tell.
-const LEAST_SAMPLES: u32 = 16;
+const LEAST_SAMPLES: u32 = 256;
 
 static CHOSEN: AtomicU8 = AtomicU8::new(0);
 static EVENTS: AtomicU32 = AtomicU32::new(0);
@@ -55,11 +55,12 @@ pub(super) fn reset() {
     SAMPLE_NS.store(0, Relaxed);
     LOOKING_NS.store(0, Relaxed);
     // What asking for the time costs is in every timed event.
-    let clock = (0..64).map(|_| {
+    let times = 4096;
+    let clock = (0..times).map(|_| {
         let start = now_ns();
         now_ns() - start
     });
-    CLOCK_NS.store(clock.min().unwrap_or(0), Relaxed);
+    CLOCK_NS.store(clock.sum::<u64>() / times, Relaxed);
     EVENTS.store(0, Relaxed);
     USABLE.store(0, Relaxed);
     MOST_USABLE.store(0, Relaxed);

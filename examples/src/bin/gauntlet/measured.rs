@@ -55,7 +55,9 @@ impl Measured {
         self.allocator_share = shown
             .allocator_ns
             .filter(|_| time > 0)
-            .map(|allocator| (allocator as f64 / time as f64).min(1.0));
+            .map(|allocator| allocator as f64 / time as f64)
+            // More than all of the time is noise, and so would be a figure cut to it.
+            .filter(|share| *share <= 1.0);
     }
 
     /// Takes over the times of the timed processes.
