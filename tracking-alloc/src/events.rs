@@ -1,6 +1,6 @@
 //! From an allocator call to whoever wants to know of it: nobody, a counter, or the recording.
 
-use crate::{count, state};
+use crate::state;
 
 /// A block in the shadow map, taken out before a realloc.
 #[cfg(recording)]
@@ -10,8 +10,7 @@ pub(crate) type Owner = ();
 
 #[inline(always)]
 pub(crate) fn allocated(block: *mut u8, bytes: usize, _is_system: fn() -> bool) {
-    let word = state::get();
-    if word == state::OFF {
+    if state::is_off() {
         #[cfg(recording)]
         crate::start::at_first_allocation(block, bytes, _is_system);
         return;
@@ -19,31 +18,20 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize, _is_system: fn() -> bool) 
     if !block.is_null() {
         #[cfg(recording)]
         crate::hook::allocated(block, bytes);
-        #[cfg(in_memory)]
-        if word & state::RECORD != 0 && !crate::wasm::hook::allocated(block, bytes) {
-            return;
-        }
-        if word & (state::MEASURE | state::COUNT) != 0 {
-            count::allocated(block as usize, bytes);
-        }
+        #[cfg(not(recording))]
+        unrecorded::allocated(block, bytes);
     }
 }
 
 #[inline(always)]
 pub(crate) fn freed(block: *mut u8, bytes: usize) {
-    let word = state::get();
-    if word == state::OFF {
+    if state::is_off() {
         return;
     }
     #[cfg(recording)]
     crate::hook::freed(block, bytes);
-    #[cfg(in_memory)]
-    if word & state::RECORD != 0 && !crate::wasm::hook::freed(block, bytes) {
-        return;
-    }
-    if word & (state::MEASURE | state::COUNT) != 0 {
-        count::freed(block as usize, bytes);
-    }
+    #[cfg(not(recording))]
+    unrecorded::freed(block, bytes);
 }
 
 #[inline(always)]
@@ -54,17 +42,51 @@ pub(crate) fn reallocating(_block: *mut u8) -> Owner {
 
 #[inline(always)]
 pub(crate) fn reallocated(_owner: Owner, old: (*mut u8, usize), new: (*mut u8, usize)) {
-    let word = state::get();
-    if word == state::OFF {
-        return;
-    }
     #[cfg(recording)]
-    crate::hook::reallocated(_owner, old.0, old.1, new.0, new.1);
-    #[cfg(in_memory)]
-    if word & state::RECORD != 0 && !crate::wasm::hook::reallocated(old.0, old.1, new.0, new.1) {
-        return;
+    if !state::is_off() || _owner.is_some() {
+        crate::hook::reallocated(_owner, old.0, old.1, new.0, new.1);
     }
-    if word & (state::MEASURE | state::COUNT) != 0 && !new.0.is_null() {
-        count::reallocated(old.0 as usize, old.1, new.0 as usize, new.1);
+    #[cfg(not(recording))]
+    if !state::is_off() {
+        unrecorded::reallocated(old, new);
+    }
+}
+
+/// Where no file is recorded: `measure()`, `stats()`, and a module's own recorder.
+#[cfg(not(recording))]
+mod unrecorded {
+    use crate::count::{self, Event};
+    #[cfg(in_memory)]
+    use crate::{state, wasm::hook};
+
+    pub(super) fn allocated(block: *mut u8, bytes: usize) {
+        #[cfg(in_memory)]
+        if state::get() & state::RECORD != 0 && !hook::allocated(block, bytes) {
+            return;
+        }
+        count::event(Event::Alloc(block as usize, bytes));
+    }
+
+    pub(super) fn freed(block: *mut u8, bytes: usize) {
+        #[cfg(in_memory)]
+        if state::get() & state::RECORD != 0 && !hook::freed(block, bytes) {
+            return;
+        }
+        count::event(Event::Free(block as usize, bytes));
+    }
+
+    pub(super) fn reallocated(old: (*mut u8, usize), new: (*mut u8, usize)) {
+        #[cfg(in_memory)]
+        if state::get() & state::RECORD != 0 && !hook::reallocated(old.0, old.1, new.0, new.1) {
+            return;
+        }
+        if !new.0.is_null() {
+            count::event(Event::Realloc {
+                old: old.0 as usize,
+                old_bytes: old.1,
+                new: new.0 as usize,
+                bytes: new.1,
+            });
+        }
     }
 }

@@ -29,7 +29,7 @@ pub struct Figures {
     pub shrinks: u64,
     /// `min(old, new)` bytes of reallocs that moved their block: an upper bound on what was copied.
     pub copied_bytes: u64,
-    /// Blocks freed by their thread before it allocated another one. 0 in `stats()` while nothing records.
+    /// Blocks freed by their thread before it allocated another one.
     pub temporary_blocks: u64,
     /// Bytes of those.
     pub temporary_bytes: u64,
@@ -42,6 +42,59 @@ pub type Delta = Figures;
 pub type Stats = Figures;
 
 impl Figures {
+    pub(crate) const WORDS: usize = 13;
+
+    pub(crate) fn to_words(self) -> [u64; Self::WORDS] {
+        [
+            self.total_bytes,
+            self.total_blocks,
+            self.freed_bytes,
+            self.freed_blocks,
+            self.live_bytes as u64,
+            self.live_blocks as u64,
+            self.peak_bytes,
+            self.peak_blocks,
+            self.grows,
+            self.shrinks,
+            self.copied_bytes,
+            self.temporary_blocks,
+            self.temporary_bytes,
+        ]
+    }
+
+    pub(crate) fn from_words(words: [u64; Self::WORDS]) -> Self {
+        let [
+            total_bytes,
+            total_blocks,
+            freed_bytes,
+            freed_blocks,
+            live_bytes,
+            live_blocks,
+            peak_bytes,
+            peak_blocks,
+            grows,
+            shrinks,
+            copied_bytes,
+            temporary_blocks,
+            temporary_bytes,
+        ] = words;
+        Figures {
+            total_bytes,
+            total_blocks,
+            freed_bytes,
+            freed_blocks,
+            live_bytes: live_bytes as i64,
+            live_blocks: live_blocks as i64,
+            peak_bytes,
+            peak_blocks,
+            grows,
+            shrinks,
+            copied_bytes,
+            temporary_blocks,
+            temporary_bytes,
+        }
+    }
+
     pub(crate) fn alloc(&mut self, bytes: u64) {
         self.total_bytes += bytes;
         self.total_blocks += 1;
@@ -92,6 +145,11 @@ impl Figures {
             self.peak_bytes = peak as u64;
             self.peak_blocks = (self.live_blocks + inner.peak_blocks as i64).max(0) as u64;
         }
+        self.add_sums(inner);
+    }
+
+    /// Adds all but the peak.
+    pub(crate) fn add_sums(&mut self, inner: &Figures) {
         self.total_bytes += inner.total_bytes;
         self.total_blocks += inner.total_blocks;
         self.freed_bytes += inner.freed_bytes;

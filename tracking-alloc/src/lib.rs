@@ -22,6 +22,14 @@
 //! never panics in a hook. If recording must give up (a full disk, a limit), the program runs on and the recording
 //! says why.
 //!
+//! A recording is finished when the program returns or calls `exit`, when the [`Recorder`] that started it is dropped, and
+//! when the library that this crate is part of is unloaded. Forked children do not record, unless they start a recording of
+//! their own.
+//!
+//! Two limits: a thread that is cancelled asynchronously (`PTHREAD_CANCEL_ASYNCHRONOUS`) in the middle of an event may
+//! leave a lock held; deferred cancellation, the default, is safe. A signal handler that forks in the middle of an event of
+//! the same thread has that one event finished in the child too.
+//!
 //! # The environment
 //!
 //! | variable | meaning |
@@ -31,7 +39,9 @@
 //! | `HEAPGLASS_MAX_BYTES` | largest recording, bytes; sites beyond it count as "(table full)". Default 1 GiB |
 //! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file call later (sandboxes); then no RSS is read |
 //!
-//! Ignored in programs with raised privileges (`AT_SECURE`). A path in use by another recording process gets a suffix.
+//! Ignored in programs with raised privileges (`AT_SECURE`). An old recording at the path is replaced; one whose process
+//! is not proved dead (it runs, perhaps in another container, or it is this very process) stays, and the path gets a
+//! suffix: `NAME-PID.hg`.
 //!
 //! # Stacks
 //!
@@ -73,6 +83,8 @@ mod error;
 mod events;
 mod figures;
 mod guards;
+#[cfg(any(recording, feature = "serde"))]
+mod hash;
 mod probe;
 #[cfg(feature = "serde")]
 mod profiled;
@@ -84,6 +96,8 @@ mod thread;
 mod footprint;
 #[cfg(recording)]
 mod hook;
+#[cfg(recording)]
+mod life;
 #[cfg(any(in_memory, test))]
 mod memory;
 #[cfg(recording)]
@@ -141,18 +155,17 @@ pub fn measure<R>(f: impl FnOnce() -> R) -> (R, Delta) {
     count::measured(f)
 }
 
-/// The process's figures: since the recording began, or, when nothing records, since the first call of this function.
+/// The process's figures: since the first call of this function, or since a recording in progress began, whichever was
+/// earlier. They go on over the beginning and the end of a recording.
 ///
-/// Exact when no other thread is inside the allocator; else each thread may be one event ahead.
+/// Frees of blocks that are older than that are counted too, except while a recording is in progress that began before
+/// the first call. Exact when no other thread is inside the allocator; else each thread may be one event ahead, and the
+/// peak is known to within the recording's bound.
 ///
 /// # Panics
 /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
 pub fn stats() -> Stats {
     probe::insist("stats");
-    #[cfg(recording)]
-    if let Some(stats) = hook::recorded_stats() {
-        return stats;
-    }
     #[cfg(in_memory)]
     if let Some(stats) = wasm::hook::recorded_stats() {
         return stats;

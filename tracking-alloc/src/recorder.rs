@@ -1,16 +1,21 @@
 //! Recording from code: start, marks, pause, finish.
 
-use crate::session::{self, Writer};
-use crate::start::{self, Failure};
+use crate::session::{self, Session, Writer};
+use crate::start::{self, Failure, NotFinished};
 use crate::{Error, hook, probe, sys};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::*;
+use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::Mark;
 
 /// A recording in progress.
 ///
 /// Starts once in a process and stops once; when the environment started it (`HEAPGLASS_OUT`), [`current`](Recorder::current)
-/// gives a handle to it. Dropping the recorder that started a recording finishes it.
+/// gives a handle to it. Dropping the recorder that started a recording finishes it; so does the end of the program, when
+/// it returns or calls `exit`.
+///
+/// A library with a copy of this crate of its own records on its own, to a file of its own; unloading it finishes that.
+///
+/// A forked child does not record. It may start a recording of its own; handles of its parent's do nothing in it.
 ///
 /// ```no_run
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -25,11 +30,13 @@ use tracking_alloc_recording::Mark;
 #[must_use = "dropping the recorder finishes the recording"]
 pub struct Recorder {
     owns: bool,
+    /// Of the recording.
+    tag: u32,
 }
 
 impl Recorder {
-    /// Starts recording to a new file at `path`. A path in use by another recording process gets a suffix:
-    /// [`path`](Recorder::path) says where it is.
+    /// Starts recording to a new file at `path`. An old recording there is replaced; one whose process is not proved
+    /// dead, or is this very one, stays, and the path gets a suffix (`NAME-PID.hg`): [`path`](Recorder::path) says where it is.
     ///
     /// # Errors
     /// When `TrackingAlloc` is not the global allocator, the process records or recorded already, or the file cannot
@@ -40,7 +47,7 @@ impl Recorder {
         probe::require()?;
         start::to_file(path.as_os_str().as_bytes())
             .map_err(|failure| Error::start(Some(path), failure))?;
-        Ok(Recorder { owns: true })
+        Ok(Recorder::of_current(true))
     }
 
     /// Starts recording to memory; [`finish_to_bytes`](Recorder::finish_to_bytes) gives the recording.
@@ -50,67 +57,94 @@ impl Recorder {
     pub fn start_in_memory() -> Result<Recorder, Error> {
         probe::require()?;
         start::to_memory().map_err(|failure| Error::start(None, failure))?;
-        Ok(Recorder { owns: true })
+        Ok(Recorder::of_current(true))
     }
 
     /// The recording that is in progress, however it was started. Dropping this handle does not finish it.
     pub fn current() -> Option<Recorder> {
-        start::is_recording().then_some(Recorder { owns: false })
+        let recorder = Recorder::of_current(false);
+        (start::is_recording() && recorder.session().is_some()).then_some(recorder)
     }
 
-    /// Where the recording is written; `None` in memory.
+    fn of_current(owns: bool) -> Recorder {
+        let tag = session::current().map_or(0, Session::tag);
+        Recorder { owns, tag }
+    }
+
+    /// The recording, in progress or finished; `None` in a forked child.
+    fn session(&self) -> Option<&'static Session> {
+        session::own(self.tag)
+    }
+
+    /// Where the recording is written, also after it was finished; `None` in memory, and in a forked child.
     pub fn path(&self) -> Option<PathBuf> {
         use std::os::unix::ffi::OsStrExt;
-        let bytes = session::current()?.write.hold().path.as_bytes();
+        let bytes = self.session()?.path().as_bytes();
         (!bytes.is_empty()).then(|| PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
     }
 
     /// Sets a named mark: totals at this moment, and the end of a window of the peak. Everything before and after it
-    /// can be told apart; the next window's peak starts from what is live now.
+    /// can be told apart; the next window's peak starts from what is live now. Nothing is set after the recording was
+    /// finished.
     pub fn mark(&self, name: &str) {
-        mark(name);
+        if self.session().is_some() {
+            mark(name);
+        }
     }
 
     /// Stops counting new blocks; reallocs and frees of known ones are still followed.
     pub fn pause(&self) {
-        start::pause(true);
+        if self.session().is_some() {
+            start::pause(true);
+        }
     }
 
     /// Counts new blocks again after [`pause`](Recorder::pause).
     pub fn resume(&self) {
-        start::pause(false);
+        if self.session().is_some() {
+            start::pause(false);
+        }
     }
 
     /// Stops recording and finishes the file.
     ///
     /// # Errors
-    /// When the recording was finished before.
+    /// When the recording was finished before: when several threads finish it at once, one does, and the others are told
+    /// so when it is done. In a forked child, where the recording is its parent's.
     pub fn finish(mut self) -> Result<(), Error> {
         self.owns = false;
-        if start::finish() {
-            Ok(())
-        } else {
-            Err(Error::not_recording())
-        }
+        start::finish(self.tag).map_err(Error::not_finished)
     }
 
-    /// Stops recording and returns the bytes of the recording, as they would be in a file.
+    /// Stops recording and returns the bytes of a recording in memory, as they would be in a file.
     ///
     /// # Errors
-    /// When the recording was finished before, or goes to a file.
+    /// As [`finish`](Recorder::finish). When the recording goes to a file: then it goes on, and [`current`](Recorder::current)
+    /// gives another handle to it.
     pub fn finish_to_bytes(mut self) -> Result<Vec<u8>, Error> {
         self.owns = false;
-        let session = session::current().ok_or_else(Error::not_recording)?;
-        if !session.write.hold().store.in_memory() || !start::finish() {
-            return Err(Error::not_recording());
+        let inherited = || Error::not_finished(NotFinished::Inherited);
+        let session = self.session().ok_or_else(inherited)?;
+        if let Some(path) = self.path() {
+            return Err(Error::new(format!(
+                "this recording is written to {}: end it with `finish()` and read that file. It goes on \
+                 (`Recorder::current()`)",
+                path.display()
+            )));
         }
+        start::finish(self.tag).map_err(Error::not_finished)?;
         let writer = session.write.hold();
         let mut bytes = Vec::with_capacity(writer.store.file_bytes() as usize);
         for (start, length) in writer.store.pieces() {
-            // SAFETY: pieces are mapped until the process ends, and nobody writes to them after the finish.
-            bytes.extend_from_slice(unsafe {
-                std::slice::from_raw_parts(*start as *const u8, *length as usize)
-            });
+            let words = *length as usize / 8;
+            // SAFETY: pieces are mapped until the process ends, and whole pages. Whoever was still inside when the
+            // recording was finished may write to one: words are read as atomics.
+            let words = unsafe { std::slice::from_raw_parts(*start as *const AtomicU64, words) };
+            bytes.extend(
+                words
+                    .iter()
+                    .flat_map(|word| word.load(Relaxed).to_le_bytes()),
+            );
         }
         Ok(bytes)
     }
@@ -119,7 +153,7 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         if self.owns {
-            start::finish();
+            let _ = start::finish(self.tag);
         }
     }
 }
@@ -203,7 +237,15 @@ impl Error {
         })
     }
 
-    fn not_recording() -> Self {
-        Error::new("the recording was finished before, or is not of that kind".to_owned())
+    fn not_finished(why: NotFinished) -> Self {
+        Error::new(
+            match why {
+                NotFinished::Before => "this recording was finished before",
+                NotFinished::Inherited => {
+                    "this recording is the parent process's: a forked child cannot finish it"
+                }
+            }
+            .to_owned(),
+        )
     }
 }

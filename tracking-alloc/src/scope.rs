@@ -151,6 +151,45 @@ impl Drop for Polled {
     }
 }
 
+/// Scopes deeper than this are counted at their ancestor.
+#[cfg(any(recording, in_memory, test))]
+pub(crate) const MOST_DEPTH: u32 = 64;
+/// Scopes in all; further ones are counted at their parent.
+#[cfg(any(recording, in_memory, test))]
+pub(crate) const MOST_SCOPES: usize = 1 << 16;
+
+/// A scope of a field, to be added.
+#[cfg(all(any(recording, in_memory), feature = "serde"))]
+pub(crate) struct NewScope<'a> {
+    pub(crate) parent: u32,
+    pub(crate) kind: u32,
+    pub(crate) flags: u32,
+    /// Empty for kinds that have none.
+    pub(crate) name: &'a str,
+    /// Empty where nothing is known.
+    pub(crate) type_name: &'static str,
+    pub(crate) value_bytes: u64,
+}
+
+/// What came of adding a scope.
+#[cfg(any(in_memory, feature = "serde", test))]
+#[cfg_attr(
+    not(any(recording, in_memory, test)),
+    expect(dead_code, reason = "only whole platforms record")
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// This is its number.
+    Scope(u32),
+    /// It would lie too deep.
+    Deep,
+    /// There is no room.
+    Full,
+    /// Nothing records, or the hook is at work in this very thread.
+    #[cfg(feature = "serde")]
+    NotNow,
+}
+
 pub(crate) fn current() -> u32 {
     crate::thread::with(|thread| thread.scope.get()).unwrap_or(0)
 }

@@ -2,18 +2,21 @@
 //! already found they are new.
 //!
 //! Never allocates through the hooked allocator. A scope without room is counted at its parent, and said so.
+//!
+//! Scopes go about the program in guards, futures and thread-locals, and may outlive their recording. So they carry its
+//! generation: in a forked child's own recording its parent's scopes are [`number`] 0. And a record is reached with
+//! [`Inside`] alone, which there is none of once a recording is finished, nor in a child.
 
-use crate::session::{self, Writer};
+use crate::hash::{fnv1a, next_key};
+use crate::hook::Inside;
 #[cfg(feature = "serde")]
-use crate::state;
-use crate::{hook, sys};
+use crate::scope::{Added, NewScope};
+use crate::scope::{MOST_DEPTH, MOST_SCOPES};
+use crate::session::{self, Writer};
+use crate::{hook, state, sys};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{Scope, scope_kind};
 
-/// Scopes deeper than this are counted at their ancestor.
-const MOST_DEPTH: u32 = 64;
-/// Scopes in all; further ones are counted at their parent.
-const MOST_SCOPES: usize = 1 << 16;
 /// Records by number, to count entries without the lock.
 const PAGE: usize = 1024;
 
@@ -29,31 +32,6 @@ static PAGES: [AtomicPtr<Known>; MOST_SCOPES / PAGE] =
 static TYPES: [(AtomicPtr<u8>, AtomicU32); 256] =
     [const { (AtomicPtr::new(std::ptr::null_mut()), AtomicU32::new(0)) }; 256];
 
-/// A scope of a field, to be added.
-#[cfg(feature = "serde")]
-pub(crate) struct NewScope<'a> {
-    pub(crate) parent: u32,
-    pub(crate) kind: u32,
-    pub(crate) flags: u32,
-    /// Empty for kinds that have none.
-    pub(crate) name: &'a str,
-    /// Empty where nothing is known.
-    pub(crate) type_name: &'static str,
-    pub(crate) value_bytes: u64,
-}
-
-/// What came of adding one.
-#[cfg(feature = "serde")]
-pub(crate) enum Added {
-    Scope(u32),
-    /// It would lie too deep.
-    Deep,
-    /// The table is full.
-    Full,
-    /// Nothing records, or the hook is at work in this very thread.
-    NotNow,
-}
-
 /// The present recording, by a number that a forked child's own recording does not share; 0 = nothing records.
 #[cfg(feature = "serde")]
 #[inline]
@@ -64,19 +42,38 @@ pub(crate) fn generation() -> u32 {
     session::current().map_or(0, session::Session::tag)
 }
 
+/// Bits of a scope that are its number; those above are the low bits of its recording's generation.
+const NUMBER_BITS: u32 = MOST_SCOPES.trailing_zeros();
+
+/// The generation of the present recording, where scopes have it.
+fn present_bits() -> u32 {
+    let tag = session::current().map_or(0, session::Session::tag);
+    (tag / state::GENERATION) << NUMBER_BITS
+}
+
+/// The number of a scope in the present recording; 0 (the root) when it is of another.
+pub(crate) fn number(scope: u32) -> u32 {
+    const NUMBER: u32 = (1 << NUMBER_BITS) - 1;
+    match scope & !NUMBER == present_bits() {
+        true => scope & NUMBER,
+        false => 0,
+    }
+}
+
 /// The scope called `name` under `parent`, entered once more. `None` when there is no room or no recording: then the
 /// thread stays in `parent`.
 pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
-    let _inside = hook::Inside::enter()?;
+    let inside = Inside::enter()?;
     let session = session::current()?;
     let errno = sys::Errno::keep();
-    let scope = session.write.hold().phase(parent, name.as_bytes());
+    let found = session.write.hold().phase(number(parent), name.as_bytes());
     drop(errno);
-    let Some(scope) = scope else {
-        count_lost();
+    let Some(found) = found else {
+        count_lost(&inside);
         return None;
     };
-    if let Some(record) = record(scope) {
+    let scope = found | present_bits();
+    if let Some(record) = record(&inside, scope) {
         record.entered.fetch_add(1, Relaxed);
     }
     Some(scope)
@@ -85,16 +82,16 @@ pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
 /// Adds the scope of a field.
 #[cfg(feature = "serde")]
 pub(crate) fn add(new: &NewScope<'_>) -> Added {
-    let (Some(_inside), Some(session)) = (hook::Inside::enter(), session::current()) else {
+    let (Some(_inside), Some(session)) = (Inside::enter(), session::current()) else {
         return Added::NotNow;
     };
-    if depth_under(new.parent) > MOST_DEPTH {
+    if depth_under(number(new.parent)) > MOST_DEPTH {
         return Added::Deep;
     }
     let errno = sys::Errno::keep();
     let added = session.write.hold().add_field(new);
     drop(errno);
-    added.map_or(Added::Full, Added::Scope)
+    added.map_or(Added::Full, |added| Added::Scope(added | present_bits()))
 }
 
 /// Sets flags of a scope.
@@ -128,13 +125,12 @@ pub(crate) fn retype(scope: u32, type_name: &'static str, value_bytes: u64) {
 
 #[cfg(feature = "serde")]
 fn change(scope: u32, change: impl FnOnce(&Scope, &mut Writer)) {
-    if scope == 0 {
-        return;
-    }
-    let (Some(_inside), Some(session)) = (hook::Inside::enter(), session::current()) else {
+    let (Some(inside), Some(session)) = (Inside::enter(), session::current()) else {
         return;
     };
-    let Some(record) = record(scope) else { return };
+    let Some(record) = record(&inside, scope) else {
+        return;
+    };
     let errno = sys::Errno::keep();
     change(record, &mut session.write.hold());
     drop(errno);
@@ -143,12 +139,12 @@ fn change(scope: u32, change: impl FnOnce(&Scope, &mut Writer)) {
 /// A scope found no room; counted each time one was asked for.
 #[cfg(feature = "serde")]
 pub(crate) fn lost() {
-    if let Some(_inside) = hook::Inside::enter() {
-        count_lost();
+    if let Some(inside) = Inside::enter() {
+        count_lost(&inside);
     }
 }
 
-fn count_lost() {
+fn count_lost(_: &Inside) {
     if let Some(header) = hook::header() {
         header.lost_scopes.fetch_add(1, Relaxed);
     }
@@ -156,10 +152,10 @@ fn count_lost() {
 
 /// Adds to what the program says of a scope.
 pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
-    let Some(_inside) = hook::Inside::enter() else {
+    let Some(inside) = Inside::enter() else {
         return;
     };
-    if let Some(record) = record(scope) {
+    if let Some(record) = record(&inside, scope) {
         record.input_bytes.fetch_add(bytes, Relaxed);
         record.records.fetch_add(records, Relaxed);
     }
@@ -182,7 +178,10 @@ impl Since {
 
     #[cold]
     fn unknown(scope: u32) {
-        if let Some(record) = record(scope) {
+        let Some(inside) = Inside::enter() else {
+            return;
+        };
+        if let Some(record) = record(&inside, scope) {
             record.flags.fetch_or(
                 tracking_alloc_recording::scope_flags::RETAINED_UNKNOWN,
                 Relaxed,
@@ -196,29 +195,35 @@ impl Since {
         let Some(retained) = hook::net_here().and_then(|now| now.since(self.0)) else {
             return;
         };
-        let Some(_inside) = hook::Inside::enter() else {
+        let Some(inside) = Inside::enter() else {
             return;
         };
-        if let Some(record) = record(scope) {
+        if let Some(record) = record(&inside, scope) {
             record.retained_bytes.fetch_add(retained, Relaxed);
         }
     }
 }
 
-fn known(scope: u32) -> Option<&'static Known> {
-    let page = PAGES.get(scope as usize / PAGE)?.load(Acquire);
-    // SAFETY: null or a page of PAGE entries that is never unmapped.
-    (!page.is_null()).then(|| unsafe { &*page.add(scope as usize % PAGE) })
+/// The record of a scope other than the root, to be written while one is inside.
+pub(crate) fn record(_: &Inside, scope: u32) -> Option<&Scope> {
+    Some(number(scope))
+        .filter(|number| *number != 0)
+        .and_then(numbered)
 }
 
-/// The record of a scope.
-pub(crate) fn record(scope: u32) -> Option<&'static Scope> {
+fn known(number: u32) -> Option<&'static Known> {
+    let page = PAGES.get(number as usize / PAGE)?.load(Acquire);
+    // SAFETY: null or a page of PAGE entries that is never unmapped.
+    (!page.is_null()).then(|| unsafe { &*page.add(number as usize % PAGE) })
+}
+
+fn numbered(number: u32) -> Option<&'static Scope> {
     // SAFETY: null or a record mapped until the process ends.
-    unsafe { known(scope)?.record.load(Acquire).as_ref() }
+    unsafe { known(number)?.record.load(Acquire).as_ref() }
 }
 
 fn depth_under(parent: u32) -> u32 {
-    record(parent).map_or(0, |record| record.depth.load(Relaxed)) + 1
+    numbered(parent).map_or(0, |record| record.depth.load(Relaxed)) + 1
 }
 
 /// Forgets all scopes: for a forked child that begins a recording of its own.
@@ -233,23 +238,19 @@ pub(crate) fn forget() {
 
 impl Writer {
     fn phase(&mut self, parent: u32, name: &[u8]) -> Option<u32> {
-        let mut key = name
-            .iter()
-            .fold(u64::from(parent) ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
-                (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-            });
+        let mut key = fnv1a(parent.into(), name.iter().copied());
         // The content decides; another name of the same hash moves on to the next key.
         while let Some(found) = self.maps.scopes.find(key) {
             if self.is_phase(found, parent, name) {
                 return Some(found);
             }
-            key = key.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1);
+            key = next_key(key);
         }
         self.add_phase(key, parent, name)
     }
 
     fn is_phase(&self, scope: u32, parent: u32, name: &[u8]) -> bool {
-        let (Some(known), Some(record)) = (known(scope), record(scope)) else {
+        let (Some(known), Some(record)) = (known(scope), numbered(scope)) else {
             return false;
         };
         let place = known.name.load(Acquire);
@@ -286,7 +287,7 @@ impl Writer {
 
     #[cfg(feature = "serde")]
     fn add_field(&mut self, new: &NewScope<'_>) -> Option<u32> {
-        self.add_scope(new.parent, |record, writer| {
+        self.add_scope(number(new.parent), |record, writer| {
             record.kind.store(new.kind, Relaxed);
             record.flags.store(new.flags, Relaxed);
             record.value_bytes.store(new.value_bytes, Relaxed);

@@ -3,28 +3,29 @@
 use crate::arena::Arenas;
 use crate::hook;
 use crate::module::Modules;
-use crate::record::{Backing, PathBytes, Store, Table};
+use crate::record::{Backing, PathBytes, Store, Table, is_retry_due};
 use crate::site::Maps;
 use crate::stack::EhFrames;
 use crate::sys::{self, Bump, Lock};
-use crate::{state, timeline};
+use crate::{life, state, timeline};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, FIRST_SITE, Frame, HEADER_BYTES, Header, LANES, MAGIC, Mark, MarkRow,
-    Module, Point, Row, Scope, Site, Stack, TIMELINE_POINTS, ThreadName, VERSION, mode, table,
+    self as recording, FIRST_SITE, FURTHER_LANES, Frame, HEADER_BYTES, Header, LANE_TABLES, LANES,
+    MAGIC, Mark, MarkRow, Module, Point, Row, Scope, Site, Stack, TIMELINE_POINTS, ThreadName,
+    VERSION, mode, table,
 };
 
 /// Reached from the hook without a lock; lives until the process ends.
 pub(crate) struct Session {
     tag: u32,
-    lanes: *const recording::Lane,
+    /// Where it is written; empty for a recording in memory.
+    path: AtomicPtr<PathBytes>,
+    /// Records of lanes: the first table, and the further ones.
+    lanes: [AtomicPtr<recording::Lane>; LANE_TABLES],
     /// The write lock. May be taken while the look lock is held, never the other way round.
     pub(crate) write: Lock<Writer>,
 }
-
-// SAFETY: `lanes` points to mapped atomics.
-unsafe impl Sync for Session {}
 
 /// Everything that grows, under the write lock.
 pub(crate) struct Writer {
@@ -53,8 +54,6 @@ pub(crate) struct Writer {
     /// Strings that are asked for again and again: address, length and reference.
     #[cfg(any(feature = "serde", feature = "deepsize"))]
     known_strings: [(*const u8, usize, u32); Writer::KNOWN_STRINGS],
-    /// Where it is written; empty for a recording in memory.
-    pub(crate) path: &'static PathBytes,
 }
 
 // SAFETY: everything inside is mapped until the process ends and reached under the write lock.
@@ -69,6 +68,12 @@ pub(crate) fn current() -> Option<&'static Session> {
     unsafe { SESSION.load(Acquire).as_ref() }
 }
 
+/// The recording of that tag, in progress or finished, if this very process began it: what a forked child inherits is
+/// not its own.
+pub(crate) fn own(tag: u32) -> Option<&'static Session> {
+    current().filter(|session| session.tag == tag && life::has_recording())
+}
+
 /// The next record of a lane's table, taking the write lock only for a new segment.
 pub(crate) fn push<T>(table: &mut Table) -> Option<(u64, NonNull<T>)> {
     if table.has_room() {
@@ -76,6 +81,17 @@ pub(crate) fn push<T>(table: &mut Table) -> Option<(u64, NonNull<T>)> {
     }
     let mut writer = current()?.write.hold();
     table.push(&mut writer.store)
+}
+
+/// Tries a refused growth again when it is time: growth goes on even if nobody asks for room any more.
+pub(crate) fn retry_growth() {
+    if is_retry_due()
+        && let Some(mut writer) = current().and_then(|session| session.write.try_hold(1))
+    {
+        let errno = sys::Errno::keep();
+        writer.store.retry();
+        drop(errno);
+    }
 }
 
 /// What a session is begun with.
@@ -98,7 +114,9 @@ pub(crate) fn begin(beginning: Beginning) -> Result<(), u32> {
     use recording::growth::NO_MEMORY;
     let Beginning { backing, how } = beginning;
     let mut bump = Bump::new();
-    let place = bump.take::<Session>(1).ok_or(NO_MEMORY)?;
+    // Most of its lists stay as they are: only what every recording writes is counted.
+    let place = bump.take_sparse::<Session>(1).ok_or(NO_MEMORY)?;
+    sys::count_own(2 * sys::PAGE);
     let session = place.as_ptr();
     // SAFETY: zeroed memory for a session that nobody else knows yet. Zeros are a valid free lock word; the writer
     // inside is filled in here, field by field, before the session is published.
@@ -163,7 +181,6 @@ pub(crate) fn begin(beginning: Beginning) -> Result<(), u32> {
         ));
         Arenas::prepare(&raw mut (*writer).arenas);
         (&raw mut (*writer).bump).write(bump);
-        (&raw mut (*writer).path).write(how.path);
         Modules::prepare(&raw mut (*writer).images);
         let writer = &mut *writer;
         let fixed = (
@@ -192,15 +209,19 @@ pub(crate) fn begin(beginning: Beginning) -> Result<(), u32> {
         let header = writer.store.header();
         writer.prepare_tables(header).ok_or(NO_MEMORY)?;
         (*session).tag = state::RECORD | (how.generation * state::GENERATION);
-        (*session).lanes = lanes.as_ptr().cast();
+        (*session).lanes[0].store(lanes.as_ptr().cast(), Relaxed);
+        (*session).path = AtomicPtr::new(std::ptr::from_ref(how.path).cast_mut());
         writer.describe(header);
         hook::HEADER.store(std::ptr::from_ref(header).cast_mut(), Release);
-        hook::FIXED_ROWS.store(rows.as_ptr().cast(), Release);
+        hook::FIXED_ROWS[0].store(rows.as_ptr().cast(), Release);
+        for further in &hook::FIXED_ROWS[1..] {
+            further.store(std::ptr::null_mut(), Release);
+        }
         hook::CLOCK.store(0, Release);
         let mut looks = hook::LOOKS.hold();
-        looks
-            .timeline
-            .start(points.as_ptr().cast(), how.reserve == 0);
+        if !looks.begin(points.as_ptr().cast(), how.reserve == 0) {
+            return Err(NO_MEMORY);
+        }
         SESSION.store(session, Release);
         hook::look_now(&mut looks, true);
         header.magic.store(MAGIC, Release);
@@ -214,10 +235,63 @@ impl Session {
         self.tag
     }
 
+    /// Where it is written; empty for a recording in memory. Without a lock: a forked child may ask too.
+    pub(crate) fn path(&self) -> &'static PathBytes {
+        // SAFETY: set before the session is published, to paths that are never given back.
+        unsafe { &*self.path.load(Acquire) }
+    }
+
+    /// The file got its name; `wanted` is where it was to be, when it is elsewhere. False when there is no memory.
+    pub(crate) fn named(&self, path: &PathBytes, wanted: Option<&PathBytes>) -> bool {
+        let mut writer = self.write.hold();
+        let Some(place) = writer.bump.take::<PathBytes>(1) else {
+            return false;
+        };
+        // SAFETY: memory for one path, never given back.
+        let path: &'static PathBytes = unsafe {
+            place.write(*path);
+            place.as_ref()
+        };
+        self.path
+            .store(std::ptr::from_ref(path).cast_mut(), Release);
+        writer.store.renamed(path);
+        if let Some(wanted) = wanted {
+            let reference = writer.string(wanted.as_bytes());
+            writer.store.header().live_path.store(reference, Release);
+        }
+        true
+    }
+
     /// A lane's half in the recording.
     pub(crate) fn lane_record(&self, number: u32) -> *const recording::Lane {
-        // SAFETY: there is a record for every lane number, the overflow lane's included.
-        unsafe { self.lanes.add(number as usize) }
+        let (table, place) = hook::table_of(number);
+        // SAFETY: there is a record for every lane of a table, the overflow lane's included.
+        unsafe { self.lanes[table].load(Acquire).add(place) }
+    }
+
+    /// Makes room for a lane's record and fixed rows. Under the look lock; `None` when the recording cannot grow.
+    pub(crate) fn prepare_lane(&self, number: u32) -> Option<()> {
+        let (table, place) = hook::table_of(number);
+        if !self.lanes.get(table)?.load(Acquire).is_null() {
+            return Some(());
+        }
+        let first = u64::from(number) - place as u64;
+        let mut writer = self.write.hold();
+        let rows = writer.store.segment(
+            table::FIXED_ROWS,
+            0,
+            (3 * FURTHER_LANES * size_of::<Row>()) as u64,
+            3 * first,
+        )?;
+        let lanes = writer.store.segment(
+            table::LANES,
+            0,
+            (FURTHER_LANES * size_of::<recording::Lane>()) as u64,
+            first,
+        )?;
+        hook::FIXED_ROWS[table].store(rows.as_ptr().cast(), Release);
+        self.lanes[table].store(lanes.as_ptr().cast(), Release);
+        Some(())
     }
 
     /// Where events of threads without a lane are counted: the overflow lane's "(unattributed)".
@@ -226,7 +300,7 @@ impl Session {
         let lane = unsafe { &*self.lane_record(LANES as u32) };
         lane.kind.store(2, Relaxed);
         hook::OVERFLOW_USED.store(1, Release);
-        let rows = hook::FIXED_ROWS.load(Acquire);
+        let rows = hook::FIXED_ROWS[0].load(Acquire);
         if rows.is_null() {
             return None;
         }
@@ -297,25 +371,6 @@ impl Writer {
         if let Ok(words) = sys::read_whole(c"/proc/self/cmdline", &mut buffer) {
             header.command.store(self.string(words), Relaxed);
         }
-    }
-
-    /// The file got its name; `wanted` is where it was to be, when it is elsewhere. False when there is no memory.
-    pub(crate) fn named(&mut self, path: &PathBytes, wanted: Option<&PathBytes>) -> bool {
-        let Some(place) = self.bump.take::<PathBytes>(1) else {
-            return false;
-        };
-        // SAFETY: memory for one path, never given back.
-        let path: &'static PathBytes = unsafe {
-            place.write(*path);
-            place.as_ref()
-        };
-        self.path = path;
-        self.store.renamed(path);
-        if let Some(wanted) = wanted {
-            let reference = self.string(wanted.as_bytes());
-            self.store.header().live_path.store(reference, Release);
-        }
-        true
     }
 
     /// Keeps a string: its reference, 0 when there is no room.
@@ -441,10 +496,11 @@ pub(crate) fn settle(header: &Header) {
         None => return,
     };
     hook::look_now(&mut looks, true);
+    hook::part(&looks);
     if let Some(session) = current()
         && let Some(mut writer) = session.write.try_hold(1000)
     {
         writer.settle_arenas(session.tag());
     }
-    header.own_bytes.store(timeline::own_bytes(header), Relaxed);
+    timeline::store_own_bytes(header);
 }

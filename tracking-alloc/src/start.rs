@@ -4,12 +4,12 @@
 //! first allocation ─▶ HEAPGLASS_OUT set? ─▶ begin ─▶ RECORD ─▶ finish (exit, Recorder) ─▶ off
 //! Recorder::start ──────────────────────────▲
 //! ```
-//! A process records once. A forked child is off, and may begin a recording of its own.
+//! A process records once ([`life`]). A forked child is off, and may begin a recording of its own.
 
 use crate::hook;
 use crate::record::{Backing, Live, PathBytes, Refused, expand_pattern, open_live};
 use crate::session::{self, Beginning, How, Session};
-use crate::{scopes, shadow, site, stack, state, sys, thread};
+use crate::{life, scopes, shadow, site, stack, state, sys, thread};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, CHECKSUM_OFFSET, Checksum, FIRST_SEGMENT_BYTES, Header, growth,
@@ -19,20 +19,18 @@ use tracking_alloc_recording::{
 static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
 /// The global allocator is known to be the system's, wrapped.
 static INNER_IS_SYSTEM: AtomicBool = AtomicBool::new(false);
-/// The process that began the present recording, 0 = none yet.
-static RECORDED_BY: AtomicU32 = AtomicU32::new(0);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
-/// One start at a time.
-static STARTING: AtomicBool = AtomicBool::new(false);
+/// Our handler is registered with `atexit`, which a forked child inherits.
+static AT_EXIT: AtomicBool = AtomicBool::new(false);
 
 /// Default bound of a recording, bytes (`HEAPGLASS_MAX_BYTES`).
 const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 /// What `HEAPGLASS_PREALLOC=1` reserves at once, bytes.
 const PREALLOCATED_BYTES: u64 = 64 << 20;
 
-/// Under a tighter limit of address space the program itself might miss what recording takes: about 80 MiB at the
-/// start, and a quarter of the heap's span.
-const LEAST_ADDRESS_SPACE: u64 = 256 << 20;
+/// Under a tighter limit of address space or private memory the program itself might miss what recording takes: about
+/// 80 MiB at the start, and a quarter of the heap's span.
+const LEAST_MEMORY: u64 = 256 << 20;
 
 /// Why a recording could not begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,19 +67,7 @@ fn from_environment(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
     let errno = sys::Errno::keep();
     let mode = sys::environment(b"HEAPGLASS_MODE").unwrap_or(b"exact");
     let begun = if mode == b"exact" {
-        let mut buffer = [0u8; 4096];
-        let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
-        let program = executable
-            .rsplit(|byte| *byte == b'/')
-            .next()
-            .unwrap_or(executable);
-        match expand_pattern(pattern, program) {
-            Some(path) => to_file(path.as_bytes()),
-            None => Err(Failure::File {
-                what: "HEAPGLASS_OUT is too long or has a NUL in it",
-                errno: 0,
-            }),
-        }
+        on_own_stack(|| to_pattern(pattern))
     } else {
         Err(Failure::System(
             "HEAPGLASS_MODE is none that this version knows (exact)",
@@ -89,9 +75,6 @@ fn from_environment(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
     };
     match begun {
         Ok(()) => {
-            // The recording is finished in order when the program ends in order.
-            // SAFETY: a plain function; a full table is only a recording that stays unfinished.
-            unsafe { libc::atexit(at_exit) };
             if !block.is_null() {
                 hook::allocated(block, bytes);
             }
@@ -99,6 +82,28 @@ fn from_environment(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
         Err(failure) => complain(pattern, failure),
     }
     drop(errno);
+}
+
+/// Begins a recording in the file that the pattern stands for.
+fn to_pattern(pattern: &[u8]) -> Result<(), Failure> {
+    let mut buffer = [0u8; 4096];
+    let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
+    let program = executable
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .unwrap_or(executable);
+    match expand_pattern(pattern, program) {
+        Some(path) => to_path(path.as_bytes()),
+        None => Err(Failure::File {
+            what: "HEAPGLASS_OUT is too long or has a NUL in it",
+            errno: 0,
+        }),
+    }
+}
+
+/// Beginning takes more stack than a thread of the program may have.
+fn on_own_stack(begin: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    sys::on_own_stack(begin).unwrap_or(Err(Failure::System("no memory for its tables")))
 }
 
 /// One line on standard error: the program runs on unrecorded.
@@ -124,8 +129,18 @@ fn complain(pattern: &[u8], failure: Failure) {
     ]);
 }
 
-extern "C" fn at_exit() {
-    finish();
+/// The recording is finished in order when the program ends in order, or when the library that this code is part of is
+/// unloaded: then nothing of ours may be called any more, and `atexit` calls its handlers first.
+fn finish_at_exit() {
+    extern "C" fn at_exit() {
+        if let Some(session) = session::current() {
+            let _ = finish(session.tag());
+        }
+    }
+    if !AT_EXIT.swap(true, AcqRel) {
+        // SAFETY: a plain function; a full table is only a recording that stays unfinished.
+        unsafe { libc::atexit(at_exit) };
+    }
 }
 
 fn number_from_environment(name: &[u8]) -> Option<u64> {
@@ -148,6 +163,10 @@ pub(crate) fn usable_bytes() -> Option<fn(usize) -> usize> {
 
 /// Begins a recording in a file.
 pub(crate) fn to_file(path: &[u8]) -> Result<(), Failure> {
+    on_own_stack(|| to_path(path))
+}
+
+fn to_path(path: &[u8]) -> Result<(), Failure> {
     begin(|| {
         let prealloc = sys::environment(b"HEAPGLASS_PREALLOC").is_some_and(|value| value == b"1");
         let max_bytes = number_from_environment(b"HEAPGLASS_MAX_BYTES")
@@ -165,7 +184,7 @@ pub(crate) fn to_file(path: &[u8]) -> Result<(), Failure> {
         };
         // SAFETY: memory for one path, never given back.
         let path: &'static PathBytes = unsafe {
-            place.write(live.path);
+            place.write(*live.path());
             place.as_ref()
         };
         Ok((
@@ -180,7 +199,7 @@ pub(crate) fn to_file(path: &[u8]) -> Result<(), Failure> {
 /// Begins a recording in memory.
 pub(crate) fn to_memory() -> Result<(), Failure> {
     static NOWHERE: PathBytes = PathBytes::empty();
-    begin(|| Ok((Backing::Memory { end: 0 }, &NOWHERE, None, 0)))
+    on_own_stack(|| begin(|| Ok((Backing::Memory { end: 0 }, &NOWHERE, None, 0))))
 }
 
 /// The backing, its path, the file that still wants its name, and how many bytes to reserve at once.
@@ -196,33 +215,41 @@ impl From<Refused> for Failure {
 }
 
 fn begin(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Failure> {
-    if STARTING.swap(true, AcqRel) {
-        return Err(Failure::Already);
-    }
-    let begun = begin_alone(prepare);
-    STARTING.store(false, Release);
-    begun
-}
-
-fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Failure> {
     // Whoever begins has had its say about the environment.
     ENVIRONMENT_READ.store(true, Release);
-    let (me, before) = (std::process::id(), RECORDED_BY.load(Acquire));
-    if before == me {
-        return Err(Failure::Already);
-    }
+    // NOTE: before anything is begun, so that no child inherits half a start.
     if !state::wipe_on_fork() {
         return Err(Failure::System(
             "the kernel cannot wipe pages on fork (MADV_WIPEONFORK, Linux 4.14)",
         ));
     }
-    if before != 0 {
+    let start = life::start().ok_or(Failure::Already)?;
+    if start.is_child {
         forget_parent();
     }
-    if sys::address_space_left().is_some_and(|left| left < LEAST_ADDRESS_SPACE) {
-        return Err(Failure::System(
-            "the limit of address space (ulimit -v) leaves less than 256 MiB, too little for the program and its recording",
-        ));
+    let begun = begin_alone(prepare);
+    if begun.is_ok() {
+        finish_at_exit();
+        // NOTE: before the start has ended: whoever may finish it finds it recording.
+        state::begin_recording(session::current().map_or(0, Session::tag));
+    }
+    life::started(begun.is_ok());
+    begun
+}
+
+fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Failure> {
+    match sys::memory_left() {
+        Some(sys::Left::Bytes(left)) if left < LEAST_MEMORY => {
+            return Err(Failure::System(
+                "a limit of memory (ulimit -v or -d) leaves less than 256 MiB, too little for the program and its recording",
+            ));
+        }
+        Some(sys::Left::Unknown) => {
+            return Err(Failure::System(
+                "there is a limit of memory (ulimit -v or -d), and without /proc it is not known what it leaves",
+            ));
+        }
+        _ => {}
     }
     if !shadow::prepare() {
         return Err(Failure::System(
@@ -253,24 +280,22 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
     if let (Ok(()), Some(session), Some(header)) = (begun, session::current(), hook::header()) {
         stack::choose(session, header, reserve != 0);
     }
-    if let Some(live) = live {
+    if let Some(mut live) = live {
         begun
-            .and_then(|()| give_name(&live))
+            .and_then(|()| give_name(&mut live))
             .inspect_err(|_| live.discard())?;
     } else {
         begun?;
     }
-    RECORDED_BY.store(me, Release);
     sys::register_fence();
-    state::change(session::current().map_or(0, Session::tag), 0);
     Ok(())
 }
 
 /// Lets the file be seen, now that it is a recording.
-fn give_name(live: &Live) -> Result<(), Failure> {
+fn give_name(live: &mut Live) -> Result<(), Failure> {
     let (path, wanted) = live.name()?;
     let session = session::current().ok_or(Failure::Already)?;
-    if session.write.hold().named(&path, wanted.as_ref()) {
+    if session.named(path, wanted) {
         Ok(())
     } else {
         Err(Failure::System("no memory for its path"))
@@ -279,36 +304,47 @@ fn give_name(live: &Live) -> Result<(), Failure> {
 
 /// A forked child: locks may be held by threads that do not exist here, and all tables are the parent's.
 fn forget_parent() {
-    // SAFETY: a forked child begins with one thread, which is here and holds none of these locks.
-    unsafe { hook::LOOKS.reset(hook::fresh_looks()) };
+    // SAFETY: a forked child begins with one thread, and none of its threads takes a lock of ours before it records.
+    unsafe {
+        hook::LOOKS.reset(hook::fresh_looks());
+        shadow::forget_all();
+    }
     hook::release_all();
-    shadow::forget_all();
     site::forget_sites();
     scopes::forget();
-    thread::with(|thread| {
-        thread.scope.set(0);
-        thread.busy.set(false);
-    });
+    thread::with(|thread| thread.busy.set(false));
 }
 
-/// Stops recording and finishes the file: a last look, the state, the checksum. False when nothing recorded.
-pub(crate) fn finish() -> bool {
-    if state::get() & state::RECORD == 0 {
-        return false;
-    }
-    let (Some(session), Some(header)) = (session::current(), hook::header()) else {
-        return false;
+/// Why a recording was not finished.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NotFinished {
+    /// It was finished before, by another thread perhaps: it is finished now.
+    Before,
+    /// It is a parent's recording.
+    Inherited,
+}
+
+/// Stops a recording and finishes the file: a last look, the state, the checksum.
+pub(crate) fn finish(tag: u32) -> Result<(), NotFinished> {
+    let (Some(session), Some(header)) = (session::own(tag), hook::header()) else {
+        return Err(NotFinished::Inherited);
     };
-    state::change(0, !(state::MEASURE | state::COUNT));
     let errno = sys::Errno::keep();
+    if !life::finish() {
+        drop(errno);
+        return Err(NotFinished::Before);
+    }
+    state::end_recording();
     let idle = hook::wait_until_idle();
     session::settle(header);
     header.state.store(recording::state::FINISHED, Release);
+    // Who is still inside may write once more: without a checksum that is no damage.
     if idle && let Some(writer) = session.write.try_hold(1000) {
         seal(header, writer.store.pieces());
     }
+    life::ended();
     drop(errno);
-    true
+    Ok(())
 }
 
 /// Sets the checksum of a recording nobody writes to any more.
@@ -327,13 +363,11 @@ fn seal(header: &Header, pieces: &[(usize, u64)]) {
 
 /// Stops counting new blocks, or begins again; known blocks are followed all the time.
 pub(crate) fn pause(paused: bool) {
-    if state::get() & state::RECORD != 0 {
-        if paused {
-            state::change(state::PAUSED, 0)
-        } else {
-            state::change(0, state::PAUSED)
-        }
-    }
+    let (add, remove) = match paused {
+        true => (state::PAUSED, 0),
+        false => (0, state::PAUSED),
+    };
+    state::change_while_recording(add, remove);
 }
 
 /// Whether this process is recording.

@@ -6,13 +6,12 @@
 //!    ▲                        │          resume()
 //!    └────────────────────────┘ finish(), or fork() in the child
 //! ```
-//! `COUNT` (process-wide counting for `stats()`) and `MEASURE` (some thread is inside `measure()`) may be added to any
-//! of them. The word lies on pages the kernel wipes in a forked child, so a child finds itself "off" without any handler.
+//! While nothing records, `COUNT` says that `stats()` counts. The upper half of the word is the number of calls of
+//! `measure()` in progress: with it a program that neither records, counts nor measures reads zero. The word lies on
+//! pages the kernel wipes in a forked child, so a child finds itself "off" without any handler.
 
-use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
-/// Nothing to do.
-pub(crate) const OFF: u32 = 0;
 /// A recording is being written.
 #[cfg_attr(
     not(any(recording, in_memory)),
@@ -25,10 +24,8 @@ pub(crate) const RECORD: u32 = 1;
     expect(dead_code, reason = "only whole platforms record")
 )]
 pub(crate) const PAUSED: u32 = 2;
-/// Process-wide counting without a recording.
+/// Process-wide counting. Where recordings are files, it is not set while one is written: rows hold the figures then.
 pub(crate) const COUNT: u32 = 4;
-/// At least one thread measures itself.
-pub(crate) const MEASURE: u32 = 8;
 /// One generation: a forked child that records again counts up, so lanes of its parent are not taken for its own.
 #[cfg_attr(
     not(recording),
@@ -36,35 +33,150 @@ pub(crate) const MEASURE: u32 = 8;
 )]
 pub(crate) const GENERATION: u32 = 16;
 
-/// What follows the word on its page: 64 KiB, the largest page of any Linux, so that advice about these pages is about
-/// nothing else. Where no advice is given, nothing.
-const REST: usize = if cfg!(recording) { 65532 } else { 0 };
+/// One call of `measure()` in progress.
+const MEASURE: u64 = 1 << 32;
+
+/// What follows the words on their page: 64 KiB, the largest page of any Linux, so that advice about these pages is
+/// about nothing else. Where no advice is given, nothing.
+const REST: usize = if cfg!(recording) { 65516 } else { 0 };
 
 #[cfg_attr(recording, repr(C, align(65536)))]
 struct Page {
-    word: AtomicU32,
+    word: AtomicU64,
+    counting: AtomicU32,
+    #[cfg(recording)]
+    joined: AtomicU32,
+    /// How far this process is with its own recording: see [`life`](crate::life).
+    #[cfg(recording)]
+    life: AtomicU32,
     _rest: [u8; REST],
 }
 
 static PAGE: Page = Page {
-    word: AtomicU32::new(OFF),
+    word: AtomicU64::new(0),
+    counting: AtomicU32::new(NOT_COUNTING),
+    #[cfg(recording)]
+    joined: AtomicU32::new(0),
+    #[cfg(recording)]
+    life: AtomicU32::new(0),
     _rest: [0; REST],
 };
 
-/// The present state.
+/// The present state, without the calls of `measure()`.
 #[inline(always)]
 pub(crate) fn get() -> u32 {
-    PAGE.word.load(Relaxed)
+    PAGE.word.load(Relaxed) as u32
+}
+
+/// Whether nobody wants to know of any event.
+#[inline(always)]
+pub(crate) fn is_off() -> bool {
+    PAGE.word.load(Relaxed) == 0
 }
 
 /// Adds and removes bits.
 pub(crate) fn change(add: u32, remove: u32) {
-    let _ = PAGE
-        .word
-        .fetch_update(AcqRel, Relaxed, |word| Some(word & !remove | add));
+    let _ = PAGE.word.fetch_update(AcqRel, Relaxed, |word| {
+        Some(word & !u64::from(remove) | u64::from(add))
+    });
 }
 
-/// Asks the kernel to wipe the word in forked children. False when it will not: then nothing may be recorded.
+/// A call of `measure()` begins.
+pub(crate) fn begin_measuring() {
+    PAGE.word.fetch_add(MEASURE, AcqRel);
+}
+
+/// A call of `measure()` ends. In a forked child it may have begun in the parent: then it is not in the word.
+pub(crate) fn end_measuring() {
+    let _ = PAGE
+        .word
+        .fetch_update(AcqRel, Relaxed, |word| word.checked_sub(MEASURE));
+}
+
+/// `stats()` was not asked yet, or not in this process.
+const NOT_COUNTING: u32 = 0;
+/// It was: what no row of a recording counts is counted apart.
+const COUNTING: u32 = 1;
+/// It was asked while a recording was written: that counts until it is finished.
+#[cfg(recording)]
+const LATER: u32 = 2;
+
+/// Whether events that no recording counts are counted.
+#[inline]
+pub(crate) fn is_counting() -> bool {
+    PAGE.counting.load(Acquire) == COUNTING
+}
+
+/// Begins counting, if nobody did. `reset` runs before the first event is counted.
+pub(crate) fn begin_counting(reset: impl FnOnce()) {
+    #[cfg(recording)]
+    if get() & RECORD != 0 {
+        let _ = PAGE
+            .counting
+            .compare_exchange(NOT_COUNTING, LATER, AcqRel, Relaxed);
+        return;
+    }
+    if PAGE.counting.load(Acquire) != NOT_COUNTING {
+        return;
+    }
+    reset();
+    if PAGE
+        .counting
+        .compare_exchange(NOT_COUNTING, COUNTING, AcqRel, Relaxed)
+        .is_ok()
+    {
+        let _ = PAGE.word.fetch_update(AcqRel, Relaxed, |word| {
+            let recorded = cfg!(recording) && word as u32 & RECORD != 0;
+            (!recorded).then_some(word | u64::from(COUNT))
+        });
+    }
+}
+
+/// A recording begins: its rows count from now on, and `stats()` adds them.
+#[cfg(recording)]
+pub(crate) fn begin_recording(tag: u32) {
+    PAGE.joined.store(1, Release);
+    change(tag, COUNT);
+}
+
+/// The recording ends: what follows is counted as it was before.
+#[cfg(recording)]
+pub(crate) fn end_recording() {
+    let _ = PAGE
+        .counting
+        .compare_exchange(LATER, COUNTING, AcqRel, Relaxed);
+    change(if is_counting() { COUNT } else { 0 }, !COUNT);
+}
+
+/// Whether the rows of a recording of this process belong to the figures of `stats()`.
+#[cfg(recording)]
+pub(crate) fn rows_are_joined() -> bool {
+    PAGE.joined.load(Acquire) != 0
+}
+
+/// The rows of the finished recording are no longer added. True when their sums are to be kept, for counting goes on.
+#[cfg(recording)]
+pub(crate) fn part_from_rows() -> bool {
+    PAGE.joined.store(0, Release);
+    is_counting()
+}
+
+/// The same while something records. False when nothing does: then nothing is changed.
+#[cfg(recording)]
+pub(crate) fn change_while_recording(add: u32, remove: u32) -> bool {
+    let changed = PAGE.word.fetch_update(AcqRel, Relaxed, |word| {
+        (word as u32 & RECORD != 0).then_some(word & !u64::from(remove) | u64::from(add))
+    });
+    changed.is_ok()
+}
+
+/// The word of [`life`](crate::life).
+#[cfg(recording)]
+pub(crate) fn life() -> &'static AtomicU32 {
+    &PAGE.life
+}
+
+/// Asks the kernel to wipe the words in forked children. False when it will not: then nothing may be recorded.
 #[cfg(recording)]
 pub(crate) fn wipe_on_fork() -> bool {
     // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialised, so in .bss); advice changes no contents.

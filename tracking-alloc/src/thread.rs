@@ -4,17 +4,25 @@
 use crate::count::Frame;
 use crate::guards::Guards;
 #[cfg(recording)]
-use crate::hook::Lane;
+use crate::{hook::Lane, sys::Stack};
 use std::cell::Cell;
 use std::ptr::null;
 
 pub(crate) struct Thread {
-    /// The lane, which may be of an earlier generation.
+    /// The lane that is its own, which may be of an earlier generation.
     #[cfg(recording)]
     pub(crate) lane: Cell<*const Lane>,
+    /// The lane it shares with others for want of one of its own.
+    #[cfg(recording)]
+    pub(crate) shared: Cell<*const Lane>,
+    /// Where its stack lies, once asked.
+    #[cfg(recording)]
+    pub(crate) stack: Cell<Option<Stack>>,
     /// The hook is at work in this thread outside a lane of its own.
     #[cfg(recording)]
     pub(crate) busy: Cell<bool>,
+    /// The block it allocated last, if it was not freed or reallocated since.
+    pub(crate) last_block: Cell<usize>,
     /// The scope it is in.
     pub(crate) scope: Cell<u32>,
     /// The phases it is in.
@@ -32,7 +40,12 @@ thread_local! {
             #[cfg(recording)]
             lane: Cell::new(null()),
             #[cfg(recording)]
+            shared: Cell::new(null()),
+            #[cfg(recording)]
+            stack: Cell::new(None),
+            #[cfg(recording)]
             busy: Cell::new(false),
+            last_block: Cell::new(0),
             scope: Cell::new(0),
             guards: Guards::new(),
             measure: Cell::new(null()),

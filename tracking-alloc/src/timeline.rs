@@ -1,14 +1,14 @@
 //! The timeline and the snapshots: points in time, taken at looks when they are due, thinned to a fixed size.
 
-use crate::sys;
+use crate::{hook, sys};
 use std::ptr::null;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{Header, Point, SNAPSHOT_SLOTS, TIMELINE_POINTS};
+use tracking_alloc_recording::{
+    Header, Lane, Point, Row, SNAPSHOT_SLOTS, Segment, TIMELINE_POINTS,
+};
 
 /// The finest step between two points, nanoseconds.
 const FINEST_NS: u64 = 10_000_000;
-/// How often our own memory is measured at most, nanoseconds: it asks the kernel about every leaf. At first more often.
-const OWN_EVERY_NS: u64 = 1_000_000_000;
 /// The number of the last snapshot has 16 bits of the clock.
 const MOST_SNAPSHOTS: u64 = 0xffff;
 
@@ -23,10 +23,12 @@ pub(crate) struct Timeline {
     due_ticks: u64,
     step_ns: u64,
     last_ns: u64,
+    /// The present look's moment, in ticks and in nanoseconds after the start.
+    ticks: u64,
+    elapsed_ns: u64,
     snapshot_step_ns: u64,
     snapshot_due_ns: u64,
     snapshots: u64,
-    own_due_ns: u64,
     /// Whether files may be read (not in a sandbox).
     reads_files: bool,
 }
@@ -44,10 +46,11 @@ impl Timeline {
             due_ticks: 0,
             step_ns: FINEST_NS,
             last_ns: 0,
+            ticks: 0,
+            elapsed_ns: 0,
             snapshot_step_ns: 5 * FINEST_NS,
             snapshot_due_ns: 5 * FINEST_NS,
             snapshots: 0,
-            own_due_ns: 0,
             reads_files: true,
         }
     }
@@ -65,11 +68,23 @@ impl Timeline {
 
     /// Nanoseconds after the start, by the cheap counter once its rate is known.
     pub(crate) fn elapsed_ns(&self) -> u64 {
+        self.elapsed_at(sys::ticks())
+    }
+
+    fn elapsed_at(&self, ticks: u64) -> u64 {
         if self.tick_ns == 0 {
             return sys::now_ns().saturating_sub(self.start_ns);
         }
-        let ticks = sys::ticks().wrapping_sub(self.start_ticks);
+        let ticks = ticks.wrapping_sub(self.start_ticks);
         ((u128::from(ticks) * u128::from(self.tick_ns)) >> 32) as u64
+    }
+
+    /// A look begins: nanoseconds after the start.
+    // PERF: the counter is read once a look.
+    pub(crate) fn tick(&mut self) -> u64 {
+        self.ticks = sys::ticks();
+        self.elapsed_ns = self.elapsed_at(self.ticks);
+        self.elapsed_ns
     }
 
     /// The number of the last snapshot.
@@ -83,10 +98,10 @@ impl Timeline {
         self.last_ns = 0;
     }
 
-    /// Takes the points that are due. `moment` is live bytes, live blocks, total bytes. True when a snapshot was taken.
+    /// Takes the points that are due at this look. `moment` is live bytes, live blocks, total bytes. True when a snapshot was taken.
     pub(crate) fn visit(&mut self, header: &Header, moment: (u64, u64, u64)) -> bool {
-        let ticks = sys::ticks();
-        header.elapsed_ns.store(self.elapsed_ns(), Relaxed);
+        let ticks = self.ticks;
+        header.elapsed_ns.store(self.elapsed_ns, Relaxed);
         if ticks < self.due_ticks || self.points.is_null() {
             return false;
         }
@@ -121,10 +136,7 @@ impl Timeline {
         };
         header.rss_bytes.store(rss, Relaxed);
         header.peak_rss_bytes.fetch_max(rss, Relaxed);
-        if now >= self.own_due_ns {
-            self.own_due_ns = now + now.clamp(FINEST_NS, OWN_EVERY_NS);
-            header.own_bytes.store(own_bytes(header), Relaxed);
-        }
+        store_own_bytes(header);
         let mut length = header.timeline_len.load(Relaxed) as usize;
         if length >= TIMELINE_POINTS {
             length = self.thin(header);
@@ -231,7 +243,29 @@ impl Timeline {
     }
 }
 
-/// Resident bytes of heapglass in this process: tables, shadow map, the mapped recording.
-pub(crate) fn own_bytes(header: &Header) -> u64 {
-    sys::own_pages() + crate::shadow::own_bytes() + header.file_bytes.load(Relaxed)
+/// Stores how many resident bytes of the process are heapglass's own: tables, shadow map and the mapped recording.
+/// Counted when pages are first written; never more than the resident set of the same moment, where that is known.
+pub(crate) fn store_own_bytes(header: &Header) {
+    let pages = |records: usize, bytes: usize| (records * bytes).next_multiple_of(sys::PAGE);
+    let thinned = if header.timeline_half.load(Relaxed) == 0 {
+        0
+    } else {
+        TIMELINE_POINTS
+    };
+    let points = thinned + header.timeline_len.load(Relaxed) as usize;
+    let written = sys::PAGE
+        + pages(
+            header.directory_len.load(Relaxed) as usize,
+            size_of::<Segment>(),
+        )
+        + pages(points, size_of::<Point>())
+        + hook::tables_of_lanes().fold(0, |bytes, lanes| {
+            bytes + pages(lanes, size_of::<Lane>()) + pages(3 * lanes, size_of::<Row>())
+        });
+    let own = sys::own_bytes() + written as u64;
+    let most = match header.rss_bytes.load(Relaxed) {
+        0 => u64::MAX,
+        rss => rss,
+    };
+    header.own_bytes.store(own.min(most), Relaxed);
 }

@@ -30,8 +30,8 @@ fn assert_same_stacks(flags: Flags) {
                 frame_pointers: true,
                 ..flags
             },
-        )
-        .record("kept"),
+        ),
+        "kept",
     );
     let omitted = Stacks::of(
         &Program::build(
@@ -40,8 +40,8 @@ fn assert_same_stacks(flags: Flags) {
                 frame_pointers: false,
                 ..flags
             },
-        )
-        .record("omitted"),
+        ),
+        "omitted",
     );
     assert_eq!(
         kept.header.unwinder,
@@ -85,7 +85,7 @@ fn with_and_without_frame_pointers_the_stacks_are_the_same_when_panics_abort() {
 
 #[test]
 fn under_a_c_callback_the_whole_stack_is_there_without_frame_pointers() {
-    let stacks = Stacks::of(&Program::build("callbacks", OMITTED).record("qsort"));
+    let stacks = Stacks::of(&Program::build("callbacks", OMITTED), "qsort");
     assert_eq!(stacks.header.unwinder, unwinder::EH_FRAME);
     let through = stacks.through("callbacks::compare");
     assert!(
@@ -103,7 +103,7 @@ fn under_a_c_callback_the_whole_stack_is_there_without_frame_pointers() {
 
 #[test]
 fn frame_pointers_that_miss_frames_are_told_by_the_early_stacks() {
-    let stacks = Stacks::of(&Program::build("callbacks", KEPT).record("missed"));
+    let stacks = Stacks::of(&Program::build("callbacks", KEPT), "missed");
     assert_eq!(stacks.header.unwinder, unwinder::FRAME_POINTERS);
     assert!(
         stacks.header.unwinder_disagreements > 0,
@@ -114,7 +114,7 @@ fn frame_pointers_that_miss_frames_are_told_by_the_early_stacks() {
 #[test]
 fn code_that_keeps_data_in_the_frame_pointer_makes_a_handful_of_sites() {
     for flags in [KEPT, OMITTED] {
-        let stacks = Stacks::of(&Program::build("callbacks", flags).record("data"));
+        let stacks = Stacks::of(&Program::build("callbacks", flags), "data");
         let through = stacks.through("callbacks::called_back");
         assert!(
             !through.is_empty() && through.len() <= 100,

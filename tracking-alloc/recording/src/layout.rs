@@ -30,8 +30,17 @@ pub const SEGMENT_BYTES: u64 = 64 << 10;
 /// Size of the first segment: header, directory and the beginnings of every table, so that a small program's recording is one piece.
 pub const FIRST_SEGMENT_BYTES: u64 = 1 << 20;
 
-/// Lanes with rows of their own; one more, the last, is shared by all further threads.
+/// Lanes of the first tables of lanes and fixed rows; one more, of this number, is shared by all threads that find none.
 pub const LANES: usize = 256;
+
+/// Lanes of each further segment of these tables, made when they are needed. Older recordings have none.
+pub const FURTHER_LANES: usize = 256;
+
+/// Segments of lanes, at most.
+pub const LANE_TABLES: usize = 8;
+
+/// Lanes are numbered below this.
+pub const MAX_LANES: usize = LANES + 1 + (LANE_TABLES - 1) * FURTHER_LANES;
 
 /// Sites are numbered below this.
 pub const MAX_SITES: u32 = 1 << 20;
@@ -147,6 +156,8 @@ pub mod site_flags {
     pub const DEEP: u32 = 4;
     /// A cycle of frames was folded.
     pub const FOLDED: u32 = 8;
+    /// Its key was that of another site until that was noticed: some of its events are counted there.
+    pub const COLLIDED: u32 = 16;
 }
 
 /// Values of [`Scope::kind`].
@@ -213,7 +224,7 @@ pub mod table {
     pub const SCOPES: u32 = 6;
     /// [`Site`](super::Site) records.
     pub const SITES: u32 = 7;
-    /// [`Lane`](super::Lane) records, `LANES + 1` of them.
+    /// [`Lane`](super::Lane) records: `LANES + 1` of them, then further segments of `FURTHER_LANES`.
     pub const LANES: u32 = 8;
     /// Three fixed [`Row`](super::Row)s a lane: all events, "(table full)", "(unattributed)".
     pub const FIXED_ROWS: u32 = 9;
@@ -538,8 +549,10 @@ record! {
         144 visits_len: u32,
         /// Zero.
         148 reserved: u32,
+        /// Bytes allocated up to the last look. Zero in older recordings.
+        152 looked_total_bytes: u64,
         /// Zero.
-        152 spare: [u64; 13],
+        160 spare: [u64; 12],
     }
 }
 

@@ -25,7 +25,7 @@
 //! | [`STACKS`](table::STACKS) | [`Stack`], parents before children | 8 | [`Header::stacks_len`] |
 //! | [`SCOPES`](table::SCOPES) | [`Scope`], parents before children | 64 | [`Header::scopes_len`] |
 //! | [`SITES`](table::SITES) | [`Site`] | 32 | [`Header::sites_len`] |
-//! | [`LANES`](table::LANES) | [`Lane`], 257 of them | 256 | [`Lane::kind`] |
+//! | [`LANES`](table::LANES) | [`Lane`], 257 of them, then 256 in each further segment | 256 | [`Lane::kind`] |
 //! | [`FIXED_ROWS`](table::FIXED_ROWS) | three [`Row`]s a lane: all its events, "(table full)", "(unattributed)" | 128 | [`Lane::kind`] |
 //! | [`ROWS`](table::ROWS) of a lane | [`Row`] | 128 | [`Lane::rows_len`] |
 //! | [`SIZES`](table::SIZES) of a lane | [`Sizes`] | 64 | [`Lane::sizes_len`] |
@@ -71,10 +71,12 @@ mod pack;
 mod read;
 mod size_class;
 mod words;
+mod writer;
 
 pub use checksum::Checksum;
 pub use layout::*;
 pub use pack::with_symbols;
-pub use read::{CHECKSUM_OFFSET, Error, LaneColumns, ReadAt, Recording, file_checksum};
+pub use read::{CHECKSUM_OFFSET, Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};
 pub use size_class::{SIZE_CLASSES, class_bounds, size_class};
 pub use words::{Record, Word};
+pub use writer::{Here, ProcessEntry, ProcessStat, Writer, is_own_proc, parse_boot_id};

@@ -13,6 +13,8 @@ use crate::words::Record;
 pub fn with_symbols(mut bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error> {
     let recording = Recording::read(bytes.as_slice())?;
     let mut header = recording.header;
+    // What lies behind the end of a finished recording is none of it; of others the whole file was read.
+    bytes.truncate(usize::try_from(recording.file_bytes).unwrap_or(usize::MAX));
     // NOTE: `file_bytes` of a running recording may lag behind the file; the file is what was read.
     let end = bytes.len().next_multiple_of(SEGMENT_BYTES as usize);
     bytes.resize(end, 0);

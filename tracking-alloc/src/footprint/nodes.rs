@@ -2,7 +2,8 @@
 
 use super::names::{is_unsized, well_known_bytes};
 use super::record::Type;
-use super::room::{Index, Room, hash_bytes};
+use super::room::{Index, Room};
+use crate::hash::fnv1a;
 use tracking_alloc_recording::scope_kind;
 
 /// Deeper places are counted at the one around them.
@@ -102,7 +103,10 @@ impl Nodes {
     ) -> Option<u32> {
         let name = &step.name[..step.name.len().min(MOST_NAME)];
         let step = Step { name, ..step };
-        let of_path = hash_bytes(u64::from(parent) << 8 | u64::from(step.kind), name);
+        let of_path = fnv1a(
+            u64::from(parent) << 8 | u64::from(step.kind),
+            name.iter().copied(),
+        );
         let is_it = |nodes: &Nodes, index: u32| {
             nodes
                 .all
@@ -241,7 +245,7 @@ impl Nodes {
                     string: 0,
                 })?;
                 self.by_type_name
-                    .add(hash_bytes(0, name.as_bytes()), index as u32)?;
+                    .add(fnv1a(0, name.bytes()), index as u32)?;
                 index as u32
             }
         };
@@ -255,10 +259,9 @@ impl Nodes {
     }
 
     fn find_type(&self, name: &str) -> Option<u32> {
-        self.by_type_name
-            .find(hash_bytes(0, name.as_bytes()), |index| {
-                self.types[index as usize].name == name
-            })
+        self.by_type_name.find(fnv1a(0, name.bytes()), |index| {
+            self.types[index as usize].name == name
+        })
     }
 
     /// The size of the values at a place whose size was not told, as well as it is known.

@@ -152,16 +152,6 @@ fn mixed(hash: u64) -> u64 {
     spread ^ spread >> 29
 }
 
-/// A hash of bytes (FNV-1a), going on from `hash`.
-#[inline]
-pub(super) fn hash_bytes(hash: u64, bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(hash ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-        })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,8 +7,7 @@
 use super::blocks::Perhaps;
 use super::names::{Form, is_number, is_unsized};
 use super::place::{Shape, Value, Walk};
-use super::words::word_at;
-use crate::shadow::{Block, block_from};
+use crate::shadow::{self, Block, block_from, word_at};
 use std::cell::Cell;
 
 /// Lists in lists that are hidden: how deep they are looked for.
@@ -343,10 +342,6 @@ impl Value<'_> {
 
 /// The aligned words of a value.
 pub(super) fn words(start: usize, bytes: usize) -> impl Iterator<Item = usize> {
-    let first = start.next_multiple_of(8);
-    let end = (start + bytes) & !7;
-    (first..end.max(first)).step_by(8).map(|address| {
-        // SAFETY: inside a value that is borrowed as long as it is measured, or a live block that it leads to.
-        unsafe { word_at(address) }
-    })
+    // SAFETY: a value that is borrowed as long as it is measured, or a live block that it leads to.
+    unsafe { shadow::words(start, bytes) }
 }

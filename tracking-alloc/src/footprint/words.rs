@@ -1,36 +1,8 @@
-//! Reading a value's memory word by word, padding included, without claiming to know what is there.
+//! What the first words of a value tell: where it lies, and the items of an iterator.
 
 use super::names::well_known_bytes;
+use crate::shadow::word_at;
 use std::any::type_name;
-
-/// The word at an address.
-///
-/// # Safety
-/// Eight bytes from `address`, a multiple of 8, must be readable.
-#[inline(always)]
-pub(super) unsafe fn word_at(address: usize) -> usize {
-    let word: usize;
-    // NOTE: a load by the machine, not by the language: padding and what another thread changes meanwhile may be any
-    // number here, which is no undefined behaviour.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: readable (caller); nothing is written.
-    unsafe {
-        std::arch::asm!("mov {}, qword ptr [{}]", out(reg) word, in(reg) address,
-            options(readonly, nostack, preserves_flags));
-    }
-    #[cfg(all(target_arch = "aarch64", not(miri)))]
-    // SAFETY: as above.
-    unsafe {
-        std::arch::asm!("ldr {}, [{}]", out(reg) word, in(reg) address,
-            options(readonly, nostack, preserves_flags));
-    }
-    #[cfg(miri)]
-    {
-        let _ = address;
-        word = 0;
-    }
-    word
-}
 
 /// A value as it was handed over: where it lies, how large it is, of what type.
 #[derive(Clone, Copy)]

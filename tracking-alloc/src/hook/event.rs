@@ -1,15 +1,15 @@
 //! The four events, from the state word to the counters.
 
-use super::lane::{Cached, Lane, Lifetime, Slot, acquire};
+use super::lane::{Cached, Lane, Lifetime, Slot};
 use super::open::Open;
 use super::peak;
-use super::row::{add, births_of};
+use super::row::add;
 use crate::session::{self, Session};
 use crate::shadow::{self, Owner};
 use crate::stack::{self, Start};
-use crate::{state, thread};
+use crate::{count, state, thread};
 use std::sync::atomic::{Ordering::*, compiler_fence};
-use tracking_alloc_recording::{Row, SITE_UNATTRIBUTED};
+use tracking_alloc_recording::{Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED};
 
 /// After a successful allocation.
 #[inline(never)]
@@ -63,7 +63,7 @@ pub(crate) fn reallocated(
     };
     match (Usual::enter(), owner) {
         (Some(usual), Some(owner)) => realloc_in(usual.lane, start, owner, moved),
-        (Some(usual), None) => alloc_in(usual.lane, start, moved.new, moved.bytes),
+        (Some(usual), None) => unknown_realloc_in(usual.lane, start, moved),
         (None, owner) => unusual(Event::Realloc(owner, moved), start.registers()),
     }
 }
@@ -84,8 +84,24 @@ enum Event {
     Realloc(Option<Owner>, Realloc),
 }
 
-/// The usual way: recording, not paused, nobody measuring, a lane of this generation and of this thread alone, and the
-/// hook not at work in it. While it lives, events of signal handlers in this thread see the lane busy.
+impl From<Event> for count::Event {
+    fn from(event: Event) -> Self {
+        match event {
+            Event::Alloc(block, bytes) => count::Event::Alloc(block, bytes),
+            Event::Free(block, bytes) => count::Event::Free(block, bytes),
+            Event::Realloc(_, moved) => count::Event::Realloc {
+                old: moved.old,
+                old_bytes: moved.old_bytes,
+                new: moved.new,
+                bytes: moved.bytes,
+            },
+        }
+    }
+}
+
+/// The usual way: recording, not paused, a lane of this generation and of this thread alone, whose owner does not
+/// measure itself and was not idle for long, and the hook not at work in it. While it lives, events of signal handlers
+/// in this thread see the lane busy.
 struct Usual {
     lane: &'static Lane,
 }
@@ -97,17 +113,16 @@ impl Usual {
         let lane = thread::with(|thread| thread.lane.get()).unwrap_or(std::ptr::null());
         // SAFETY: null or a lane, which is never unmapped.
         let lane = unsafe { lane.as_ref() }?;
-        let tag = lane.tag.load(Relaxed);
-        // The shared lane has no tag; its flag says nothing.
-        if tag == 0 || lane.busy.load(Relaxed) {
+        if lane.busy.load(Relaxed) {
             return None;
         }
         lane.busy.store(true, Relaxed);
-        // NOTE: busy before the state is read. The one who finishes clears the state, fences every thread, then waits
-        // for busy lanes: so nobody writes into a finished recording.
+        // NOTE: busy before state and tag are read. The one who finishes clears the state, the one who parks a lane marks
+        // its tag; both fence every thread, then look at the flag: so nobody writes into a finished recording, or into
+        // the row of a lane whose sum is taken as known.
         compiler_fence(SeqCst);
         let usual = Usual { lane };
-        (state::get() == tag).then_some(usual)
+        (state::get() == lane.tag.load(Relaxed)).then_some(usual)
     }
 }
 
@@ -115,7 +130,7 @@ impl Drop for Usual {
     #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(SeqCst);
-        self.lane.busy.store(false, Relaxed);
+        self.lane.busy.store(false, Release);
     }
 }
 
@@ -123,71 +138,74 @@ impl Drop for Usual {
 #[cold]
 #[inline(never)]
 fn unusual(event: Event, registers: (usize, usize, u64)) {
+    count::measure(event.into());
+    if !record(event, registers) {
+        count::unrecorded(event.into());
+    }
+}
+
+/// Records an event. False when nothing records, or nothing is to be recorded of it.
+#[inline(never)]
+fn record(event: Event, registers: (usize, usize, u64)) -> bool {
     let word = state::get();
     if word & state::RECORD == 0 {
-        return;
+        return false;
     }
     let Some(session) = session::current() else {
-        return;
+        return false;
     };
     // SAFETY: null or a lane, which is never unmapped.
     let known = unsafe { thread::with(|thread| thread.lane.get()).and_then(|lane| lane.as_ref()) };
-    if let Some(lane) = known.filter(|lane| !lane.is_shared() && lane.busy.load(Relaxed)) {
+    if let Some(lane) = known.filter(|lane| lane.busy.load(Relaxed)) {
         return miss_in(lane.unattributed(), lane.number, event);
     }
     if thread::with(|thread| thread.busy.replace(true)) != Some(false) {
-        return miss_anywhere(session, event);
+        let _open = Open::count();
+        return state::get() & state::RECORD != 0 && miss_anywhere(session, event);
     }
     let start = Start::from_registers(registers);
-    let _open = Open::count();
-    let tag = word & !(state::PAUSED | state::MEASURE | state::COUNT);
-    let lane = match known {
-        // Finished meanwhile: nothing may be written any more, a lane's record neither.
-        _ if state::get() & state::RECORD == 0 => None,
-        Some(lane) if lane.tag.load(Relaxed) == tag || lane.is_shared() && session.tag() == tag => {
-            Some(lane)
-        }
+    let open = Open::count();
+    // Finished meanwhile: nothing may be written any more, a lane's record neither.
+    let lane = if state::get() & state::RECORD == 0 {
+        None
+    } else {
         // SAFETY: `busy` is set for this thread.
-        _ => unsafe { acquire(session) },
+        unsafe { super::lane::of_thread(session) }
     };
-    if let Some(lane) = lane {
+    let recorded = lane.is_some_and(|lane| {
         if lane.is_shared() {
+            // NOTE: asked before the lock is taken: libc may take locks of its own to answer.
+            let stack = super::lane::stack_of_thread();
             let _alone = lane.shared.hold();
             // The shared lane walks whichever thread's stack is calling.
-            lane.stack.set(crate::sys::thread_stack());
-            if state::get() & state::RECORD != 0 {
-                run(event, lane, start, word);
-            }
+            lane.stack.set(stack);
+            state::get() & state::RECORD != 0 && run(event, lane, start, word)
         } else {
             lane.busy.store(true, Relaxed);
             compiler_fence(SeqCst);
-            if state::get() & state::RECORD != 0 {
-                run(event, lane, start, word);
-            }
+            lane.wake();
+            let recorded = state::get() & state::RECORD != 0 && run(event, lane, start, word);
             compiler_fence(SeqCst);
-            lane.busy.store(false, Relaxed);
+            lane.busy.store(false, Release);
+            recorded
         }
-    }
+    });
+    drop(open);
     thread::with(|thread| thread.busy.set(false));
+    recorded
 }
 
-/// An event in a lane, perhaps paused: then new blocks are passed over and known ones followed.
-fn run(event: Event, lane: &'static Lane, start: Start, word: u32) {
+/// An event in a lane, perhaps paused: then new blocks are passed over (false) and known ones followed.
+fn run(event: Event, lane: &'static Lane, start: Start, word: u32) -> bool {
     let paused = word & state::PAUSED != 0;
     match event {
         Event::Free(block, bytes) => free_in(lane, block, bytes),
         Event::Realloc(Some(owner), moved) => realloc_in(lane, start, owner, moved),
-        Event::Alloc(block, bytes)
-        | Event::Realloc(
-            None,
-            Realloc {
-                new: block, bytes, ..
-            },
-        ) if !paused => {
-            alloc_in(lane, start, block, bytes);
-        }
-        _ => {}
+        _ if paused => return false,
+        Event::Alloc(block, bytes) => alloc_in(lane, start, block, bytes),
+        Event::Realloc(None, moved) => unknown_realloc_in(lane, start, moved),
     }
+    true
 }
 
 /// The site of the calling stack and scope, with its slot and row in the lane.
@@ -202,21 +220,27 @@ fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static
             return ((*entry).site, &*(*entry).slot, &*(*entry).row);
         }
     }
+    lane.ask_again();
     let (frame_pointer, stack_pointer, pc) = start.registers();
-    let site = crate::site::find(lane, frame_pointer, stack_pointer, pc, key, scope);
+    let mut site = crate::site::find(lane, frame_pointer, stack_pointer, pc, key, scope);
     let row = lane.row_of(site);
+    if lane.is_full(row) {
+        // NOTE: the block then belongs to "(table full)" wherever it is freed, also after the site got a row.
+        site = SITE_TABLE_FULL;
+        lane.row_of(site);
+    }
     let Some(slot) = lane.slot(site) else {
         return (site, lane.spare_slot(), row);
     };
-    // SAFETY: as above.
-    unsafe {
-        *entry = Cached {
+    lane.keep(
+        entry,
+        Cached {
             key,
             row,
             slot,
             site,
-        }
-    };
+        },
+    );
     (site, slot, row)
 }
 
@@ -227,14 +251,14 @@ fn alloc_in(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
     let size = bytes as u64;
     let birth = all.total_blocks.load(Relaxed).wrapping_add(1);
     lane.count_size(slot, size);
-    peak::around(lane, bytes as i64, || {
+    peak::around_rise(lane, bytes as i64, || {
         lane.touch_both(site, row);
         add(&row.total_bytes, size);
         add(&row.total_blocks, 1);
         add(&all.total_bytes, size);
         add(&all.total_blocks, 1);
     });
-    lane.last_block.set(block);
+    thread::with(|thread| thread.last_block.set(block));
     if !shadow::put(block, bytes, Owner::new(site, lane.number, birth as u32)) {
         untracked();
     }
@@ -244,7 +268,7 @@ fn alloc_in(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
 fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
     let Some(owner) = shadow::take(block) else {
         add(&lane.record().unknown_frees, 1);
-        return;
+        return count::unknown_freed(block, bytes);
     };
     let size = bytes as u64;
     if owner.site() == SITE_UNATTRIBUTED {
@@ -252,15 +276,21 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
     }
     let row = lane.row_of(owner.site());
     let all = lane.all();
-    peak::around(lane, -(bytes as i64), || {
+    peak::around_fall(lane, Some(row), bytes as i64, || {
         lane.touch_both(owner.site(), row);
         add(&row.freed_bytes, size);
         add(&row.freed_blocks, 1);
         add(&all.freed_bytes, size);
         add(&all.freed_blocks, 1);
     });
-    if lane.last_block.get() == block {
-        lane.last_block.set(0);
+    let was_last = thread::with(|thread| {
+        let last = thread.last_block.get() == block;
+        if last {
+            thread.last_block.set(0);
+        }
+        last
+    });
+    if was_last == Some(true) {
         for row in [row, all] {
             add(&row.temporary_blocks, 1);
             add(&row.temporary_bytes, size);
@@ -271,6 +301,19 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
         Lifetime::Elsewhere => add(&row.freed_elsewhere, 1),
         Lifetime::Unknown => {}
     }
+}
+
+/// A realloc of a block that the recording does not know: recorded as a new one.
+#[cold]
+#[inline(never)]
+fn unknown_realloc_in(lane: &'static Lane, start: Start, moved: Realloc) {
+    alloc_in(lane, start, moved.new, moved.bytes);
+    thread::with(|thread| thread.last_block.set(0));
+    count::unknown_reallocated(
+        moved.old_bytes as u64,
+        moved.bytes as u64,
+        moved.old != moved.new,
+    );
 }
 
 /// The block leaves its old site and counts, with its new size, at the site that reallocated. Both rows are saved for
@@ -322,11 +365,8 @@ fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc)
             None => unattributed_free(lane.unattributed(), old_size),
         }
     });
-    lane.last_block.set(0);
-    let births = match owner.birth() {
-        Some(birth) if birth.lane != lane.number => births_of(birth.lane),
-        _ => all.total_blocks.load(Relaxed),
-    };
+    thread::with(|thread| thread.last_block.set(0));
+    let births = lane.births_for(owner);
     if !shadow::put(new, bytes, owner.moved_to(site, births)) {
         untracked();
     }
@@ -358,22 +398,23 @@ fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
 /// The hook is busy in a thread that has no lane of its own yet.
 #[cold]
 #[inline(never)]
-fn miss_anywhere(session: &Session, event: Event) {
-    if let Some(row) = session.stray_row() {
-        miss_in(row, session.stray_lane(), event);
-    }
+fn miss_anywhere(session: &Session, event: Event) -> bool {
+    session
+        .stray_row()
+        .is_some_and(|row| miss_in(row, session.stray_lane(), event))
 }
 
 /// The hook is busy in this thread: a signal handler allocates or frees in the middle of an event. Totals are kept,
 /// without a stack.
 #[cold]
-fn miss_in(row: &Row, lane: u32, event: Event) {
+fn miss_in(row: &Row, lane: u32, event: Event) -> bool {
     match event {
         Event::Alloc(block, bytes) => unattributed_alloc(row, lane, block, bytes),
         Event::Free(block, bytes) => {
-            if shadow::take(block).is_some() {
-                unattributed_free(row, bytes as u64);
+            if shadow::take(block).is_none() {
+                return false;
             }
+            unattributed_free(row, bytes as u64);
         }
         Event::Realloc(owner, realloc) => {
             if owner.is_some() {
@@ -382,4 +423,5 @@ fn miss_in(row: &Row, lane: u32, event: Event) {
             unattributed_alloc(row, lane, realloc.new, realloc.bytes);
         }
     }
+    true
 }

@@ -7,28 +7,35 @@ mod all;
 mod mine;
 mod owner;
 
-pub(crate) use all::{lanes_in_use, release_all, wait_until_idle};
+pub(crate) use all::{lanes_in_use, release_all, tables_of_lanes, wait_until_idle};
 pub(super) use all::{reset_limits, rows_of};
 #[cfg(feature = "serde")]
 pub(crate) use mine::visit;
-pub(crate) use mine::{Net, net_here};
-pub(super) use owner::acquire;
+pub(crate) use mine::{Net, measuring, net_here};
+pub(super) use owner::{of_thread, stack_of_thread};
 
 use super::CLOCK;
-use super::row::touch;
+use super::peak::Turning;
+use super::row::{lane_row, touch};
 use super::sizes::Spread;
-use crate::record::Table;
+use crate::record::{Table, growths_resumed};
 use crate::session;
 use crate::shadow::Owner;
 use crate::stack::CutAfter;
-use crate::sys::{Bump, Errno, Lock, Stack};
+use crate::sys::{Bump, Errno, Lock, PAGE, Stack, count_own};
 use std::cell::{Cell, UnsafeCell};
-use std::ptr::{NonNull, null_mut};
+use std::ptr::{NonNull, null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, CLOCK_SNAPSHOT_BITS, LANES, MAX_SITES, Row, SITE_TABLE_FULL, SIZE_PAIRS,
-    Sizes, Snaps, size_class,
+    self as recording, CLOCK_SNAPSHOT_BITS, LANES, MAX_LANES, MAX_SITES, Row, SITE_TABLE_FULL,
+    SIZE_PAIRS, Sizes, Snaps, size_class,
 };
+
+/// In a lane's tag: its owner measures itself. No state of a recording has this bit.
+const MEASURED: u32 = 8;
+/// In a lane's tag: it did not move for long, and its sums are taken as known. Likewise.
+const PARKED: u32 = 4;
+const _: () = assert!(PARKED == crate::state::COUNT && MEASURED < crate::state::GENERATION);
 
 /// Entries of the cache from stack to row.
 const CACHE: usize = 2048;
@@ -40,6 +47,11 @@ const CHUNKS: usize = MAX_SITES as usize / CHUNK;
 const VISIT_CHUNKS: usize = (1 << 16) / CHUNK;
 /// Deepest stack kept.
 pub(crate) const MAX_DEPTH: usize = 256;
+
+const _: () = assert!(
+    PAGE.is_multiple_of(size_of::<Slot>()) && (CHUNK * size_of::<Slot>()).is_multiple_of(PAGE)
+);
+const _: () = assert!(CACHE * size_of::<Cached>() <= 32 * PAGE);
 
 /// What a lane knows of a site: where its row is, and its further records.
 #[repr(C)]
@@ -92,6 +104,17 @@ impl Slot {
         self.class.set(SPREAD);
     }
 
+    /// Counts the page of a slot that is about to be used, if it is the first one used there.
+    fn count_page(&self) {
+        const SLOTS: usize = PAGE / size_of::<Slot>();
+        let first = (std::ptr::from_ref(self).addr() & !(PAGE - 1)) as *const Slot;
+        // SAFETY: chunks are whole pages of slots, reached by the lane's owner alone.
+        let is_new = (0..SLOTS).all(|index| unsafe { (*first.add(index)).row.get().is_null() });
+        if is_new {
+            count_own(PAGE);
+        }
+    }
+
     /// The row of a slot that was looked up before.
     #[inline(always)]
     pub(super) fn row(&self) -> &'static Row {
@@ -124,7 +147,7 @@ pub(super) enum Lifetime {
 /// A lane's private half; its counters are in the recording. All-zero bytes are a lane nobody owned yet.
 #[repr(C, align(128))]
 pub(crate) struct Lane {
-    /// The state in which the owner may record without further questions; 0 for the overflow lane.
+    /// The state in which the owner may record without further questions. With [`MEASURED`] or [`PARKED`] it is none.
     pub(super) tag: AtomicU32,
     pub(crate) number: u32,
     /// The hook is at work in the owner.
@@ -132,24 +155,22 @@ pub(crate) struct Lane {
     /// All events of the lane.
     pub(super) all: *const Row,
     pub(super) cache: *mut Cached,
-    /// The block allocated last, if it was not freed or reallocated since.
-    pub(super) last_block: Cell<usize>,
+    /// Pages of the cache that were written, a bit for each.
+    cache_pages: Cell<u32>,
     pub(crate) stack: Cell<Stack>,
     /// Net bytes at the last look.
     pub(super) looked: Cell<i64>,
+    /// The lane looks before its net is this far from `looked`.
+    pub(super) step: Cell<i64>,
     /// A fall from this net or above may be the fall from a new peak.
     pub(super) limit: AtomicI64,
-    /// Falls from above `limit` still to be passed over without a look, while other lanes move too.
-    pub(super) skip: Cell<u32>,
-    pub(super) backoff: Cell<u32>,
-    /// Net bytes and events of the other lanes at the last look.
-    pub(super) others: Cell<(i64, u64)>,
-    /// Sum over all lanes at the last look.
-    pub(super) seen: Cell<i64>,
+    pub(super) turning: Turning,
     /// Births up to the beginning of this tenancy.
     pub(super) since_births: Cell<u64>,
     /// Looks at which the thread's name is still asked for.
     names_to_read: Cell<u32>,
+    /// How often growth had gone on when the lane last asked for what it had been refused.
+    resumed: Cell<u32>,
     pub(crate) cut_after: CutAfter,
     pub(super) record: *const recording::Lane,
     full: *const Row,
@@ -158,6 +179,8 @@ pub(crate) struct Lane {
     /// For the overflow lane: one event at a time.
     pub(super) shared: Lock<()>,
     tables: UnsafeCell<LaneTables>,
+    /// How often a site was found by its key alone.
+    trusted: Cell<u32>,
     /// Return addresses of the walk on a cold path, innermost first.
     pub(crate) scratch: UnsafeCell<[u64; MAX_DEPTH]>,
     /// For sites the lane has no memory to remember.
@@ -176,7 +199,12 @@ struct LaneTables {
     bump: Bump,
 }
 
-static TABLE: [AtomicPtr<Lane>; LANES + 1] = [const { AtomicPtr::new(null_mut()) }; LANES + 1];
+static TABLE: [AtomicPtr<Lane>; MAX_LANES] = [const { AtomicPtr::new(null_mut()) }; MAX_LANES];
+
+/// The number of the lane that is made after so many.
+fn number(made: u32) -> u32 {
+    made + u32::from(made as usize >= LANES)
+}
 
 impl Lane {
     pub(super) fn all(&self) -> &'static Row {
@@ -193,6 +221,33 @@ impl Lane {
     pub(super) fn unattributed(&self) -> &'static Row {
         // SAFETY: a fixed row, mapped until the process ends.
         unsafe { &*self.unattributed }
+    }
+
+    /// Whether the lane is of the present recording and its owner's alone.
+    fn is_of(&self, tag: u32) -> bool {
+        self.tag.load(Relaxed) & !(MEASURED | PARKED) == tag
+    }
+
+    /// Marks that the lane did not move for long. Under the look lock, which must see that nobody is at work in it.
+    pub(super) fn park(&self) {
+        self.tag.fetch_or(PARKED, SeqCst);
+    }
+
+    /// Whether the lane has that mark.
+    pub(super) fn is_parked(&self) -> bool {
+        self.tag.load(SeqCst) & PARKED != 0
+    }
+
+    /// Takes the mark back. Under the look lock.
+    pub(super) fn unpark(&self) {
+        self.tag.fetch_and(!PARKED, SeqCst);
+    }
+
+    /// Before the owner's first event after the lane was parked.
+    pub(super) fn wake(&'static self) {
+        if self.is_parked() {
+            super::peak::wake(self);
+        }
     }
 
     pub(crate) fn is_shared(&self) -> bool {
@@ -221,11 +276,23 @@ impl Lane {
     fn add_chunk(&'static self, site: u32) -> Option<&'static Slot> {
         let errno = Errno::keep();
         // SAFETY: the tables belong to the lane's owner, who is calling.
-        let chunk = unsafe { (*self.tables.get()).bump.take::<Slot>(CHUNK) }?;
+        let chunk = unsafe { (*self.tables.get()).bump.take_sparse::<Slot>(CHUNK) }?;
         self.chunks[(site as usize / CHUNK) & (CHUNKS - 1)].store(chunk.as_ptr(), Relaxed);
         drop(errno);
         // SAFETY: as in `slot`.
         Some(unsafe { &*chunk.as_ptr().add(site as usize % CHUNK) })
+    }
+
+    /// Whether a site found by its key is taken for what it is: not the first time, and not always, since another stack
+    /// may have the same key.
+    pub(crate) fn trusts(&'static self, site: u32) -> bool {
+        const DOUBTED: u32 = 32;
+        let times = self.trusted.get().wrapping_add(1);
+        self.trusted.set(times);
+        let met = self
+            .slot(site)
+            .is_some_and(|slot| !slot.row.get().is_null());
+        met && !times.is_multiple_of(DOUBTED)
     }
 
     /// The row of a site; "(table full)" when there is no room for one.
@@ -256,11 +323,51 @@ impl Lane {
             self.new_row(site)
         };
         let (index, row) = row.unwrap_or((u32::MAX, full));
+        slot.count_page();
         slot.row.set(row);
         slot.row_index.set(index);
         slot.class.set(NO_CLASS);
         drop(errno);
         row
+    }
+
+    /// Whether a row is the lane's "(table full)".
+    pub(super) fn is_full(&self, row: &Row) -> bool {
+        std::ptr::eq(row, self.full)
+    }
+
+    /// When the recording grows again after a refusal: forgets which sites had no row, so that they get one with
+    /// their next event. Called by the owner where it is on a slow path anyway.
+    #[inline]
+    pub(super) fn ask_again(&self) {
+        let resumed = growths_resumed();
+        if self.resumed.get() != resumed {
+            self.resumed.set(resumed);
+            self.forget_full();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn forget_full(&self) {
+        for index in 0..CACHE {
+            // SAFETY: the cache has CACHE entries, reached by the lane's owner alone, who is calling.
+            let entry = unsafe { &mut *self.cache.add(index) };
+            if std::ptr::eq(entry.row, self.full) {
+                // No stack has this key.
+                entry.key = 0;
+            }
+        }
+        for chunk in &self.chunks {
+            let chunk = chunk.load(Relaxed);
+            for index in 0..if chunk.is_null() { 0 } else { CHUNK } {
+                // SAFETY: a chunk has CHUNK slots, reached by the lane's owner alone.
+                let slot = unsafe { &*chunk.add(index) };
+                if std::ptr::eq(slot.row.get(), self.full) {
+                    slot.row.set(null());
+                }
+            }
+        }
     }
 
     fn new_row(&self, site: u32) -> Option<(u32, &'static Row)> {
@@ -414,6 +521,17 @@ impl Lane {
         unsafe { self.cache.add((key >> 40) as usize & (CACHE - 1)) }
     }
 
+    /// Keeps where a key led.
+    pub(super) fn keep(&self, entry: *mut Cached, cached: Cached) {
+        let page = 1 << ((entry.addr() - self.cache.addr()) / PAGE);
+        if self.cache_pages.get() & page == 0 {
+            self.cache_pages.set(self.cache_pages.get() | page);
+            count_own(PAGE);
+        }
+        // SAFETY: an entry of the cache, which is reached by the lane's owner alone.
+        unsafe { *entry = cached }
+    }
+
     /// How long a block lived that this thread now frees.
     #[inline(always)]
     pub(super) fn lifetime(&self, owner: Owner) -> Lifetime {
@@ -423,15 +541,34 @@ impl Lane {
         let births = self.all().total_blocks.load(Relaxed);
         let known = (1u64 << birth.bits) - 1;
         let lifetime = births.wrapping_sub(u64::from(birth.number)) & known;
-        if birth.lane != self.number || lifetime >= births - self.since_births.get() {
+        if birth.lane != Owner::lane_kept(self.number)
+            || lifetime >= births - self.since_births.get()
+        {
             Lifetime::Elsewhere
-        } else if births <= known {
+        } else if births <= known && birth.lane == self.number {
             Lifetime::Here(lifetime)
         } else {
-            // It may be older by a whole turn of the number.
+            // It may be older by a whole turn of the number, or another of the lanes that blocks do not tell apart.
             Lifetime::Unknown
         }
     }
+
+    /// Allocations so far of the lane that made a block; more than any number of them when that cannot be told.
+    #[inline(always)]
+    pub(super) fn births_for(&self, owner: Owner) -> u64 {
+        match owner.birth() {
+            Some(birth) if birth.lane != self.number => births_of(birth.lane),
+            _ => self.all().total_blocks.load(Relaxed),
+        }
+    }
+}
+
+#[cold]
+fn births_of(lane: u32) -> u64 {
+    if Owner::lane_kept(lane + 1) == lane {
+        return u64::MAX;
+    }
+    lane_row(lane).map_or(u64::MAX, |row| row.total_blocks.load(Relaxed))
 }
 
 /// Net of the figures kept in a record: bytes and blocks.

@@ -14,6 +14,15 @@ pub(super) fn is_open() -> bool {
     WRITERS.load(SeqCst) != 0
 }
 
+/// Whether the calling thread itself is inside the hook: it was interrupted there by a signal.
+pub(super) fn is_here() -> bool {
+    // SAFETY: null or a lane, which is never unmapped.
+    let in_event = thread::with(|thread| unsafe { thread.lane.get().as_ref() })
+        .flatten()
+        .is_some_and(|lane| !lane.is_shared() && lane.busy.load(Relaxed));
+    in_event || thread::with(|thread| thread.busy.get()) == Some(true)
+}
+
 /// Forgets the parent's writers: for a forked child that begins a recording of its own.
 pub(super) fn forget() {
     WRITERS.store(0, SeqCst);

@@ -1,28 +1,59 @@
-//! The peak: exact in O(1) an event.
+//! The peak: exact in O(1) an event, and how far from it the reported one can be.
 //!
 //! A maximum of live bytes is a moment just before a fall. So nothing is compared while bytes rise; the event that
-//! would fall from a new maximum *looks* first. A lane also looks whenever its net has moved by 32 KiB, up or down,
-//! since its last look, and events of that size change their rows under the look lock. A look sums the nets of all
-//! lanes under one lock and, if they reach the maximum (equal maxima: the latest, as dhat-rs), stores it and moves the
-//! clock on; rows then save their net before they next change.
+//! would fall from a new maximum *looks* first. A look sums the nets of all lanes under one lock and, if they reach the
+//! maximum (equal maxima: the latest, as dhat-rs), stores it and moves the clock on; rows then save their net before
+//! they next change.
 //!
-//! While only one lane moves, every turning point is seen: the peak is exact to the byte. Lanes that move at once can
-//! each be 32 KiB plus one small event ahead of what a look sums: the error is at most live lanes x 64 KiB. Then
-//! turning points are passed over, up to 63 in a row, until the others are found still.
+//! A lane also looks before its net leaves `looked - step .. looked + step`, where `looked` is its net at its own last
+//! look: the event that would leave is applied under the lock. So whoever holds the lock knows each lane's net to
+//! within its step, however large events are. The step is 32 KiB, and smaller where several lanes move close to the
+//! maximum, as far as looks stay rare (see [`Looks::step`]).
+//!
+//! While only one lane moves, every turning point is seen: the peak is exact to the byte. When several move, turning
+//! points are passed over, up to 63 in a row, and what lies between looks is bounded.
+//!
+//! # The bound
+//!
+//! Let look k read lane i at a moment `t(i,k)`: its net `a(i,k)` and the bytes `T(i,k)` it has allocated so far, neither
+//! of which needs the lane's help. Between `t(i,k)` and `t(i,k+1)` the lane's net is at most
+//!
+//! ```text
+//! u(i,k) = max(min(a(i,k) + T(i,k+1) - T(i,k), looked + step), a(i,k+1))
+//! ```
+//!
+//! since it rises only by what it allocates, and by the paragraph above. A moment inside look k lies behind the reading
+//! of some lanes and before that of others, so live bytes between look k-1's and look k+1's readings are at most
+//! `V(k) = sum over i of max(u(i,k-1), u(i,k))`. A lane that did not move has `u = a`: it adds nothing.
+//!
+//! If one lane alone moved since its own last look, passing over nothing, its turning points were all looked at with a
+//! limit that still holds: then live bytes did not exceed the maximum, and its `u` is taken no higher than that.
+//!
+//! The reported peak is the sum of what rows saved at the clock that look k set. Each lane notices the clock between two
+//! of its events, the one in flight being counted: so the sum is at most live bytes at that moment plus one event in
+//! flight a lane, which is part of `E(k) = sum over i of u(i,k) - a(i,k)`, without the lane that looked. So `doubt` is the
+//! largest `V(k)`, and `V(k) + E(k)` for the look that set the maximum; `doubt - reported` bounds the error both ways.
 
-use super::lane::{Lane, rows_of};
-use super::row::{at_peak, lane_row, net_blocks, net_bytes};
-use super::{CLOCK, LOOKS, lanes_in_use};
+mod lanes;
+mod window;
+
+use super::lane::Lane;
+use super::row::{net_blocks, net_bytes};
+use super::{CLOCK, LOOKS};
 use crate::session;
 use crate::timeline::Timeline;
-use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, MarkRow};
+use lanes::Sums;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering::*, fence};
+use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Point, Row};
 
-/// A lane looks when its net has moved this far, bytes.
+pub(crate) use window::{Window, mark_window};
+
+/// A lane looks before its net has moved this far, bytes.
 pub(super) const STEP: i64 = 32 << 10;
-/// The bound on the error a lane adds while several move, bytes.
-const DRIFT: i64 = 64 << 10;
-/// Turning points passed over in a row, at most, while other lanes move too.
+/// The smallest step, bytes.
+const LEAST_STEP: i64 = 1 << 10;
+/// Turning points passed over in a row, at most.
 const MOST_SKIPS: u32 = 63;
 
 /// What looks share.
@@ -32,115 +63,147 @@ pub(crate) struct Looks {
     peak_blocks: i64,
     peak_ns: u64,
     doubt: i64,
+    /// The last look set the maximum.
+    is_fresh: bool,
+    /// The largest of earlier windows, bytes and blocks.
+    before: (i64, i64),
+    lanes: lanes::Lanes,
     pub(crate) timeline: Timeline,
 }
 
-/// Sums over all lanes.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    bytes: i64,
-    blocks: i64,
-    events: u64,
-    total_bytes: u64,
-    lanes: i64,
+/// What a lane remembers of its looks.
+pub(super) struct Turning {
+    /// Falls from above the limit still to be passed over without a look, while other lanes move too.
+    skip: Cell<u32>,
+    backoff: Cell<u32>,
+    /// A turning point was passed over since the last look.
+    passed: AtomicBool,
+    /// How often lanes had been seen to move at the last look.
+    moves: Cell<u64>,
+    /// Events of the lane at the last look.
+    events: Cell<u64>,
+    /// The last fall from the limit: whose row, at how many events of the lane, by which clock.
+    row: Cell<*const Row>,
+    row_events: Cell<u64>,
+    row_clock: Cell<u64>,
+    /// Equal maxima passed over since the last look.
+    equal: Cell<u32>,
+    /// Where the lane is among those watched.
+    place: Cell<u32>,
 }
 
-/// Applies an event that moves the lane's net by `difference`, with the looks it needs around it.
+/// Applies an event by which the lane's net rises, with the look it needs.
+#[inline(always)]
+pub(super) fn around_rise(lane: &'static Lane, bytes: i64, apply: impl FnOnce()) {
+    if net_bytes(lane.all()) + bytes - lane.looked.get() >= lane.step.get() {
+        return far_up(lane, apply);
+    }
+    apply();
+}
+
+/// Applies an event by which it falls; `row` is the only one that changes, if that is so.
+#[inline(always)]
+pub(super) fn around_fall(
+    lane: &'static Lane,
+    row: Option<&'static Row>,
+    bytes: i64,
+    apply: impl FnOnce(),
+) {
+    let net = net_bytes(lane.all());
+    if lane.looked.get() - (net - bytes) >= lane.step.get() {
+        return far_down(lane, apply);
+    }
+    // The look of a turning point may make the step smaller.
+    if net >= lane.limit.load(Relaxed) && turn(lane, row, net) && bytes >= lane.step.get() {
+        return far_down(lane, apply);
+    }
+    apply();
+}
+
+/// Applies an event that moves it by a difference.
 #[inline(always)]
 pub(super) fn around(lane: &'static Lane, difference: i64, apply: impl FnOnce()) {
-    if difference >= STEP || difference <= -STEP {
-        return around_large(lane, apply);
-    }
-    let net = net_bytes(lane.all());
     if difference < 0 {
-        if net >= lane.limit.load(Relaxed) {
-            turn(lane);
-        }
-        if lane.looked.get() - (net + difference) >= STEP {
-            look(lane);
-        }
-        apply();
+        around_fall(lane, None, -difference, apply);
     } else {
-        apply();
-        if net + difference - lane.looked.get() >= STEP {
-            look(lane);
-        }
+        around_rise(lane, difference, apply);
     }
 }
 
-/// A large event: while its rows change no other lane can look, and the moments before and after it are both seen.
+/// A step is reached: while the rows change no other lane can look.
 #[cold]
 #[inline(never)]
-fn around_large(lane: &'static Lane, apply: impl FnOnce()) {
+fn far_up(lane: &'static Lane, apply: impl FnOnce()) {
     let mut looks = LOOKS.hold();
-    look_locked(&mut looks, lane);
     apply();
-    look_locked(&mut looks, lane);
+    looks.look(lane);
 }
 
 #[cold]
 #[inline(never)]
-fn look(lane: &'static Lane) {
-    look_locked(&mut LOOKS.hold(), lane);
+fn far_down(lane: &'static Lane, apply: impl FnOnce()) {
+    let mut looks = LOOKS.hold();
+    looks.look(lane);
+    apply();
+    looks.fallen(lane);
 }
 
-/// A fall from what may be a new maximum.
+/// A fall from what may be a new maximum. True when the lane looked.
 #[inline(never)]
-fn turn(lane: &'static Lane) {
-    let skip = lane.skip.get();
-    if skip > 0 {
-        lane.skip.set(skip - 1);
-        return;
-    }
-    look_locked(&mut LOOKS.hold(), lane);
-}
-
-fn sums() -> Sums {
-    let mut sums = Sums::default();
-    for row in lanes_in_use().filter_map(lane_row) {
-        sums.bytes += net_bytes(row);
-        sums.blocks += net_blocks(row);
-        sums.events = sums
-            .events
-            .wrapping_add(row.total_blocks.load(Relaxed))
-            .wrapping_add(row.freed_blocks.load(Relaxed));
-        sums.total_bytes = sums.total_bytes.wrapping_add(row.total_bytes.load(Relaxed));
-        sums.lanes += 1;
-    }
-    sums
-}
-
-fn look_locked(looks: &mut Looks, lane: &'static Lane) {
-    let sums = sums();
-    looks.note_peak(&sums);
-    let (net, all) = (net_bytes(lane.all()), lane.all());
-    let events = all
-        .total_blocks
-        .load(Relaxed)
-        .wrapping_add(all.freed_blocks.load(Relaxed));
-    let others = (sums.bytes - net, sums.events.wrapping_sub(events));
-    if others == lane.others.get() {
-        lane.backoff.set(0);
+fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) -> bool {
+    let turning = &lane.turning;
+    let events = events_of(lane.all());
+    let is_same = net == lane.limit.load(Relaxed) && turning.is_same_maximum(events);
+    if is_same {
+        turning.equal.set(turning.equal.get() + 1);
+    } else if turning.skip.get() > 0 {
+        turning.skip.set(turning.skip.get() - 1);
+        turning.passed.store(true, Relaxed);
+        // Whoever sees the fall sees that.
+        fence(Release);
+        return false;
     } else {
-        // Others moved since this lane last looked, perhaps between two of its own events.
-        looks.doubt = looks
-            .doubt
-            .max(sums.bytes.max(lane.seen.get()) + sums.lanes * DRIFT);
-        lane.backoff
-            .set((lane.backoff.get() * 2 + 1).min(MOST_SKIPS));
+        LOOKS.hold().look(lane);
     }
-    lane.skip.set(lane.backoff.get());
-    lane.others.set(others);
-    lane.seen.set(sums.bytes);
-    lane.looked.set(net);
-    lane.limit.store(looks.peak - others.0, Relaxed);
-    lane.read_name();
-    let record = lane.record();
-    record.looked_bytes.store(net, Relaxed);
-    record
-        .looked_blocks
-        .store(all.total_blocks.load(Relaxed), Relaxed);
-    looks.publish(&sums);
+    turning
+        .row
+        .set(row.map_or(std::ptr::null(), std::ptr::from_ref));
+    turning.row_events.set(events);
+    turning.row_clock.set(CLOCK.load(Relaxed));
+    !is_same
+}
+
+/// Allocations and frees of a row.
+fn events_of(row: &Row) -> u64 {
+    row.total_blocks
+        .load(Relaxed)
+        .wrapping_add(row.freed_blocks.load(Relaxed))
+}
+
+impl Turning {
+    /// Whether every row of the lane is as the present maximum has it: since that was seen, one block was freed from a
+    /// row and one event came, after which that row is as it was. Then an equal maximum needs no new clock.
+    #[inline(always)]
+    fn is_same_maximum(&self, events: u64) -> bool {
+        // SAFETY: null or a row, which stays mapped.
+        let Some(row) = (unsafe { self.row.get().as_ref() }) else {
+            return false;
+        };
+        let clock = CLOCK.load(Relaxed);
+        events.wrapping_sub(self.row_events.get()) == 2
+            && self.row_clock.get() == clock
+            && row.clock.load(Relaxed) == clock
+            && row.saved_bytes.load(Relaxed) == net_bytes(row)
+            && row.saved_blocks.load(Relaxed) == net_blocks(row)
+            && self.equal.get() < MOST_SKIPS
+    }
+}
+
+/// The owner of a parked lane is back: before its event.
+#[cold]
+#[inline(never)]
+pub(super) fn wake(lane: &'static Lane) {
+    LOOKS.hold().lanes.wake(lane, lane.turning.place.get());
 }
 
 impl Looks {
@@ -150,24 +213,120 @@ impl Looks {
             peak_blocks: 0,
             peak_ns: 0,
             doubt: 0,
+            is_fresh: false,
+            before: (0, 0),
+            lanes: lanes::Lanes::new(),
             timeline: Timeline::new(),
         }
     }
 
-    /// The maximum so far in the present window, bytes and blocks.
-    pub(super) fn peak(&self) -> (i64, i64) {
-        (self.peak, self.peak_blocks)
+    /// Begins with the mapped halves of the timeline. False when there is no memory.
+    pub(crate) fn begin(&mut self, points: *const Point, reads_files: bool) -> bool {
+        *self = Looks::new();
+        self.timeline.start(points, reads_files);
+        self.lanes.begin(reads_files)
     }
 
-    /// If the sums reach the maximum, this moment is the peak: the clock goes on, and rows will save their nets.
-    fn note_peak(&mut self, sums: &Sums) {
-        if sums.bytes < self.peak {
-            return;
+    /// A lane takes part from now on.
+    pub(super) fn watch(&mut self, lane: &'static Lane) {
+        self.lanes.watch(lane);
+    }
+
+    /// The maximum so far, bytes and blocks.
+    pub(super) fn highest(&self) -> (i64, i64) {
+        self.before.max((self.peak, self.peak_blocks))
+    }
+
+    /// The present window of the peak has ended.
+    fn begin_window(&mut self) {
+        self.before = self.highest();
+        (self.peak, self.doubt, self.is_fresh) = (i64::MIN, 0, false);
+    }
+
+    /// A look of a lane's owner.
+    fn look(&mut self, lane: &'static Lane) {
+        let sums = self.sum(Some(lane));
+        let (all, turning) = (lane.all(), &lane.turning);
+        let (net, events) = (net_bytes(all), events_of(all));
+        if self.lanes.others_moved(lane, turning.moves.get()) {
+            // Perhaps between two of this lane's own events.
+            let backoff = turning.backoff.get();
+            turning.backoff.set((backoff * 2 + 1).min(MOST_SKIPS));
+        } else {
+            turning.backoff.set(0);
         }
-        self.peak = sums.bytes;
-        self.peak_blocks = sums.blocks;
-        self.peak_ns = self.timeline.elapsed_ns();
-        CLOCK.store(CLOCK.load(Relaxed) + (1 << CLOCK_SNAPSHOT_BITS), Release);
+        turning.skip.set(turning.backoff.get());
+        turning.passed.store(false, Relaxed);
+        turning.equal.set(0);
+        turning.moves.set(self.lanes.moves());
+        lane.step
+            .set(self.step(lane, &sums, events.wrapping_sub(turning.events.get())));
+        turning.events.set(events);
+        lane.limit.store(self.peak - (sums.bytes - net), Relaxed);
+        self.looked(lane, net);
+        lane.read_name();
+        session::retry_growth();
+        lane.ask_again();
+        crate::module::check_now_and_then();
+        self.publish(&sums);
+        self.lanes.sweep(lane);
+    }
+
+    /// A lane's net after its own look.
+    fn looked(&mut self, lane: &'static Lane, net: i64) {
+        lane.looked.set(net);
+        self.lanes
+            .looked(lane.turning.place.get(), net, net + lane.step.get());
+        let (record, all) = (lane.record(), lane.all());
+        record.looked_bytes.store(net, Relaxed);
+        record
+            .looked_blocks
+            .store(all.total_blocks.load(Relaxed), Relaxed);
+        record
+            .looked_total_bytes
+            .store(all.total_bytes.load(Relaxed), Relaxed);
+    }
+
+    /// The lane fell by its step or more, after its look and under the same lock.
+    fn fallen(&mut self, lane: &'static Lane) {
+        self.looked(lane, net_bytes(lane.all()));
+    }
+
+    /// How far a lane may move before its next look. As long as each of n lanes stays within a (2n)th of what is missing
+    /// to the maximum, there is no new one; but looks that follow each other quickly are made rarer.
+    fn step(&self, lane: &Lane, sums: &Sums, events: u64) -> i64 {
+        if lane.turning.backoff.get() == 0 {
+            return STEP;
+        }
+        let lanes = i64::from(self.lanes.active());
+        let wanted = ((self.peak - sums.bytes) / (2 * lanes)).clamp(LEAST_STEP, STEP);
+        let is_quick = events < 16 + 4 * lanes as u64;
+        let step = lane.step.get();
+        wanted
+            .max(if is_quick { 2 * step } else { step / 2 })
+            .min(STEP)
+    }
+
+    /// Sums all lanes, and notes the maximum and the bound. `looker` is the lane whose owner is calling.
+    fn sum(&mut self, looker: Option<&'static Lane>) -> Sums {
+        let (sums, moved) = self.lanes.read(self.peak, looker);
+        if moved.bound > self.doubt {
+            self.doubt = moved.bound;
+        }
+        if self.is_fresh {
+            self.doubt = self.doubt.max(moved.bound + moved.behind);
+        }
+        self.is_fresh = sums.bytes >= self.peak;
+        let ns = self.timeline.tick();
+        if self.is_fresh {
+            // This moment is the peak: rows will save their nets.
+            self.peak = sums.bytes;
+            self.peak_blocks = sums.blocks;
+            self.peak_ns = ns;
+            CLOCK.store(CLOCK.load(Relaxed) + (1 << CLOCK_SNAPSHOT_BITS), Release);
+        }
+        crate::count::note_rows(sums.bytes, sums.blocks);
+        sums
     }
 
     /// Lets readers of the recording see what this look found, and takes the points that are due.
@@ -178,9 +337,8 @@ impl Looks {
         header.peak_bytes.store(self.peak, Relaxed);
         header.peak_ns.store(self.peak_ns, Relaxed);
         header.doubt_bytes.store(self.doubt, Relaxed);
-        let lanes = sums.lanes as u32;
-        if lanes > header.most_lanes.load(Relaxed) {
-            header.most_lanes.store(lanes, Relaxed);
+        if sums.lanes > header.most_lanes.load(Relaxed) {
+            header.most_lanes.store(sums.lanes, Relaxed);
         }
         let moment = (
             sums.bytes.max(0) as u64,
@@ -198,75 +356,9 @@ impl Looks {
 
 /// A look without a lane: at the start, at marks and at the end.
 pub(crate) fn look_now(looks: &mut Looks, force_point: bool) {
-    let sums = sums();
-    looks.note_peak(&sums);
+    let sums = looks.sum(None);
     if force_point {
         looks.timeline.make_due();
     }
     looks.publish(&sums);
-}
-
-/// What a mark keeps of the window that ends with it.
-pub(crate) struct Window {
-    pub(crate) peak_bytes: i64,
-    pub(crate) peak_blocks: i64,
-    pub(crate) peak_ns: u64,
-    pub(crate) doubt_bytes: i64,
-    pub(crate) first_row: u64,
-    pub(crate) rows: u64,
-}
-
-/// Ends the present window of the peak: writes down every row as it was at the window's peak, and begins the next.
-/// When the rows find no room the window goes on, and `None` comes back.
-pub(crate) fn mark_window(looks: &mut Looks) -> Option<Window> {
-    look_now(looks, true);
-    let epoch = CLOCK.load(Relaxed) >> CLOCK_SNAPSHOT_BITS;
-    let mut writer = session::current()?.write.hold();
-    let first_row = writer.mark_rows.len();
-    let mut whole = true;
-    for lane in lanes_in_use() {
-        let mut keep = |row: &'static tracking_alloc_recording::Row| {
-            let (bytes, blocks) = at_peak(row, epoch);
-            if !whole || (bytes, blocks) == (0, 0) {
-                return;
-            }
-            let writer = &mut *writer;
-            match writer.mark_rows.push::<MarkRow>(&mut writer.store) {
-                Some((_, place)) => {
-                    // SAFETY: a zeroed record just handed out, mapped until the process ends.
-                    let kept = unsafe { place.as_ref() };
-                    kept.site.store(row.site.load(Relaxed), Relaxed);
-                    kept.lane.store(lane, Relaxed);
-                    kept.peak_bytes.store(bytes, Relaxed);
-                    kept.peak_blocks.store(blocks, Relaxed);
-                }
-                None => whole = false,
-            }
-        };
-        rows_of(lane, &mut keep);
-        (1..3)
-            .filter_map(|which| super::row::fixed_row(lane, which))
-            .for_each(&mut keep);
-    }
-    let rows = writer.mark_rows.len() - first_row;
-    if let Some(header) = super::header() {
-        header.mark_rows_len.store(writer.mark_rows.len(), Release);
-    }
-    drop(writer);
-    if !whole {
-        return None;
-    }
-    let window = Window {
-        peak_bytes: looks.peak,
-        peak_blocks: looks.peak_blocks,
-        peak_ns: looks.peak_ns,
-        doubt_bytes: looks.doubt,
-        first_row,
-        rows,
-    };
-    looks.peak = i64::MIN;
-    looks.doubt = 0;
-    look_now(looks, false);
-    super::lane::reset_limits();
-    Some(window)
 }

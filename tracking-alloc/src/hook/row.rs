@@ -1,8 +1,10 @@
 //! Rows of counters: plain additions by their single writer, and the saved value that makes the peak exact.
 
+use super::peak::Looks;
 use super::{CLOCK, FIXED_ROWS};
+use crate::{Figures, count, state};
 use std::sync::atomic::{AtomicU64, Ordering::*};
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row};
+use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, FURTHER_LANES, LANES, Row};
 
 /// Single-writer addition: no locked instruction.
 #[inline(always)]
@@ -61,20 +63,23 @@ pub(crate) fn lane_row(lane: u32) -> Option<&'static Row> {
     fixed_row(lane, 0)
 }
 
-/// Allocations of a lane so far; more than any number of them when that cannot be told.
-#[cold]
-pub(super) fn births_of(lane: u32) -> u64 {
-    lane_row(lane).map_or(u64::MAX, |row| row.total_blocks.load(Relaxed))
+/// The table of fixed rows and lane records that a lane is in, and its place there.
+pub(crate) fn table_of(lane: u32) -> (usize, usize) {
+    match (lane as usize).checked_sub(LANES + 1) {
+        None => (0, lane as usize),
+        Some(further) => (1 + further / FURTHER_LANES, further % FURTHER_LANES),
+    }
 }
 
 /// A fixed row: 0 = all events, 1 = "(table full)", 2 = "(unattributed)".
 pub(super) fn fixed_row(lane: u32, which: usize) -> Option<&'static Row> {
-    let rows = FIXED_ROWS.load(Acquire);
+    let (table, place) = table_of(lane);
+    let rows = FIXED_ROWS.get(table)?.load(Acquire);
     if rows.is_null() {
         return None;
     }
-    // SAFETY: there are three rows for every lane number, mapped until the process ends.
-    Some(unsafe { &*rows.add(3 * lane as usize + which) })
+    // SAFETY: there are three rows for every lane of the table, mapped until the process ends.
+    Some(unsafe { &*rows.add(3 * place + which) })
 }
 
 /// The rows of a lane that together count each of its events once: "all", and "(unattributed)".
@@ -100,10 +105,8 @@ pub(crate) fn figures_of(row: &Row) -> [u64; 9] {
     .map(|word| word.load(Relaxed))
 }
 
-/// The figures of all lanes together, while a recording is in progress.
-pub(crate) fn recorded_stats() -> Option<crate::Figures> {
-    let _inside = super::Inside::enter()?;
-    let looks = super::LOOKS.hold();
+/// The sums of all lanes, and the largest there was.
+fn figures_of_lanes(highest: Option<(i64, i64)>) -> Figures {
     let mut sums = [0u64; 9];
     for row in super::lanes_in_use().flat_map(counted_rows) {
         sums.iter_mut()
@@ -121,18 +124,18 @@ pub(crate) fn recorded_stats() -> Option<crate::Figures> {
         temporary_blocks,
         temporary_bytes,
     ] = sums;
-    let (live_bytes, live_blocks) = (
+    let live = (
         total_bytes.wrapping_sub(freed_bytes) as i64,
         total_blocks.wrapping_sub(freed_blocks) as i64,
     );
-    let (peak_bytes, peak_blocks) = looks.peak().max((live_bytes, live_blocks));
-    Some(crate::Figures {
+    let (peak_bytes, peak_blocks) = highest.map_or(live, |highest| highest.max(live));
+    Figures {
         total_bytes,
         total_blocks,
         freed_bytes,
         freed_blocks,
-        live_bytes,
-        live_blocks,
+        live_bytes: live.0,
+        live_blocks: live.1,
         peak_bytes: peak_bytes.max(0) as u64,
         peak_blocks: peak_blocks.max(0) as u64,
         grows,
@@ -140,5 +143,27 @@ pub(crate) fn recorded_stats() -> Option<crate::Figures> {
         copied_bytes,
         temporary_blocks,
         temporary_bytes,
-    })
+    }
+}
+
+/// The figures of all lanes together with what is counted beside them; `None` when no recording of this process counts.
+pub(crate) fn recorded_stats() -> Option<Figures> {
+    if !state::rows_are_joined() {
+        return None;
+    }
+    let inside = super::Inside::enter();
+    if inside.is_none() && state::get() & state::RECORD != 0 {
+        // A signal handler in the middle of an event, which may hold the lock.
+        return Some(count::join(&figures_of_lanes(None)));
+    }
+    let looks = super::LOOKS.try_hold(1_000_000)?;
+    // Finished meanwhile: its sums are kept elsewhere now.
+    state::rows_are_joined().then(|| count::join(&figures_of_lanes(Some(looks.highest()))))
+}
+
+/// The recording is finished: if `stats()` goes on, what it counted is kept. Under the look lock.
+pub(crate) fn part(looks: &Looks) {
+    if state::part_from_rows() {
+        count::keep_rows(&figures_of_lanes(Some(looks.highest())));
+    }
 }

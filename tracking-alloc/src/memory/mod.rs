@@ -18,5 +18,3 @@ mod scopes;
 mod tests;
 
 pub(crate) use recorder::{Event, Linear, Recorder};
-#[cfg(feature = "serde")]
-pub(crate) use scopes::Entered;

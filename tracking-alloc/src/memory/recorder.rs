@@ -4,8 +4,9 @@ use super::blocks::{Blocks, Take};
 use super::rows::{Place, Rows, net};
 #[cfg(feature = "serde")]
 use super::scopes::Scope;
-use super::scopes::{Entered, Scopes, owned};
+use super::scopes::{Scopes, owned};
 use crate::figures::Figures;
+use crate::scope::Added;
 
 /// An allocator call that succeeded, by address and size in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +123,10 @@ impl Recorder {
     fn free(&mut self, block: u32, bytes: u64) -> bool {
         let place = match self.known(block) {
             Owner::Row(place) => place,
-            Owner::Unknown => return true,
+            Owner::Unknown => {
+                self.unknown_frees += 1;
+                return true;
+            }
             Owner::Heapglass => return false,
         };
         let temporary = self.last_block == block;
@@ -145,7 +149,9 @@ impl Recorder {
     fn realloc(&mut self, old: (u32, u64), new: (u32, u64), scope: u32) {
         // As dhat-rs does: what was not known begins here, with its new size.
         let Owner::Row(from) = self.known(old.0) else {
-            return self.alloc(new.0, new.1, scope);
+            self.alloc(new.0, new.1, scope);
+            self.last_block = 0;
+            return;
         };
         let place = self.rows.of(scope);
         self.rows.before(new.1 as i64 - old.1 as i64);
@@ -192,10 +198,7 @@ impl Recorder {
     /// Takes a block out.
     fn known(&mut self, block: u32) -> Owner {
         match self.blocks.take(block) {
-            None => {
-                self.unknown_frees += 1;
-                Owner::Unknown
-            }
+            None => Owner::Unknown,
             Some(OWN) => Owner::Heapglass,
             Some(FULL) => Owner::Row(Place::Full),
             Some(row) => Owner::Row(Place::Own(row)),
@@ -205,11 +208,11 @@ impl Recorder {
     /// Enters the phase called `name`. `None` when it finds no room.
     pub(crate) fn phase(&mut self, parent: u32, name: &str) -> Option<u32> {
         match self.scopes.phase(parent, name) {
-            Entered::Scope(number) => {
+            Added::Scope(number) => {
                 self.visit(number);
                 Some(number)
             }
-            Entered::Deep | Entered::Full => {
+            _ => {
                 self.lose_scope();
                 None
             }
@@ -223,7 +226,7 @@ impl Recorder {
         (parent, kind, flags): (u32, u32, u32),
         name: &str,
         (type_name, value_bytes): (&'static str, u64),
-    ) -> Entered {
+    ) -> Added {
         self.scopes.add(Scope {
             parent,
             kind,

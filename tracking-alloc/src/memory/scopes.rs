@@ -2,12 +2,8 @@
 //!
 //! The same bounds as in the mapped recording. A scope without room is counted at its parent, and said so.
 
+use crate::scope::{Added, MOST_DEPTH, MOST_SCOPES};
 use tracking_alloc_recording::scope_kind;
-
-/// Scopes deeper than this are counted at their ancestor.
-const MOST_DEPTH: u32 = 64;
-/// Scopes in all; further ones are counted at their parent.
-const MOST_SCOPES: usize = 1 << 16;
 
 /// One scope.
 #[derive(Default)]
@@ -29,17 +25,6 @@ pub(super) struct Scope {
     pub(super) beside: u32,
 }
 
-/// What came of entering one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entered {
-    /// This is its number.
-    Scope(u32),
-    /// It would lie too deep.
-    Deep,
-    /// The table is full.
-    Full,
-}
-
 /// All of them; the first is the root.
 pub(super) struct Scopes {
     pub(super) all: Vec<Scope>,
@@ -56,11 +41,11 @@ impl Scopes {
     }
 
     /// The phase called `name` under `parent`, made when it is new. Not entered yet.
-    pub(super) fn phase(&mut self, parent: u32, name: &str) -> Entered {
+    pub(super) fn phase(&mut self, parent: u32, name: &str) -> Added {
         let mut next = self.get(parent).map_or(0, |scope| scope.below);
         while let Some(scope) = self.get(next).filter(|_| next != 0) {
             if scope.kind == scope_kind::PHASE && scope.name == name {
-                return Entered::Scope(next);
+                return Added::Scope(next);
             }
             next = scope.beside;
         }
@@ -73,27 +58,27 @@ impl Scopes {
     }
 
     /// Adds a scope; depth and neighbours are filled in here.
-    pub(super) fn add(&mut self, mut scope: Scope) -> Entered {
+    pub(super) fn add(&mut self, mut scope: Scope) -> Added {
         let Some(parent) = self.all.get(scope.parent as usize) else {
-            return Entered::Full;
+            return Added::Full;
         };
         scope.depth = parent.depth + 1;
         scope.beside = parent.below;
         if scope.depth > MOST_DEPTH {
-            return Entered::Deep;
+            return Added::Deep;
         }
         let Ok(number) = u32::try_from(self.all.len()) else {
-            return Entered::Full;
+            return Added::Full;
         };
         if self.all.len() >= MOST_SCOPES || self.all.try_reserve(1).is_err() {
-            return Entered::Full;
+            return Added::Full;
         }
         let parent = scope.parent as usize;
         self.all.push(scope);
         if let Some(parent) = self.all.get_mut(parent) {
             parent.below = number;
         }
-        Entered::Scope(number)
+        Added::Scope(number)
     }
 
     /// Changes one, if there is such a scope; the root is never changed.

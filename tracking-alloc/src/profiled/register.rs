@@ -1,54 +1,27 @@
 //! Where the tree meets the recording; without one, everything is "not now".
 
 use super::tree::{Label, Type};
-
-/// What came of registering a place.
-pub(super) enum Registered {
-    #[cfg_attr(
-        not(any(recording, in_memory)),
-        expect(dead_code, reason = "only whole platforms record")
-    )]
-    Scope(u32),
-    /// Too deep.
-    #[cfg_attr(
-        not(any(recording, in_memory)),
-        expect(dead_code, reason = "only whole platforms record")
-    )]
-    Deep,
-    /// No room.
-    #[cfg_attr(
-        not(any(recording, in_memory)),
-        expect(dead_code, reason = "only whole platforms record")
-    )]
-    Full,
-    /// Nothing records at this moment.
-    NotNow,
-}
+use crate::scope::Added;
 
 #[cfg(any(recording, in_memory))]
 mod here {
     use super::*;
-    use crate::scopes::{self, Added, NewScope};
+    use crate::scope::NewScope;
+    use crate::scopes;
 
     pub(in super::super) fn generation() -> u32 {
         scopes::generation()
     }
 
-    pub(in super::super) fn add(parent: u32, label: &Label, ty: Type) -> Registered {
-        let added = scopes::add(&NewScope {
+    pub(in super::super) fn add(parent: u32, label: &Label, ty: Type) -> Added {
+        scopes::add(&NewScope {
             parent,
             kind: label.kind,
             flags: label.flags,
             name: label.name,
             type_name: ty.name,
             value_bytes: ty.bytes as u64,
-        });
-        match added {
-            Added::Scope(scope) => Registered::Scope(scope),
-            Added::Deep => Registered::Deep,
-            Added::Full => Registered::Full,
-            Added::NotNow => Registered::NotNow,
-        }
+        })
     }
 
     pub(in super::super) fn flag(scope: u32, flags: u32) {
@@ -84,8 +57,8 @@ mod here {
         0
     }
 
-    pub(in super::super) fn add(_parent: u32, _label: &Label, _ty: Type) -> Registered {
-        Registered::NotNow
+    pub(in super::super) fn add(_parent: u32, _label: &Label, _ty: Type) -> Added {
+        Added::NotNow
     }
 
     pub(in super::super) fn flag(_scope: u32, _flags: u32) {}

@@ -30,7 +30,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    fn new(reason: u32, errno: i32) -> Self {
+    pub(crate) fn new(reason: u32, errno: i32) -> Self {
         Refusal { reason, errno }
     }
 
@@ -122,10 +122,14 @@ impl FileBacking {
         if (status.st_size as u64) < self.end {
             return Err(Refusal::new(growth::FILE_GONE, 0));
         }
-        file.reserve(self.end, bytes).map_err(Refusal::from_errno)?;
-        let place = file
-            .map(self.end, bytes as usize)
-            .ok_or_else(|| Refusal::from_errno(sys::Errno::current()))?;
+        let mapped = file.reserve(self.end, bytes).and_then(|()| {
+            file.map(self.end, bytes as usize)
+                .ok_or_else(sys::Errno::current)
+        });
+        let place = mapped.map_err(|errno| {
+            file.shorten(self.end);
+            Refusal::from_errno(errno)
+        })?;
         let offset = self.end;
         self.end = end;
         Ok((place, offset))

@@ -3,14 +3,16 @@
 //! Everything here is cold and runs under the write lock; it never takes another heapglass lock.
 
 mod backing;
+mod occupant;
 mod place;
 mod pointer;
+mod publish;
 mod store;
 mod table;
 
 pub(crate) use backing::Backing;
 pub(crate) use place::{Live, Refused, expand_pattern, open_live};
-pub(crate) use store::Store;
+pub(crate) use store::{Store, growths_resumed, is_retry_due};
 pub(crate) use table::Table;
 
 /// A path as the kernel takes it: NUL-terminated, of fixed size, in no heap.
@@ -37,21 +39,25 @@ impl PathBytes {
             return false;
         }
         self.bytes[self.len..end].copy_from_slice(more);
+        self.bytes[end] = 0;
         self.len = end;
         true
     }
 
-    pub(crate) fn push_number(&mut self, mut number: u64) -> bool {
-        let mut digits = [0u8; 20];
-        let mut start = digits.len();
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                return self.push(&digits[start..]);
-            }
-        }
+    pub(crate) fn push_number(&mut self, number: u64) -> bool {
+        self.push(decimal(number, &mut [0; 20]))
+    }
+
+    /// Makes it empty.
+    fn clear(&mut self) {
+        self.bytes[0] = 0;
+        self.len = 0;
+    }
+
+    /// Makes it a copy of `path`.
+    fn set(&mut self, path: &PathBytes) {
+        self.clear();
+        self.push(path.as_bytes());
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
@@ -78,5 +84,51 @@ impl PathBytes {
             .rposition(|byte| *byte == b'/')
             .map_or(0, |slash| slash + 1);
         &self.as_bytes()[..end]
+    }
+
+    /// Everything up to the extension, and the extension with its point, as `Path` tells them apart.
+    fn split_extension(&self) -> (&[u8], &[u8]) {
+        let name = self.file_name();
+        let point = name.iter().rposition(|byte| *byte == b'.');
+        let extension = match point {
+            Some(point) if point > 0 => name.len() - point,
+            _ => 0,
+        };
+        self.as_bytes().split_at(self.len - extension)
+    }
+
+    /// Removes the file of this name.
+    fn remove(&self) {
+        // SAFETY: the path is NUL-terminated.
+        unsafe { libc::syscall(libc::SYS_unlinkat, libc::AT_FDCWD, self.as_c().as_ptr(), 0) };
+    }
+
+    /// What has this name, itself and not what a link leads to.
+    fn status(&self) -> Option<libc::stat> {
+        // SAFETY: all-zero bytes are a stat; the path is NUL-terminated.
+        unsafe {
+            let mut status: libc::stat = std::mem::zeroed();
+            let flags = libc::AT_SYMLINK_NOFOLLOW;
+            let found = libc::fstatat(libc::AT_FDCWD, self.as_c().as_ptr(), &mut status, flags);
+            (found == 0).then_some(status)
+        }
+    }
+
+    /// Whether anything has this name.
+    fn exists(&self) -> bool {
+        self.status().is_some()
+    }
+}
+
+/// A number in decimal digits.
+fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &digits[start..];
+        }
     }
 }

@@ -1,41 +1,69 @@
 //! Where a recording goes: the pattern of `HEAPGLASS_OUT`, taken paths, file systems that cannot carry it live.
 //!
-//! Never truncates a file, never shares one: a new inode is made under a temporary name and then linked or renamed.
+//! Never truncates a file, never shares one: a new inode is made under a temporary name and then gets its own.
 
 use super::PathBytes;
+use super::occupant::Signature;
+use super::publish::{Names, publish};
 use crate::sys::{self, File};
-use tracking_alloc_recording::{HEADER_BYTES, Header, MAGIC, Record, state};
+use tracking_alloc_recording::state;
 
 /// A new file for a live recording. It has a temporary name until it is a recording: nobody ever sees half a beginning.
 pub(crate) struct Live {
-    /// Where it is now.
-    pub(crate) path: PathBytes,
+    paths: &'static mut Paths,
     pub(crate) status: libc::stat,
-    /// Where it goes.
+    /// The recording is not where it was wanted: that file system cannot carry a live mapping.
+    is_elsewhere: bool,
+}
+
+/// Names on the way to a new file, too large for the program's stack. All-zero bytes are empty ones.
+struct Paths {
+    wanted: PathBytes,
+    /// Where the recording goes: the wanted path, or elsewhere.
     target: PathBytes,
-    /// Where it was wanted, when that is elsewhere (its file system cannot carry a live mapping).
-    wanted: Option<PathBytes>,
+    /// Where it is until it has its name.
+    hidden: PathBytes,
+    /// The name it got, when a pointer to it gets another.
+    live: PathBytes,
+    names: Names,
 }
 
 impl Live {
+    /// Where the file is now.
+    pub(crate) fn path(&self) -> &PathBytes {
+        &self.paths.hidden
+    }
+
     /// Gives the file its name: that name, and where a pointer to it was left, when it is not where it was wanted.
-    pub(crate) fn name(&self) -> Result<(PathBytes, Option<PathBytes>), Refused> {
-        let path = publish(&self.path, &self.target)?;
-        let Some(wanted) = &self.wanted else {
-            return Ok((path, None));
-        };
-        match leave_pointer(wanted, &path) {
-            Ok(wanted) => Ok((path, Some(wanted))),
-            Err(refused) => {
-                remove(&path);
-                Err(refused)
-            }
+    pub(crate) fn name(&mut self) -> Result<(&PathBytes, Option<&PathBytes>), Refused> {
+        let paths = &mut *self.paths;
+        publish(
+            &paths.hidden,
+            &paths.target,
+            &mut paths.names,
+            !self.is_elsewhere,
+        )?;
+        if !self.is_elsewhere {
+            return Ok((&paths.names.name, None));
         }
+        paths.live.set(&paths.names.name);
+        if let Err(refused) = paths.leave_pointer() {
+            paths.live.remove();
+            return Err(refused);
+        }
+        Ok((&paths.live, Some(&paths.names.name)))
     }
 
     /// Removes the file that got no name.
     pub(crate) fn discard(&self) {
-        remove(&self.path);
+        let ours = (self.status.st_dev, self.status.st_ino);
+        let hidden = &self.paths.hidden;
+        if hidden
+            .status()
+            .is_some_and(|status| (status.st_dev, status.st_ino) == ours)
+        {
+            hidden.remove();
+        }
     }
 }
 
@@ -45,8 +73,13 @@ pub(crate) struct Refused {
     pub(crate) errno: i32,
 }
 
-fn refused(what: &'static str) -> impl FnOnce(i32) -> Refused {
-    move |errno| Refused { what, errno }
+impl Refused {
+    fn too_long() -> Self {
+        Refused {
+            what: "the path is too long",
+            errno: libc::ENAMETOOLONG,
+        }
+    }
 }
 
 /// Replaces `%p` (process id), `%e` (program), `%t` (start, seconds since the epoch) and `%%`; other pairs stay.
@@ -79,25 +112,28 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Option<PathBytes
 ///
 /// `reserve` bytes are reserved as a trial: whether the file system can carry a mapping is only known by trying.
 pub(crate) fn open_live(wanted: &[u8], reserve: u64) -> Result<Live, Refused> {
-    let path = absolute(wanted)?;
-    match create(&path, reserve)? {
-        Some((file, temporary)) => {
-            let status = file
-                .status()
-                .map_err(refused("cannot examine the new file"))?;
-            Ok(Live {
-                path: temporary,
-                status,
-                target: path,
-                wanted: None,
-            })
-        }
-        None => elsewhere(&path, reserve),
+    let Some(mut place) = sys::Bump::new().take::<Paths>(1) else {
+        return Err(Refused {
+            what: "no memory for its path",
+            errno: libc::ENOMEM,
+        });
+    };
+    // SAFETY: zeroed memory for one value, nobody else's and never given back; zeros are empty paths.
+    let paths: &'static mut Paths = unsafe { place.as_mut() };
+    absolute(wanted, &mut paths.wanted)?;
+    paths.target.set(&paths.wanted);
+    if let Some(status) = create(&paths.target, &mut paths.hidden, reserve)? {
+        return Ok(Live {
+            paths,
+            status,
+            is_elsewhere: false,
+        });
     }
+    elsewhere(paths, reserve)
 }
 
 /// The recording on a file system that can carry it, with a pointer at the wanted path.
-fn elsewhere(wanted: &PathBytes, reserve: u64) -> Result<Live, Refused> {
+fn elsewhere(paths: &'static mut Paths, reserve: u64) -> Result<Live, Refused> {
     let folders = [
         sys::environment(b"XDG_RUNTIME_DIR"),
         Some(b"/dev/shm".as_slice()),
@@ -107,25 +143,21 @@ fn elsewhere(wanted: &PathBytes, reserve: u64) -> Result<Live, Refused> {
         .flatten()
         .filter(|folder| folder.first() == Some(&b'/'))
     {
-        let mut path = PathBytes::empty();
+        let path = &mut paths.target;
+        path.clear();
         let named = path.push(folder)
             && path.push(b"/heapglass-")
             && path.push_number(std::process::id().into());
-        if !(named && path.push(b"-") && path.push(wanted.file_name())) {
+        if !(named && path.push(b"-") && path.push(paths.wanted.file_name())) {
             continue;
         }
-        let Ok(Some((file, temporary))) = create(&path, reserve) else {
-            continue;
-        };
-        let status = file
-            .status()
-            .map_err(refused("cannot examine the new file"))?;
-        return Ok(Live {
-            path: temporary,
-            status,
-            target: path,
-            wanted: Some(*wanted),
-        });
+        if let Ok(Some(status)) = create(path, &mut paths.hidden, reserve) {
+            return Ok(Live {
+                paths,
+                status,
+                is_elsewhere: true,
+            });
+        }
     }
     Err(Refused {
         what: "its file system cannot carry a live recording, and neither $XDG_RUNTIME_DIR nor /dev/shm can",
@@ -133,45 +165,53 @@ fn elsewhere(wanted: &PathBytes, reserve: u64) -> Result<Live, Refused> {
     })
 }
 
-/// Writes a header that only says where the recording is.
-fn leave_pointer(wanted: &PathBytes, live: &PathBytes) -> Result<PathBytes, Refused> {
-    let (file, temporary) = create_temporary(wanted)?;
-    let written = super::pointer::write(&file, live.as_bytes());
-    drop(file);
-    if let Err(errno) = written {
-        remove(&temporary);
-        return Err(Refused {
-            what: "cannot write there",
-            errno,
-        });
+impl Paths {
+    /// Leaves a file at the wanted path that only says where the recording is.
+    fn leave_pointer(&mut self) -> Result<(), Refused> {
+        let signature = Signature::new(state::ELSEWHERE);
+        let file = create_temporary(&self.wanted, &mut self.hidden)?;
+        let written = super::pointer::write(&file, &signature, self.live.as_bytes());
+        drop(file);
+        let left = match written {
+            Ok(()) => publish(&self.hidden, &self.wanted, &mut self.names, true),
+            Err(errno) => Err(Refused {
+                what: "cannot write there",
+                errno,
+            }),
+        };
+        if left.is_err() {
+            self.hidden.remove();
+        }
+        left
     }
-    publish(&temporary, wanted)
 }
 
-fn absolute(path: &[u8]) -> Result<PathBytes, Refused> {
-    let too_long = || Refused {
-        what: "the path is too long",
-        errno: libc::ENAMETOOLONG,
-    };
-    let mut whole = PathBytes::empty();
+/// Makes a path absolute, without asking the file system more than for the working directory.
+fn absolute(path: &[u8], whole: &mut PathBytes) -> Result<(), Refused> {
     if path.first() != Some(&b'/') {
-        let mut folder = [0u8; 4096];
         // SAFETY: the buffer is valid for its length; getcwd is a plain system call.
-        let length = unsafe { libc::syscall(libc::SYS_getcwd, folder.as_mut_ptr(), folder.len()) };
+        let length = unsafe {
+            libc::syscall(
+                libc::SYS_getcwd,
+                whole.bytes.as_mut_ptr(),
+                PathBytes::MAX - 1,
+            )
+        };
         if length <= 1 {
             return Err(Refused {
                 what: "the working directory is gone",
                 errno: sys::Errno::current(),
             });
         }
-        if !whole.push(&folder[..length as usize - 1]) || !whole.push(b"/") {
-            return Err(too_long());
+        whole.len = length as usize - 1;
+        if !whole.push(b"/") {
+            return Err(Refused::too_long());
         }
     }
     if whole.push(path) && !whole.file_name().is_empty() {
-        Ok(whole)
+        Ok(())
     } else {
-        Err(too_long())
+        Err(Refused::too_long())
     }
 }
 
@@ -179,12 +219,28 @@ fn absolute(path: &[u8]) -> Result<PathBytes, Refused> {
 /// both through to its upper file system: it counts when reserving succeeds.
 const CARRYING: [i64; 4] = [0xEF53, 0x5846_5342, 0x0102_1994, 0x794C_7630];
 
-/// Creates the temporary file beside `path` and tries to reserve blocks: the file and its name, or `None` where the
-/// file system cannot carry a live recording.
-fn create(path: &PathBytes, reserve: u64) -> Result<Option<(File, PathBytes)>, Refused> {
-    let (file, temporary) = create_temporary(path)?;
+/// Creates the temporary file beside `path` and tries to reserve blocks: what it is, with its name in `hidden`, or
+/// `None` where the file system cannot carry a live recording.
+fn create(
+    path: &PathBytes,
+    hidden: &mut PathBytes,
+    reserve: u64,
+) -> Result<Option<libc::stat>, Refused> {
+    let signature = Signature::new(state::RUNNING);
+    let file = create_temporary(path, hidden)?;
+    let reserved = reserve_in(&file, &signature, reserve);
+    if !matches!(reserved, Ok(Some(_))) {
+        hidden.remove();
+    }
+    reserved
+}
+
+fn reserve_in(
+    file: &File,
+    signature: &Signature,
+    reserve: u64,
+) -> Result<Option<libc::stat>, Refused> {
     if !CARRYING.contains(&file.file_system()) {
-        remove(&temporary);
         return Ok(None);
     }
     let mut limit = libc::rlimit {
@@ -193,39 +249,36 @@ fn create(path: &PathBytes, reserve: u64) -> Result<Option<(File, PathBytes)>, R
     };
     // SAFETY: `limit` is valid to write into.
     if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0 && reserve > limit.rlim_cur {
-        remove(&temporary);
         return Err(Refused {
             what: "the file size limit (ulimit -f) is below the smallest recording",
             errno: libc::EFBIG,
         });
     }
-    match file.reserve(0, reserve) {
-        Ok(()) => Ok(Some((file, temporary))),
-        Err(libc::EOPNOTSUPP | libc::ENOSYS) => {
-            remove(&temporary);
-            Ok(None)
-        }
-        Err(errno) => {
-            remove(&temporary);
-            Err(Refused {
-                what: "cannot reserve disk space there",
-                errno,
-            })
-        }
+    let status = signature
+        .write(file)
+        .and_then(|()| file.reserve(0, reserve))
+        .and_then(|()| file.status());
+    match status {
+        Ok(status) => Ok(Some(status)),
+        Err(libc::EOPNOTSUPP | libc::ENOSYS) => Ok(None),
+        Err(errno) => Err(Refused {
+            what: "cannot reserve disk space there",
+            errno,
+        }),
     }
 }
 
 /// A new file beside `path`. A name left behind by a killed process of the same number is passed over.
-fn create_temporary(path: &PathBytes) -> Result<(File, PathBytes), Refused> {
+fn create_temporary(path: &PathBytes, hidden: &mut PathBytes) -> Result<File, Refused> {
+    const TRIES: u64 = 100_000;
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
     let mut errno = libc::EEXIST;
-    for attempt in 0..32 {
-        let name = temporary_name(path, attempt).ok_or(Refused {
-            what: "the path is too long",
-            errno: libc::ENAMETOOLONG,
-        })?;
-        match File::open(name.as_c(), flags, 0o600) {
-            Ok(file) => return Ok((file, name)),
+    for attempt in 0..TRIES {
+        if !name_temporary(path, attempt, hidden) {
+            return Err(Refused::too_long());
+        }
+        match File::open(hidden.as_c(), flags, 0o600) {
+            Ok(file) => return Ok(file),
             Err(libc::EEXIST) => {}
             Err(other) => {
                 errno = other;
@@ -239,158 +292,13 @@ fn create_temporary(path: &PathBytes) -> Result<(File, PathBytes), Refused> {
     })
 }
 
-fn temporary_name(path: &PathBytes, attempt: u64) -> Option<PathBytes> {
-    let mut name = PathBytes::empty();
-    let whole = name.push(path.folder())
-        && name.push(b".")
-        && name.push(path.file_name())
-        && name.push(b".")
-        && name.push_number(std::process::id().into())
-        && (attempt == 0 || name.push(b".") && name.push_number(attempt));
-    (whole && name.push(b".tmp")).then_some(name)
-}
-
-fn remove(path: &PathBytes) {
-    // SAFETY: the path is NUL-terminated.
-    unsafe { libc::syscall(libc::SYS_unlinkat, libc::AT_FDCWD, path.as_c().as_ptr(), 0) };
-}
-
-/// Gives the temporary file its name. A path that is taken gets the process id, then further numbers, as a suffix:
-/// only a recording of ours whose writer is gone is replaced.
-fn publish(temporary: &PathBytes, path: &PathBytes) -> Result<PathBytes, Refused> {
-    for attempt in 0u64..100 {
-        let mut name = *path;
-        if attempt > 0 && !(name.push(b".") && name.push_number(std::process::id().into())) {
-            break;
-        }
-        if attempt > 1 && !(name.push(b".") && name.push_number(attempt)) {
-            break;
-        }
-        match link(temporary, &name) {
-            Ok(()) => {
-                remove(temporary);
-                return Ok(name);
-            }
-            Err(libc::EEXIST) => match occupant(&name) {
-                Occupant::OldRecording if rename(temporary, &name).is_ok() => return Ok(name),
-                Occupant::OldRecording | Occupant::LiveRecording => {}
-                Occupant::Foreign => {
-                    remove(temporary);
-                    return Err(Refused {
-                        what: "a file that is not a recording of yours is in the way",
-                        errno: libc::EEXIST,
-                    });
-                }
-            },
-            // File systems without hard links: rename, after making sure that nothing is there.
-            Err(_) if matches!(occupant(&name), Occupant::OldRecording) || !exists(&name) => {
-                let renamed = rename(temporary, &name);
-                if let Err(errno) = renamed {
-                    remove(temporary);
-                    return Err(Refused {
-                        what: "cannot name the new file",
-                        errno,
-                    });
-                }
-                return Ok(name);
-            }
-            Err(errno) => {
-                remove(temporary);
-                return Err(Refused {
-                    what: "cannot name the new file",
-                    errno,
-                });
-            }
-        }
-    }
-    remove(temporary);
-    Err(Refused {
-        what: "the path and its suffixes are all taken",
-        errno: libc::EEXIST,
-    })
-}
-
-fn link(from: &PathBytes, to: &PathBytes) -> Result<(), i32> {
-    let (from, to) = (from.as_c(), to.as_c());
-    // SAFETY: both paths are NUL-terminated.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_linkat,
-            libc::AT_FDCWD,
-            from.as_ptr(),
-            libc::AT_FDCWD,
-            to.as_ptr(),
-            0,
-        )
-    };
-    if answer == 0 {
-        Ok(())
-    } else {
-        Err(sys::Errno::current())
-    }
-}
-
-fn rename(from: &PathBytes, to: &PathBytes) -> Result<(), i32> {
-    let (from, to) = (from.as_c(), to.as_c());
-    // SAFETY: both paths are NUL-terminated.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_renameat2,
-            libc::AT_FDCWD,
-            from.as_ptr(),
-            libc::AT_FDCWD,
-            to.as_ptr(),
-            0,
-        )
-    };
-    if answer == 0 {
-        Ok(())
-    } else {
-        Err(sys::Errno::current())
-    }
-}
-
-fn exists(path: &PathBytes) -> bool {
-    // SAFETY: the path is NUL-terminated.
-    unsafe {
-        libc::syscall(
-            libc::SYS_faccessat,
-            libc::AT_FDCWD,
-            path.as_c().as_ptr(),
-            libc::F_OK,
-        ) == 0
-    }
-}
-
-enum Occupant {
-    OldRecording,
-    LiveRecording,
-    Foreign,
-}
-
-/// Who holds a path.
-fn occupant(path: &PathBytes) -> Occupant {
-    let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let Ok(file) = File::open(path.as_c(), flags, 0) else {
-        return Occupant::Foreign;
-    };
-    let Ok(status) = file.status() else {
-        return Occupant::Foreign;
-    };
-    // SAFETY: no preconditions.
-    let ours = status.st_uid == unsafe { libc::geteuid() }
-        && status.st_mode & libc::S_IFMT == libc::S_IFREG;
-    let mut bytes = [0u8; size_of::<Header>()];
-    const { assert!(size_of::<Header>() <= HEADER_BYTES as usize) };
-    if !ours || file.read_at(&mut bytes, 0) != Ok(bytes.len()) {
-        return Occupant::Foreign;
-    }
-    let header = tracking_alloc_recording::HeaderValue::parse(&bytes);
-    if header.magic != MAGIC {
-        return Occupant::Foreign;
-    }
-    if header.state == state::RUNNING && sys::is_running(header.pid, header.start_ticks) {
-        return Occupant::LiveRecording;
-    }
-    Occupant::OldRecording
+fn name_temporary(path: &PathBytes, attempt: u64, hidden: &mut PathBytes) -> bool {
+    hidden.clear();
+    hidden.push(path.folder())
+        && hidden.push(b".")
+        && hidden.push(path.file_name())
+        && hidden.push(b".")
+        && hidden.push_number(std::process::id().into())
+        && (attempt == 0 || hidden.push(b".") && hidden.push_number(attempt))
+        && hidden.push(b".tmp")
 }

@@ -1,8 +1,9 @@
 //! The segments of a recording: carves tables' pieces from reserved memory and names them in the directory.
 
 use super::backing::{Backing, Refusal};
+use crate::sys;
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::*;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{
     DIRECTORY_BYTES, FIRST_SEGMENT_BYTES, HEADER_BYTES, Header, SEGMENT_BYTES, Segment, growth,
     table,
@@ -25,6 +26,23 @@ pub(crate) struct Store {
     pieces_len: usize,
 }
 
+/// When a refused growth is tried again, monotonic nanoseconds; 0 = growth is open, or never.
+static RETRY_NS: AtomicU64 = AtomicU64::new(0);
+/// How often growth went on after it was refused. Lanes that took "(table full)" for an answer ask again then.
+static RESUMED: AtomicU32 = AtomicU32::new(0);
+
+/// How often growth went on after it was refused.
+pub(crate) fn growths_resumed() -> u32 {
+    RESUMED.load(Acquire)
+}
+
+/// Whether a refused growth is to be tried again now.
+#[inline]
+pub(crate) fn is_retry_due() -> bool {
+    let at = RETRY_NS.load(Relaxed);
+    at != 0 && sys::now_ns() >= at
+}
+
 // SAFETY: a store is reached under the write lock only; what it points to is mapped until the process ends.
 unsafe impl Send for Store {}
 
@@ -32,6 +50,9 @@ impl Store {
     /// Mappings remembered; growth steps widen with the file, so this many span far beyond any cap.
     const MAX_PIECES: usize = 4096;
     const ENTRY_BYTES: usize = size_of::<Segment>();
+    /// A refused growth is tried again after so many times what asking took.
+    const PATIENCE: u64 = 64;
+    const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 
     /// Reserves the first segment and lays out header and directory.
     ///
@@ -47,6 +68,8 @@ impl Store {
         if reserve > 0 {
             backing.seal();
         }
+        // A forked child begins anew.
+        RETRY_NS.store(0, Relaxed);
         let base = place.as_ptr();
         let used = HEADER_BYTES + DIRECTORY_BYTES;
         // SAFETY: `at` is ours (caller). Header and directory lie at the start of the first segment, which is mapped,
@@ -85,7 +108,7 @@ impl Store {
         self.backing.end()
     }
 
-    /// A zeroed piece of `bytes` for a table, named in the directory. `None` ends growth for good.
+    /// A zeroed piece of `bytes` for a table, named in the directory. `None` when there is no room now.
     pub(crate) fn segment(
         &mut self,
         table: u32,
@@ -124,7 +147,8 @@ impl Store {
     }
 
     fn carve(&mut self, bytes: u64) -> Option<(NonNull<u8>, u64)> {
-        let bytes = bytes.next_multiple_of(64);
+        // On pages of their own, so that what was written of them can be counted.
+        let bytes = bytes.next_multiple_of(sys::PAGE as u64);
         if bytes > self.pool_bytes {
             self.refill(bytes)?;
         }
@@ -137,43 +161,69 @@ impl Store {
     }
 
     /// Reserves a new piece; what was left of the old one stays unused.
+    ///
+    /// A refusal is an answer for a while and not for good: descriptors are closed, disks are cleared. So that a full
+    /// disk is not asked at every event, asking takes at most one part in [`Store::PATIENCE`] of the time.
     #[cold]
     fn refill(&mut self, bytes: u64) -> Option<()> {
         let header = self.header();
-        if header.growth_ended.load(Relaxed) != growth::OPEN {
+        let ended = header.growth_ended.load(Relaxed);
+        if ended == growth::CAP || ended != growth::OPEN && !is_retry_due() {
             return None;
         }
         // Steps widen with the file (3 %), so that mappings stay few and slack small.
         let step = (self.backing.end() / 32).clamp(SEGMENT_BYTES, 4 << 20);
-        let wanted = bytes.max(step).next_multiple_of(SEGMENT_BYTES);
-        let grown = if self.pieces_len < Self::MAX_PIECES {
-            self.backing.grow(wanted)
-        } else {
-            Err(Refusal::from_errno(libc::ENOMEM))
-        };
+        let least = bytes.next_multiple_of(SEGMENT_BYTES);
+        let wanted = least.max(step.next_multiple_of(SEGMENT_BYTES));
+        let asked_ns = sys::now_ns();
+        let mut grown = self.grow(wanted);
+        if grown.is_err() && least < wanted {
+            // What is left may do for what is asked.
+            grown = self.grow(least);
+        }
         match grown {
-            Ok((place, offset)) => {
-                self.pieces[self.pieces_len] = (place.as_ptr() as usize, wanted);
-                self.pieces_len += 1;
-                (self.pool, self.pool_offset, self.pool_bytes) = (place.as_ptr(), offset, wanted);
-                header.file_bytes.store(self.backing.end(), Release);
+            Ok(()) => {
+                if ended != growth::OPEN {
+                    // NOTE: `growth_errno` stays: it says that there was a time without growth.
+                    header.growth_ended.store(growth::OPEN, Release);
+                    RETRY_NS.store(0, Relaxed);
+                    RESUMED.fetch_add(1, Release);
+                }
                 Some(())
             }
             Err(refusal) => {
                 header.growth_errno.store(refusal.errno as u32, Relaxed);
                 header.growth_ended.store(refusal.reason, Release);
+                let now = sys::now_ns();
+                let wait = now.saturating_sub(asked_ns).max(1) * Self::PATIENCE;
+                let at = now + wait.min(Self::LONGEST_WAIT_NS);
+                RETRY_NS.store(if refusal.reason == growth::CAP { 0 } else { at }, Relaxed);
                 None
             }
+        }
+    }
+
+    fn grow(&mut self, bytes: u64) -> Result<(), Refusal> {
+        if self.pieces_len == Self::MAX_PIECES {
+            return Err(Refusal::new(growth::CAP, 0));
+        }
+        let (place, offset) = self.backing.grow(bytes)?;
+        self.pieces[self.pieces_len] = (place.as_ptr() as usize, bytes);
+        self.pieces_len += 1;
+        (self.pool, self.pool_offset, self.pool_bytes) = (place.as_ptr(), offset, bytes);
+        self.header().file_bytes.store(self.backing.end(), Release);
+        Ok(())
+    }
+
+    /// Tries a refused growth again when it is time, though nobody asks for room now.
+    pub(crate) fn retry(&mut self) {
+        if is_retry_due() && self.header().growth_ended.load(Relaxed) != growth::OPEN {
+            let _ = self.refill(SEGMENT_BYTES);
         }
     }
 
     /// The mappings in the order of the file: address and length.
     pub(crate) fn pieces(&self) -> &[(usize, u64)] {
         &self.pieces[..self.pieces_len]
-    }
-
-    /// Whether the recording lives in memory only.
-    pub(crate) fn in_memory(&self) -> bool {
-        matches!(self.backing, Backing::Memory { .. })
     }
 }

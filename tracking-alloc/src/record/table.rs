@@ -1,6 +1,7 @@
 //! One table of the recording while it is written: where its next record goes.
 
 use super::store::Store;
+use crate::sys::Written;
 use std::ptr::NonNull;
 
 /// A chain of segments being filled. Records are zero when handed out; the caller fills them, then publishes the length.
@@ -17,6 +18,8 @@ pub(crate) struct Table {
     room: u64,
     /// Address of record `len`.
     next: *mut u8,
+    /// Pages of the present segment that were written.
+    written: Written,
 }
 
 // SAFETY: a table is reached by one thread at a time: under the write lock, or by the owner of its lane.
@@ -39,6 +42,7 @@ impl Table {
             len: 0,
             room: 0,
             next: std::ptr::null_mut(),
+            written: Written::from(0),
         }
     }
 
@@ -68,6 +72,7 @@ impl Table {
         let record = NonNull::new(self.next.cast::<T>())?;
         // SAFETY: record `len` lies inside the segment, so one past it is at most its end.
         self.next = unsafe { self.next.add(self.record_bytes) };
+        self.written.up_to(self.next as usize);
         self.len += 1;
         Some((self.len - 1, record))
     }
@@ -86,8 +91,11 @@ impl Table {
         let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
         if self.len + bytes as u64 > self.room {
             // What is left of the segment is skipped: indices go on with the next one, so count it as used.
-            self.len = self.room;
-            self.extend(store, bytes)?;
+            let before = std::mem::replace(&mut self.len, self.room);
+            if self.extend(store, bytes).is_none() {
+                self.len = before;
+                return None;
+            }
         }
         let start = self.len;
         for piece in pieces {
@@ -97,6 +105,7 @@ impl Table {
                 self.next = self.next.add(piece.len());
             }
         }
+        self.written.up_to(self.next as usize);
         self.len += bytes as u64;
         Some(start)
     }
@@ -110,6 +119,7 @@ impl Table {
         let fitting = bytes / self.record_bytes;
         let place = store.segment(self.id, self.lane, bytes as u64, self.len)?;
         self.next = place.as_ptr();
+        self.written = Written::from(self.next as usize);
         self.room = self.len + fitting as u64;
         self.next_bytes = (self.next_bytes * 2).min(self.most_bytes);
         Some(())

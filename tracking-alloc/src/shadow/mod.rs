@@ -8,18 +8,22 @@
 //! Every word is an atomic accessed relaxed: the target's own synchronisation orders the accesses to one block.
 //! Looking up never maps memory.
 
+#[cfg(feature = "serde")]
+mod peek;
 #[cfg(any(feature = "serde", test))]
 mod search;
 mod side;
 mod word;
 
+#[cfg(feature = "serde")]
+pub(crate) use peek::{word_at, words};
 #[cfg(any(feature = "serde", test))]
 pub(crate) use search::{Block, Finder, block_from};
 pub(crate) use word::Owner;
 
 use crate::sys;
 use side::SideTable;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering::*};
 use word::Kind;
 
 /// A leaf covers this many bytes of heap.
@@ -44,9 +48,11 @@ static EVEN: AtomicPtr<Leaf> = AtomicPtr::new(std::ptr::null_mut());
 static ODD: AtomicPtr<Leaf> = AtomicPtr::new(std::ptr::null_mut());
 static SIDE: SideTable = SideTable::new();
 
-/// Leaves mapped so far, for [`own_bytes`].
-static LEAVES: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
-static LEAVES_LEN: AtomicU32 = AtomicU32::new(0);
+/// Entries of a page, and a byte for each page of a leaf, behind its entries: whether the page was written.
+const PAGE_ENTRIES: usize = sys::PAGE / size_of::<AtomicU32>();
+const LEAF_PAGES: usize = LEAF_ENTRIES / PAGE_ENTRIES;
+const WRITTEN_OFFSET: usize = (LEAF_ENTRIES + SPARE_ENTRIES) * size_of::<AtomicU32>();
+const LEAF_BYTES: usize = WRITTEN_OFFSET + LEAF_PAGES;
 
 /// Makes the map ready. False when the system refuses the memory.
 pub(crate) fn prepare() -> bool {
@@ -62,12 +68,15 @@ pub(crate) fn prepare() -> bool {
 }
 
 /// Forgets every block: for a forked child that begins a recording of its own.
-pub(crate) fn forget_all() {
+///
+/// # Safety
+/// As for [`SideTable::reset`].
+pub(crate) unsafe fn forget_all() {
     // The old roots stay mapped: another thread may still be reading them.
     EVEN.store(std::ptr::null_mut(), Release);
     ODD.store(std::ptr::null_mut(), Release);
-    LEAVES_LEN.store(0, Relaxed);
-    SIDE.clear();
+    // SAFETY: the caller's promise.
+    unsafe { SIDE.reset() };
 }
 
 #[inline(always)]
@@ -75,20 +84,54 @@ fn in_map(address: usize) -> bool {
     address & 7 == 0 && address >> ADDRESS_BITS == 0
 }
 
-/// The entry of an address that lies in the map, if its leaf exists.
+/// The leaf of an address that lies in the map, if it exists.
 #[inline(always)]
-fn entry(address: usize) -> Option<*const AtomicU32> {
+fn leaf_of(address: usize) -> Option<*const AtomicU32> {
     let root = if address & 8 == 0 { &EVEN } else { &ODD }.load(Relaxed);
     if root.is_null() {
         return None;
     }
     // SAFETY: the root has an element for every address in the map (`in_map`).
     let leaf = unsafe { (*root.add(address >> LEAF_SPAN_BITS)).load(Acquire) };
-    if leaf.is_null() {
-        return None;
-    }
+    (!leaf.is_null()).then_some(leaf.cast_const())
+}
+
+/// Where in its leaf the entry of an address is.
+#[inline(always)]
+fn index_of(address: usize) -> usize {
+    address >> 4 & (LEAF_ENTRIES - 1)
+}
+
+/// The entry of an address that lies in the map, if its leaf exists.
+#[inline(always)]
+fn entry(address: usize) -> Option<*const AtomicU32> {
     // SAFETY: a leaf has LEAF_ENTRIES entries and the spare ones, and the index is masked below that.
-    Some(unsafe { leaf.add(address >> 4 & (LEAF_ENTRIES - 1)) })
+    leaf_of(address).map(|leaf| unsafe { leaf.add(index_of(address)) })
+}
+
+/// Whether the page of an entry was written before.
+#[inline(always)]
+fn written(leaf: *const AtomicU32, index: usize) -> &'static AtomicU8 {
+    // SAFETY: behind its entries a leaf has a byte for each page of them.
+    unsafe {
+        &*leaf
+            .cast::<AtomicU8>()
+            .add(WRITTEN_OFFSET + index / PAGE_ENTRIES)
+    }
+}
+
+/// Counts a page of a leaf that is written for the first time.
+#[cold]
+#[inline(never)]
+fn count_page(leaf: *const AtomicU32, index: usize) {
+    let bytes = sys::page_bytes();
+    let entries = bytes / size_of::<AtomicU32>();
+    // NOTE: a page of this system may be several of ours: then its first byte speaks for it.
+    let first = index / entries * entries;
+    if written(leaf, first).swap(1, Relaxed) == 0 {
+        sys::count_own(bytes);
+    }
+    written(leaf, index).store(1, Relaxed);
 }
 
 /// Maps the leaf of an address.
@@ -100,8 +143,7 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
     if root.is_null() {
         return None;
     }
-    let bytes = (LEAF_ENTRIES + SPARE_ENTRIES) * size_of::<AtomicU32>();
-    let place = sys::map_private(bytes)?;
+    let place = sys::map_private(LEAF_BYTES)?;
     // SAFETY: as in `entry`.
     let slot = unsafe { &*root.add(address >> LEAF_SPAN_BITS) };
     if slot
@@ -109,15 +151,19 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
         .is_err()
     {
         // SAFETY: this mapping was just made here and nobody has seen it.
-        unsafe { libc::munmap(place.as_ptr().cast(), bytes) };
+        unsafe { libc::munmap(place.as_ptr().cast(), LEAF_BYTES) };
     } else {
-        let index = LEAVES_LEN.fetch_add(1, Relaxed) as usize;
-        if let Some(known) = LEAVES.get(index) {
-            known.store(place.as_ptr() as u64, Relaxed);
-        }
+        // The page of its last bytes, which say what was written; and that of the root.
+        let elements = sys::page_bytes() / size_of::<Leaf>();
+        let first = (address >> LEAF_SPAN_BITS) / elements * elements;
+        // SAFETY: a root is a whole number of pages.
+        let leaves = (first..first + elements)
+            .filter(|index| unsafe { !(*root.add(*index)).load(Relaxed).is_null() })
+            .take(2);
+        sys::count_own(sys::PAGE * if leaves.count() == 1 { 2 } else { 1 });
     }
     drop(errno);
-    entry(address)
+    leaf_of(address)
 }
 
 /// Enters a block. False when there is no memory to remember it in.
@@ -127,9 +173,15 @@ pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
     if !in_map(address) {
         return SIDE.put(address, bytes, owner);
     }
-    let Some(first) = entry(address).or_else(|| map_leaf(address)) else {
+    let Some(leaf) = leaf_of(address).or_else(|| map_leaf(address)) else {
         return false;
     };
+    let index = index_of(address);
+    if written(leaf, index).load(Relaxed) == 0 {
+        count_page(leaf, index);
+    }
+    // SAFETY: as in `entry`.
+    let first = unsafe { leaf.add(index) };
     // SAFETY: `first` lies in a leaf; so do the entries behind it, thanks to the spare ones.
     unsafe {
         // PERF: one chain of questions about the size, in which the words of each kind are a few shifts.
@@ -182,16 +234,4 @@ pub(crate) fn take(address: usize) -> Option<Owner> {
         }
         word::owner(first, second)
     }
-}
-
-/// Resident bytes of the shadow map.
-pub(crate) fn own_bytes() -> u64 {
-    let known = (LEAVES_LEN.load(Relaxed) as usize).min(LEAVES.len());
-    let bytes = LEAF_ENTRIES * size_of::<AtomicU32>();
-    // SAFETY: every listed leaf is a mapping of at least `bytes` that is never unmapped.
-    LEAVES[..known]
-        .iter()
-        .map(|leaf| unsafe { sys::resident_bytes(leaf.load(Relaxed) as usize, bytes) })
-        .sum::<u64>()
-        + SIDE.own_bytes()
 }

@@ -59,7 +59,7 @@ impl Finder {
         };
         Finder {
             reach: largest,
-            side: SIDE.own_bytes() > 0,
+            side: SIDE.is_in_use(),
             known: [nothing; REMEMBERED],
         }
     }

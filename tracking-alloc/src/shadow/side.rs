@@ -35,15 +35,7 @@ fn hash(address: usize) -> usize {
 
 impl SideTable {
     pub(super) const fn new() -> Self {
-        SideTable(
-            [const {
-                Lock::new(Shard {
-                    slots: std::ptr::null_mut(),
-                    len: 0,
-                    used: 0,
-                })
-            }; SHARDS],
-        )
+        SideTable([const { Lock::new(Shard::EMPTY) }; SHARDS])
     }
 
     fn shard(&self, address: usize) -> &Lock<Shard> {
@@ -82,29 +74,31 @@ impl SideTable {
         })
     }
 
-    /// Forgets all blocks; the memory is left to the process.
-    pub(super) fn clear(&self) {
+    /// Forgets all blocks, whoever holds the locks; the memory is left to the process.
+    ///
+    /// # Safety
+    /// No thread may hold or wait for a lock: a forked child, before it records.
+    pub(super) unsafe fn reset(&self) {
         for shard in &self.0 {
-            // NOTE: in a forked child a lock may have been held by a thread that does not exist here.
-            if let Some(mut shard) = shard.try_hold(100) {
-                *shard = Shard {
-                    slots: std::ptr::null_mut(),
-                    len: 0,
-                    used: 0,
-                };
-            }
+            // SAFETY: the caller's promise.
+            unsafe { shard.reset(Shard::EMPTY) };
         }
     }
 
-    pub(super) fn own_bytes(&self) -> u64 {
-        self.0
-            .iter()
-            .map(|shard| (shard.hold().len * size_of::<Slot>()) as u64)
-            .sum()
+    /// Whether it ever held a block.
+    #[cfg(any(feature = "serde", test))]
+    pub(super) fn is_in_use(&self) -> bool {
+        self.0.iter().any(|shard| shard.hold().len > 0)
     }
 }
 
 impl Shard {
+    const EMPTY: Shard = Shard {
+        slots: std::ptr::null_mut(),
+        len: 0,
+        used: 0,
+    };
+
     fn home(&self, address: usize) -> usize {
         (hash(address) / SHARDS) & (self.len - 1)
     }
@@ -192,7 +186,9 @@ impl Shard {
                     *self.slots.add(place) = slot;
                 }
             }
+            sys::count_own(len * size_of::<Slot>() / sys::PAGE * sys::PAGE);
             if !old.slots.is_null() {
+                sys::uncount_own(old.len * size_of::<Slot>() / sys::PAGE * sys::PAGE);
                 libc::munmap(old.slots.cast(), old.len * size_of::<Slot>());
             }
         }

@@ -49,6 +49,9 @@ const LOW_MASK: u32 = ((1 << LOW_BITS) - 1) << 3;
 const LANE_MASK: u32 = u32::MAX << LANE_SHIFT;
 const MIDDLE_MASK: u32 = ((1 << MIDDLE_BITS) - 1) << 1;
 
+/// Lanes from this number on are not told apart.
+const LAST_LANE: u32 = (1 << (32 - LANE_SHIFT)) - 2;
+
 /// Who allocated a block, and when.
 // PERF: its first two words as the map has them, so that they go through the hook in one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +63,20 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// The owner of a block that is being allocated. `site` must be below 2^20, `lane` at most 256.
+    /// The number by which a block knows its lane: its own, or for the last ones that of the first of them.
+    #[inline(always)]
+    pub(crate) fn lane_kept(lane: u32) -> u32 {
+        lane.min(LAST_LANE)
+    }
+
+    /// The owner of a block that is being allocated. `site` must be below 2^20.
     #[inline(always)]
     pub(crate) fn new(site: u32, lane: u32, birth: u32) -> Self {
         let low = birth << 3 & LOW_MASK;
         let high = birth >> LOW_BITS & ((1 << LONG_BITS) - 1);
         Owner {
             first: NonZeroU32::MIN | (site << SITE_SHIFT | low | (Kind::Long as u32) << 1),
-            second: (lane + 1) << LANE_SHIFT | high << 1,
+            second: (Self::lane_kept(lane) + 1) << LANE_SHIFT | high << 1,
         }
     }
 

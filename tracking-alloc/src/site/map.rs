@@ -40,8 +40,9 @@ pub(super) fn find_site(key: u64) -> Option<u32> {
         if site == 0 {
             return None;
         }
-        if slot.key.load(Relaxed) == key {
-            return Some(site);
+        if slot.key.load(Acquire) == key {
+            // The slot may have been emptied and filled in between: then the key is not that of the site.
+            return (slot.site.load(Relaxed) == site).then_some(site);
         }
         index = (index + 1) & table.mask;
     }
@@ -87,7 +88,8 @@ fn insert(table: &SiteTable, key: u64, site: u32) {
         // SAFETY: the index is masked; the table is never full.
         let slot = unsafe { &*table.slots.add(index) };
         if slot.site.load(Relaxed) == 0 {
-            slot.key.store(key, Relaxed);
+            // Whoever sees the key sees that the slot was empty before.
+            slot.key.store(key, Release);
             slot.site.store(site, Release);
             return;
         }
@@ -104,6 +106,19 @@ pub(super) fn add_site(key: u64, site: u32) {
     }
 }
 
+/// Empties the table, for new keys. Under the write lock.
+pub(super) fn clear_sites() {
+    // SAFETY: as in `find_site`.
+    let Some(table) = (unsafe { SITES.load(Acquire).as_ref() }) else {
+        return;
+    };
+    for index in 0..=table.mask {
+        // SAFETY: the index is below the table's length.
+        unsafe { &*table.slots.add(index) }.site.store(0, Release);
+    }
+    SITES_USED.store(0, Relaxed);
+}
+
 /// Forgets all sites: for a forked child that begins a recording of its own.
 pub(crate) fn forget_sites() {
     SITES.store(null_mut(), Release);
@@ -116,6 +131,8 @@ pub(crate) struct Maps {
     pub(super) frames: KeyMap,
     /// (parent, frame) to stack.
     pub(super) stacks: KeyMap,
+    /// (stack, scope) to site.
+    pub(super) sites: KeyMap,
     /// Hash of (parent, name) to scope.
     pub(crate) scopes: KeyMap,
 }

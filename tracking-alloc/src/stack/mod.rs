@@ -14,11 +14,25 @@ use crate::hook::{Lane, MAX_DEPTH};
 use crate::session::Session;
 use crate::sys::Stack;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{Header, self_test as passed, site_flags, unwinder};
 
 const MULTIPLIER: u64 = 0xff51_afd7_ed55_8ccd;
-const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+const FIRST_SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// What hashes begin with. It changes when code was replaced, or when two stacks turned out to have one key: then every
+/// stack gets another key, and no stack is taken for the one it was mistaken for.
+static SEED: AtomicU64 = AtomicU64::new(FIRST_SEED);
+
+/// Gives every stack another key. Under the write lock.
+pub(crate) fn change_seed() {
+    SEED.store(mix(SEED.load(Relaxed), FIRST_SEED), Relaxed);
+}
+
+/// Forgets rules of code that was unloaded. Under the write lock.
+pub(crate) fn forget_rules() {
+    eh_frame::forget_rules();
+}
 
 /// How stacks are walked: a value of [`unwinder`].
 static UNWINDER: AtomicU32 = AtomicU32::new(unwinder::NONE);
@@ -27,6 +41,9 @@ static UNWINDER: AtomicU32 = AtomicU32::new(unwinder::NONE);
 /// functions keep them, else the rules of `.eh_frame` if a walk by them finds what it must, else nothing. With `at_once`,
 /// files of what is loaded now are not looked into later.
 pub(crate) fn choose(session: &Session, header: &Header, at_once: bool) {
+    if at_once {
+        session.write.hold().read_modules_at_once();
+    }
     let unwinder = if keeps_frame_pointers() {
         if !at_once {
             session.write.hold().check_early_stacks();
@@ -40,6 +57,9 @@ pub(crate) fn choose(session: &Session, header: &Header, at_once: bool) {
     } else {
         unwinder::NONE
     };
+    if at_once {
+        session.write.hold().images.close();
+    }
     let test = match unwinder {
         unwinder::FRAME_POINTERS => passed::FRAME_POINTERS,
         unwinder::EH_FRAME => passed::EH_FRAME,
@@ -123,12 +143,13 @@ fn mix(hash: u64, address: u64) -> u64 {
 pub(crate) fn hash(addresses: &[u64]) -> u64 {
     addresses
         .iter()
-        .fold(SEED, |hash, address| mix(hash, *address))
+        .fold(SEED.load(Relaxed), |hash, address| mix(hash, *address))
 }
 
 /// The key of a site: stack and scope. Never 0.
 ///
-/// Two sites of 10^6 share a key with a probability of about 3e-8; such a pair would be counted as one.
+/// Two sites of 10^6 share a key with a probability of about 3e-8; such a pair is counted as one until that is noticed
+/// (see [`crate::site`]).
 #[inline(always)]
 pub(crate) fn key(hash: u64, scope: u32) -> u64 {
     let mixed = mix(hash, u64::from(scope));
@@ -140,7 +161,7 @@ pub(crate) fn key(hash: u64, scope: u32) -> u64 {
 pub(crate) fn walk(lane: &Lane, start: Start) -> u64 {
     match UNWINDER.load(Relaxed) {
         unwinder::FRAME_POINTERS => {
-            let mut hash = SEED;
+            let mut hash = SEED.load(Relaxed);
             frame_pointers::walk(
                 start.frame_pointer,
                 lane.stack.get(),
@@ -165,7 +186,7 @@ fn walk_by_rules(
     pc: u64,
     unwinder: u32,
 ) -> u64 {
-    let mut hash = SEED;
+    let mut hash = SEED.load(Relaxed);
     if unwinder == unwinder::EH_FRAME {
         let start = Start::from_registers((frame_pointer, stack_pointer, pc));
         eh_frame::walk(

@@ -4,7 +4,7 @@
 //! are built with the same flags as the program's crates, so what holds for them holds for those.
 
 use super::frame_pointers::current;
-use super::{Start, eh_frame};
+use super::{Stack, Start, eh_frame};
 use std::hint::black_box;
 
 /// Three nested functions look whether each one's saved frame pointer is its caller's.
@@ -52,12 +52,15 @@ fn inner(outer: usize, middle: usize) -> bool {
 }
 
 /// Whether a walk by `.eh_frame` from three nested functions finds each one's caller. Not under the write lock.
+///
+/// On whichever stack: nothing beyond this function's frame is read.
 #[inline(never)]
 pub(super) fn finds_callers() -> bool {
-    let found = black_box(first as fn() -> [u64; 3])();
+    let top = Start::here().registers().1;
+    let found = black_box(first as fn(usize) -> [u64; 3])(top);
     let callers = [
-        second as fn() -> [u64; 3] as usize,
-        first as fn() -> [u64; 3] as usize,
+        second as fn(usize) -> [u64; 3] as usize,
+        first as fn(usize) -> [u64; 3] as usize,
         finds_callers as fn() -> bool as usize,
     ];
     // No function here is longer than this.
@@ -69,23 +72,24 @@ pub(super) fn finds_callers() -> bool {
 }
 
 #[inline(never)]
-fn first() -> [u64; 3] {
-    let found = black_box(second as fn() -> [u64; 3])();
+fn first(top: usize) -> [u64; 3] {
+    let found = black_box(second as fn(usize) -> [u64; 3])(top);
     black_box(found)
 }
 
 #[inline(never)]
-fn second() -> [u64; 3] {
-    let mut found = black_box(third as fn() -> [u64; 3])();
+fn second(top: usize) -> [u64; 3] {
+    let mut found = black_box(third as fn(usize) -> [u64; 3])(top);
     // Not the same code as `first`, which might be made one function of the two.
     found.reverse();
     black_box(found)
 }
 
 #[inline(never)]
-fn third() -> [u64; 3] {
+fn third(top: usize) -> [u64; 3] {
     let (mut found, mut seen) = ([0; 3], 0);
-    eh_frame::walk(Start::here(), crate::sys::thread_stack(), None, |address| {
+    let stack = Stack { low: 0, high: top };
+    eh_frame::walk(Start::here(), stack, None, |address| {
         if let Some(place) = found.get_mut(seen) {
             *place = address;
             seen += 1;

@@ -19,6 +19,24 @@ pub(crate) fn ticks() -> u64 {
     }
 }
 
+/// Lets other threads run.
+pub(crate) fn yield_now() {
+    // SAFETY: no preconditions.
+    unsafe { libc::sched_yield() };
+}
+
+/// Sleeps, or less when a signal comes. Unlike std's, this is no cancellation point.
+pub(crate) fn sleep(nanoseconds: u32) {
+    let time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: nanoseconds.into(),
+    };
+    let errno = super::Errno::keep();
+    // SAFETY: `time` is a valid timespec; what is left of it is not asked for.
+    unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, 0) };
+    drop(errno);
+}
+
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,

@@ -103,6 +103,20 @@ impl File {
         patiently(reserve).map(drop)
     }
 
+    /// Gives back what lies beyond `bytes`: a refused reservation may have made the file longer, and holds blocks.
+    /// Never makes it longer, and tells nobody when it cannot.
+    pub(crate) fn shorten(&self, bytes: u64) {
+        if self
+            .status()
+            .is_ok_and(|status| status.st_size as u64 > bytes)
+        {
+            // SAFETY: plain numbers.
+            let shorten =
+                || unsafe { libc::syscall(libc::SYS_ftruncate, self.0, bytes as libc::off_t) };
+            let _ = patiently(shorten);
+        }
+    }
+
     /// Size, device, inode, mode, owner, modification time.
     pub(crate) fn status(&self) -> Result<libc::stat, i32> {
         // SAFETY: all-zero bytes are a stat; the kernel fills it. fstat is not a cancellation point and takes no lock.

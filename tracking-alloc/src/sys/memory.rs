@@ -25,76 +25,136 @@ pub(crate) fn map_private(bytes: usize) -> Option<NonNull<u8>> {
     }
 }
 
-/// Bytes taken from [`Bump`]s: heapglass's own tables, nearly all of them touched.
+/// Fills `buffer` from this process's memory at `start`, by the kernel: what is not mapped is an answer and no fault.
+pub(crate) fn read_own_memory(start: u64, buffer: &mut [u8]) -> bool {
+    let (local, remote) = (
+        libc::iovec {
+            iov_base: buffer.as_mut_ptr().cast(),
+            iov_len: buffer.len(),
+        },
+        libc::iovec {
+            iov_base: std::ptr::with_exposed_provenance_mut(start as usize),
+            iov_len: buffer.len(),
+        },
+    );
+    // SAFETY: the kernel writes into the buffer, which is valid for its length, and checks the other address.
+    let read = unsafe {
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            libc::getpid(),
+            &raw const local,
+            1usize,
+            &raw const remote,
+            1usize,
+            0usize,
+        )
+    };
+    usize::try_from(read) == Ok(buffer.len())
+}
+
+/// Pages of heapglass's own that are counted are of this size at least, bytes.
+pub(crate) const PAGE: usize = 4096;
+
+/// Bytes of pages of heapglass's own memory that were written.
 static OWN: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes of heapglass's own tables in private memory.
-pub(crate) fn own_pages() -> u64 {
+/// Bytes of pages that were written: of its tables, the shadow map and the recording. Where pages are larger than
+/// [`PAGE`], or a table is only in part counted, less than are resident; never more.
+pub(crate) fn own_bytes() -> u64 {
     OWN.load(Ordering::Relaxed)
+}
+
+/// Bytes of pages that are written for the first time.
+pub(crate) fn count_own(bytes: usize) {
+    OWN.fetch_add(bytes as u64, Ordering::Relaxed);
+}
+
+/// Bytes that were counted and given back.
+pub(crate) fn uncount_own(bytes: usize) {
+    OWN.fetch_sub(bytes as u64, Ordering::Relaxed);
+}
+
+/// Counts the pages of memory that is written from its start on, each once.
+pub(crate) struct Written {
+    /// Up to here.
+    end: usize,
+}
+
+impl Written {
+    /// Of memory that begins here; the page it begins in is not counted if it is shared with what lies before.
+    pub(crate) const fn from(start: usize) -> Self {
+        Written { end: start }
+    }
+
+    /// It is written up to `end`.
+    #[inline]
+    pub(crate) fn up_to(&mut self, end: usize) {
+        if end > self.end {
+            self.advance(end);
+        }
+    }
+
+    #[cold]
+    fn advance(&mut self, end: usize) {
+        let start = self.end.next_multiple_of(PAGE);
+        self.end = end.next_multiple_of(PAGE);
+        count_own(self.end.saturating_sub(start));
+    }
 }
 
 /// A bump allocator over private mappings for tables that live until the process ends.
 pub(crate) struct Bump {
     next: usize,
     end: usize,
+    written: Written,
 }
 
 const PIECE: usize = 256 << 10;
 
 impl Bump {
     pub(crate) const fn new() -> Self {
-        Bump { next: 0, end: 0 }
+        Bump {
+            next: 0,
+            end: 0,
+            written: Written::from(0),
+        }
     }
 
-    /// Zeroed memory for `count` values of `T`, for whom all-zero bytes must be a value. Never given back.
+    /// Zeroed memory for `count` values of `T`, for whom all-zero bytes must be a value. Never given back. Its pages count
+    /// as written.
     pub(crate) fn take<T>(&mut self, count: usize) -> Option<NonNull<T>> {
         let bytes = size_of::<T>().checked_mul(count)?;
         let align = align_of::<T>().max(64);
         let mut start = self.next.checked_next_multiple_of(align)?;
         if start.checked_add(bytes)? > self.end {
-            let piece = bytes.checked_add(align)?.max(PIECE);
-            let place = map_private(piece)?.as_ptr() as usize;
             // A large table gets a mapping of its own; what was left of the present piece stays in use.
             if bytes >= PIECE / 2 {
-                OWN.fetch_add(bytes as u64, Ordering::Relaxed);
-                return NonNull::new(place as *mut T);
+                count_own(bytes / PAGE * PAGE);
+                return map_private(bytes.checked_add(align)?).map(NonNull::cast);
             }
-            (start, self.end) = (place, place + piece);
+            let piece = bytes.checked_add(align)?.max(PIECE);
+            start = map_private(piece)?.as_ptr() as usize;
+            self.end = start + piece;
+            self.written = Written::from(start);
         }
         self.next = start + bytes;
-        OWN.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.written.up_to(self.next);
         NonNull::new(start as *mut T)
     }
-}
 
-/// Resident bytes of a mapping, by mincore; 0 when the kernel does not say.
-///
-/// # Safety
-/// `start` must be page-aligned and `start .. start + bytes` mapped.
-pub(crate) unsafe fn resident_bytes(start: usize, bytes: usize) -> u64 {
-    const PAGE: usize = 4096;
-    let mut pages = [0u8; 512];
-    let mut resident = 0;
-    let mut offset = 0;
-    while offset < bytes {
-        let span = (bytes - offset).min(pages.len() * PAGE);
-        // SAFETY: the range is mapped (caller) and `pages` has a byte for each page of the span.
-        if unsafe {
-            libc::mincore(
-                (start + offset) as *mut libc::c_void,
-                span,
-                pages.as_mut_ptr(),
-            )
-        } != 0
-        {
-            return resident;
+    /// The same, beginning on a page of its own; whoever writes counts its pages.
+    pub(crate) fn take_sparse<T>(&mut self, count: usize) -> Option<NonNull<T>> {
+        let bytes = size_of::<T>().checked_mul(count)?.next_multiple_of(PAGE);
+        if bytes >= PIECE / 2 {
+            return map_private(bytes).map(NonNull::cast);
         }
-        resident += pages[..span.div_ceil(PAGE)]
-            .iter()
-            .filter(|page| **page & 1 != 0)
-            .count() as u64
-            * PAGE as u64;
-        offset += span;
+        let mut start = self.next.checked_next_multiple_of(PAGE)?;
+        if start.checked_add(bytes)? > self.end {
+            start = map_private(PIECE)?.as_ptr() as usize;
+            self.end = start + PIECE;
+        }
+        self.next = start + bytes;
+        self.written = Written::from(self.next);
+        NonNull::new(start as *mut T)
     }
-    resident
 }

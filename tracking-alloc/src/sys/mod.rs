@@ -8,16 +8,31 @@ mod file;
 mod lock;
 mod memory;
 mod process;
+mod stack;
 
-pub(crate) use clock::{now_ns, ticks, unix_ns};
+pub(crate) use clock::{now_ns, sleep, ticks, unix_ns, yield_now};
 pub(crate) use file::{File, read_whole};
 pub(crate) use lock::Lock;
-pub(crate) use memory::{Bump, map_private, own_pages, resident_bytes};
-pub(crate) use process::{
-    Stack, address_space_left, boot_id, environment, fence_all_threads, is_main_thread, is_running,
-    pid_namespace, read_link, register_fence, resident_set, start_ticks, thread_id, thread_name,
-    thread_stack, write_stderr,
+pub(crate) use memory::{
+    Bump, PAGE, Written, count_own, map_private, own_bytes, read_own_memory, uncount_own,
 };
+pub(crate) use process::{
+    Left, Stack, boot_id, environment, fence_all_threads, is_main_thread, lasting_code,
+    memory_left, pid_namespace, read_link, register_fence, resident_set, start_ticks, thread_id,
+    thread_name, thread_stack, write_stderr,
+};
+pub(crate) use stack::on_own_stack;
+
+/// Bytes of a page of this system.
+pub(crate) fn page_bytes() -> usize {
+    // SAFETY: only reads the auxiliary vector.
+    let bytes = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize;
+    if bytes.is_power_of_two() {
+        bytes.max(PAGE)
+    } else {
+        PAGE
+    }
+}
 
 /// Keeps the target's `errno` over a cold path.
 pub(crate) struct Errno(i32);

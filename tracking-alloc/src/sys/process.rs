@@ -66,14 +66,20 @@ fn auxiliary_path_top() -> usize {
     unsafe { libc::getauxval(libc::AT_EXECFN) as usize }
 }
 
+/// Below the top of the stack that a program begins on, the kernel keeps this much free of other mappings, or as much as
+/// the stack's limit was then.
+const GAP: usize = 128 << 20;
+
 /// The calling thread's stack; zero when it cannot be known, and then nothing is walked.
 ///
-/// The first thread's comes from the auxiliary vector: glibc's answer would read /proc and take locks. Below its top
-/// the kernel keeps a gap of at least 128 MiB (or the stack's limit) free of other mappings, so everything in there is stack.
+/// The one that the program began on is known from the auxiliary vector: glibc's answer would read /proc and take locks.
+/// The thread must be on it, not only be the process's first: that of a child forked by another thread is on the stack
+/// of that one.
 pub(crate) fn thread_stack() -> Stack {
-    const GAP: usize = 128 << 20;
-    if is_main_thread() {
-        let high = auxiliary_path_top();
+    let local = 0u8;
+    let here = std::hint::black_box(&raw const local) as usize;
+    let high = auxiliary_path_top();
+    if is_main_thread() && (high.saturating_sub(GAP)..high).contains(&here) {
         let mut limit = libc::rlimit {
             rlim_cur: 0,
             rlim_max: 0,
@@ -129,33 +135,57 @@ fn stat_start_ticks(path: &CStr) -> Option<u64> {
 
 /// Resident set, bytes, from `/proc/self/statm`; 0 when it cannot be read.
 pub(crate) fn resident_set() -> u64 {
-    memory_field(1)
+    memory_field(1).unwrap_or(0)
 }
 
-/// Address space that the limit of the process (`RLIMIT_AS`) leaves it, bytes; `None` without a limit.
-pub(crate) fn address_space_left() -> Option<u64> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is a valid rlimit to write into.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
-    (known && limit.rlim_cur != libc::RLIM_INFINITY)
-        .then(|| limit.rlim_cur.saturating_sub(memory_field(0)))
+/// What the limits of the process leave of something.
+pub(crate) enum Left {
+    /// So many bytes.
+    Bytes(u64),
+    /// There is a limit, and what is used cannot be known.
+    Unknown,
+}
+
+/// What the limits of address space (`RLIMIT_AS`) and of private memory (`RLIMIT_DATA`) leave, the lesser of the two;
+/// `None` without such a limit.
+pub(crate) fn memory_left() -> Option<Left> {
+    // The last field is private memory and stacks: a little more than counts against the limit.
+    let limits = [(libc::RLIMIT_AS, 0), (libc::RLIMIT_DATA, 5)];
+    let left = limits.into_iter().filter_map(|(resource, field)| {
+        let mut limit = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        // SAFETY: `limit` is a valid rlimit to write into.
+        let known = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
+        (known && limit.rlim_cur != libc::RLIM_INFINITY).then(|| {
+            let used = memory_field(field)?;
+            Some(limit.rlim_cur.saturating_sub(used))
+        })
+    });
+    // "Not known" is less than anything.
+    let least = left.min()?;
+    Some(least.map_or(Left::Unknown, Left::Bytes))
 }
 
 /// A field of `/proc/self/statm`, bytes.
-fn memory_field(index: usize) -> u64 {
+fn memory_field(index: usize) -> Option<u64> {
     let mut buffer = [0u8; 128];
-    let Ok(text) = read_whole(c"/proc/self/statm", &mut buffer) else {
-        return 0;
-    };
-    let pages = text
-        .split(|byte| *byte == b' ')
-        .nth(index)
-        .map_or(0, number);
+    let text = read_whole(c"/proc/self/statm", &mut buffer).ok()?;
+    let pages = text.split(|byte| *byte == b' ').nth(index).map(number)?;
     // SAFETY: no preconditions.
-    pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(0) as u64
+    Some(pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(0) as u64)
+}
+
+/// Addresses in code that stays as long as the process runs: the executable's and the C library's; and our own.
+pub(crate) fn lasting_code() -> [u64; 3] {
+    // SAFETY: only reads the auxiliary vector.
+    let entry = unsafe { libc::getauxval(libc::AT_ENTRY) };
+    [
+        entry,
+        libc::getauxval as *const () as u64,
+        lasting_code as *const () as u64,
+    ]
 }
 
 fn number(digits: &[u8]) -> u64 {
@@ -202,32 +232,13 @@ pub(crate) fn fence_all_threads() -> bool {
         && unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_PRIVATE_EXPEDITED, 0, 0) } == 0
 }
 
-/// Whether process `pid` runs and began at `start_ticks`.
-pub(crate) fn is_running(pid: u32, start_ticks: u64) -> bool {
-    let mut path = crate::record::PathBytes::empty();
-    if !(path.push(b"/proc/") && path.push_number(pid.into()) && path.push(b"/stat")) {
-        return false;
-    }
-    stat_start_ticks(path.as_c()) == Some(start_ticks)
-}
-
 /// The kernel's boot id, as two words; zero when it cannot be read.
 pub(crate) fn boot_id() -> [u64; 2] {
     let mut buffer = [0u8; 64];
     let Ok(text) = read_whole(c"/proc/sys/kernel/random/boot_id", &mut buffer) else {
         return [0; 2];
     };
-    let digits = text
-        .iter()
-        .filter_map(|byte| char::from(*byte).to_digit(16))
-        .take(32);
-    digits
-        .enumerate()
-        .fold([0; 2], |mut words: [u64; 2], (index, digit)| {
-            let word = &mut words[usize::from(index >= 16)];
-            *word = *word << 4 | u64::from(digit);
-            words
-        })
+    tracking_alloc_recording::parse_boot_id(text)
 }
 
 /// The inode of the pid namespace; 0 when it cannot be read.

@@ -2,34 +2,9 @@
 
 use super::hook::with;
 #[cfg(feature = "serde")]
-use crate::memory::Entered;
+use crate::scope::{Added, NewScope};
 #[cfg(feature = "serde")]
 use crate::state;
-
-/// A scope of a field, to be added.
-#[cfg(feature = "serde")]
-pub(crate) struct NewScope<'a> {
-    pub(crate) parent: u32,
-    pub(crate) kind: u32,
-    pub(crate) flags: u32,
-    /// Empty for kinds that have none.
-    pub(crate) name: &'a str,
-    /// Empty where nothing is known.
-    pub(crate) type_name: &'static str,
-    pub(crate) value_bytes: u64,
-}
-
-/// What came of adding one.
-#[cfg(feature = "serde")]
-pub(crate) enum Added {
-    Scope(u32),
-    /// It would lie too deep.
-    Deep,
-    /// The table is full.
-    Full,
-    /// Nothing records.
-    NotNow,
-}
 
 /// 1 while the module is recorded, else 0.
 #[cfg(feature = "serde")]
@@ -46,12 +21,7 @@ pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
 pub(crate) fn add(new: &NewScope<'_>) -> Added {
     let place = (new.parent, new.kind, new.flags);
     let values = (new.type_name, new.value_bytes);
-    match with(|recorder| recorder.field(place, new.name, values)) {
-        Some(Entered::Scope(number)) => Added::Scope(number),
-        Some(Entered::Deep) => Added::Deep,
-        Some(Entered::Full) => Added::Full,
-        None => Added::NotNow,
-    }
+    with(|recorder| recorder.field(place, new.name, values)).unwrap_or(Added::NotNow)
 }
 
 #[cfg(feature = "serde")]

@@ -1,8 +1,7 @@
-//! Builds an example of this crate with chosen flags, and runs it recorded.
+//! Builds an example of this crate with chosen flags.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tracking_alloc_recording::Recording;
 
 /// What a program is built with.
 #[derive(Clone, Copy, Debug)]
@@ -15,11 +14,6 @@ pub(crate) struct Flags {
 /// A built example.
 pub(crate) struct Program {
     executable: PathBuf,
-}
-
-/// A finished run.
-pub(crate) struct Run {
-    pub(crate) recording: Recording,
 }
 
 impl Program {
@@ -61,19 +55,15 @@ impl Program {
         }
     }
 
-    /// Runs it, recorded to a file named after `test`.
-    pub(crate) fn record(&self, test: &str) -> Run {
-        let path = self.executable.with_extension(format!("{test}.hg"));
-        let status = Command::new(&self.executable)
-            .env("HEAPGLASS_OUT", &path)
-            .status()
-            .expect("a program just built can be run");
-        assert!(
-            status.success(),
-            "{} ended with {status}",
-            self.executable.display()
-        );
-        let recording = Recording::open(&path).expect("a finished program leaves a recording");
-        Run { recording }
+    /// Where it is recorded to in `test`.
+    pub(crate) fn recording(&self, test: &str) -> PathBuf {
+        self.executable.with_extension(format!("{test}.hg"))
+    }
+
+    /// The program, not recorded.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.executable);
+        command.env_remove("HEAPGLASS_OUT");
+        command
     }
 }

@@ -1,6 +1,6 @@
 //! Stacks of a recording by function names, from symbol tables.
 
-use crate::build::Run;
+use crate::build::Program;
 use object::{Object, ObjectSymbol};
 use std::collections::{BTreeMap, HashMap};
 use tracking_alloc_recording::{FIRST_SITE, HeaderValue, Recording};
@@ -15,8 +15,14 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    pub(crate) fn of(run: &Run) -> Stacks {
-        let recording = &run.recording;
+    /// Runs a program, recorded to a file named after `test`.
+    pub(crate) fn of(program: &Program, test: &str) -> Stacks {
+        let path = program.recording(test);
+        let mut command = program.command();
+        let status = command.env("HEAPGLASS_OUT", &path).status();
+        let status = status.expect("a program just built can be run");
+        assert!(status.success(), "{test}: {status}");
+        let recording = &Recording::open(&path).expect("a finished program leaves a recording");
         let mut images = Images::default();
         let names: Vec<String> = recording
             .frames

@@ -16,6 +16,7 @@ pub(super) enum Kind {
     Version { found: u32 },
     Damaged(String),
     Elsewhere(String),
+    NoMemory,
 }
 
 impl Error {
@@ -51,6 +52,14 @@ impl Error {
         Error::damaged("its directory is full")
     }
 
+    pub(super) fn no_memory() -> Self {
+        Error(Kind::NoMemory)
+    }
+
+    pub(super) fn truncated(needed: u64, found: u64) -> Self {
+        Error(Kind::Truncated { needed, found })
+    }
+
     pub(super) fn damaged(what: impl Into<String>) -> Self {
         Error(Kind::Damaged(what.into()))
     }
@@ -78,6 +87,7 @@ impl fmt::Display for Error {
                 write!(f, "layout {found} is older than this heapglass reads ({}); read it with the heapglass that recorded it", crate::VERSION)
             }
             Kind::Damaged(what) => write!(f, "damaged: {what}; record again or copy it again from where it was written"),
+            Kind::NoMemory => f.write_str("not enough memory to read it; close other programs, or read it on a larger machine"),
             Kind::Elsewhere(path) => write!(f, "the recording is being written to {path}; open that file"),
         }
     }

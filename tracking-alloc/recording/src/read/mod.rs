@@ -4,19 +4,25 @@
 //! reference past the end) is kept as the empty value and counted in [`Recording::damage`].
 
 mod error;
+mod header;
+mod limits;
+mod mend;
+mod pieces;
 mod segments;
 mod source;
 
 pub use error::Error;
+pub use header::{CHECKSUM_OFFSET, file_checksum, read_bytes};
 pub use source::ReadAt;
 
-use crate::checksum::Checksum;
 use crate::layout::*;
-use crate::words::Record;
 use error::Kind;
+use header::{read_header, verify};
 use segments::Directory;
-use std::fs::File;
 use std::path::Path;
+
+/// Bytes of the longest name that is kept whole: paths have no more.
+const LONGEST_NAME: usize = 4096;
 
 /// A recording, parsed: plain values in the order of the file.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +65,7 @@ pub struct Recording {
     pub symbols: Option<Vec<u8>>,
     /// References that led nowhere, records that were never written: what a kill left, or worse.
     pub damage: u64,
-    /// Size of the file, bytes.
+    /// Bytes that were read as the recording: of a finished one those that its header names, else the whole file.
     pub file_bytes: u64,
     strings: Vec<u8>,
 }
@@ -93,11 +99,7 @@ impl Recording {
     /// # Errors
     /// When the file cannot be read, is not a recording, or is truncated, altered or of another version.
     pub fn open(path: &Path) -> Result<Recording, Error> {
-        let metadata = std::fs::metadata(path)?;
-        if !metadata.is_file() {
-            return Err(Error(Kind::Foreign));
-        }
-        Recording::read(&File::open(path)?)
+        Recording::read(&source::open_regular(path)?)
     }
 
     /// Reads a recording from any bytes.
@@ -107,7 +109,7 @@ impl Recording {
     pub fn read<S: ReadAt + ?Sized>(source: &S) -> Result<Recording, Error> {
         let (first, file_bytes) = read_header(source)?;
         if first.checksum != 0 {
-            verify(source, file_bytes, &first)?;
+            verify(source, &first)?;
         }
         // NOTE: a live writer goes on meanwhile. The clock is read first, then rows, then the tables that rows refer
         // to: those only ever grow, and were published before the rows.
@@ -122,7 +124,7 @@ impl Recording {
         }
         let (header, file_bytes) = read_header(source)?;
         let directory = Directory::read(source, file_bytes, header.directory_len)?;
-        recording.strings = directory.bytes(source, table::STRINGS, 0, header.strings_len)?;
+        recording.strings = directory.bytes(source, table::STRINGS, header.strings_len)?;
         if header.state == state::ELSEWHERE {
             let path = recording.string(header.live_path).unwrap_or_default();
             return Err(Error(Kind::Elsewhere(path)));
@@ -159,10 +161,12 @@ impl Recording {
         Ok(recording)
     }
 
-    /// The string at a reference; `None` when there is none (0, or it points nowhere). Invalid UTF-8 is replaced.
+    /// The string at a reference; `None` when there is none (0, or it points nowhere). Invalid UTF-8 is replaced, and
+    /// what is longer than any name is cut: one long string may be named by every record of a small file.
     pub fn string(&self, reference: u32) -> Option<String> {
-        self.string_bytes(reference)
-            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        let bytes = self.string_bytes(reference)?;
+        let kept = bytes.get(..LONGEST_NAME).unwrap_or(bytes);
+        Some(String::from_utf8_lossy(kept).into_owned())
     }
 
     /// The bytes of the string at a reference.
@@ -180,195 +184,6 @@ impl Recording {
         self.strings
             .get(start + 4..(start + 4).checked_add(length as usize)?)
     }
-
-    /// Makes references safe to follow: a child's parent is smaller, every index exists. Counts what it had to change.
-    fn mend(&mut self) {
-        let mut damage = 0;
-        let mut bound = |index: &mut u32, limit: usize| {
-            if *index != 0 && *index as usize >= limit {
-                *index = 0;
-                damage += 1;
-            }
-        };
-        let (frames, stacks, scopes, modules) = (
-            self.frames.len(),
-            self.stacks.len(),
-            self.scopes.len(),
-            self.modules.len(),
-        );
-        self.frames
-            .iter_mut()
-            .for_each(|frame| bound(&mut frame.module, modules));
-        for (index, stack) in self.stacks.iter_mut().enumerate() {
-            bound(&mut stack.parent, index.max(1));
-            bound(&mut stack.frame, frames);
-        }
-        for (index, scope) in self.scopes.iter_mut().enumerate() {
-            bound(&mut scope.parent, index.max(1));
-        }
-        for site in &mut self.sites {
-            bound(&mut site.stack, stacks);
-            bound(&mut site.scope, scopes);
-        }
-        let sites = self.sites.len();
-        for column in &mut self.lanes {
-            let rows = column.rows.len();
-            column
-                .rows
-                .iter_mut()
-                .for_each(|row| bound(&mut row.site, sites));
-            column
-                .sizes
-                .iter_mut()
-                .for_each(|sizes| bound(&mut sizes.row, rows));
-            column
-                .snaps
-                .iter_mut()
-                .for_each(|snaps| bound(&mut snaps.row, rows));
-            column
-                .visits
-                .iter_mut()
-                .for_each(|visits| bound(&mut visits.scope, scopes));
-        }
-        let arenas = self.arenas.len();
-        for row in &mut self.arena_rows {
-            bound(&mut row.arena, arenas);
-            bound(&mut row.scope, scopes);
-        }
-        for chunk in &mut self.arena_chunks {
-            bound(&mut chunk.arena, arenas);
-            bound(&mut chunk.site, sites);
-        }
-        for values in &mut self.arena_values {
-            bound(&mut values.arena, arenas);
-            bound(&mut values.scope, scopes);
-            if values.site != 0 && values.site as usize >= sites {
-                // Blocks of nowhere are not values: nothing is counted.
-                (values.count, values.bytes) = (0, 0);
-            }
-            bound(&mut values.site, sites);
-        }
-        self.mark_rows
-            .iter_mut()
-            .for_each(|row| bound(&mut row.site, sites));
-        self.damage += damage;
-        self.mend_footprints();
-    }
-
-    /// The same for the trees of footprints, each of which counts its nodes from its own first.
-    fn mend_footprints(&mut self) {
-        let nodes = self.footprint_nodes.len() as u64;
-        for footprint in &mut self.footprints {
-            let end = footprint.first_node.checked_add(footprint.nodes);
-            let Some(end) = end.filter(|end| *end <= nodes) else {
-                (footprint.first_node, footprint.nodes) = (0, 0);
-                self.damage += 1;
-                continue;
-            };
-            let own = footprint.first_node as usize..end as usize;
-            let own = self.footprint_nodes.get_mut(own).unwrap_or_default();
-            for (index, node) in own.iter_mut().enumerate() {
-                if node.parent as usize >= index.max(1) {
-                    node.parent = 0;
-                    self.damage += 1;
-                }
-            }
-        }
-    }
-}
-
-/// Reads and checks the header; with it the length of the file.
-fn read_header<S: ReadAt + ?Sized>(source: &S) -> Result<(HeaderValue, u64), Error> {
-    if source.byte_len()? == 0 {
-        return Err(Error(Kind::Empty));
-    }
-    let mut bytes = vec![0; HEADER_BYTES as usize];
-    let found = source.fill_at(&mut bytes, 0)? as u64;
-    let header = HeaderValue::parse(&bytes);
-    if header.magic != MAGIC {
-        return Err(Error(Kind::Foreign));
-    }
-    // Magic, version and the header's size are where they are in every version.
-    if found < 16 {
-        return Err(Error(Kind::Truncated {
-            needed: HEADER_BYTES,
-            found,
-        }));
-    }
-    if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
-        return Err(Error(Kind::Version {
-            found: header.version,
-        }));
-    }
-    // NOTE: asked after the header was read, since a live file grows before its header says so.
-    let file_bytes = source.byte_len()?;
-    if found < HEADER_BYTES || header.file_bytes > file_bytes {
-        return Err(Error(Kind::Truncated {
-            needed: header.file_bytes.max(HEADER_BYTES),
-            found: file_bytes,
-        }));
-    }
-    if u64::from(header.header_bytes) != HEADER_BYTES {
-        return Err(Error::damaged(format!(
-            "its header claims {} bytes",
-            header.header_bytes
-        )));
-    }
-    if ![state::RUNNING, state::FINISHED, state::ELSEWHERE].contains(&header.state) {
-        return Err(Error::damaged(format!(
-            "its state is {}, which means nothing",
-            header.state
-        )));
-    }
-    Ok((header, file_bytes))
-}
-
-/// Compares a finished recording with its checksum.
-fn verify<S: ReadAt + ?Sized>(
-    source: &S,
-    file_bytes: u64,
-    header: &HeaderValue,
-) -> Result<(), Error> {
-    if header.file_bytes != file_bytes {
-        return Err(Error::damaged(format!(
-            "{file_bytes} bytes where it was finished with {}",
-            header.file_bytes
-        )));
-    }
-    let found = file_checksum(source, file_bytes)?;
-    if found != header.checksum {
-        return Err(Error::damaged("its checksum does not match its contents"));
-    }
-    Ok(())
-}
-
-/// The checksum of a whole recording, its checksum word taken as zero.
-///
-/// # Errors
-/// When the source cannot be read.
-pub fn file_checksum<S: ReadAt + ?Sized>(source: &S, file_bytes: u64) -> Result<u64, Error> {
-    const PIECE: usize = 1 << 20;
-    let mut checksum = Checksum::default();
-    let mut buffer = vec![0; PIECE];
-    let mut offset = 0;
-    while offset < file_bytes {
-        let length = (file_bytes - offset).min(PIECE as u64) as usize;
-        let found = source.fill_at(&mut buffer[..length], offset)?;
-        if found < length {
-            return Err(Error(Kind::Truncated {
-                needed: file_bytes,
-                found: offset + found as u64,
-            }));
-        }
-        if offset == 0
-            && let Some(bytes) = buffer.get_mut(CHECKSUM_OFFSET..CHECKSUM_OFFSET + 8)
-        {
-            bytes.fill(0);
-        }
-        checksum.add_bytes(&buffer[..length]);
-        offset += length as u64;
-    }
-    Ok(checksum.finish())
 }
 
 /// The current half of the timeline, up to its published length.
@@ -403,7 +218,7 @@ fn read_lanes<S: ReadAt + ?Sized>(
     source: &S,
     directory: &Directory,
 ) -> Result<Vec<LaneColumns>, Error> {
-    let all = LANES as u64 + 1;
+    let all = MAX_LANES as u64;
     let lanes: Vec<LaneValue> = directory.records(source, table::LANES, 0, all)?;
     let fixed: Vec<RowValue> = directory.records(source, table::FIXED_ROWS, 0, 3 * all)?;
     let mut columns = Vec::new();
@@ -431,6 +246,3 @@ fn read_lanes<S: ReadAt + ?Sized>(
     }
     Ok(columns)
 }
-
-/// Where the checksum lies in the file.
-pub const CHECKSUM_OFFSET: usize = std::mem::offset_of!(Header, checksum);

@@ -1,6 +1,8 @@
 //! The directory: which pieces of the file belong to which table. Everything else follows it, nothing else knows offsets.
 
 use super::error::Error;
+use super::limits;
+use super::pieces::{self, Zeros};
 use super::source::ReadAt;
 use crate::layout::*;
 use crate::words::Record;
@@ -27,34 +29,38 @@ impl Directory {
                 "its directory claims more segments than the file has room for",
             ));
         }
+        let size = SegmentValue::SIZE;
         let mut left = u64::from(length);
         let mut place = Some((DIRECTORY_OFFSET, DIRECTORY_BYTES));
         let mut entries: Vec<SegmentValue> = Vec::new();
-        let mut pieces = 0u64;
+        let mut zeros = Zeros::of_records(size, false);
         while let Some((offset, bytes)) = place.take() {
-            pieces += 1;
-            if pieces > file_bytes / SEGMENT_BYTES + 1 {
+            let count = (bytes / size as u64).min(left);
+            left -= count;
+            let mut next = None;
+            pieces::read(
+                source,
+                (offset, count * size as u64),
+                size,
+                &mut zeros,
+                |piece| {
+                    pieces::reserve(&mut entries, piece.len() / size)?;
+                    for entry in piece.chunks_exact(size).map(SegmentValue::parse) {
+                        check(&entry, file_bytes)?;
+                        if entry.table == table::DIRECTORY {
+                            next = Some((entry.offset, entry.bytes));
+                        } else {
+                            entries.push(entry);
+                        }
+                    }
+                    Ok(())
+                },
+            )?;
+            // Each piece was reserved after the one that names it.
+            if next.is_some_and(|(next, _)| next < offset.saturating_add(bytes)) {
                 return Err(Error::damaged("its directory runs in a circle"));
             }
-            let count = (bytes / SegmentValue::SIZE as u64).min(left);
-            let mut buffer = vec![0; count as usize * SegmentValue::SIZE];
-            if source.fill_at(&mut buffer, offset)? < buffer.len() {
-                return Err(Error::damaged(
-                    "its directory runs past the end of the file",
-                ));
-            }
-            left -= count;
-            for entry in buffer
-                .chunks_exact(SegmentValue::SIZE)
-                .map(SegmentValue::parse)
-            {
-                check(&entry, file_bytes)?;
-                if entry.table == table::DIRECTORY {
-                    place = Some((entry.offset, entry.bytes));
-                } else {
-                    entries.push(entry);
-                }
-            }
+            place = next;
         }
         if left > 0 {
             return Err(Error::damaged(
@@ -80,10 +86,15 @@ impl Directory {
         &self,
         source: &S,
         table: u32,
-        lane: u32,
         length: u64,
     ) -> Result<Vec<u8>, Error> {
-        self.gather(source, table, lane, 1, length)
+        let mut out = Vec::new();
+        self.gather(source, (table, 0), 1, length, |piece| {
+            pieces::reserve(&mut out, piece.len())?;
+            out.extend_from_slice(piece);
+            Ok(())
+        })?;
+        Ok(out)
     }
 
     /// The first `length` records of a table. Fewer, when its segments hold fewer.
@@ -94,8 +105,13 @@ impl Directory {
         lane: u32,
         length: u64,
     ) -> Result<Vec<R>, Error> {
-        let bytes = self.gather(source, table, lane, R::SIZE as u64, length)?;
-        Ok(bytes.chunks_exact(R::SIZE).map(R::parse).collect())
+        let mut out = Vec::new();
+        self.gather(source, (table, lane), R::SIZE, length, |piece| {
+            pieces::reserve(&mut out, piece.len() / R::SIZE)?;
+            out.extend(piece.chunks_exact(R::SIZE).map(R::parse));
+            Ok(())
+        })?;
+        Ok(out)
     }
 
     /// A table as long as its segments are, or `None` without any.
@@ -107,39 +123,41 @@ impl Directory {
         let Some(pieces) = self.segments.get(&(table, 0)) else {
             return Ok(None);
         };
-        let length = pieces.iter().map(|piece| piece.bytes).sum();
-        self.bytes(source, table, 0, length).map(Some)
+        let length = pieces
+            .iter()
+            .map(|piece| piece.bytes)
+            .fold(0, u64::saturating_add);
+        self.bytes(source, table, length).map(Some)
     }
 
+    /// Calls `each` with the first `length` records of a table, some at a time.
     fn gather<S: ReadAt + ?Sized>(
         &self,
         source: &S,
-        table: u32,
-        lane: u32,
-        record: u64,
+        (table, lane): (u32, u32),
+        size: usize,
         length: u64,
-    ) -> Result<Vec<u8>, Error> {
-        let mut out = Vec::new();
-        for piece in self.segments.get(&(table, lane)).into_iter().flatten() {
-            if piece.first >= length {
+        mut each: impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        limits::check(table, length)?;
+        let mut zeros = Zeros::of_records(size, limits::is_sparse(table));
+        let mut done = 0;
+        for segment in self.segments.get(&(table, lane)).into_iter().flatten() {
+            if segment.first >= length {
                 break;
             }
-            if piece.first != out.len() as u64 / record {
+            if segment.first != done {
                 return Err(Error::damaged(format!(
                     "table {table} has a gap before record {}",
-                    piece.first
+                    segment.first
                 )));
             }
-            let records = (piece.bytes / record).min(length - piece.first);
-            let start = out.len();
-            out.resize(start + (records * record) as usize, 0);
-            if source.fill_at(&mut out[start..], piece.offset)? < (records * record) as usize {
-                return Err(Error::damaged(format!(
-                    "table {table} runs past the end of the file"
-                )));
-            }
+            let records = (segment.bytes / size as u64).min(length - done);
+            let place = (segment.offset, records * size as u64);
+            pieces::read(source, place, size, &mut zeros, &mut each)?;
+            done += records;
         }
-        Ok(out)
+        Ok(())
     }
 }
 

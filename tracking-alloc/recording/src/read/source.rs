@@ -1,8 +1,10 @@
 //! Where recordings are read from: a file, or bytes in memory. Never a mapping: a file that shrinks while it is
 //! read is an error value, not a signal.
 
+use super::error::{Error, Kind};
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 /// Random access to the bytes of a recording.
 pub trait ReadAt {
@@ -25,7 +27,7 @@ pub trait ReadAt {
     fn fill_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut done = 0;
         while done < buffer.len() {
-            match self.read_at(&mut buffer[done..], offset + done as u64) {
+            match self.read_at(&mut buffer[done..], offset.saturating_add(done as u64)) {
                 Ok(0) => break,
                 Ok(read) => done += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -34,6 +36,25 @@ pub trait ReadAt {
         }
         Ok(done)
     }
+}
+
+/// Opens a regular file for reading; never waits for a pipe and never wakes a device.
+pub(super) fn open_regular(path: &Path) -> Result<File, Error> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        const O_NOCTTY: i32 = 0o400;
+        const O_NONBLOCK: i32 = 0o4000;
+        options.custom_flags(O_NONBLOCK | O_NOCTTY);
+    }
+    let file = options.open(path)?;
+    // Asked of what was opened: the name may mean something else by now.
+    if !file.metadata()?.is_file() {
+        return Err(Error(Kind::Foreign));
+    }
+    Ok(file)
 }
 
 impl ReadAt for [u8] {

@@ -3,6 +3,7 @@
 //! `VERSION`. Those of older versions are never written again.
 
 mod builder;
+mod hostile;
 
 use builder::small;
 use std::path::PathBuf;
@@ -178,6 +179,44 @@ fn a_finished_recording_cut_anywhere_is_an_error() {
             .to_string()
             .contains("empty")
     );
+}
+
+#[test]
+fn what_lies_behind_the_end_of_a_recording_is_nobodys() {
+    for state in [state::FINISHED, state::RUNNING] {
+        let whole = small(state);
+        let read = Recording::read(whole.as_slice()).expect("it is whole");
+        for (more, filled_with) in [(1, 0), (65_536, 0), (100_000, 0xa5)] {
+            let mut longer = whole.clone();
+            longer.resize(whole.len() + more, filled_with);
+            let found = Recording::read(longer.as_slice())
+                .unwrap_or_else(|error| panic!("{more} bytes longer: {error}"));
+            assert_eq!((found.header, found.damage), (read.header, 0));
+            let packed = with_symbols(longer, b"{}").expect("packed");
+            let packed = Recording::read(packed.as_slice()).expect("read");
+            assert_eq!(
+                packed.symbols.as_deref().map(|text| &text[..2]),
+                Some(&b"{}"[..])
+            );
+            assert_eq!(packed.sites, read.sites);
+        }
+    }
+}
+
+#[test]
+fn what_was_packed_can_be_read_whatever_the_header_claims() {
+    let whole = small(state::RUNNING);
+    let mut bytes = whole.clone();
+    // A checksum over a part of a recording that was never finished: only hostile files have that.
+    let part: u64 = 65_536;
+    let at = std::mem::offset_of!(Header, file_bytes);
+    bytes[at..at + 8].copy_from_slice(&part.to_le_bytes());
+    let checksum = file_checksum(bytes.as_slice(), part).expect("it is there");
+    bytes[CHECKSUM_OFFSET..CHECKSUM_OFFSET + 8].copy_from_slice(&checksum.to_le_bytes());
+    let read = Recording::read(bytes.as_slice()).expect("it is read");
+    let packed = with_symbols(bytes, b"{}").expect("packed");
+    let packed = Recording::read(packed.as_slice()).expect("what was packed can be read");
+    assert_eq!(packed.sites, read.sites);
 }
 
 #[test]

@@ -49,7 +49,10 @@ impl Recorded {
         }
         let errno = sys::Errno::keep();
         // After a fork the old slot is the parent's: the books go on in a new one.
-        let books = known.map_or(inline, |slot| &slot.books);
+        let books = known.map_or(inline, |slot| {
+            slot.sum_up();
+            &slot.books
+        });
         let slot = session.write.hold().open_arena(
             session.tag(),
             name.as_bytes(),

@@ -6,10 +6,11 @@
 use super::Event;
 use super::slot::Slot;
 use super::writing::with_writer;
+use crate::hash::{fnv1a, next_key};
 use crate::record::Table;
 use crate::session::Writer;
 use crate::site::KeyMap;
-use crate::thread;
+use crate::{scope, scopes, start};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::ArenaValues;
 
@@ -50,9 +51,13 @@ struct Added {
 #[cold]
 #[inline(never)]
 pub(super) fn put_in(slot: &'static Slot, type_name: &'static str, place: usize, bytes: usize) {
+    // A forked child looks nothing up: its parent's threads may hold the locks.
+    if !start::is_recording() {
+        return;
+    }
     let added = Added {
         arena: slot.arena.load(Relaxed),
-        scope: thread::with(|thread| thread.scope.get()).unwrap_or(0),
+        scope: scopes::number(scope::current()),
         type_name,
         site: 0,
         bytes: bytes as u64,
@@ -74,18 +79,11 @@ pub(super) fn put_in(slot: &'static Slot, type_name: &'static str, place: usize,
 /// The blocks that begin where a word of a value points, each once.
 #[cfg(feature = "serde")]
 fn for_each_block(place: usize, bytes: usize, mut each: impl FnMut(crate::shadow::Block)) {
-    const WORD: usize = size_of::<usize>();
-    let first = place.next_multiple_of(WORD);
-    let end = place + bytes;
     // An iterator points to its block twice: words that were found before are few.
     let (mut seen, mut next) = ([0; 8], 0);
-    for number in 0..MOST_WORDS {
-        let at = first + number * WORD;
-        if at + WORD > end {
-            return;
-        }
-        // SAFETY: the word lies in the value, which was just written and is borrowed by nobody else.
-        let word = unsafe { word_at(at) };
+    // SAFETY: the value was just written and is borrowed by nobody else.
+    let words = unsafe { crate::shadow::words(place, bytes) };
+    for word in words.take(MOST_WORDS) {
         if word == 0 || seen.contains(&word) {
             continue;
         }
@@ -95,34 +93,6 @@ fn for_each_block(place: usize, bytes: usize, mut each: impl FnMut(crate::shadow
             each(block);
         }
     }
-}
-
-/// The word at an address.
-///
-/// # Safety
-/// A word from `address`, aligned, must be readable.
-#[cfg(feature = "serde")]
-unsafe fn word_at(address: usize) -> usize {
-    let word: usize;
-    // NOTE: a load by the machine, not by the language: padding may be any number here, which is no undefined behaviour.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: readable (caller); nothing is written.
-    unsafe {
-        std::arch::asm!("mov {}, qword ptr [{}]", out(reg) word, in(reg) address,
-            options(readonly, nostack, preserves_flags));
-    }
-    #[cfg(all(target_arch = "aarch64", not(miri)))]
-    // SAFETY: as above.
-    unsafe {
-        std::arch::asm!("ldr {}, [{}]", out(reg) word, in(reg) address,
-            options(readonly, nostack, preserves_flags));
-    }
-    #[cfg(miri)]
-    {
-        let _ = address;
-        word = 0;
-    }
-    word
 }
 
 impl Writer {
@@ -140,13 +110,8 @@ impl Writer {
     fn values_row(&mut self, added: Added) -> Option<*const ArenaValues> {
         let name = added.type_name.as_bytes();
         let numbers = [added.arena, added.scope, added.site];
-        let mut key = name
-            .iter()
-            .copied()
-            .chain(numbers.into_iter().flat_map(u32::to_le_bytes))
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-            });
+        let bytes = numbers.into_iter().flat_map(u32::to_le_bytes);
+        let mut key = fnv1a(0, name.iter().copied().chain(bytes));
         // The content decides; others of the same hash move on to the next key.
         while let Some(found) = self.arenas.values.by_key.find(key) {
             let known = self.arenas.values.known.get(found as usize)?;
@@ -162,7 +127,7 @@ impl Writer {
             if kept == name && of == numbers {
                 return Some(known.record);
             }
-            key = key.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1);
+            key = next_key(key);
         }
         self.add_values_row(key, added)
     }

@@ -5,10 +5,11 @@ use super::Event;
 use super::counters::Counter;
 use super::slot::{FIGURES, Slot};
 use super::values::Values;
+use crate::hash::{fnv1a, next_key};
 use crate::record::Table;
 use crate::session::{self, Writer};
 use crate::site::KeyMap;
-use crate::{hook, sys};
+use crate::{hook, scopes, sys};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{Arena, ArenaChunk, ArenaRow, ArenaValues, table};
@@ -262,12 +263,7 @@ impl Writer {
     }
 
     fn arena_named(&mut self, name: &[u8], krate: &'static [u8]) -> Option<u32> {
-        let mut key = krate
-            .iter()
-            .chain(name)
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-                (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-            });
+        let mut key = fnv1a(0, krate.iter().chain(name).copied());
         // The content decides; another name of the same hash moves on to the next key.
         while let Some(found) = self.arenas.by_name.find(key) {
             let named = self.arenas.named(found)?;
@@ -276,7 +272,7 @@ impl Writer {
             if kept == name && named.krate == krate {
                 return Some(found);
             }
-            key = key.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1);
+            key = next_key(key);
         }
         self.add_arena(key, name, krate)
     }
@@ -390,6 +386,7 @@ impl Writer {
     }
 
     fn arena_row(&mut self, arena: u32, scope: u32) -> Option<*const ArenaRow> {
+        let scope = scopes::number(scope);
         let key = u64::from(arena) << 32 | u64::from(scope);
         if let Some(number) = self.arenas.by_scope.find(key) {
             return self.row_numbered(number);

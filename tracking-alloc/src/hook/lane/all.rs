@@ -5,12 +5,25 @@ use crate::hook::{LANES_USED, OVERFLOW_USED, open};
 use crate::sys;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{LANES, Row};
+use tracking_alloc_recording::{FURTHER_LANES, LANES, Row};
 
 /// Numbers of all lanes in use, the overflow lane included.
 pub(crate) fn lanes_in_use() -> impl Iterator<Item = u32> {
     let overflow = OVERFLOW_USED.load(Acquire) != 0;
-    (0..LANES_USED.load(Acquire)).chain(overflow.then_some(LANES as u32))
+    (0..LANES_USED.load(Acquire))
+        .map(super::number)
+        .chain(overflow.then_some(LANES as u32))
+}
+
+/// How many lanes are in use of each table of lanes that was written.
+pub(crate) fn tables_of_lanes() -> impl Iterator<Item = usize> {
+    let used = LANES_USED.load(Acquire) as usize;
+    let further = used.saturating_sub(LANES);
+    let overflow = (OVERFLOW_USED.load(Acquire) != 0 && used < LANES) as usize;
+    [used.min(LANES), overflow].into_iter().chain(
+        (0..further.div_ceil(FURTHER_LANES))
+            .map(move |table| (further - table * FURTHER_LANES).min(FURTHER_LANES)),
+    )
 }
 
 /// Rows of a lane that are published, in order.
@@ -43,20 +56,25 @@ pub(in super::super) fn rows_of(lane: u32, mut each: impl FnMut(&'static Row)) {
     }
 }
 
-/// Waits until no owner is inside the hook, as far as that can be known. False when one stayed.
+/// Waits until no owner is inside the hook, as far as that can be known. False when one stayed: it was killed there, or
+/// it is this very thread, in a signal handler.
 pub(crate) fn wait_until_idle() -> bool {
-    if !sys::fence_all_threads() {
+    // On a busy machine a thread may wait long for a core: yield for a while, then sleep, for some seconds in total.
+    const YIELDS: u32 = 1_000;
+    const SLEEPS: u32 = 30_000;
+    const SLEEP_NS: u32 = 100_000;
+    if !sys::fence_all_threads() || open::is_here() {
         return false;
     }
     let mut tries = 0;
     let mut waits = |busy: &dyn Fn() -> bool| {
         while busy() {
             tries += 1;
-            if tries > 10_000 {
-                return false;
+            match tries {
+                0..=YIELDS => sys::yield_now(),
+                _ if tries < YIELDS + SLEEPS => sys::sleep(SLEEP_NS),
+                _ => return false,
             }
-            // SAFETY: no preconditions.
-            unsafe { libc::sched_yield() };
         }
         true
     };

@@ -2,7 +2,7 @@
 //!
 //! Counting a visit is on the path of every value that is deserialized: no lock, no atomic addition.
 
-use super::{Lane, acquire};
+use super::{Lane, MEASURED, of_thread};
 use crate::hook::Inside;
 use crate::hook::row::net_bytes;
 use crate::{session, state, thread};
@@ -37,14 +37,17 @@ fn mine() -> Option<&'static Lane> {
     if word & state::RECORD == 0 {
         return None;
     }
-    // SAFETY: null or a lane, which is never unmapped.
-    let known = unsafe { thread::with(|thread| thread.lane.get())?.as_ref() };
-    let tag = word & !(state::PAUSED | state::MEASURE | state::COUNT);
-    match known {
-        Some(lane) if lane.is_shared() => None,
-        Some(lane) if lane.tag.load(Relaxed) == tag => Some(lane),
-        _ => move_in(),
+    match known(word & !state::PAUSED) {
+        Some(lane) => Some(lane),
+        None => move_in(),
     }
+}
+
+/// The calling thread's lane, if it is of the recording with this tag.
+fn known(tag: u32) -> Option<&'static Lane> {
+    // SAFETY: null or a lane, which is never unmapped.
+    let lane = unsafe { thread::with(|thread| thread.lane.get())?.as_ref() };
+    lane.filter(|lane| lane.is_of(tag))
 }
 
 #[cold]
@@ -53,7 +56,18 @@ fn move_in() -> Option<&'static Lane> {
     let _inside = Inside::enter()?;
     let session = session::current()?;
     // SAFETY: `Inside` has set `busy` for this thread.
-    unsafe { acquire(session) }.filter(|lane| !lane.is_shared())
+    unsafe { of_thread(session) }.filter(|lane| !lane.is_shared())
+}
+
+/// The calling thread begins to measure itself, or has ended: only its own events ask further questions meanwhile.
+pub(crate) fn measuring(begins: bool) {
+    // SAFETY: null or a lane, which is never unmapped.
+    let lane = unsafe { thread::with(|thread| thread.lane.get()).and_then(|lane| lane.as_ref()) };
+    match lane {
+        Some(lane) if begins => lane.tag.fetch_or(MEASURED, Relaxed),
+        Some(lane) => lane.tag.fetch_and(!MEASURED, Relaxed),
+        None => 0,
+    };
 }
 
 #[cfg(feature = "serde")]
@@ -63,8 +77,10 @@ pub(crate) use visits::visit;
 
 #[cfg(feature = "serde")]
 mod visits {
+    use super::super::PARKED;
     use super::*;
     use crate::hook::row::add;
+    use crate::scopes;
     use crate::sys::Errno;
     use std::cell::Cell;
     use std::sync::atomic::compiler_fence;
@@ -84,8 +100,8 @@ mod visits {
                 .as_ref()
         };
         if let Some(lane) = lane {
-            let tag = lane.tag.load(Relaxed);
-            if tag != 0 && !lane.busy.load(Relaxed) {
+            let tag = lane.tag.load(Relaxed) & !(MEASURED | PARKED);
+            if !lane.busy.load(Relaxed) {
                 lane.busy.store(true, Relaxed);
                 // NOTE: as in an event: busy before the state is read, so that nobody writes into a finished recording.
                 compiler_fence(SeqCst);
@@ -100,7 +116,7 @@ mod visits {
         visit_anyhow(scope);
     }
 
-    /// The first visit of a scope in a lane, a shared lane, or somebody measures at the same time.
+    /// The first visit of a scope in a lane, or a shared lane.
     #[cold]
     #[inline(never)]
     fn visit_anyhow(scope: u32) {
@@ -110,20 +126,23 @@ mod visits {
             return;
         }
         let lane = mine();
-        let Some(_inside) = Inside::enter() else {
+        let Some(inside) = Inside::enter() else {
+            return;
+        };
+        // A scope of another recording is none of this one's.
+        let Some(record) = scopes::record(&inside, scope) else {
             return;
         };
         if lane.is_some_and(|lane| lane.count_visit(scope) || lane.count_first_visit(scope)) {
             return;
         }
-        if let Some(record) = crate::scopes::record(scope) {
-            record.entered.fetch_add(1, Relaxed);
-        }
+        record.entered.fetch_add(1, Relaxed);
     }
 
     impl Lane {
         #[inline(always)]
         fn count_visit(&self, scope: u32) -> bool {
+            // PERF: the generation above the number falls away.
             let chunk = self.visits[(scope as usize / super::super::CHUNK) % self.visits.len()]
                 .load(Relaxed);
             if chunk.is_null() {
@@ -154,6 +173,7 @@ mod visits {
             use super::super::CHUNK;
             // SAFETY: the tables belong to the lane's owner, who is calling.
             let tables = unsafe { &mut *self.tables.get() };
+            let scope = scopes::number(scope);
             let place = self.visits.get(scope as usize / CHUNK)?;
             if place.load(Relaxed).is_null() {
                 place.store(tables.bump.take::<Visited>(CHUNK)?.as_ptr(), Relaxed);

@@ -1,6 +1,7 @@
 //! Who owns a lane: taking one over from a thread that ended, making a new one, sharing the last.
 
-use super::{CACHE, Cached, Lane, LaneTables, TABLE, figures_net};
+use super::{CACHE, Cached, Lane, LaneTables, MEASURED, TABLE, figures_net, number};
+use crate::hook::peak::STEP;
 use crate::hook::row::{figures_of, fixed_row};
 use crate::hook::{CLOCK, LANES_USED, LOOKS, OVERFLOW_USED, header};
 use crate::record::Table;
@@ -11,25 +12,49 @@ use std::cell::UnsafeCell;
 use std::ptr::{NonNull, null};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    self as recording, LANES, Row, SITE_TABLE_FULL, Sizes, Snaps, table,
+    self as recording, LANES, MAX_LANES, Row, SITE_TABLE_FULL, Sizes, Snaps, table,
 };
 
-/// The lane of the calling thread in the present generation, making it one when it has none.
+/// The lane of the calling thread in the present recording, its own or the shared one, making it one when it has none.
 ///
 /// # Safety
 /// Only between `busy` being set and cleared for this thread.
+pub(in super::super) unsafe fn of_thread(session: &Session) -> Option<&'static Lane> {
+    let (own, shared) = thread::with(|thread| (thread.lane.get(), thread.shared.get()))?;
+    // SAFETY: null or lanes, which are never unmapped.
+    let (own, shared) = unsafe { (own.as_ref(), shared.as_ref()) };
+    own.or(shared)
+        .filter(|lane| lane.is_of(session.tag()))
+        // SAFETY: as the caller promises.
+        .or_else(|| unsafe { acquire(session) })
+}
+
+/// Where the calling thread's stack lies; libc is asked once a thread.
+pub(in super::super) fn stack_of_thread() -> Stack {
+    if let Some(Some(known)) = thread::with(|thread| thread.stack.get()) {
+        return known;
+    }
+    let stack = sys::thread_stack();
+    thread::with(|thread| thread.stack.set(Some(stack)));
+    stack
+}
+
+/// # Safety
+/// As [`of_thread`].
 #[cold]
 #[inline(never)]
-pub(in super::super) unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
+unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
     let errno = Errno::keep();
-    let stack = sys::thread_stack();
-    let lane = take_over(session, stack)
-        .or_else(|| add(session, stack))
-        .or_else(|| overflow(session));
+    let stack = stack_of_thread();
+    let own = take_over(session, stack).or_else(|| add(session, stack));
+    let lane = own.or_else(|| overflow(session));
     thread::with(|thread| {
-        thread
-            .lane
-            .set(lane.map_or(null(), |lane| lane as *const Lane))
+        thread.lane.set(own.map_or(null(), std::ptr::from_ref));
+        let shared = lane.filter(|_| own.is_none());
+        thread.shared.set(shared.map_or(null(), std::ptr::from_ref));
+        if let Some(own) = own.filter(|_| !thread.measure.get().is_null()) {
+            own.tag.fetch_or(MEASURED, Relaxed);
+        }
     });
     drop(errno);
     lane
@@ -37,9 +62,9 @@ pub(in super::super) unsafe fn acquire(session: &Session) -> Option<&'static Lan
 
 /// The first lane whose owner ended (or that was never owned).
 fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
-    for slot in &TABLE[..LANES_USED.load(Acquire) as usize] {
+    for made in 0..LANES_USED.load(Acquire) {
         // SAFETY: null or a lane, which is never unmapped.
-        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else {
+        let Some(lane) = (unsafe { TABLE[number(made) as usize].load(Acquire).as_ref() }) else {
             continue;
         };
         // SAFETY: the mutex was initialised before the lane was published. A dead owner leaves it inconsistent: its
@@ -52,6 +77,9 @@ fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
             }
         };
         if taken {
+            // A thread that was cancelled in the hook left it busy.
+            lane.busy.store(false, Relaxed);
+            lane.tag.fetch_and(!MEASURED, Relaxed);
             lane.hand_over(session);
             lane.move_in(stack);
             return Some(lane);
@@ -63,11 +91,12 @@ fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
 /// A new lane for the calling thread.
 fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     // NOTE: the look lock, so that a look sees either no lane or a whole one.
-    let _looks = LOOKS.hold();
-    let number = LANES_USED.load(Acquire);
-    if number as usize >= LANES {
+    let mut looks = LOOKS.hold();
+    let made = LANES_USED.load(Acquire);
+    if made as usize >= MAX_LANES - 1 {
         return None;
     }
+    let number = number(made);
     let lane = make(session, number)?;
     // SAFETY: a zeroed mutex is initialised here once, before the lane is published; attributes are initialised first.
     unsafe {
@@ -85,22 +114,25 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     lane.move_in(stack);
     lane.record().kind.store(1, Release);
     TABLE[number as usize].store((lane as *const Lane).cast_mut(), Release);
-    LANES_USED.store(number + 1, Release);
+    looks.watch(lane);
+    LANES_USED.store(made + 1, Release);
     if let Some(header) = header() {
-        header.lanes.store(number + 1, Relaxed);
+        header.lanes.store(made + 1, Relaxed);
     }
     Some(lane)
 }
 
 /// The lane of all threads that found none.
 fn overflow(session: &Session) -> Option<&'static Lane> {
-    let _looks = LOOKS.hold();
+    let mut looks = LOOKS.hold();
     // SAFETY: null or a lane, which is never unmapped.
     if let Some(lane) = unsafe { TABLE[LANES].load(Acquire).as_ref() } {
         return Some(lane);
     }
     let lane = make(session, LANES as u32)?;
+    lane.tag.store(session.tag(), Relaxed);
     lane.record().kind.store(2, Release);
+    looks.watch(lane);
     TABLE[LANES].store((lane as *const Lane).cast_mut(), Release);
     OVERFLOW_USED.store(1, Release);
     Some(lane)
@@ -108,9 +140,12 @@ fn overflow(session: &Session) -> Option<&'static Lane> {
 
 /// Memory for a lane, wired to its half in the recording.
 fn make(session: &Session, number: u32) -> Option<&'static Lane> {
+    session.prepare_lane(number)?;
     let mut bump = Bump::new();
-    let place: NonNull<Lane> = bump.take(1)?;
-    let cache: NonNull<Cached> = bump.take(CACHE)?;
+    let place: NonNull<Lane> = bump.take_sparse(1)?;
+    // Up to its look-up from site to row, of which few pages are used.
+    sys::count_own(std::mem::offset_of!(Lane, chunks) / sys::PAGE * sys::PAGE + sys::PAGE);
+    let cache: NonNull<Cached> = bump.take_sparse(CACHE)?;
     let (all, full, unattributed) = (
         fixed_row(number, 0)?,
         fixed_row(number, 1)?,
@@ -146,6 +181,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
     };
     // The first fall looks.
     lane.limit.store(i64::MIN, Relaxed);
+    lane.step.set(STEP);
     Some(lane)
 }
 
@@ -154,7 +190,6 @@ impl Lane {
     fn move_in(&self, stack: Stack) {
         let (record, all) = (self.record(), self.all());
         self.stack.set(stack);
-        self.last_block.set(0);
         self.since_births.set(all.total_blocks.load(Relaxed));
         for (since, now) in record.since.iter().zip(figures_of(all)) {
             since.store(now, Relaxed);

@@ -6,7 +6,8 @@ use super::label::{Label, Step};
 use super::turn::Turn;
 use super::{AWAITS_TYPE, FOLDED, Node, RECURSIVE, Type, memory};
 use crate::profiled::known;
-use crate::profiled::register::{self, Registered};
+use crate::profiled::register;
+use crate::scope::Added;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::{scope_flags, scope_kind};
 
@@ -146,10 +147,10 @@ impl Node {
         // Below a folded place nothing has a scope of its own, and without a recording nothing at all.
         if self.visit != 0 {
             match register::add(self.scope, label, shown) {
-                Registered::Scope(scope) => (node.scope, node.visit) = (scope, scope),
-                Registered::NotNow => return None,
+                Added::Scope(scope) => (node.scope, node.visit) = (scope, scope),
+                Added::NotNow => return None,
                 refused => {
-                    node.lost = matches!(refused, Registered::Full);
+                    node.lost = matches!(refused, Added::Full);
                     self.say(FOLDED, scope_flags::FOLDED);
                 }
             }

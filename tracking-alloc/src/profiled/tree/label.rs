@@ -53,10 +53,7 @@ pub(in super::super) mod key {
 
     /// A name that lies in a buffer: by its content. No address is that large.
     pub(in super::super::super) fn content(name: &str) -> usize {
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        });
-        hash as usize >> 2 | 1 << (usize::BITS - 2)
+        crate::hash::fnv1a(0, name.bytes()) as usize >> 2 | 1 << (usize::BITS - 2)
     }
 }
 

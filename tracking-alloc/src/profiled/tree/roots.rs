@@ -3,7 +3,8 @@
 use super::label::Label;
 use super::turn::Turn;
 use super::{FOLDED, Node, Step, Type, memory};
-use crate::profiled::register::{self, Registered};
+use crate::profiled::register;
+use crate::scope::Added;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::scope_flags;
 
@@ -74,15 +75,15 @@ fn make(ty: Type, outer: u32, generation: u32, in_arena: bool) -> Option<&'stati
     node.scope = outer;
     if generation != 0 {
         match register::add(outer, label, ty) {
-            Registered::Scope(scope) => {
+            Added::Scope(scope) => {
                 (node.scope, node.visit) = (scope, scope);
                 if in_arena {
                     register::flag(scope, scope_flags::IN_ARENA);
                 }
             }
-            Registered::NotNow => return None,
+            Added::NotNow => return None,
             refused => {
-                node.lost = matches!(refused, Registered::Full);
+                node.lost = matches!(refused, Added::Full);
                 if outer != 0 {
                     register::flag(outer, scope_flags::FOLDED);
                 }

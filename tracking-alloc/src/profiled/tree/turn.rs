@@ -5,14 +5,13 @@
 //! Additions are published by one store each, at the end: an abandoned one was never seen.
 
 use std::sync::atomic::{AtomicU32, Ordering::*};
-use std::time::Duration;
 
 static HOLDER: AtomicU32 = AtomicU32::new(0);
 
 const YIELDS: u32 = 200;
 /// In all a second: far more than a holder can need, and an end when it is this very thread, in a signal handler.
 const SLEEPS: u32 = 10_000;
-const SLEEP: Duration = Duration::from_micros(100);
+const SLEEP_NS: u32 = 100_000;
 
 /// While it lives, this thread alone adds.
 pub(super) struct Turn;
@@ -33,7 +32,7 @@ impl Turn {
                 }
                 Err(_) if attempt < YIELDS => std::thread::yield_now(),
                 // The holder may have been taken off its core on a busy machine: yielding gets nobody anywhere then.
-                Err(_) => std::thread::sleep(SLEEP),
+                Err(_) => sleep(),
             }
         }
         None
@@ -44,6 +43,14 @@ impl Drop for Turn {
     fn drop(&mut self) {
         HOLDER.store(0, Release);
     }
+}
+
+/// No cancellation point where the recorder's own calls can be had.
+fn sleep() {
+    #[cfg(recording)]
+    crate::sys::sleep(SLEEP_NS);
+    #[cfg(not(recording))]
+    std::thread::sleep(std::time::Duration::from_nanos(SLEEP_NS.into()));
 }
 
 #[cfg(any(unix, windows))]

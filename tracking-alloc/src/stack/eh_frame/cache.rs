@@ -4,9 +4,9 @@
 //! the rule's 30.
 
 use super::rule::Rule;
-use crate::sys::Bump;
+use crate::sys::{Bump, PAGE, count_own};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
 
 const BUCKET_BITS: u32 = 14;
 /// Places an address may be in.
@@ -24,6 +24,8 @@ const _: () = assert!(TAG_BITS + Rule::BITS == 64);
 #[repr(C, align(64))]
 pub(super) struct Cache {
     places: [[AtomicU64; WAYS]; PLACES / WAYS],
+    /// Whether each page of them was written.
+    written: [AtomicBool; (PLACES * size_of::<AtomicU64>()).div_ceil(PAGE)],
 }
 
 /// The cache of walks in the hook.
@@ -41,11 +43,18 @@ pub(in crate::stack) fn prepare(bump: &mut Bump) -> bool {
     if current().is_some() {
         return true;
     }
-    let Some(cache) = bump.take::<Cache>(1).map(NonNull::as_ptr) else {
+    let Some(cache) = bump.take_sparse::<Cache>(1).map(NonNull::as_ptr) else {
         return false;
     };
     CACHE.store(cache, Release);
     true
+}
+
+/// Forgets all rules. Under the write lock.
+pub(in crate::stack) fn forget_rules() {
+    if let Some(cache) = current() {
+        cache.clear();
+    }
 }
 
 impl Cache {
@@ -82,6 +91,14 @@ impl Cache {
             return;
         }
         let ([first, second], tag) = self.place(address);
+        let page = (std::ptr::from_ref(first).addr() - std::ptr::from_ref(self).addr()) / PAGE;
+        if self
+            .written
+            .get(page)
+            .is_some_and(|written| !written.swap(true, Relaxed))
+        {
+            count_own(PAGE);
+        }
         let before = first.load(Relaxed);
         if before != 0 && before >> Rule::BITS != tag {
             second.store(before, Relaxed);

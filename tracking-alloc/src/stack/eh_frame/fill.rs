@@ -62,7 +62,7 @@ impl Writer {
                 true,
             ),
             // In no known code. Unless the mappings were looked at just now, it may be code loaded since.
-            None => (Rule::UNKNOWN, read),
+            None => (Rule::UNKNOWN, read || self.images.is_closed()),
         }
     }
 
@@ -73,7 +73,7 @@ impl Writer {
         let code = pc.wrapping_sub(1);
         let image = self.images.image_at(code)?;
         let context = self.context()?;
-        let (bias, inode, path) = self.images.image(image)?;
+        let bias = self.images.bias(image)?;
         let keep = if self.eh_frames.checks == 0 {
             Keep::Always(&mut self.bump)
         } else {
@@ -83,7 +83,7 @@ impl Writer {
             .eh_frames
             .tables
             .get_mut(image)?
-            .sections(path, inode, keep)?;
+            .sections(|| self.images.open(image), keep)?;
         // SAFETY: memory for one context, filled in when it was taken, reached under the write lock only.
         evaluate::rule(
             &sections,
@@ -95,12 +95,9 @@ impl Writer {
     /// Reads the tables of all images now.
     pub(crate) fn read_tables(&mut self) {
         for image in 0..self.images.images_seen() {
-            if let (Some((_, inode, path)), Some(tables)) = (
-                self.images.image(image),
-                self.eh_frames.tables.get_mut(image),
-            ) {
+            if let Some(tables) = self.eh_frames.tables.get_mut(image) {
                 // What cannot be read has no rules.
-                let _ = tables.sections(path, inode, Keep::Always(&mut self.bump));
+                let _ = tables.sections(|| self.images.open(image), Keep::Always(&mut self.bump));
             }
         }
     }

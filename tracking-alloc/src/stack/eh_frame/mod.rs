@@ -19,7 +19,7 @@ mod fill;
 mod rule;
 mod tables;
 
-pub(super) use cache::prepare;
+pub(super) use cache::{forget_rules, prepare};
 pub(crate) use fill::EhFrames;
 
 use self::rule::{Bounds, Frame, Rule};

@@ -3,8 +3,8 @@
 //! Copies, because the target's own mapping goes away with `dlclose`; from the file, because only raw reads may be made
 //! here. Nothing read is believed: what does not parse is no rule.
 
-use crate::module::elf;
-use crate::sys::{Bump, File, map_private};
+use crate::module::elf::{self, Source};
+use crate::sys::{Bump, map_private};
 use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Pointer};
 use std::ptr::NonNull;
 
@@ -58,16 +58,15 @@ impl Keep<'_> {
 }
 
 impl Tables {
-    /// The sections, read at the first call. `path` is the module's, NUL-terminated.
+    /// The sections, read at the first call from where the module can be read.
     pub(super) fn sections(
         &mut self,
-        path: &[u8; 512],
-        inode: u64,
+        open: impl FnOnce() -> Option<Source>,
         keep: Keep<'_>,
     ) -> Option<Sections> {
         if !self.asked {
             self.asked = true;
-            self.copy = Copy::read(path, inode, keep);
+            self.copy = open().and_then(|source| Copy::read(&source, keep));
         }
         let copy = self.copy?;
         // SAFETY: `copy.bytes` has room for both sections, is written no more, and stays mapped: for ever, or until
@@ -107,21 +106,17 @@ impl Tables {
 }
 
 impl Copy {
-    fn read(path: &[u8; 512], inode: u64, mut keep: Keep<'_>) -> Option<Copy> {
-        let file = elf::open(path)?;
-        if is_deleted(path) && file.status().ok()?.st_ino != inode {
-            return None;
-        }
-        let header = elf::segments(&file, |segment| {
-            (segment.kind == elf::PT_GNU_EH_FRAME).then_some(segment)
-        })?;
+    #[inline(never)]
+    fn read(source: &Source, mut keep: Keep<'_>) -> Option<Copy> {
+        let header =
+            source.segments(|segment| (segment.kind == elf::PT_GNU_EH_FRAME).then_some(segment))?;
         if header.file_bytes > MOST_BYTES {
             return None;
         }
         let header_len = header.file_bytes as usize;
         let mut first = [0u8; 32];
         let first = first.get_mut(..header_len.min(32))?;
-        read_exact_at(&file, first, header.offset)?;
+        source.read(&header, 0, first)?;
         let bases = BaseAddresses::default().set_eh_frame_hdr(header.address);
         let parsed = EhFrameHdr::from(EndianSlice::new(first, LittleEndian))
             .parse(&bases, 8)
@@ -130,16 +125,17 @@ impl Copy {
             return None;
         };
         // The header says where .eh_frame begins, not where it ends: at the latest with the segment it is loaded by.
-        let (offset, room) = elf::segments(&file, |segment| {
+        let (loaded, inside) = source.segments(|segment| {
             let inside = frames_address
                 .checked_sub(segment.address)
                 .filter(|inside| *inside < segment.file_bytes)?;
-            (segment.kind == elf::PT_LOAD).then_some((
-                segment.offset.checked_add(inside)?,
-                segment.file_bytes - inside,
-            ))
+            (segment.kind == elf::PT_LOAD).then_some((segment, inside))
         })?;
-        let bytes = section_bytes(&file, offset).unwrap_or(room).min(room);
+        let room = loaded.file_bytes - inside;
+        let bytes = source
+            .section_bytes(loaded.offset.checked_add(inside)?)
+            .unwrap_or(room)
+            .min(room);
         if bytes > MOST_BYTES {
             return None;
         }
@@ -150,8 +146,8 @@ impl Copy {
             unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), header_len + frames_len) };
         let (header_memory, frames_memory) = memory.split_at_mut(header_len);
         // A file that shrank meanwhile leaves zeros, which are the end of a list of rules: nothing false.
-        let _ = read_exact_at(&file, header_memory, header.offset);
-        let _ = read_exact_at(&file, frames_memory, offset);
+        let _ = source.read(&header, 0, header_memory);
+        let _ = source.read(&loaded, inside, frames_memory);
         Some(Copy {
             bytes,
             header_len,
@@ -160,50 +156,4 @@ impl Copy {
             frames_address,
         })
     }
-}
-
-/// A library under this name is not the file that `elf::open` finds: only the executable is.
-fn is_deleted(path: &[u8; 512]) -> bool {
-    let length = path
-        .iter()
-        .position(|byte| *byte == 0)
-        .unwrap_or(path.len());
-    path.get(..length)
-        .is_some_and(|path| path.ends_with(b" (deleted)"))
-}
-
-fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> Option<()> {
-    let mut done = 0;
-    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, offset.checked_add(done as u64)?).ok()? {
-            0 => return None,
-            read => done += read,
-        }
-    }
-    Some(())
-}
-
-/// The size of the section at a file offset, by the section headers, if the file kept them.
-fn section_bytes(file: &File, offset: u64) -> Option<u64> {
-    const MOST_SECTIONS: u16 = 256;
-    let mut header = [0u8; 64];
-    read_exact_at(file, &mut header, 0)?;
-    let table = u64::from_le_bytes(elf::word(&header, 40)?);
-    let (bytes, count) = (
-        u16::from_le_bytes(elf::word(&header, 58)?),
-        u16::from_le_bytes(elf::word(&header, 60)?),
-    );
-    (0..count.min(MOST_SECTIONS)).find_map(|index| {
-        let mut section = [0u8; 64];
-        read_exact_at(
-            file,
-            &mut section,
-            table.checked_add(u64::from(index) * u64::from(bytes))?,
-        )?;
-        let (start, bytes) = (
-            u64::from_le_bytes(elf::word(&section, 24)?),
-            u64::from_le_bytes(elf::word(&section, 32)?),
-        );
-        (start == offset && bytes != 0).then_some(bytes)
-    })
 }

@@ -1,0 +1,159 @@
+//! Forbids itself every call that opens, maps or changes a file, then goes on allocating in all the ways there are
+//! (`tests/sandbox.rs`).
+
+use std::hint::black_box;
+
+#[global_allocator]
+static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+
+fn main() {
+    // For a second arena glibc asks how many processors there are, which is a file.
+    // SAFETY: nobody else allocates yet.
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    let before: Vec<String> = (0..100).map(|n| format!("before {n}")).collect();
+    forbid_files();
+    let _phase = tracking_alloc::phase("sandboxed");
+    let mut blocks = 0;
+    for stack in 0..3_000u32 {
+        blocks += black_box(turn(stack, 12)).len();
+    }
+    from_code_in_no_file();
+    let threads: Vec<_> = (0..20)
+        .map(|n| {
+            std::thread::spawn(move || {
+                let _phase = tracking_alloc::phase("thread");
+                (0..50u32).map(|m| turn(m + n, 12).len()).sum::<usize>()
+            })
+        })
+        .collect();
+    for thread in threads {
+        blocks += thread.join().unwrap_or(0);
+    }
+    for n in 0..50 {
+        let _phase = tracking_alloc::phase(&format!("phase {n}"));
+        black_box(vec![n; 10_000]);
+        tracking_alloc::mark("mark");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let figures = tracking_alloc::stats();
+    println!(
+        "blocks={blocks} live={:?} kept={}",
+        figures.live_bytes,
+        before.len()
+    );
+}
+
+/// Two functions, chosen by the bits of `stack`: each number another stack.
+#[inline(never)]
+fn turn(stack: u32, left: u32) -> Vec<u8> {
+    match (left, stack & 1) {
+        (0, _) => black_box(vec![1; 10 + (stack as usize & 7)]),
+        (_, 0) => black_box(one_way(stack >> 1, left - 1)),
+        _ => black_box(other_way(stack >> 1, left - 1)),
+    }
+}
+
+#[inline(never)]
+fn one_way(stack: u32, left: u32) -> Vec<u8> {
+    let mut bytes = black_box(turn(stack, left));
+    bytes.push(1);
+    bytes
+}
+
+#[inline(never)]
+fn other_way(stack: u32, left: u32) -> Vec<u8> {
+    let mut bytes = black_box(turn(stack, left));
+    bytes.push(2);
+    bytes
+}
+
+/// Calls back from code that is in no file.
+#[cfg(target_arch = "x86_64")]
+fn from_code_in_no_file() {
+    // push rbp; mov rbp, rsp; call rdi; pop rbp; ret
+    const CODE: [u8; 8] = [0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3];
+    extern "C" fn called() {
+        black_box(Box::new(black_box(1u64)));
+    }
+    // SAFETY: a page of our own that holds a whole function.
+    unsafe {
+        let (write, run) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::PROT_READ | libc::PROT_EXEC,
+        );
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let page = libc::mmap(std::ptr::null_mut(), 4096, write, flags, -1, 0);
+        assert_ne!(page, libc::MAP_FAILED);
+        page.cast::<[u8; 8]>().write(CODE);
+        assert_eq!(libc::mprotect(page, 4096, run), 0);
+        let code: extern "C" fn(extern "C" fn()) = std::mem::transmute(page);
+        for _ in 0..100 {
+            code(called);
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn from_code_in_no_file() {}
+
+/// From here on, a call that has to do with files kills the process.
+fn forbid_files() {
+    const FORBIDDEN: [libc::c_long; 15] = [
+        libc::SYS_openat,
+        libc::SYS_openat2,
+        libc::SYS_mincore,
+        libc::SYS_ftruncate,
+        libc::SYS_fallocate,
+        libc::SYS_renameat,
+        libc::SYS_renameat2,
+        libc::SYS_readlinkat,
+        libc::SYS_linkat,
+        libc::SYS_unlinkat,
+        libc::SYS_faccessat,
+        libc::SYS_pread64,
+        libc::SYS_pwrite64,
+        libc::SYS_process_vm_readv,
+        libc::SYS_getcwd,
+    ];
+    let step = |code: u32, jump_true: u8, jump_false: u8, k: u32| libc::sock_filter {
+        code: code as u16,
+        jt: jump_true,
+        jf: jump_false,
+        k,
+    };
+    let load = |offset: u32| step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, offset);
+    let answer = |k: u32| step(libc::BPF_RET | libc::BPF_K, 0, 0, k);
+    let equal =
+        |k: u32, yes: u8, no: u8| step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, yes, no, k);
+    // seccomp_data: number at 0, arguments of 8 bytes each from 16.
+    let mut program = vec![load(0)];
+    for number in FORBIDDEN {
+        program.push(equal(number as u32, 0, 1));
+        program.push(answer(libc::SECCOMP_RET_KILL_PROCESS));
+    }
+    // mmap of anything but anonymous memory.
+    program.push(equal(libc::SYS_mmap as u32, 0, 3));
+    program.push(load(16 + 3 * 8));
+    program.push(step(
+        libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K,
+        1,
+        0,
+        libc::MAP_ANONYMOUS as u32,
+    ));
+    program.push(answer(libc::SECCOMP_RET_KILL_PROCESS));
+    program.push(answer(libc::SECCOMP_RET_ALLOW));
+    let filter = libc::sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_mut_ptr(),
+    };
+    // SAFETY: the program is valid while the call lasts; the kernel copies it.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let set = libc::prctl(
+            libc::PR_SET_SECCOMP,
+            libc::SECCOMP_MODE_FILTER,
+            &raw const filter,
+        );
+        assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
+    }
+}

@@ -1,0 +1,50 @@
+//! What a table can hold at most, by the format: a recording that claims more was made up.
+
+use super::error::Error;
+use crate::layout::*;
+
+/// Scopes a recording has at most; [`Visits`] of a lane name each of them once.
+const SCOPES: u64 = 1 << 16;
+
+/// Frames of one stack.
+const FRAMES_OF_A_STACK: u64 = 256;
+
+/// Size records of one row: every size class is in one of them.
+const SIZES_OF_A_ROW: u64 = crate::SIZE_CLASSES.div_ceil(SIZE_PAIRS) as u64;
+
+/// Bytes of packed symbols.
+const SYMBOL_BYTES: u64 = 1 << 30;
+
+/// Records (bytes, of tables of bytes) that a table, or the part of it that one lane has, can hold.
+fn most_records(table: u32) -> u64 {
+    let (sites, lanes) = (u64::from(MAX_SITES), MAX_LANES as u64);
+    match table {
+        table::MODULES | table::THREADS | table::ARENAS => 1 << 16,
+        table::SCOPES | table::VISITS => SCOPES,
+        table::SITES | table::ROWS | table::SNAPS => sites,
+        table::SIZES => sites * SIZES_OF_A_ROW,
+        table::FRAMES | table::STACKS => sites * FRAMES_OF_A_STACK,
+        table::LANES => lanes,
+        table::FIXED_ROWS => 3 * lanes,
+        table::TIMELINE => 2 * TIMELINE_POINTS as u64,
+        table::SYMBOLS => SYMBOL_BYTES,
+        // References to strings, and numbers of all other records, have 32 bits.
+        _ => u64::from(u32::MAX),
+    }
+}
+
+/// Refuses a length that the format cannot have.
+pub(super) fn check(table: u32, length: u64) -> Result<(), Error> {
+    let most = most_records(table);
+    if length > most {
+        return Err(Error::damaged(format!(
+            "table {table} claims {length} records, and none has more than {most}"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether zeros say nothing about a table: it is reserved as a whole and filled here and there.
+pub(super) fn is_sparse(table: u32) -> bool {
+    matches!(table, table::LANES | table::FIXED_ROWS | table::TIMELINE)
+}

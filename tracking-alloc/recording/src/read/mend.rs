@@ -1,0 +1,124 @@
+//! References of a recording made safe to follow.
+
+use super::Recording;
+
+impl Recording {
+    /// Makes references safe to follow: a child's parent is smaller, every index exists. Counts what it had to change.
+    pub(super) fn mend(&mut self) {
+        let mut damage = 0;
+        let mut bound = |index: &mut u32, limit: usize| {
+            if *index != 0 && *index as usize >= limit {
+                *index = 0;
+                damage += 1;
+            }
+        };
+        let (frames, stacks, scopes, modules) = (
+            self.frames.len(),
+            self.stacks.len(),
+            self.scopes.len(),
+            self.modules.len(),
+        );
+        self.frames
+            .iter_mut()
+            .for_each(|frame| bound(&mut frame.module, modules));
+        for (index, stack) in self.stacks.iter_mut().enumerate() {
+            bound(&mut stack.parent, index.max(1));
+            bound(&mut stack.frame, frames);
+        }
+        for (index, scope) in self.scopes.iter_mut().enumerate() {
+            bound(&mut scope.parent, index.max(1));
+        }
+        for site in &mut self.sites {
+            bound(&mut site.stack, stacks);
+            bound(&mut site.scope, scopes);
+        }
+        let sites = self.sites.len();
+        for column in &mut self.lanes {
+            let rows = column.rows.len();
+            column
+                .rows
+                .iter_mut()
+                .for_each(|row| bound(&mut row.site, sites));
+            column
+                .sizes
+                .iter_mut()
+                .for_each(|sizes| bound(&mut sizes.row, rows));
+            column
+                .snaps
+                .iter_mut()
+                .for_each(|snaps| bound(&mut snaps.row, rows));
+            column
+                .visits
+                .iter_mut()
+                .for_each(|visits| bound(&mut visits.scope, scopes));
+        }
+        let arenas = self.arenas.len();
+        for row in &mut self.arena_rows {
+            bound(&mut row.arena, arenas);
+            bound(&mut row.scope, scopes);
+        }
+        for chunk in &mut self.arena_chunks {
+            bound(&mut chunk.arena, arenas);
+            bound(&mut chunk.site, sites);
+        }
+        for values in &mut self.arena_values {
+            bound(&mut values.arena, arenas);
+            bound(&mut values.scope, scopes);
+            if values.site != 0 && values.site as usize >= sites {
+                // Blocks of nowhere are not values: nothing is counted.
+                (values.count, values.bytes) = (0, 0);
+            }
+            bound(&mut values.site, sites);
+        }
+        self.mark_rows
+            .iter_mut()
+            .for_each(|row| bound(&mut row.site, sites));
+        self.damage += damage;
+        self.mend_marks();
+        self.mend_footprints();
+    }
+
+    /// Rows of marks exist, and none belongs to two: else a few rows could stand for a great many.
+    fn mend_marks(&mut self) {
+        let rows = self.mark_rows.len() as u64;
+        let mut from = 0;
+        for mark in &mut self.marks {
+            if mark.rows == 0 {
+                continue;
+            }
+            let end = mark.first_row.checked_add(mark.rows);
+            match end.filter(|end| mark.first_row >= from && *end <= rows) {
+                Some(end) => from = end,
+                None => {
+                    (mark.first_row, mark.rows) = (0, 0);
+                    self.damage += 1;
+                }
+            }
+        }
+    }
+
+    /// The same for the trees of footprints, each of which counts its nodes from its own first.
+    fn mend_footprints(&mut self) {
+        let nodes = self.footprint_nodes.len() as u64;
+        // Nodes belong to one footprint each, so all of them together have no more than there are.
+        let mut left = nodes;
+        for footprint in &mut self.footprints {
+            let end = footprint.first_node.checked_add(footprint.nodes);
+            let end = end.filter(|end| *end <= nodes && footprint.nodes <= left);
+            left = left.saturating_sub(footprint.nodes);
+            let Some(end) = end else {
+                (footprint.first_node, footprint.nodes) = (0, 0);
+                self.damage += 1;
+                continue;
+            };
+            let own = footprint.first_node as usize..end as usize;
+            let own = self.footprint_nodes.get_mut(own).unwrap_or_default();
+            for (index, node) in own.iter_mut().enumerate() {
+                if node.parent as usize >= index.max(1) {
+                    node.parent = 0;
+                    self.damage += 1;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Whether the process that writes a recording still lives: one rule for the recorder and for every reader.
+//!
+//! What cannot be proved dead is live. The rule is a function of what the header says and of what the one who asks
+//! found out; the recorder asks the kernel by raw calls, readers by [`Writer::of`].
+
+use crate::layout::{HeaderValue, state};
+
+/// What is known of the process that writes, or wrote, a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// It finished the recording in order.
+    Finished,
+    /// It runs.
+    Running,
+    /// It ended without finishing.
+    Ended,
+    /// It ran in another boot, or on another machine.
+    OtherBoot,
+    /// It cannot be known: another pid namespace, or no `/proc`.
+    Unknown,
+}
+
+/// Where the one who asks runs; zeros where that cannot be known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Here {
+    /// The kernel's boot id.
+    pub boot_id: [u64; 2],
+    /// Inode of the pid namespace.
+    pub pid_namespace: u64,
+}
+
+/// What the kernel says of a process number in the asking process's own pid namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessEntry {
+    /// There is no such process.
+    Gone,
+    /// There is one.
+    Present(ProcessStat),
+    /// The kernel would not say.
+    Unknown,
+}
+
+/// The fields of `/proc/PID/stat` that tell one process from a later one of the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// One letter: `Z` for a zombie.
+    pub state: u8,
+    /// Its threads.
+    pub threads: u64,
+    /// When it started, clock ticks since the boot.
+    pub start_ticks: u64,
+}
+
+impl ProcessStat {
+    /// Parses `/proc/PID/stat`.
+    pub fn parse(text: &[u8]) -> Option<ProcessStat> {
+        // The second field is the command in parentheses and may hold anything: count from its end.
+        let end = text.iter().rposition(|byte| *byte == b')')?;
+        let mut fields = text
+            .get(end + 1..)?
+            .split(u8::is_ascii_whitespace)
+            .filter(|field| !field.is_empty());
+        let state = *fields.next()?.first()?;
+        let threads = number(fields.nth(16)?)?;
+        let start_ticks = number(fields.nth(1)?)?;
+        Some(ProcessStat {
+            state,
+            threads,
+            start_ticks,
+        })
+    }
+
+    /// Whether no thread of it runs any more. A first thread that ended before others is a zombie too, and its process lives.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, b'Z' | b'X' | b'x') && self.threads <= 1
+    }
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Whether a `/proc/self/status` is of a `/proc` that shows the reading process's own pid namespace, and not of an
+/// outer one where its process numbers mean others.
+pub fn is_own_proc(status: &[u8]) -> bool {
+    let numbers = status
+        .split(|byte| *byte == b'\n')
+        .find_map(|line| line.strip_prefix(b"NSpid:"));
+    numbers.is_some_and(|numbers| {
+        let found = numbers.split(u8::is_ascii_whitespace);
+        found.filter(|number| !number.is_empty()).count() == 1
+    })
+}
+
+/// Parses `/proc/sys/kernel/random/boot_id`.
+pub fn parse_boot_id(text: &[u8]) -> [u64; 2] {
+    let digits = text
+        .iter()
+        .filter_map(|byte| char::from(*byte).to_digit(16))
+        .take(32);
+    digits
+        .enumerate()
+        .fold([0; 2], |mut words: [u64; 2], (index, digit)| {
+            let word = &mut words[usize::from(index >= 16)];
+            *word = *word << 4 | u64::from(digit);
+            words
+        })
+}
+
+impl Writer {
+    /// What is known of the writer of a recording, or of the one that a pointer to a recording leads to.
+    pub fn judge(
+        header: &HeaderValue,
+        here: Here,
+        entry: impl FnOnce(u32) -> ProcessEntry,
+    ) -> Writer {
+        if header.state == state::FINISHED {
+            return Writer::Finished;
+        }
+        if header.boot_id == [0; 2] || here.boot_id == [0; 2] {
+            return Writer::Unknown;
+        }
+        if header.boot_id != here.boot_id {
+            return Writer::OtherBoot;
+        }
+        if header.pid_namespace == 0 || header.pid_namespace != here.pid_namespace {
+            return Writer::Unknown;
+        }
+        match entry(header.pid) {
+            ProcessEntry::Gone => Writer::Ended,
+            ProcessEntry::Present(stat) if stat.has_ended() => Writer::Ended,
+            ProcessEntry::Present(_) if header.start_ticks == 0 => Writer::Unknown,
+            ProcessEntry::Present(stat) if stat.start_ticks == header.start_ticks => {
+                Writer::Running
+            }
+            ProcessEntry::Present(_) => Writer::Ended,
+            ProcessEntry::Unknown => Writer::Unknown,
+        }
+    }
+
+    /// Whether nobody writes to the recording any more, where it was written.
+    ///
+    /// Another boot is proof for a recording: it is written through a mapping, which only file systems of one machine
+    /// carry (ext, xfs, tmpfs), so the machine that wrote it has been started anew. It is none for a pointer to a
+    /// recording: pointers lie on the others, and those may be shared between machines.
+    pub fn is_gone(self, header: &HeaderValue) -> bool {
+        match self {
+            Writer::Finished | Writer::Ended => true,
+            Writer::OtherBoot => header.state == state::RUNNING,
+            Writer::Running | Writer::Unknown => false,
+        }
+    }
+
+    /// What this process can find out about the writer of a recording.
+    pub fn of(header: &HeaderValue) -> Writer {
+        Writer::judge(header, Here::ours(), process_entry)
+    }
+}
+
+impl Here {
+    /// Where this process runs.
+    pub fn ours() -> Here {
+        let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+        let inode = link.to_string_lossy();
+        let inode = inode
+            .strip_prefix("pid:[")
+            .and_then(|rest| rest.strip_suffix(']'));
+        Here {
+            boot_id: parse_boot_id(&boot),
+            pid_namespace: inode.and_then(|inode| inode.parse().ok()).unwrap_or(0),
+        }
+    }
+}
+
+/// What `/proc` says of a process number.
+fn process_entry(pid: u32) -> ProcessEntry {
+    let status = std::fs::read("/proc/self/status").unwrap_or_default();
+    // Where even process 1 is hidden (hidepid), not to be seen means nothing.
+    if !is_own_proc(&status) || !std::path::Path::new("/proc/1").exists() {
+        return ProcessEntry::Unknown;
+    }
+    match std::fs::read(format!("/proc/{pid}/stat")) {
+        Ok(text) => ProcessStat::parse(&text).map_or(ProcessEntry::Unknown, ProcessEntry::Present),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => ProcessEntry::Gone,
+        // ESRCH: it ended while it was read.
+        Err(error) if error.raw_os_error() == Some(3) => ProcessEntry::Gone,
+        Err(_) => ProcessEntry::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: Here = Here {
+        boot_id: [1, 2],
+        pid_namespace: 3,
+    };
+    const STAT: ProcessStat = ProcessStat {
+        state: b'S',
+        threads: 1,
+        start_ticks: 77,
+    };
+
+    fn running() -> HeaderValue {
+        HeaderValue {
+            state: state::RUNNING,
+            boot_id: [1, 2],
+            pid_namespace: 3,
+            pid: 9,
+            start_ticks: 77,
+            ..HeaderValue::default()
+        }
+    }
+
+    fn judge(header: HeaderValue, entry: ProcessEntry) -> Writer {
+        Writer::judge(&header, HERE, |pid| {
+            assert_eq!(pid, 9);
+            entry
+        })
+    }
+
+    #[test]
+    fn only_what_is_proved_dead_is_dead() {
+        let present = ProcessEntry::Present;
+        for (entry, writer) in [
+            (present(STAT), Writer::Running),
+            (ProcessEntry::Gone, Writer::Ended),
+            (
+                present(ProcessStat {
+                    start_ticks: 78,
+                    ..STAT
+                }),
+                Writer::Ended,
+            ),
+            (
+                present(ProcessStat {
+                    state: b'Z',
+                    ..STAT
+                }),
+                Writer::Ended,
+            ),
+            (
+                present(ProcessStat {
+                    state: b'Z',
+                    threads: 2,
+                    ..STAT
+                }),
+                Writer::Running,
+            ),
+            (ProcessEntry::Unknown, Writer::Unknown),
+        ] {
+            assert_eq!(judge(running(), entry), writer, "{entry:?}");
+        }
+        let headers = [
+            (
+                HeaderValue {
+                    pid_namespace: 4,
+                    ..running()
+                },
+                Writer::Unknown,
+            ),
+            (
+                HeaderValue {
+                    pid_namespace: 0,
+                    ..running()
+                },
+                Writer::Unknown,
+            ),
+            (
+                HeaderValue {
+                    boot_id: [0, 0],
+                    ..running()
+                },
+                Writer::Unknown,
+            ),
+            (
+                HeaderValue {
+                    boot_id: [1, 1],
+                    ..running()
+                },
+                Writer::OtherBoot,
+            ),
+            (
+                HeaderValue {
+                    state: state::FINISHED,
+                    ..running()
+                },
+                Writer::Finished,
+            ),
+        ];
+        for (header, writer) in headers {
+            assert_eq!(judge(header, ProcessEntry::Gone), writer, "{header:?}");
+        }
+        // A writer that could not read its own start: its number in use proves nothing.
+        let unknown_start = HeaderValue {
+            start_ticks: 0,
+            ..running()
+        };
+        assert_eq!(judge(unknown_start, present(STAT)), Writer::Unknown);
+        assert_eq!(
+            Writer::judge(&running(), Here::default(), |_| ProcessEntry::Gone),
+            Writer::Unknown
+        );
+    }
+
+    #[test]
+    fn another_boot_proves_the_end_of_a_recording_and_not_of_a_pointer() {
+        let pointer = HeaderValue {
+            state: state::ELSEWHERE,
+            ..running()
+        };
+        assert!(Writer::OtherBoot.is_gone(&running()));
+        assert!(!Writer::OtherBoot.is_gone(&pointer));
+        assert!(Writer::Ended.is_gone(&pointer));
+        assert!(!Writer::Unknown.is_gone(&running()));
+    }
+
+    #[test]
+    fn a_stat_is_parsed_whatever_the_program_is_called() {
+        let text = b"12 (a) Z 3 (b) R 1 12 12 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 5 0 4711 2 3";
+        let stat = ProcessStat {
+            state: b'R',
+            threads: 5,
+            start_ticks: 4711,
+        };
+        assert_eq!(ProcessStat::parse(text), Some(stat));
+        assert_eq!(ProcessStat::parse(b"12 (a"), None);
+        assert_eq!(ProcessStat::parse(b"12 (a) S 1 2"), None);
+    }
+
+    #[test]
+    fn a_proc_of_an_outer_namespace_is_known_by_its_numbers() {
+        assert!(is_own_proc(b"Name:\tx\nNSpid:\t12\nThreads:\t1\n"));
+        assert!(!is_own_proc(b"Name:\tx\nNSpid:\t4711\t12\n"));
+        assert!(!is_own_proc(b"Name:\tx\n"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_runs() {
+        let here = Here::ours();
+        let stat = std::fs::read("/proc/self/stat").unwrap();
+        let header = HeaderValue {
+            boot_id: here.boot_id,
+            pid_namespace: here.pid_namespace,
+            pid: std::process::id(),
+            start_ticks: ProcessStat::parse(&stat).unwrap().start_ticks,
+            ..running()
+        };
+        assert_eq!(Writer::of(&header), Writer::Running);
+        let later = HeaderValue {
+            start_ticks: header.start_ticks + 1,
+            ..header
+        };
+        assert_eq!(Writer::of(&later), Writer::Ended);
+    }
+}

@@ -1,0 +1,418 @@
+//! `measure()`: what one thread does while a function runs.
+//!
+//! A call's figures are kept in a frame. Frames lie in memory that is never given back, and a thread's frames are a
+//! chain of its own that no other thread changes. So nothing dangles when a coroutine with a stack of its own is
+//! suspended inside `measure()`: a call may return on another thread, after a call further out, or never.
+//!
+//! - A frame counts what its thread does from the call until the call returns, wherever it returns.
+//! - A call that returns only marks its frame as ended. The thread that began it takes ended frames out of its chain
+//!   when they are innermost; only then is a frame used again.
+//! - A call that never returns (its coroutine was dropped) keeps its frame and goes on counting for nobody.
+
+use super::Event;
+use crate::figures::Figures;
+use crate::{state, thread};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
+
+/// What one `measure()` counts. Inner ones are added to the outer when they end.
+pub(crate) struct Frame {
+    used: AtomicBool,
+    ended: AtomicBool,
+    /// Written by the thread that began the call.
+    figures: [AtomicU64; Figures::WORDS],
+    /// The block allocated last in it, if it was not freed or reallocated since.
+    last_block: AtomicUsize,
+    /// The one further out.
+    outer: AtomicPtr<Frame>,
+}
+
+const CHUNK: usize = 64;
+
+/// Frames, and where there are more. All-zero bytes are unused frames.
+struct Chunk {
+    frames: [Frame; CHUNK],
+    next: AtomicPtr<Chunk>,
+}
+
+static FIRST: Chunk = Chunk {
+    frames: [const { Frame::new() }; CHUNK],
+    next: AtomicPtr::new(null_mut()),
+};
+/// A frame given back lately.
+static FREE: AtomicPtr<Frame> = AtomicPtr::new(null_mut());
+
+/// Runs `f`, counting this thread's events.
+pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Figures) {
+    let entered = Entered(enter());
+    let result = f();
+    let figures = figures_of(entered.0);
+    drop(entered);
+    (result, figures)
+}
+
+/// While it lives, this thread's events go to a frame; also when `f` unwinds.
+struct Entered(&'static Frame);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        leave(self.0);
+    }
+}
+
+fn head() -> Option<&'static Frame> {
+    let head = thread::with(|thread| thread.measure.get()).unwrap_or(null());
+    // SAFETY: null or a frame, which is never unmapped.
+    unsafe { head.as_ref() }
+}
+
+fn set_head(head: *const Frame) {
+    thread::with(|thread| thread.measure.set(head));
+}
+
+// NOTE: never inlined, like what follows: a thread-local's address must not be kept over the call of `f`, which may
+// return on another thread.
+#[inline(never)]
+fn enter() -> &'static Frame {
+    let frame = Frame::take();
+    frame.set(&Figures::default());
+    frame.last_block.store(0, Relaxed);
+    frame.ended.store(false, Relaxed);
+    take_out_ended();
+    let outer = head().map_or(null(), std::ptr::from_ref);
+    frame.outer.store(outer.cast_mut(), Relaxed);
+    set_head(frame);
+    #[cfg(recording)]
+    if outer.is_null() {
+        crate::hook::measuring(true);
+    }
+    state::begin_measuring();
+    frame
+}
+
+/// The figures of a call in progress, with those of calls inside it that have not ended.
+#[inline(never)]
+fn figures_of(frame: &'static Frame) -> Figures {
+    let mut inside: Option<Figures> = None;
+    let mut next = head();
+    while let Some(inner) = next {
+        let mut figures = inner.get();
+        if let Some(inside) = &inside {
+            figures.add_inner(inside);
+        }
+        if std::ptr::eq(inner, frame) {
+            return figures;
+        }
+        inside = Some(figures);
+        next = inner.outer();
+    }
+    // It began on another thread.
+    frame.get()
+}
+
+#[inline(never)]
+fn leave(frame: &'static Frame) {
+    state::end_measuring();
+    frame.ended.store(true, Release);
+    take_out_ended();
+}
+
+/// Takes this thread's innermost frames out of its chain as long as their calls have ended.
+fn take_out_ended() {
+    while let Some(frame) = head().filter(|frame| frame.ended.load(Acquire)) {
+        let outer = frame.outer();
+        if let Some(outer) = outer {
+            let mut figures = outer.get();
+            figures.add_inner(&frame.get());
+            outer.set(&figures);
+            outer.last_block.store(0, Relaxed);
+        }
+        set_head(outer.map_or(null(), std::ptr::from_ref));
+        frame.used.store(false, Release);
+        FREE.store(std::ptr::from_ref(frame).cast_mut(), Release);
+        #[cfg(recording)]
+        if outer.is_none() {
+            crate::hook::measuring(false);
+        }
+    }
+}
+
+/// Counts an event of a thread that measures.
+#[cold]
+#[inline(never)]
+pub(super) fn count(event: Event) {
+    take_out_ended();
+    let Some(frame) = head() else {
+        return;
+    };
+    let mut figures = frame.get();
+    match event {
+        Event::Alloc(block, bytes) => {
+            frame.last_block.store(block, Relaxed);
+            figures.alloc(bytes as u64);
+        }
+        Event::Free(block, bytes) => {
+            let temporary = frame.last_block.load(Relaxed) == block;
+            if temporary {
+                frame.last_block.store(0, Relaxed);
+            }
+            figures.free(bytes as u64, temporary);
+        }
+        Event::Realloc {
+            old,
+            old_bytes,
+            new,
+            bytes,
+        } => {
+            frame.last_block.store(0, Relaxed);
+            figures.realloc(old_bytes as u64, bytes as u64, old != new);
+        }
+    }
+    frame.set(&figures);
+}
+
+/// Net and total bytes of all calls of `measured` this thread is in. Differences count whatever happened between two
+/// moments within one and the same call, calls inside it included.
+#[cfg(feature = "serde")]
+pub(crate) fn measured_so_far() -> (i64, u64) {
+    let (mut live, mut total) = (0, 0);
+    let mut next = head();
+    while let Some(frame) = next {
+        let figures = frame.get();
+        live += figures.live_bytes;
+        total += figures.total_bytes;
+        next = frame.outer();
+    }
+    (live, total)
+}
+
+impl Frame {
+    const fn new() -> Self {
+        Frame {
+            used: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            figures: [const { AtomicU64::new(0) }; Figures::WORDS],
+            last_block: AtomicUsize::new(0),
+            outer: AtomicPtr::new(null_mut()),
+        }
+    }
+
+    /// An unused frame, which is the caller's until it is taken out of its chain.
+    fn take() -> &'static Frame {
+        let claim = |frame: &Frame| {
+            frame
+                .used
+                .compare_exchange(false, true, Acquire, Relaxed)
+                .is_ok()
+        };
+        // SAFETY: null or a frame, which is never unmapped.
+        if let Some(frame) = unsafe { FREE.load(Acquire).as_ref() }.filter(|frame| claim(frame)) {
+            return frame;
+        }
+        let mut chunk = &FIRST;
+        loop {
+            if let Some(frame) = chunk.frames.iter().find(|frame| claim(frame)) {
+                return frame;
+            }
+            chunk = chunk.next();
+        }
+    }
+
+    fn outer(&self) -> Option<&'static Frame> {
+        // SAFETY: null or a frame, which is never unmapped.
+        unsafe { self.outer.load(Relaxed).as_ref() }
+    }
+
+    fn get(&self) -> Figures {
+        Figures::from_words(std::array::from_fn(|word| self.figures[word].load(Relaxed)))
+    }
+
+    fn set(&self, figures: &Figures) {
+        for (word, value) in self.figures.iter().zip(figures.to_words()) {
+            word.store(value, Relaxed);
+        }
+    }
+}
+
+impl Chunk {
+    /// The next one, made if there is none. From the system, past the counted allocator.
+    #[cold]
+    fn next(&self) -> &'static Chunk {
+        if let Some(next) = Self::known(&self.next) {
+            return next;
+        }
+        let layout = Layout::new::<Chunk>();
+        // SAFETY: the layout has a size. Zeros are a chunk of unused frames.
+        let made = unsafe { System.alloc_zeroed(layout) }.cast::<Chunk>();
+        if made.is_null() {
+            std::alloc::handle_alloc_error(layout);
+        }
+        if self
+            .next
+            .compare_exchange(null_mut(), made, AcqRel, Acquire)
+            .is_err()
+        {
+            // SAFETY: just made here, and nobody has seen it.
+            unsafe { System.dealloc(made.cast(), layout) };
+        }
+        Self::known(&self.next).unwrap_or(&FIRST)
+    }
+
+    fn known(place: &AtomicPtr<Chunk>) -> Option<&'static Chunk> {
+        // SAFETY: null or a chunk, which is never given back.
+        unsafe { place.load(Acquire).as_ref() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alloc(block: usize, bytes: usize) {
+        count(Event::Alloc(block, bytes));
+    }
+
+    fn free(block: usize, bytes: usize) {
+        count(Event::Free(block, bytes));
+    }
+
+    /// A call of `measure()`, begun; a coroutine that is suspended in it looks like this.
+    fn begin() -> &'static Frame {
+        enter()
+    }
+
+    fn end(frame: &'static Frame) -> Figures {
+        let figures = figures_of(frame);
+        leave(frame);
+        figures
+    }
+
+    fn bytes(figures: &Figures) -> (u64, u64, i64, u64) {
+        (
+            figures.total_bytes,
+            figures.freed_bytes,
+            figures.live_bytes,
+            figures.peak_bytes,
+        )
+    }
+
+    #[test]
+    fn a_call_that_ends_after_the_one_around_it_leaves_both_right() {
+        std::thread::spawn(|| {
+            let outer = begin();
+            alloc(16, 100);
+            let inner = begin();
+            alloc(32, 10);
+            assert_eq!(bytes(&end(outer)), (110, 0, 110, 110));
+            alloc(48, 5);
+            assert_eq!(bytes(&end(inner)), (15, 0, 15, 15));
+            assert!(head().is_none(), "nothing is left in the chain");
+        })
+        .join()
+        .expect("it ends");
+    }
+
+    #[test]
+    fn a_call_that_ends_on_another_thread_stops_counting_and_its_frame_is_taken_out() {
+        std::thread::spawn(|| {
+            let around = begin();
+            alloc(16, 1);
+            let moved = begin();
+            alloc(32, 20);
+            let figures = std::thread::spawn(move || {
+                alloc(64, 7_000);
+                let own = begin();
+                alloc(80, 3);
+                let figures = end(moved);
+                assert_eq!(
+                    bytes(&end(own)),
+                    (3, 0, 3, 3),
+                    "the other thread's own call"
+                );
+                figures
+            })
+            .join()
+            .expect("it ends");
+            assert_eq!(bytes(&figures), (20, 0, 20, 20));
+            assert!(
+                moved.used.load(Relaxed),
+                "not used again while it is in a chain"
+            );
+            alloc(48, 300);
+            assert!(!moved.used.load(Relaxed));
+            assert_eq!(bytes(&end(around)), (321, 0, 321, 321));
+        })
+        .join()
+        .expect("it ends");
+    }
+
+    #[test]
+    fn a_call_that_never_ends_keeps_its_frame_and_harms_nobody() {
+        std::thread::spawn(|| {
+            let around = begin();
+            let dropped = begin();
+            alloc(16, 8);
+            let after = begin();
+            alloc(32, 4);
+            free(32, 4);
+            let figures = end(after);
+            assert_eq!(
+                (figures.temporary_blocks, figures.temporary_bytes),
+                (1, 4),
+                "a call after it is right"
+            );
+            assert_eq!(bytes(&end(around)), (12, 4, 8, 12));
+            let again = begin();
+            alloc(48, 2);
+            assert_eq!(bytes(&end(again)), (2, 0, 2, 2));
+            assert!(dropped.used.load(Relaxed));
+        })
+        .join()
+        .expect("it ends");
+    }
+
+    #[test]
+    fn more_calls_than_a_chunk_has_frames_are_all_counted() {
+        std::thread::spawn(|| {
+            let calls: Vec<_> = (0..3 * CHUNK).map(|_| begin()).collect();
+            alloc(16, 9);
+            for call in calls.into_iter().rev() {
+                assert_eq!(bytes(&end(call)), (9, 0, 9, 9));
+            }
+        })
+        .join()
+        .expect("it ends");
+    }
+
+    #[test]
+    fn calls_that_move_between_threads_at_random_read_nothing_that_is_gone() {
+        use std::sync::Mutex;
+        static SUSPENDED: Mutex<Vec<&'static Frame>> = Mutex::new(Vec::new());
+        let threads: Vec<_> = (0..4u32)
+            .map(|seed| {
+                std::thread::spawn(move || {
+                    let mut random = seed.wrapping_mul(2_654_435_761) | 1;
+                    for step in 0..20_000usize {
+                        random ^= random << 13;
+                        random ^= random >> 17;
+                        random ^= random << 5;
+                        match random % 4 {
+                            0 => SUSPENDED.lock().expect("unpoisoned").push(begin()),
+                            1 | 2 => {
+                                let taken = SUSPENDED.lock().expect("unpoisoned").pop();
+                                if let Some(frame) = taken {
+                                    end(frame);
+                                }
+                            }
+                            _ => alloc(16 * step, 1),
+                        }
+                    }
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().expect("it ends"));
+    }
+}

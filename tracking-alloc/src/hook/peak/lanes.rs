@@ -1,0 +1,342 @@
+//! What looks know of each lane: sums, how far lanes can have been from them, and which of them stand still.
+//!
+//! A lane that did not move for many looks is *parked*: its tag says so, so that its owner's next event first asks for
+//! the look lock, and its sums are kept in one aggregate. Looks read only the other lanes: idle threads cost nothing.
+//!
+//! Parking needs no store by the owner. The one who parks marks the tag, then runs a memory barrier on every thread
+//! (membarrier): an owner either was seen busy, or reads the mark when it next enters the hook.
+
+use crate::hook::lane::Lane;
+use crate::hook::row::net_blocks;
+use crate::sys::{self, Bump, Written};
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::{MAX_LANES, Row};
+
+/// Looks between two sweeps for lanes that stand still.
+const SWEEP_EVERY: u32 = 512;
+
+/// Sums over all lanes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Sums {
+    pub(super) bytes: i64,
+    pub(super) blocks: i64,
+    pub(super) total_bytes: u64,
+    pub(super) lanes: u32,
+}
+
+/// How far lanes can have moved around a look.
+pub(super) struct Moved {
+    /// `V` of the look before.
+    pub(super) bound: i64,
+    /// `E` of the look before.
+    pub(super) behind: i64,
+}
+
+/// What the last look found in a lane.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Watched {
+    lane: &'static Lane,
+    row: &'static Row,
+    /// Net bytes, and bytes allocated so far.
+    net: i64,
+    total: u64,
+    /// `u` of the interval before the last look.
+    upper: i64,
+    /// What its net stays below until its own next look.
+    ceiling: i64,
+    /// Bytes allocated so far, and net bytes, at the last sweep.
+    swept: (u64, i64),
+}
+
+/// Which lane moved when, counted in looks that saw any move.
+#[derive(Clone, Copy)]
+struct Movers {
+    moves: u64,
+    /// The lane that moved last, if it was a single one.
+    last: *const Lane,
+    last_at: u64,
+    /// When another one last moved.
+    other_at: u64,
+}
+
+/// Under the look lock.
+pub(super) struct Lanes {
+    /// Those that are read by each look, then those that are parked.
+    watched: *mut Watched,
+    active: u32,
+    len: u32,
+    parked: Sums,
+    movers: Movers,
+    /// Whose look the last one was.
+    looker: *const Lane,
+    sweep_in: u32,
+    parks: bool,
+    written: Written,
+}
+
+// SAFETY: what is pointed to is never unmapped and reached under the look lock.
+unsafe impl Send for Lanes {}
+
+/// Bytes a row's lane has allocated so far, and its net, as they were at one and the same moment.
+#[inline]
+fn settled(row: &Row) -> (u64, i64) {
+    let mut total = row.total_bytes.load(Acquire);
+    for _ in 0..8 {
+        let freed = row.freed_bytes.load(Acquire);
+        let again = row.total_bytes.load(Acquire);
+        if again == total {
+            return (total, total.wrapping_sub(freed) as i64);
+        }
+        total = again;
+    }
+    // The owner does not stand still: less than the net there was, by what was freed between the two.
+    (
+        total,
+        total.wrapping_sub(row.freed_bytes.load(Acquire)) as i64,
+    )
+}
+
+impl Lanes {
+    pub(super) const fn new() -> Self {
+        Lanes {
+            watched: null_mut(),
+            active: 0,
+            len: 0,
+            parked: Sums {
+                bytes: 0,
+                blocks: 0,
+                total_bytes: 0,
+                lanes: 0,
+            },
+            movers: Movers {
+                moves: 0,
+                last: null_mut(),
+                last_at: 0,
+                other_at: 0,
+            },
+            looker: null_mut(),
+            sweep_in: SWEEP_EVERY,
+            parks: false,
+            written: Written::from(0),
+        }
+    }
+
+    /// Makes room for every lane. False when there is no memory.
+    pub(super) fn begin(&mut self, parks: bool) -> bool {
+        self.parks = parks;
+        let place = Bump::new().take_sparse::<Watched>(MAX_LANES);
+        self.watched = place.map_or(null_mut(), |place| place.as_ptr());
+        self.written = Written::from(self.watched.addr());
+        !self.watched.is_null()
+    }
+
+    /// Lanes that each look reads.
+    pub(super) fn active(&self) -> u32 {
+        self.active.max(1)
+    }
+
+    fn all(&mut self) -> &mut [Watched] {
+        if self.watched.is_null() {
+            return &mut [];
+        }
+        // SAFETY: `len` entries are filled in, and reached under the look lock.
+        unsafe { std::slice::from_raw_parts_mut(self.watched, self.len as usize) }
+    }
+
+    fn swap(&mut self, one: u32, other: u32) {
+        let all = self.all();
+        all.swap(one as usize, other as usize);
+        for place in [one, other] {
+            if let Some(watched) = all.get(place as usize) {
+                watched.lane.turning.place.set(place);
+            }
+        }
+    }
+
+    pub(super) fn watch(&mut self, lane: &'static Lane) {
+        if self.watched.is_null() || self.len as usize >= MAX_LANES {
+            return;
+        }
+        let row = lane.all();
+        let (total, net) = settled(row);
+        // SAFETY: there is room for every lane.
+        unsafe {
+            self.watched.add(self.len as usize).write(Watched {
+                lane,
+                row,
+                net,
+                total,
+                upper: net,
+                ceiling: net + super::STEP,
+                swept: (total, net),
+            });
+        }
+        lane.looked.set(net);
+        self.len += 1;
+        // SAFETY: one past the last entry is at most the end of the room.
+        let end = unsafe { self.watched.add(self.len as usize) };
+        self.written.up_to(end.addr());
+        self.active += 1;
+        self.swap(self.active - 1, self.len - 1);
+    }
+
+    /// Reads all lanes. `peak` is the maximum so far, `looker` the lane whose owner is looking.
+    pub(super) fn read(&mut self, peak: i64, looker: Option<&'static Lane>) -> (Sums, Moved) {
+        let mut sums = Sums {
+            lanes: self.len,
+            ..self.parked
+        };
+        let (mut bound, mut behind) = (sums.bytes, 0);
+        let (mut moved, mut mover) = (0u32, None);
+        let (active, last_looker) = (self.active as usize, self.looker);
+        for watched in self.all().get_mut(..active).unwrap_or_default() {
+            let (total, net) = settled(watched.row);
+            let before = watched.upper;
+            let mut upper = net;
+            if total != watched.total || net != watched.net {
+                let rise = total.wrapping_sub(watched.total) as i64;
+                let risen = watched.net.saturating_add(rise);
+                upper = risen.min(watched.ceiling).max(net);
+                if !std::ptr::eq(watched.lane, last_looker) {
+                    behind += upper - watched.net;
+                }
+                moved += 1;
+                mover = Some((watched.lane, net, before.max(upper) - before.max(net)));
+                (watched.total, watched.net) = (total, net);
+            }
+            bound += before.max(upper);
+            watched.upper = upper;
+            sums.bytes += net;
+            sums.blocks += net_blocks(watched.row);
+            sums.total_bytes = sums.total_bytes.wrapping_add(total);
+        }
+        if let (1, Some((lane, net, above))) = (moved, mover) {
+            let turning = &lane.turning;
+            if !turning.passed.load(Relaxed) && !self.others_moved(lane, turning.moves.get()) {
+                // It moved alone: with the others as they are live bytes did not exceed the maximum.
+                let most = peak.saturating_sub(sums.bytes - net).max(net);
+                bound -= above;
+                behind = 0;
+                if let Some(watched) = self.all().get_mut(turning.place.get() as usize) {
+                    watched.upper = watched.upper.min(most);
+                }
+            }
+        }
+        self.movers.note(moved, mover.map(|(lane, ..)| lane));
+        self.looker = looker.map_or(null_mut(), std::ptr::from_ref);
+        (sums, Moved { bound, behind })
+    }
+
+    /// How many looks saw any lane move.
+    pub(super) fn moves(&self) -> u64 {
+        self.movers.moves
+    }
+
+    /// Whether another lane than this one moved since so many looks had seen a move.
+    pub(super) fn others_moved(&self, lane: &Lane, since: u64) -> bool {
+        let movers = &self.movers;
+        let others = if std::ptr::eq(movers.last, lane) {
+            movers.other_at
+        } else {
+            movers.last_at
+        };
+        others > since
+    }
+
+    /// After a lane's own look.
+    pub(super) fn looked(&mut self, place: u32, net: i64, ceiling: i64) {
+        if let Some(watched) = self.all().get_mut(place as usize) {
+            (watched.net, watched.ceiling) = (net, ceiling);
+        }
+    }
+
+    /// A parked lane takes part in looks again.
+    pub(super) fn wake(&mut self, lane: &Lane, place: u32) {
+        let is_parked = place >= self.active;
+        if let Some(watched) = self.all().get(place as usize).copied()
+            && is_parked
+            && std::ptr::eq(watched.lane, lane)
+        {
+            self.parked.bytes -= watched.net;
+            self.parked.blocks -= net_blocks(watched.row);
+            self.parked.total_bytes = self.parked.total_bytes.wrapping_sub(watched.total);
+            self.swap(place, self.active);
+            self.active += 1;
+        }
+        lane.unpark();
+    }
+
+    /// From time to time, parks the lanes that did not move since the last time. `looker` is not one of them.
+    pub(super) fn sweep(&mut self, looker: &Lane) {
+        if self.active < 2 || !self.parks {
+            return;
+        }
+        self.sweep_in = self.sweep_in.saturating_sub(1);
+        if self.sweep_in > 0 {
+            return;
+        }
+        self.sweep_in = SWEEP_EVERY;
+        let active = self.active as usize;
+        let mut marked = false;
+        for watched in self.all().get_mut(..active).unwrap_or_default() {
+            let now = (watched.total, watched.net);
+            if watched.swept == now
+                && watched.upper == watched.net
+                && !watched.lane.is_shared()
+                && !std::ptr::eq(watched.lane, looker)
+            {
+                watched.lane.park();
+                marked = true;
+            }
+            watched.swept = now;
+        }
+        if marked {
+            self.parks = sys::fence_all_threads();
+            self.park_marked();
+        }
+    }
+
+    /// Parks the marked lanes nobody was at work in when all threads passed the barrier.
+    fn park_marked(&mut self) {
+        for place in (0..self.active).rev() {
+            let Some(watched) = self.all().get(place as usize).copied() else {
+                continue;
+            };
+            if !watched.lane.is_parked() {
+                continue;
+            }
+            let is_still = self.parks
+                && !watched.lane.busy.load(Acquire)
+                && settled(watched.row) == (watched.total, watched.net);
+            if !is_still {
+                watched.lane.unpark();
+                continue;
+            }
+            self.parked.bytes += watched.net;
+            self.parked.blocks += net_blocks(watched.row);
+            self.parked.total_bytes = self.parked.total_bytes.wrapping_add(watched.total);
+            self.active -= 1;
+            self.swap(place, self.active);
+        }
+    }
+}
+
+impl Movers {
+    /// A look saw so many lanes move; which one, if it was one.
+    fn note(&mut self, moved: u32, mover: Option<&'static Lane>) {
+        let Some(mover) = mover else {
+            return;
+        };
+        self.moves += 1;
+        if moved > 1 {
+            self.last = null_mut();
+            self.other_at = self.moves;
+        } else if !std::ptr::eq(self.last, mover) {
+            self.last = mover;
+            self.other_at = self.last_at;
+        }
+        self.last_at = self.moves;
+    }
+}

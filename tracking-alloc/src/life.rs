@@ -1,0 +1,90 @@
+//! How far this process is with its recording: it records once.
+//!
+//! ```text
+//!   NOTHING ──▶ STARTING ──▶ RECORDING ──▶ FINISHING | thread ──▶ ENDED
+//!                  ▲ └──▶ REFUSED ─┐
+//!                  └───────────────┘
+//! ```
+//! The word lies on the page the kernel wipes in a forked child: whatever its parent was doing, a child begins at
+//! `NOTHING`, and what it inherits is nothing it may write into or wait for.
+
+use crate::{state, sys};
+use std::sync::atomic::{AtomicBool, Ordering::*};
+
+const NOTHING: u32 = 0;
+const STARTING: u32 = 1;
+/// A start failed: another may be tried.
+const REFUSED: u32 = 2;
+const RECORDING: u32 = 3;
+const ENDED: u32 = 4;
+/// Added to the number of the thread that finishes.
+const FINISHING: u32 = 1 << 31;
+
+/// The tables, locks and lanes were made, by this process or by the one that forked it.
+static MADE: AtomicBool = AtomicBool::new(false);
+
+/// How long one waits for another thread to finish: yields, then sleeps.
+const YIELDS: u32 = 1_000;
+const SLEEPS: u32 = 100_000;
+const SLEEP_NS: u32 = 100_000;
+
+fn advance(from: u32, to: u32) -> bool {
+    let word = state::life();
+    word.compare_exchange(from, to, AcqRel, Acquire).is_ok()
+}
+
+/// A start that was allowed.
+pub(crate) struct Start {
+    /// What lies in memory is another process's: locks held by threads that do not exist, tables of its recording.
+    pub(crate) is_child: bool,
+}
+
+/// Begins to start. `None` when this process starts, records or recorded already.
+pub(crate) fn start() -> Option<Start> {
+    if advance(REFUSED, STARTING) {
+        return Some(Start { is_child: false });
+    }
+    advance(NOTHING, STARTING).then(|| Start {
+        is_child: MADE.swap(true, AcqRel),
+    })
+}
+
+/// The start ended: it records, or not.
+pub(crate) fn started(records: bool) {
+    let next = if records { RECORDING } else { REFUSED };
+    state::life().store(next, Release);
+}
+
+/// Begins to finish. Of many that try, one is told true and must call [`ended`]; when the others are told false the
+/// recording is finished.
+pub(crate) fn finish() -> bool {
+    let me = FINISHING | sys::thread_id();
+    if advance(RECORDING, me) {
+        return true;
+    }
+    let mut tries = 0;
+    // A signal handler in the thread that finishes would wait for itself; a thread that was killed, for ever.
+    while is_finishing() && state::life().load(Acquire) != me && tries < YIELDS + SLEEPS {
+        if tries < YIELDS {
+            sys::yield_now();
+        } else {
+            sys::sleep(SLEEP_NS);
+        }
+        tries += 1;
+    }
+    false
+}
+
+fn is_finishing() -> bool {
+    state::life().load(Acquire) & FINISHING != 0
+}
+
+/// The recording is finished.
+pub(crate) fn ended() {
+    state::life().store(ENDED, Release);
+}
+
+/// Whether this very process has a recording, in progress or finished.
+pub(crate) fn has_recording() -> bool {
+    state::life().load(Acquire) >= RECORDING
+}

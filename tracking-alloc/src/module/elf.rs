@@ -1,0 +1,278 @@
+//! The few words of an ELF file that place and name it, read from the file or from where it is mapped: by raw calls, so
+//! that a mapping that goes away meanwhile is an error and no fault.
+
+use crate::sys::{self, File};
+use std::ffi::CStr;
+use tracking_alloc_recording::module_id;
+
+pub(super) struct Identity {
+    pub(super) kind: u32,
+    pub(super) len: usize,
+    pub(super) bytes: [u8; 32],
+}
+
+impl Identity {
+    pub(super) const NONE: Identity = Identity {
+        kind: module_id::NONE,
+        len: 0,
+        bytes: [0; 32],
+    };
+}
+
+pub(crate) const PT_LOAD: u32 = 1;
+const PT_NOTE: u32 = 4;
+const PF_X: u32 = 1;
+pub(crate) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+const NT_GNU_BUILD_ID: u32 = 3;
+const MOST_HEADERS: u16 = 64;
+
+/// The beginning of an image: headers, and nearly always the build-id.
+pub(super) type Head = [u8; 1024];
+
+/// A number for the beginning of an image, never 0: other code, other number.
+pub(super) fn fingerprint(head: &[u8]) -> Option<u64> {
+    let (words, _) = head.as_chunks::<8>();
+    if !head.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let hash = words.iter().fold(1u64, |hash, word| {
+        (hash.rotate_left(5) ^ u64::from_le_bytes(*word)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    });
+    Some(hash | 1)
+}
+
+/// Where an image is read from.
+pub(crate) enum Source {
+    File(File),
+    /// From this process's memory, in which its first byte and its virtual address 0 lie at these addresses.
+    Memory {
+        head: u64,
+        bias: u64,
+    },
+}
+
+/// A program header.
+pub(crate) struct Segment {
+    pub(crate) kind: u32,
+    pub(crate) executable: bool,
+    pub(crate) offset: u64,
+    pub(crate) address: u64,
+    pub(crate) file_bytes: u64,
+}
+
+impl Source {
+    /// Opens a path.
+    pub(super) fn file(path: &CStr) -> Option<Source> {
+        if path.to_bytes().first() != Some(&b'/') {
+            return None;
+        }
+        File::open(path, libc::O_RDONLY | libc::O_NONBLOCK, 0)
+            .ok()
+            .map(Source::File)
+    }
+
+    /// Reads at an offset of the file that lies in its first mapped page.
+    pub(super) fn read_head(&self, buffer: &mut [u8], offset: u64) -> Option<usize> {
+        match self {
+            Source::File(file) => file.read_at(buffer, offset).ok(),
+            Source::Memory { head, .. } => {
+                sys::read_own_memory(head.checked_add(offset)?, buffer).then_some(buffer.len())
+            }
+        }
+    }
+
+    /// Reads a part of a segment, whole.
+    pub(crate) fn read(&self, segment: &Segment, inside: u64, buffer: &mut [u8]) -> Option<()> {
+        match self {
+            Source::File(file) => {
+                let mut done = 0;
+                while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+                    let offset = segment.offset.checked_add(inside)?;
+                    match file.read_at(rest, offset.checked_add(done as u64)?).ok()? {
+                        0 => return None,
+                        read => done += read,
+                    }
+                }
+                Some(())
+            }
+            Source::Memory { bias, .. } => {
+                let start = bias.wrapping_add(segment.address).wrapping_add(inside);
+                sys::read_own_memory(start, buffer).then_some(())
+            }
+        }
+    }
+
+    /// Calls `each` with every program header until it answers.
+    pub(crate) fn segments<R>(&self, mut each: impl FnMut(Segment) -> Option<R>) -> Option<R> {
+        let mut header = [0u8; 64];
+        if self.read_head(&mut header, 0)? < header.len() {
+            return None;
+        }
+        let table = Table::of(&header)?;
+        for index in 0..table.count {
+            let mut entry = [0u8; 56];
+            if self.read_head(&mut entry, table.offset(index)?)? < entry.len() {
+                return None;
+            }
+            if let Some(answer) = each(Segment::parse(&entry)?) {
+                return Some(answer);
+            }
+        }
+        None
+    }
+
+    /// The size of the section that lies at an offset of the file, by the section headers: files may have them, images
+    /// have not.
+    pub(crate) fn section_bytes(&self, offset: u64) -> Option<u64> {
+        const MOST_SECTIONS: u16 = 256;
+        let Source::File(file) = self else {
+            return None;
+        };
+        let read = |buffer: &mut [u8; 64], offset| {
+            (file.read_at(buffer, offset).ok()? == buffer.len()).then_some(())
+        };
+        let mut header = [0u8; 64];
+        read(&mut header, 0)?;
+        let table = u64::from_le_bytes(word(&header, 40)?);
+        let (bytes, count) = (
+            u16::from_le_bytes(word(&header, 58)?),
+            u16::from_le_bytes(word(&header, 60)?),
+        );
+        (0..count.min(MOST_SECTIONS)).find_map(|index| {
+            let mut section = [0u8; 64];
+            let place = table.checked_add(u64::from(index) * u64::from(bytes))?;
+            read(&mut section, place)?;
+            let (start, bytes) = (
+                u64::from_le_bytes(word(&section, 24)?),
+                u64::from_le_bytes(word(&section, 32)?),
+            );
+            (start == offset && bytes != 0).then_some(bytes)
+        })
+    }
+
+    /// The build-id. `room` is scratch.
+    pub(super) fn build_id(&self, room: &mut Head) -> Option<Identity> {
+        self.segments(|segment| {
+            if segment.kind != PT_NOTE {
+                return None;
+            }
+            let length = (segment.file_bytes as usize).min(room.len());
+            let notes = room.get_mut(..length)?;
+            self.read(&segment, 0, notes)?;
+            build_id(notes)
+        })
+    }
+
+    /// Size and modification time, of a file.
+    pub(super) fn size_and_time(&self) -> Option<Identity> {
+        let Source::File(file) = self else {
+            return None;
+        };
+        let status = file.status().ok()?;
+        let modified = (status.st_mtime as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(status.st_mtime_nsec as u64);
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&(status.st_size as u64).to_le_bytes());
+        bytes[8..16].copy_from_slice(&modified.to_le_bytes());
+        Some(Identity {
+            kind: module_id::FILE,
+            len: 16,
+            bytes,
+        })
+    }
+
+    /// The inode, of a file.
+    pub(super) fn inode(&self) -> Option<u64> {
+        match self {
+            Source::File(file) => Some(file.status().ok()?.st_ino),
+            Source::Memory { .. } => None,
+        }
+    }
+}
+
+/// Where the program headers are.
+struct Table {
+    start: u64,
+    bytes: u16,
+    count: u16,
+}
+
+impl Table {
+    fn of(header: &[u8]) -> Option<Table> {
+        if !header.starts_with(b"\x7fELF\x02\x01") {
+            return None;
+        }
+        Some(Table {
+            start: u64::from_le_bytes(word(header, 32)?),
+            bytes: u16::from_le_bytes(word(header, 54)?),
+            count: u16::from_le_bytes(word(header, 56)?).min(MOST_HEADERS),
+        })
+    }
+
+    fn offset(&self, index: u16) -> Option<u64> {
+        self.start
+            .checked_add(u64::from(index) * u64::from(self.bytes))
+    }
+}
+
+impl Segment {
+    fn parse(entry: &[u8]) -> Option<Segment> {
+        Some(Segment {
+            kind: u32::from_le_bytes(word(entry, 0)?),
+            executable: u32::from_le_bytes(word(entry, 4)?) & PF_X != 0,
+            offset: u64::from_le_bytes(word(entry, 8)?),
+            address: u64::from_le_bytes(word(entry, 16)?),
+            file_bytes: u64::from_le_bytes(word(entry, 32)?),
+        })
+    }
+
+    /// The virtual address that a page-aligned file offset is mapped at as code. Neighbouring segments may share the
+    /// page in the file, not in memory: only the executable one counts.
+    fn code_address(&self, offset: u64) -> Option<u64> {
+        let page = self.offset & !0xfff;
+        let end = self.offset.saturating_add(self.file_bytes);
+        let inside = self.kind == PT_LOAD && self.executable && page <= offset && offset < end;
+        inside.then(|| self.address.wrapping_sub(self.offset).wrapping_add(offset))
+    }
+}
+
+/// The virtual address of a file offset that is mapped as code, by the beginning of the image; `None` when its program
+/// headers do not lie in there.
+pub(super) fn address_of_offset(head: &[u8], offset: u64) -> Option<u64> {
+    let table = Table::of(head)?;
+    (0..table.count).find_map(|index| {
+        let start = usize::try_from(table.offset(index)?).ok()?;
+        Segment::parse(head.get(start..start.checked_add(56)?)?)?.code_address(offset)
+    })
+}
+
+fn word<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+    bytes.get(offset..offset.checked_add(N)?)?.try_into().ok()
+}
+
+fn build_id(mut rest: &[u8]) -> Option<Identity> {
+    while rest.len() >= 12 {
+        let (name, value) = (
+            u32::from_le_bytes(word(rest, 0)?) as usize,
+            u32::from_le_bytes(word(rest, 4)?) as usize,
+        );
+        let kind = u32::from_le_bytes(word(rest, 8)?);
+        let start = name.checked_next_multiple_of(4)?.checked_add(12)?;
+        let id = rest.get(start..start.checked_add(value)?)?;
+        if kind == NT_GNU_BUILD_ID
+            && rest.get(12..16) == Some(b"GNU\0")
+            && (1..=32).contains(&value)
+        {
+            let mut bytes = [0; 32];
+            bytes.get_mut(..value)?.copy_from_slice(id);
+            return Some(Identity {
+                kind: module_id::BUILD_ID,
+                len: value,
+                bytes,
+            });
+        }
+        rest = rest.get(start + value.next_multiple_of(4)..)?;
+    }
+    None
+}

@@ -1,0 +1,463 @@
+//! Loaded images, from `/proc/self/maps` by raw reads: never `dl_iterate_phdr`, whose lock the target may hold.
+//!
+//! Under the write lock. Modules are append-only; an image unloaded and another loaded at its addresses are two modules.
+//! Nobody tells us of either, so images that can go away are looked at again: those on a new stack when it is interned,
+//! those in use at looks, at most every millisecond or so. Then all keys of stacks change, so that no stack of the old
+//! code is taken for one of the new.
+
+pub(crate) mod elf;
+mod maps;
+
+use crate::session::{self, Writer};
+use crate::sys::{self, File};
+use elf::{Head, Identity, Source};
+use maps::Line;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use tracking_alloc_recording::{Module, module_id};
+
+pub(crate) const MOST_MODULES: usize = 1024;
+const MOST_RANGES: usize = 4096;
+/// So many reads for unknown addresses are done at once; further ones only now and then.
+const UNHINDERED_READS: u64 = 32;
+/// About 10 to 100 ms, depending on the machine's counter.
+const TICKS_BETWEEN_READS: u64 = 100_000_000;
+/// About 1 to 20 ms, as above.
+const TICKS_BETWEEN_CHECKS: u64 = 2_000_000;
+
+/// Whether code is in use that can be unloaded.
+static CAN_GO: AtomicBool = AtomicBool::new(false);
+/// When images in use are looked at again, in ticks.
+static NEXT_CHECK: AtomicU64 = AtomicU64::new(0);
+
+/// An executable range of an image.
+#[derive(Clone, Copy)]
+struct CodeRange {
+    start: u64,
+    end: u64,
+    module: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Image {
+    inode: u64,
+    /// Address minus ELF virtual address.
+    bias: u64,
+    start: u64,
+    end: u64,
+    /// Address of its first byte, 0 = not known.
+    head: u64,
+    /// Of what lies there, 0 = not known.
+    fingerprint: u64,
+    generation: u32,
+    path_hash: u64,
+    loaded: bool,
+    /// Stays as long as the process: the executable, the C library.
+    lasting: bool,
+    /// Stacks lead through it.
+    used: bool,
+}
+
+/// What is known of the process's code. All-zero bytes are "nothing yet".
+pub(crate) struct Modules {
+    ranges: [CodeRange; MOST_RANGES],
+    ranges_len: usize,
+    images: [Image; MOST_MODULES],
+    images_len: usize,
+    /// How many images are in the recording already.
+    recorded: usize,
+    paths: [[u8; 512]; MOST_MODULES],
+    /// Asked-for reads, done or not.
+    reads: u64,
+    /// When the last one was done, in ticks.
+    last_read: u64,
+    /// Nothing is read any more (sandboxes).
+    closed: bool,
+    /// Scratch: a line of the list, the beginning of an image, the list.
+    line: Line,
+    head: Head,
+    buffer: [u8; 64 << 10],
+}
+
+/// The mapping that the lines behind it belong to; what it begins with is in the scratch.
+#[derive(Default)]
+struct First {
+    inode: u64,
+    start: u64,
+    /// 0 = not known.
+    fingerprint: u64,
+}
+
+impl First {
+    fn read(line: &Line, head: &mut Head) -> First {
+        let mapped = sys::read_own_memory(line.start, head);
+        if !mapped {
+            // The kernel does not show us our own memory: the file has the same headers, if it is the same.
+            head.fill(0);
+            let path = CStr::from_bytes_until_nul(&line.path).unwrap_or_default();
+            if let Some(file) = Source::file(path)
+                && file.inode() == Some(line.inode)
+            {
+                let _ = file.read_head(head, 0);
+            }
+        }
+        First {
+            inode: line.inode,
+            start: line.start,
+            fingerprint: elf::fingerprint(head).filter(|_| mapped).unwrap_or(0),
+        }
+    }
+}
+
+/// The module of an address in no image: its offset is the address.
+const NOWHERE: u32 = 0;
+
+impl Modules {
+    /// # Safety
+    /// `at` must be zeroed memory that nobody else reaches.
+    pub(crate) unsafe fn prepare(at: *mut Modules) {
+        // SAFETY: zeroed memory is a value of every field; module 0 stays "nowhere".
+        unsafe { (*at).images_len = 1 };
+    }
+
+    /// Whether an address lies in executable code of a known image.
+    pub(crate) fn is_code(&self, address: u64) -> bool {
+        self.range_of(address).is_some()
+    }
+
+    fn range_of(&self, address: u64) -> Option<&CodeRange> {
+        let ranges = self.ranges.get(..self.ranges_len)?;
+        let next = ranges.partition_point(|range| range.start <= address);
+        ranges
+            .get(next.checked_sub(1)?)
+            .filter(|range| address < range.end)
+    }
+
+    /// The number of the image whose code an address lies in.
+    pub(crate) fn image_at(&self, address: u64) -> Option<usize> {
+        self.range_of(address).map(|range| range.module as usize)
+    }
+
+    /// Address minus ELF virtual address of an image.
+    pub(crate) fn bias(&self, number: usize) -> Option<u64> {
+        Some(self.images.get(..self.images_len)?.get(number)?.bias)
+    }
+
+    /// How many images were ever seen: a change means that code was loaded.
+    pub(crate) fn images_seen(&self) -> usize {
+        self.images_len
+    }
+
+    /// Reads nothing from here on.
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Module and offset of a return address.
+    pub(crate) fn locate(&mut self, address: u64) -> (u32, u64) {
+        let Some(number) = self.image_at(address.wrapping_sub(1)) else {
+            return (NOWHERE, address);
+        };
+        let Some(image) = self.images.get_mut(number) else {
+            return (NOWHERE, address);
+        };
+        image.used = true;
+        if !image.lasting && image.fingerprint != 0 {
+            CAN_GO.store(true, Relaxed);
+        }
+        (number as u32, address.wrapping_sub(image.bias))
+    }
+
+    /// Whether the code that these addresses lie in is what it was. Code on a stack is there, so the answer holds.
+    pub(crate) fn is_unchanged(&mut self, addresses: &[u64]) -> bool {
+        let mut last = None;
+        addresses.iter().all(|address| {
+            let number = self.image_at(address.wrapping_sub(1));
+            if number.is_none() || number == last {
+                return true;
+            }
+            last = number;
+            number.is_none_or(|number| self.is_same(number))
+        })
+    }
+
+    /// Whether all code in use is what it was.
+    fn is_all_unchanged(&mut self) -> bool {
+        (1..self.images_len).all(|number| {
+            let Some(image) = self.images.get(number) else {
+                return true;
+            };
+            !(image.used && image.loaded) || self.is_same(number)
+        })
+    }
+
+    fn is_same(&mut self, number: usize) -> bool {
+        let Some(image) = self.images.get(number).copied() else {
+            return true;
+        };
+        if image.lasting || image.fingerprint == 0 || self.closed {
+            return true;
+        }
+        sys::read_own_memory(image.head, &mut self.head)
+            && elf::fingerprint(&self.head) == Some(image.fingerprint)
+    }
+
+    /// Reads the list of mappings again for an address in no known code, unless that was done a moment ago for many
+    /// such addresses already. True when it was read.
+    pub(crate) fn read_again(&mut self) -> bool {
+        let now = sys::ticks();
+        self.reads += 1;
+        if self.closed
+            || self.reads > UNHINDERED_READS
+                && now.wrapping_sub(self.last_read) < TICKS_BETWEEN_READS
+        {
+            return false;
+        }
+        self.last_read = now;
+        self.read();
+        true
+    }
+
+    /// Reads the list of mappings.
+    pub(crate) fn read(&mut self) {
+        let Ok(file) = File::open(c"/proc/self/maps", libc::O_RDONLY, 0) else {
+            return;
+        };
+        self.ranges_len = 0;
+        self.images[..self.images_len]
+            .iter_mut()
+            .for_each(|image| image.loaded = false);
+        let mut first = First::default();
+        let mut filled = 0;
+        while let Ok(read) = file.read(&mut self.buffer[filled..]) {
+            filled += read;
+            let mut start = 0;
+            while let Some(length) = self.buffer[start..filled]
+                .iter()
+                .position(|byte| *byte == b'\n')
+            {
+                if self.line.read(&self.buffer[start..start + length]) {
+                    self.add(&mut first);
+                }
+                start += length + 1;
+            }
+            self.buffer.copy_within(start..filled, 0);
+            filled -= start;
+            if read == 0 || filled == self.buffer.len() {
+                break;
+            }
+        }
+        self.ranges[..self.ranges_len].sort_unstable_by_key(|range| range.start);
+    }
+
+    /// Takes the present line into account.
+    fn add(&mut self, first: &mut First) {
+        let line = &self.line;
+        if line.offset == 0 && line.may_be_image() {
+            *first = First::read(line, &mut self.head);
+        }
+        if !line.executable || self.ranges_len == MOST_RANGES {
+            return;
+        }
+        let (mut head, mut fingerprint, mut address) = (0, 0, None);
+        if line.may_be_image() && first.inode == line.inode {
+            (head, fingerprint) = (first.start, first.fingerprint);
+            address = elf::address_of_offset(&self.head, line.offset);
+        }
+        // Images whose headers cannot be read are laid out as in the file, if they are images at all.
+        let bias = line.start.wrapping_sub(address.unwrap_or(line.offset));
+        let path_hash = line.path_hash();
+        let same = |image: &Image| {
+            image.inode == line.inode
+                && image.bias == bias
+                && image.path_hash == path_hash
+                && image.fingerprint == fingerprint
+        };
+        let known = self.images[1..self.images_len]
+            .iter()
+            .position(same)
+            .map(|index| index + 1);
+        let index = match known {
+            Some(index) => index,
+            None if self.images_len < MOST_MODULES => {
+                let generation = self.images[1..self.images_len]
+                    .iter()
+                    .filter(|image| image.start == line.start)
+                    .count();
+                let index = self.images_len;
+                self.images[index] = Image {
+                    inode: line.inode,
+                    bias,
+                    start: line.start,
+                    end: line.end,
+                    head,
+                    fingerprint,
+                    generation: generation as u32,
+                    path_hash,
+                    loaded: true,
+                    lasting: false,
+                    used: false,
+                };
+                self.paths[index] = line.path;
+                self.images_len += 1;
+                index
+            }
+            None => return,
+        };
+        let image = &mut self.images[index];
+        image.loaded = true;
+        image.start = image.start.min(line.start);
+        image.end = image.end.max(line.end);
+        let code = line.start..line.end;
+        image.lasting |= sys::lasting_code()
+            .iter()
+            .any(|address| code.contains(address));
+        self.ranges[self.ranges_len] = CodeRange {
+            start: line.start,
+            end: line.end,
+            module: index as u32,
+        };
+        self.ranges_len += 1;
+    }
+
+    /// Where an image can be read: its file, if that is still the one that was loaded, else its mapping.
+    pub(crate) fn open(&mut self, number: usize) -> Option<Source> {
+        let image = *self.images.get(..self.images_len)?.get(number)?;
+        if self.closed {
+            return None;
+        }
+        self.open_file(number, &image).or(self.mapped(&image))
+    }
+
+    fn mapped(&self, image: &Image) -> Option<Source> {
+        (image.fingerprint != 0).then_some(Source::Memory {
+            head: image.head,
+            bias: image.bias,
+        })
+    }
+
+    fn open_file(&mut self, number: usize, image: &Image) -> Option<Source> {
+        let path = CStr::from_bytes_until_nul(self.paths.get(number)?).ok()?;
+        // An executable that was deleted while it runs is still there under the second name.
+        [path, c"/proc/self/exe"].into_iter().find_map(|path| {
+            let source = Source::file(path)?;
+            let same = if image.fingerprint == 0 {
+                source.inode() == Some(image.inode)
+            } else {
+                self.head.fill(0);
+                source.read_head(&mut self.head, 0)?;
+                elf::fingerprint(&self.head) == Some(image.fingerprint)
+            };
+            same.then_some(source)
+        })
+    }
+
+    /// The build-id, or size and modification time.
+    fn identity(&mut self, number: usize) -> Identity {
+        let Some(image) = self.images.get(number).copied() else {
+            return Identity::NONE;
+        };
+        // What is mapped is what runs, whatever became of the file.
+        if let Some(mapped) = self.mapped(&image)
+            && let Some(identity) = mapped.build_id(&mut self.head)
+        {
+            return identity;
+        }
+        let Some(file) = self.open_file(number, &image) else {
+            return Identity::NONE;
+        };
+        file.build_id(&mut self.head)
+            .or_else(|| file.size_and_time())
+            .unwrap_or(Identity::NONE)
+    }
+}
+
+/// Now and then: looks at code that can be unloaded. Not under the write lock.
+#[inline]
+pub(crate) fn check_now_and_then() {
+    if CAN_GO.load(Relaxed) && sys::ticks() >= NEXT_CHECK.load(Relaxed) {
+        check();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn check() {
+    let Some(session) = session::current() else {
+        return;
+    };
+    NEXT_CHECK.store(sys::ticks().wrapping_add(TICKS_BETWEEN_CHECKS), Relaxed);
+    let errno = sys::Errno::keep();
+    let mut writer = session.write.hold();
+    if !writer.images.is_all_unchanged() {
+        writer.code_changed();
+    }
+    drop(writer);
+    drop(errno);
+}
+
+impl Writer {
+    /// Code was unloaded, and perhaps other code loaded in its place.
+    pub(crate) fn code_changed(&mut self) {
+        self.images.read();
+        self.record_modules();
+        crate::stack::forget_rules();
+        crate::site::change_keys();
+    }
+
+    /// Reads all there is to know of what is loaded now, and nothing later.
+    pub(crate) fn read_modules_at_once(&mut self) {
+        self.images.read();
+        self.record_modules();
+    }
+
+    /// Adds images seen since the last time to the recording.
+    pub(crate) fn record_modules(&mut self) {
+        if self.images.recorded == 0 {
+            let nowhere = self.modules.push::<Module>(&mut self.store);
+            if nowhere.is_none() {
+                return;
+            }
+            self.images.recorded = 1;
+            self.store.header().modules_len.store(1, Release);
+        }
+        while self.images.recorded < self.images.images_len {
+            let index = self.images.recorded;
+            let (image, path) = (self.images.images[index], self.images.paths[index]);
+            let length = path
+                .iter()
+                .position(|byte| *byte == 0)
+                .unwrap_or(path.len());
+            let reference = self.string(&path[..length]);
+            let Some((_, place)) = self.modules.push::<Module>(&mut self.store) else {
+                return;
+            };
+            // SAFETY: a zeroed record just handed out, mapped until the process ends.
+            let module = unsafe { place.as_ref() };
+            module.path.store(reference, Relaxed);
+            module.generation.store(image.generation, Relaxed);
+            module.bias.store(image.bias, Relaxed);
+            module.start.store(image.start, Relaxed);
+            module.end.store(image.end, Relaxed);
+            module.inode.store(image.inode, Relaxed);
+            let identity = self.images.identity(index);
+            module.id_kind.store(identity.kind, Relaxed);
+            module.id_bytes.store(identity.len as u32, Relaxed);
+            for (word, bytes) in module.id.iter().zip(identity.bytes.chunks_exact(8)) {
+                word.store(bytes.try_into().map_or(0, u64::from_le_bytes), Relaxed);
+            }
+            if identity.kind == module_id::NONE {
+                self.store.header().unread_modules.fetch_add(1, Relaxed);
+            }
+            self.images.recorded += 1;
+            self.store
+                .header()
+                .modules_len
+                .store(self.images.recorded as u32, Release);
+        }
+    }
+}

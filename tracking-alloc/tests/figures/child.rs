@@ -1,0 +1,277 @@
+//! Programs that are recorded, and how this binary runs itself as one of them.
+
+use crate::inner::{self, Reallocs};
+use std::alloc::Layout;
+use std::ffi::OsStr;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::time::{Duration, Instant};
+use tracking_alloc::Recorder;
+use tracking_alloc_recording::Recording;
+
+const PROGRAM: &std::ffi::CStr = c"FIGURES_PROGRAM";
+const WORD: &std::ffi::CStr = c"FIGURES_WORD";
+const START: &std::ffi::CStr = c"FIGURES_START";
+const OUT: &std::ffi::CStr = c"FIGURES_OUT";
+
+/// Runs before `main`.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static INSTEAD_OF_MAIN: extern "C" fn() = instead_of_main;
+
+extern "C" fn instead_of_main() {
+    let Some(name) = environment(PROGRAM) else {
+        return;
+    };
+    match environment(WORD).unwrap_or(b"move") {
+        b"move" => inner::choose(Reallocs::Move),
+        b"stay" => inner::choose(Reallocs::Stay),
+        b"pack" => inner::choose(Reallocs::Pack),
+        _ => panic!("no such word"),
+    }
+    let programs = [
+        crate::one_thread::PROGRAMS,
+        crate::two_threads::PROGRAMS,
+        crate::peaks::PROGRAMS,
+        crate::ends::PROGRAMS,
+        crate::random::PROGRAMS,
+        crate::counted::PROGRAMS,
+    ];
+    let mut programs = programs.into_iter().flatten();
+    let (_, program) = programs
+        .find(|(known, _)| known.as_bytes() == name)
+        .expect("a program of that name");
+    if environment(START).is_some() {
+        let path = OsStr::from_bytes(environment(OUT).expect("a path"));
+        std::mem::forget(Recorder::start(path).expect("it records"));
+        program();
+        if let Some(recorder) = Recorder::current() {
+            recorder.finish().expect("it was recording");
+        }
+    } else {
+        program();
+    }
+    // SAFETY: ends the process in order.
+    unsafe { libc::exit(0) }
+}
+
+/// A variable, without an allocation.
+fn environment(name: &std::ffi::CStr) -> Option<&'static [u8]> {
+    // SAFETY: getenv neither allocates nor locks, and nothing changes the environment.
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        (!value.is_null()).then(|| std::ffi::CStr::from_ptr(value).to_bytes())
+    }
+}
+
+/// The programs of a test module, by name.
+pub(crate) type Programs = &'static [(&'static str, fn())];
+
+/// A block of a program, given back by hand.
+#[derive(Clone, Copy)]
+pub(crate) struct Block {
+    place: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: a block is passed on from thread to thread, and used by one at a time.
+unsafe impl Send for Block {}
+
+impl Block {
+    fn layout(bytes: usize) -> Layout {
+        Layout::from_size_align(bytes, 1).expect("a layout")
+    }
+
+    #[inline(never)]
+    pub(crate) fn new(bytes: usize) -> Block {
+        // SAFETY: no program asks for 0 bytes.
+        let place = unsafe { std::alloc::alloc(Block::layout(bytes)) };
+        assert!(!place.is_null());
+        Block { place, bytes }
+    }
+
+    /// The same block with another size, if there is one.
+    pub(crate) fn try_resize(&mut self, bytes: usize) -> bool {
+        // SAFETY: a live block of that layout, and not 0 bytes.
+        let place = unsafe { std::alloc::realloc(self.place, Block::layout(self.bytes), bytes) };
+        if place.is_null() {
+            return false;
+        }
+        *self = Block { place, bytes };
+        true
+    }
+
+    #[inline(never)]
+    pub(crate) fn resize(&mut self, bytes: usize) {
+        assert!(self.try_resize(bytes));
+    }
+
+    #[inline(never)]
+    pub(crate) fn free(self) {
+        // SAFETY: a live block of that layout.
+        unsafe { std::alloc::dealloc(self.place, Block::layout(self.bytes)) }
+    }
+}
+
+/// Runs `f` in a thread of that name, one that allocates nothing of its own, and returns when it has ended.
+pub(crate) fn in_thread(name: &'static std::ffi::CStr, f: fn()) {
+    join(spawn(name, f));
+}
+
+/// Begins a thread of that name, without an allocation.
+pub(crate) fn spawn(name: &'static std::ffi::CStr, f: fn()) -> libc::pthread_t {
+    static NAME: std::sync::atomic::AtomicPtr<libc::c_char> =
+        std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
+    static READY: AtomicU32 = AtomicU32::new(0);
+    extern "C" fn run(f: *mut libc::c_void) -> *mut libc::c_void {
+        // SAFETY: PR_SET_NAME reads a string that lives for ever; `f` was made from such a function.
+        let f: fn() = unsafe {
+            libc::prctl(libc::PR_SET_NAME, NAME.load(Acquire));
+            std::mem::transmute::<*mut libc::c_void, fn()>(f)
+        };
+        READY.store(1, Release);
+        f();
+        std::ptr::null_mut()
+    }
+    NAME.store(name.as_ptr().cast_mut(), Release);
+    READY.store(0, Release);
+    let mut thread = 0;
+    // SAFETY: the function takes what it is given: a function without arguments.
+    let made =
+        unsafe { libc::pthread_create(&mut thread, std::ptr::null(), run, f as *mut libc::c_void) };
+    assert_eq!(made, 0);
+    until(|| READY.load(Acquire) == 1);
+    thread
+}
+
+pub(crate) fn join(thread: libc::pthread_t) {
+    // SAFETY: a thread that was made and not joined.
+    let joined = unsafe { libc::pthread_join(thread, std::ptr::null_mut()) };
+    assert_eq!(joined, 0);
+}
+
+pub(crate) fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        // SAFETY: no preconditions.
+        unsafe { libc::sched_yield() };
+    }
+}
+
+/// Tells the test that this is the moment to read the recording, and waits until it has.
+pub(crate) fn be_read() {
+    let mut byte = [b'.'];
+    // SAFETY: one byte to write and to read.
+    unsafe {
+        assert_eq!(libc::write(1, byte.as_ptr().cast(), 1), 1);
+        libc::read(0, byte.as_mut_ptr().cast(), 1);
+    }
+}
+
+/// A program that is about to run or runs.
+pub(crate) struct Run {
+    command: Command,
+    path: PathBuf,
+}
+
+impl Run {
+    /// The program of that name, recorded from its beginning.
+    pub(crate) fn new(name: &str, word: &str) -> Run {
+        let mut run = Run::unrecorded(name, word);
+        run.command.env(START.to_str().expect("a name"), "1");
+        run
+    }
+
+    /// The same, recorded from its first allocation by what the environment says.
+    pub(crate) fn by_environment(name: &str, word: &str) -> Run {
+        let mut run = Run::unrecorded(name, word);
+        run.command.env("HEAPGLASS_OUT", &run.path);
+        run
+    }
+
+    /// The same, recorded when it starts that itself.
+    pub(crate) fn unrecorded(name: &str, word: &str) -> Run {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Relaxed);
+        let file = format!("figures-{}-{number}.hg", std::process::id());
+        let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("HEAPGLASS_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .env(PROGRAM.to_str().expect("a name"), name)
+            .env(WORD.to_str().expect("a name"), word)
+            .env(OUT.to_str().expect("a name"), &path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        Run { command, path }
+    }
+
+    /// Runs it to its end, in which all it asserts holds.
+    pub(crate) fn succeeds(&mut self) {
+        let mut child = self.command.spawn().expect("it starts");
+        drop(child.stdin.take());
+        let status = ended(&mut child);
+        assert!(status.success(), "{:?}: {status}", self.command);
+    }
+
+    /// The recording it leaves when it ends in order.
+    pub(crate) fn finished(mut self) -> Recording {
+        self.succeeds();
+        self.read()
+    }
+
+    /// The recording while it says that it is to be read, and what is left after a kill, or after its end in order.
+    pub(crate) fn alive(mut self, then_kill: bool) -> (Recording, Recording) {
+        let mut child = self.command.spawn().expect("it starts");
+        let mut byte = [0];
+        let said = child
+            .stdout
+            .as_mut()
+            .map(|output| output.read_exact(&mut byte));
+        assert!(matches!(said, Some(Ok(()))), "{:?}", self.command);
+        let alive = self.read();
+        if then_kill {
+            child.kill().expect("killed");
+            ended(&mut child);
+        } else {
+            let mut input = child.stdin.take().expect("its input");
+            input.write_all(b".").expect("it reads");
+            assert!(ended(&mut child).success(), "{:?}", self.command);
+        }
+        let left = self.read();
+        (alive, left)
+    }
+
+    fn read(&self) -> Recording {
+        let recording = Recording::open(&self.path).expect("a recording");
+        assert_eq!(recording.damage, 0);
+        recording
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Waits for the end, and not for ever: a program that hangs is a failure.
+fn ended(child: &mut Child) -> std::process::ExitStatus {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("waited for") {
+            return status;
+        }
+        if begun.elapsed() > Duration::from_secs(20) {
+            let _ = child.kill();
+            panic!("it does not end");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

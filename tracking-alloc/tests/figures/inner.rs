@@ -1,0 +1,103 @@
+//! The allocator under the recorder, which does with a realloc what the program asks for: so it is known whether a
+//! block moved.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
+
+/// What happens to blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reallocs {
+    /// Every realloc moves its block.
+    Move = 0,
+    /// No realloc moves its block: each has room for [`ROOM`] bytes.
+    Stay = 1,
+    /// Every realloc is refused.
+    Fail = 2,
+    /// As `Move`, and blocks lie back to back, with no more alignment than was asked for.
+    Pack = 3,
+}
+
+/// What a block may grow to where none moves.
+pub(crate) const ROOM: usize = 64 << 10;
+
+static REALLOCS: AtomicU8 = AtomicU8::new(Reallocs::Move as u8);
+
+/// Chooses for all blocks from now on.
+pub(crate) fn choose(reallocs: Reallocs) {
+    REALLOCS.store(reallocs as u8, Relaxed);
+}
+
+fn chosen(reallocs: Reallocs) -> bool {
+    REALLOCS.load(Relaxed) == reallocs as u8
+}
+
+/// Bytes of blocks that lie back to back, and how many of them are in use; none is ever given back.
+#[repr(align(4096))]
+struct Packed(std::cell::UnsafeCell<[u8; 64 << 20]>);
+
+// SAFETY: every byte is handed out at most once.
+unsafe impl Sync for Packed {}
+
+static PACKED: Packed = Packed(std::cell::UnsafeCell::new([0; 64 << 20]));
+static PACKED_USED: AtomicUsize = AtomicUsize::new(0);
+
+fn packed(layout: Layout) -> *mut u8 {
+    let place = |used: usize| used.next_multiple_of(layout.align());
+    let used = PACKED_USED.fetch_update(Relaxed, Relaxed, |used| {
+        Some(place(used) + layout.size()).filter(|end| *end <= size_of::<Packed>())
+    });
+    used.map_or(std::ptr::null_mut(), |used| {
+        PACKED.0.get().cast::<u8>().wrapping_add(place(used))
+    })
+}
+
+fn is_packed(block: *mut u8) -> bool {
+    (block as usize).wrapping_sub(PACKED.0.get() as usize) < size_of::<Packed>()
+}
+
+/// The system's allocator, but for reallocs.
+#[derive(Debug)]
+pub(crate) struct Inner;
+
+// SAFETY: blocks are the system's with at least the layout asked for, or bytes handed out once; both are given back as
+// they were taken.
+unsafe impl GlobalAlloc for Inner {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if chosen(Reallocs::Pack) {
+            return packed(layout);
+        }
+        let size = if chosen(Reallocs::Stay) {
+            layout.size().max(ROOM)
+        } else {
+            layout.size()
+        };
+        // SAFETY: the programs ask for no more alignment than malloc gives.
+        unsafe { libc::malloc(size).cast() }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, _layout: Layout) {
+        if !is_packed(block) {
+            // SAFETY: a block of malloc's.
+            unsafe { libc::free(block.cast()) }
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if chosen(Reallocs::Fail) || chosen(Reallocs::Stay) && new_size > ROOM {
+            return std::ptr::null_mut();
+        }
+        if chosen(Reallocs::Stay) {
+            return block;
+        }
+        // SAFETY: the new block is taken while the old one is there, so it is another one; as much is copied as both
+        // have.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(new_size, layout.align()));
+            if !new.is_null() {
+                std::ptr::copy_nonoverlapping(block, new, layout.size().min(new_size));
+                self.dealloc(block, layout);
+            }
+            new
+        }
+    }
+}

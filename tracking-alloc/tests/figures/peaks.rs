@@ -1,0 +1,195 @@
+//! The peak: which moment it was, and what each row held then.
+
+use crate::child::{Block, Programs, Run};
+use crate::read::{all, phase};
+use std::collections::BTreeMap;
+use tracking_alloc::phase as enter;
+use tracking_alloc_recording::Recording;
+
+pub(crate) const PROGRAMS: Programs = &[
+    ("equal-peaks", equal_peaks),
+    ("last-rise", last_rise),
+    ("zero-difference", zero_difference),
+    ("large", large),
+    ("windows", windows),
+];
+
+/// Two equal maxima of different phases.
+fn equal_peaks() {
+    {
+        let _phase = enter("earlier");
+        Block::new(500).free();
+    }
+    {
+        let _phase = enter("later");
+        let (one, other) = (Block::new(300), Block::new(200));
+        one.free();
+        other.free();
+    }
+    Block::new(499).free();
+}
+
+#[test]
+fn of_equal_peaks_the_latest_counts() {
+    let recording = Run::new("equal-peaks", "move").finished();
+    assert_eq!(phase(&recording, "earlier").peak, (0, 0));
+    assert_eq!(phase(&recording, "later").peak, (500, 2));
+    assert_eq!(phase(&recording, "").peak, (0, 0));
+    assert_eq!(recording.header.peak_bytes, 500);
+}
+
+/// The most is there at the end, and is reached twice.
+fn last_rise() {
+    let block = Block::new(100);
+    {
+        let _phase = enter("fallen");
+        Block::new(50).free();
+    }
+    let _phase = enter("stays");
+    let _ = (block, Block::new(50));
+}
+
+#[test]
+fn a_rise_without_a_fall_is_the_peak() {
+    let recording = Run::new("last-rise", "move").finished();
+    assert_eq!(phase(&recording, "").peak, (100, 1));
+    assert_eq!(phase(&recording, "fallen").peak, (0, 0));
+    assert_eq!(phase(&recording, "stays").peak, (50, 1));
+}
+
+/// At the maximum a block goes to another phase without a change of its size.
+fn zero_difference() {
+    let mut block = Block::new(900);
+    {
+        let _phase = enter("then");
+        block.resize(900);
+    }
+    block.free();
+}
+
+#[test]
+fn a_realloc_to_the_same_size_takes_the_peak_along() {
+    for word in ["move", "stay"] {
+        let recording = Run::new("zero-difference", word).finished();
+        assert_eq!(phase(&recording, "").peak, (0, 0));
+        assert_eq!(phase(&recording, "then").peak, (900, 1));
+    }
+}
+
+/// Large and small blocks around several maxima. Live bytes stand behind each event.
+fn large() {
+    let base = Block::new(20_000); // 20,000
+    let mut more = {
+        let _phase = enter("more");
+        Block::new(40_000) // 60,000
+    };
+    base.free(); // 40,000
+    let small: [Block; 9] = std::array::from_fn(|_| Block::new(3_000)); // 67,000
+    {
+        let _phase = enter("grown");
+        more.resize(100_000); // 127,000
+        more.resize(99_999); // 126,999
+    }
+    small.into_iter().for_each(Block::free); // 99,999
+    let _phase = enter("last");
+    let one = Block::new(27_002); // 127,001: the peak
+    let step = Block::new(1); // 127,002
+    more.free();
+    one.free();
+    step.free();
+    let slow: [Block; 40] = std::array::from_fn(|_| Block::new(3_000)); // 120,000
+    slow.into_iter().for_each(Block::free);
+}
+
+#[test]
+fn a_peak_among_large_and_small_blocks_is_exact_to_the_byte() {
+    for word in ["move", "pack"] {
+        let recording = Run::new("large", word).finished();
+        assert_eq!(phase(&recording, "grown").peak, (99_999, 1));
+        assert_eq!(phase(&recording, "last").peak, (27_003, 2));
+        assert_eq!(phase(&recording, "more").peak, (0, 0));
+        assert_eq!(all(&recording).peak, (127_002, 3));
+        assert_eq!(recording.header.peak_bytes, 127_002);
+        // One thread: nothing is in doubt.
+        assert!(recording.header.doubt_bytes <= 127_002);
+    }
+}
+
+/// Three marks. Live bytes stand behind each event.
+fn windows() {
+    let kept = {
+        let _phase = enter("kept");
+        Block::new(10) // 10
+    };
+    {
+        let _phase = enter("first");
+        Block::new(90).free(); // 100, 10
+    }
+    tracking_alloc::mark("one");
+    {
+        let _phase = enter("second");
+        let (mut one, other) = (Block::new(50), Block::new(40)); // 100
+        one.free(); // 50
+        one = Block::new(5); // 55
+        one.free();
+        other.free(); // 10
+    }
+    tracking_alloc::mark("two");
+    // Nothing happens in this window but a rise.
+    let _ = Block::new(7); // 17
+    tracking_alloc::mark("three");
+    kept.free(); // 7
+}
+
+/// What the phases held at the peak of a mark's window.
+fn of_mark(recording: &Recording, mark: usize) -> BTreeMap<String, (i64, i64)> {
+    let mark = &recording.marks[mark];
+    let rows = mark.first_row as usize..(mark.first_row + mark.rows) as usize;
+    let mut phases: BTreeMap<String, (i64, i64)> = BTreeMap::new();
+    for row in &recording.mark_rows[rows] {
+        assert_eq!(row.lane, 0);
+        let scope = recording.sites[row.site as usize].scope as usize;
+        let name = recording.string(recording.scopes[scope].name);
+        let sum = phases.entry(name.unwrap_or_default()).or_default();
+        *sum = (sum.0 + row.peak_bytes, sum.1 + row.peak_blocks);
+    }
+    phases
+}
+
+#[test]
+fn a_mark_keeps_the_totals_and_the_peak_of_its_window() {
+    let recording = Run::new("windows", "move").finished();
+    let marks: Vec<_> = recording
+        .marks
+        .iter()
+        .map(|mark| {
+            let name = recording.string(mark.name).expect("a name");
+            let peak = (mark.peak_bytes, mark.peak_blocks);
+            // One thread: no window is in doubt.
+            let doubt = (mark.doubt_bytes - mark.peak_bytes).max(0);
+            (name, mark.figures, peak, doubt, mark.has_rows)
+        })
+        .collect();
+    let expected = [
+        ("one", [100, 2, 90, 1, 0, 0, 0, 1, 90], (100, 2)),
+        ("two", [195, 5, 185, 4, 0, 0, 0, 2, 95], (100, 3)),
+        ("three", [202, 6, 185, 4, 0, 0, 0, 2, 95], (17, 2)),
+    ]
+    .map(|(name, figures, peak)| (name.to_owned(), figures, peak, 0, 1));
+    assert_eq!(marks, expected);
+    let held = |expected: &[(&str, i64, i64)]| -> BTreeMap<String, (i64, i64)> {
+        let owned = |row: &(&str, i64, i64)| (row.0.to_owned(), (row.1, row.2));
+        expected.iter().map(owned).collect()
+    };
+    let first = held(&[("first", 90, 1), ("kept", 10, 1)]);
+    let second = held(&[("second", 90, 2), ("kept", 10, 1)]);
+    assert_eq!(
+        (of_mark(&recording, 0), of_mark(&recording, 1)),
+        (first, second)
+    );
+    assert_eq!(of_mark(&recording, 2), held(&[("", 7, 1), ("kept", 10, 1)]));
+    // The window after the last mark.
+    assert_eq!(recording.header.peak_bytes, 17);
+    assert_eq!(recording.header.window, 3);
+    assert_eq!(recording.header.lost_marks, 0);
+}

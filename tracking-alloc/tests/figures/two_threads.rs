@@ -1,0 +1,236 @@
+//! Two threads: whose lane and row an event counts in, alive and ended, and what becomes of an ended thread's figures.
+
+use crate::child::{Block, Programs, Run, be_read, in_thread, join, spawn, until};
+use crate::read::{Counts, all, name_of, of_lane, phase};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::*};
+use tracking_alloc::phase as enter;
+use tracking_alloc_recording::{Recording, state};
+
+pub(crate) const PROGRAMS: Programs = &[
+    ("passed", passed),
+    ("both-alive", both_alive),
+    ("in-turn", in_turn),
+    ("heirs", heirs),
+];
+
+/// Blocks on their way from one thread to the other.
+static PASSED: Mutex<[Option<Block>; 4]> = Mutex::new([None; 4]);
+
+fn give(block: Block) {
+    let mut places = PASSED.lock().expect("a lock");
+    let free = places.iter_mut().find(|place| place.is_none());
+    *free.expect("a place") = Some(block);
+}
+
+fn take() -> Block {
+    let mut places = PASSED.lock().expect("a lock");
+    let block = places.iter_mut().find_map(Option::take);
+    block.expect("a block")
+}
+
+/// The first thread makes three blocks; the second frees one, reallocates one, and makes one of its own.
+fn first() {
+    let _phase = enter("first");
+    give(Block::new(1000));
+    give(Block::new(300));
+    give(Block::new(50));
+    Block::new(8).free();
+}
+
+fn second() {
+    let _phase = enter("second");
+    take().free();
+    let mut block = take();
+    block.resize(400);
+    let own = Block::new(70);
+    block.free();
+    own.free();
+}
+
+fn passed() {
+    in_thread(c"first", first);
+    in_thread(c"second", second);
+}
+
+/// What both threads did, whichever of them are alive.
+fn both(recording: &Recording) {
+    let first = Counts {
+        total: (1000 + 300 + 50 + 8, 4),
+        freed: (1000 + 300 + 8, 3),
+        temporary: (8, 1),
+        // The block of 1,000 bytes; a realloc elsewhere is no end of a block.
+        freed_elsewhere: 1,
+        peak: (1358, 4),
+        ..Counts::default()
+    };
+    assert_eq!(phase(recording, "first"), first);
+    let second = Counts {
+        total: (400 + 70, 2),
+        freed: (400 + 70, 2),
+        grows: 1,
+        copied_bytes: 300,
+        at_risk_bytes: 300,
+        // Not the reallocated one: it was born in the other thread. The other one is the last.
+        temporary: (70, 1),
+        freed_elsewhere: 1,
+        ..Counts::default()
+    };
+    assert_eq!(phase(recording, "second"), second);
+    let sum = all(recording);
+    assert_eq!((sum.live(), sum.peak), ((50, 1), (1358, 4)));
+    assert_eq!(recording.header.peak_bytes, 1358);
+}
+
+#[test]
+fn a_block_counts_where_it_was_allocated_and_its_end_in_the_lane_that_freed_it() {
+    let recording = Run::new("passed", "move").finished();
+    both(&recording);
+    // The second thread took the lane of the first: it had ended.
+    assert_eq!(recording.lanes.len(), 1);
+    assert_eq!(recording.lanes[0].lane.tenancies, 2);
+    assert_eq!(name_of(recording.lanes[0].lane.name), "second");
+    let [ended] = &recording.threads[..] else {
+        panic!("one thread ended before another took its lane");
+    };
+    assert_eq!((name_of(ended.name).as_str(), ended.count), ("first", 1));
+    assert_eq!(ended.figures, [1358, 4, 8, 1, 0, 0, 0, 1, 8]);
+    assert_eq!((ended.peak_bytes, ended.peak_blocks), (1358, 4));
+    // What the lane had counted when the second thread came.
+    assert_eq!(recording.lanes[0].lane.since, ended.figures);
+}
+
+static STEP: AtomicU32 = AtomicU32::new(0);
+
+fn wait_for(step: u32) {
+    until(|| STEP.load(Acquire) >= step);
+}
+
+/// The same with both threads alive until they were read, and until the end.
+fn both_alive() {
+    spawn(c"first", || {
+        first();
+        STEP.store(1, Release);
+        wait_for(u32::MAX);
+    });
+    spawn(c"second", || {
+        wait_for(1);
+        second();
+        STEP.store(2, Release);
+        wait_for(u32::MAX);
+    });
+    wait_for(2);
+    be_read();
+}
+
+fn both_alive_of(recording: &Recording) {
+    both(recording);
+    assert_eq!(recording.lanes.len(), 2);
+    assert!(recording.threads.is_empty());
+    let first = of_lane(recording, "first");
+    assert_eq!((first.total, first.freed), ((1358, 4), (8, 1)));
+    assert_eq!(first.peak, (1358, 4));
+    let second = of_lane(recording, "second");
+    assert_eq!(second.total, (470, 2));
+    assert_eq!(second.freed, (1000 + 300 + 400 + 70, 4));
+    assert_eq!((second.live(), second.peak), ((470 - 1770, -2), (0, 0)));
+    assert_eq!((second.grows, second.copied_bytes), (1, 300));
+    for lane in &recording.lanes {
+        assert_eq!((lane.lane.tenancies, lane.lane.since), (1, [0; 9]));
+    }
+}
+
+#[test]
+fn two_threads_alive_have_the_same_figures_while_they_run_when_killed_and_in_the_end() {
+    for then_kill in [true, false] {
+        let (alive, left) = Run::new("both-alive", "move").alive(then_kill);
+        both_alive_of(&alive);
+        both_alive_of(&left);
+        assert_eq!(alive.header.state, state::RUNNING);
+        let end = [state::FINISHED, state::RUNNING][usize::from(then_kill)];
+        assert_eq!(left.header.state, end);
+    }
+}
+
+/// Two threads take turns; the peak is a moment of both.
+fn in_turn() {
+    let one = spawn(c"one", || {
+        let _phase = enter("one");
+        let block = Block::new(200_000);
+        STEP.store(1, Release);
+        wait_for(2);
+        let more = Block::new(50_000); // The peak: 200,000 + 100,000 + 50,000.
+        more.free();
+        block.free();
+        STEP.store(3, Release);
+    });
+    let other = spawn(c"other", || {
+        let _phase = enter("other");
+        wait_for(1);
+        let block = Block::new(100_000);
+        STEP.store(2, Release);
+        wait_for(3);
+        block.free();
+        Block::new(340_000).free(); // Nearly as much.
+    });
+    join(one);
+    join(other);
+}
+
+#[test]
+fn a_peak_of_large_blocks_of_two_threads_is_exact() {
+    let recording = Run::new("in-turn", "move").finished();
+    assert_eq!(phase(&recording, "one").peak, (250_000, 2));
+    assert_eq!(phase(&recording, "other").peak, (100_000, 1));
+    assert_eq!(all(&recording).live(), (0, 0));
+    assert_eq!(recording.header.peak_bytes, 350_000);
+    let total = |path: &str| phase(&recording, path).total;
+    assert_eq!((total("one"), total("other")), ((250_000, 2), (440_000, 2)));
+}
+
+/// Threads that come and go one after the other, two of them of one name: before, at and after the peak.
+fn heirs() {
+    in_thread(c"worker", || give(Block::new(100)));
+    in_thread(c"worker", || {
+        take().free();
+        give(Block::new(5000));
+    });
+    in_thread(c"late", || {
+        take().free();
+        give(Block::new(40));
+    });
+    in_thread(c"last", || {
+        let mut block = take();
+        block.resize(60);
+        block.resize(20);
+        Block::new(3).free();
+    });
+    in_thread(c"worker", || Block::new(11).free());
+    in_thread(c"end", || Block::new(2).free());
+}
+
+#[test]
+fn threads_of_one_name_that_ended_are_one_record() {
+    let recording = Run::new("heirs", "move").finished();
+    assert_eq!(recording.lanes.len(), 1);
+    assert_eq!(recording.lanes[0].lane.tenancies, 6);
+    let ended: Vec<_> = recording
+        .threads
+        .iter()
+        .map(|thread| {
+            let peak = (thread.peak_bytes, thread.peak_blocks);
+            (name_of(thread.name), thread.count, thread.figures, peak)
+        })
+        .collect();
+    let expected = [
+        // 100 and 5,000 bytes; one free of 100; and 11 bytes for a moment.
+        ("worker", 3, [5111, 3, 111, 2, 0, 0, 0, 1, 11], (5000, 1)),
+        ("late", 1, [40, 1, 5000, 1, 0, 0, 0, 0, 0], (0, 0)),
+        // 40 -> 60 -> 20, each moved.
+        ("last", 1, [83, 3, 103, 3, 1, 1, 60, 1, 3], (0, 0)),
+    ]
+    .map(|(name, count, figures, peak)| (name.to_owned(), count, figures, peak));
+    assert_eq!(ended, expected);
+    // A block that another tenant of the same lane made was freed elsewhere.
+    assert_eq!(all(&recording).freed_elsewhere, 2);
+}
