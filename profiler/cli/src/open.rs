@@ -14,6 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Symbols;
 use crate::error::Error;
+use crate::files::recover;
 
 /// Shorter waits need no explanation.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -23,6 +24,7 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// # Errors
 /// When it cannot be read, or `--binary` is not the binary that ran.
 pub(crate) fn open(path: &Path, symbols: &Symbols) -> Result<Profile, Error> {
+    recover::before_opening(path);
     let bar = Bar::new();
     heapglass_profiler::open(path, &options(symbols), &|progress| bar.show(progress))
         .map_err(|error| explain(path, error))
@@ -46,6 +48,7 @@ pub(crate) fn open_quietly(
 /// # Errors
 /// When it cannot be read or is none.
 pub(crate) fn check(path: &Path) -> Result<(), Error> {
+    recover::before_opening(path);
     match tracking_alloc_recording::Recording::open(path) {
         Err(error) if error.live_path().is_none() => {
             Err(explain(path, format_args!("{}: {error}", path.display())))
@@ -59,6 +62,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Error> {
 /// # Errors
 /// As [`open`].
 pub(crate) fn pack(path: &Path, symbols: &Symbols) -> Result<Vec<u8>, Error> {
+    recover::before_opening(path);
     let bar = Bar::new();
     heapglass_profiler::pack(path, &options(symbols), &|progress| bar.show(progress))
         .map_err(|error| explain(path, error))

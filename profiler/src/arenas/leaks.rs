@@ -100,17 +100,17 @@ pub fn leaks(profile: &Profile, fields: &Fields) -> Vec<Leak> {
     let chunks = Chunks::of(profile);
     let mut leaks: Vec<Leak> = Vec::new();
     for (index, site) in profile.sites.iter().enumerate() {
-        if roots.is_empty() || site.figures.live_blocks == 0 || site.marks.synthetic {
-            continue;
-        }
-        let holds = chunks.held_by(index);
-        if holds == Holds::Chunks {
+        if site.figures.live_blocks == 0 || site.marks.synthetic {
             continue;
         }
         let mut around = root_of(profile, site.scope);
         let Some((scope, root)) = around.find_map(|scope| Some((scope, roots.get(&scope)?))) else {
             continue;
         };
+        let holds = chunks.held_by(index);
+        if holds == Holds::Chunks {
+            continue;
+        }
         let in_arena = profile
             .scopes
             .get(scope.0 as usize)

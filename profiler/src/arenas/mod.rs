@@ -8,6 +8,7 @@ mod chunks;
 mod history;
 mod inside;
 mod leaks;
+mod measured;
 mod parts;
 mod put_in;
 #[cfg(test)]
@@ -18,6 +19,7 @@ pub use chunks::{chunk_label, chunk_sites};
 pub use history::{Point, last_full, points};
 pub use inside::{FieldInside, Handed, TypeInside, by_field, by_type, unscoped};
 pub use leaks::{Certainty, Leak, leak_text, leaks};
+pub use measured::{measured, measured_inside, measured_inside_title, measured_title, ordered};
 pub use parts::{Part, bar, imbalance};
 
 /// How a program gives an arena a name, for faces of a recording without one.

@@ -53,6 +53,72 @@ fn the_root_holds_the_totals_whatever_the_options() {
 }
 
 #[test]
+fn a_tree_is_empty_when_nothing_is_below_the_root() {
+    let empty = CallTree::build(&Profile::default(), &Options::default());
+    assert_eq!((empty.len(), empty.is_empty()), (1, true));
+    let mut b = Builder::new();
+    let stack = chain(&mut b, &["krate::f"]);
+    b.site(&stack, ScopeId(0), figures(1, 8, 1));
+    let tree = CallTree::build(&b.build(), &Options::default());
+    assert_eq!((tree.len(), tree.is_empty()), (2, false));
+}
+
+#[test]
+fn within_a_scope_are_its_sites_and_those_of_scopes_inside_it() {
+    let mut b = Builder::new();
+    let load = b.scope(0, "load", 0, 0);
+    let root = b.field(
+        load,
+        crate::profile::ScopeKind::Root,
+        "",
+        ("a::Fleet", 8),
+        1,
+    );
+    let name = b.field(
+        root,
+        crate::profile::ScopeKind::Field,
+        "name",
+        ("String", 24),
+        1,
+    );
+    let other = b.scope(0, "other", 0, 0);
+    let stack = chain(&mut b, &["krate::f"]);
+    for (blocks, scope) in [
+        (1, load),
+        (2, root),
+        (4, name),
+        (8, other),
+        (16, ScopeId(0)),
+    ] {
+        b.site(&stack, scope, figures(blocks, 1, 0));
+    }
+    let profile = b.build();
+    let blocks = |within| {
+        let options = Options {
+            within: Some(within),
+            ..Options::default()
+        };
+        let tree = CallTree::build(&profile, &options);
+        tree.total(NodeId::ROOT).total_blocks
+    };
+    let found = [ScopeId(0), load, root, name, other].map(blocks);
+    assert_eq!(found, [31, 7, 6, 4, 8]);
+}
+
+#[test]
+fn a_function_without_a_name_is_called_unnamed() {
+    let mut b = Builder::new();
+    let stack = chain(&mut b, &["krate::f"]);
+    b.profile().functions[0].name.clear();
+    b.profile().functions[0].short.clear();
+    b.site(&stack, ScopeId(0), figures(1, 8, 1));
+    let profile = b.build();
+    let tree = CallTree::build(&profile, &Options::default());
+    let below = tree.children(NodeId::ROOT);
+    assert_eq!(names(&tree, &profile, below), ["[unnamed]"]);
+}
+
+#[test]
 fn lines_of_one_function_are_one_node_that_says_so() {
     let mut b = Builder::new();
     let f = b.function("krate::f", "krate", Origin::User);

@@ -4,6 +4,8 @@
 //! all data in the first, "(no field)".
 
 mod phases;
+#[cfg(test)]
+mod tests;
 
 use crate::profile::{Figures, Profile, Scope, ScopeId, ScopeKind, TypeId, both};
 use std::collections::{HashMap, HashSet};
@@ -103,11 +105,7 @@ impl Fields {
             field.values = field.values.saturating_add(scope.entered);
             let inline_bytes = scope.entered.saturating_mul(scope.value_bytes);
             field.inline_bytes = field.inline_bytes.saturating_add(inline_bytes);
-            let before = match field.scopes.is_empty() {
-                true => Some(0),
-                false => field.retained_bytes,
-            };
-            field.retained_bytes = both(before, scope.retained_bytes);
+            field.retained_bytes = both(field.retained_bytes, scope.retained_bytes);
             field.scopes.push(ScopeId(index as u32));
         }
         for (index, site) in profile.sites.iter().enumerate() {
@@ -159,6 +157,7 @@ impl Fields {
             step,
             kind: scope.kind,
             value_type: scope.value_type,
+            retained_bytes: Some(0),
             ..Field::default()
         });
         number

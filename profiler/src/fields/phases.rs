@@ -107,6 +107,41 @@ mod tests {
     }
 
     #[test]
+    fn deep_phases_are_named_by_their_innermost_names() {
+        let mut b = Builder::new();
+        let mut scopes = vec![ScopeId(0)];
+        for depth in 1..=PATH_NAMES + 1 {
+            let parent = scopes[depth - 1].0;
+            scopes.push(b.scope(parent, &depth.to_string(), 0, 0));
+        }
+        let profile = b.build();
+        let phases = Phases::of(&profile);
+        let path = |depth: usize| phases.path(&profile, scopes[depth]);
+        assert!(path(32).starts_with("1 > 2 > ") && path(32).ends_with(" > 31 > 32"));
+        assert!(path(33).starts_with("... > 2 > 3 > ") && path(33).ends_with(" > 32 > 33"));
+        let around: Vec<u32> = phases
+            .around(scopes[3])
+            .iter()
+            .map(|scope| scope.0)
+            .collect();
+        assert_eq!(around, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_scope_that_says_it_is_its_own_parent_hangs_at_the_root() {
+        let mut b = Builder::new();
+        b.scope(0, "a", 0, 0);
+        let own = b.scope(2, "b", 0, 0);
+        let profile = b.build();
+        let phases = Phases::of(&profile);
+        assert_eq!(
+            (phases.parent(own), phases.phase_of(own)),
+            (ScopeId(0), own)
+        );
+        assert_eq!(phases.path(&profile, own), "b");
+    }
+
+    #[test]
     fn a_circle_of_parents_ends_at_the_root() {
         let mut b = Builder::new();
         let a = b.scope(2, "a", 0, 0);

@@ -74,7 +74,7 @@ fn exactness(profile: &Profile, options: &Options) -> String {
     }
     let lost = &profile.lost;
     let live_is_off = lost.untracked_blocks > 0 && matches!(measure, Measure::Peak | Measure::Live);
-    if live_is_off || lost.torn > 0 {
+    if live_is_off || lost.torn > 0 || lost.damaged > 0 {
         "not exact, see the report".to_owned()
     } else {
         "exact".to_owned()

@@ -108,7 +108,10 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     if options.by == By::Arena && !is_of_arenas(options.measure) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
     }
-    let fields = Fields::of(profile);
+    let fields = match options.by {
+        By::Stack => Fields::default(),
+        By::Field | By::Type | By::Arena => Fields::of(profile),
+    };
     let keys = || Keys::of(profile, &table(profile, &fields));
     let retold = match options.by {
         By::Stack => None,

@@ -6,7 +6,7 @@
 
 use crate::calltree::{CallTree, Label, NodeId};
 use crate::fields::Fields;
-use crate::profile::{Function, Origin, Profile, ScopeKind, TypeId, TypeKind};
+use crate::profile::{Function, Origin, Profile, ScopeKind, TypeKind};
 use crate::retold::{Retold, What};
 
 /// Red, green, blue.
@@ -72,23 +72,26 @@ pub(super) fn of_retold(
     let Label::Function(function) = tree.node(id).label else {
         return of_node(tree, id, &retold.profile);
     };
-    let kind = |id: TypeId| profile.types.get(id.0 as usize).map(|name| name.kind);
     let what = retold.whats.get(function.0 as usize).copied();
-    match what.unwrap_or(What::Function(None)) {
-        What::Field(number) | What::Path(number) => {
-            let field = fields.nodes.get(number as usize);
-            match field.map(|field| field.kind) {
-                Some(ScopeKind::Buffered | ScopeKind::FromBuffer) => MARK,
-                _ => of_kind(field.and_then(|field| kind(field.value_type?))),
-            }
-        }
-        What::Type(id) => of_kind(id.and_then(kind)),
-        What::Owner(id) => of_kind(kind(id)),
+    let what = what.unwrap_or(What::Function(None));
+    match what {
+        What::Field(number) | What::Path(number) if is_buffer(fields, number) => MARK,
         What::Arena(_) => ARENA,
-        // Not the colour of marks: here the legend says that is a buffer of serde.
-        What::Note(_) | What::Function(None) => ROOT,
         What::Function(Some(_)) => of_node(tree, id, &retold.profile),
+        // Notes not in the colour of marks: here the legend says that is a buffer of serde.
+        _ => {
+            let name = what
+                .type_id(fields)
+                .and_then(|id| profile.types.get(id.0 as usize));
+            of_kind(name.map(|name| name.kind))
+        }
     }
+}
+
+/// Whether a field is what serde buffers.
+fn is_buffer(fields: &Fields, number: u32) -> bool {
+    let field = fields.nodes.get(number as usize);
+    field.is_some_and(|field| matches!(field.kind, ScopeKind::Buffered | ScopeKind::FromBuffer))
 }
 
 /// FNV-1a, 32 bits (Fowler, Noll, Vo): the same in every build, which std's hasher does not promise.

@@ -83,22 +83,25 @@ pub(super) fn arenas(
         });
     }
     for values in &recording.arena_values {
-        let site = sites.get(&values.site).copied();
+        let site = match values.site {
+            0 => None,
+            // Blocks of a site that nothing was counted for are not values.
+            number => match sites.get(&number) {
+                Some(&site) => Some(site),
+                None => continue,
+            },
+        };
         let (Some(arena), Some(name)) = (
             arenas.get_mut(values.arena as usize),
             recording.string(values.type_name),
         ) else {
             continue;
         };
-        // Blocks of a site that nothing was counted for are not values.
-        if values.site != 0 && site.is_none() {
-            continue;
-        }
         arena.values.push(ArenaValues {
             scope: ScopeId(values.scope),
             type_id: types.number(&name),
             type_name: short(&crate::types::normal(&name)),
-            site: site.filter(|_| values.site != 0),
+            site,
             count: values.count,
             bytes: values.bytes,
         });

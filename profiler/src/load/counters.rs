@@ -1,13 +1,14 @@
 //! From rows of lanes to figures of sites, threads and moments.
 //!
 //! Nets of single lanes may be negative (another lane allocated what this one freed); only sums over lanes are facts.
-//! A sum that is negative all the same was read while it was written: it is shown as 0 and counted in `lost.torn`.
+//! A sum that is negative all the same is shown as 0: of a program that still runs it was read while it was written
+//! (`lost.torn`), else the recording is damaged (`lost.damaged`). Sums saturate: a file may claim any figures.
 
 use crate::profile::{Capture, Figures, LinearMemory, Mark, Thread, TimelinePoint};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
     CLOCK_SNAPSHOT_BITS, HeaderValue, LaneColumns, MarkValue, Recording, RowValue, SITE_TABLE_FULL,
-    SITE_UNATTRIBUTED, arch, mode, site_flags, unwinder,
+    SITE_UNATTRIBUTED, arch, mode, site_flags, state, unwinder,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
@@ -17,7 +18,8 @@ const LANE_DRIFT: u64 = 64 << 10;
 pub(super) struct Counted {
     pub(super) sites: BTreeMap<u32, Figures>,
     pub(super) snapshots: Vec<(u64, BTreeMap<u32, u64>)>,
-    pub(super) torn: u64,
+    /// Sites whose figures cannot be, as they stand.
+    pub(super) impossible: u64,
 }
 
 /// Sums of one site over lanes, signed.
@@ -28,6 +30,7 @@ struct Sum {
     live_blocks: i64,
     peak_bytes: i64,
     peak_blocks: i64,
+    impossible: bool,
 }
 
 /// Which moment the peak was, and how to read it.
@@ -83,20 +86,26 @@ pub(super) struct Peak {
 
 pub(super) fn find_peak(recording: &Recording) -> Peak {
     let header = &recording.header;
-    let (mut now, mut epoch, mut moved, mut looked) = (0i64, 0i64, 0, 0i64);
+    let (mut now, mut epoch, mut moved, mut looked) = (0i64, 0i64, 0u32, 0i64);
     for lane in &recording.lanes {
         for (_, row, _) in rows(lane) {
-            now += net(row).0;
-            epoch += at_epoch(row, header).0;
+            now = now.saturating_add(net(row).0);
+            epoch = epoch.saturating_add(at_epoch(row, header).0);
         }
-        looked += lane.lane.looked_bytes;
+        looked = looked.saturating_add(lane.lane.looked_bytes);
         let still = net(&lane.all).0 == lane.lane.looked_bytes
             && lane.all.total_blocks == lane.lane.looked_blocks;
-        moved += i64::from(!still);
+        if !still {
+            moved += 1;
+            looked = looked.saturating_add(most_rise(lane));
+        }
     }
     let mut doubt = header.doubt_bytes;
-    if moved > 1 {
-        doubt = doubt.max(looked + moved * LANE_DRIFT as i64);
+    // NOTE: whoever finishes a recording looks at all lanes when nobody writes any more, and only then seals it: what
+    // lanes did since their own last look is in the header's bound.
+    let is_sealed = header.state == state::FINISHED && header.checksum != 0;
+    if moved > 1 && !is_sealed {
+        doubt = doubt.max(looked);
     }
     let mut peak = if now >= epoch {
         Peak {
@@ -119,7 +128,7 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
         let bytes: i64 = mark_rows(recording, mark)
             .iter()
             .map(|row| row.peak_bytes)
-            .sum();
+            .fold(0, i64::saturating_add);
         if mark.has_rows == 1 && bytes > peak.bytes {
             peak = Peak {
                 at: PeakAt::Mark(index),
@@ -133,6 +142,19 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
         }
     }
     peak
+}
+
+/// How far a lane's net can have been above that of its last look since.
+fn most_rise(lane: &LaneColumns) -> i64 {
+    let (record, total) = (&lane.lane, lane.all.total_bytes);
+    // Older recordings do not tell how much had been allocated by then.
+    let is_told = record.looked_total_bytes != 0 || record.looked_blocks == 0;
+    let allocated = total.wrapping_sub(record.looked_total_bytes);
+    if is_told {
+        allocated.min(LANE_DRIFT) as i64
+    } else {
+        LANE_DRIFT as i64
+    }
 }
 
 fn mark_rows<'a>(
@@ -149,6 +171,8 @@ fn mark_rows<'a>(
 /// Adds up the rows of every site.
 pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
     let header = &recording.header;
+    // What threads may have been apart at the peak.
+    let drift = i64::from(header.most_lanes.max(header.lanes)).saturating_mul(LANE_DRIFT as i64);
     let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
     for lane in &recording.lanes {
         for (site, row, _) in rows(lane) {
@@ -164,15 +188,16 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
             let sum = sums.entry(site).or_default();
             add_row(&mut sum.figures, row);
             let (live_bytes, live_blocks) = net(row);
-            sum.live_bytes += live_bytes;
-            sum.live_blocks += live_blocks;
+            sum.impossible |= is_impossible(row, header);
+            sum.live_bytes = sum.live_bytes.saturating_add(live_bytes);
+            sum.live_blocks = sum.live_blocks.saturating_add(live_blocks);
             let (bytes, blocks) = match peak.at {
                 PeakAt::Epoch => at_epoch(row, header),
                 PeakAt::Now => (live_bytes, live_blocks),
                 PeakAt::Mark(_) => (0, 0),
             };
-            sum.peak_bytes += bytes;
-            sum.peak_blocks += blocks;
+            sum.peak_bytes = sum.peak_bytes.saturating_add(bytes);
+            sum.peak_blocks = sum.peak_blocks.saturating_add(blocks);
         }
     }
     if let PeakAt::Mark(index) = peak.at {
@@ -182,11 +207,11 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
             .map_or(&[][..], |mark| mark_rows(recording, mark))
         {
             let sum = sums.entry(row.site).or_default();
-            sum.peak_bytes += row.peak_bytes;
-            sum.peak_blocks += row.peak_blocks;
+            sum.peak_bytes = sum.peak_bytes.saturating_add(row.peak_bytes);
+            sum.peak_blocks = sum.peak_blocks.saturating_add(row.peak_blocks);
         }
     }
-    let mut torn = 0;
+    let mut impossible = 0;
     let sites = sums
         .into_iter()
         .map(|(site, sum)| {
@@ -196,7 +221,10 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
                 sum.peak_bytes,
                 sum.peak_blocks,
             ];
-            torn += u64::from(signed.iter().any(|value| *value < 0));
+            let freed_too_much = sum.live_bytes < 0 || sum.live_blocks < 0;
+            let off_at_peak = sum.peak_bytes < -drift || sum.peak_blocks < -drift;
+            let any = sum.impossible || freed_too_much || off_at_peak;
+            impossible += u64::from(any);
             let [live_bytes, live_blocks, peak_bytes, peak_blocks] =
                 signed.map(|value| value.max(0) as u64);
             let figures = Figures {
@@ -212,8 +240,32 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
     Counted {
         sites,
         snapshots: snapshots(recording),
-        torn,
+        impossible,
     }
+}
+
+/// No program allocates as much: the sums of what is below stay far from their limits.
+const MOST_BYTES: u64 = 1 << 56;
+
+/// Whether a row of a lane is one that no writer leaves. An event that a kill cut short may be half counted.
+fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
+    let slack = u64::from(header.state != state::FINISHED);
+    let words = [
+        row.total_bytes,
+        row.total_blocks,
+        row.freed_bytes,
+        row.freed_blocks,
+        row.grows,
+        row.shrinks,
+        row.copied_bytes,
+        row.temporary_blocks,
+        row.temporary_bytes,
+    ];
+    words.iter().any(|word| *word > MOST_BYTES)
+        || row.grows + row.shrinks > row.total_blocks + slack
+        || row.temporary_blocks > row.freed_blocks + slack
+        || slack == 0
+            && (row.temporary_bytes > row.freed_bytes || row.copied_bytes > row.total_bytes)
 }
 
 /// Adds the unsigned columns of a row.
@@ -266,7 +318,8 @@ fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<u32, u64>)> {
                     net(row).0
                 };
                 if live != 0 {
-                    *moment.entry(site).or_default() += live;
+                    let sum = moment.entry(site).or_default();
+                    *sum = sum.saturating_add(live);
                 }
             }
         }
@@ -305,7 +358,7 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         .to_owned(),
         linear_memory: linear_memory(header),
         peak_error_bytes: error.min(bound),
-        peak_discrepancy_bytes: (peak.bytes - peak.register).unsigned_abs(),
+        peak_discrepancy_bytes: peak.bytes.abs_diff(peak.register),
         peak_time_ns: peak.time_ns,
         rss_bytes: header.rss_bytes,
         peak_rss_bytes: header.peak_rss_bytes,
@@ -360,7 +413,7 @@ pub(super) fn threads(recording: &Recording, peak: &Peak) -> Vec<Thread> {
     let mut add = |name: String, count: u64, figures: Figures| {
         let thread = threads.entry(name.clone()).or_default();
         thread.name = name;
-        thread.count += count;
+        thread.count = thread.count.saturating_add(count);
         thread.figures.add(&figures);
     };
     for ended in &recording.threads {
@@ -391,7 +444,7 @@ pub(super) fn threads(recording: &Recording, peak: &Peak) -> Vec<Thread> {
             all.temporary_bytes,
         ];
         let since = &lane.lane.since;
-        let words: [u64; 9] = std::array::from_fn(|index| now[index].wrapping_sub(since[index]));
+        let words: [u64; 9] = std::array::from_fn(|index| now[index].saturating_sub(since[index]));
         let mut figures = from_words(&words);
         let (before_bytes, before_blocks) = (
             since[0].wrapping_sub(since[2]) as i64,
@@ -411,14 +464,17 @@ pub(super) fn threads(recording: &Recording, peak: &Peak) -> Vec<Thread> {
                     .iter()
                     .filter(|row| row.lane == lane.number);
                 of_lane.fold((before_bytes, before_blocks), |(bytes, blocks), row| {
-                    (bytes + row.peak_bytes, blocks + row.peak_blocks)
+                    (
+                        bytes.saturating_add(row.peak_bytes),
+                        blocks.saturating_add(row.peak_blocks),
+                    )
                 })
             }),
         };
-        figures.peak_bytes = (bytes - before_bytes).max(0) as u64;
-        figures.peak_blocks = (blocks - before_blocks).max(0) as u64;
+        figures.peak_bytes = bytes.saturating_sub(before_bytes).max(0) as u64;
+        figures.peak_blocks = blocks.saturating_sub(before_blocks).max(0) as u64;
         if lane.lane.kind == 2 {
-            if figures.total_blocks + figures.freed_blocks > 0 {
+            if figures.total_blocks > 0 || figures.freed_blocks > 0 {
                 add(
                     "(further threads)".to_owned(),
                     u64::from(lane.lane.tenancies.max(1)),

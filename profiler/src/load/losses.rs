@@ -1,25 +1,41 @@
 //! What a recording could not count or name, as numbers and as sentences for people.
 
-use crate::profile::Profile;
-use tracking_alloc_recording::{Recording, growth, state};
+use crate::profile::{Profile, State};
+use tracking_alloc_recording::{LaneColumns, Recording, growth, site_flags, state};
 
 /// What could not be counted or named, as numbers and as sentences.
-pub(super) fn fill(profile: &mut Profile, recording: &Recording) {
+///
+/// `impossible` sites have figures that cannot be: of a program that may still run they were read while it wrote them.
+pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64) {
     let header = &recording.header;
+    let saturated = profile.totals.saturated();
     let lost = &mut profile.lost;
-    for lane in &recording.lanes {
-        lost.table_full_blocks += lane.table_full.total_blocks;
-        lost.table_full_bytes += lane.table_full.total_bytes;
-        lost.unattributed_blocks += lane.unattributed.total_blocks;
-        lost.unknown_frees += lane.lane.unknown_frees;
+    let sum = |figure: fn(&LaneColumns) -> u64| {
+        let lanes = recording.lanes.iter();
+        lanes.map(figure).fold(0, u64::saturating_add)
+    };
+    lost.table_full_blocks = sum(|lane| lane.table_full.total_blocks);
+    lost.table_full_bytes = sum(|lane| lane.table_full.total_bytes);
+    lost.unattributed_blocks = sum(|lane| lane.unattributed.total_blocks);
+    lost.unknown_frees = sum(|lane| lane.lane.unknown_frees);
+    match profile.process.state {
+        State::Running | State::Unknown => lost.torn = impossible,
+        State::Finished | State::Ended => lost.damaged = impossible,
     }
+    let broken = [
+        recording.damage,
+        lanes_that_do_not_add_up(recording),
+        u64::from(saturated),
+    ];
+    lost.damaged = broken.into_iter().fold(lost.damaged, u64::saturating_add);
     lost.untracked_blocks = header.untracked_blocks;
     lost.marks = header.lost_marks;
     lost.scopes = header.lost_scopes;
     lost.records = header.lost_records;
     let blocks_where = |flag: fn(&crate::profile::StackMarks) -> bool| -> u64 {
         let marked = profile.sites.iter().filter(|site| flag(&site.marks));
-        marked.map(|site| site.figures.total_blocks).sum()
+        let blocks = marked.map(|site| site.figures.total_blocks);
+        blocks.fold(0, u64::saturating_add)
     };
     lost.cut_stacks = blocks_where(|marks| marks.cut);
     lost.foreign_stacks = blocks_where(|marks| marks.foreign);
@@ -32,6 +48,7 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording) {
     if let Some(note) = growth_note(recording) {
         lost.notes.push(note);
     }
+    lost.notes.extend(mistaken_notes(recording));
     if header.unwinder_disagreements > 0 {
         lost.notes.push(format!(
             "{} of the first stacks walked by frame pointers are not what .eh_frame says: some code on them keeps none",
@@ -44,22 +61,43 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording) {
             header.lost_threads
         ));
     }
-    if recording.damage > 0 {
-        lost.notes.push(format!(
-            "{} references in the recording lead nowhere: it was cut off while it was written",
-            recording.damage
-        ));
-    }
-    if let Some(note) = rows_note(recording) {
-        lost.notes.push(note);
-    }
+}
+
+/// Stacks that may have been taken for others.
+fn mistaken_notes(recording: &Recording) -> Vec<String> {
+    let collided = recording.sites.iter();
+    let collided = collided.filter(|site| site.flags & site_flags::COLLIDED != 0);
+    let replaced = recording.modules.iter().filter(|module| {
+        let path = recording.string(module.path);
+        module.generation > 0 && path.is_some_and(|path| path.starts_with('/'))
+    });
+    let notes = [
+        (
+            collided.count(),
+            "stacks had the key of another stack until that was noticed: some of their blocks are counted there",
+        ),
+        (
+            replaced.count(),
+            "libraries were loaded where others had been: what they did at first may be counted at the one before",
+        ),
+    ];
+    let notes = notes.into_iter().filter(|(count, _)| *count > 0);
+    notes
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect()
 }
 
 /// Why the recording stopped growing, when it did.
 fn growth_note(recording: &Recording) -> Option<String> {
     let header = &recording.header;
     let why = match header.growth_ended {
-        growth::OPEN => return None,
+        growth::OPEN if header.growth_errno == 0 => return None,
+        growth::OPEN => {
+            let error = std::io::Error::from_raw_os_error(header.growth_errno as i32);
+            return Some(format!(
+                "the recording could not grow for a while, and new sites counted as \"(table full)\" meanwhile: {error}"
+            ));
+        }
         growth::DISK_FULL => "the disk is full; record to another place (HEAPGLASS_OUT)".to_owned(),
         growth::FILE_SIZE_LIMIT => "the file size limit is reached (ulimit -f)".to_owned(),
         growth::FILE_GONE => "its file was removed or replaced while the program ran".to_owned(),
@@ -77,19 +115,17 @@ fn growth_note(recording: &Recording) -> Option<String> {
     ))
 }
 
-/// Rows that do not add up to their lane: more than the one event that may be in flight.
-fn rows_note(recording: &Recording) -> Option<String> {
+/// Lanes of a finished recording whose rows do not add up to them: by more than the one event that may be in flight.
+fn lanes_that_do_not_add_up(recording: &Recording) -> u64 {
+    if recording.header.state != state::FINISHED {
+        return 0;
+    }
     let off = recording.lanes.iter().filter(|lane| {
-        let sum: u64 = lane
-            .rows
-            .iter()
-            .chain([&lane.table_full])
-            .map(|row| row.total_blocks)
-            .sum();
-        sum.abs_diff(lane.all.total_blocks) > 1
+        let rows = || lane.rows.iter().chain([&lane.table_full]);
+        let blocks = rows().fold(0, |sum: u64, row| sum.saturating_add(row.total_blocks));
+        let bytes = rows().fold(0, |sum: u64, row| sum.saturating_add(row.total_bytes));
+        let apart = blocks.abs_diff(lane.all.total_blocks);
+        apart > 1 || apart == 0 && bytes != lane.all.total_bytes
     });
-    let off = off.count();
-    (off > 0 && recording.header.state == state::FINISHED).then(|| {
-        format!("the rows of {off} lanes do not add up to their totals: the recording is damaged")
-    })
+    off.count() as u64
 }

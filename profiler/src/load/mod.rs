@@ -86,6 +86,7 @@ fn from_recording(
     let peak = counters::find_peak(recording);
     profile.capture = counters::capture(recording, &peak);
     let counted = counters::count(recording, &peak);
+    let impossible = counted.impossible;
     stacks::fill(&mut profile, path, recording, counted, options, progress)?;
     if recording.header.unwinder == unwinder::NONE {
         stackless::name_sites(&mut profile);
@@ -96,6 +97,6 @@ fn from_recording(
     for site in &profile.sites {
         profile.totals.add(&site.figures);
     }
-    losses::fill(&mut profile, recording);
+    losses::fill(&mut profile, recording, impossible);
     Ok(profile)
 }

@@ -17,6 +17,19 @@ const CONTEXT: u32 = 4;
 /// A source file larger than this is not read, bytes.
 const LARGEST_SOURCE: u64 = 16 << 20;
 
+/// Bytes of the longest name that is kept whole: one may be named by every frame of a small file.
+const LONGEST_NAME: usize = 4096;
+/// Frames inlined into one address; real programs nest some dozens.
+const MOST_INLINED: usize = 512;
+
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(LONGEST_NAME);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or(text)
+}
+
 #[derive(Serialize, Deserialize)]
 pub(super) struct Packed {
     format: u32,
@@ -113,16 +126,12 @@ impl Packed {
     fn string(&self, number: u32) -> Option<&str> {
         self.strings
             .get((number as usize).checked_sub(1)?)
-            .map(String::as_str)
+            .map(|text| cut(text))
     }
 
     /// The symbols, as looking them up would have given; as many frames and modules as the recording has.
     pub(super) fn symbols(&self, frames: usize, modules: usize) -> Symbols {
-        let shared: Vec<Arc<str>> = self
-            .strings
-            .iter()
-            .map(|text| text.as_str().into())
-            .collect();
+        let shared: Vec<Arc<str>> = self.strings.iter().map(|text| cut(text).into()).collect();
         let string = |number: u32| shared.get((number as usize).checked_sub(1)?).cloned();
         let unpack = |frame: &PackedFrame| SourceFrame {
             function: string(frame.function).unwrap_or_else(|| "?".into()),
@@ -134,7 +143,8 @@ impl Packed {
         let mut chains: Vec<Vec<SourceFrame>> = self
             .frames
             .iter()
-            .map(|chain| chain.iter().map(unpack).collect())
+            .take(frames)
+            .map(|chain| chain.iter().take(MOST_INLINED).map(unpack).collect())
             .collect();
         chains.resize(frames, Vec::new());
         Symbols {
@@ -197,7 +207,8 @@ pub fn pack(
             Packed::of(&symbols)
         }
     };
-    let bytes = std::fs::read(&path).map_err(|error| Error::recording(&path, error.into()))?;
+    let bytes = tracking_alloc_recording::read_bytes(&path)
+        .map_err(|error| Error::recording(&path, error))?;
     let json = serde_json::to_vec(&symbols).map_err(|error| Error::packed(&path, error))?;
     tracking_alloc_recording::with_symbols(bytes, &json)
         .map_err(|error| Error::recording(&path, error))

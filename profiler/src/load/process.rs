@@ -1,7 +1,7 @@
 //! Who was recorded, and whether the process still runs.
 
 use crate::profile::{Process, State};
-use tracking_alloc_recording::{HeaderValue, Recording, state};
+use tracking_alloc_recording::{HeaderValue, Recording, Writer};
 
 /// Describes the process of a recording.
 pub(super) fn describe(recording: &Recording) -> Process {
@@ -36,47 +36,11 @@ pub(super) fn describe(recording: &Recording) -> Process {
 
 /// What is known of the process's end.
 fn ended(header: &HeaderValue) -> State {
-    if header.state == state::FINISHED {
-        return State::Finished;
-    }
-    match same_world(header) {
-        Some(true) => match start_ticks(header.pid) {
-            Some(ticks) if ticks == header.start_ticks => State::Running,
-            _ => State::Ended,
-        },
+    match Writer::of(header) {
+        Writer::Finished => State::Finished,
+        Writer::Running => State::Running,
+        Writer::Ended => State::Ended,
         // Another boot of this machine, or another machine: a process of then does not run here.
-        Some(false) | None => State::Unknown,
+        Writer::OtherBoot | Writer::Unknown => State::Unknown,
     }
-}
-
-/// Whether process ids of the recording mean anything here: same boot, same pid namespace.
-fn same_world(header: &HeaderValue) -> Option<bool> {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let digits = boot.chars().filter_map(|digit| digit.to_digit(16)).take(32);
-    let mut words = [0u64; 2];
-    for (index, digit) in digits.enumerate() {
-        let word = &mut words[usize::from(index >= 16)];
-        *word = *word << 4 | u64::from(digit);
-    }
-    let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
-    let inode = namespace.to_string_lossy();
-    let inode: u64 = inode
-        .trim_start_matches("pid:[")
-        .trim_end_matches(']')
-        .parse()
-        .ok()?;
-    Some(words == header.boot_id && inode == header.pid_namespace)
-}
-
-/// Start time of a process in clock ticks (field 22 of its stat).
-fn start_ticks(pid: u32) -> Option<u64> {
-    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let end = text.iter().rposition(|byte| *byte == b')')?;
-    let rest = std::str::from_utf8(text.get(end + 1..)?).ok()?;
-    // A zombie has ended: only its entry is left.
-    let mut fields = rest.split_ascii_whitespace();
-    if fields.next()? == "Z" {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
 }

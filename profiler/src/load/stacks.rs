@@ -27,7 +27,6 @@ pub(super) fn fill(
     let modules = Modules::of(recording);
     let symbols = names(profile, path, recording, &modules, options, progress)?;
     profile.modules = modules.described(&symbols);
-    profile.lost.torn = counted.torn;
     profile.lost.notes.extend(symbols.notes.iter().cloned());
     let mut types = Types::default();
     profile.scopes = scopes::scopes(recording, &mut types);
@@ -239,6 +238,19 @@ impl<T: Clone + Eq + Hash> Interned<T> {
     }
 }
 
+/// Return addresses of one stack: the recorder keeps no more.
+const MOST_FRAMES: usize = 256;
+
+/// Source frames of one stack, and of all sites together: so many of each, and so many in any recording. Real stacks
+/// have 50 or 100; a small file could say that each address was inlined five hundred deep.
+const MOST_SOURCE_FRAMES: usize = 1024;
+const FRAMES_OF_A_SITE: usize = 256;
+const FEW_FRAMES: usize = 64 << 10;
+/// Those that are kept whatever was used up.
+const LEAST_FRAMES: usize = 16;
+/// Names of a frame that counts for one.
+const BYTES_OF_A_FRAME: usize = 256;
+
 struct Builder<'a> {
     recording: &'a Recording,
     modules: &'a Modules,
@@ -249,6 +261,7 @@ struct Builder<'a> {
     /// Source frames of each raw frame, outermost first, once asked for.
     expanded: HashMap<u32, Vec<FrameId>>,
     unresolved: u64,
+    frames_left: usize,
 }
 
 impl<'a> Builder<'a> {
@@ -262,6 +275,7 @@ impl<'a> Builder<'a> {
             frames: Interned::new(),
             expanded: HashMap::new(),
             unresolved: 0,
+            frames_left: recording.sites.len() * FRAMES_OF_A_SITE + FEW_FRAMES,
         }
     }
 
@@ -294,21 +308,40 @@ impl<'a> Builder<'a> {
         let mut raw = Vec::new();
         let mut node = record.stack;
         // Parents are smaller than their children (the reader sees to it), so this ends at node 0.
-        while node != 0 {
+        while node != 0 && raw.len() < MOST_FRAMES {
             let Some(stack) = self.recording.stacks.get(node as usize) else {
                 break;
             };
             raw.push(stack.frame);
             node = stack.parent;
         }
+        let mut marks = stack_marks(record.flags);
+        // From the innermost outward: those are kept, as by a walk that reaches its limit.
         let mut frames = Vec::with_capacity(raw.len());
-        for frame in raw.into_iter().rev() {
-            frames.extend(self.expand(frame));
+        'kept: for raw in raw {
+            for frame in self.expand(raw).into_iter().rev() {
+                let cost = self.cost(frame);
+                let spent = self.frames_left < cost && frames.len() >= LEAST_FRAMES;
+                if spent || frames.len() == MOST_SOURCE_FRAMES {
+                    marks.deep = true;
+                    break 'kept;
+                }
+                self.frames_left = self.frames_left.saturating_sub(cost);
+                frames.push(frame);
+            }
         }
+        frames.reverse();
         if frames.is_empty() {
             frames.push(self.synthetic("(no stack)"));
         }
-        (frames, stack_marks(record.flags), ScopeId(record.scope))
+        (frames, marks, ScopeId(record.scope))
+    }
+
+    /// What a frame counts for: one with long names takes as much of a report as several.
+    fn cost(&self, id: FrameId) -> usize {
+        let file = &self.frames.values[id.0 as usize].file;
+        let bytes = self.function(id).name.len() + file.as_ref().map_or(0, String::len);
+        1 + bytes / BYTES_OF_A_FRAME
     }
 
     /// What a stack says its blocks hold.

@@ -58,6 +58,26 @@ impl Figures {
     }
 }
 
+impl Figures {
+    /// Whether a sum reached its limit: only what a damaged recording claims does.
+    pub(crate) fn saturated(&self) -> bool {
+        let most = u64::MAX;
+        self.total_bytes == most
+            || self.total_blocks == most
+            || self.freed_bytes == most
+            || self.freed_blocks == most
+            || self.live_bytes == most
+            || self.live_blocks == most
+            || self.peak_bytes == most
+            || self.peak_blocks == most
+            || self.grows == most
+            || self.shrinks == most
+            || self.copied_bytes == most
+            || self.temporary_blocks == most
+            || self.temporary_bytes == most
+    }
+}
+
 /// What a face orders and sizes its rows by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -163,6 +163,9 @@ pub struct Lost {
     pub marks: u64,
     /// Rows read while they were written, clamped (live recordings only).
     pub torn: u64,
+    /// What the recorder cannot have written: figures that cannot be, references that lead nowhere, rows that do not
+    /// add up. The figures are then no facts.
+    pub damaged: u64,
     /// Frames that no symbol table could name.
     pub unresolved_frames: u64,
     /// Scopes that found no room: what they would have counted is at their parent.
@@ -339,13 +342,22 @@ pub struct Mark {
     pub figures: Figures,
 }
 
+/// What is said where the way stacks were walked would be, when there are none.
+pub const NO_STACKS: &str = "no stacks: sites are scopes";
+
 impl Capture {
     /// `stacks by frame-pointers`, or that there are none.
     pub fn stacks(&self) -> String {
-        match self.unwinder.as_str() {
-            "none" => "no stacks: sites are scopes".to_owned(),
-            unwinder => format!("stacks by {unwinder}"),
+        if self.has_stacks() {
+            format!("stacks by {}", self.unwinder)
+        } else {
+            NO_STACKS.to_owned()
         }
+    }
+
+    /// Whether stacks were recorded.
+    pub fn has_stacks(&self) -> bool {
+        self.unwinder != "none"
     }
 }
 

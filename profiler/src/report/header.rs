@@ -24,14 +24,17 @@ pub(super) fn write<W: Write>(
     } else {
         &*program
     };
+    let ended = match profile.lost.damaged {
+        0 => state(process.state).to_owned(),
+        _ => format!("{}, damaged", state(process.state)),
+    };
     page.line(
         Style::Heading,
         &match profile.capture.linear_memory {
             // Neither a clock nor processes.
-            Some(_) => format!("{program}: {}", state(process.state)),
+            Some(_) => format!("{program}: {ended}"),
             None => format!(
-                "{program}: {}, {} recorded, pid {}",
-                state(process.state),
+                "{program}: {ended}, {} recorded, pid {}",
                 Nanos(process.duration_ns),
                 process.pid
             ),
@@ -98,7 +101,7 @@ pub(super) fn write_figures<W: Write>(page: &mut Page<'_, W>, profile: &Profile)
         ))?;
     }
     page.wrap(Style::Faint, INDENT, &peak(profile))?;
-    if totals.grows + totals.shrinks > 0 {
+    if totals.grows > 0 || totals.shrinks > 0 {
         page.plain(&format!(
             "  {:<11} {}, {}, at most {} copied",
             "reallocs",

@@ -25,6 +25,12 @@ pub fn losses(profile: &Profile) -> Vec<String> {
             counted(lost.table_full_blocks, "block")
         ));
     }
+    if lost.damaged > 0 {
+        sentences.push(format!(
+            "The recording is damaged: {} that no recorder writes; its figures are no facts, record again.",
+            counted(lost.damaged, "record")
+        ));
+    }
     let mut say = |count: u64, noun: &str, what: &str| {
         if count > 0 {
             sentences.push(format!("{} {what}.", counted(count, noun)));

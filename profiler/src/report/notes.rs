@@ -35,7 +35,7 @@ pub(super) const ARENA_FIGURES: &str = "Chunk bytes are what bumpalo calls alloc
 
 /// The sentences below rows of that kind.
 pub(super) fn notes(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
-    let stacks = profile.capture.unwinder != "none";
+    let stacks = profile.capture.has_stacks();
     match by {
         By::Site if !stacks => vec![NO_STACKS.to_owned()],
         By::Type if !stacks && rows.iter().any(|row| row.key == UNKNOWN) => {

@@ -29,6 +29,20 @@ pub enum What {
     Note(&'static str),
 }
 
+impl What {
+    /// The type that is meant, of a field that of its values; `None` where there is none, or nothing tells.
+    pub fn type_id(self, fields: &Fields) -> Option<TypeId> {
+        match self {
+            What::Field(number) | What::Path(number) => {
+                fields.nodes.get(number as usize)?.value_type
+            }
+            What::Type(id) => id,
+            What::Owner(id) => Some(id),
+            What::Function(_) | What::Arena(_) | What::Note(_) => None,
+        }
+    }
+}
+
 /// A profile told again.
 #[derive(Clone, Debug)]
 pub struct Retold {

@@ -14,11 +14,15 @@ use object::{CompressionFormat, Object, ObjectSection, ReadCache, ReadRef};
 /// The largest file that is read, bytes. Browsers with full debug information stay below.
 const MAX_FILE_BYTES: u64 = 8 << 30;
 /// What the sections of one file may come to once decompressed, bytes.
-pub(super) const MAX_DECOMPRESSED_BYTES: u64 = 8 << 30;
-/// A section may not decompress to more than this many times its compressed size (deflate's own limit is 1032).
-const MAX_EXPANSION: u64 = 1000;
+const MAX_DECOMPRESSED_BYTES: u64 = 8 << 30;
+/// A section, and all of a file together, may not decompress to more than this many times the compressed size: debug
+/// information packs to a third or a tenth, deflate's own limit is 1032.
+const MAX_EXPANSION: u64 = 100;
 /// Small sections may expand beyond the ratio up to this size, bytes: a few KiB of zeros are no attack.
 const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
+/// Zeros that any file may have, bytes; beyond it is told what it claims from what it holds.
+const MOST_ZEROS: usize = 64 << 20;
+const ZEROS: [u8; 4096] = [0; 4096];
 /// Build-ids are 20 bytes (SHA-1) or 16; anything far longer is not one.
 const MAX_BUILD_ID_BYTES: usize = 64;
 
@@ -76,37 +80,57 @@ impl Image {
 
     /// The whole contents; the error is the reason alone.
     pub(super) fn bytes(&self) -> Result<Vec<u8>, String> {
-        let mut file = self.file.try_clone().map_err(|error| error.to_string())?;
-        file.seek(SeekFrom::Start(0))
-            .map_err(|error| error.to_string())?;
-        if self.len > MAX_FILE_BYTES {
-            return Err(format!("{} bytes are more than heapglass reads", self.len));
-        }
         let mut bytes = Vec::new();
-        let len = usize::try_from(self.len).map_err(|_| "too large for this machine".to_owned())?;
-        bytes
-            .try_reserve_exact(len)
-            .map_err(|_| format!("not enough memory for {len} bytes"))?;
-        file.take(self.len)
-            .read_to_end(&mut bytes)
-            .map_err(|error| error.to_string())?;
+        self.read(|piece| {
+            bytes
+                .try_reserve(piece.len())
+                .map_err(|_| format!("not enough memory for {} bytes", self.len))?;
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
         Ok(bytes)
     }
 
     /// CRC-32 of the whole contents, as `.gnu_debuglink` has it.
     pub(super) fn crc(&self) -> Result<u32, String> {
+        let mut hasher = crc32fast::Hasher::new();
+        self.read(|piece| {
+            hasher.update(piece);
+            Ok(())
+        })?;
+        Ok(hasher.finalize())
+    }
+
+    /// Calls `each` with the contents, a piece at a time. Refuses a file that is mostly zeros: it claims gigabytes and
+    /// has none of them on disk.
+    fn read(&self, mut each: impl FnMut(&[u8]) -> Result<(), String>) -> Result<(), String> {
+        if self.len > MAX_FILE_BYTES {
+            return Err(format!("{} bytes are more than heapglass reads", self.len));
+        }
         let mut file = self.file.try_clone().map_err(|error| error.to_string())?;
         file.seek(SeekFrom::Start(0))
             .map_err(|error| error.to_string())?;
-        let mut hasher = crc32fast::Hasher::new();
+        let mut file = file.take(self.len);
         let mut buffer = vec![0; 1 << 18];
+        let (mut zeros, mut others) = (0, 0);
         loop {
-            match file.read(&mut buffer) {
-                Ok(0) => return Ok(hasher.finalize()),
-                Ok(read) => hasher.update(buffer.get(..read).unwrap_or_default()),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            let read = match file.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(read) => read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.to_string()),
+            };
+            let piece = buffer.get(..read).unwrap_or_default();
+            for page in piece.chunks(ZEROS.len()) {
+                match ZEROS.get(..page.len()) == Some(page) {
+                    true => zeros += page.len(),
+                    false => others += page.len(),
+                }
             }
+            if zeros > MOST_ZEROS + others.saturating_mul(4) {
+                return Err("most of it is empty".to_owned());
+            }
+            each(piece)?;
         }
     }
 }
@@ -162,6 +186,12 @@ fn has_section<'a>(object: &impl Object<'a>, name: &str) -> bool {
     object
         .section_by_name(name)
         .is_some_and(|section| section.file_range().is_some_and(|(_, len)| len > 0))
+}
+
+/// What all sections of a file of `bytes` bytes may come to once decompressed.
+pub(super) fn most_decompressed_bytes(bytes: usize) -> u64 {
+    let most = (bytes as u64).saturating_mul(MAX_EXPANSION);
+    most.clamp(ALWAYS_ALLOWED_BYTES, MAX_DECOMPRESSED_BYTES)
 }
 
 /// The bytes of a section, decompressed within the limits; empty if there is none. What is decompressed is taken

@@ -140,7 +140,14 @@ fn read_files(
                 total,
             })
         };
-        match dwarf::resolve(object, &table, &files.split, addresses, &mut report) {
+        let file_bytes = debug_bytes.as_ref().map_or(0, Vec::len);
+        match dwarf::resolve(
+            (object, file_bytes),
+            &table,
+            &files.split,
+            addresses,
+            &mut report,
+        ) {
             Ok(found) => {
                 if !found.missing_split.is_empty() {
                     complete = false;

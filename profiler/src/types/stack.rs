@@ -63,7 +63,10 @@ impl Stacks {
     /// What the block of a stack holds, frames given innermost first; `None` where the stack does not tell.
     pub fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<Told> {
         let stack = stack.get(self.hook_frames(stack)..)?;
-        if let Some(container) = stack.first().and_then(|frame| {
+        let asking = stack
+            .iter()
+            .find(|frame| !merged::is_new_buffer(&frame.function.name));
+        if let Some(container) = asking.and_then(|frame| {
             let call = Call::parse(&frame.function.name).filter(|_| frame.merged)?;
             merged::container(&call)
         }) {

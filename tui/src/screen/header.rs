@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use heapglass_profiler::profile::State;
+use heapglass_profiler::profile::{NO_STACKS, State};
 use heapglass_profiler::units::{Bytes, Nanos};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Rect};
@@ -94,9 +94,10 @@ fn how_long(data: &Data) -> Cow<'_, str> {
 /// How stacks were walked, or that there are none.
 fn stacks(data: &Data) -> Cow<'_, str> {
     let capture = &data.profile.capture;
-    match capture.unwinder.as_str() {
-        "none" => Cow::Borrowed("no stacks: sites are scopes"),
-        unwinder => clean(unwinder),
+    if capture.has_stacks() {
+        clean(&capture.unwinder)
+    } else {
+        Cow::Borrowed(NO_STACKS)
     }
 }
 

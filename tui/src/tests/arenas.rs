@@ -95,6 +95,31 @@ fn arenas_are_ordered_by_the_measure_and_a_reload_keeps_what_is_open() {
 }
 
 #[test]
+fn nothing_inside_an_arena_is_temporary_and_no_other_figure_stands_for_it() {
+    let mut screen = screen(120, 40);
+    let text = screen.press("7 m m m m").text();
+    assert!(
+        text.contains("by bytes handed out, nothing inside is temporary"),
+        "{text}"
+    );
+    let text = screen.press("Enter").text();
+    assert!(
+        text.contains("nothing inside an arena is temporary"),
+        "{text}"
+    );
+    let mut rows = text.lines().skip_while(|line| !line.contains("of it"));
+    // "-" where a share would stand, and no bar.
+    for row in rows.by_ref().skip(1).take(3) {
+        let share = row.trim_start_matches(['"', ' ']).chars().next();
+        assert_eq!(share, Some('-'), "{row:?}");
+        assert!(!row.contains(['█', '%']), "{row:?}");
+    }
+    // Of the next measure there are shares again.
+    let text = screen.press("M").text();
+    assert!(text.contains("of the pieces handed out"), "{text}");
+}
+
+#[test]
 fn parts_are_told_apart_without_colour_and_without_unicode() {
     let options = Options {
         unicode: false,

@@ -75,7 +75,7 @@ Examples:
   heapglass run --tui -- target/release/server")]
 pub(crate) struct Run {
     /// Write the recording here; %p, %e and %t stand for process id, program and start time. A path that is taken
-    /// gets the process id as a suffix [default: $HEAPGLASS_OUT, else ./%e-%p.hg]
+    /// gets a suffix, NAME-PID.hg [default: $HEAPGLASS_OUT, else ./%e-%p.hg]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// How to record: `exact` is every event with its stack

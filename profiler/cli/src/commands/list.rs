@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use heapglass_profiler::profile::Measure;
 use heapglass_profiler::units::{Bytes, printable};
-use tracking_alloc_recording::state;
+use tracking_alloc_recording::Writer;
 
 use super::tui::{has_terminal, show_file};
 use crate::args::Symbols;
 use crate::error::Error;
 use crate::files::output::print;
 use crate::files::peek::{Peek, peek};
-use crate::files::recent;
+use crate::files::{recent, recover};
 use crate::say;
 
 const NOTHING: &str = "\
@@ -32,6 +32,7 @@ struct Offer {
 }
 
 pub(super) fn run(symbols: Symbols, json: bool) -> Result<u8, Error> {
+    recover::before_listing();
     let offers = offers();
     if json {
         let list: Vec<_> = offers.iter().map(to_json).collect();
@@ -121,12 +122,11 @@ fn offers() -> Vec<Offer> {
 }
 
 fn state_of(peek: Peek) -> &'static str {
-    if peek.is_being_written() {
-        "running"
-    } else if peek.header.state == state::FINISHED {
-        "finished"
-    } else {
-        "ended"
+    match peek.writer() {
+        Writer::Finished => "finished",
+        Writer::Running => "running",
+        Writer::Ended | Writer::OtherBoot => "ended",
+        Writer::Unknown => "unknown",
     }
 }
 

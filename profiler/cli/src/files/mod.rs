@@ -7,3 +7,4 @@ pub(crate) mod pattern;
 pub(crate) mod peek;
 pub(crate) mod place;
 pub(crate) mod recent;
+pub(crate) mod recover;

@@ -6,7 +6,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tracking_alloc_recording::{HEADER_BYTES, HeaderValue, MAGIC, Record, Recording, state};
+use tracking_alloc_recording::{
+    HEADER_BYTES, HeaderValue, MAGIC, Record, Recording, Writer, state,
+};
 
 /// What the header says.
 #[derive(Clone, Copy, Debug)]
@@ -32,15 +34,27 @@ impl Peek {
         self.header.state == state::ELSEWHERE
     }
 
-    /// Whether its process lives and still writes. When that cannot be known (another machine, another pid
-    /// namespace) it is taken for ended.
-    pub(crate) fn is_being_written(self) -> bool {
-        let header = &self.header;
-        header.state == state::RUNNING
-            && (header.pid_namespace == 0
-                || pid_namespace().is_none_or(|ours| ours == header.pid_namespace))
-            && (header.boot_id == [0; 2] || boot_id().is_none_or(|ours| ours == header.boot_id))
-            && start_ticks(header.pid).is_some_and(|ticks| ticks == header.start_ticks)
+    /// What is known of the process that writes it.
+    pub(crate) fn writer(self) -> Writer {
+        Writer::of(&self.header)
+    }
+
+    /// Whether its process may live and still write: whatever is not known to have ended.
+    pub(crate) fn may_be_written(self) -> bool {
+        !self.writer().is_gone(&self.header)
+    }
+
+    /// Whether it is of the same process as another.
+    pub(crate) fn is_of_one_writer(self, other: Peek) -> bool {
+        let identity = |header: HeaderValue| {
+            (
+                header.pid,
+                header.start_ticks,
+                header.boot_id,
+                header.pid_namespace,
+            )
+        };
+        identity(self.header) == identity(other.header)
     }
 }
 
@@ -52,46 +66,9 @@ pub(crate) fn pointed_at(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Start time of a process that runs, in clock ticks; `None` when there is no such process or it is a zombie.
-fn start_ticks(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything, further parentheses included.
-    let fields: Vec<&str> = stat
-        .get(stat.rfind(')')? + 1..)?
-        .split_ascii_whitespace()
-        .collect();
-    if matches!(*fields.first()?, "Z" | "X" | "x") {
-        return None;
-    }
-    fields.get(19)?.parse().ok()
-}
-
-fn pid_namespace() -> Option<u64> {
-    #[cfg(unix)]
-    {
-        let metadata = std::fs::metadata("/proc/self/ns/pid").ok()?;
-        Some(std::os::unix::fs::MetadataExt::ino(&metadata))
-    }
-    #[cfg(not(unix))]
-    None
-}
-
-fn boot_id() -> Option<[u64; 2]> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
-    let number = u128::from_str_radix(&digits, 16).ok()?;
-    Some([(number >> 64) as u64, number as u64])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn this_process_runs_and_process_zero_does_not() {
-        assert!(start_ticks(std::process::id()).is_some_and(|ticks| ticks > 0));
-        assert_eq!(start_ticks(0), None);
-    }
 
     #[test]
     fn a_file_of_something_else_is_no_recording() {

@@ -3,28 +3,36 @@
 //! Live recordings lie in a private folder, on tmpfs where there is room (a store into a mapped page of a busy disk
 //! may wait for write-back), else beside the wanted path. From its first moment each is reachable under the path it is
 //! going to have, by a symbolic link, so that it can be watched; at the end the link gives way to the file. Should
-//! heapglass itself be killed, the link still leads to the recording.
+//! heapglass itself be killed, the link still leads to the recording, and the next command moves it ([`recover`]).
 //!
-//! Must never replace anything that it did not put there itself: a taken path gets the process id as a suffix.
+//! Must never replace anything that it did not put there itself: a taken path gets a suffix, `NAME-PID.hg`.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use tracking_alloc_recording::Writer;
 
 use super::output::Temporary;
 use super::pattern::{self, Values};
 use super::peek::{self, Peek};
+use super::recover;
 use crate::error::Error;
 
 /// Bound of a recording when `HEAPGLASS_MAX_BYTES` does not say, as tracking-alloc has it.
 const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 
 /// Most suffixes tried for a taken path.
-const SUFFIXES: u32 = 10_000;
+const SUFFIXES: u32 = 100_000;
+
+/// The file in the folder that holds the pattern of wanted paths. It is locked as long as the command runs that made
+/// the folder: who can lock it is to move what the folder holds.
+const WANTED: &str = ".wanted";
 
 /// A private folder for live recordings, and the paths that they are going to have.
 #[derive(Debug)]
@@ -33,6 +41,8 @@ pub(crate) struct Spool {
     wanted: PathBuf,
     claims: BTreeMap<OsString, Claim>,
     settled: Vec<PathBuf>,
+    /// Locked; closing it unlocks it.
+    _lock: File,
 }
 
 /// A live recording and the path it is going to have.
@@ -66,6 +76,7 @@ impl Spool {
     /// # Errors
     /// When the folder that `wanted` names cannot be written.
     pub(crate) fn new(wanted: &Path) -> Result<Spool, Error> {
+        recover::before_listing();
         let wanted = std::path::absolute(wanted).map_err(|error| {
             Error::misuse(format_args!(
                 "cannot tell where {} is: {error}",
@@ -96,13 +107,16 @@ impl Spool {
             .chain([(final_folder.to_owned(), ".heapglass")]);
         let mut refusal = None;
         for (base, name) in candidates {
-            match private_folder(&base, name) {
-                Ok(folder) => {
+            let made = private_folder(&base, name)
+                .and_then(|folder| Ok((lock_new(&folder, &wanted)?, folder)));
+            match made {
+                Ok((lock, folder)) => {
                     return Ok(Spool {
                         folder,
                         wanted,
                         claims: BTreeMap::new(),
                         settled: Vec::new(),
+                        _lock: lock,
                     });
                 }
                 Err(error) => refusal = Some(error),
@@ -113,6 +127,27 @@ impl Spool {
             final_folder.display(),
             refusal.map_or("no place".to_owned(), |error| error.to_string())
         )))
+    }
+
+    /// The folder of a command that was killed; `None` when it is none, or its command lives.
+    pub(crate) fn adopt(folder: &Path) -> Option<Spool> {
+        let path = folder.join(WANTED);
+        if !path.symlink_metadata().ok()?.is_file() {
+            return None;
+        }
+        let mut lock = File::options().read(true).write(true).open(&path).ok()?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+        let mut wanted = Vec::new();
+        lock.read_to_end(&mut wanted).ok()?;
+        let wanted = PathBuf::from(OsString::from_vec(wanted));
+        // NOTE: somebody may have been faster, and done.
+        (path.exists() && wanted.is_absolute()).then(|| Spool {
+            folder: folder.to_owned(),
+            wanted,
+            claims: BTreeMap::new(),
+            settled: Vec::new(),
+            _lock: lock,
+        })
     }
 
     /// The value of `HEAPGLASS_OUT` for the programs of this run.
@@ -180,8 +215,12 @@ impl Spool {
         let wanted = pattern::expand(self.wanted.as_os_str().as_bytes(), values);
         let wanted = PathBuf::from(OsString::from_vec(wanted));
         let source = self.folder.join(name);
-        let made = first_free(&wanted, pid, |path| {
-            std::os::unix::fs::symlink(&source, path)
+        let made = first_free(&wanted, &peek, |path| {
+            match std::os::unix::fs::symlink(&source, path) {
+                // It was made before by a command that was killed.
+                Err(_) if fs::read_link(path).is_ok_and(|target| target == source) => Ok(()),
+                made => made,
+            }
         });
         Claim {
             linked: made.is_ok(),
@@ -221,14 +260,20 @@ impl Spool {
             pid,
             note,
         };
-        if peek.is_being_written() {
-            let note = format!(
-                "process {pid} still runs and writes to {}",
-                source.display()
-            );
+        if peek.may_be_written() {
+            let note = match peek.writer() {
+                Writer::Running => format!(
+                    "process {pid} still runs and writes to {}",
+                    source.display()
+                ),
+                _ => format!(
+                    "process {pid} cannot be seen from here and may still write to {}",
+                    source.display()
+                ),
+            };
             return kept(if claim.linked { claim.path } else { source }, Some(note));
         }
-        match move_to(&source, &lying, &claim, pid) {
+        match move_to(&source, &lying, &claim) {
             Ok(path) => {
                 let _ = fs::remove_file(&lying);
                 let taken = path != claim.wanted;
@@ -250,56 +295,43 @@ impl Spool {
 impl Drop for Spool {
     /// The folder goes when nothing is left in it; files of programs that ended before they recorded go with it.
     fn drop(&mut self) {
-        for file in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            if is_stillborn(&file.path()) {
-                let _ = fs::remove_file(file.path());
-            }
+        recover::clear_temporaries(&self.folder);
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        if files.filter(|file| file.file_name() != WANTED).count() == 0 {
+            let _ = fs::remove_file(self.folder.join(WANTED));
+            let _ = fs::remove_dir(&self.folder);
         }
-        let _ = fs::remove_dir(&self.folder);
     }
 }
 
-/// The program and process id in a live recording's name, `PROGRAM-PID.hg` with or without a suffix.
+/// The program in a live recording's name, `PROGRAM-PID.hg` with or without a suffix, and its process.
 fn program_and_pid(name: &OsStr, peek: Peek) -> (&[u8], u32) {
+    let pid = peek.header.pid;
     let bytes = name.as_bytes();
+    let number = format!("-{pid}");
     let end = bytes
-        .windows(3)
-        .rposition(|part| part == b".hg")
+        .windows(number.len())
+        .position(|part| part == number.as_bytes())
+        .or_else(|| bytes.windows(3).rposition(|part| part == b".hg"))
         .unwrap_or(bytes.len());
-    let stem = bytes.get(..end).unwrap_or(bytes);
-    let dash = stem.iter().rposition(|&byte| byte == b'-');
-    let (program, number) = dash.map_or((stem, &[][..]), |dash| (&stem[..dash], &stem[dash + 1..]));
-    let number = std::str::from_utf8(number)
-        .ok()
-        .and_then(|number| number.parse().ok());
-    (program, number.unwrap_or(peek.header.pid))
+    (bytes.get(..end).unwrap_or(bytes), pid)
 }
 
-/// Whether a file is no recording and will never be one: the process in its name is gone.
-fn is_stillborn(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let numbers = name
-        .split(['-', '.'])
-        .filter_map(|part| part.parse::<u32>().ok());
-    let alive = |pid: u32| Path::new(&format!("/proc/{pid}")).exists();
-    cfg!(target_os = "linux") && peek::peek(path).is_none() && !numbers.into_iter().any(alive)
-}
-
-/// The first of `wanted`, `wanted.PID`, `wanted.PID.2` .. that `make` can make.
-fn first_free(
+/// The first of `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg`, then with further numbers, that `make` can make.
+pub(super) fn first_free(
     wanted: &Path,
-    pid: u32,
+    peek: &Peek,
     make: impl Fn(&Path) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
+    let header = &peek.header;
     for attempt in 0..SUFFIXES {
-        let mut path = wanted.as_os_str().to_owned();
-        if attempt > 0 {
-            path.push(format!(".{pid}"));
-        }
-        if attempt > 1 {
-            path.push(format!(".{attempt}"));
-        }
-        let path = PathBuf::from(path);
+        let suffix = match attempt {
+            0 => String::new(),
+            1 => format!("-{}", header.pid),
+            2 => format!("-{}-{}", header.pid, header.start_ticks),
+            _ => format!("-{}-{}-{}", header.pid, header.start_ticks, attempt - 1),
+        };
+        let path = with_suffix(wanted, &suffix);
         match make(&path) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -309,35 +341,71 @@ fn first_free(
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
+/// A suffix before the extension.
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(suffix);
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+/// Gives a file a name that nobody has.
+pub(super) fn place(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Ok(()) => fs::remove_file(from),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // File systems without hard links.
+        Err(_) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(from, to),
+    }
+}
+
 /// Gives the recording at `source` the path claimed for it.
-fn move_to(source: &Path, linked_to: &Path, claim: &Claim, pid: u32) -> io::Result<PathBuf> {
+fn move_to(source: &Path, linked_to: &Path, claim: &Claim) -> io::Result<PathBuf> {
     let ours = claim.linked && fs::read_link(&claim.path).is_ok_and(|target| target == linked_to);
     if ours && fs::rename(source, &claim.path).is_ok() {
         return Ok(claim.path.clone());
     }
     let temporary = Temporary::beside(&claim.path, true)?;
-    fs::copy(source, temporary.path())?;
+    copy_whole(source, temporary.path())?;
     let path = if ours {
         temporary.replace()?;
         claim.path.clone()
     } else {
         // The link is gone, replaced, or could not be made: nothing that stands there now is ours.
-        let hidden = temporary.path().to_owned();
-        first_free(&claim.path, pid, |path| {
-            match fs::hard_link(&hidden, path) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    // File systems without hard links.
-                    if path.symlink_metadata().is_ok() {
-                        return Err(io::ErrorKind::AlreadyExists.into());
-                    }
-                    fs::rename(&hidden, path)
-                }
-                made => made,
-            }
+        first_free(&claim.path, &claim.peek, |path| {
+            place(temporary.path(), path)
         })?
     };
     let _ = fs::remove_file(source);
     Ok(path)
+}
+
+/// Copies a file that nobody writes to, whole.
+pub(super) fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
+    let copied = fs::copy(from, to)?;
+    if copied == from.metadata()?.len() {
+        Ok(())
+    } else {
+        Err(io::Error::other("it changed while it was copied"))
+    }
+}
+
+/// Writes down what is wanted of a new folder, and holds it locked.
+fn lock_new(folder: &Path, wanted: &Path) -> io::Result<File> {
+    let hidden = folder.join(".new");
+    let mut file = File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&hidden)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    file.write_all(wanted.as_os_str().as_bytes())?;
+    fs::rename(hidden, folder.join(WANTED))?;
+    Ok(file)
 }
 
 /// Whether files can be made in a folder, found out by making one.

@@ -67,7 +67,7 @@ pub(crate) fn in_folder(folder: &Path) -> Vec<(PathBuf, Peek)> {
         .filter(|file| {
             let name = file.file_name();
             let name = name.as_encoded_bytes();
-            // `.hg`, and `.hg.PID` of recordings whose path was taken.
+            // `.hg`, and `.hg.PID` as earlier versions called recordings whose path was taken.
             !name.starts_with(b".") && name.windows(3).any(|part| part == b".hg")
         })
         .filter_map(|file| {

@@ -7,18 +7,14 @@
 use serde::Serialize;
 
 use crate::arenas::Handed;
-use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaValues, Profile};
+use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaValues, Figures, Profile};
 use crate::report::rows::place;
 use crate::report::{ArenaDetail, ArenaLeak, ArenaPart, Row};
 use crate::units::Share;
 
+/// The figures that all rows have, of what is inside arenas.
 #[derive(Serialize)]
-pub(super) struct ArenaJson<'a> {
-    key: &'a str,
-    #[serde(rename = "crate")]
-    krate: &'a str,
-    /// Of all arenas together, by the measure, 0 to 1.
-    share: f64,
+pub(super) struct InsideJson {
     total_bytes: u64,
     total_blocks: u64,
     freed_bytes: u64,
@@ -32,6 +28,37 @@ pub(super) struct ArenaJson<'a> {
     copied_bytes: u64,
     temporary_blocks: Option<u64>,
     temporary_bytes: Option<u64>,
+}
+
+impl InsideJson {
+    pub(super) fn new(figures: &Figures) -> Self {
+        InsideJson {
+            total_bytes: figures.total_bytes,
+            total_blocks: figures.total_blocks,
+            freed_bytes: figures.freed_bytes,
+            freed_blocks: figures.freed_blocks,
+            live_bytes: figures.live_bytes,
+            live_blocks: figures.live_blocks,
+            peak_bytes: None,
+            peak_blocks: None,
+            grows: figures.grows,
+            shrinks: None,
+            copied_bytes: figures.copied_bytes,
+            temporary_blocks: None,
+            temporary_bytes: None,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct ArenaJson<'a> {
+    key: &'a str,
+    #[serde(rename = "crate")]
+    krate: &'a str,
+    /// Of all arenas together, by the measure, 0 to 1; null when arenas have no such figure.
+    share: Option<f64>,
+    #[serde(flatten)]
+    figures: InsideJson,
     made: u64,
     dropped: u64,
     /// Instances made and not dropped.
@@ -147,7 +174,7 @@ struct MomentJson {
     site: Option<String>,
 }
 
-/// The row of an arena; `whole` is the weight of all of them. `None` when the profile has no such arena.
+/// The row of an arena; `whole` is what all of them count for by the measure. `None` when the profile has no such arena.
 pub(super) fn row<'a>(
     profile: &'a Profile,
     row: &'a Row,
@@ -178,9 +205,9 @@ pub(super) fn row<'a>(
         total_chunk_bytes,
         total_handed_bytes,
         total_handed_blocks,
-        grows,
+        grows: _,
         grows_in_place,
-        copied_bytes,
+        copied_bytes: _,
         limit_reached,
         rows: _,
         history,
@@ -189,20 +216,10 @@ pub(super) fn row<'a>(
     Some(ArenaJson {
         key: &row.key,
         krate,
-        share: Share::of(detail.weight, whole).fraction(),
-        total_bytes: row.figures.total_bytes,
-        total_blocks: row.figures.total_blocks,
-        freed_bytes: row.figures.freed_bytes,
-        freed_blocks: row.figures.freed_blocks,
-        live_bytes: row.figures.live_bytes,
-        live_blocks: row.figures.live_blocks,
-        peak_bytes: None,
-        peak_blocks: None,
-        grows: *grows,
-        shrinks: None,
-        copied_bytes: *copied_bytes,
-        temporary_blocks: None,
-        temporary_bytes: None,
+        share: detail
+            .measured
+            .map(|measured| Share::of(measured, whole).fraction()),
+        figures: InsideJson::new(&row.figures),
         made: *made,
         dropped: *dropped,
         live_instances: made.saturating_sub(*dropped),

@@ -15,10 +15,11 @@ use serde_json::ser::PrettyFormatter;
 use super::escape::Escaping;
 use super::header::{command, threads};
 use super::notes::notes;
-use super::{Options, Row, footprints, losses, resident, rows};
+use super::{By, Options, Row, footprints, losses, resident, rows};
 use crate::profile::{
     Figures, LinearMemory, Lost, Measure, Profile, State, SymbolSource, TimelinePoint,
 };
+use arena::InsideJson;
 use footprint::{FootprintJson, footprint};
 use row::Rows;
 
@@ -85,7 +86,11 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write)
         rows_sum_to_totals: rows_sum_to_totals(profile, &rows),
         elided: Elided {
             rows: rows.len() - shown,
-            figures: elided,
+            figures: if options.by == By::Arena {
+                ElidedFigures::Inside(InsideJson::new(&elided))
+            } else {
+                ElidedFigures::Counted(elided)
+            },
         },
         notes: notes(profile, options.by, &rows),
         rows: Rows {
@@ -130,7 +135,9 @@ pub(super) fn rows_sum_to_totals(profile: &Profile, rows: &[Row]) -> bool {
 }
 
 fn exact(profile: &Profile) -> bool {
-    profile.capture.mode == "exact" && profile.lost.untracked_blocks == 0 && profile.lost.torn == 0
+    let lost = &profile.lost;
+    let clean = lost.untracked_blocks == 0 && lost.torn == 0 && lost.damaged == 0;
+    profile.capture.mode == "exact" && clean
 }
 
 #[derive(Serialize)]
@@ -205,7 +212,14 @@ fn linear_memory(memory: LinearMemory) -> LinearMemoryJson {
 struct Elided {
     rows: usize,
     #[serde(flatten)]
-    figures: Figures,
+    figures: ElidedFigures,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ElidedFigures {
+    Counted(Figures),
+    Inside(InsideJson),
 }
 
 #[derive(Serialize)]
@@ -221,6 +235,7 @@ struct LostJson<'a> {
     folded_stacks: u64,
     marks: u64,
     torn: u64,
+    damaged: u64,
     unresolved_frames: u64,
     scopes: u64,
     records: u64,
@@ -242,6 +257,7 @@ impl<'a> LostJson<'a> {
             folded_stacks,
             marks,
             torn,
+            damaged,
             unresolved_frames,
             scopes,
             records,
@@ -259,6 +275,7 @@ impl<'a> LostJson<'a> {
             folded_stacks,
             marks,
             torn,
+            damaged,
             unresolved_frames,
             scopes,
             records,

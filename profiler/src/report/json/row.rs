@@ -4,9 +4,10 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::arena;
+use crate::arenas::measured;
 use crate::fields::Phases;
 use crate::profile::{Figures, FrameId, Measure, Origin, Profile, ScopeId};
-use crate::report::rows::{function_name, place, weight};
+use crate::report::rows::{function_name, place};
 use crate::report::{Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail};
 
 pub(super) struct Rows<'a> {
@@ -24,7 +25,7 @@ impl Serialize for Rows<'_> {
             if let Detail::Arena(detail) = &row.detail {
                 let arenas = self.profile.arenas.iter();
                 let whole = arenas
-                    .map(|arena| weight(arena, self.measure))
+                    .filter_map(|arena| measured(arena, self.measure))
                     .fold(0, u64::saturating_add);
                 if let Some(row) = arena::row(self.profile, row, detail, whole) {
                     sequence.serialize_element(&row)?;

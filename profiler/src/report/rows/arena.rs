@@ -3,11 +3,12 @@
 //! Figures are *inside* the arena: its chunks are blocks of the process already, so these rows must never be added to
 //! the process's totals, nor held against them.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::{Detail, Row};
-use crate::arenas::{Advice, Handed, Leak, advice, by_field, by_type, imbalance, leaks, unscoped};
+use crate::arenas::{
+    Advice, Handed, Leak, advice, by_field, by_type, imbalance, leaks, measured, ordered, unscoped,
+};
 use crate::fields::Fields;
 use crate::profile::{Arena, Figures, Measure, Profile, TypeId};
 use crate::types::UNKNOWN;
@@ -17,9 +18,8 @@ use crate::types::UNKNOWN;
 pub struct ArenaDetail {
     /// Index into [`Profile::arenas`].
     pub arena: usize,
-    /// What the row is ordered by: of the measure `peak` the most chunk bytes held at once, of `live` the chunk bytes
-    /// held at the end, else what was handed out.
-    pub weight: u64,
+    /// What it [counts for](measured) by the measure; `None` = arenas have no such figure.
+    pub measured: Option<u64>,
     /// What was handed out by type, most bytes first.
     pub types: Vec<ArenaPart>,
     /// What was handed out by field, most bytes first.
@@ -60,64 +60,41 @@ pub struct ArenaLeak {
     pub field: Option<String>,
 }
 
-/// All arenas, ordered by their weight.
+/// All arenas, largest first.
 pub(super) fn rows(profile: &Profile, measure: Measure) -> Vec<Row> {
     let fields = Fields::of(profile);
     let leaks = leaks(profile, &fields);
-    let mut rows: Vec<(u64, Row)> = profile
-        .arenas
-        .iter()
-        .enumerate()
-        .map(|(index, arena)| {
-            let figures = figures(arena);
-            let weight = weight(arena, measure);
-            let detail = ArenaDetail {
-                arena: index,
-                weight,
-                types: types(profile, arena),
-                fields: places(profile, &fields, arena),
-                unscoped: unscoped(arena),
-                advice: advice(arena, &fields, profile.process.state),
-                leaks: leaks
-                    .iter()
-                    .filter(|leak| leak.arenas.contains(&index))
-                    .map(|leak| named(profile, &fields, leak))
-                    .collect(),
-                imbalance: imbalance(arena),
-            };
-            let row = Row {
-                key: arena.name.clone(),
-                figures,
-                detail: Detail::Arena(Box::new(detail)),
-            };
-            (weight, row)
-        })
-        .collect();
-    rows.sort_by(|(a, first), (b, second)| {
-        let order = |weight: &u64, row: &Row| (Reverse(*weight), Reverse(row.figures.total_bytes));
-        order(a, first)
-            .cmp(&order(b, second))
-            .then_with(|| first.key.cmp(&second.key))
-    });
-    rows.into_iter().map(|(_, row)| row).collect()
-}
-
-/// What an arena counts for when rows are ordered by a measure. Nothing is temporary inside an arena.
-pub(in crate::report) fn weight(arena: &Arena, measure: Measure) -> u64 {
-    match measure {
-        Measure::Peak => arena.most_chunk_bytes,
-        Measure::Live => arena.chunk_bytes,
-        Measure::Total => arena.total_handed_bytes,
-        Measure::Blocks => arena.total_handed_blocks,
-        Measure::Temporary => 0,
-        Measure::Copied => arena.copied_bytes,
-        Measure::Grows => arena.grows,
-    }
+    let row = |index: usize| {
+        let arena = &profile.arenas[index];
+        let detail = ArenaDetail {
+            arena: index,
+            measured: measured(arena, measure),
+            types: types(profile, arena),
+            fields: places(profile, &fields, arena),
+            unscoped: unscoped(arena),
+            advice: advice(arena, &fields, profile.process.state),
+            leaks: leaks
+                .iter()
+                .filter(|leak| leak.arenas.contains(&index))
+                .map(|leak| named(profile, &fields, leak))
+                .collect(),
+            imbalance: imbalance(arena),
+        };
+        Row {
+            key: arena.name.clone(),
+            figures: figures(arena),
+            detail: Detail::Arena(Box::new(detail)),
+        }
+    };
+    ordered(&profile.arenas, measure)
+        .into_iter()
+        .map(row)
+        .collect()
 }
 
 /// The figures that there are inside an arena: what was handed out, taken back (freed, abandoned, reset, dropped), and
-/// is in use. An arena tells no peak of what it handed out, and nothing of shrinks and temporary pieces: those are 0 here
-/// and null in JSON.
+/// is in use. An arena tells no peak of what it handed out, and nothing of shrinks and temporary pieces: those are 0 here,
+/// null in JSON and shown nowhere.
 fn figures(arena: &Arena) -> Figures {
     let live_blocks = arena
         .rows

@@ -13,7 +13,6 @@ use std::cmp::Reverse;
 
 use crate::profile::{Figures, FrameId, Measure, Profile, ScopeId, StackMarks};
 
-pub(super) use arena::weight;
 pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
 pub use data::{FieldDetail, Part, TypeDetail};
 pub(super) use names::{file_and_line, function_name, place};

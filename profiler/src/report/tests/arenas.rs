@@ -132,10 +132,10 @@ fn a_site_of_chunks_says_which_arena_it_feeds() {
 fn arenas_are_ordered_by_the_measure() {
     let profile = sample::city_arenas();
     for measure in Measure::ALL {
-        let weights: Vec<u64> = rows(&profile, By::Arena, measure, false)
+        let weights: Vec<Option<u64>> = rows(&profile, By::Arena, measure, false)
             .iter()
             .map(|row| match &row.detail {
-                Detail::Arena(detail) => detail.weight,
+                Detail::Arena(detail) => detail.measured,
                 other => panic!("not an arena: {other:?}"),
             })
             .collect();
@@ -150,6 +150,93 @@ fn arenas_are_ordered_by_the_measure() {
         json(&profile, &top)["rows"].as_array().map(Vec::len),
         Some(1)
     );
+}
+
+#[test]
+fn nothing_inside_an_arena_is_temporary_in_any_report() {
+    let profile = sample::city_arenas();
+    let options = Options {
+        measure: Measure::Temporary,
+        top: Some(1),
+        width: 300,
+        ..by_arena()
+    };
+    let said = text(&profile, &options);
+    assert!(
+        said.contains("Arenas by bytes handed out (nothing inside an arena is temporary)"),
+        "{said}"
+    );
+    // No figure of those left out, and the largest is the one shown.
+    assert!(said.contains("\n... 3 more arenas (--top 1)\n"), "{said}");
+    assert!(said.contains("\ncities  "), "{said}");
+    let json = json(&profile, &options);
+    let temporary = ["temporary_bytes", "temporary_blocks"];
+    for of in [row(&json, "cities"), &json["elided"]] {
+        for key in temporary
+            .iter()
+            .chain(&["peak_bytes", "peak_blocks", "shrinks"])
+        {
+            assert_eq!(of.get(key), Some(&Value::Null), "{key}");
+        }
+        assert!(of["total_bytes"].as_u64() > Some(0));
+    }
+    assert_eq!(row(&json, "cities")["share"], Value::Null);
+    for row in rows(&profile, By::Arena, Measure::Temporary, false) {
+        let Detail::Arena(detail) = &row.detail else {
+            panic!("not an arena: {row:?}");
+        };
+        assert_eq!((detail.measured, row.figures.temporary_bytes), (None, 0));
+        let arena = &profile.arenas[detail.arena];
+        for inside in crate::arenas::by_type(&profile, arena) {
+            let measured = crate::arenas::measured_inside(&inside.handed, Measure::Temporary);
+            assert_eq!(measured, None);
+        }
+    }
+    // Pictures refuse the measure: see `flamegraph`.
+    assert!(!flamegraph::is_of_arenas(Measure::Temporary));
+}
+
+#[test]
+fn every_measure_of_arenas_reads_the_figure_it_is_called_by() {
+    let arena = crate::profile::Arena {
+        most_chunk_bytes: 1,
+        chunk_bytes: 2,
+        total_handed_bytes: 3,
+        total_handed_blocks: 4,
+        copied_bytes: 5,
+        grows: 6,
+        ..Default::default()
+    };
+    let handed = crate::arenas::Handed {
+        live_bytes: 2,
+        total_bytes: 3,
+        total_blocks: 4,
+        copied_bytes: 5,
+        grows: 6,
+        ..Default::default()
+    };
+    let told: Vec<_> = Measure::ALL
+        .into_iter()
+        .map(|measure| {
+            let of_arena = crate::arenas::measured(&arena, measure);
+            let inside = crate::arenas::measured_inside(&handed, measure);
+            let named = crate::arenas::measured_title(measure).is_some();
+            assert_eq!(named, of_arena.is_some());
+            let named = crate::arenas::measured_inside_title(measure).is_some();
+            assert_eq!(named, inside.is_some());
+            (measure.name(), of_arena, inside)
+        })
+        .collect();
+    let expected = [
+        ("peak", Some(1), Some(3)),
+        ("live", Some(2), Some(2)),
+        ("total", Some(3), Some(3)),
+        ("blocks", Some(4), Some(4)),
+        ("temporary", None, None),
+        ("copied", Some(5), Some(5)),
+        ("grows", Some(6), Some(6)),
+    ];
+    assert_eq!(told, expected);
 }
 
 #[test]

@@ -407,6 +407,13 @@ fn every_kind_of_loss_is_a_sentence() {
     });
     let sentences = losses(&profile);
     assert_eq!(sentences.len(), kinds + 2);
+    let mut broken = profile.clone();
+    broken.lost.damaged = 1_234;
+    let first = &losses(&broken)[1];
+    assert!(
+        first.starts_with("The recording is damaged: 1,234 records"),
+        "{first}"
+    );
     for i in 0..kinds {
         assert!(
             sentences

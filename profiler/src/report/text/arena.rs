@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use super::Page;
-use crate::arenas::{HOW_TO_NAME, Part, bar, last_full};
+use crate::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_title};
 use crate::profile::{Arena, Measure, Profile, State};
 use crate::report::notes::ARENA_FIGURES;
 use crate::report::rows::place;
@@ -20,16 +20,14 @@ const BAR: usize = 50;
 
 const INDENT: &str = "    ";
 
-/// What rows are ordered by.
-fn order(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Peak => "most chunk bytes held at once (peak)",
-        Measure::Live => "chunk bytes held at the end (live)",
-        Measure::Total => "bytes handed out (total)",
-        Measure::Blocks => "pieces handed out (blocks)",
-        Measure::Temporary => "bytes handed out (nothing inside an arena is temporary)",
-        Measure::Copied => "bytes copied by growth inside (copied)",
-        Measure::Grows => "growths inside (grows)",
+/// What rows are ordered by: the figure that arenas have of the measure, else what was handed out.
+fn order(measure: Measure) -> String {
+    match measured_title(measure) {
+        Some(title) => format!("{title} ({})", measure.name()),
+        None => format!(
+            "bytes handed out (nothing inside an arena is {})",
+            measure.name()
+        ),
     }
 }
 
@@ -57,14 +55,16 @@ pub(super) fn write<W: Write>(
         let bytes = rows
             .iter()
             .skip(top)
-            .fold(0_u64, |sum, row| match &row.detail {
-                Detail::Arena(detail) => sum.saturating_add(detail.weight),
-                _ => sum,
+            .try_fold(0_u64, |sum, row| match &row.detail {
+                Detail::Arena(detail) => Some(sum.saturating_add(detail.measured?)),
+                _ => Some(sum),
             });
+        let bytes = bytes.map_or(String::new(), |bytes| {
+            format!(", {}", super::amount(options.measure, bytes))
+        });
         let more = format!(
-            "... {}, {} (--top {top})",
+            "... {}{bytes} (--top {top})",
             counted((rows.len() - top) as u64, "more arena"),
-            super::amount(options.measure, bytes)
         );
         page.line(Style::Faint, &more)?;
     }

@@ -12,8 +12,11 @@ use super::lines::{self, Files};
 use super::units::{Index, Unit, ranges_of};
 use super::{Budget, Shared, Slice};
 
-/// Functions found in one unit, for all its addresses: what holds more is built to fill the memory.
+/// Functions found in one unit, for all its addresses: what holds more is built to fill the memory. Real programs have
+/// some five an address.
 const MAX_NODES: usize = 4 << 20;
+const NODES_OF_AN_ADDRESS: usize = 32;
+const FEW_NODES: usize = 64 << 10;
 /// Inlining nests some dozens deep in real programs.
 const MAX_INLINED: usize = 512;
 /// `DW_AT_abstract_origin` and `DW_AT_specification` are followed this often; two is common.
@@ -99,7 +102,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         let mut around: Vec<(isize, UnitOffset)> = Vec::new();
         let mut pending = 0;
         let mut nodes = 0;
-        while !entries.is_empty() && nodes < MAX_NODES {
+        let most_nodes = (self.positions.len() * NODES_OF_AN_ADDRESS + FEW_NODES).min(MAX_NODES);
+        while !entries.is_empty() && nodes < most_nodes {
             pending += 1;
             if pending == 1024 {
                 if !self.budget.take(pending) {

@@ -7,6 +7,7 @@
 //!
 //! Nothing here opens a file: [`split`] reads the files `locate` found.
 
+mod abbreviations;
 mod functions;
 mod lines;
 mod split;
@@ -28,9 +29,13 @@ pub(super) use split::SplitFiles;
 /// All readers borrow from buffers that outlive the walk.
 type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
-/// Units of work (entries, line rows, range entries) one file may cost. A 1 GB binary needs about a tenth; a file
-/// that asks for more is built to keep us busy.
+/// Units of work (entries, line rows, range entries) one file may cost; a file that asks for more is built to keep us
+/// busy.
 const MAX_WORK: i64 = 4_000_000_000;
+/// The same for each byte of debug information (real files need about half a unit), for each address, and for any file.
+const WORK_OF_A_BYTE: usize = 8;
+const WORK_OF_AN_ADDRESS: usize = 256;
+const LITTLE_WORK: usize = 1_000_000;
 /// No more threads than this, however many cores there are: memory traffic is the limit.
 const MAX_THREADS: usize = 8;
 
@@ -38,6 +43,22 @@ const MAX_THREADS: usize = 8;
 struct Budget(AtomicI64);
 
 impl Budget {
+    fn new(bytes: usize, addresses: usize) -> Budget {
+        let work = bytes
+            .saturating_mul(WORK_OF_A_BYTE)
+            .saturating_add(addresses.saturating_mul(WORK_OF_AN_ADDRESS))
+            .saturating_add(LITTLE_WORK);
+        let work = i64::try_from(work).unwrap_or(MAX_WORK);
+        Budget(AtomicI64::new(work.min(MAX_WORK)))
+    }
+
+    /// Allows what `bytes` more of debug information may cost.
+    fn add(&self, bytes: usize) {
+        let work = bytes.saturating_mul(WORK_OF_A_BYTE);
+        let work = i64::try_from(work).unwrap_or(MAX_WORK);
+        self.0.fetch_add(work.min(MAX_WORK), Ordering::Relaxed);
+    }
+
     /// Takes `work` away; false when there is none left and the caller has to stop.
     fn take(&self, work: usize) -> bool {
         let work = i64::try_from(work).unwrap_or(i64::MAX);
@@ -60,18 +81,23 @@ pub(super) struct Found {
 struct Sections<'a> {
     dwarf: DwarfSections<Cow<'a, [u8]>>,
     endian: RunTimeEndian,
+    /// Of all of them together.
+    bytes: usize,
 }
 
 impl<'a> Sections<'a> {
-    fn load(object: &object::File<'a>) -> Result<Sections<'a>, String> {
-        let mut allowance_bytes = image::MAX_DECOMPRESSED_BYTES;
+    fn load(object: &object::File<'a>, file_bytes: usize) -> Result<Sections<'a>, String> {
+        let mut allowance_bytes = image::most_decompressed_bytes(file_bytes);
+        let mut bytes = 0;
         let dwarf = DwarfSections::load(|id| match is_read(id) {
-            true => image::section(object, id.name(), &mut allowance_bytes),
+            true => image::section(object, id.name(), &mut allowance_bytes)
+                .inspect(|section| bytes += section.len()),
             false => Ok(Cow::Borrowed(&[][..])),
         })?;
         Ok(Sections {
             dwarf,
             endian: split::endian(object),
+            bytes,
         })
     }
 
@@ -83,16 +109,22 @@ impl<'a> Sections<'a> {
 
 impl Sections<'static> {
     /// The sections of a `.dwo` file.
-    fn load_split(object: &object::File<'_>) -> Result<Sections<'static>, String> {
-        let mut allowance_bytes = image::MAX_DECOMPRESSED_BYTES;
+    fn load_split(
+        object: &object::File<'_>,
+        file_bytes: usize,
+    ) -> Result<Sections<'static>, String> {
+        let mut allowance_bytes = image::most_decompressed_bytes(file_bytes);
+        let mut bytes = 0;
         let dwarf = DwarfSections::load(|id| match id.dwo_name() {
             Some(name) if is_read(id) => image::section(object, name, &mut allowance_bytes)
+                .inspect(|section| bytes += section.len())
                 .map(|bytes| Cow::Owned(bytes.into_owned())),
             _ => Ok::<_, String>(Cow::Borrowed(&[][..])),
         })?;
         Ok(Sections {
             dwarf,
             endian: split::endian(object),
+            bytes,
         })
     }
 }
@@ -114,7 +146,7 @@ fn is_read(id: SectionId) -> bool {
     )
 }
 
-/// Resolves sorted, distinct addresses against the debug information of `object`.
+/// Resolves sorted, distinct addresses against the debug information of `object`, a file of `file_bytes` bytes.
 ///
 /// `table` gives linkage names where the debug information has none (line-tables-only). `progress` is called on
 /// this thread with the units done and the units there are.
@@ -122,24 +154,30 @@ fn is_read(id: SectionId) -> bool {
 /// # Errors
 /// A sentence when the sections cannot be read at all.
 pub(super) fn resolve(
-    object: &object::File<'_>,
+    (object, file_bytes): (&object::File<'_>, usize),
     table: &Table<'_>,
     split: &SplitFiles,
     addresses: &[u64],
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Found, String> {
-    let sections = Sections::load(object)?;
-    let dwarf = sections.borrow();
-    let budget = Budget(AtomicI64::new(MAX_WORK));
-    let mut index = units::Index::build(&dwarf, &budget);
+    let sections = Sections::load(object, file_bytes)?;
+    let mut dwarf = sections.borrow();
+    if abbreviations::overlap(&dwarf) {
+        return Err("its abbreviations overlap".to_owned());
+    }
+    // Units that name the same table share it.
+    dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::All);
+    let budget = Budget::new(sections.bytes, addresses.len());
+    let mut index = units::Index::build(&dwarf, sections.bytes, &budget);
     let wanted = index.units_of(addresses, &budget);
     let split_data = split::Data::load(split, &index, wanted.iter().map(|(unit, _)| *unit));
+    budget.add(split_data.bytes());
     let missing_split = split_data.attach(&mut index);
 
     let mut found = Found {
         chains: vec![Vec::new(); addresses.len()],
         missing_split,
-        gave_up: false,
+        gave_up: index.gave_up,
     };
     // The unit each address was answered by: an address in two units (identical code folded) goes to the first.
     let mut answered_by = vec![usize::MAX; addresses.len()];

@@ -24,10 +24,13 @@ pub(in super::super) struct SplitFiles {
 /// No more missing files are named than this.
 const MAX_MISSING: usize = 4;
 
+/// Its sections, their byte order, and their bytes together.
+type Package = (DwarfPackageSections<Vec<u8>>, RunTimeEndian, usize);
+
 /// The contents of the split files that the wanted units refer to.
 #[derive(Default)]
 pub(super) struct Data {
-    packages: Vec<(DwarfPackageSections<Vec<u8>>, RunTimeEndian)>,
+    packages: Vec<Package>,
     /// By unit.
     loose: Vec<(usize, Sections<'static>)>,
     missing: Vec<String>,
@@ -95,6 +98,13 @@ impl Data {
         data
     }
 
+    /// Bytes of the sections that were read.
+    pub(super) fn bytes(&self) -> usize {
+        let packages = self.packages.iter().map(|package| package.2);
+        let loose = self.loose.iter().map(|(_, sections)| sections.bytes);
+        packages.chain(loose).fold(0, usize::saturating_add)
+    }
+
     /// Gives the units their other halves; returns the names of files that were missing or belong to another build.
     pub(super) fn attach<'a>(&'a self, index: &mut Index<'a>) -> Vec<String> {
         let mut missing = self.missing.clone();
@@ -126,26 +136,28 @@ impl Data {
     }
 }
 
-fn load_package(path: &Path) -> Option<(DwarfPackageSections<Vec<u8>>, RunTimeEndian)> {
+fn load_package(path: &Path) -> Option<Package> {
     let bytes = Image::open(path).ok()?.bytes().ok()?;
     let object = image::parse(&*bytes).ok()?;
     let endian = endian(&object);
-    let mut allowance_bytes = image::MAX_DECOMPRESSED_BYTES;
+    let mut allowance_bytes = image::most_decompressed_bytes(bytes.len());
+    let mut total = 0;
     let sections = DwarfPackageSections::load(|id| -> gimli::Result<Vec<u8>> {
         // A section that cannot be read is as good as empty: the units in it are then missing.
         Ok(id
             .dwo_name()
             .and_then(|name| image::section(&object, name, &mut allowance_bytes).ok())
+            .inspect(|section| total += section.len())
             .map(Cow::into_owned)
             .unwrap_or_default())
     });
-    Some((sections.ok()?, endian))
+    Some((sections.ok()?, endian, total))
 }
 
 fn load_loose(path: &Path) -> Option<Sections<'static>> {
     let bytes = Image::open(path).ok()?.bytes().ok()?;
     let object = image::parse(&*bytes).ok()?;
-    Sections::load_split(&object).ok()
+    Sections::load_split(&object, bytes.len()).ok()
 }
 
 pub(super) fn endian(object: &object::File<'_>) -> RunTimeEndian {
@@ -156,10 +168,7 @@ pub(super) fn endian(object: &object::File<'_>) -> RunTimeEndian {
     }
 }
 
-fn holds(
-    (sections, endian): &(DwarfPackageSections<Vec<u8>>, RunTimeEndian),
-    id: gimli::DwoId,
-) -> bool {
+fn holds((sections, endian, _): &Package, id: gimli::DwoId) -> bool {
     let package = sections.borrow(
         |bytes| EndianSlice::new(bytes, *endian),
         EndianSlice::new(&[], *endian),
@@ -167,12 +176,8 @@ fn holds(
     package.is_ok_and(|package| package.cu_index.find(id.0).is_some())
 }
 
-fn package_half<'a>(
-    package: &'a (DwarfPackageSections<Vec<u8>>, RunTimeEndian),
-    index: &Index<'a>,
-    id: usize,
-) -> Option<SplitUnit<'a>> {
-    let (sections, endian) = package;
+fn package_half<'a>(package: &'a Package, index: &Index<'a>, id: usize) -> Option<SplitUnit<'a>> {
+    let (sections, endian, _) = package;
     let dwo_id = index.units.get(id)?.unit.dwo_id?;
     let package = sections
         .borrow(

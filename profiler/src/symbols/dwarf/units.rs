@@ -4,13 +4,19 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use gimli::{AttributeValue, DebugInfoOffset, UnitOffset, UnitRef};
+use gimli::{AttributeValue, DebugInfoOffset, Section, UnitOffset, UnitRef};
 
 use super::super::names::{CrateRoots, text};
 use super::{Budget, Slice};
 
-/// Address ranges kept of all units together: a binary of a gigabyte has some millions.
+/// Address ranges kept of all units together: a binary of a gigabyte has some millions. Each takes two bytes at least.
 const MAX_RANGES: usize = 16 << 20;
+const BYTES_OF_A_RANGE: usize = 2;
+
+/// File and folder names kept of all units together: each takes more than two bytes of a line table, and so many are
+/// kept of any. Else every unit of a small file could have a copy of one large table.
+const BYTES_OF_A_FILE: usize = 2;
+const FEW_FILES: usize = 16 << 10;
 
 /// All units of a file.
 pub(super) struct Index<'a> {
@@ -19,7 +25,10 @@ pub(super) struct Index<'a> {
     pub(super) units: Vec<Unit<'a>>,
     /// Address ranges of the units: (begin, end, unit), by begin.
     ranges: Vec<(u64, u64, usize)>,
+    most_ranges: usize,
     pub(super) roots: CrateRoots,
+    /// Some units have no lines: all of them together claim more than the file can hold.
+    pub(super) gave_up: bool,
 }
 
 /// One unit.
@@ -57,14 +66,21 @@ impl<'a> Unit<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// Reads the headers and root entries of all units.
-    pub(super) fn build(dwarf: &'a gimli::Dwarf<Slice<'a>>, budget: &Budget) -> Index<'a> {
+    /// Reads the headers and root entries of all units, in sections of `bytes` bytes.
+    pub(super) fn build(
+        dwarf: &'a gimli::Dwarf<Slice<'a>>,
+        bytes: usize,
+        budget: &Budget,
+    ) -> Index<'a> {
         let mut index = Index {
             dwarf,
             units: Vec::new(),
             ranges: Vec::new(),
+            most_ranges: MAX_RANGES.min(bytes / BYTES_OF_A_RANGE),
             roots: CrateRoots::default(),
+            gave_up: false,
         };
+        let mut files_left = dwarf.debug_line.reader().len() / BYTES_OF_A_FILE + FEW_FILES;
         let mut without_ranges = Vec::new();
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
@@ -80,16 +96,25 @@ impl<'a> Index<'a> {
             ) {
                 continue;
             }
-            let Ok(unit) = dwarf.unit(header) else {
+            let Ok(mut unit) = dwarf.unit(header) else {
                 continue;
             };
+            let files = unit.line_program.as_ref().map_or(0, |program| {
+                let header = program.header();
+                header.file_names().len() + header.include_directories().len()
+            });
+            budget.take(files);
+            match files_left.checked_sub(files) {
+                Some(left) => files_left = left,
+                None => (unit.line_program, index.gave_up) = (None, true),
+            }
             let id = index.units.len();
             let mut any = false;
             let mut rust = false;
             if let Ok(root) = root_attributes(&unit) {
                 rust = is_rust(&root);
                 ranges_of(UnitRef::new(dwarf, &unit), &root, budget, |begin, end| {
-                    if index.ranges.len() < MAX_RANGES {
+                    if index.ranges.len() < index.most_ranges {
                         index.ranges.push((begin, end, id));
                     }
                     any = true;
@@ -124,7 +149,7 @@ impl<'a> Index<'a> {
             };
             let mut entries = header.entries();
             while let Ok(Some(entry)) = entries.next() {
-                if !budget.take(1) || self.ranges.len() >= MAX_RANGES {
+                if !budget.take(1) || self.ranges.len() >= self.most_ranges {
                     return;
                 }
                 let range = entry.range();

@@ -360,6 +360,32 @@ fn code_made_one_by_the_compiler_is_told_where_a_visitor_can_ask_for_one_thing_o
 }
 
 #[test]
+fn a_new_buffer_between_the_allocator_and_merged_code_tells_nothing_and_one_that_grows_is_not_looked_through()
+ {
+    let reader = "serde_json::de::deserialize_str<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>";
+    for (buffer, of) in [
+        (
+            "alloc::raw_vec::RawVecInner<A>::try_allocate_in<alloc::alloc::Global>",
+            Some("alloc::string::String"),
+        ),
+        (
+            "<alloc::raw_vec::RawVecInner>::with_capacity_in",
+            Some("alloc::string::String"),
+        ),
+        (
+            "alloc::raw_vec::RawVecInner<A>::finish_grow<alloc::alloc::Global>",
+            None,
+        ),
+    ] {
+        let stack = [("cs", buffer), ("cd0", reader), ("cu", "app::main")];
+        assert_eq!(hooked(&stack).as_deref(), of, "{buffer}");
+        // A reader with a line asks for itself.
+        let stack = [("cs", buffer), ("cd", reader), ("cu", "app::main")];
+        assert_eq!(hooked(&stack), None, "{buffer}");
+    }
+}
+
+#[test]
 fn what_is_made_in_merged_code_has_an_owner_and_no_container_from_outside() {
     let merged = "core::num::f64::deserialize_any<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>";
     let told = told(

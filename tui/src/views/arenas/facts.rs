@@ -1,7 +1,7 @@
 //! What is said of an arena: advice, leaks, and whether its figures can be relied on. Every text is clean.
 
 use heapglass_profiler::arenas::{Certainty, Point, advice, imbalance, leak_text, leaks, points};
-use heapglass_profiler::profile::{Arena, Measure};
+use heapglass_profiler::profile::Arena;
 
 use crate::app::Data;
 
@@ -37,16 +37,4 @@ pub(super) fn gather(data: &Data) -> Vec<Facts> {
         }
     };
     arenas.map(facts).collect()
-}
-
-/// What an arena counts for when arenas are ordered by a measure; of temporary bytes there are none inside.
-pub(super) fn weight(arena: &Arena, measure: Measure) -> u64 {
-    match measure {
-        Measure::Peak => arena.most_chunk_bytes,
-        Measure::Live => arena.chunk_bytes,
-        Measure::Total | Measure::Temporary => arena.total_handed_bytes,
-        Measure::Blocks => arena.total_handed_blocks,
-        Measure::Copied => arena.copied_bytes,
-        Measure::Grows => arena.grows,
-    }
 }

@@ -1,6 +1,8 @@
 //! Inside one arena: what it handed out, by type, by field, or by the fields of one type.
 
-use heapglass_profiler::arenas::{Handed, by_field, by_type};
+use heapglass_profiler::arenas::{
+    Handed, by_field, by_type, measured_inside, measured_inside_title,
+};
 use heapglass_profiler::profile::{Arena, Measure, TypeKind};
 use heapglass_profiler::units::{Bytes, Count, Share};
 use ratatui::buffer::Buffer;
@@ -80,8 +82,11 @@ impl Inside {
             By::Field => fields(arena, cx.data),
             By::FieldOf(name, _) => fields(&of_type(arena, name.as_ref(), cx.data), cx.data),
         };
-        self.rows
-            .sort_by_key(|row| std::cmp::Reverse(value(&row.handed, cx.measure)));
+        // Where nothing has the figure, the largest comes first all the same.
+        self.rows.sort_by_key(|row| {
+            let value = measured_inside(&row.handed, cx.measure);
+            std::cmp::Reverse(value.unwrap_or(row.handed.total_bytes))
+        });
         let at = kept.and_then(|kept| self.rows.iter().position(|row| row.key == kept));
         self.cursor.selected = at.unwrap_or(0);
         self.cursor.clamp(self.rows.len(), list_rows(cx));
@@ -183,11 +188,17 @@ impl Inside {
         let room = columns.last().map_or(0, |column| column.width);
         let shown = self.rows.iter().enumerate().skip(self.cursor.top);
         for (at, row) in shown.take(table.height.saturating_sub(1) as usize) {
-            let of_it = value(&row.handed, cx.measure);
             let h = &row.handed;
+            let (of_it, bar) = match measured_inside(h, cx.measure) {
+                Some(value) => (
+                    Share::of(value, whole).to_string(),
+                    bar(value, whole, bar_cells),
+                ),
+                None => ("-".to_owned(), String::new()),
+            };
             let mut cells = vec![
-                (Share::of(of_it, whole).to_string(), theme::plain()),
-                (bar(of_it, whole, bar_cells), theme::bar()),
+                (of_it, theme::plain()),
+                (bar, theme::bar()),
                 (bytes(h.total_bytes), theme::plain()),
                 (bytes(h.live_bytes), theme::plain()),
                 (count(h.total_blocks), theme::plain()),
@@ -215,7 +226,7 @@ impl Inside {
     fn whole(&self, measure: Measure) -> u64 {
         self.rows
             .iter()
-            .map(|row| value(&row.handed, measure))
+            .filter_map(|row| measured_inside(&row.handed, measure))
             .fold(0, u64::saturating_add)
     }
 
@@ -231,12 +242,15 @@ impl Inside {
         if area.is_empty() {
             return;
         }
+        let value = measured_inside(&row.handed, measure).zip(measured_inside_title(measure));
+        let share = match value {
+            Some((value, title)) => format!("{} of {title}", Share::of(value, whole)),
+            None => format!("nothing inside an arena is {}", measure.name()),
+        };
         let text = format!(
-            "{noun} {} of {}: {} of {}",
+            "{noun} {} of {}: {share}",
             self.cursor.selected + 1,
             self.rows.len(),
-            Share::of(value(&row.handed, measure), whole),
-            what(measure)
         );
         rule(buffer, area, &text);
         let lines = wrap(&row.full, area.width as usize, 2);
@@ -267,27 +281,6 @@ fn figures(h: &Handed) -> Vec<String> {
         items.push(format!("past the handle {}", Bytes(h.past_bytes)));
     }
     items
-}
-
-/// What rows are ordered by: of the measure `live` what is in use, else what was ever handed out.
-fn value(handed: &Handed, measure: Measure) -> u64 {
-    match measure {
-        Measure::Live => handed.live_bytes,
-        Measure::Blocks => handed.total_blocks,
-        Measure::Copied => handed.copied_bytes,
-        Measure::Grows => handed.grows,
-        Measure::Peak | Measure::Total | Measure::Temporary => handed.total_bytes,
-    }
-}
-
-fn what(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Live => "the bytes in use",
-        Measure::Blocks => "the pieces handed out",
-        Measure::Copied => "the bytes copied by growth",
-        Measure::Grows => "the growths",
-        Measure::Peak | Measure::Total | Measure::Temporary => "the bytes handed out",
-    }
 }
 
 fn types(arena: &Arena, data: &Data) -> Vec<Row> {

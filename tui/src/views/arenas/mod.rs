@@ -9,6 +9,7 @@ mod render;
 
 use std::sync::Arc;
 
+use heapglass_profiler::arenas::ordered;
 use heapglass_profiler::profile::Arena;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -56,13 +57,7 @@ impl Arenas {
             .as_ref()
             .filter(|_| self.cursor.selected > 0 || self.inside.is_some())
             .and_then(|data| Some(self.selected(data)?.1.name.clone()));
-        self.order = (0..arenas.len()).collect();
-        self.order.sort_by_key(|&at| {
-            let weight = arenas
-                .get(at)
-                .map_or(0, |arena| facts::weight(arena, cx.measure));
-            std::cmp::Reverse(weight)
-        });
+        self.order = ordered(arenas, cx.measure);
         self.made_of = Some(Arc::clone(cx.data));
         let name = |at: &usize| arenas.get(*at).map(|arena| &arena.name);
         let at = kept.and_then(|kept| self.order.iter().position(|at| name(at) == Some(&kept)));

@@ -1,6 +1,6 @@
 //! Draws the arenas: the table with its bars, and of the selected one every figure, advice, warnings and history.
 
-use heapglass_profiler::arenas::{HOW_TO_NAME, Part, bar, last_full};
+use heapglass_profiler::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_title};
 use heapglass_profiler::profile::{Arena, Measure, State};
 use heapglass_profiler::units::{Bytes, Count, Share, counted};
 use ratatui::buffer::Buffer;
@@ -78,15 +78,11 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
     }
 }
 
-/// What arenas are ordered by.
-fn order(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Peak => "most chunk bytes at once",
-        Measure::Live => "chunk bytes at the end",
-        Measure::Total | Measure::Temporary => "bytes handed out",
-        Measure::Blocks => "pieces handed out",
-        Measure::Copied => "bytes copied by growth",
-        Measure::Grows => "growths",
+/// What arenas are ordered by: the figure they have of the measure, else what was handed out.
+fn order(measure: Measure) -> String {
+    match measured_title(measure) {
+        Some(title) => title.to_owned(),
+        None => format!("bytes handed out, nothing inside is {}", measure.name()),
     }
 }
 

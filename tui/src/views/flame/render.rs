@@ -139,17 +139,11 @@ fn frame_style(shown: &Shown, cx: &Context<'_>, id: NodeId) -> Style {
     let Label::Function(function) = shown.calls.node(id).label else {
         return theme::frame(None);
     };
-    let id = match shown.what(function) {
-        None => return theme::frame(cx.data.function(function)),
-        Some(What::Function(Some(function))) => return theme::frame(cx.data.function(function)),
-        Some(What::Field(node) | What::Path(node)) => {
-            cx.data.field(node).and_then(|field| field.value_type)
-        }
-        Some(What::Type(id)) => id,
-        Some(What::Owner(id)) => Some(id),
-        Some(What::Function(None) | What::Arena(_) | What::Note(_)) => None,
-    };
-    theme::kind_frame(cx.data.type_kind(id))
+    match shown.what(function) {
+        None => theme::frame(cx.data.function(function)),
+        Some(What::Function(Some(function))) => theme::frame(cx.data.function(function)),
+        Some(what) => theme::kind_frame(cx.data.type_kind(what.type_id(&cx.data.fields))),
+    }
 }
 
 fn draw_frame(

@@ -1,0 +1,69 @@
+//! Everything that is made of a profile: whatever was loaded, each of these has to end, and soon.
+
+use heapglass_profiler::arenas;
+use heapglass_profiler::calltree::{self, CallTree};
+use heapglass_profiler::fields::{Fields, Phases};
+use heapglass_profiler::flamegraph;
+use heapglass_profiler::profile::{Measure, Profile, ScopeId};
+use heapglass_profiler::report;
+use std::io::sink;
+
+/// `pick` chooses among measures and options, so that all of them have their turn without each input taking all.
+pub(crate) fn use_all(profile: &Profile, pick: usize) {
+    let measure = Measure::ALL[pick % Measure::ALL.len()];
+    let keep_all = pick.is_multiple_of(2);
+    for by in report::By::ALL {
+        let options = report::Options {
+            by,
+            measure,
+            keep_all,
+            top: pick.is_multiple_of(3).then_some(3),
+            width: 40 + pick % 120,
+            ..report::Options::default()
+        };
+        // A sink cannot fail; what is damaged is said in the report.
+        report::write_text(profile, &options, sink()).expect("a report");
+        report::write_json(profile, &options, sink()).expect("JSON");
+    }
+    report::write_summary(profile, &report::Options::default(), sink()).expect("a summary");
+    let within = pick.is_multiple_of(4).then_some(ScopeId(pick as u32 % 9));
+    let options = calltree::Options {
+        inverted: pick % 2 == 1,
+        keep_all,
+        scopes: pick % 3 == 1,
+        within,
+    };
+    let mut tree = CallTree::build(profile, &options);
+    tree.sort(measure);
+    calltree::write_folded(&tree, profile, measure, sink()).expect("folded stacks");
+    for by in flamegraph::By::ALL {
+        let options = flamegraph::Options {
+            by,
+            measure: if by == flamegraph::By::Arena {
+                [Measure::Live, Measure::Total][pick % 2]
+            } else {
+                measure
+            },
+            inverted: pick % 2 == 1,
+            keep_all,
+            scopes: pick % 3 == 1,
+            within,
+            arena: pick.is_multiple_of(5).then_some(pick % 3),
+        };
+        // Figures beyond 64 bits are an error value.
+        let _drawn = flamegraph::write_svg(profile, &options, sink());
+    }
+    let fields = Fields::of(profile);
+    let phases = Phases::of(profile);
+    for scope in 0..profile.scopes.len().min(50) as u32 {
+        let _ =
+            phases.path(profile, ScopeId(scope)).len() + fields.field_of(ScopeId(scope)) as usize;
+    }
+    for leak in arenas::leaks(profile, &fields) {
+        let _ = arenas::leak_text(profile, &fields, &leak).len();
+    }
+    for arena in &profile.arenas {
+        let _ = arenas::advice(arena, &fields, profile.process.state).len();
+        let _ = arenas::bar(arena, pick % 100).len() + arenas::points(arena).len();
+    }
+}

@@ -1,0 +1,194 @@
+//! Small binaries whose debug information asks for far more than it is: written here byte by byte.
+
+use crate::{SMALL_FILE_BYTES, alone, hold, place, write};
+use heapglass_profiler::symbols::{Identity, ModuleRef, Options, Symbols, resolve};
+use std::fs::File;
+
+/// An ELF file with these sections.
+fn elf(sections: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    const HEADER: usize = 64;
+    let mut names = vec![0];
+    let mut bytes = vec![0; HEADER];
+    let mut headers = vec![vec![0; 64]];
+    let mut add = |name: &str, kind: u32, contents: &[u8], bytes: &mut Vec<u8>| {
+        let mut header = vec![0; 64];
+        header[0..4].copy_from_slice(&(names.len() as u32).to_le_bytes());
+        header[4..8].copy_from_slice(&kind.to_le_bytes());
+        header[24..32].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+        names.extend_from_slice(name.as_bytes());
+        names.push(0);
+        let contents = if kind == 3 { &names } else { contents };
+        header[32..40].copy_from_slice(&(contents.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(contents);
+        headers.push(header);
+    };
+    for (name, contents) in sections {
+        add(name, 1, contents, &mut bytes);
+    }
+    add(".shstrtab", 3, &[], &mut bytes);
+    let table = bytes.len() as u64;
+    let count = headers.len() as u16;
+    bytes.extend(headers.concat());
+    bytes[..16].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
+    // A shared object for x86-64 of version 1.
+    bytes[16..24].copy_from_slice(&[3, 0, 62, 0, 1, 0, 0, 0]);
+    bytes[40..48].copy_from_slice(&table.to_le_bytes());
+    bytes[52..54].copy_from_slice(&(HEADER as u16).to_le_bytes());
+    bytes[58..64].copy_from_slice(&[64_u16, count, count - 1].map(u16::to_le_bytes).concat());
+    bytes
+}
+
+/// Units of version 4, each with a table of abbreviations and what follows its first code.
+fn units(
+    count: u32,
+    abbreviations: impl Fn(u32) -> u32,
+    entry: impl Fn(u32) -> Vec<u8>,
+) -> Vec<u8> {
+    let unit = |index| {
+        let entry = entry(index);
+        let mut unit = (entry.len() as u32 + 8).to_le_bytes().to_vec();
+        unit.extend(4_u16.to_le_bytes());
+        unit.extend(abbreviations(index).to_le_bytes());
+        unit.extend([8, 1]);
+        unit.extend(entry);
+        unit
+    };
+    (0..count).flat_map(unit).collect()
+}
+
+/// Names frames by such a binary, held to the limits of a small one.
+fn symbols(name: &str, bytes: &[u8]) -> Symbols {
+    assert!(bytes.len() < SMALL_FILE_BYTES, "{} bytes", bytes.len());
+    let _alone = alone();
+    let path = place(name);
+    write(&path, bytes, None);
+    let module = ModuleRef {
+        path: path.to_str().expect("UTF-8"),
+        identity: Identity::None,
+    };
+    let frames: Vec<(u32, u64)> = (0..200).map(|index| (0, 0x1008 + index * 16)).collect();
+    let mut found = Symbols::default();
+    let mut seen = Default::default();
+    hold(bytes.len(), &mut seen, || {
+        found = resolve(&[module], &frames, &Options::default(), &|_| ()).expect("no --binary");
+        true
+    })
+    .expect("within the limits");
+    println!("{name}: {seen:?}");
+    found
+}
+
+/// DW_TAG_compile_unit without children: low_pc (address), high_pc (data4), and one more of form sec_offset.
+fn compile_unit(attribute: u8) -> Vec<u8> {
+    vec![1, 0x11, 0, 0x11, 0x01, 0x12, 0x06, attribute, 0x17, 0, 0, 0]
+}
+
+fn with_offset(index: u32, offset: u32) -> Vec<u8> {
+    let mut entry = (0x1000 + u64::from(index) * 16).to_le_bytes().to_vec();
+    entry.extend(16_u32.to_le_bytes());
+    entry.extend(offset.to_le_bytes());
+    entry
+}
+
+const STMT_LIST: u8 = 0x10;
+const RANGES: u8 = 0x55;
+
+#[test]
+fn thousands_of_units_with_one_large_line_table_do_not_each_keep_it() {
+    let mut table = vec![1, 1, 1, 0, 1, 1, 0];
+    for _ in 0..60_000 {
+        table.extend(b"a\0\0\0\0");
+    }
+    table.push(0);
+    let mut line = (table.len() as u32 + 6).to_le_bytes().to_vec();
+    line.extend(4_u16.to_le_bytes());
+    line.extend((table.len() as u32).to_le_bytes());
+    line.extend(table);
+    let binary = elf(&[
+        (".debug_abbrev", compile_unit(STMT_LIST)),
+        (
+            ".debug_info",
+            units(15_000, |_| 0, |index| with_offset(index, 0)),
+        ),
+        (".debug_line", line),
+    ]);
+    let found = symbols("lines.so", &binary);
+    assert!(
+        found.notes.iter().any(|note| note.contains("is broken")),
+        "{:?}",
+        found.notes
+    );
+}
+
+#[test]
+fn thousands_of_units_with_one_long_list_of_ranges_end_soon() {
+    let mut ranges = Vec::new();
+    for index in 0..18_000_u64 {
+        ranges.extend((0x1000 + index).to_le_bytes());
+        ranges.extend((0x100_0000 + index).to_le_bytes());
+    }
+    ranges.extend([0; 16]);
+    let abbreviation = vec![1, 0x11, 0, 0x11, 0x01, 0x12, 0x06, RANGES, 0x17, 0, 0, 0];
+    let binary = elf(&[
+        (".debug_abbrev", abbreviation),
+        (
+            ".debug_info",
+            units(15_000, |_| 0, |index| with_offset(index, 0)),
+        ),
+        (".debug_ranges", ranges),
+    ]);
+    symbols("ranges.so", &binary);
+}
+
+#[test]
+fn tables_of_abbreviations_inside_each_other_are_refused() {
+    let mut abbreviations = Vec::new();
+    for code in 0..50_000_u32 {
+        // Codes that need three bytes, each table one declaration shorter than the one before.
+        let code = code + 0x4000;
+        abbreviations.extend([
+            code as u8 | 0x80,
+            (code >> 7) as u8 | 0x80,
+            (code >> 14) as u8,
+        ]);
+        abbreviations.extend([0x11, 0, 0, 0]);
+    }
+    abbreviations.push(0);
+    let binary = elf(&[
+        (".debug_abbrev", abbreviations),
+        (
+            ".debug_info",
+            units(20_000, |index| index * 7, |_| vec![0; 4]),
+        ),
+    ]);
+    let found = symbols("abbreviations.so", &binary);
+    assert!(
+        found.notes.iter().any(|note| note.contains("overlap")),
+        "{:?}",
+        found.notes
+    );
+}
+
+#[test]
+fn a_sparse_binary_of_gigabytes_is_not_read_whole() {
+    let path = place("sparse.so");
+    let binary = elf(&[(".debug_info", vec![1; 64]), (".symtab", vec![0; 24])]);
+    write(&path, &binary, Some(7 << 30));
+    let module = ModuleRef {
+        path: path.to_str().expect("UTF-8"),
+        identity: Identity::None,
+    };
+    let _alone = alone();
+    let mut found = Symbols::default();
+    hold(binary.len(), &mut Default::default(), || {
+        found = resolve(&[module], &[(0, 64)], &Options::default(), &|_| ()).expect("no --binary");
+        true
+    })
+    .expect("within the limits");
+    File::create(&path).expect("an empty file again");
+    assert!(
+        found.notes.iter().any(|note| note.contains("empty")),
+        "{:?}",
+        found.notes
+    );
+}

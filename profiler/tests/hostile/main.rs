@@ -1,0 +1,239 @@
+//! Recordings and binaries changed by structure: whatever a file says, reading it, naming its frames and making every
+//! report of it ends soon, in little memory, without a panic.
+//!
+//! Inputs are valid files with some words, records, tables or sections changed, the checksum made right or the state
+//! left "running", so that they get past the first check. proptest chooses them, and makes what fails small; what was
+//! found that way is a test of its own (`found`), or a file in `tests/hostile/corpus`.
+//!
+//! - `cargo test -p heapglass-profiler --test hostile`: 10 seconds each for recordings and binaries
+//! - `cargo fuzz-readers` with `HEAPGLASS_FUZZ_SECONDS=300` set: ten minutes, optimized, with overflow checks
+//! - line coverage: `profiler/tests/hostile/coverage.sh`
+
+mod binary;
+mod change;
+mod downstream;
+mod elf;
+mod found;
+mod memory;
+mod parts;
+mod rich;
+
+use heapglass_profiler::Options;
+use parts::Parts;
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRunner};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+/// What an input of less than [`SMALL_FILE_BYTES`] may cost.
+const MOST_MEMORY: usize = 256 << 20;
+const SMALL_FILE_BYTES: usize = 1 << 20;
+
+/// How long an input may take of the processors' time, which others on the machine do not make longer. Unoptimized
+/// code is ten times slower.
+const MOST_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 8 } else { 1 });
+
+/// How long it may take by the clock: beyond, it waits for something.
+const MOST_WAIT: Duration = Duration::from_secs(60);
+
+/// Time that the threads of this process have spent on processors, to a hundredth of a second.
+fn processor_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("/proc/self/stat");
+    let fields = stat.rsplit(')').next().expect("fields");
+    let ticks = fields.split_ascii_whitespace().skip(11).take(2);
+    let ticks = ticks.map(|ticks| ticks.parse::<u64>().expect("a number"));
+    Duration::from_millis(ticks.sum::<u64>() * 10)
+}
+
+/// Panics of any thread, those that symbolization survives too.
+static PANICS: AtomicUsize = AtomicUsize::new(0);
+
+/// Memory is counted for the whole process: one test at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn golden(name: &str) -> Vec<u8> {
+    let folder = "../tracking-alloc/recording/tests/golden";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(folder)
+        .join(name);
+    std::fs::read(path).expect("a golden recording")
+}
+
+/// The recordings that are changed.
+fn bases(binary: &Path, addresses: &[u64]) -> Vec<Parts> {
+    let mut bases = vec![rich::rich(
+        &golden("v2.hg"),
+        binary.to_str().expect("UTF-8"),
+        addresses,
+    )];
+    // The one with everything has half of the turns.
+    bases.extend([bases[0].clone(), bases[0].clone()]);
+    bases.extend(["v1.hg", "v2.hg", "wasm.hg"].map(|name| Parts::of(&golden(name))));
+    bases
+}
+
+/// What inputs cost so far.
+#[derive(Debug, Default)]
+struct Seen {
+    inputs: u64,
+    loaded: u64,
+    time: Duration,
+    memory: usize,
+}
+
+/// Writes the file, loads it and makes everything of it.
+fn load(path: &Path, pick: usize) -> bool {
+    match heapglass_profiler::open(path, &Options::default(), &|_| ()) {
+        Ok(profile) => {
+            downstream::use_all(&profile, pick);
+            if pick.is_multiple_of(16) {
+                let packed = heapglass_profiler::pack(path, &Options::default(), &|_| ());
+                // What was packed can be read.
+                if let Ok(bytes) = packed {
+                    tracking_alloc_recording::Recording::read(bytes.as_slice()).expect("packed");
+                }
+            }
+            true
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            false
+        }
+    }
+}
+
+/// Loads what was written and holds it to the limits.
+fn check(path: &Path, bytes: usize, pick: usize, seen: &mut Seen) -> Result<(), TestCaseError> {
+    hold(bytes, seen, || load(path, pick))
+}
+
+/// Runs what reads an input of `bytes` bytes, and holds it to the limits.
+fn hold(bytes: usize, seen: &mut Seen, read: impl FnOnce() -> bool) -> Result<(), TestCaseError> {
+    let mut loaded = false;
+    let panics = PANICS.load(Relaxed);
+    let (start, clock) = (processor_time(), Instant::now());
+    let memory = memory::most_during(|| loaded = read());
+    let (took, waited) = (processor_time() - start, clock.elapsed());
+    seen.inputs += 1;
+    seen.loaded += u64::from(loaded);
+    seen.time = seen.time.max(took);
+    let fail = |what: String| Err(TestCaseError::fail(what));
+    if PANICS.load(Relaxed) != panics {
+        return fail("a thread panicked".to_owned());
+    }
+    if took > MOST_TIME || waited > MOST_WAIT {
+        return fail(format!("it took {took:?} in {waited:?}"));
+    }
+    if bytes < SMALL_FILE_BYTES {
+        seen.memory = seen.memory.max(memory);
+        if memory > MOST_MEMORY {
+            return fail(format!("it took {memory} bytes of memory for {bytes}"));
+        }
+    }
+    Ok(())
+}
+
+/// Runs a property until the time is over.
+fn run<S: Strategy>(
+    what: &str,
+    strategy: &S,
+    mut test: impl FnMut(S::Value, &mut Seen) -> Result<(), TestCaseError>,
+) where
+    S::Value: Clone + std::fmt::Debug,
+{
+    std::panic::set_hook(Box::new(|info| {
+        PANICS.fetch_add(1, Relaxed);
+        eprintln!("{info}");
+    }));
+    let seconds = std::env::var("HEAPGLASS_FUZZ_SECONDS")
+        .ok()
+        .and_then(|seconds| seconds.parse().ok())
+        .unwrap_or(10);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let config = Config {
+        cases: 64,
+        failure_persistence: None,
+        max_shrink_iters: 400,
+        // Copies of the other one are slow.
+        rng_algorithm: RngAlgorithm::XorShift,
+        ..Config::default()
+    };
+    let seen = std::cell::RefCell::new(Seen::default());
+    let test = std::cell::RefCell::new(&mut test);
+    while Instant::now() < end {
+        let result = TestRunner::new(config.clone()).run(strategy, |input| {
+            let mut test = test.borrow_mut();
+            test(input, &mut seen.borrow_mut())
+        });
+        if let Err(error) = result {
+            panic!("{what}: {error}");
+        }
+    }
+    let seen = seen.into_inner();
+    println!(
+        "{what}: {} inputs, {} loaded, at most {:.0?} and {} KiB, {} panics",
+        seen.inputs,
+        seen.loaded,
+        seen.time,
+        seen.memory >> 10,
+        PANICS.load(Relaxed)
+    );
+}
+
+/// Where the inputs of a test are written; what ends the process stays there.
+fn place(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn write(path: &Path, bytes: &[u8], length: Option<u64>) {
+    let mut file = File::create(path).expect("a file");
+    file.write_all(bytes).expect("its bytes");
+    if let Some(length) = length.filter(|length| *length > bytes.len() as u64) {
+        file.set_len(length).expect("a hole");
+    }
+}
+
+#[test]
+fn changed_recordings_cost_little_and_never_panic() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let binaries = binary::build(folder.path());
+    let bases = bases(&folder.path().join("libtiny.so"), &binaries[0].addresses);
+    let path = place("changed.hg");
+    run("recordings", &change::input(), |input, seen| {
+        let bytes = input.bytes(&bases);
+        write(&path, &bytes, input.length);
+        check(&path, bytes.len(), input.pick.into(), seen)
+    });
+}
+
+#[test]
+fn changed_binaries_cost_little_and_never_panic() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let binaries = binary::build(folder.path());
+    let (binary, path) = (place("changed.so"), place("of-binary.hg"));
+    let recording = rich::rich(
+        &golden("v2.hg"),
+        binary.to_str().expect("UTF-8"),
+        &binaries[0].addresses,
+    );
+    let mut recording = recording.bytes();
+    parts::seal(&mut recording);
+    write(&path, &recording, None);
+    run("binaries", &binary::input(), |input, seen| {
+        let bytes = input.bytes(&binaries);
+        write(&binary, &bytes, None);
+        check(&path, bytes.len(), input.pick.into(), seen)
+    });
+}
