@@ -2,10 +2,10 @@
 //! processes of their own; nothing here analyses a recording except [`recorded`].
 
 pub mod cases;
+pub mod cliffs;
 pub mod cost;
 pub mod data;
 pub mod footprints;
-pub mod gauntlet;
 pub mod oracle;
 pub mod recorded;
 pub mod switch;

@@ -1,5 +1,6 @@
 //! The inner allocator of the target programs, chosen by `CASE_ALLOC` at the first allocation: `system` (default),
-//! `mimalloc`, `jemalloc`, or `pack`, which hands out bytes back to back with no more alignment than was asked for.
+//! `mimalloc`, `jemalloc`, or `pack`, which hands out bytes back to back with no more alignment than was asked for. With
+//! `move` every realloc moves its block, with `stay` none does (up to 64 KiB): so what is copied is known.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
@@ -14,6 +15,8 @@ const SYSTEM: u8 = 1;
 const MIMALLOC: u8 = 2;
 const JEMALLOC: u8 = 3;
 const PACK: u8 = 4;
+const MOVE: u8 = 5;
+const STAY: u8 = 6;
 
 impl Switch {
     /// Not chosen yet.
@@ -48,6 +51,8 @@ impl Switch {
                 PACKED.prepare();
                 PACK
             }
+            b"move" => MOVE,
+            b"stay" => STAY,
             _ => SYSTEM,
         };
         self.chosen.store(chosen, Relaxed);
@@ -70,6 +75,8 @@ unsafe impl GlobalAlloc for Switch {
                 MIMALLOC => mimalloc::MiMalloc.alloc(layout),
                 JEMALLOC => tikv_jemallocator::Jemalloc.alloc(layout),
                 PACK => PACKED.alloc(layout),
+                MOVE => Move.alloc(layout),
+                STAY => Stay.alloc(layout),
                 _ => System.alloc(layout),
             }
         }
@@ -82,6 +89,8 @@ unsafe impl GlobalAlloc for Switch {
                 MIMALLOC => mimalloc::MiMalloc.alloc_zeroed(layout),
                 JEMALLOC => tikv_jemallocator::Jemalloc.alloc_zeroed(layout),
                 PACK => PACKED.alloc_zeroed(layout),
+                MOVE => Move.alloc_zeroed(layout),
+                STAY => Stay.alloc_zeroed(layout),
                 _ => System.alloc_zeroed(layout),
             }
         }
@@ -94,6 +103,8 @@ unsafe impl GlobalAlloc for Switch {
                 MIMALLOC => mimalloc::MiMalloc.dealloc(block, layout),
                 JEMALLOC => tikv_jemallocator::Jemalloc.dealloc(block, layout),
                 PACK => PACKED.dealloc(block, layout),
+                MOVE => Move.dealloc(block, layout),
+                STAY => Stay.dealloc(block, layout),
                 _ => System.dealloc(block, layout),
             }
         }
@@ -106,6 +117,8 @@ unsafe impl GlobalAlloc for Switch {
                 MIMALLOC => mimalloc::MiMalloc.realloc(block, layout, new_size),
                 JEMALLOC => tikv_jemallocator::Jemalloc.realloc(block, layout, new_size),
                 PACK => PACKED.realloc(block, layout, new_size),
+                MOVE => Move.realloc(block, layout, new_size),
+                STAY => Stay.realloc(block, layout, new_size),
                 _ => System.realloc(block, layout, new_size),
             }
         }
@@ -163,5 +176,55 @@ unsafe impl GlobalAlloc for Pack {
         let _ = self
             .used
             .compare_exchange(start + layout.size(), start, Relaxed, Relaxed);
+    }
+}
+
+/// The system's allocator, without its realloc: the new block is taken while the old one is there.
+struct Move;
+
+// SAFETY: the system's blocks; `realloc` is that of the trait.
+unsafe impl GlobalAlloc for Move {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// The system's allocator, with room in each block to grow in place.
+struct Stay;
+
+const ROOM: usize = 64 << 10;
+
+impl Stay {
+    fn roomy(layout: Layout) -> Layout {
+        let size = layout.size().max(ROOM);
+        // SAFETY: as well aligned as before, and 64 KiB are not too much for any alignment that fits a smaller size.
+        unsafe { Layout::from_size_align_unchecked(size, layout.align()) }
+    }
+}
+
+// SAFETY: blocks of the system with at least the size asked for, given back with the size they were taken with.
+unsafe impl GlobalAlloc for Stay {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the layout is not empty.
+        unsafe { System.alloc(Stay::roomy(layout)) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: a block of that layout.
+        unsafe { System.dealloc(block, Stay::roomy(layout)) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if layout.size().max(new_size) <= ROOM {
+            return block;
+        }
+        // SAFETY: a block of that layout; its room afterwards is that of its new size.
+        unsafe { System.realloc(block, Stay::roomy(layout), new_size.max(ROOM)) }
     }
 }

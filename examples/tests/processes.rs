@@ -36,13 +36,16 @@ fn a_program_that_becomes_another_leaves_two_recordings() {
     let printed = String::from_utf8(output.stdout).expect("text");
     let (first, second) = printed.split_once('\n').expect("two lines");
     let names = files(target.folder.path());
-    assert_eq!(names.len(), 2, "{names:?}");
+    // The first lives on in the second: its path stays its own.
+    let [suffixed, wanted] = names.as_slice() else {
+        panic!("{names:?}");
+    };
+    assert_eq!(wanted, "out.hg");
+    assert_work_is_as_printed(&recorded::open(&target.recording()), first);
+    let pid = recorded::open(&target.recording()).header.pid;
+    assert_eq!(*suffixed, format!("out-{pid}.hg"));
     assert_work_is_as_printed(
-        &recorded::open(&target.folder.path().join(&names[0])),
-        first,
-    );
-    assert_work_is_as_printed(
-        &recorded::open(&target.folder.path().join(&names[1])),
+        &recorded::open(&target.folder.path().join(suffixed)),
         second,
     );
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Target, assert_work_is_as_printed, peak_error};
 use heapglass_examples::recorded;
-use tracking_alloc_recording::{LANES, Recording};
+use tracking_alloc_recording::{MAX_LANES, Recording};
 
 fn recorded_as_printed(words: &[&str]) -> Recording {
     let mut target = Target::case(words);
@@ -61,9 +61,11 @@ fn sixty_four_live_threads_lose_nothing() {
 
 #[test]
 fn more_live_threads_than_lanes_share_one_and_lose_nothing() {
-    let recording = recorded_as_printed(&["live-threads", "300"]);
-    assert_eq!(recording.lanes.len(), LANES + 1);
-    let shared = recording.lanes.last().expect("the shared lane");
+    let threads = (MAX_LANES + 50).to_string();
+    let recording = recorded_as_printed(&["live-threads", &threads]);
+    assert_eq!(recording.lanes.len(), MAX_LANES);
+    let shared = recording.lanes.iter().find(|column| column.lane.kind == 2);
+    let shared = shared.expect("the shared lane");
     assert!(
         shared.all.total_blocks > 1_000,
         "{}",

@@ -1,0 +1,101 @@
+//! What was measured of a variant: from the lines its processes printed and the recording it left.
+
+use heapglass_gauntlet::Shown;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// One row of the table.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Measured {
+    pub(crate) case: String,
+    pub(crate) variant: String,
+    pub(crate) with: String,
+    pub(crate) allocator: String,
+    /// Median of the processes' medians, nanoseconds, counted by nobody; and how far the processes lie apart.
+    pub(crate) time_ns: Option<u64>,
+    pub(crate) time_spread: Option<f64>,
+    /// The time as a multiple of the baseline's, both of this run.
+    pub(crate) time_ratio: Option<f64>,
+    /// Once, while the instrument counted, nanoseconds.
+    pub(crate) counted_ns: Option<u64>,
+    /// Counted inside the window, by the names of the report's JSON.
+    pub(crate) figures: BTreeMap<String, u64>,
+    pub(crate) rss_bytes: u64,
+    pub(crate) usable_bytes: Option<i64>,
+    /// Share of the time spent in the allocator, one event in 1,024 timed.
+    pub(crate) allocator_share: Option<f64>,
+    /// Machine code of the work, at least, bytes.
+    pub(crate) code_bytes: Option<u64>,
+    pub(crate) input_bytes: u64,
+    pub(crate) records: u64,
+    pub(crate) notes: BTreeMap<String, f64>,
+    pub(crate) recording: Option<PathBuf>,
+    /// Why there is nothing, if so.
+    pub(crate) failed: Option<String>,
+}
+
+impl Measured {
+    /// Takes over what the counted process said.
+    pub(crate) fn counted(&mut self, shown: Shown) {
+        self.rss_bytes = shown.peak_rss_bytes.saturating_sub(shown.before_rss_bytes);
+        self.input_bytes = shown.input_bytes;
+        self.records = shown.records;
+        self.counted_ns = shown.times_ns.first().copied();
+        self.figures.extend(shown.counted);
+        self.notes.extend(shown.notes);
+    }
+
+    /// Takes over what the closely watched process said.
+    pub(crate) fn looked_at(&mut self, shown: &Shown) {
+        self.usable_bytes = shown.usable_bytes;
+        self.code_bytes = shown.code_bytes;
+        let time: u64 = shown.times_ns.iter().sum();
+        let time = time.saturating_sub(shown.looking_ns);
+        self.allocator_share = shown
+            .allocator_ns
+            .filter(|_| time > 0)
+            .map(|allocator| allocator as f64 / time as f64)
+            // More than all of the time is noise, and so would be a figure cut to it.
+            .filter(|share| *share <= 1.0);
+    }
+
+    /// Takes over the times of the timed processes.
+    pub(crate) fn timed(&mut self, mut processes: Vec<u64>) {
+        processes.sort_unstable();
+        let (Some(least), Some(most)) = (processes.first(), processes.last()) else {
+            return;
+        };
+        let median = processes[processes.len() / 2];
+        // One process has no spread.
+        self.time_spread =
+            (processes.len() > 1).then(|| (most - least) as f64 / median.max(1) as f64);
+        self.time_ns = Some(median);
+    }
+
+    /// A figure by its name in the table.
+    pub(crate) fn figure(&self, name: &str) -> Option<f64> {
+        match name {
+            "time_ns" => self.time_ns.map(|time| time as f64),
+            "counted_ns" => self.counted_ns.map(|time| time as f64),
+            "rss_bytes" => Some(self.rss_bytes as f64),
+            "usable_bytes" => self.usable_bytes.map(|bytes| bytes as f64),
+            "allocator_share" => self.allocator_share,
+            "code_bytes" => self.code_bytes.map(|bytes| bytes as f64),
+            "input_bytes" => Some(self.input_bytes as f64),
+            "records" => Some(self.records as f64),
+            _ => self
+                .notes
+                .get(name)
+                .copied()
+                .or_else(|| self.figures.get(name).map(|value| *value as f64)),
+        }
+    }
+}
+
+/// The time of one process: the median of its times.
+pub(crate) fn median(times: &[u64]) -> Option<u64> {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times.get(times.len() / 2).copied()
+}

@@ -1,0 +1,169 @@
+//! 0.6 and 0.7: bump-scope beside bumpalo, and the other arenas.
+
+use super::words::{LISTS, WORD, WORDS, build_in};
+use super::{judged, slower, times};
+use crate::{Case, Variant, Verdict, Window};
+use allocator_api2_02::vec::Vec as Api2Vec;
+use allocator_api2_04::vec::Vec as Api4Vec;
+use bump_scope::BumpVec;
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpaloVec;
+
+type Scope = bump_scope::Bump;
+
+/// 0.6.
+pub(super) const BUMP_SCOPE: Case = Case {
+    id: "0.6",
+    system: "bump-scope beside bumpalo, each by its own Vec and by the same Vec",
+    headline: "~2x bumpalo by its own Vec, level with the same Vec",
+    variants: &[
+        Variant::new("bumpalo, own Vec", |window| {
+            bumpalo(
+                window,
+                |bump, lists| build_in!(BumpaloVec in bump, lists, &*bump.alloc_str(WORD)),
+            );
+        }),
+        Variant::new("bump-scope, own Vec", |window| {
+            scope(
+                window,
+                |bump, lists| build_in!(BumpVec in bump, lists, bump.alloc_str(WORD)),
+            );
+        }),
+        Variant::new("bumpalo, same Vec", |window| {
+            bumpalo(
+                window,
+                |bump, lists| build_in!(Api2Vec in bump, lists, &*bump.alloc_str(WORD)),
+            );
+        }),
+        Variant::new("bump-scope, same Vec", |window| {
+            scope(
+                window,
+                |bump, lists| build_in!(Api2Vec in bump, lists, bump.alloc_str(WORD)),
+            );
+        }),
+    ],
+    judge: |found| {
+        let few = |variant: &&str| found.of(variant, "total_blocks") < 32.0;
+        let all = [
+            "bumpalo, own Vec",
+            "bump-scope, own Vec",
+            "bumpalo, same Vec",
+            "bump-scope, same Vec",
+        ];
+        let holds =
+            all.iter().all(few) && slower(found, "bumpalo, own Vec", "bump-scope, own Vec", 1.2);
+        let why = format!(
+            "{:.0} chunks against {:.0}; by its own Vec bumpalo takes {} as long, by the same Vec {}",
+            found.of("bumpalo, own Vec", "total_blocks"),
+            found.of("bump-scope, own Vec", "total_blocks"),
+            times(found.times("bumpalo, own Vec", "bump-scope, own Vec")),
+            times(found.times("bumpalo, same Vec", "bump-scope, same Vec")),
+        );
+        (judged(holds, Verdict::Reproduced), why)
+    },
+};
+
+/// 0.7.
+pub(super) const OTHERS: Case = Case {
+    id: "0.7",
+    system: "blink-alloc, compact_arena (branded indices), oxc_allocator (feature s0)",
+    headline: "alternatives to bumpalo",
+    variants: &[
+        Variant::new("bumpalo", |window| {
+            bumpalo(
+                window,
+                |bump, lists| build_in!(Api2Vec in bump, lists, &*bump.alloc_str(WORD)),
+            );
+        }),
+        Variant::new("blink-alloc", |window| {
+            let lists = lists(window);
+            window.work(|| {
+                let blink = blink_alloc::Blink::new();
+                build_in!(Api4Vec in blink.allocator(), lists, &*blink.copy_str(WORD));
+            });
+        }),
+        Variant::new("compact_arena", |window| {
+            let lists = lists(window);
+            window.work(|| compact(lists));
+        }),
+        #[cfg(feature = "s0")]
+        Variant::new("oxc_allocator", |window| {
+            let lists = lists(window);
+            window.work(|| oxc(lists));
+        }),
+    ],
+    judge: |found| {
+        let chunks = |variant| found.of(variant, "total_blocks");
+        // Two lists of known length, each one block.
+        let holds = chunks("bumpalo") < 32.0
+            && chunks("blink-alloc") < 64.0
+            && chunks("compact_arena") == 2.0;
+        let oxc = chunks("oxc_allocator");
+        let oxc = match oxc.is_nan() {
+            true => "oxc_allocator was not built: it needs Rust 1.95 and --features s0".to_owned(),
+            false => format!(
+                "oxc_allocator {oxc:.0} and {}",
+                times(found.times("oxc_allocator", "bumpalo"))
+            ),
+        };
+        let why = format!(
+            "bumpalo {:.0} chunks, blink-alloc {:.0} and {} the time, compact_arena {:.0} (indices of 4 bytes in place \
+             of pointers) and {}; {oxc}",
+            chunks("bumpalo"),
+            chunks("blink-alloc"),
+            times(found.times("blink-alloc", "bumpalo")),
+            chunks("compact_arena"),
+            times(found.times("compact_arena", "bumpalo")),
+        );
+        (judged(holds, Verdict::Reproduced), why)
+    },
+};
+
+fn lists(window: &mut Window) -> usize {
+    let lists = window.scaled(LISTS);
+    window.input(0, lists);
+    lists
+}
+
+fn bumpalo(window: &mut Window, build: fn(&Bump, usize)) {
+    let lists = lists(window);
+    let mut held = 0;
+    window.work(|| {
+        let bump = Bump::new();
+        build(&bump, lists);
+        held = bump.allocated_bytes();
+    });
+    window.note("allocated_bytes", held as f64);
+}
+
+fn scope(window: &mut Window, build: fn(&Scope, usize)) {
+    let lists = lists(window);
+    let mut held = (0, 0, 0);
+    window.work(|| {
+        let bump = Scope::new();
+        build(&bump, lists);
+        let stats = bump.stats();
+        held = (stats.allocated(), stats.capacity(), stats.size());
+    });
+    window.note("stats().allocated", held.0 as f64);
+    window.note("stats().capacity", held.1 as f64);
+    window.note("stats().size", held.2 as f64);
+}
+
+fn compact(lists: usize) {
+    compact_arena::mk_arena!(words, lists * WORDS);
+    compact_arena::mk_arena!(all, lists);
+    let bytes: [u8; WORD.len()] = std::array::from_fn(|at| WORD.as_bytes()[at]);
+    for _ in 0..lists {
+        let list: [_; WORDS] = std::array::from_fn(|_| words.add(bytes));
+        all.add(list);
+    }
+    std::hint::black_box((words.as_slice().len(), all.as_slice().len()));
+}
+
+#[cfg(feature = "s0")]
+fn oxc(lists: usize) {
+    use oxc_allocator::Vec as OxcVec;
+    let allocator = oxc_allocator::Allocator::new();
+    build_in!(OxcVec in &&allocator, lists, allocator.alloc_str(WORD));
+}

@@ -1,0 +1,238 @@
+//! 0.14: `#[derive(ArenaDeserialize)]`: one seed weaves the arena through each level. Parsing and release are phases of
+//! their own, and a `String` smuggled into an arena is a leak.
+
+use super::people::{self, PEOPLE, owned_blocks};
+use super::{judged, local, slower, times};
+use crate::{Case, Found, Variant, Verdict, Window};
+use bumpalo::Bump;
+use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
+use std::fmt;
+use tracking_alloc::arena::{Arena, ArenaDeserialize, ArenaSeed, Tracked};
+use tracking_alloc::phase;
+
+/// The case.
+pub(super) const CASE: Case = Case {
+    id: "0.14",
+    system: "ArenaDeserialize: a derive over one seed; parsing against release; a String in an arena leaks",
+    headline: "15 % on top of the thread-local arena (0.12); by hand 12.5-15.6 ms where global takes 44.5 (2.9-3.3x)",
+    variants: &[
+        Variant::new("global", |window| {
+            each(window, |bytes| {
+                parse(|| people::decoded::<Vec<people::Person<String>>>(bytes))
+            })
+        }),
+        Variant::new("global, released", |window| {
+            each(window, |bytes| {
+                release(parse(|| {
+                    people::decoded::<Vec<people::Person<String>>>(bytes)
+                }));
+            })
+        }),
+        Variant::new("thread-local arena", |window| {
+            each(window, |bytes| parse(|| local::read(bytes)))
+        }),
+        Variant::new("by hand, bumpalo", |window| {
+            each(window, |bytes| parse(|| by_hand(bytes)))
+        }),
+        Variant::new("derive, bumpalo", |window| {
+            each(window, |bytes| parse(|| bumpalo(bytes)))
+        }),
+        Variant::new("derive, bumpalo, released", |window| {
+            each(window, |bytes| release(parse(|| bumpalo(bytes))))
+        }),
+        Variant::new("derive, bump-scope", |window| {
+            each(window, |bytes| parse(|| bump_scope(bytes)))
+        }),
+        Variant::new("a String smuggled in, released", |window| {
+            each(window, |bytes| {
+                let bump = Bump::new();
+                let people = Tracked::new("people", &bump);
+                parse(|| in_arena::<&[Smuggler<'_>], _>(bytes, &people).len());
+                release(people);
+                release(bump);
+            })
+        }),
+    ],
+    judge,
+};
+
+fn judge(found: &Found<'_>) -> (Verdict, String) {
+    let records = found.of("global", "records");
+    let blocks = |variant| found.of(variant, "total_blocks");
+    let leaked = found.of("a String smuggled in, released", "live_blocks");
+    let holds = blocks("global") == owned_blocks(records)
+        && ["by hand, bumpalo", "derive, bumpalo", "derive, bump-scope"]
+            .map(blocks)
+            .iter()
+            .all(|chunks| *chunks < 32.0)
+        && leaked == records
+        && found.of("derive, bumpalo, released", "live_blocks") == 0.0
+        && slower(found, "global", "derive, bumpalo", 1.0);
+    let released = |variant: &str, parsed| {
+        let ns = found.of(variant, "time_ns") - found.of(parsed, "time_ns");
+        match ns.is_nan() {
+            true => "(not timed)".to_owned(),
+            false => format!("{:.1} ms", ns.max(0.0) / 1e6),
+        }
+    };
+    let why = format!(
+        "{:.0} blocks become {:.0}; parsing, global takes {} as long as the derive, {} as long as the seed by hand, the \
+         thread-local arena {}; releasing takes {} and {}; a String smuggled in leaks {leaked:.0} blocks, one a record",
+        blocks("global"),
+        blocks("derive, bumpalo"),
+        times(found.times("global", "derive, bumpalo")),
+        times(found.times("global", "by hand, bumpalo")),
+        times(found.times("thread-local arena", "derive, bumpalo")),
+        released("global, released", "global"),
+        released("derive, bumpalo, released", "derive, bumpalo"),
+    );
+    (judged(holds, Verdict::Sharpened), why)
+}
+
+fn each<T>(window: &mut Window, work: fn(&[u8]) -> T) {
+    let people = window.scaled(PEOPLE);
+    let bytes = people::people(people);
+    window.input(bytes.len(), people);
+    window.work(|| work(&bytes));
+}
+
+fn parse<T>(read: impl FnOnce() -> T) -> T {
+    let _phase = phase("parse");
+    read()
+}
+
+fn release<T>(value: T) {
+    let _phase = phase("release");
+    drop(value);
+}
+
+/// A person in an arena of any crate.
+#[derive(ArenaDeserialize)]
+pub(super) struct Person<'bump> {
+    pub(super) first_name: &'bump str,
+    pub(super) last_name: &'bump str,
+}
+
+/// A person with a name that no arena will drop.
+#[derive(ArenaDeserialize)]
+#[expect(dead_code, reason = "only read into")]
+struct Smuggler<'bump> {
+    #[arena(global)]
+    first_name: String,
+    last_name: &'bump str,
+}
+
+/// Reads a value into an arena.
+pub(super) fn in_arena<'de, 'a, T, A>(bytes: &'de [u8], arena: &'a A) -> T
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    ArenaSeed::<T>::new(arena)
+        .deserialize(&mut postcard::Deserializer::from_bytes(bytes))
+        .expect("it was written by this program")
+}
+
+fn bumpalo(bytes: &[u8]) -> Bump {
+    let bump = Bump::new();
+    std::hint::black_box(in_arena::<&[Person<'_>], _>(bytes, &bump));
+    bump
+}
+
+fn bump_scope(bytes: &[u8]) -> bump_scope::Bump {
+    let bump = bump_scope::Bump::new();
+    std::hint::black_box(in_arena::<&[Person<'_>], _>(bytes, &bump));
+    bump
+}
+
+/// The same without the derive.
+fn by_hand(bytes: &[u8]) -> Bump {
+    let bump = Bump::new();
+    let mut postcard = postcard::Deserializer::from_bytes(bytes);
+    let people = People(&bump)
+        .deserialize(&mut postcard)
+        .expect("it was written by this program");
+    std::hint::black_box(people.len());
+    bump
+}
+
+struct People<'a>(&'a Bump);
+
+impl<'de, 'a> DeserializeSeed<'de> for People<'a> {
+    type Value = &'a [Person<'a>];
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, 'a> Visitor<'de> for People<'a> {
+    type Value = &'a [Person<'a>];
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("people")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<Self::Value, S::Error> {
+        let room = seq
+            .size_hint()
+            .unwrap_or(0)
+            .min((1 << 20) / size_of::<Person<'_>>());
+        let mut people = bumpalo::collections::Vec::with_capacity_in(room, self.0);
+        while let Some(person) = seq.next_element_seed(One(self.0))? {
+            people.push(person);
+        }
+        Ok(people.into_bump_slice())
+    }
+}
+
+struct One<'a>(&'a Bump);
+
+impl<'de, 'a> DeserializeSeed<'de> for One<'a> {
+    type Value = Person<'a>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_struct("Person", &["first_name", "last_name"], self)
+    }
+}
+
+impl<'de, 'a> Visitor<'de> for One<'a> {
+    type Value = Person<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a person")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<Self::Value, S::Error> {
+        let mut name = |at| {
+            seq.next_element_seed(Text(self.0))?
+                .ok_or_else(|| S::Error::invalid_length(at, &"2 names"))
+        };
+        Ok(Person {
+            first_name: name(0)?,
+            last_name: name(1)?,
+        })
+    }
+}
+
+struct Text<'a>(&'a Bump);
+
+impl<'de, 'a> DeserializeSeed<'de> for Text<'a> {
+    type Value = &'a str;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'a> Visitor<'_> for Text<'a> {
+    type Value = &'a str;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(self.0.alloc_str(text))
+    }
+}

@@ -1,0 +1,81 @@
+//! "The serde optimization gauntlet: Wasm and arenas".
+
+mod alternatives;
+mod arena;
+mod derive;
+mod fallbacks;
+mod handles;
+mod in_place;
+mod interning;
+mod keeps;
+mod local;
+mod mimalloc;
+mod parser;
+mod people;
+mod prelude;
+mod small;
+mod strays;
+mod systems;
+mod traits;
+mod utf8;
+mod wasm;
+mod words;
+
+use crate::cases::said::times;
+use crate::{Case, Found, Verdict};
+
+/// All of them, in the order of the source.
+pub(crate) const CASES: &[Case] = &[
+    wasm::CASE,
+    arena::BUMPALO,
+    arena::PRESIZED,
+    systems::DLMALLOC,
+    systems::TALC,
+    alternatives::BUMP_SCOPE,
+    alternatives::OTHERS,
+    prelude::CASE,
+    strays::CASE,
+    handles::CASE,
+    utf8::CASE,
+    local::CASE,
+    derive::CASE,
+    traits::CASE,
+    mimalloc::CASE,
+    in_place::CASE,
+    fallbacks::CASE,
+    interning::CASE,
+    small::CASE,
+    keeps::CASE,
+    parser::CASE,
+];
+
+/// Events of a `Vec` that grows by pushing from a first capacity until it holds `len` values.
+fn growths(first: f64, len: f64) -> f64 {
+    let (mut capacity, mut events) = (first, 1.0);
+    while capacity < len {
+        capacity *= 2.0;
+        events += 1.0;
+    }
+    events
+}
+
+/// Events of a `Vec` of values of `size` bytes that serde reads from a format that tells how many there are: it trusts
+/// the format with 1 MiB at most.
+fn read_growths(size: usize, len: f64) -> f64 {
+    growths(len.min(((1 << 20) / size) as f64), len)
+}
+
+/// Whether the first took at least `least` times as long as the second, as far as times were taken.
+fn slower(found: &Found<'_>, first: &str, second: &str, least: f64) -> bool {
+    let times = found.times(first, second);
+    times.is_nan() || times >= least
+}
+
+/// The verdict, when everything holds, else the other one.
+fn judged(holds: bool, verdict: Verdict) -> Verdict {
+    if holds {
+        verdict
+    } else {
+        Verdict::NotReproduced
+    }
+}

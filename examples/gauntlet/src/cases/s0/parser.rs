@@ -1,0 +1,74 @@
+//! 0.22: a slow parser hides the allocator: what mimalloc gains with JSON and with postcard.
+
+use super::people::{self, PEOPLE, Person, owned_blocks};
+use super::{judged, times};
+use crate::data::airlines::{self, Line};
+use crate::{Case, Variant, Verdict, Window};
+use serde_json::Value;
+
+/// The case.
+pub(super) const CASE: Case = Case {
+    id: "0.22",
+    system: "a slow parser hides the allocator",
+    headline: "mimalloc gains nothing on the airlines JSON",
+    variants: &[
+        Variant::new("json, Value, glibc", value).under("glibc"),
+        Variant::new("json, Value, mimalloc", value).under("mimalloc"),
+        Variant::new("json, typed, glibc", typed).under("glibc"),
+        Variant::new("json, typed, mimalloc", typed).under("mimalloc"),
+        Variant::new("postcard, glibc", postcard).under("glibc"),
+        Variant::new("postcard, mimalloc", postcard).under("mimalloc"),
+    ],
+    judge: |found| {
+        let of = |variant, name| found.of(variant, name);
+        let gains =
+            |work: &str| found.times(&format!("{work}, glibc"), &format!("{work}, mimalloc"));
+        let share = |variant| match of(variant, "allocator_share") {
+            share if share.is_nan() => "(not looked at)".to_owned(),
+            share => format!("{:.0} %", share * 100.0),
+        };
+        let counts = of("json, Value, glibc", "total_blocks")
+            == of("json, Value, glibc", "records") * 44.0
+            && of("json, typed, glibc", "total_blocks")
+                == of("json, typed, glibc", "records") * 5.0
+            && of("postcard, glibc", "total_blocks")
+                == owned_blocks(of("postcard, glibc", "records"));
+        let (json, postcard) = (gains("json, typed"), gains("postcard"));
+        let holds = counts && (json.is_nan() || postcard.is_nan() || json < postcard);
+        let why = format!(
+            "typed JSON spends {} of its time in the allocator and takes {} as long under glibc as under mimalloc; Value {} \
+             and {}; postcard {} and {}",
+            share("json, typed, glibc"),
+            times(json),
+            share("json, Value, glibc"),
+            times(gains("json, Value")),
+            share("postcard, glibc"),
+            times(postcard),
+        );
+        (judged(holds, Verdict::Reproduced), why)
+    },
+};
+
+fn json(window: &mut Window, read: fn(&str)) {
+    let lines = window.scaled(airlines::LINES);
+    let text = airlines::text(lines);
+    window.input(text.len(), lines);
+    window.work(|| text.lines().for_each(read));
+}
+
+fn value(window: &mut Window) {
+    json(window, |line| drop(serde_json::from_str::<Value>(line)));
+}
+
+fn typed(window: &mut Window) {
+    json(window, |line| {
+        drop(serde_json::from_str::<Line<String>>(line))
+    });
+}
+
+fn postcard(window: &mut Window) {
+    let people = window.scaled(PEOPLE);
+    let bytes = people::people(people);
+    window.input(bytes.len(), people);
+    window.work(|| drop(people::decoded::<Vec<Person<String>>>(&bytes)));
+}

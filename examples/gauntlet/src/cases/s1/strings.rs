@@ -1,0 +1,208 @@
+//! 1.7 and 1.8: strings as `Vec<String>`, `Vec<&str>` and `VarZeroVec<str>`: read, counted, looked for.
+
+use super::access::{OTHERS, ends_same, search};
+use super::data::{SEED, strings};
+use super::{Ratio, blocks_are, decoded, each, encoded, judged, repeat};
+use crate::{Case, Variant, Window};
+use std::hint::black_box;
+use zerovec::{VarZeroSlice, VarZeroVec};
+
+/// A hundred strings read, and their code points counted.
+pub(super) const READ: Case = Case {
+    id: "1.7",
+    system: "deserialize 100 strings and count their code points: VarZeroVec<str> against Vec<String> and Vec<&str>",
+    headline: "11.274 / 2.2486 / 1.9446 us (Vec<String>, Vec<&str>, VarZeroVec<str>); counting 728.99 -> 1265 ns",
+    variants: &[
+        Variant::new("vec of String", |window| {
+            let bytes = encoded(hundred(window));
+            repeat(window, bytes.len(), || decoded::<Vec<String>>(&bytes));
+        }),
+        Variant::new("vec of &str", |window| {
+            let bytes = encoded(hundred(window));
+            repeat(window, bytes.len(), || decoded::<Vec<&str>>(&bytes));
+        }),
+        Variant::new("varzerovec", |window| {
+            let bytes = encoded(VarZeroVec::<str>::from(&hundred(window)));
+            repeat(window, bytes.len(), || {
+                decoded::<VarZeroVec<'_, str>>(&bytes)
+            });
+        }),
+        Variant::new("count in vec", |window| {
+            let strings = hundred(window);
+            let once = || {
+                black_box(&strings)
+                    .iter()
+                    .map(|string| string.chars().count())
+                    .sum::<usize>()
+            };
+            window.note("code_points", once() as f64);
+            repeat(window, 0, once);
+        }),
+        Variant::new("count in varzerovec", |window| {
+            let strings = VarZeroVec::<str>::from(&hundred(window));
+            let strings: &VarZeroSlice<str> = &strings;
+            let once = || {
+                black_box(strings)
+                    .iter()
+                    .map(|string| string.chars().count())
+                    .sum::<usize>()
+            };
+            window.note("code_points", once() as f64);
+            repeat(window, 0, once);
+        }),
+    ],
+    judge: |found| {
+        let bytes = found.of("vec of String", "string_bytes");
+        let counts = blocks_are(
+            found,
+            &[
+                ("vec of String", 101.0),
+                ("vec of &str", 1.0),
+                ("varzerovec", 0.0),
+                ("count in vec", 0.0),
+                ("count in varzerovec", 0.0),
+            ],
+        ) && each(found, "vec of String", "total_bytes") == 2_400.0 + bytes
+            && each(found, "vec of &str", "total_bytes") == 1_600.0
+            && found.of("count in vec", "code_points")
+                == found.of("count in varzerovec", "code_points");
+        let said = format!(
+            "{} / {} / {} blocks, {} / {} / {} B for {bytes} B of text; counting allocates nothing and is the price on access",
+            each(found, "vec of String", "total_blocks"),
+            each(found, "vec of &str", "total_blocks"),
+            each(found, "varzerovec", "total_blocks"),
+            each(found, "vec of String", "total_bytes"),
+            each(found, "vec of &str", "total_bytes"),
+            each(found, "varzerovec", "total_bytes"),
+        );
+        judged(
+            found,
+            counts,
+            &said,
+            &[
+                Ratio {
+                    first: "vec of String",
+                    second: "varzerovec",
+                    theirs_ns: (11_274.0, 1_944.6),
+                    why: ": checking UTF-8 and positions takes about as long as 101 blocks",
+                },
+                Ratio {
+                    first: "vec of &str",
+                    second: "varzerovec",
+                    theirs_ns: (2_248.6, 1_944.6),
+                    why: ": both check all the text, one block more or less is little beside that",
+                },
+                Ratio {
+                    first: "count in varzerovec",
+                    second: "count in vec",
+                    theirs_ns: (1_265.0, 728.99),
+                    why: ": looking positions up is little beside counting",
+                },
+            ],
+        )
+    },
+};
+
+/// One and ten strings looked for among 500, the same ones each time as in the source, and ever others. The source's
+/// strings are not in order; ours are, so that what is there is found.
+pub(super) const SEARCH: Case = Case {
+    id: "1.8",
+    system: "binary search of 1 and 10 in 500 strings: VarZeroVec<str> against Vec<String>",
+    headline: "57.788 -> 122.10 ns; 451.40 -> 803.67 ns",
+    variants: &[
+        Variant::new("vec, 1", |window| search_vec(window, 1, 1)),
+        Variant::new("varzerovec, 1", |window| search_varzerovec(window, 1, 1)),
+        Variant::new("vec, 10", |window| search_vec(window, 10, 1)),
+        Variant::new("varzerovec, 10", |window| search_varzerovec(window, 10, 1)),
+        Variant::new("vec, ever others", |window| search_vec(window, 10, OTHERS)),
+        Variant::new("varzerovec, ever others", |window| {
+            search_varzerovec(window, 10, OTHERS)
+        }),
+    ],
+    judge: |found| {
+        let counts = ends_same(found, "vec, 1", "varzerovec, 1")
+            && ends_same(found, "vec, 10", "varzerovec, 10")
+            && ends_same(found, "vec, ever others", "varzerovec, ever others")
+            && SEARCHES
+                .iter()
+                .all(|variant| blocks_are(found, &[(variant, 0.0)]));
+        let said = format!(
+            "no blocks either way, {} of 10 are there, each search ends in the same place: this is the price on access, \
+             beside the 101 blocks of 1.7",
+            found.of("vec, 10", "found"),
+        );
+        let price = |first, second, theirs_ns, why| Ratio {
+            first,
+            second,
+            theirs_ns,
+            why,
+        };
+        let std = ": std's search always takes all its steps, each to a block of its own, VarZeroVec's ends when it has \
+                   found and its strings lie side by side";
+        let learned = ": branches that are the same each time are foreseen, these are not";
+        judged(
+            found,
+            counts,
+            &said,
+            &[
+                price("varzerovec, 1", "vec, 1", (122.10, 57.788), std),
+                price("varzerovec, 10", "vec, 10", (803.67, 451.40), ""),
+                price(
+                    "varzerovec, ever others",
+                    "vec, ever others",
+                    (803.67, 451.40),
+                    learned,
+                ),
+            ],
+        )
+    },
+};
+
+const SEARCHES: [&str; 6] = [
+    "vec, 1",
+    "varzerovec, 1",
+    "vec, 10",
+    "varzerovec, 10",
+    "vec, ever others",
+    "varzerovec, ever others",
+];
+
+fn hundred(window: &mut Window) -> Vec<String> {
+    let (strings, _) = strings(100, SEED);
+    window.note(
+        "string_bytes",
+        strings.iter().map(String::len).sum::<usize>() as f64,
+    );
+    strings
+}
+
+/// 500 strings in order, and so many to look for: half of them are there.
+fn haystack_and_needles(count: usize) -> (Vec<String>, Vec<String>) {
+    let (mut haystack, seed) = strings(500, SEED);
+    haystack.sort_unstable();
+    let (mut needles, _) = strings(count, seed);
+    for (needle, there) in needles
+        .iter_mut()
+        .zip(haystack.iter().skip(37).step_by(47).cycle())
+        .step_by(2)
+    {
+        needle.clone_from(there);
+    }
+    (haystack, needles)
+}
+
+fn search_vec(window: &mut Window, at_a_time: usize, sets: usize) {
+    let (haystack, needles) = haystack_and_needles(at_a_time * sets);
+    search(window, &needles, at_a_time, |needle| {
+        black_box(haystack.as_slice()).binary_search(needle)
+    });
+}
+
+fn search_varzerovec(window: &mut Window, at_a_time: usize, sets: usize) {
+    let (haystack, needles) = haystack_and_needles(at_a_time * sets);
+    let haystack = VarZeroVec::<str>::from(&haystack);
+    let haystack: &VarZeroSlice<str> = &haystack;
+    search(window, &needles, at_a_time, |needle| {
+        black_box(haystack).binary_search(needle)
+    });
+}

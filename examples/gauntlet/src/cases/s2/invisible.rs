@@ -1,0 +1,125 @@
+//! 2.1: a static pool and a large array on a stack. Both are memory that no allocator hands out, so no heap profiler
+//! can name it: what is resident and not live is all that tells of it.
+
+use crate::{Case, Variant, Verdict, Window};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::{Arc, Barrier};
+
+/// The case.
+pub(super) const CASE: Case = Case {
+    id: "2.1",
+    system: "a static pool, the stack's limit (a 16 MB array)",
+    headline: "teaching: memory is more than the heap",
+    variants: &[
+        Variant::new("heap", heap),
+        Variant::new("static", pool),
+        Variant::new("stack", stack),
+    ],
+    judge: |found| {
+        let unseen = |variant| found.of(variant, "rss_bytes") - found.of(variant, "peak_bytes");
+        let array = found.of("heap", "touched_bytes");
+        let holds = found.of("heap", "peak_bytes") == array
+            && found.of("static", "total_blocks") == 0.0
+            && found.of("stack", "total_blocks") == 0.0
+            && unseen("static") > 0.9 * array
+            && unseen("stack") > 0.9 * array;
+        let why = format!(
+            "the same {:.1} MB are 1 block on the heap and none as a static or on a stack; resident and not live: {:.1} \
+             MB with the static, {:.1} MB with the stack. A thread's stack here may hold {:.1} MB unless it asks for more",
+            array / 1e6,
+            unseen("static") / 1e6,
+            unseen("stack") / 1e6,
+            found.of("stack", "stack_limit_bytes") / 1e6,
+        );
+        (
+            if holds {
+                Verdict::Sharpened
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
+    },
+};
+
+/// The source's array, bytes.
+const ARRAY: usize = 16 << 20;
+/// One write to each brings the whole array in.
+const PAGE: usize = 4096;
+
+static POOL: [AtomicU8; ARRAY] = [const { AtomicU8::new(0) }; ARRAY];
+
+fn heap(window: &mut Window) {
+    let bytes = window.scaled(ARRAY);
+    window.note("touched_bytes", bytes as f64);
+    window.work(|| {
+        let mut array = vec![0_u8; bytes];
+        array
+            .iter_mut()
+            .step_by(PAGE)
+            .for_each(|byte| *byte = black_box(1));
+        array
+    });
+}
+
+fn pool(window: &mut Window) {
+    let bytes = window.scaled(ARRAY);
+    window.note("touched_bytes", bytes as f64);
+    window.work(|| {
+        POOL.iter()
+            .take(bytes)
+            .step_by(PAGE)
+            .for_each(|byte| byte.store(1, Relaxed))
+    });
+}
+
+/// A thread with room for the array, started before the window: its start allocates, its stack does not.
+fn stack(window: &mut Window) {
+    // All of it, always: a frame so large is touched page by page when it is entered, to find the end of the stack.
+    window.note("touched_bytes", ARRAY as f64);
+    window.note("stack_limit_bytes", limit());
+    let turn = Arc::new(Barrier::new(2));
+    let its_turn = Arc::clone(&turn);
+    let room = std::thread::Builder::new().stack_size(8 * ARRAY);
+    // It waits for a turn that does not come when the work is over, and ends with the process.
+    let thread = room.spawn(move || {
+        loop {
+            its_turn.wait();
+            touch();
+            its_turn.wait();
+        }
+    });
+    thread.expect("a thread with a large stack starts");
+    window.work(|| {
+        turn.wait();
+        turn.wait();
+    });
+}
+
+/// Writes to all of an array on this thread's stack.
+#[inline(never)]
+fn touch() {
+    let mut array = std::mem::MaybeUninit::<[u8; ARRAY]>::uninit();
+    let start: *mut u8 = array.as_mut_ptr().cast();
+    for at in (0..ARRAY).step_by(PAGE) {
+        // SAFETY: `at` is inside the array. Volatile, so that the writes are made although nobody reads them.
+        unsafe { start.add(at).write_volatile(1) };
+    }
+    black_box(start);
+}
+
+/// What the main thread's stack may hold, bytes.
+fn limit() -> f64 {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is ours.
+    let answer = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
+    if answer == 0 {
+        limit.rlim_cur as f64
+    } else {
+        f64::NAN
+    }
+}

@@ -1,0 +1,26 @@
+//! "The impact of memory allocators on performance".
+
+mod capacity;
+mod chunks;
+mod inner;
+mod invisible;
+mod large;
+mod noise;
+mod small_vec;
+mod threads;
+mod verbose;
+
+use crate::Case;
+
+/// All of them, in the order of the source.
+pub(crate) const CASES: &[Case] = &[
+    invisible::CASE,
+    inner::CASE,
+    verbose::CASE,
+    chunks::CASE,
+    threads::CASE,
+    large::CASE,
+    small_vec::CASE,
+    capacity::CASE,
+    noise::CASE,
+];

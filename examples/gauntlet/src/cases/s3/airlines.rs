@@ -1,0 +1,126 @@
+//! 3.7: the airlines JSON, one document a line, by every way serde_json has.
+
+use crate::cases::said::ms;
+use crate::data::airlines::{LINES, Line, text};
+use crate::{Case, Variant, Verdict, Window};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The case.
+pub(super) const CASE: Case = Case {
+    id: "3.7",
+    system: "airlines JSON by serde_json: Value, typed, &str, flatten, untagged, from_reader",
+    headline: "63-65 ms, 24.9 MB; 35,264 blocks of 632 B = 22,286,848 B, 89.46 % of bytes; t-gmax 17,917 B",
+    variants: &[
+        Variant::new("value", value),
+        Variant::new("typed", |window| {
+            each(window, |line| {
+                drop(serde_json::from_str::<Line<String>>(line))
+            })
+        }),
+        Variant::new("borrowed", |window| {
+            each(window, |line| {
+                drop(serde_json::from_str::<Line<&str>>(line))
+            })
+        }),
+        Variant::new("flatten", |window| {
+            each(window, |line| drop(serde_json::from_str::<Flat>(line)))
+        }),
+        Variant::new("untagged", |window| {
+            each(window, |line| drop(serde_json::from_str::<Either>(line)))
+        }),
+        Variant::new("from_reader", |window| {
+            each(window, |line| {
+                drop(serde_json::from_reader::<_, Line<String>>(line.as_bytes()))
+            });
+        }),
+    ],
+    judge: |found| {
+        let records = found.of("value", "records");
+        let leaves = records * 8.0;
+        let (blocks, bytes) = (
+            found.of("value", "total_blocks"),
+            found.of("value", "total_bytes"),
+        );
+        // What is neither a key nor a text is leaves, all of one size.
+        let texts = found.of("value", "text_bytes");
+        let leaf_bytes = bytes - found.of("value", "key_bytes") - texts;
+        let share = leaves * 632.0 / bytes;
+        let holds = blocks == records * 44.0
+            && leaf_bytes == leaves * 632.0
+            && found.of("typed", "total_bytes") == texts
+            && found.of("typed", "total_blocks") == records * 5.0
+            && found.of("borrowed", "total_blocks") == 0.0;
+        let why = format!(
+            "{:.0} blocks a line as Value, 8 of them leaves of 632 B ({:.2} % of bytes; the source 89.46 %); 5 typed, 0 \
+             borrowed; flatten takes {:.1} times the typed bytes, untagged {:.1}, from_reader {:.1} (the source's file: about 12, 12 \
+             and 3.5: its strings have other lengths); peak {:.0} B, the leaves of one line and its \
+             strings: the source's 17,917 B are of 63 blocks, more than a line's 44. Value takes {} (the source 63-65 ms)",
+            blocks / records,
+            share * 100.0,
+            found.of("flatten", "total_bytes") / found.of("typed", "total_bytes"),
+            found.of("untagged", "total_bytes") / found.of("typed", "total_bytes"),
+            found.of("from_reader", "total_bytes") / found.of("typed", "total_bytes"),
+            found.of("value", "peak_bytes"),
+            ms(found.of("value", "time_ns")),
+        );
+        (
+            if holds {
+                Verdict::Sharpened
+            } else {
+                Verdict::NotReproduced
+            },
+            why,
+        )
+    },
+};
+
+fn value(window: &mut Window) {
+    if window.is_counting() {
+        let (mut keys, mut texts) = (0, 0);
+        let lines = window.scaled(LINES);
+        for line in text(lines).lines() {
+            if let Ok(value) = serde_json::from_str(line) {
+                lengths(&value, &mut keys, &mut texts);
+            }
+        }
+        window.note("key_bytes", keys as f64);
+        window.note("text_bytes", texts as f64);
+    }
+    each(window, |line| drop(serde_json::from_str::<Value>(line)));
+}
+
+/// Adds up the lengths of all keys and texts.
+fn lengths(value: &Value, keys: &mut usize, texts: &mut usize) {
+    match value {
+        Value::String(text) => *texts += text.len(),
+        Value::Array(values) => values.iter().for_each(|value| lengths(value, keys, texts)),
+        Value::Object(map) => {
+            for (key, value) in map {
+                *keys += key.len();
+                lengths(value, keys, texts);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Reads every line and keeps none, as the source does.
+pub(super) fn each(window: &mut Window, read: impl Fn(&str)) {
+    let lines = window.scaled(LINES);
+    let text = text(lines);
+    window.input(text.len(), lines);
+    window.work(|| text.lines().for_each(&read));
+}
+
+#[derive(Deserialize)]
+struct Flat {
+    #[serde(flatten)]
+    _line: Line<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Either {
+    Line(#[expect(dead_code, reason = "only read into")] Line<String>),
+}

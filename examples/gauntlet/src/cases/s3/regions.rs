@@ -1,0 +1,176 @@
+//! 3.12: memory in regions: with a limit, by generations, as a heap of its own; and how thin a binary can be.
+
+use super::thin;
+use crate::{Case, Found, Variant, Verdict, Window};
+use bumpalo::Bump;
+use libmimalloc_sys as mi;
+use slotmap::{DefaultKey, SlotMap};
+
+/// The case.
+pub(super) const CASE: Case = Case {
+    id: "3.12",
+    system: "bump regions with a limit (set_allocation_limit), generational arena, mimalloc heaps; thin binaries (strip, \
+             debug=0, opt-level z, LTO)",
+    headline: "no figures: regions have limits and are released at once; settings make binaries thin",
+    variants: &[
+        Variant::new("boxes", boxes),
+        Variant::new("bump with a limit", limited),
+        Variant::new("generational arena", generational),
+        Variant::new("mimalloc heap", heap),
+        Variant::new("binary: release, debug = 2", |window| {
+            thin::build(window, &["debug=2"])
+        }),
+        Variant::new("binary: debug = 0", |window| {
+            thin::build(window, &["debug=0"])
+        }),
+        Variant::new("binary: strip", |window| {
+            thin::build(window, &["debug=0", "strip=true"])
+        }),
+        Variant::new("binary: opt-level z", |window| {
+            thin::build(window, &["debug=0", "strip=true", "opt-level=\"z\""])
+        }),
+        Variant::new("binary: opt-level z, LTO, abort", |window| {
+            let settings = [
+                "debug=0",
+                "strip=true",
+                "opt-level=\"z\"",
+                "lto=true",
+                "codegen-units=1",
+                "panic=\"abort\"",
+            ];
+            thin::build(window, &settings);
+        }),
+    ],
+    judge,
+};
+
+fn judge(found: &Found<'_>) -> (Verdict, String) {
+    let limited = |name: &str| found.of("bump with a limit", name);
+    let (plain, thin) = (
+        "binary: release, debug = 2",
+        "binary: opt-level z, LTO, abort",
+    );
+    let boxes = found.of("boxes", "records");
+    let holds = found.of("boxes", "total_blocks") == boxes + 1.0
+        && limited("refused") == 1.0
+        && limited("arena_bytes") <= limited("limit_bytes")
+        && found.of("generational arena", "stale_found") == 0.0
+        && found.of("generational arena", "reused") > 0.0
+        && found.of("mimalloc heap", "total_blocks") == 0.0
+        && found.of(thin, "code_bytes") < found.of(plain, "code_bytes")
+        && found.of(thin, "file_bytes") < found.of(plain, "file_bytes");
+    let size = |variant: &str| {
+        let (code, file) = (
+            found.of(variant, "code_bytes"),
+            found.of(variant, "file_bytes"),
+        );
+        format!(
+            "{code:.0} B of code in {file:.0} B, built in {:.1} s",
+            found.of(variant, "build_seconds")
+        )
+    };
+    let why = format!(
+        "the region refused to grow past {:.0} B after {:.0} values, holding {:.0} B in {:.0} blocks, where boxes take \
+         {boxes:.0}; of {:.0} stale keys of the generational arena {:.0} found a value; the {:.0} blocks of a mimalloc \
+         heap are released in one call and seen by no global allocator, so not by us either; a small program is {} as \
+         released with debug info, {} at its thinnest",
+        limited("limit_bytes"),
+        limited("values"),
+        limited("arena_bytes"),
+        limited("total_blocks"),
+        found.of("generational arena", "reused"),
+        found.of("generational arena", "stale_found"),
+        found.of("mimalloc heap", "heap_blocks"),
+        size(plain),
+        size(thin),
+    );
+    (
+        if holds {
+            Verdict::Reproduced
+        } else {
+            Verdict::NotReproduced
+        },
+        why,
+    )
+}
+
+/// A value of 64 bytes.
+type Value = [u64; 8];
+const VALUES: usize = 100_000;
+
+fn values(window: &mut Window) -> usize {
+    let values = window.scaled(VALUES);
+    window.input(0, values);
+    values
+}
+
+fn boxes(window: &mut Window) {
+    let values = values(window);
+    window.work(|| {
+        let mut all = Vec::with_capacity(values);
+        (0..values).for_each(|at| all.push(Box::<Value>::new([at as u64; 8])));
+        all
+    });
+}
+
+/// Half as much room as the values need: the region says no in time.
+fn limited(window: &mut Window) {
+    let values = values(window);
+    let limit = values * size_of::<Value>() / 2;
+    let (mut made, mut arena_bytes) = (0, 0);
+    window.work(|| {
+        let bump = Bump::new();
+        bump.set_allocation_limit(Some(limit));
+        made = (0..values)
+            .take_while(|at| bump.try_alloc([*at as u64; 8]).is_ok())
+            .count();
+        arena_bytes = bump.allocated_bytes();
+        bump
+    });
+    window.note("limit_bytes", limit as f64);
+    window.note("arena_bytes", arena_bytes as f64);
+    window.note("values", made as f64);
+    window.note("refused", f64::from(u8::from(made < values)));
+}
+
+/// Every second value goes, others take their places: a key of one that went finds nothing.
+fn generational(window: &mut Window) {
+    let values = values(window);
+    let (mut reused, mut stale) = (0, 0);
+    window.work(|| {
+        let mut arena = SlotMap::<DefaultKey, Value>::with_capacity(values);
+        let mut keys = Vec::with_capacity(values);
+        (0..values).for_each(|at| keys.push(arena.insert([at as u64; 8])));
+        let gone = || keys.iter().step_by(2);
+        for key in gone() {
+            arena.remove(*key);
+        }
+        reused = gone().map(|_| arena.insert([0; 8])).count();
+        stale = gone().filter(|key| arena.contains_key(**key)).count();
+        arena
+    });
+    window.note("reused", reused as f64);
+    window.note("stale_found", stale as f64);
+}
+
+/// A heap that is destroyed whole.
+fn heap(window: &mut Window) {
+    let values = values(window);
+    let mut blocks = 0;
+    window.work(|| {
+        // SAFETY: the heap is this thread's, its blocks are written inside their size and not used after it.
+        unsafe {
+            let heap = mi::mi_heap_new();
+            blocks = 0;
+            for at in 0..values {
+                let block: *mut Value = mi::mi_heap_malloc(heap, size_of::<Value>()).cast();
+                if !block.is_null() {
+                    block.write([at as u64; 8]);
+                    blocks += 1;
+                }
+            }
+            mi::mi_heap_destroy(heap);
+        }
+    });
+    window.note("heap_blocks", f64::from(blocks));
+}

@@ -1,0 +1,129 @@
+//! The gauntlet's cases of "Zero-copy deserialization part 2: zerovec": the counts that their structure predicts, at a
+//! tenth of the size.
+
+use crate::runner::run;
+
+/// A tenth of the times that one window repeats a benchmark.
+const TIMES: u64 = 1_000;
+/// A tenth of the people, and of the archive's entries.
+const PEOPLE: u64 = 100;
+
+#[test]
+fn a_vec_of_numbers_is_one_block_of_their_size_and_a_zerovec_none() {
+    let case = run(&["1.1", "1.2", "1.3"]);
+    for (id, bytes) in [("1.1", 100 * 4), ("1.2", 15 * 4), ("1.3", 20 * 4)] {
+        case.holds(id);
+        assert_eq!(case.figure(id, "vec", "total_blocks"), TIMES, "{id}");
+        assert_eq!(case.figure(id, "vec", "total_bytes"), TIMES * bytes, "{id}");
+        assert_eq!(case.figure(id, "vec", "peak_bytes"), bytes, "{id}");
+        assert_eq!(case.figure(id, "zerovec", "total_blocks"), 0, "{id}");
+    }
+}
+
+#[test]
+fn reading_what_is_there_allocates_nothing() {
+    let case = run(&["1.4", "1.5", "1.8"]);
+    for (id, variants) in [
+        ("1.4", ["slice", "zerovec", "zerovec unaligned"].as_slice()),
+        ("1.5", &["slice", "zerovec", "zerovec, ever others"]),
+        (
+            "1.8",
+            &["vec, 1", "varzerovec, 10", "varzerovec, ever others"],
+        ),
+    ] {
+        case.holds(id);
+        for variant in variants {
+            assert_eq!(
+                case.figure(id, variant, "total_blocks"),
+                0,
+                "{id} {variant}"
+            );
+        }
+    }
+}
+
+#[test]
+fn numbers_written_one_by_one_grow_their_vec_by_doubling_and_a_zerovec_grows_it_once() {
+    let case = run(&["1.6"]);
+    case.holds("1.6");
+    // 8 bytes of length, 80 of numbers: 8, 16, 32, 64, 128, or 8, 88.
+    let slice = case.figure("1.6", "u32 slice", "total_bytes");
+    assert_eq!(slice, TIMES * (8 + 16 + 32 + 64 + 128));
+    assert_eq!(case.figure("1.6", "u32 slice", "grows"), 4 * TIMES);
+    assert_eq!(
+        case.figure("1.6", "u32 zerovec", "total_bytes"),
+        TIMES * (8 + 88)
+    );
+    assert_eq!(case.figure("1.6", "u32 zerovec", "grows"), TIMES);
+    assert_eq!(case.figure("1.6", "u32 slice, in place", "total_blocks"), 0);
+}
+
+#[test]
+fn a_hundred_strings_are_101_blocks_as_vec_of_string_1_as_vec_of_str_0_as_varzerovec() {
+    let case = run(&["1.7"]);
+    case.holds("1.7");
+    for (variant, blocks) in [
+        ("vec of String", 101),
+        ("vec of &str", 1),
+        ("varzerovec", 0),
+    ] {
+        assert_eq!(
+            case.figure("1.7", variant, "total_blocks"),
+            blocks * TIMES,
+            "{variant}"
+        );
+    }
+    assert_eq!(
+        case.figure("1.7", "vec of &str", "total_bytes"),
+        TIMES * 100 * 16
+    );
+}
+
+#[test]
+fn a_hash_map_is_its_table_and_two_blocks_an_entry_and_a_zero_map_none() {
+    let case = run(&["1.9"]);
+    case.holds("1.9");
+    assert_eq!(
+        case.figure("1.9", "hashmap", "total_blocks"),
+        TIMES * (1 + 2 * 16)
+    );
+    // 16 languages, each with a tenth of 8,192 numbers: few enough for a table that never grows.
+    let entries = 16 * 819;
+    assert_eq!(
+        case.figure("1.9", "hashmap large", "total_blocks"),
+        1 + 2 * entries
+    );
+    assert_eq!(case.figure("1.9", "zeromap large", "total_blocks"), 0);
+}
+
+#[test]
+fn a_cow_that_serde_was_not_told_to_borrow_owns_its_text() {
+    let case = run(&["1.10"]);
+    case.holds("1.10");
+    assert_eq!(case.figure("1.10", "owned", "total_blocks"), 3 + 2 * PEOPLE);
+    assert_eq!(
+        case.figure("1.10", "make_ule, make_varule", "total_blocks"),
+        0
+    );
+    assert_eq!(case.figure("1.10", "yoke", "total_blocks"), 1);
+    assert_eq!(case.figure("1.10", "cow", "total_blocks"), 1);
+    assert_eq!(
+        case.figure("1.10", "cow without borrow", "total_blocks"),
+        1 + PEOPLE
+    );
+}
+
+#[test]
+fn rkyv_allocates_nothing_on_access_and_retains_the_archive() {
+    let case = run(&["1.11"]);
+    case.holds("1.11");
+    assert_eq!(
+        case.figure("1.11", "bincode", "total_blocks"),
+        1 + 5 * PEOPLE
+    );
+    assert_eq!(case.figure("1.11", "rkyv checked", "total_blocks"), 0);
+    assert_eq!(
+        case.figure("1.11", "rkyv with its archive", "total_blocks"),
+        1
+    );
+}

@@ -1,0 +1,158 @@
+//! Programs for `tests/trust/figures.rs`: each records from its first statement to its last, and every allocator call in
+//! between is written down here.
+
+use crate::cases::{Block, Tally};
+use serde_derive::Deserialize;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use tracking_alloc::{Profiled, Recorder, mark, phase};
+
+static TALLY: Tally = Tally::new();
+
+/// Runs a case; `None` when there is none of that name. `words`: the path of the recording.
+pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
+    let case: fn() = match name {
+        "figures-one" => one,
+        "figures-two" => two,
+        "figures-marks" => marks,
+        "figures-older" => older,
+        "figures-fields" => fields,
+        _ => return None,
+    };
+    let path = words.first().expect("the path of the recording");
+    let held = Block::new(&TALLY, 5_000, 1);
+    *OLDER.lock().expect("a lock") = Some(held);
+    let recorder = Recorder::start(path).expect("it records");
+    case();
+    // The test says with the second word whether it reads before the end.
+    if words.get(1) == Some(&"wait") {
+        wait();
+    }
+    recorder.finish().expect("it was recording");
+    Some(ExitCode::SUCCESS)
+}
+
+static OLDER: Mutex<Option<Block>> = Mutex::new(None);
+
+/// Says that the recording can be read, and waits until it was; without an allocation.
+fn wait() {
+    let mut byte = [b'.'];
+    // SAFETY: one byte to write and to read.
+    unsafe {
+        libc::write(1, byte.as_ptr().cast(), 1);
+        libc::read(0, byte.as_mut_ptr().cast(), 1);
+    }
+}
+
+fn block(bytes: usize) -> Block {
+    Block::new(&TALLY, bytes, 1)
+}
+
+/// Every kind of event, in two phases. Bytes live after each event stand behind it.
+fn one() {
+    let mut kept = block(100); // 100
+    {
+        let _phase = phase("a").input_bytes(32).records(4);
+        let mut grown = block(40); // 140
+        grown.resize(90); // 190
+        grown.resize(90); // 190
+        grown.resize(60); // 160
+        drop(grown); // 100
+        drop(block(24)); // 124, 100
+    }
+    {
+        let _phase = phase("b");
+        kept.resize(50); // 50
+        kept.resize(200); // 200
+        let _inner = phase("c");
+        let other = block(7); // 207: the peak
+        drop(kept); // 7
+        std::mem::forget(other);
+    }
+}
+
+/// Runs `f` in a thread of that name that allocates nothing of its own.
+fn in_thread(name: &'static std::ffi::CStr, f: fn()) {
+    static NAME: Mutex<&std::ffi::CStr> = Mutex::new(c"");
+    extern "C" fn run(f: *mut libc::c_void) -> *mut libc::c_void {
+        // SAFETY: PR_SET_NAME reads a string that lives for ever; `f` was made from such a function.
+        let f: fn() = unsafe {
+            libc::prctl(libc::PR_SET_NAME, NAME.lock().expect("a lock").as_ptr());
+            std::mem::transmute::<*mut libc::c_void, fn()>(f)
+        };
+        f();
+        std::ptr::null_mut()
+    }
+    *NAME.lock().expect("a lock") = name;
+    let mut thread = 0;
+    // SAFETY: the function takes what it is given, and the thread is joined once.
+    unsafe {
+        let f = f as *mut libc::c_void;
+        assert_eq!(
+            libc::pthread_create(&mut thread, std::ptr::null(), run, f),
+            0
+        );
+        assert_eq!(libc::pthread_join(thread, std::ptr::null_mut()), 0);
+    }
+}
+
+static PASSED: Mutex<[Option<Block>; 2]> = Mutex::new([None, None]);
+
+/// One thread makes three blocks; the main thread frees one of them and reallocates another.
+fn two() {
+    // The main thread's lane is there first.
+    drop(block(1));
+    in_thread(c"maker", || {
+        let _phase = phase("make");
+        let blocks = [block(1000), block(300)];
+        *PASSED.lock().expect("a lock") = blocks.map(Some);
+        std::mem::forget(block(50));
+        drop(block(8));
+    });
+    let _phase = phase("use");
+    let [first, second] = std::mem::take(&mut *PASSED.lock().expect("a lock"));
+    drop(first);
+    let mut second = second.expect("a block");
+    second.resize(400);
+    drop(block(70));
+    std::mem::forget(second);
+}
+
+/// Two marks whose windows have the same peak, and a third window with that peak.
+fn marks() {
+    for name in ["first", "second", "third"] {
+        {
+            let _phase = phase(name);
+            drop(block(600));
+        }
+        if name != "third" {
+            mark(name);
+        }
+    }
+}
+
+/// Frees of what is older than the recording.
+fn older() {
+    drop(OLDER.lock().expect("a lock").take());
+    drop(block(10));
+}
+
+#[derive(Deserialize)]
+struct City {
+    name: String,
+    people: Vec<u32>,
+}
+
+/// A list of two cities. Its buffer grows from 4 places on; lists of numbers too.
+fn fields() {
+    const INPUT: &str = r#"[{"name":"Uppsala","people":[1,2,3,4,5]},{"name":"Oslo","people":[7]}]"#;
+    let _phase = phase("load");
+    let cities = serde_json::from_str::<Profiled<Vec<City>>>(INPUT);
+    let cities = cities.expect("two cities").0;
+    let sum: u32 = cities.iter().flat_map(|city| &city.people).sum();
+    assert_eq!((sum, cities[1].name.as_str()), (22, "Oslo"));
+    // What is left of them is known too.
+    let mut cities = cities;
+    drop(cities.pop());
+    std::mem::forget(cities);
+}

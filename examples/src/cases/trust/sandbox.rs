@@ -1,0 +1,21 @@
+//! Programs for `tests/trust/sandbox.rs`.
+
+mod libraries;
+mod stacks;
+
+use crate::cases::{Block, Tally};
+use std::process::ExitCode;
+
+static TALLY: Tally = Tally::new();
+
+/// Runs a case; `None` when there is none of that name.
+pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
+    match name {
+        "small-thread" => stacks::small(words),
+        "foreign-stacks" => stacks::foreign(),
+        "libraries" => libraries::in_turn(words),
+        "deleted-library" => libraries::deleted(words),
+        _ => return None,
+    }
+    Some(ExitCode::SUCCESS)
+}

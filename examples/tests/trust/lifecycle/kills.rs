@@ -1,0 +1,92 @@
+//! A program of four threads that write everything, killed at random moments: its recording always opens, and its rows
+//! always add up.
+//!
+//! `HEAPGLASS_KILLS=2000 cargo test -p heapglass-examples --test trust killed -- --nocapture` kills it so often.
+
+use crate::common::{Target, files};
+use heapglass_examples::{data::Random, recorded};
+use std::io::Read;
+use std::process::Stdio;
+use std::time::Duration;
+use tracking_alloc_recording::Recording;
+
+/// Kills in a test run where nobody asked for more.
+const KILLS: usize = 100;
+const THREADS: u64 = 4;
+/// The largest single event of the program: a chunk of an arena, a block resized, a page of a list.
+const LARGEST: u64 = 64 << 10;
+
+#[test]
+fn a_program_killed_while_it_writes_everything_leaves_a_recording_that_adds_up() {
+    let kills = std::env::var("HEAPGLASS_KILLS")
+        .ok()
+        .map_or(KILLS, |kills| kills.parse().expect("a number of kills"));
+    let random = &mut Random::new(2_000);
+    let (mut read, mut before, mut most_apart) = (0, 0, 0);
+    for kill in 0..kills {
+        let mut target = Target::case(&["everything-forever"]);
+        let mut child = target
+            .command
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        // Every eighth while it starts; the others when it works, however long a busy machine took to start it.
+        if !kill.is_multiple_of(8) {
+            let mut begun = [0; 6];
+            let mut output = child.stdout.take().expect("a pipe");
+            output.read_exact(&mut begun).expect("it begins");
+        }
+        std::thread::sleep(Duration::from_micros(random.below(20_000) as u64));
+        child.kill().expect("killed");
+        child.wait().expect("gone");
+        match Recording::open(&target.recording()) {
+            Ok(recording) => {
+                read += 1;
+                most_apart = most_apart.max(assert_adds_up(&recording));
+            }
+            Err(error) => {
+                assert!(
+                    error.is_io(),
+                    "kill {kill}: {error}; the folder holds {:?}",
+                    files(target.folder.path())
+                );
+                before += 1;
+            }
+        }
+    }
+    println!(
+        "{kills} kills: {read} recordings read, {before} killed before there was one, 0 unreadable; at most {most_apart} \
+         events in flight"
+    );
+    assert!(
+        read > kills * 3 / 4,
+        "only {read} of {kills} had begun to record"
+    );
+}
+
+/// Rows of sites add up to the rows of lanes, but for the one event that each thread was in: how many those were.
+fn assert_adds_up(recording: &Recording) -> u64 {
+    assert_eq!(recording.damage, 0);
+    let (sites, lanes) = (
+        recorded::sums(recording),
+        recorded::sums_of_lanes(recording),
+    );
+    let apart = [
+        (sites.total_blocks, lanes.total_blocks, 1),
+        (sites.freed_blocks, lanes.freed_blocks, 1),
+        (sites.total_bytes, lanes.total_bytes, LARGEST),
+        (sites.freed_bytes, lanes.freed_bytes, LARGEST),
+    ];
+    for (sites_have, lanes_have, each) in apart {
+        assert!(
+            sites_have.abs_diff(lanes_have) <= THREADS * each,
+            "{sites:?} {lanes:?}"
+        );
+    }
+    // What the report shows is the sum of its rows; none may name a scope or stack that is not there.
+    for site in &recording.sites {
+        assert!((site.scope as usize) < recording.scopes.len());
+        assert!((site.stack as usize) < recording.stacks.len());
+    }
+    sites.total_blocks.abs_diff(lanes.total_blocks)
+}
