@@ -1,5 +1,6 @@
 //! File systems made for a test, in files of their own.
 
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -51,6 +52,9 @@ impl Mounted {
     pub(super) fn fill_up_to(&self, free: u64) -> PathBuf {
         let other = self.path().join("other");
         let file = std::fs::File::create(&other).expect("a file");
+        // Blocks of removed files are free once the journal is written.
+        // SAFETY: an open descriptor.
+        unsafe { libc::syncfs(file.as_raw_fd()) };
         let wanted = self.free().saturating_sub(free);
         // Reserved, not written: the same to the file system, and quick. Its own tables take some too.
         let mut bytes = wanted;
@@ -73,7 +77,6 @@ impl Mounted {
 }
 
 fn reserve(file: &std::fs::File, bytes: u64) -> std::io::Result<()> {
-    use std::os::fd::AsRawFd;
     // SAFETY: plain numbers and an open descriptor.
     let answer = unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes as libc::off_t) };
     if answer == 0 {
