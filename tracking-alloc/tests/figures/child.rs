@@ -15,7 +15,7 @@ use tracking_alloc_recording::Recording;
 const PROGRAM: &std::ffi::CStr = c"FIGURES_PROGRAM";
 const WORD: &std::ffi::CStr = c"FIGURES_WORD";
 const START: &std::ffi::CStr = c"FIGURES_START";
-const OUT: &std::ffi::CStr = c"FIGURES_OUT";
+pub(crate) const OUT: &std::ffi::CStr = c"FIGURES_OUT";
 
 /// Runs before `main`.
 #[used]
@@ -39,6 +39,7 @@ extern "C" fn instead_of_main() {
         crate::ends::PROGRAMS,
         crate::random::PROGRAMS,
         crate::counted::PROGRAMS,
+        crate::beside::PROGRAMS,
     ];
     let mut programs = programs.into_iter().flatten();
     let (_, program) = programs
@@ -59,7 +60,7 @@ extern "C" fn instead_of_main() {
 }
 
 /// A variable, without an allocation.
-fn environment(name: &std::ffi::CStr) -> Option<&'static [u8]> {
+pub(crate) fn environment(name: &std::ffi::CStr) -> Option<&'static [u8]> {
     // SAFETY: getenv neither allocates nor locks, and nothing changes the environment.
     unsafe {
         let value = libc::getenv(name.as_ptr());
@@ -91,6 +92,19 @@ impl Block {
         let place = unsafe { std::alloc::alloc(Block::layout(bytes)) };
         assert!(!place.is_null());
         Block { place, bytes }
+    }
+
+    /// A live block of so many bytes; `None` of null.
+    ///
+    /// # Safety
+    ///
+    /// `place` is null or was [`Block::as_ptr`] of a block of `bytes`, which is not used any more.
+    pub(crate) unsafe fn of(place: *mut u8, bytes: usize) -> Option<Block> {
+        (!place.is_null()).then_some(Block { place, bytes })
+    }
+
+    pub(crate) fn as_ptr(self) -> *mut u8 {
+        self.place
     }
 
     /// The same block with another size, if there is one.
@@ -248,8 +262,20 @@ impl Run {
         (alive, left)
     }
 
-    fn read(&self) -> Recording {
-        let recording = Recording::open(&self.path).expect("a recording");
+    pub(crate) fn read(&self) -> Recording {
+        Run::read_at(&self.path)
+    }
+
+    /// Another recording of that extension, read and removed.
+    pub(crate) fn read_beside(&self, extension: &str) -> Recording {
+        let path = self.path.with_extension(extension);
+        let recording = Run::read_at(&path);
+        std::fs::remove_file(path).expect("removed");
+        recording
+    }
+
+    fn read_at(path: &std::path::Path) -> Recording {
+        let recording = Recording::open(path).expect("a recording");
         assert_eq!(recording.damage, 0);
         recording
     }

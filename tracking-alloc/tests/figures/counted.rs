@@ -12,7 +12,7 @@ pub(crate) const PROGRAMS: Programs = &[
 ];
 
 /// All thirteen, in the order of [`Figures`].
-fn words(figures: Figures) -> [i64; 13] {
+pub(crate) fn words(figures: Figures) -> [i64; 13] {
     [
         figures.total_bytes as i64,
         figures.total_blocks as i64,

@@ -11,6 +11,7 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+mod beside;
 mod child;
 mod counted;
 mod ends;
