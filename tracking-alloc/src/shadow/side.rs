@@ -33,6 +33,11 @@ fn hash(address: usize) -> usize {
     (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize >> 16
 }
 
+/// Memory that a table of so many slots takes, in whole pages.
+fn own_bytes(slots: usize) -> usize {
+    slots * size_of::<Slot>() / sys::PAGE * sys::PAGE
+}
+
 impl SideTable {
     pub(super) const fn new() -> Self {
         SideTable([const { Lock::new(Shard::EMPTY) }; SHARDS])
@@ -186,13 +191,93 @@ impl Shard {
                     *self.slots.add(place) = slot;
                 }
             }
-            sys::count_own(len * size_of::<Slot>() / sys::PAGE * sys::PAGE);
+            sys::count_own(own_bytes(len));
             if !old.slots.is_null() {
-                sys::uncount_own(old.len * size_of::<Slot>() / sys::PAGE * sys::PAGE);
+                sys::uncount_own(own_bytes(old.len));
                 libc::munmap(old.slots.cast(), old.len * size_of::<Slot>());
             }
         }
         drop(errno);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn owner(number: u32) -> Owner {
+        Owner::new(number, 1 + number % 5, number)
+    }
+
+    #[test]
+    fn blocks_are_found_until_they_are_taken_as_in_a_plain_map() {
+        let (table, mut blocks) = (SideTable::new(), BTreeMap::new());
+        assert!(!table.is_in_use());
+        assert!(table.take(7).is_none());
+        assert!(!table.is_in_use(), "what is not there makes no table");
+        let mut random = 1_u64;
+        let mut most = [0; SHARDS];
+        for number in 3..90_000_u32 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            // Few enough addresses that many are taken and entered again.
+            let address = 1 + 16 * (random >> 20) as usize % (16 * 60_000);
+            let expected = blocks.remove(&address);
+            let taken = table.take(address).map(|owner| owner.site());
+            assert_eq!(taken, expected);
+            if random % 4 != 0 {
+                assert!(table.put(address, 10, owner(number)));
+                blocks.insert(address, number);
+            }
+            for (most, shard) in most.iter_mut().zip(&table.0) {
+                if number % 1_000 == 0 {
+                    *most = shard.hold().used.max(*most);
+                }
+            }
+        }
+        assert!(table.is_in_use());
+        // It looks at every slot.
+        for (address, number) in blocks.iter().step_by(900) {
+            let found = table.containing(address + 9);
+            assert_eq!(found, Some((*address, 10, *number)));
+            assert_eq!(table.containing(address + 10), None);
+        }
+        let used: usize = table.0.iter().map(|shard| shard.hold().used).sum();
+        assert_eq!(used, blocks.len());
+        for (most, shard) in most.into_iter().zip(&table.0) {
+            let len = shard.hold().len;
+            assert!(len > FIRST_SLOTS, "each grew");
+            assert!(most * 4 <= len * 3 && most * 4 > len, "{most} in {len}");
+        }
+        for (address, number) in blocks {
+            assert_eq!(table.take(address).map(|owner| owner.site()), Some(number));
+        }
+        assert!(table.0.iter().all(|shard| shard.hold().used == 0));
+        // SAFETY: one thread.
+        unsafe { table.reset() };
+        assert!(!table.is_in_use());
+    }
+
+    #[test]
+    fn tables_take_whole_pages() {
+        assert_eq!(size_of::<Slot>(), 24);
+        assert_eq!(own_bytes(FIRST_SLOTS), 4096);
+        assert_eq!(own_bytes(342), 8192);
+        assert_eq!(own_bytes(512), 12_288);
+    }
+
+    #[test]
+    fn addresses_are_spread_over_shards_and_slots() {
+        let mut counts = [0; SHARDS];
+        for address in (1..100_000).step_by(16) {
+            counts[hash(address) % SHARDS] += 1;
+        }
+        assert!(
+            counts.iter().all(|count| (49..=147).contains(count)),
+            "{counts:?}"
+        );
     }
 }
