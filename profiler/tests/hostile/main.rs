@@ -13,6 +13,7 @@ mod binary;
 mod change;
 mod downstream;
 mod elf;
+mod figures;
 mod found;
 mod memory;
 mod parts;
