@@ -1,12 +1,13 @@
-//! Counting without stacks: `measure()` for one thread, `stats()` for the process. Works on every platform.
+//! Counting without stacks: the frames of `measure()` for one thread, the sums of `stats()` for the process. Works on
+//! every platform.
 
 mod frame;
 mod process;
 
 #[cfg(feature = "serde")]
 pub(crate) use frame::measured_so_far;
-pub(crate) use frame::{Frame, measured};
-pub(crate) use process::process;
+pub(crate) use frame::{Frame, enter, figures_of, leave};
+pub(crate) use process::{begin, process};
 #[cfg(recording)]
 pub(crate) use process::{join, keep_rows, note_rows, unknown_freed, unknown_reallocated};
 
@@ -37,11 +38,9 @@ pub(crate) fn event(event: Event) {
     unrecorded(event);
 }
 
-/// An event for the innermost `measure()` of this thread.
-pub(crate) fn measure(event: Event) {
-    if thread::with(|thread| !thread.measure.get().is_null()) == Some(true) {
-        frame::count(event);
-    }
+/// An event for the innermost `measure()` of this thread. True when its last call turns out to have ended.
+pub(crate) fn measure(event: Event) -> bool {
+    thread::with(|thread| !thread.measure.get().is_null()) == Some(true) && frame::count(event)
 }
 
 /// An event that no recording counts, for `stats()`.

@@ -16,3 +16,9 @@ pub(crate) fn fnv1a(seed: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
 pub(crate) fn next_key(key: u64) -> u64 {
     key.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1)
 }
+
+/// Spreads a key over a table of at most 2^44 places: to be masked.
+#[cfg(recording)]
+pub(crate) fn spread(key: u64) -> usize {
+    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as usize
+}

@@ -1,20 +1,19 @@
 //! What a thread knows of itself: a few words without a destructor, so they are there before `main`, during the
-//! teardown of thread-locals, and after it.
+//! teardown of thread-locals, and after it. Pointers are opaque here: the module that sets one knows its type.
 
-use crate::count::Frame;
 use crate::guards::Guards;
 #[cfg(recording)]
-use crate::{hook::Lane, sys::Stack};
+use crate::sys::Stack;
 use std::cell::Cell;
 use std::ptr::null;
 
 pub(crate) struct Thread {
     /// The lane that is its own, which may be of an earlier generation.
     #[cfg(recording)]
-    pub(crate) lane: Cell<*const Lane>,
+    pub(crate) lane: Cell<*const ()>,
     /// The lane it shares with others for want of one of its own.
     #[cfg(recording)]
-    pub(crate) shared: Cell<*const Lane>,
+    pub(crate) shared: Cell<*const ()>,
     /// Where its stack lies, once asked.
     #[cfg(recording)]
     pub(crate) stack: Cell<Option<Stack>>,
@@ -28,10 +27,10 @@ pub(crate) struct Thread {
     /// The phases it is in.
     pub(crate) guards: Guards,
     /// The innermost `measure()`.
-    pub(crate) measure: Cell<*const Frame>,
+    pub(crate) measure: Cell<*const ()>,
     /// The innermost memory budget.
     #[cfg(feature = "serde")]
-    pub(crate) budget: Cell<*const crate::profiled::Active>,
+    pub(crate) budget: Cell<*const ()>,
 }
 
 thread_local! {

@@ -10,6 +10,17 @@ use syn::visit::{self, Visit};
 
 /// Each crate by the folder of its `lib.rs`, with the modules whose children are checked beside the top-level modules.
 const CRATES: &[(&str, Folders)] = &[
+    (
+        "tracking-alloc/src",
+        Folders::Only(&[
+            "arena",
+            "arena::record",
+            "stack",
+            "tables",
+            "tables::sites",
+            "tables::arenas",
+        ]),
+    ),
     ("tracking-alloc/derive/src", Folders::All),
     ("tracking-alloc/recording/src", Folders::All),
     ("profiler/src", Folders::Only(&[])),

@@ -43,38 +43,18 @@ static FIRST: Chunk = Chunk {
 /// A frame given back lately.
 static FREE: AtomicPtr<Frame> = AtomicPtr::new(null_mut());
 
-/// Runs `f`, counting this thread's events.
-pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Figures) {
-    let entered = Entered(enter());
-    let result = f();
-    let figures = figures_of(entered.0);
-    drop(entered);
-    (result, figures)
-}
-
-/// While it lives, this thread's events go to a frame; also when `f` unwinds.
-struct Entered(&'static Frame);
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        leave(self.0);
-    }
-}
-
 fn head() -> Option<&'static Frame> {
     let head = thread::with(|thread| thread.measure.get()).unwrap_or(null());
     // SAFETY: null or a frame, which is never unmapped.
-    unsafe { head.as_ref() }
+    unsafe { head.cast::<Frame>().as_ref() }
 }
 
 fn set_head(head: *const Frame) {
-    thread::with(|thread| thread.measure.set(head));
+    thread::with(|thread| thread.measure.set(head.cast()));
 }
 
-// NOTE: never inlined, like what follows: a thread-local's address must not be kept over the call of `f`, which may
-// return on another thread.
-#[inline(never)]
-fn enter() -> &'static Frame {
+/// A call begins: its frame, and whether it is the outermost of its thread.
+pub(crate) fn enter() -> (&'static Frame, bool) {
     let frame = Frame::take();
     frame.set(&Figures::default());
     frame.last_block.store(0, Relaxed);
@@ -83,17 +63,12 @@ fn enter() -> &'static Frame {
     let outer = head().map_or(null(), std::ptr::from_ref);
     frame.outer.store(outer.cast_mut(), Relaxed);
     set_head(frame);
-    #[cfg(recording)]
-    if outer.is_null() {
-        crate::hook::measuring(true);
-    }
     state::begin_measuring();
-    frame
+    (frame, outer.is_null())
 }
 
 /// The figures of a call in progress, with those of calls inside it that have not ended.
-#[inline(never)]
-fn figures_of(frame: &'static Frame) -> Figures {
+pub(crate) fn figures_of(frame: &'static Frame) -> Figures {
     let mut inside: Option<Figures> = None;
     let mut next = head();
     while let Some(inner) = next {
@@ -111,15 +86,16 @@ fn figures_of(frame: &'static Frame) -> Figures {
     frame.get()
 }
 
-#[inline(never)]
-fn leave(frame: &'static Frame) {
+/// A call ends. True when this thread is in none now.
+pub(crate) fn leave(frame: &'static Frame) -> bool {
     state::end_measuring();
     frame.ended.store(true, Release);
-    take_out_ended();
+    take_out_ended()
 }
 
-/// Takes this thread's innermost frames out of its chain as long as their calls have ended.
-fn take_out_ended() {
+/// Takes this thread's innermost frames out of its chain as long as their calls have ended. True when the last one went.
+fn take_out_ended() -> bool {
+    let mut went = false;
     while let Some(frame) = head().filter(|frame| frame.ended.load(Acquire)) {
         let outer = frame.outer();
         if let Some(outer) = outer {
@@ -131,20 +107,18 @@ fn take_out_ended() {
         set_head(outer.map_or(null(), std::ptr::from_ref));
         frame.used.store(false, Release);
         FREE.store(std::ptr::from_ref(frame).cast_mut(), Release);
-        #[cfg(recording)]
-        if outer.is_none() {
-            crate::hook::measuring(false);
-        }
+        went = outer.is_none();
     }
+    went
 }
 
-/// Counts an event of a thread that measures.
+/// Counts an event of a thread that measures. True when it turns out that it does so no more.
 #[cold]
 #[inline(never)]
-pub(super) fn count(event: Event) {
-    take_out_ended();
+pub(super) fn count(event: Event) -> bool {
+    let went = take_out_ended();
     let Some(frame) = head() else {
-        return;
+        return went;
     };
     let mut figures = frame.get();
     match event {
@@ -170,6 +144,7 @@ pub(super) fn count(event: Event) {
         }
     }
     frame.set(&figures);
+    false
 }
 
 /// Net and total bytes of all calls of `measured` this thread is in. Differences count whatever happened between two
@@ -279,7 +254,7 @@ mod tests {
 
     /// A call of `measure()`, begun; a coroutine that is suspended in it looks like this.
     fn begin() -> &'static Frame {
-        enter()
+        enter().0
     }
 
     fn end(frame: &'static Frame) -> Figures {

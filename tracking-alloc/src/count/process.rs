@@ -236,12 +236,12 @@ pub(crate) fn keep_rows(rows: &Figures) {
     PROCESS.note(rows.peak_bytes as i64, rows.peak_blocks as i64);
 }
 
-/// The process's figures since counting began; the first call begins it.
-pub(crate) fn process() -> Figures {
+/// Begins counting, if nobody did.
+pub(crate) fn begin() {
     state::begin_counting(|| PROCESS.reset());
-    #[cfg(recording)]
-    if let Some(joined) = crate::hook::recorded_stats() {
-        return joined;
-    }
+}
+
+/// What no row of a recording counts, since counting began.
+pub(crate) fn process() -> Figures {
     PROCESS.figures()
 }

@@ -1,15 +1,14 @@
 //! The four events, from the state word to the counters.
 
-use super::lane::{Cached, Lane, Lifetime, Slot};
+use super::lane::{self, Cached, Lane, Lifetime, Slot};
 use super::open::Open;
 use super::peak;
-use super::row::add;
-use crate::session::{self, Session};
 use crate::shadow::{self, Owner};
 use crate::stack::{self, Start};
+use crate::tables::{self, OVERFLOW_USED, Session, add, fixed_row};
 use crate::{count, state, thread};
 use std::sync::atomic::{Ordering::*, compiler_fence};
-use tracking_alloc_recording::{Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED};
+use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED};
 
 /// After a successful allocation.
 #[inline(never)]
@@ -110,9 +109,7 @@ impl Usual {
     /// PERF: one compare of the state word with the lane's tag answers all those questions.
     #[inline(always)]
     fn enter() -> Option<Usual> {
-        let lane = thread::with(|thread| thread.lane.get()).unwrap_or(std::ptr::null());
-        // SAFETY: null or a lane, which is never unmapped.
-        let lane = unsafe { lane.as_ref() }?;
+        let lane = lane::own()?;
         if lane.busy.load(Relaxed) {
             return None;
         }
@@ -138,7 +135,9 @@ impl Drop for Usual {
 #[cold]
 #[inline(never)]
 fn unusual(event: Event, registers: (usize, usize, u64)) {
-    count::measure(event.into());
+    if count::measure(event.into()) {
+        lane::measuring(false);
+    }
     if !record(event, registers) {
         count::unrecorded(event.into());
     }
@@ -151,12 +150,10 @@ fn record(event: Event, registers: (usize, usize, u64)) -> bool {
     if word & state::RECORD == 0 {
         return false;
     }
-    let Some(session) = session::current() else {
+    let Some(session) = tables::current() else {
         return false;
     };
-    // SAFETY: null or a lane, which is never unmapped.
-    let known = unsafe { thread::with(|thread| thread.lane.get()).and_then(|lane| lane.as_ref()) };
-    if let Some(lane) = known.filter(|lane| lane.busy.load(Relaxed)) {
+    if let Some(lane) = lane::own().filter(|lane| lane.busy.load(Relaxed)) {
         return miss_in(lane.unattributed(), lane.number, event);
     }
     if thread::with(|thread| thread.busy.replace(true)) != Some(false) {
@@ -170,15 +167,15 @@ fn record(event: Event, registers: (usize, usize, u64)) -> bool {
         None
     } else {
         // SAFETY: `busy` is set for this thread.
-        unsafe { super::lane::of_thread(session) }
+        unsafe { lane::of_thread(session) }
     };
     let recorded = lane.is_some_and(|lane| {
         if lane.is_shared() {
             // NOTE: asked before the lock is taken: libc may take locks of its own to answer.
-            let stack = super::lane::stack_of_thread();
+            let stack = lane::stack_of_thread();
             let _alone = lane.shared.hold();
             // The shared lane walks whichever thread's stack is calling.
-            lane.stack.set(stack);
+            lane.limits.stack.set(stack);
             state::get() & state::RECORD != 0 && run(event, lane, start, word)
         } else {
             lane.busy.store(true, Relaxed);
@@ -212,7 +209,8 @@ fn run(event: Event, lane: &'static Lane, start: Start, word: u32) -> bool {
 #[inline(always)]
 fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static Row) {
     let scope = thread::with(|thread| thread.scope.get()).unwrap_or(0);
-    let key = stack::key(stack::walk(lane, start), scope);
+    let hash = stack::walk(&lane.limits, start, tables::find_rule);
+    let key = stack::key(hash, scope);
     let entry = lane.cached(key);
     // SAFETY: the entry belongs to this lane, whose owner we are; a slot once cached is never unmapped.
     unsafe {
@@ -222,7 +220,7 @@ fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static
     }
     lane.ask_again();
     let (frame_pointer, stack_pointer, pc) = start.registers();
-    let mut site = crate::site::find(lane, frame_pointer, stack_pointer, pc, key, scope);
+    let mut site = lane.find_site(frame_pointer, stack_pointer, pc, key, scope);
     let row = lane.row_of(site);
     if lane.is_full(row) {
         // NOTE: the block then belongs to "(table full)" wherever it is freed, also after the site got a row.
@@ -374,7 +372,7 @@ fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc)
 
 #[cold]
 fn untracked() {
-    if let Some(header) = super::header() {
+    if let Some(header) = tables::header() {
         header.untracked_blocks.fetch_add(1, Relaxed);
     }
 }
@@ -399,9 +397,13 @@ fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
 #[cold]
 #[inline(never)]
 fn miss_anywhere(session: &Session, event: Event) -> bool {
-    session
-        .stray_row()
-        .is_some_and(|row| miss_in(row, session.stray_lane(), event))
+    // Counted as the overflow lane's.
+    const LANE: u32 = LANES as u32;
+    // SAFETY: a record of a mapped table.
+    let lane = unsafe { &*session.lane_record(LANE) };
+    lane.kind.store(2, Relaxed);
+    OVERFLOW_USED.store(1, Release);
+    fixed_row(LANE, 2).is_some_and(|row| miss_in(row, LANE, event))
 }
 
 /// The hook is busy in this thread: a signal handler allocates or frees in the middle of an event. Totals are kept,

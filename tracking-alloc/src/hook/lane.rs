@@ -7,22 +7,20 @@ mod all;
 mod mine;
 mod owner;
 
-pub(crate) use all::{lanes_in_use, release_all, tables_of_lanes, wait_until_idle};
+pub(crate) use all::{release_all, wait_until_idle};
 pub(super) use all::{reset_limits, rows_of};
 #[cfg(feature = "serde")]
 pub(crate) use mine::visit;
 pub(crate) use mine::{Net, measuring, net_here};
-pub(super) use owner::{of_thread, stack_of_thread};
+pub(super) use owner::{of_thread, own, stack_of_thread};
 
-use super::CLOCK;
 use super::peak::Turning;
-use super::row::{lane_row, touch};
 use super::sizes::Spread;
 use crate::record::{Table, growths_resumed};
-use crate::session;
 use crate::shadow::Owner;
-use crate::stack::CutAfter;
-use crate::sys::{Bump, Errno, Lock, PAGE, Stack, count_own};
+use crate::stack::{Limits, MAX_DEPTH, Start};
+use crate::sys::{Bump, Errno, Lock, PAGE, count_own};
+use crate::tables::{self, CLOCK, lane_row, net_bytes, touch};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
@@ -45,8 +43,6 @@ const CHUNKS: usize = MAX_SITES as usize / CHUNK;
 /// Chunks of a lane's look-up from scope to visits: 65,536 scopes.
 #[cfg(feature = "serde")]
 const VISIT_CHUNKS: usize = (1 << 16) / CHUNK;
-/// Deepest stack kept.
-pub(crate) const MAX_DEPTH: usize = 256;
 
 const _: () = assert!(
     PAGE.is_multiple_of(size_of::<Slot>()) && (CHUNK * size_of::<Slot>()).is_multiple_of(PAGE)
@@ -157,7 +153,6 @@ pub(crate) struct Lane {
     pub(super) cache: *mut Cached,
     /// Pages of the cache that were written, a bit for each.
     cache_pages: Cell<u32>,
-    pub(crate) stack: Cell<Stack>,
     /// Net bytes at the last look.
     pub(super) looked: Cell<i64>,
     /// The lane looks before its net is this far from `looked`.
@@ -171,7 +166,8 @@ pub(crate) struct Lane {
     names_to_read: Cell<u32>,
     /// How often growth had gone on when the lane last asked for what it had been refused.
     resumed: Cell<u32>,
-    pub(crate) cut_after: CutAfter,
+    /// Where walks of the owner's stack end.
+    pub(super) limits: Limits,
     pub(super) record: *const recording::Lane,
     full: *const Row,
     unattributed: *const Row,
@@ -182,7 +178,7 @@ pub(crate) struct Lane {
     /// How often a site was found by its key alone.
     trusted: Cell<u32>,
     /// Return addresses of the walk on a cold path, innermost first.
-    pub(crate) scratch: UnsafeCell<[u64; MAX_DEPTH]>,
+    scratch: UnsafeCell<[u64; MAX_DEPTH]>,
     /// For sites the lane has no memory to remember.
     spare: Slot,
     chunks: [AtomicPtr<Slot>; CHUNKS],
@@ -200,11 +196,6 @@ struct LaneTables {
 }
 
 static TABLE: [AtomicPtr<Lane>; MAX_LANES] = [const { AtomicPtr::new(null_mut()) }; MAX_LANES];
-
-/// The number of the lane that is made after so many.
-fn number(made: u32) -> u32 {
-    made + u32::from(made as usize >= LANES)
-}
 
 impl Lane {
     pub(super) fn all(&self) -> &'static Row {
@@ -283,9 +274,32 @@ impl Lane {
         Some(unsafe { &*chunk.as_ptr().add(site as usize % CHUNK) })
     }
 
+    /// The site of a key, interning the calling stack when it is new.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn find_site(
+        &'static self,
+        frame_pointer: usize,
+        stack_pointer: usize,
+        pc: u64,
+        key: u64,
+        scope: u32,
+    ) -> u32 {
+        tables::check_modules();
+        if let Some(site) = tables::find_site(key)
+            && self.trusts(site)
+        {
+            return site;
+        }
+        let start = Start::from_registers((frame_pointer, stack_pointer, pc));
+        // SAFETY: the scratch belongs to the lane's owner, who is calling.
+        let scratch = unsafe { &mut *self.scratch.get() };
+        tables::intern(&self.limits, start, scratch, key, scope)
+    }
+
     /// Whether a site found by its key is taken for what it is: not the first time, and not always, since another stack
     /// may have the same key.
-    pub(crate) fn trusts(&'static self, site: u32) -> bool {
+    fn trusts(&'static self, site: u32) -> bool {
         const DOUBTED: u32 = 32;
         let times = self.trusted.get().wrapping_add(1);
         self.trusted.set(times);
@@ -373,7 +387,7 @@ impl Lane {
     fn new_row(&self, site: u32) -> Option<(u32, &'static Row)> {
         // SAFETY: the tables belong to the lane's owner, who is calling.
         let rows = unsafe { &mut (*self.tables.get()).rows };
-        let (index, place) = session::push::<Row>(rows)?;
+        let (index, place) = tables::push::<Row>(rows)?;
         // SAFETY: a zeroed record that is the lane's own and stays mapped.
         let row = unsafe { place.as_ref() };
         row.site.store(site, Relaxed);
@@ -433,7 +447,7 @@ impl Lane {
         let errno = Errno::keep();
         // SAFETY: the tables belong to the lane's owner, who is calling.
         let table = unsafe { &mut (*self.tables.get()).sizes };
-        let pushed = session::push::<Sizes>(table);
+        let pushed = tables::push::<Sizes>(table);
         drop(errno);
         let (index, place) = pushed?;
         // SAFETY: a zeroed record that is the lane's own and stays mapped.
@@ -479,7 +493,7 @@ impl Lane {
     #[cold]
     #[inline(never)]
     fn save_snapshots(&'static self, site: u32, row: &Row, then: u64) {
-        let Some(header) = super::header() else {
+        let Some(header) = tables::header() else {
             return;
         };
         let Some(slot) = self.slot(site) else { return };
@@ -490,7 +504,7 @@ impl Lane {
             let errno = Errno::keep();
             // SAFETY: the tables belong to the lane's owner, who is calling.
             let table = unsafe { &mut (*self.tables.get()).snaps };
-            if let Some((index, place)) = session::push::<Snaps>(table) {
+            if let Some((index, place)) = tables::push::<Snaps>(table) {
                 // SAFETY: a zeroed record that is the lane's own and stays mapped.
                 let snaps = unsafe { place.as_ref() };
                 snaps.row.store(slot.row_index.get(), Relaxed);
@@ -503,10 +517,7 @@ impl Lane {
         let Some(snaps) = (unsafe { slot.snaps.get().as_ref() }) else {
             return;
         };
-        let (live, seen) = (
-            super::row::net_bytes(row),
-            then & ((1 << CLOCK_SNAPSHOT_BITS) - 1),
-        );
+        let (live, seen) = (net_bytes(row), then & ((1 << CLOCK_SNAPSHOT_BITS) - 1));
         for (sequence, value) in header.snapshot_seq.iter().zip(&snaps.live_bytes) {
             if sequence.load(Relaxed) > seen {
                 value.store(live, Relaxed);
@@ -569,13 +580,4 @@ fn births_of(lane: u32) -> u64 {
         return u64::MAX;
     }
     lane_row(lane).map_or(u64::MAX, |row| row.total_blocks.load(Relaxed))
-}
-
-/// Net of the figures kept in a record: bytes and blocks.
-pub(crate) fn figures_net(figures: &[std::sync::atomic::AtomicU64; 9]) -> (i64, i64) {
-    let word = |index: usize| figures[index].load(Relaxed);
-    (
-        word(0).wrapping_sub(word(2)) as i64,
-        word(1).wrapping_sub(word(3)) as i64,
-    )
 }

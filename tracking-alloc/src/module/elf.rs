@@ -5,10 +5,10 @@ use crate::sys::{self, File};
 use std::ffi::CStr;
 use tracking_alloc_recording::module_id;
 
-pub(super) struct Identity {
-    pub(super) kind: u32,
-    pub(super) len: usize,
-    pub(super) bytes: [u8; 32],
+pub(crate) struct Identity {
+    pub(crate) kind: u32,
+    pub(crate) len: usize,
+    pub(crate) bytes: [u8; 32],
 }
 
 impl Identity {

@@ -1,7 +1,6 @@
 //! Walking by frame pointers: two loads a frame.
 
-use super::{CutAfter, End, Stack};
-use crate::hook::MAX_DEPTH;
+use super::{CutAfter, End, MAX_DEPTH, Stack};
 
 /// The frame pointer of the function this is inlined into.
 ///

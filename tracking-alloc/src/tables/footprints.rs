@@ -1,68 +1,44 @@
-//! Footprints on their way into the recording: nodes first, then the footprint that counts them.
+//! The tables of footprints: nodes first, then the footprint that counts them.
 
-use super::Footprint;
-use crate::session::{self, Writer};
-use crate::{hook, sys};
+use super::Writer;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording as recording;
+use tracking_alloc_recording::{self as recording, FootprintNodeValue};
 
 /// A measured value, without its parts.
-pub(super) struct Measured<'m> {
-    pub(super) label: &'m str,
-    pub(super) type_name: &'static str,
+pub(crate) struct Measured<'m> {
+    pub(crate) label: &'m str,
+    pub(crate) type_name: &'static str,
     /// See [`recording::footprint_kind`].
-    pub(super) kind: u32,
-    pub(super) live_bytes: u64,
-    pub(super) folded: u64,
-    /// See [`Footprint::hidden_values`].
-    pub(super) hidden_values: u64,
+    pub(crate) kind: u32,
+    pub(crate) live_bytes: u64,
+    pub(crate) folded: u64,
+    /// Above 0, the figures are a lower bound.
+    pub(crate) hidden_values: u64,
 }
 
 /// A type in it.
 #[derive(Clone, Copy)]
-pub(super) struct Type {
-    pub(super) name: &'static str,
+pub(crate) struct Type {
+    pub(crate) name: &'static str,
     /// Size of a value, bytes; 0 = not known.
     #[cfg(feature = "serde")]
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// Its name in the recording, once it is there.
-    pub(super) string: u32,
+    pub(crate) string: u32,
 }
 
 /// One place in it.
-pub(super) struct Part<'m> {
-    pub(super) parent: u32,
-    /// See [`recording::scope_kind`].
-    pub(super) kind: u32,
-    pub(super) name: &'m [u8],
+pub(crate) struct Part<'m> {
+    pub(crate) name: &'m [u8],
     /// Which of the types.
-    pub(super) type_index: Option<u32>,
-    pub(super) count: u64,
-    pub(super) figures: Footprint,
-}
-
-impl Measured<'_> {
-    /// Writes it, when something still records. What finds no room is counted as lost.
-    pub(super) fn write<'p>(&self, types: &mut [Type], parts: impl Iterator<Item = Part<'p>>) {
-        let Some(_inside) = hook::Inside::enter() else {
-            return;
-        };
-        let (Some(session), Some(header)) = (session::current(), hook::header()) else {
-            return;
-        };
-        let errno = sys::Errno::keep();
-        let now_ns = hook::LOOKS.hold().timeline.elapsed_ns();
-        let mut writer = session.write.hold();
-        if writer.add_footprint(self, types, parts, now_ns).is_none() {
-            header.lost_records.fetch_add(1, Relaxed);
-        }
-        drop(writer);
-        drop(errno);
-    }
+    pub(crate) type_index: Option<u32>,
+    /// All but the strings.
+    pub(crate) node: FootprintNodeValue,
 }
 
 impl Writer {
-    fn add_footprint<'p>(
+    /// Adds a footprint. `None` when there is no room.
+    pub(crate) fn add_footprint<'p>(
         &mut self,
         measured: &Measured<'_>,
         types: &mut [Type],
@@ -86,21 +62,21 @@ impl Writer {
                 .push::<recording::FootprintNode>(&mut self.store)?;
             // SAFETY: a zeroed record just handed out, mapped until the process ends.
             let node = unsafe { place.as_ref() };
-            node.parent.store(part.parent, Relaxed);
-            node.kind.store(part.kind, Relaxed);
-            node.name.store(name, Relaxed);
             let known = part.type_index.and_then(|index| types.get(index as usize));
+            let value = &part.node;
+            node.parent.store(value.parent, Relaxed);
+            node.kind.store(value.kind, Relaxed);
+            node.name.store(name, Relaxed);
             node.type_name
                 .store(known.map_or(0, |known| known.string), Relaxed);
-            node.count.store(part.count, Relaxed);
-            node.inline_bytes.store(part.figures.inline_bytes, Relaxed);
-            node.blocks.store(part.figures.blocks, Relaxed);
-            node.block_bytes.store(part.figures.block_bytes, Relaxed);
-            node.usable_bytes.store(part.figures.usable_bytes, Relaxed);
-            node.used_bytes.store(part.figures.used_bytes, Relaxed);
-            node.shared_blocks
-                .store(part.figures.shared_blocks, Relaxed);
-            node.shared_bytes.store(part.figures.shared_bytes, Relaxed);
+            node.count.store(value.count, Relaxed);
+            node.inline_bytes.store(value.inline_bytes, Relaxed);
+            node.blocks.store(value.blocks, Relaxed);
+            node.block_bytes.store(value.block_bytes, Relaxed);
+            node.usable_bytes.store(value.usable_bytes, Relaxed);
+            node.used_bytes.store(value.used_bytes, Relaxed);
+            node.shared_blocks.store(value.shared_blocks, Relaxed);
+            node.shared_bytes.store(value.shared_bytes, Relaxed);
             first_node.get_or_insert(index);
             nodes += 1;
             header.footprint_nodes_len.store(index + 1, Release);
