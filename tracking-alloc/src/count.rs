@@ -11,23 +11,8 @@ pub(crate) use process::{begin, process};
 #[cfg(recording)]
 pub(crate) use process::{join, keep_rows, note_rows, unknown_freed, unknown_reallocated};
 
+use crate::counters::Event;
 use crate::{state, thread};
-
-/// What an allocator call did.
-#[derive(Clone, Copy)]
-pub(crate) enum Event {
-    /// Address and bytes of a new block.
-    Alloc(usize, usize),
-    /// Address and bytes of one given back.
-    Free(usize, usize),
-    /// A realloc that succeeded.
-    Realloc {
-        old: usize,
-        old_bytes: usize,
-        new: usize,
-        bytes: usize,
-    },
-}
 
 /// An event for whoever counts.
 #[cfg(not(recording))]

@@ -79,6 +79,7 @@
 mod alloc;
 pub mod arena;
 mod count;
+mod counters;
 mod error;
 mod events;
 mod figures;

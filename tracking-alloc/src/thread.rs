@@ -21,7 +21,7 @@ pub(crate) struct Thread {
     #[cfg(recording)]
     pub(crate) busy: Cell<bool>,
     /// The block it allocated last, if it was not freed or reallocated since.
-    pub(crate) last_block: Cell<usize>,
+    last_block: Cell<usize>,
     /// The scope it is in.
     pub(crate) scope: Cell<u32>,
     /// The phases it is in.
@@ -52,6 +52,25 @@ thread_local! {
             budget: Cell::new(null()),
         }
     };
+}
+
+/// Remembers the block that the calling thread allocated last; 0 = none.
+#[inline(always)]
+pub(crate) fn set_last_block(block: usize) {
+    with(|thread| thread.last_block.set(block));
+}
+
+/// Forgets a block that is being freed if it is that one: then it was temporary.
+#[inline(always)]
+pub(crate) fn take_last_block(block: usize) -> bool {
+    let take = |thread: &Thread| {
+        let is_last = thread.last_block.get() == block;
+        if is_last {
+            thread.last_block.set(0);
+        }
+        is_last
+    };
+    with(take) == Some(true)
 }
 
 /// Calls `f` with the thread's words. Without a destructor they are never gone.

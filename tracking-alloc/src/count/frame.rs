@@ -9,19 +9,20 @@
 //!   when they are innermost; only then is a frame used again.
 //! - A call that never returns (its coroutine was dropped) keeps its frame and goes on counting for nobody.
 
-use super::Event;
+use crate::counters::{self, Counter, Counters, Event, SUMS};
 use crate::figures::Figures;
 use crate::{state, thread};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
 
 /// What one `measure()` counts. Inner ones are added to the outer when they end.
 pub(crate) struct Frame {
     used: AtomicBool,
     ended: AtomicBool,
     /// Written by the thread that began the call.
-    figures: [AtomicU64; Figures::WORDS],
+    sums: [AtomicU64; SUMS],
+    peak: [AtomicI64; 2],
     /// The block allocated last in it, if it was not freed or reallocated since.
     last_block: AtomicUsize,
     /// The one further out.
@@ -74,7 +75,7 @@ pub(crate) fn figures_of(frame: &'static Frame) -> Figures {
     while let Some(inner) = next {
         let mut figures = inner.get();
         if let Some(inside) = &inside {
-            figures.add_inner(inside);
+            figures = figures.plus_inner(inside);
         }
         if std::ptr::eq(inner, frame) {
             return figures;
@@ -99,9 +100,7 @@ fn take_out_ended() -> bool {
     while let Some(frame) = head().filter(|frame| frame.ended.load(Acquire)) {
         let outer = frame.outer();
         if let Some(outer) = outer {
-            let mut figures = outer.get();
-            figures.add_inner(&frame.get());
-            outer.set(&figures);
+            outer.set(&outer.get().plus_inner(&frame.get()));
             outer.last_block.store(0, Relaxed);
         }
         set_head(outer.map_or(null(), std::ptr::from_ref));
@@ -120,30 +119,28 @@ pub(super) fn count(event: Event) -> bool {
     let Some(frame) = head() else {
         return went;
     };
-    let mut figures = frame.get();
     match event {
         Event::Alloc(block, bytes) => {
             frame.last_block.store(block, Relaxed);
-            figures.alloc(bytes as u64);
+            counters::allocated(frame, bytes as u64);
+            frame.note_peak();
         }
         Event::Free(block, bytes) => {
-            let temporary = frame.last_block.load(Relaxed) == block;
-            if temporary {
+            counters::freed(frame, bytes as u64);
+            if frame.last_block.load(Relaxed) == block {
                 frame.last_block.store(0, Relaxed);
+                counters::was_temporary(frame, bytes as u64);
             }
-            figures.free(bytes as u64, temporary);
         }
-        Event::Realloc {
-            old,
-            old_bytes,
-            new,
-            bytes,
-        } => {
+        Event::Realloc(of) => {
+            let (old, new) = (of.old_bytes as u64, of.bytes as u64);
             frame.last_block.store(0, Relaxed);
-            figures.realloc(old_bytes as u64, bytes as u64, old != new);
+            counters::allocated(frame, new);
+            counters::freed(frame, old);
+            counters::resized(frame, old, new, of.old != of.new);
+            frame.note_peak();
         }
     }
-    frame.set(&figures);
     false
 }
 
@@ -167,7 +164,8 @@ impl Frame {
         Frame {
             used: AtomicBool::new(false),
             ended: AtomicBool::new(false),
-            figures: [const { AtomicU64::new(0) }; Figures::WORDS],
+            sums: [const { AtomicU64::new(0) }; SUMS],
+            peak: [const { AtomicI64::new(0) }; 2],
             last_block: AtomicUsize::new(0),
             outer: AtomicPtr::new(null_mut()),
         }
@@ -200,12 +198,37 @@ impl Frame {
     }
 
     fn get(&self) -> Figures {
-        Figures::from_words(std::array::from_fn(|word| self.figures[word].load(Relaxed)))
+        let [bytes, blocks] = &self.peak;
+        let sums = std::array::from_fn(|sum| self.sums[sum].load(Relaxed));
+        Figures::new(sums, (bytes.load(Relaxed), blocks.load(Relaxed)))
     }
 
     fn set(&self, figures: &Figures) {
-        for (word, value) in self.figures.iter().zip(figures.to_words()) {
-            word.store(value, Relaxed);
+        for (sum, value) in self.sums.iter().zip(figures.sums()) {
+            sum.store(value, Relaxed);
+        }
+        self.set_peak(figures.peak());
+    }
+
+    fn set_peak(&self, peak: (i64, i64)) {
+        self.peak[0].store(peak.0, Relaxed);
+        self.peak[1].store(peak.1, Relaxed);
+    }
+
+    /// After a rise; equal maxima: the latest.
+    fn note_peak(&self) {
+        let now = self.get();
+        if now.live_bytes >= now.peak().0 {
+            self.set_peak((now.live_bytes, now.live_blocks));
+        }
+    }
+}
+
+/// By the thread that began the call alone.
+impl Counters for &Frame {
+    fn add(&mut self, counter: Counter, more: u64) {
+        if let Some(sum) = self.sums.get(counter as usize) {
+            sum.store(sum.load(Relaxed).wrapping_add(more), Relaxed);
         }
     }
 }

@@ -3,9 +3,10 @@
 use super::lane::{self, Cached, Lane, Lifetime, Slot};
 use super::open::Open;
 use super::peak;
+use crate::counters::{self, Event, Realloc};
 use crate::shadow::{self, Owner};
 use crate::stack::{self, Start};
-use crate::tables::{self, OVERFLOW_USED, Session, add, fixed_row};
+use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, fixed_row};
 use crate::{count, state, thread};
 use std::sync::atomic::{Ordering::*, compiler_fence};
 use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED};
@@ -16,7 +17,7 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize) {
     let start = Start::here();
     match Usual::enter() {
         Some(usual) => alloc_in(usual.lane, start, block as usize, bytes),
-        None => unusual(Event::Alloc(block as usize, bytes), start.registers()),
+        None => unusual(Event::Alloc(block as usize, bytes), None, start.registers()),
     }
 }
 
@@ -25,7 +26,7 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize) {
 pub(crate) fn freed(block: *mut u8, bytes: usize) {
     match Usual::enter() {
         Some(usual) => free_in(usual.lane, block as usize, bytes),
-        None => unusual(Event::Free(block as usize, bytes), (0, 0, 0)),
+        None => unusual(Event::Free(block as usize, bytes), None, (0, 0, 0)),
     }
 }
 
@@ -63,38 +64,7 @@ pub(crate) fn reallocated(
     match (Usual::enter(), owner) {
         (Some(usual), Some(owner)) => realloc_in(usual.lane, start, owner, moved),
         (Some(usual), None) => unknown_realloc_in(usual.lane, start, moved),
-        (None, owner) => unusual(Event::Realloc(owner, moved), start.registers()),
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Realloc {
-    old: usize,
-    old_bytes: usize,
-    new: usize,
-    bytes: usize,
-}
-
-/// An event on its way through the questions.
-#[derive(Clone, Copy)]
-enum Event {
-    Alloc(usize, usize),
-    Free(usize, usize),
-    Realloc(Option<Owner>, Realloc),
-}
-
-impl From<Event> for count::Event {
-    fn from(event: Event) -> Self {
-        match event {
-            Event::Alloc(block, bytes) => count::Event::Alloc(block, bytes),
-            Event::Free(block, bytes) => count::Event::Free(block, bytes),
-            Event::Realloc(_, moved) => count::Event::Realloc {
-                old: moved.old,
-                old_bytes: moved.old_bytes,
-                new: moved.new,
-                bytes: moved.bytes,
-            },
-        }
+        (None, owner) => unusual(Event::Realloc(moved), owner, start.registers()),
     }
 }
 
@@ -134,18 +104,19 @@ impl Drop for Usual {
 /// The same with every question asked.
 #[cold]
 #[inline(never)]
-fn unusual(event: Event, registers: (usize, usize, u64)) {
-    if count::measure(event.into()) {
+fn unusual(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) {
+    if count::measure(event) {
         lane::measuring(false);
     }
-    if !record(event, registers) {
-        count::unrecorded(event.into());
+    if !record(event, owner, registers) {
+        count::unrecorded(event);
     }
 }
 
-/// Records an event. False when nothing records, or nothing is to be recorded of it.
+/// Records an event; `owner` is that of a block to be reallocated. False when nothing records, or nothing is to be
+/// recorded of it.
 #[inline(never)]
-fn record(event: Event, registers: (usize, usize, u64)) -> bool {
+fn record(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) -> bool {
     let word = state::get();
     if word & state::RECORD == 0 {
         return false;
@@ -154,11 +125,11 @@ fn record(event: Event, registers: (usize, usize, u64)) -> bool {
         return false;
     };
     if let Some(lane) = lane::own().filter(|lane| lane.busy.load(Relaxed)) {
-        return miss_in(lane.unattributed(), lane.number, event);
+        return miss_in(lane.unattributed(), lane.number, event, owner);
     }
     if thread::with(|thread| thread.busy.replace(true)) != Some(false) {
         let _open = Open::count();
-        return state::get() & state::RECORD != 0 && miss_anywhere(session, event);
+        return state::get() & state::RECORD != 0 && miss_anywhere(session, event, owner);
     }
     let start = Start::from_registers(registers);
     let open = Open::count();
@@ -176,12 +147,13 @@ fn record(event: Event, registers: (usize, usize, u64)) -> bool {
             let _alone = lane.shared.hold();
             // The shared lane walks whichever thread's stack is calling.
             lane.limits.stack.set(stack);
-            state::get() & state::RECORD != 0 && run(event, lane, start, word)
+            state::get() & state::RECORD != 0 && run(event, owner, lane, start, word)
         } else {
             lane.busy.store(true, Relaxed);
             compiler_fence(SeqCst);
             lane.wake();
-            let recorded = state::get() & state::RECORD != 0 && run(event, lane, start, word);
+            let recorded =
+                state::get() & state::RECORD != 0 && run(event, owner, lane, start, word);
             compiler_fence(SeqCst);
             lane.busy.store(false, Release);
             recorded
@@ -193,14 +165,14 @@ fn record(event: Event, registers: (usize, usize, u64)) -> bool {
 }
 
 /// An event in a lane, perhaps paused: then new blocks are passed over (false) and known ones followed.
-fn run(event: Event, lane: &'static Lane, start: Start, word: u32) -> bool {
+fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, word: u32) -> bool {
     let paused = word & state::PAUSED != 0;
-    match event {
-        Event::Free(block, bytes) => free_in(lane, block, bytes),
-        Event::Realloc(Some(owner), moved) => realloc_in(lane, start, owner, moved),
+    match (event, owner) {
+        (Event::Free(block, bytes), _) => free_in(lane, block, bytes),
+        (Event::Realloc(moved), Some(owner)) => realloc_in(lane, start, owner, moved),
         _ if paused => return false,
-        Event::Alloc(block, bytes) => alloc_in(lane, start, block, bytes),
-        Event::Realloc(None, moved) => unknown_realloc_in(lane, start, moved),
+        (Event::Alloc(block, bytes), _) => alloc_in(lane, start, block, bytes),
+        (Event::Realloc(moved), None) => unknown_realloc_in(lane, start, moved),
     }
     true
 }
@@ -251,12 +223,10 @@ fn alloc_in(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
     lane.count_size(slot, size);
     peak::around_rise(lane, bytes as i64, || {
         lane.touch_both(site, row);
-        add(&row.total_bytes, size);
-        add(&row.total_blocks, 1);
-        add(&all.total_bytes, size);
-        add(&all.total_blocks, 1);
+        counters::allocated(row, size);
+        counters::allocated(all, size);
     });
-    thread::with(|thread| thread.last_block.set(block));
+    thread::set_last_block(block);
     if !shadow::put(block, bytes, Owner::new(site, lane.number, birth as u32)) {
         untracked();
     }
@@ -276,23 +246,12 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
     let all = lane.all();
     peak::around_fall(lane, Some(row), bytes as i64, || {
         lane.touch_both(owner.site(), row);
-        add(&row.freed_bytes, size);
-        add(&row.freed_blocks, 1);
-        add(&all.freed_bytes, size);
-        add(&all.freed_blocks, 1);
+        counters::freed(row, size);
+        counters::freed(all, size);
     });
-    let was_last = thread::with(|thread| {
-        let last = thread.last_block.get() == block;
-        if last {
-            thread.last_block.set(0);
-        }
-        last
-    });
-    if was_last == Some(true) {
-        for row in [row, all] {
-            add(&row.temporary_blocks, 1);
-            add(&row.temporary_bytes, size);
-        }
+    if thread::take_last_block(block) {
+        counters::was_temporary(row, size);
+        counters::was_temporary(all, size);
     }
     match lane.lifetime(owner) {
         Lifetime::Here(lifetime) => add(&row.lifetime, lifetime),
@@ -306,7 +265,7 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
 #[inline(never)]
 fn unknown_realloc_in(lane: &'static Lane, start: Start, moved: Realloc) {
     alloc_in(lane, start, moved.new, moved.bytes);
-    thread::with(|thread| thread.last_block.set(0));
+    thread::set_last_block(0);
     count::unknown_reallocated(
         moved.old_bytes as u64,
         moved.bytes as u64,
@@ -341,29 +300,18 @@ fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc)
         }
         lane.touch_both(site, row);
         for counted in [row, all] {
-            add(&counted.total_bytes, size);
-            add(&counted.total_blocks, 1);
-            if bytes >= old_bytes {
-                add(&counted.grows, 1);
-                add(&counted.at_risk_bytes, old_size);
-            } else {
-                add(&counted.shrinks, 1);
-            }
-            if old != new {
-                add(&counted.copied_bytes, old_size.min(size));
-            }
+            counters::allocated(counted, size);
+            counters::resized(counted, old_size, size, old != new);
         }
         match old_row {
             Some(old_row) => {
-                add(&old_row.freed_bytes, old_size);
-                add(&old_row.freed_blocks, 1);
-                add(&all.freed_bytes, old_size);
-                add(&all.freed_blocks, 1);
+                counters::freed(old_row, old_size);
+                counters::freed(all, old_size);
             }
             None => unattributed_free(lane.unattributed(), old_size),
         }
     });
-    thread::with(|thread| thread.last_block.set(0));
+    thread::set_last_block(0);
     let births = lane.births_for(owner);
     if !shadow::put(new, bytes, owner.moved_to(site, births)) {
         untracked();
@@ -377,17 +325,14 @@ fn untracked() {
     }
 }
 
-/// A row that several contexts write: atomic additions.
 #[cold]
 fn unattributed_free(row: &Row, bytes: u64) {
-    row.freed_bytes.fetch_add(bytes, Relaxed);
-    row.freed_blocks.fetch_add(1, Relaxed);
+    counters::freed(Shared(row), bytes);
 }
 
 #[cold]
 fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
-    row.total_bytes.fetch_add(bytes as u64, Relaxed);
-    row.total_blocks.fetch_add(1, Relaxed);
+    counters::allocated(Shared(row), bytes as u64);
     if !shadow::put(block, bytes, Owner::new(SITE_UNATTRIBUTED, lane, 0)) {
         untracked();
     }
@@ -396,20 +341,20 @@ fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
 /// The hook is busy in a thread that has no lane of its own yet.
 #[cold]
 #[inline(never)]
-fn miss_anywhere(session: &Session, event: Event) -> bool {
+fn miss_anywhere(session: &Session, event: Event, owner: Option<Owner>) -> bool {
     // Counted as the overflow lane's.
     const LANE: u32 = LANES as u32;
     // SAFETY: a record of a mapped table.
     let lane = unsafe { &*session.lane_record(LANE) };
     lane.kind.store(2, Relaxed);
     OVERFLOW_USED.store(1, Release);
-    fixed_row(LANE, 2).is_some_and(|row| miss_in(row, LANE, event))
+    fixed_row(LANE, 2).is_some_and(|row| miss_in(row, LANE, event, owner))
 }
 
 /// The hook is busy in this thread: a signal handler allocates or frees in the middle of an event. Totals are kept,
 /// without a stack.
 #[cold]
-fn miss_in(row: &Row, lane: u32, event: Event) -> bool {
+fn miss_in(row: &Row, lane: u32, event: Event, owner: Option<Owner>) -> bool {
     match event {
         Event::Alloc(block, bytes) => unattributed_alloc(row, lane, block, bytes),
         Event::Free(block, bytes) => {
@@ -418,7 +363,7 @@ fn miss_in(row: &Row, lane: u32, event: Event) -> bool {
             }
             unattributed_free(row, bytes as u64);
         }
-        Event::Realloc(owner, realloc) => {
+        Event::Realloc(realloc) => {
             if owner.is_some() {
                 unattributed_free(row, realloc.old_bytes as u64);
             }

@@ -1,48 +1,20 @@
 //! `stats()` while a recording is written: the rows of all lanes, with what is counted beside them.
 
 use super::peak::Looks;
+use crate::counters::Sums;
+use crate::figures::{Figures, add_sums};
 use crate::tables::{counted_rows, figures_of, lanes_in_use};
-use crate::{Figures, count, state};
+use crate::{count, state};
 
 /// The sums of all lanes, and the largest there was.
 fn figures_of_lanes(highest: Option<(i64, i64)>) -> Figures {
-    let mut sums = [0u64; 9];
+    let mut sums = Sums::default();
     for row in lanes_in_use().flat_map(counted_rows) {
-        sums.iter_mut()
-            .zip(figures_of(row))
-            .for_each(|(sum, figure)| *sum = sum.wrapping_add(figure));
+        add_sums(&mut sums, &figures_of(row));
     }
-    let [
-        total_bytes,
-        total_blocks,
-        freed_bytes,
-        freed_blocks,
-        grows,
-        shrinks,
-        copied_bytes,
-        temporary_blocks,
-        temporary_bytes,
-    ] = sums;
-    let live = (
-        total_bytes.wrapping_sub(freed_bytes) as i64,
-        total_blocks.wrapping_sub(freed_blocks) as i64,
-    );
-    let (peak_bytes, peak_blocks) = highest.map_or(live, |highest| highest.max(live));
-    Figures {
-        total_bytes,
-        total_blocks,
-        freed_bytes,
-        freed_blocks,
-        live_bytes: live.0,
-        live_blocks: live.1,
-        peak_bytes: peak_bytes.max(0) as u64,
-        peak_blocks: peak_blocks.max(0) as u64,
-        grows,
-        shrinks,
-        copied_bytes,
-        temporary_blocks,
-        temporary_bytes,
-    }
+    let figures = Figures::new(sums, (0, 0));
+    let live = (figures.live_bytes, figures.live_blocks);
+    Figures::new(sums, highest.map_or(live, |highest| highest.max(live)))
 }
 
 /// The figures of all lanes together with what is counted beside them; `None` when no recording of this process counts.

@@ -12,6 +12,7 @@ mod self_test;
 pub(crate) use eh_frame::{Bounds, Code, EhFrames, Frame, IS_SUPPORTED, Rule, prepare};
 pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
 
+use crate::hash::{GOLDEN, mix};
 use crate::sys::Stack;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -23,16 +24,13 @@ pub(crate) const MAX_DEPTH: usize = 256;
 /// Finds the rule of a frame that the cache has none for.
 pub(crate) type FindRule = fn(Frame, Bounds) -> Rule;
 
-const MULTIPLIER: u64 = 0xff51_afd7_ed55_8ccd;
-const FIRST_SEED: u64 = 0x9E37_79B9_7F4A_7C15;
-
 /// What hashes begin with. It changes when code was replaced, or when two stacks turned out to have one key: then every
 /// stack gets another key, and no stack is taken for the one it was mistaken for.
-static SEED: AtomicU64 = AtomicU64::new(FIRST_SEED);
+static SEED: AtomicU64 = AtomicU64::new(GOLDEN);
 
 /// Gives every stack another key. Under the write lock.
 pub(crate) fn change_seed() {
-    SEED.store(mix(SEED.load(Relaxed), FIRST_SEED), Relaxed);
+    SEED.store(mix(SEED.load(Relaxed), GOLDEN), Relaxed);
 }
 
 /// Forgets rules of code that was unloaded. Under the write lock.
@@ -107,12 +105,6 @@ impl Start {
     }
 }
 
-/// One step of the hash: a bijection of the hash for each address.
-#[inline(always)]
-fn mix(hash: u64, address: u64) -> u64 {
-    (hash.rotate_left(5) ^ address).wrapping_mul(MULTIPLIER)
-}
-
 /// The hash of a stack, innermost address first.
 pub(crate) fn hash(addresses: &[u64]) -> u64 {
     addresses
@@ -123,7 +115,7 @@ pub(crate) fn hash(addresses: &[u64]) -> u64 {
 /// The key of a site: stack and scope. Never 0.
 ///
 /// Two sites of 10^6 share a key with a probability of about 3e-8; such a pair is counted as one until that is noticed
-/// (see [`crate::site`]).
+/// (see `tables/sites`).
 #[inline(always)]
 pub(crate) fn key(hash: u64, scope: u32) -> u64 {
     let mixed = mix(hash, u64::from(scope));

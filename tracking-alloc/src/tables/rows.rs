@@ -1,5 +1,6 @@
 //! Rows of counters: plain additions by their single writer, and the saved value that makes the peak exact.
 
+use crate::counters::{Counter, Counters, Sums};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row};
 
@@ -15,6 +16,40 @@ pub(crate) fn epoch() -> u64 {
 #[inline(always)]
 pub(crate) fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
+}
+
+#[inline(always)]
+fn word(row: &Row, counter: Counter) -> &AtomicU64 {
+    match counter {
+        Counter::TotalBytes => &row.total_bytes,
+        Counter::TotalBlocks => &row.total_blocks,
+        Counter::FreedBytes => &row.freed_bytes,
+        Counter::FreedBlocks => &row.freed_blocks,
+        Counter::Grows => &row.grows,
+        Counter::Shrinks => &row.shrinks,
+        Counter::CopiedBytes => &row.copied_bytes,
+        Counter::TemporaryBlocks => &row.temporary_blocks,
+        Counter::TemporaryBytes => &row.temporary_bytes,
+        Counter::AtRiskBytes => &row.at_risk_bytes,
+    }
+}
+
+/// By the row's single writer.
+impl Counters for &Row {
+    #[inline(always)]
+    fn add(&mut self, counter: Counter, more: u64) {
+        add(word(self, counter), more);
+    }
+}
+
+/// A row that several contexts write: atomic additions.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<'r>(pub(crate) &'r Row);
+
+impl Counters for Shared<'_> {
+    fn add(&mut self, counter: Counter, more: u64) {
+        word(self.0, counter).fetch_add(more, Relaxed);
+    }
 }
 
 /// Net bytes of a row; negative when other lanes allocated what this one freed.
@@ -64,7 +99,7 @@ pub(crate) fn at_peak(row: &Row, epoch: u64) -> (i64, i64) {
 }
 
 /// The first nine words of a row, as thread and mark records keep them.
-pub(crate) fn figures_of(row: &Row) -> [u64; 9] {
+pub(crate) fn figures_of(row: &Row) -> Sums {
     [
         &row.total_bytes,
         &row.total_blocks,

@@ -5,6 +5,8 @@
 //! [number](scope_number) 0.
 
 use super::{Writer, current};
+#[cfg(feature = "serde")]
+use crate::hash::spread;
 use crate::hash::{fnv1a, next_key};
 #[cfg(feature = "serde")]
 use crate::scope::{Added, NewScope};
@@ -163,8 +165,7 @@ impl Writer {
         }
         // NOTE: a name's address decides; two names at one address differ in length, so that is mixed in.
         let place = name.as_ptr().wrapping_add(name.len()).cast_mut();
-        let slot = (place as usize).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> 40;
-        let (known, reference) = &TYPES[slot % TYPES.len()];
+        let (known, reference) = &TYPES[spread(place.addr() as u64) % TYPES.len()];
         if known.load(Relaxed) == place {
             return reference.load(Relaxed);
         }
