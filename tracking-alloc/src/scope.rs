@@ -2,13 +2,6 @@
 
 use crate::thread;
 
-/// Scopes deeper than this are counted at their ancestor.
-#[cfg(any(recording, in_memory, test))]
-pub(crate) const MOST_DEPTH: u32 = 64;
-/// Scopes in all; further ones are counted at their parent.
-#[cfg(any(recording, in_memory, test))]
-pub(crate) const MOST_SCOPES: usize = 1 << 16;
-
 /// A scope of a field, to be added.
 #[cfg(all(any(recording, in_memory), feature = "serde"))]
 pub(crate) struct NewScope<'a> {

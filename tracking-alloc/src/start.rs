@@ -12,7 +12,8 @@ use crate::tables::{self, How, Session};
 use crate::{arena, life, shadow, state, sys, thread};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, CHECKSUM_OFFSET, Checksum, FIRST_SEGMENT_BYTES, Header, MAGIC, growth,
+    self as recording, CHECKSUM_OFFSET, Checksum, DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, Header,
+    MAGIC, growth,
 };
 
 /// The environment was looked at, or somebody is doing so.
@@ -23,8 +24,6 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// Our handler is registered with `atexit`, which a forked child inherits.
 static AT_EXIT: AtomicBool = AtomicBool::new(false);
 
-/// Default bound of a recording, bytes (`HEAPGLASS_MAX_BYTES`).
-const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 /// What `HEAPGLASS_PREALLOC=1` reserves at once, bytes.
 const PREALLOCATED_BYTES: u64 = 64 << 20;
 

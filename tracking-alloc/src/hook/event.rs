@@ -9,7 +9,7 @@ use crate::stack::{self, Start};
 use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, fixed_row};
 use crate::{count, state, thread};
 use std::sync::atomic::{Ordering::*, compiler_fence};
-use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED};
+use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
 
 /// After a successful allocation.
 #[inline(never)]
@@ -346,7 +346,7 @@ fn miss_anywhere(session: &Session, event: Event, owner: Option<Owner>) -> bool 
     const LANE: u32 = LANES as u32;
     // SAFETY: a record of a mapped table.
     let lane = unsafe { &*session.lane_record(LANE) };
-    lane.kind.store(2, Relaxed);
+    lane.kind.store(lane_kind::SHARED, Relaxed);
     OVERFLOW_USED.store(1, Release);
     fixed_row(LANE, 2).is_some_and(|row| miss_in(row, LANE, event, owner))
 }

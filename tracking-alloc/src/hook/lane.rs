@@ -18,15 +18,15 @@ use super::peak::Turning;
 use super::sizes::Spread;
 use crate::record::{Table, growths_resumed};
 use crate::shadow::Owner;
-use crate::stack::{Limits, MAX_DEPTH, Start};
+use crate::stack::{Limits, Start};
 use crate::sys::{Bump, Errno, Lock, PAGE, count_own};
 use crate::tables::{self, CLOCK, lane_row, net_bytes, touch};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, CLOCK_SNAPSHOT_BITS, LANES, MAX_LANES, MAX_SITES, Row, SITE_TABLE_FULL,
-    SIZE_PAIRS, Sizes, Snaps, size_class,
+    self as recording, CLOCK_SNAPSHOT_BITS, LANES, MAX_FRAMES, MAX_LANES, MAX_SITES, Row,
+    SITE_TABLE_FULL, SIZE_PAIRS, Sizes, Snaps, size_class,
 };
 
 /// In a lane's tag: its owner measures itself. No state of a recording has this bit.
@@ -178,7 +178,7 @@ pub(crate) struct Lane {
     /// How often a site was found by its key alone.
     trusted: Cell<u32>,
     /// Return addresses of the walk on a cold path, innermost first.
-    scratch: UnsafeCell<[u64; MAX_DEPTH]>,
+    scratch: UnsafeCell<[u64; MAX_FRAMES]>,
     /// For sites the lane has no memory to remember.
     spare: Slot,
     chunks: [AtomicPtr<Slot>; CHUNKS],

@@ -6,7 +6,7 @@ use super::PathBytes;
 use super::occupant::Signature;
 use super::publish::{Names, publish};
 use crate::sys::{self, File};
-use tracking_alloc_recording::state;
+use tracking_alloc_recording::{PathPiece, path_pieces, state};
 
 /// A new file for a live recording. It has a temporary name until it is a recording: nobody ever sees half a beginning.
 pub(crate) struct Live {
@@ -82,28 +82,19 @@ impl Refused {
     }
 }
 
-/// Replaces `%p` (process id), `%e` (program), `%t` (start, seconds since the epoch) and `%%`; other pairs stay.
+/// The path that a pattern means for this process; `None` when it is empty or too long.
 pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Option<PathBytes> {
     let mut path = PathBytes::empty();
-    let mut rest = pattern;
-    while let Some((&first, tail)) = rest.split_first() {
-        let fits = match (first, tail.first()) {
-            (b'%', Some(b'p')) => path.push_number(std::process::id().into()),
-            (b'%', Some(b'e')) => path.push(program),
-            (b'%', Some(b't')) => path.push_number(sys::unix_ns() / 1_000_000_000),
-            (b'%', Some(b'%')) => path.push(b"%"),
-            _ => {
-                if !path.push(&[first]) {
-                    return None;
-                }
-                rest = tail;
-                continue;
-            }
+    for piece in path_pieces(pattern) {
+        let fits = match piece {
+            PathPiece::Bytes(bytes) => path.push(bytes),
+            PathPiece::Process => path.push_number(std::process::id().into()),
+            PathPiece::Program => path.push(program),
+            PathPiece::Started => path.push_number(sys::unix_ns() / 1_000_000_000),
         };
         if !fits {
             return None;
         }
-        rest = &tail[1..];
     }
     (!path.as_bytes().is_empty()).then_some(path)
 }

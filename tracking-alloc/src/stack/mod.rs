@@ -16,10 +16,7 @@ use crate::hash::{GOLDEN, mix};
 use crate::sys::Stack;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
-use tracking_alloc_recording::{site_flags, unwinder};
-
-/// Deepest stack kept.
-pub(crate) const MAX_DEPTH: usize = 256;
+use tracking_alloc_recording::{MAX_FRAMES, site_flags, unwinder};
 
 /// Finds the rule of a frame that the cache has none for.
 pub(crate) type FindRule = fn(Frame, Bounds) -> Rule;
@@ -176,7 +173,7 @@ pub(crate) fn walk_into(
     limits: &Limits,
     start: Start,
     find_rule: FindRule,
-    addresses: &mut [u64; MAX_DEPTH],
+    addresses: &mut [u64; MAX_FRAMES],
 ) -> Walked {
     let mut len = 0;
     let keep = |address| {
@@ -209,7 +206,7 @@ pub(crate) fn walk_into(
 enum End {
     /// No further frame.
     Outermost,
-    /// [`MAX_DEPTH`] frames.
+    /// [`MAX_FRAMES`] frames.
     TooDeep,
     /// The stack is not the thread's own: one frame only.
     Foreign,

@@ -319,10 +319,12 @@ impl Writer {
         header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
         header.state.store(recording::state::RUNNING, Relaxed);
         header.mode.store(mode::EXACT, Relaxed);
-        header.os.store(1, Relaxed);
-        header
-            .arch
-            .store(if cfg!(target_arch = "x86_64") { 1 } else { 2 }, Relaxed);
+        header.os.store(recording::os::LINUX, Relaxed);
+        let arch = match cfg!(target_arch = "x86_64") {
+            true => recording::arch::X86_64,
+            false => recording::arch::AARCH64,
+        };
+        header.arch.store(arch, Relaxed);
         header.pid.store(std::process::id(), Relaxed);
         header.start_ticks.store(sys::start_ticks(), Relaxed);
         header.pid_namespace.store(sys::pid_namespace(), Relaxed);

@@ -10,10 +10,9 @@ use crate::hash::spread;
 use crate::hash::{fnv1a, next_key};
 #[cfg(feature = "serde")]
 use crate::scope::{Added, NewScope};
-use crate::scope::{MOST_DEPTH, MOST_SCOPES};
 use crate::state;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
-use tracking_alloc_recording::{Scope, scope_kind};
+use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, Scope, scope_kind};
 
 /// Records by number, to count entries without the lock.
 const PAGE: usize = 1024;
@@ -23,15 +22,15 @@ struct Known {
     name: AtomicPtr<u8>,
 }
 
-static PAGES: [AtomicPtr<Known>; MOST_SCOPES / PAGE] =
-    [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_SCOPES / PAGE];
+static PAGES: [AtomicPtr<Known>; MAX_SCOPES / PAGE] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_SCOPES / PAGE];
 
 /// Names of types written lately, so that the fields of one type share its string. Under the write lock.
 static TYPES: [(AtomicPtr<u8>, AtomicU32); 256] =
     [const { (AtomicPtr::new(std::ptr::null_mut()), AtomicU32::new(0)) }; 256];
 
 /// Bits of a scope that are its number; those above are the low bits of its recording's generation.
-const NUMBER_BITS: u32 = MOST_SCOPES.trailing_zeros();
+const NUMBER_BITS: u32 = MAX_SCOPES.trailing_zeros();
 
 /// The generation of the present recording, where scopes have it.
 fn generation_bits() -> u32 {
@@ -117,7 +116,7 @@ impl Writer {
 
     fn add_phase(&mut self, key: u64, parent: u32, name: &[u8]) -> Option<u32> {
         let depth = depth_under(parent);
-        if depth > MOST_DEPTH || !self.phases.reserve(&mut self.bump) {
+        if depth > MAX_SCOPE_DEPTH || !self.phases.reserve(&mut self.bump) {
             return None;
         }
         let kept = self.bump.take::<u64>(1 + name.len().div_ceil(8))?;
@@ -139,7 +138,7 @@ impl Writer {
     #[cfg(feature = "serde")]
     pub(crate) fn add_field(&mut self, new: &NewScope<'_>) -> Added {
         let parent = scope_number(new.parent);
-        if depth_under(parent) > MOST_DEPTH {
+        if depth_under(parent) > MAX_SCOPE_DEPTH {
             return Added::Deep;
         }
         let added = self.add_scope(parent, |record, writer| {
@@ -179,7 +178,7 @@ impl Writer {
 
     /// A new scope, filled in before anybody can see it.
     fn add_scope(&mut self, parent: u32, fill: impl FnOnce(&Scope, &mut Writer)) -> Option<u32> {
-        if self.scopes.len() >= MOST_SCOPES as u64 {
+        if self.scopes.len() >= MAX_SCOPES as u64 {
             return None;
         }
         let page = PAGES.get(self.scopes.len() as usize / PAGE)?;

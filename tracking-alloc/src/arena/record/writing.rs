@@ -8,7 +8,7 @@ use crate::tables::{self, ArenaMoment, MOST_ARENAS, Writer};
 use crate::{hook, sys};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
-use tracking_alloc_recording::Arena;
+use tracking_alloc_recording::{Arena, arena_event};
 
 /// Every slot. Changed under the write lock, like those below.
 static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(null_mut());
@@ -82,8 +82,8 @@ pub(super) fn publish(slot: &'static Slot, event: Event) {
     with_writer(slot, event, |writer, now_ns, site| {
         publish_slot(writer, slot);
         let (what, used) = match event {
-            Event::Chunk { used, .. } => (1, used),
-            Event::Reset { used } => (2, used),
+            Event::Chunk { used, .. } => (arena_event::CHUNK, used),
+            Event::Reset { used } => (arena_event::RESET, used),
             Event::Look => return,
         };
         add_moment(writer, slot, what, (used, now_ns, site));
@@ -278,7 +278,7 @@ fn publish_counter(writer: &mut Writer, arena: u32, counter: &'static Counter) {
     }
 }
 
-/// Adds to an arena's history. `what`: 1 = taken, 2 = reset, 3 = dropped.
+/// Adds to an arena's history. `what`: see [`arena_event`].
 fn add_moment(
     writer: &mut Writer,
     slot: &Slot,
@@ -286,7 +286,7 @@ fn add_moment(
     (used_bytes, now_ns, site): (u64, u64, u32),
 ) {
     let chunk_bytes = match what {
-        3 => 0,
+        arena_event::DROP => 0,
         _ => slot.books.chunk_bytes.get(),
     };
     writer.add_arena_moment(ArenaMoment {
@@ -315,7 +315,7 @@ fn free(writer: &mut Writer, slot: &'static Slot, used: u64, now_ns: u64) {
     books.anchor(0, 0);
     slot.empty();
     publish_slot(writer, slot);
-    add_moment(writer, slot, 3, (used, now_ns, 0));
+    add_moment(writer, slot, arena_event::DROP, (used, now_ns, 0));
     slot.in_use.store(false, Release);
     let arena = slot.arena.load(Relaxed);
     if let (Some(record), Some(free)) = (writer.arena_record(arena), FREE.get(arena as usize)) {

@@ -14,7 +14,7 @@ use std::cell::UnsafeCell;
 use std::ptr::{NonNull, null};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    self as recording, LANES, MAX_LANES, Row, SITE_TABLE_FULL, Sizes, Snaps, table,
+    self as recording, LANES, MAX_LANES, Row, SITE_TABLE_FULL, Sizes, Snaps, lane_kind, table,
 };
 
 /// The lane that is the calling thread's own, perhaps of an earlier generation.
@@ -127,7 +127,7 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     }
     lane.tag.store(session.tag(), Relaxed);
     lane.move_in(stack);
-    lane.record().kind.store(1, Release);
+    lane.record().kind.store(lane_kind::OWNED, Release);
     TABLE[number as usize].store((lane as *const Lane).cast_mut(), Release);
     looks.watch(lane);
     LANES_USED.store(made + 1, Release);
@@ -146,7 +146,7 @@ fn overflow(session: &Session) -> Option<&'static Lane> {
     }
     let lane = make(session, LANES as u32)?;
     lane.tag.store(session.tag(), Relaxed);
-    lane.record().kind.store(2, Release);
+    lane.record().kind.store(lane_kind::SHARED, Release);
     looks.watch(lane);
     TABLE[LANES].store((lane as *const Lane).cast_mut(), Release);
     OVERFLOW_USED.store(1, Release);

@@ -24,7 +24,8 @@ pub(crate) use cache::prepare;
 pub(crate) use fill::{Code, EhFrames};
 pub(crate) use rule::{Bounds, Frame, Rule};
 
-use super::{CutAfter, End, FindRule, Limits, MAX_DEPTH, Stack, Start};
+use super::{CutAfter, End, FindRule, Limits, Stack, Start};
+use tracking_alloc_recording::MAX_FRAMES;
 
 /// Whether the rules of this machine are known: elsewhere, a program without frame pointers has no stacks.
 pub(crate) const IS_SUPPORTED: bool = cfg!(target_arch = "x86_64");
@@ -83,7 +84,7 @@ fn walk_by(
         low: frame.sp,
         high: stack.high,
     };
-    for _ in 0..MAX_DEPTH {
+    for _ in 0..MAX_FRAMES {
         let rule = rule_of(&frame, bounds);
         if let Err(end) = frame.step(rule, bounds) {
             return end;

@@ -53,7 +53,7 @@ struct Named {
 #[derive(Clone, Copy)]
 pub(crate) struct ArenaMoment {
     pub(crate) arena: u32,
-    /// 1 = a chunk was taken, 2 = reset, 3 = dropped.
+    /// See [`tracking_alloc_recording::arena_event`].
     pub(crate) what: u32,
     pub(crate) instance: u64,
     pub(crate) chunk_bytes: u64,

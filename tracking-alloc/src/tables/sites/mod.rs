@@ -14,11 +14,11 @@ pub(crate) use map::{find_site, forget_sites};
 use super::key_map::KeyMap;
 use super::walking::find_rule;
 use super::{Writer, current, scope_number};
-use crate::stack::{self, Limits, MAX_DEPTH, Start};
+use crate::stack::{self, Limits, Start};
 use crate::{module, sys};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    Frame, MAX_SITES, SITE_TABLE_FULL, Site, Stack, self_test, site_flags,
+    Frame, MAX_FRAMES, MAX_SITES, SITE_TABLE_FULL, Site, Stack, self_test, site_flags,
 };
 
 /// The site of the calling stack in a scope, interned when it is new. The stack is walked into `scratch`; `key` is what
@@ -26,7 +26,7 @@ use tracking_alloc_recording::{
 pub(crate) fn intern(
     limits: &Limits,
     start: Start,
-    scratch: &mut [u64; MAX_DEPTH],
+    scratch: &mut [u64; MAX_FRAMES],
     key: u64,
     scope: u32,
 ) -> u32 {
