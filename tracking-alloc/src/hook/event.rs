@@ -6,7 +6,7 @@ use super::peak;
 use crate::counters::{self, Event, Realloc};
 use crate::shadow::{self, Owner};
 use crate::stack::{self, Start};
-use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, fixed_row};
+use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, fixed_row, owned};
 use crate::{count, state, thread};
 use std::sync::atomic::{Ordering::*, compiler_fence};
 use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
@@ -223,8 +223,8 @@ fn alloc_in(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
     lane.count_size(slot, size);
     peak::around_rise(lane, bytes as i64, || {
         lane.touch_both(site, row);
-        counters::allocated(row, size);
-        counters::allocated(all, size);
+        counters::allocated(owned(row), size);
+        counters::allocated(owned(all), size);
     });
     thread::set_last_block(block);
     if !shadow::put(block, bytes, Owner::new(site, lane.number, birth as u32)) {
@@ -246,12 +246,12 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
     let all = lane.all();
     peak::around_fall(lane, Some(row), bytes as i64, || {
         lane.touch_both(owner.site(), row);
-        counters::freed(row, size);
-        counters::freed(all, size);
+        counters::freed(owned(row), size);
+        counters::freed(owned(all), size);
     });
     if thread::take_last_block(block) {
-        counters::was_temporary(row, size);
-        counters::was_temporary(all, size);
+        counters::was_temporary(owned(row), size);
+        counters::was_temporary(owned(all), size);
     }
     match lane.lifetime(owner) {
         Lifetime::Here(lifetime) => add(&row.lifetime, lifetime),
@@ -300,13 +300,13 @@ fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc)
         }
         lane.touch_both(site, row);
         for counted in [row, all] {
-            counters::allocated(counted, size);
-            counters::resized(counted, old_size, size, old != new);
+            counters::allocated(owned(counted), size);
+            counters::resized(owned(counted), old_size, size, old != new);
         }
         match old_row {
             Some(old_row) => {
-                counters::freed(old_row, old_size);
-                counters::freed(all, old_size);
+                counters::freed(owned(old_row), old_size);
+                counters::freed(owned(all), old_size);
             }
             None => unattributed_free(lane.unattributed(), old_size),
         }

@@ -225,7 +225,7 @@ impl Limits {
     pub(crate) fn of(stack: Stack) -> Limits {
         Limits {
             stack: Cell::new(stack),
-            cut_after: CutAfter::NONE,
+            cut_after: CutAfter::nothing(),
         }
     }
 }
@@ -242,13 +242,16 @@ pub(crate) struct CutAfter {
 
 impl CutAfter {
     const MOST: usize = 16;
-    const NONE: CutAfter = CutAfter {
-        filter: Cell::new(0),
-        listed: [const { Cell::new(0) }; CutAfter::MOST],
-        counted: [const { (Cell::new(0), Cell::new(0)) }; CutAfter::MOST],
-    };
     /// So many different stacks cut after one address are one site and its noise.
     const ALIASES: u32 = 64;
+
+    fn nothing() -> CutAfter {
+        CutAfter {
+            filter: Cell::new(0),
+            listed: [const { Cell::new(0) }; CutAfter::MOST],
+            counted: [const { (Cell::new(0), Cell::new(0)) }; CutAfter::MOST],
+        }
+    }
 
     /// The list, unless it is empty.
     #[inline(always)]

@@ -34,11 +34,19 @@ fn word(row: &Row, counter: Counter) -> &AtomicU64 {
     }
 }
 
-/// By the row's single writer.
-impl Counters for &Row {
+/// A row in the hands of its single writer.
+pub(crate) struct Owned<'r>(&'r Row);
+
+/// PERF: a function, so that a closure that calls it captures the row and not the variable.
+#[inline(always)]
+pub(crate) fn owned(row: &Row) -> Owned<'_> {
+    Owned(row)
+}
+
+impl Counters for Owned<'_> {
     #[inline(always)]
     fn add(&mut self, counter: Counter, more: u64) {
-        add(word(self, counter), more);
+        add(word(self.0, counter), more);
     }
 }
 
