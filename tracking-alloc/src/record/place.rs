@@ -2,9 +2,9 @@
 //!
 //! Never truncates a file, never shares one: a new inode is made under a temporary name and then gets its own.
 
-use super::PathBytes;
-use super::occupant::Signature;
 use super::publish::{Names, publish};
+use super::signature::Signature;
+use super::{PathBytes, Refused};
 use crate::sys::{self, File};
 use tracking_alloc_recording::{PathPiece, path_pieces, state};
 
@@ -63,21 +63,6 @@ impl Live {
             .is_some_and(|status| (status.st_dev, status.st_ino) == ours)
         {
             hidden.remove();
-        }
-    }
-}
-
-/// Why no file could be made: what was tried, and the errno (0 = none applies).
-pub(crate) struct Refused {
-    pub(crate) what: &'static str,
-    pub(crate) errno: i32,
-}
-
-impl Refused {
-    fn too_long() -> Self {
-        Refused {
-            what: "the path is too long",
-            errno: libc::ENAMETOOLONG,
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use super::Writer;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{self as recording, FootprintNodeValue};
+use tracking_alloc_recording::{FootprintNodeValue, FootprintValue};
 
 /// A measured value, without its parts.
 pub(crate) struct Measured<'m> {
     pub(crate) label: &'m str,
     pub(crate) type_name: &'static str,
-    /// See [`recording::footprint_kind`].
+    /// See [`tracking_alloc_recording::footprint_kind`].
     pub(crate) kind: u32,
     pub(crate) live_bytes: u64,
     pub(crate) folded: u64,
@@ -57,47 +57,32 @@ impl Writer {
                 b"" => 0,
                 name => self.known_string(name),
             };
-            let (index, place) = self
-                .footprint_nodes
-                .push::<recording::FootprintNode>(&mut self.store)?;
-            // SAFETY: a zeroed record just handed out, mapped until the process ends.
-            let node = unsafe { place.as_ref() };
             let known = part.type_index.and_then(|index| types.get(index as usize));
-            let value = &part.node;
-            node.parent.store(value.parent, Relaxed);
-            node.kind.store(value.kind, Relaxed);
-            node.name.store(name, Relaxed);
-            node.type_name
-                .store(known.map_or(0, |known| known.string), Relaxed);
-            node.count.store(value.count, Relaxed);
-            node.inline_bytes.store(value.inline_bytes, Relaxed);
-            node.blocks.store(value.blocks, Relaxed);
-            node.block_bytes.store(value.block_bytes, Relaxed);
-            node.usable_bytes.store(value.usable_bytes, Relaxed);
-            node.used_bytes.store(value.used_bytes, Relaxed);
-            node.shared_blocks.store(value.shared_blocks, Relaxed);
-            node.shared_bytes.store(value.shared_bytes, Relaxed);
+            let node = FootprintNodeValue {
+                name,
+                type_name: known.map_or(0, |known| known.string),
+                ..part.node
+            };
+            let (index, _) = self.footprint_nodes.add(&mut self.store, node)?;
+            let index = u64::from(index);
             first_node.get_or_insert(index);
             nodes += 1;
             header.footprint_nodes_len.store(index + 1, Release);
         }
-        let (index, place) = self
-            .footprints
-            .push::<recording::Footprint>(&mut self.store)?;
-        // SAFETY: as above.
-        let footprint = unsafe { place.as_ref() };
-        footprint.label.store(label, Relaxed);
-        footprint.type_name.store(type_name, Relaxed);
-        footprint.kind.store(measured.kind, Relaxed);
-        footprint.time_ns.store(now_ns, Relaxed);
-        footprint.live_bytes.store(measured.live_bytes, Relaxed);
-        footprint.first_node.store(first_node.unwrap_or(0), Relaxed);
-        footprint.nodes.store(nodes, Relaxed);
-        footprint.folded.store(measured.folded, Relaxed);
-        footprint
-            .hidden_values
-            .store(measured.hidden_values, Relaxed);
-        header.footprints_len.store(index as u32 + 1, Release);
+        let footprint = FootprintValue {
+            label,
+            type_name,
+            kind: measured.kind,
+            time_ns: now_ns,
+            live_bytes: measured.live_bytes,
+            first_node: first_node.unwrap_or(0),
+            nodes,
+            folded: measured.folded,
+            hidden_values: measured.hidden_values,
+            ..FootprintValue::default()
+        };
+        let (index, _) = self.footprints.add(&mut self.store, footprint)?;
+        header.footprints_len.store(index + 1, Release);
         Some(())
     }
 }

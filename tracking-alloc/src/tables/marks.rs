@@ -1,8 +1,9 @@
 //! The tables of marks, and of rows as they were at the peaks of the windows that marks end.
 
 use super::{Writer, counted_rows, figures_of, lanes_in_use};
+use crate::figures::add_sums;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{Mark, MarkRow};
+use tracking_alloc_recording::{MarkRowValue, MarkValue};
 
 /// What a mark keeps of the window that ends with it.
 pub(crate) struct Window {
@@ -20,15 +21,16 @@ impl Writer {
         &mut self,
         lane: u32,
         site: u32,
-        (bytes, blocks): (i64, i64),
+        (peak_bytes, peak_blocks): (i64, i64),
     ) -> Option<()> {
-        let (_, place) = self.mark_rows.push::<MarkRow>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let kept = unsafe { place.as_ref() };
-        kept.site.store(site, Relaxed);
-        kept.lane.store(lane, Relaxed);
-        kept.peak_bytes.store(bytes, Relaxed);
-        kept.peak_blocks.store(blocks, Relaxed);
+        let row = MarkRowValue {
+            site,
+            lane,
+            peak_bytes,
+            peak_blocks,
+            ..MarkRowValue::default()
+        };
+        self.mark_rows.add(&mut self.store, row)?;
         Some(())
     }
 
@@ -44,31 +46,30 @@ impl Writer {
         window: Option<&Window>,
         now_ns: u64,
     ) -> Option<()> {
-        let name = self.string(name);
-        let header = self.store.header();
-        let (index, place) = self.marks.push::<Mark>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let mark = unsafe { place.as_ref() };
-        mark.name.store(name, Relaxed);
-        mark.time_ns.store(now_ns, Relaxed);
+        let mut mark = MarkValue {
+            name: self.string(name),
+            time_ns: now_ns,
+            ..MarkValue::default()
+        };
         for row in lanes_in_use().flat_map(counted_rows) {
-            for (sum, figure) in mark.figures.iter().zip(figures_of(row)) {
-                sum.store(sum.load(Relaxed).wrapping_add(figure), Relaxed);
-            }
+            add_sums(&mut mark.figures, &figures_of(row));
         }
         if let Some(window) = window {
-            mark.has_rows.store(1, Relaxed);
-            mark.peak_bytes.store(window.peak_bytes, Relaxed);
-            mark.peak_blocks.store(window.peak_blocks, Relaxed);
-            mark.peak_ns.store(window.peak_ns, Relaxed);
-            mark.doubt_bytes.store(window.doubt_bytes, Relaxed);
-            mark.first_row.store(window.first_row, Relaxed);
-            mark.rows.store(window.rows, Relaxed);
-            header.window.store(index as u32 + 1, Relaxed);
-        } else {
-            header.lost_marks.fetch_add(1, Relaxed);
+            mark.has_rows = 1;
+            mark.peak_bytes = window.peak_bytes;
+            mark.peak_blocks = window.peak_blocks;
+            mark.peak_ns = window.peak_ns;
+            mark.doubt_bytes = window.doubt_bytes;
+            mark.first_row = window.first_row;
+            mark.rows = window.rows;
         }
-        header.marks_len.store(index as u32 + 1, Release);
+        let header = self.store.header();
+        let (index, _) = self.marks.add(&mut self.store, mark)?;
+        match window {
+            Some(_) => header.window.store(index + 1, Relaxed),
+            None => _ = header.lost_marks.fetch_add(1, Relaxed),
+        }
+        header.marks_len.store(index + 1, Release);
         Some(())
     }
 }

@@ -18,7 +18,7 @@ mod threads;
 mod timeline;
 mod walking;
 
-pub(crate) use arenas::{ArenaMoment, ArenaValue, MOST_ARENAS};
+pub(crate) use arenas::{ArenaValue, MOST_ARENAS};
 #[cfg(any(feature = "serde", feature = "deepsize"))]
 pub(crate) use footprints::{Measured, Part, Type};
 pub(crate) use lanes::{

@@ -4,11 +4,11 @@ use super::super::books::Books;
 use super::Event;
 use super::counters::Counter;
 use super::slot::{FIGURES, Slot};
-use crate::tables::{self, ArenaMoment, MOST_ARENAS, Writer};
+use crate::tables::{self, MOST_ARENAS, Writer};
 use crate::{hook, sys};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
-use tracking_alloc_recording::{Arena, arena_event};
+use tracking_alloc_recording::{Arena, ArenaChunkValue, arena_event};
 
 /// Every slot. Changed under the write lock, like those below.
 static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(null_mut());
@@ -289,14 +289,15 @@ fn add_moment(
         arena_event::DROP => 0,
         _ => slot.books.chunk_bytes.get(),
     };
-    writer.add_arena_moment(ArenaMoment {
+    writer.add_arena_moment(ArenaChunkValue {
         arena: slot.arena.load(Relaxed),
         what,
         instance: slot.instance.load(Relaxed),
         chunk_bytes,
         used_bytes,
-        now_ns,
+        time_ns: now_ns,
         site,
+        ..ArenaChunkValue::default()
     });
 }
 

@@ -11,7 +11,9 @@ use crate::hash::{fnv1a, next_key};
 use crate::record::Table;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{Arena, ArenaChunk, ArenaRow, ArenaValues, table};
+use tracking_alloc_recording::{
+    Arena, ArenaChunk, ArenaChunkValue, ArenaRow, ArenaRowValue, ArenaValues, table,
+};
 use values::Values;
 
 /// Arenas that the writer knows. All-zero bytes are none, but for the tables.
@@ -47,20 +49,6 @@ struct Named {
     history: u64,
     /// Most chunk bytes in it.
     most_chunk_bytes: u64,
-}
-
-/// A moment of an arena's history.
-#[derive(Clone, Copy)]
-pub(crate) struct ArenaMoment {
-    pub(crate) arena: u32,
-    /// See [`tracking_alloc_recording::arena_event`].
-    pub(crate) what: u32,
-    pub(crate) instance: u64,
-    pub(crate) chunk_bytes: u64,
-    pub(crate) used_bytes: u64,
-    pub(crate) now_ns: u64,
-    /// Of the chunk.
-    pub(crate) site: u32,
 }
 
 impl Arenas {
@@ -154,16 +142,20 @@ impl Writer {
             *page = self.bump.take::<*const ArenaRow>(ROW_PAGE)?.as_ptr();
         }
         let page = *page;
-        let (index, place) = self.arenas.rows.push::<ArenaRow>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out; the page has ROW_PAGE entries.
-        unsafe {
-            place.as_ref().arena.store(arena, Relaxed);
-            place.as_ref().scope.store(scope, Relaxed);
-            *page.add(number % ROW_PAGE) = place.as_ptr();
-        }
-        self.store.header().arena_rows_len.store(index + 1, Release);
-        self.arenas.by_scope.add(key, index as u32);
-        Some(place.as_ptr())
+        let row = ArenaRowValue {
+            arena,
+            scope,
+            ..ArenaRowValue::default()
+        };
+        let (index, record) = self.arenas.rows.add(&mut self.store, row)?;
+        // SAFETY: the page has ROW_PAGE entries.
+        unsafe { *page.add(number % ROW_PAGE) = record };
+        self.store
+            .header()
+            .arena_rows_len
+            .store(u64::from(index) + 1, Release);
+        self.arenas.by_scope.add(key, index);
+        Some(record)
     }
 
     fn row_numbered(&self, number: u32) -> Option<*const ArenaRow> {
@@ -173,7 +165,7 @@ impl Writer {
     }
 
     /// Adds to an arena's history.
-    pub(crate) fn add_arena_moment(&mut self, of: ArenaMoment) {
+    pub(crate) fn add_arena_moment(&mut self, of: ArenaChunkValue) {
         let Some(named) = self.arenas.named(of.arena) else {
             return;
         };
@@ -184,19 +176,10 @@ impl Writer {
         }
         named.history += 1;
         let header = self.store.header();
-        let Some((index, place)) = self.arenas.chunks.push::<ArenaChunk>(&mut self.store) else {
+        let Some((index, _)) = self.arenas.chunks.add(&mut self.store, of) else {
             header.lost_records.fetch_add(1, Relaxed);
             return;
         };
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let moment = unsafe { place.as_ref() };
-        moment.arena.store(of.arena, Relaxed);
-        moment.what.store(of.what, Relaxed);
-        moment.instance.store(of.instance, Relaxed);
-        moment.time_ns.store(of.now_ns, Relaxed);
-        moment.chunk_bytes.store(of.chunk_bytes, Relaxed);
-        moment.used_bytes.store(of.used_bytes, Relaxed);
-        moment.site.store(of.site, Relaxed);
-        header.arena_chunks_len.store(index + 1, Release);
+        header.arena_chunks_len.store(u64::from(index) + 1, Release);
     }
 }

@@ -5,7 +5,7 @@ use super::super::key_map::KeyMap;
 use crate::hash::{fnv1a, next_key};
 use crate::record::Table;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::ArenaValues;
+use tracking_alloc_recording::{ArenaValues, ArenaValuesValue};
 
 /// Rows kept apart; values of further ones are counted as lost.
 const MOST_ROWS: usize = 4096;
@@ -82,23 +82,24 @@ impl Writer {
         }
         let type_name = self.string(added.type_name.as_bytes());
         let values = &mut self.arenas.values;
-        let (index, place) = values.table.push::<ArenaValues>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let row = unsafe { place.as_ref() };
-        row.arena.store(added.arena, Relaxed);
-        row.scope.store(added.scope, Relaxed);
-        row.type_name.store(type_name, Relaxed);
-        row.site.store(added.site, Relaxed);
+        let row = ArenaValuesValue {
+            arena: added.arena,
+            scope: added.scope,
+            type_name,
+            site: added.site,
+            ..ArenaValuesValue::default()
+        };
+        let (index, record) = values.table.add(&mut self.store, row)?;
         values.known[number] = Known {
-            record: place.as_ptr(),
+            record,
             name: added.type_name.as_ptr(),
             name_bytes: added.type_name.len(),
         };
         self.store
             .header()
             .arena_values_len
-            .store(index + 1, Release);
-        values.by_key.add(key, index as u32);
-        Some(place.as_ptr())
+            .store(u64::from(index) + 1, Release);
+        values.by_key.add(key, index);
+        Some(record)
     }
 }

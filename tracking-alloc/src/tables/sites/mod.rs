@@ -18,7 +18,8 @@ use crate::stack::{self, Limits, Start};
 use crate::{module, sys};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    Frame, MAX_FRAMES, MAX_SITES, SITE_TABLE_FULL, Site, Stack, self_test, site_flags,
+    FrameValue, MAX_FRAMES, MAX_SITES, SITE_TABLE_FULL, SiteValue, StackValue, self_test,
+    site_flags,
 };
 
 /// The site of the calling stack in a scope, interned when it is new. The stack is walked into `scratch`; `key` is what
@@ -160,19 +161,17 @@ impl Writer {
         if self.sites.len() >= u64::from(MAX_SITES) || !self.maps.sites.reserve(&mut self.bump) {
             return None;
         }
-        let (index, record) = self.sites.push::<Site>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let site = unsafe { record.as_ref() };
-        site.stack.store(stack, Relaxed);
-        site.scope.store(scope, Relaxed);
-        site.flags.store(flags, Relaxed);
-        site.key.store(key, Relaxed);
-        self.store
-            .header()
-            .sites_len
-            .store(index as u32 + 1, Release);
-        self.maps.sites.add(place, index as u32);
-        Some(index as u32)
+        let site = SiteValue {
+            stack,
+            scope,
+            flags,
+            key,
+            ..SiteValue::default()
+        };
+        let (index, _) = self.sites.add(&mut self.store, site)?;
+        self.store.header().sites_len.store(index + 1, Release);
+        self.maps.sites.add(place, index);
+        Some(index)
     }
 
     /// The node of a stack, given innermost first.
@@ -194,17 +193,15 @@ impl Writer {
         if !self.maps.frames.reserve(&mut self.bump) {
             return None;
         }
-        let (index, place) = self.frames.push::<Frame>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let frame = unsafe { place.as_ref() };
-        frame.module.store(module, Relaxed);
-        frame.offset.store(offset, Relaxed);
-        self.store
-            .header()
-            .frames_len
-            .store(index as u32 + 1, Release);
-        self.maps.frames.add(key, index as u32);
-        Some(index as u32)
+        let frame = FrameValue {
+            module,
+            offset,
+            ..FrameValue::default()
+        };
+        let (index, _) = self.frames.add(&mut self.store, frame)?;
+        self.store.header().frames_len.store(index + 1, Release);
+        self.maps.frames.add(key, index);
+        Some(index)
     }
 
     fn add_node(&mut self, parent: u32, frame: u32) -> Option<u32> {
@@ -215,17 +212,11 @@ impl Writer {
         if !self.maps.stacks.reserve(&mut self.bump) {
             return None;
         }
-        let (index, place) = self.stacks.push::<Stack>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let stack = unsafe { place.as_ref() };
-        stack.parent.store(parent, Relaxed);
-        stack.frame.store(frame, Relaxed);
-        self.store
-            .header()
-            .stacks_len
-            .store(index as u32 + 1, Release);
-        self.maps.stacks.add(key, index as u32);
-        Some(index as u32)
+        let stack = StackValue { parent, frame };
+        let (index, _) = self.stacks.add(&mut self.store, stack)?;
+        self.store.header().stacks_len.store(index + 1, Release);
+        self.maps.stacks.add(key, index);
+        Some(index)
     }
 }
 
