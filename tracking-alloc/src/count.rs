@@ -1,32 +1,18 @@
-//! Counting without stacks: `measure()` for one thread, `stats()` for the process. Works on every platform.
+//! Counting without stacks: the frames of `measure()` for one thread, the sums of `stats()` for the process. Works on
+//! every platform.
 
 mod frame;
 mod process;
 
 #[cfg(feature = "serde")]
 pub(crate) use frame::measured_so_far;
-pub(crate) use frame::{Frame, measured};
-pub(crate) use process::process;
+pub(crate) use frame::{Frame, enter, figures_of, leave};
+pub(crate) use process::{begin, process};
 #[cfg(recording)]
 pub(crate) use process::{join, keep_rows, note_rows, unknown_freed, unknown_reallocated};
 
+use crate::counters::Event;
 use crate::{state, thread};
-
-/// What an allocator call did.
-#[derive(Clone, Copy)]
-pub(crate) enum Event {
-    /// Address and bytes of a new block.
-    Alloc(usize, usize),
-    /// Address and bytes of one given back.
-    Free(usize, usize),
-    /// A realloc that succeeded.
-    Realloc {
-        old: usize,
-        old_bytes: usize,
-        new: usize,
-        bytes: usize,
-    },
-}
 
 /// An event for whoever counts.
 #[cfg(not(recording))]
@@ -37,11 +23,9 @@ pub(crate) fn event(event: Event) {
     unrecorded(event);
 }
 
-/// An event for the innermost `measure()` of this thread.
-pub(crate) fn measure(event: Event) {
-    if thread::with(|thread| !thread.measure.get().is_null()) == Some(true) {
-        frame::count(event);
-    }
+/// An event for the innermost `measure()` of this thread. True when its last call turns out to have ended.
+pub(crate) fn measure(event: Event) -> bool {
+    thread::with(|thread| !thread.measure.get().is_null()) == Some(true) && frame::count(event)
 }
 
 /// An event that no recording counts, for `stats()`.

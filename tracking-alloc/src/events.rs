@@ -55,7 +55,8 @@ pub(crate) fn reallocated(_owner: Owner, old: (*mut u8, usize), new: (*mut u8, u
 /// Where no file is recorded: `measure()`, `stats()`, and a module's own recorder.
 #[cfg(not(recording))]
 mod unrecorded {
-    use crate::count::{self, Event};
+    use crate::count;
+    use crate::counters::{Event, Realloc};
     #[cfg(in_memory)]
     use crate::{state, wasm::hook};
 
@@ -81,12 +82,12 @@ mod unrecorded {
             return;
         }
         if !new.0.is_null() {
-            count::event(Event::Realloc {
+            count::event(Event::Realloc(Realloc {
                 old: old.0 as usize,
                 old_bytes: old.1,
                 new: new.0 as usize,
                 bytes: new.1,
-            });
+            }));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The figures that `measure()` and `stats()` answer with. Named as the keys of `heapglass report --json`.
 
+use crate::counters::Sums;
+
 /// What was counted: a window of one thread ([`measure`](crate::measure)) or the process so far ([`stats`](crate::stats)).
 ///
 /// `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts frees and the old
@@ -42,18 +44,43 @@ pub type Delta = Figures;
 pub type Stats = Figures;
 
 impl Figures {
-    pub(crate) const WORDS: usize = 13;
+    /// Of these counters, with the largest live bytes there were and the blocks at that moment.
+    pub(crate) fn new(sums: Sums, (peak_bytes, peak_blocks): (i64, i64)) -> Figures {
+        let [
+            total_bytes,
+            total_blocks,
+            freed_bytes,
+            freed_blocks,
+            grows,
+            shrinks,
+            copied_bytes,
+            temporary_blocks,
+            temporary_bytes,
+        ] = sums;
+        Figures {
+            total_bytes,
+            total_blocks,
+            freed_bytes,
+            freed_blocks,
+            live_bytes: total_bytes.wrapping_sub(freed_bytes) as i64,
+            live_blocks: total_blocks.wrapping_sub(freed_blocks) as i64,
+            peak_bytes: peak_bytes.max(0) as u64,
+            peak_blocks: peak_blocks.max(0) as u64,
+            grows,
+            shrinks,
+            copied_bytes,
+            temporary_blocks,
+            temporary_bytes,
+        }
+    }
 
-    pub(crate) fn to_words(self) -> [u64; Self::WORDS] {
+    /// The counters.
+    pub(crate) fn sums(&self) -> Sums {
         [
             self.total_bytes,
             self.total_blocks,
             self.freed_bytes,
             self.freed_blocks,
-            self.live_bytes as u64,
-            self.live_blocks as u64,
-            self.peak_bytes,
-            self.peak_blocks,
             self.grows,
             self.shrinks,
             self.copied_bytes,
@@ -62,104 +89,35 @@ impl Figures {
         ]
     }
 
-    pub(crate) fn from_words(words: [u64; Self::WORDS]) -> Self {
-        let [
-            total_bytes,
-            total_blocks,
-            freed_bytes,
-            freed_blocks,
-            live_bytes,
-            live_blocks,
-            peak_bytes,
-            peak_blocks,
-            grows,
-            shrinks,
-            copied_bytes,
-            temporary_blocks,
-            temporary_bytes,
-        ] = words;
-        Figures {
-            total_bytes,
-            total_blocks,
-            freed_bytes,
-            freed_blocks,
-            live_bytes: live_bytes as i64,
-            live_blocks: live_blocks as i64,
-            peak_bytes,
-            peak_blocks,
-            grows,
-            shrinks,
-            copied_bytes,
-            temporary_blocks,
-            temporary_bytes,
-        }
+    pub(crate) fn peak(&self) -> (i64, i64) {
+        (self.peak_bytes as i64, self.peak_blocks as i64)
     }
 
-    pub(crate) fn alloc(&mut self, bytes: u64) {
-        self.total_bytes += bytes;
-        self.total_blocks += 1;
-        self.moved(bytes as i64, 1);
+    /// With the counters of others added, and this peak.
+    pub(crate) fn plus(&self, more: &Sums, peak: (i64, i64)) -> Figures {
+        let mut sums = self.sums();
+        add_sums(&mut sums, more);
+        Figures::new(sums, peak)
     }
 
-    pub(crate) fn free(&mut self, bytes: u64, temporary: bool) {
-        self.freed_bytes += bytes;
-        self.freed_blocks += 1;
-        self.live_bytes -= bytes as i64;
-        self.live_blocks -= 1;
-        if temporary {
-            self.temporary_bytes += bytes;
-            self.temporary_blocks += 1;
-        }
+    /// With a window added that lay within this one and has just ended.
+    pub(crate) fn plus_inner(&self, inner: &Figures) -> Figures {
+        let (bytes, blocks) = inner.peak();
+        let peak = self.live_bytes + bytes;
+        let is_higher = inner.total_blocks > 0 && peak >= self.peak().0;
+        self.plus(
+            &inner.sums(),
+            match is_higher {
+                true => (peak, self.live_blocks + blocks),
+                false => self.peak(),
+            },
+        )
     }
+}
 
-    pub(crate) fn realloc(&mut self, old: u64, new: u64, moved: bool) {
-        self.total_bytes += new;
-        self.total_blocks += 1;
-        self.freed_bytes += old;
-        self.freed_blocks += 1;
-        if new >= old {
-            self.grows += 1;
-        } else {
-            self.shrinks += 1;
-        }
-        if moved {
-            self.copied_bytes += old.min(new);
-        }
-        self.moved(new as i64 - old as i64, 0);
-    }
-
-    /// Live moves by a difference; equal maxima: the latest.
-    fn moved(&mut self, bytes: i64, blocks: i64) {
-        self.live_bytes += bytes;
-        self.live_blocks += blocks;
-        if self.live_bytes >= self.peak_bytes as i64 {
-            self.peak_bytes = self.live_bytes as u64;
-            self.peak_blocks = self.live_blocks.max(0) as u64;
-        }
-    }
-
-    /// Adds a window that lay within this one and has just ended.
-    pub(crate) fn add_inner(&mut self, inner: &Figures) {
-        let peak = self.live_bytes + inner.peak_bytes as i64;
-        if inner.total_blocks > 0 && peak >= self.peak_bytes as i64 {
-            self.peak_bytes = peak as u64;
-            self.peak_blocks = (self.live_blocks + inner.peak_blocks as i64).max(0) as u64;
-        }
-        self.add_sums(inner);
-    }
-
-    /// Adds all but the peak.
-    pub(crate) fn add_sums(&mut self, inner: &Figures) {
-        self.total_bytes += inner.total_bytes;
-        self.total_blocks += inner.total_blocks;
-        self.freed_bytes += inner.freed_bytes;
-        self.freed_blocks += inner.freed_blocks;
-        self.live_bytes += inner.live_bytes;
-        self.live_blocks += inner.live_blocks;
-        self.grows += inner.grows;
-        self.shrinks += inner.shrinks;
-        self.copied_bytes += inner.copied_bytes;
-        self.temporary_blocks += inner.temporary_blocks;
-        self.temporary_bytes += inner.temporary_bytes;
+/// Adds counters one by one.
+pub(crate) fn add_sums(sums: &mut Sums, more: &Sums) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum = sum.wrapping_add(*more);
     }
 }

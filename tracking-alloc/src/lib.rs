@@ -79,12 +79,15 @@
 mod alloc;
 pub mod arena;
 mod count;
+mod counters;
 mod error;
 mod events;
 mod figures;
 mod guards;
 #[cfg(any(recording, feature = "serde"))]
 mod hash;
+mod measure;
+mod phase;
 mod probe;
 #[cfg(feature = "serde")]
 mod profiled;
@@ -109,11 +112,7 @@ mod recorder;
 #[cfg(recording)]
 mod scopes;
 #[cfg(recording)]
-mod session;
-#[cfg(recording)]
 mod shadow;
-#[cfg(recording)]
-mod site;
 #[cfg(recording)]
 mod stack;
 #[cfg(recording)]
@@ -121,7 +120,7 @@ mod start;
 #[cfg(recording)]
 mod sys;
 #[cfg(recording)]
-mod timeline;
+mod tables;
 #[cfg(in_memory)]
 pub mod wasm;
 
@@ -136,11 +135,11 @@ pub use footprint::Footprint;
 pub use footprint::footprint;
 #[cfg(all(recording, feature = "deepsize"))]
 pub use footprint::footprint_estimate;
+pub use phase::{InPhase, Phase, phase, phase_async};
 #[cfg(feature = "serde")]
 pub use profiled::{Budget, Profiled, ProfiledSeed};
 #[cfg(recording)]
 pub use recorder::{Recorder, mark};
-pub use scope::{InPhase, Phase, phase, phase_async};
 #[cfg(in_memory)]
 use wasm::scopes;
 
@@ -152,7 +151,7 @@ use wasm::scopes;
 /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
 pub fn measure<R>(f: impl FnOnce() -> R) -> (R, Delta) {
     probe::insist("measure");
-    count::measured(f)
+    measure::measured(f)
 }
 
 /// The process's figures: since the first call of this function, or since a recording in progress began, whichever was
@@ -168,6 +167,11 @@ pub fn stats() -> Stats {
     probe::insist("stats");
     #[cfg(in_memory)]
     if let Some(stats) = wasm::hook::recorded_stats() {
+        return stats;
+    }
+    count::begin();
+    #[cfg(recording)]
+    if let Some(stats) = hook::recorded_stats() {
         return stats;
     }
     count::process()

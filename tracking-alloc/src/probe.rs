@@ -9,7 +9,7 @@ pub(crate) fn is_installed() -> bool {
     if INSTALLED.load(Relaxed) {
         return true;
     }
-    let (block, figures) = crate::count::measured(|| std::hint::black_box(Box::new(0u8)));
+    let (block, figures) = crate::measure::measured(|| std::hint::black_box(Box::new(0u8)));
     drop(block);
     let seen = figures.total_blocks > 0;
     INSTALLED.store(seen, Relaxed);

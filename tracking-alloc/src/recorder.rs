@@ -1,11 +1,10 @@
 //! Recording from code: start, marks, pause, finish.
 
-use crate::session::{self, Session, Writer};
 use crate::start::{self, Failure, NotFinished};
+use crate::tables::{self, Session};
 use crate::{Error, hook, probe, sys};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::*};
-use tracking_alloc_recording::Mark;
 
 /// A recording in progress.
 ///
@@ -67,13 +66,13 @@ impl Recorder {
     }
 
     fn of_current(owns: bool) -> Recorder {
-        let tag = session::current().map_or(0, Session::tag);
+        let tag = tables::current().map_or(0, Session::tag);
         Recorder { owns, tag }
     }
 
     /// The recording, in progress or finished; `None` in a forked child.
     fn session(&self) -> Option<&'static Session> {
-        session::own(self.tag)
+        tables::own(self.tag)
     }
 
     /// Where the recording is written, also after it was finished; `None` in memory, and in a forked child.
@@ -163,7 +162,7 @@ pub fn mark(name: &str) {
     let Some(_inside) = hook::Inside::enter() else {
         return;
     };
-    let (Some(session), Some(header)) = (session::current(), hook::header()) else {
+    let (Some(session), Some(header)) = (tables::current(), tables::header()) else {
         return;
     };
     let errno = sys::Errno::keep();
@@ -183,37 +182,6 @@ pub fn mark(name: &str) {
     drop(writer);
     drop(looks);
     drop(errno);
-}
-
-impl Writer {
-    fn add_mark(&mut self, name: &[u8], window: Option<&hook::Window>, now_ns: u64) -> Option<()> {
-        let name = self.string(name);
-        let header = self.store.header();
-        let (index, place) = self.marks.push::<Mark>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let mark = unsafe { place.as_ref() };
-        mark.name.store(name, Relaxed);
-        mark.time_ns.store(now_ns, Relaxed);
-        for row in hook::lanes_in_use().flat_map(hook::counted_rows) {
-            for (sum, figure) in mark.figures.iter().zip(hook::figures_of(row)) {
-                sum.store(sum.load(Relaxed).wrapping_add(figure), Relaxed);
-            }
-        }
-        if let Some(window) = window {
-            mark.has_rows.store(1, Relaxed);
-            mark.peak_bytes.store(window.peak_bytes, Relaxed);
-            mark.peak_blocks.store(window.peak_blocks, Relaxed);
-            mark.peak_ns.store(window.peak_ns, Relaxed);
-            mark.doubt_bytes.store(window.doubt_bytes, Relaxed);
-            mark.first_row.store(window.first_row, Relaxed);
-            mark.rows.store(window.rows, Relaxed);
-            header.window.store(index as u32 + 1, Relaxed);
-        } else {
-            header.lost_marks.fetch_add(1, Relaxed);
-        }
-        header.marks_len.store(index as u32 + 1, Release);
-        Some(())
-    }
 }
 
 impl Error {

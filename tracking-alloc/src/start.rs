@@ -8,11 +8,12 @@
 
 use crate::hook;
 use crate::record::{Backing, Live, PathBytes, Refused, expand_pattern, open_live};
-use crate::session::{self, Beginning, How, Session};
-use crate::{life, scopes, shadow, site, stack, state, sys, thread};
+use crate::tables::{self, How, Session};
+use crate::{arena, life, shadow, state, sys, thread};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, CHECKSUM_OFFSET, Checksum, FIRST_SEGMENT_BYTES, Header, growth,
+    self as recording, CHECKSUM_OFFSET, Checksum, DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, Header,
+    MAGIC, growth,
 };
 
 /// The environment was looked at, or somebody is doing so.
@@ -23,8 +24,6 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// Our handler is registered with `atexit`, which a forked child inherits.
 static AT_EXIT: AtomicBool = AtomicBool::new(false);
 
-/// Default bound of a recording, bytes (`HEAPGLASS_MAX_BYTES`).
-const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 /// What `HEAPGLASS_PREALLOC=1` reserves at once, bytes.
 const PREALLOCATED_BYTES: u64 = 64 << 20;
 
@@ -133,7 +132,7 @@ fn complain(pattern: &[u8], failure: Failure) {
 /// unloaded: then nothing of ours may be called any more, and `atexit` calls its handlers first.
 fn finish_at_exit() {
     extern "C" fn at_exit() {
-        if let Some(session) = session::current() {
+        if let Some(session) = tables::current() {
             let _ = finish(session.tag());
         }
     }
@@ -231,7 +230,7 @@ fn begin(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Fail
     if begun.is_ok() {
         finish_at_exit();
         // NOTE: before the start has ended: whoever may finish it finds it recording.
-        state::begin_recording(session::current().map_or(0, Session::tag));
+        state::begin_recording(tables::current().map_or(0, Session::tag));
     }
     life::started(begun.is_ok());
     begun
@@ -262,7 +261,7 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
         generation: GENERATION.fetch_add(1, AcqRel) + 1,
         reserve,
     };
-    let begun = session::begin(Beginning { backing, how }).map_err(|reason| match reason {
+    let begun = begin_tables(backing, how).map_err(|reason| match reason {
         growth::DISK_FULL => Failure::File {
             what: "the disk is full",
             errno: libc::ENOSPC,
@@ -277,8 +276,8 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
             errno: 0,
         },
     });
-    if let (Ok(()), Some(session), Some(header)) = (begun, session::current(), hook::header()) {
-        stack::choose(session, header, reserve != 0);
+    if let (Ok(()), Some(session), Some(header)) = (begun, tables::current(), tables::header()) {
+        tables::choose_unwinder(session, header, reserve != 0);
     }
     if let Some(mut live) = live {
         begun
@@ -291,10 +290,25 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
     Ok(())
 }
 
+/// Lays out the tables and makes them the present recording. On refusal nothing has changed.
+fn begin_tables(backing: Backing, how: How) -> Result<(), u32> {
+    let prepared = tables::prepare(backing, how)?;
+    let mut looks = hook::LOOKS.hold();
+    if !looks.begin(prepared.points, how.reserve == 0) {
+        return Err(growth::NO_MEMORY);
+    }
+    prepared.publish();
+    hook::look_now(&mut looks, true);
+    if let Some(header) = tables::header() {
+        header.magic.store(MAGIC, Release);
+    }
+    Ok(())
+}
+
 /// Lets the file be seen, now that it is a recording.
 fn give_name(live: &mut Live) -> Result<(), Failure> {
     let (path, wanted) = live.name()?;
-    let session = session::current().ok_or(Failure::Already)?;
+    let session = tables::current().ok_or(Failure::Already)?;
     if session.named(path, wanted) {
         Ok(())
     } else {
@@ -306,12 +320,13 @@ fn give_name(live: &mut Live) -> Result<(), Failure> {
 fn forget_parent() {
     // SAFETY: a forked child begins with one thread, and none of its threads takes a lock of ours before it records.
     unsafe {
-        hook::LOOKS.reset(hook::fresh_looks());
+        hook::LOOKS.reset(hook::Looks::new());
         shadow::forget_all();
     }
     hook::release_all();
-    site::forget_sites();
-    scopes::forget();
+    tables::forget_sites();
+    tables::forget_scopes();
+    arena::forget();
     thread::with(|thread| thread.busy.set(false));
 }
 
@@ -326,7 +341,7 @@ pub(crate) enum NotFinished {
 
 /// Stops a recording and finishes the file: a last look, the state, the checksum.
 pub(crate) fn finish(tag: u32) -> Result<(), NotFinished> {
-    let (Some(session), Some(header)) = (session::own(tag), hook::header()) else {
+    let (Some(session), Some(header)) = (tables::own(tag), tables::header()) else {
         return Err(NotFinished::Inherited);
     };
     let errno = sys::Errno::keep();
@@ -336,7 +351,7 @@ pub(crate) fn finish(tag: u32) -> Result<(), NotFinished> {
     }
     state::end_recording();
     let idle = hook::wait_until_idle();
-    session::settle(header);
+    settle(session, header);
     header.state.store(recording::state::FINISHED, Release);
     // Who is still inside may write once more: without a checksum that is no damage.
     if idle && let Some(writer) = session.write.try_hold(1000) {
@@ -345,6 +360,19 @@ pub(crate) fn finish(tag: u32) -> Result<(), NotFinished> {
     life::ended();
     drop(errno);
     Ok(())
+}
+
+/// The last words into a recording before it is finished.
+fn settle(session: &Session, header: &Header) {
+    let Some(mut looks) = hook::LOOKS.try_hold(1000) else {
+        return;
+    };
+    hook::look_now(&mut looks, true);
+    hook::part(&looks);
+    if let Some(mut writer) = session.write.try_hold(1000) {
+        arena::settle(&mut writer, session.tag());
+    }
+    tables::store_own_bytes(header);
 }
 
 /// Sets the checksum of a recording nobody writes to any more.

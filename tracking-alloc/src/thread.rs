@@ -1,20 +1,19 @@
 //! What a thread knows of itself: a few words without a destructor, so they are there before `main`, during the
-//! teardown of thread-locals, and after it.
+//! teardown of thread-locals, and after it. Pointers are opaque here: the module that sets one knows its type.
 
-use crate::count::Frame;
 use crate::guards::Guards;
 #[cfg(recording)]
-use crate::{hook::Lane, sys::Stack};
+use crate::sys::Stack;
 use std::cell::Cell;
 use std::ptr::null;
 
 pub(crate) struct Thread {
     /// The lane that is its own, which may be of an earlier generation.
     #[cfg(recording)]
-    pub(crate) lane: Cell<*const Lane>,
+    pub(crate) lane: Cell<*const ()>,
     /// The lane it shares with others for want of one of its own.
     #[cfg(recording)]
-    pub(crate) shared: Cell<*const Lane>,
+    pub(crate) shared: Cell<*const ()>,
     /// Where its stack lies, once asked.
     #[cfg(recording)]
     pub(crate) stack: Cell<Option<Stack>>,
@@ -22,16 +21,16 @@ pub(crate) struct Thread {
     #[cfg(recording)]
     pub(crate) busy: Cell<bool>,
     /// The block it allocated last, if it was not freed or reallocated since.
-    pub(crate) last_block: Cell<usize>,
+    last_block: Cell<usize>,
     /// The scope it is in.
     pub(crate) scope: Cell<u32>,
     /// The phases it is in.
     pub(crate) guards: Guards,
     /// The innermost `measure()`.
-    pub(crate) measure: Cell<*const Frame>,
+    pub(crate) measure: Cell<*const ()>,
     /// The innermost memory budget.
     #[cfg(feature = "serde")]
-    pub(crate) budget: Cell<*const crate::profiled::Active>,
+    pub(crate) budget: Cell<*const ()>,
 }
 
 thread_local! {
@@ -53,6 +52,25 @@ thread_local! {
             budget: Cell::new(null()),
         }
     };
+}
+
+/// Remembers the block that the calling thread allocated last; 0 = none.
+#[inline(always)]
+pub(crate) fn set_last_block(block: usize) {
+    with(|thread| thread.last_block.set(block));
+}
+
+/// Forgets a block that is being freed if it is that one: then it was temporary.
+#[inline(always)]
+pub(crate) fn take_last_block(block: usize) -> bool {
+    let take = |thread: &Thread| {
+        let is_last = thread.last_block.get() == block;
+        if is_last {
+            thread.last_block.set(0);
+        }
+        is_last
+    };
+    with(take) == Some(true)
 }
 
 /// Calls `f` with the thread's words. Without a destructor they are never gone.

@@ -1,12 +1,10 @@
-//! The type as a whole: its lifetimes, its generics, and the impl around what the other files generate.
+//! The type as a whole: its lifetimes, its generics, and the impl around a body.
 
 use crate::attributes::OfType;
-use crate::{enums, structs};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{
-    Data, DeriveInput, Error, GenericParam, Generics, Ident, Lifetime, LifetimeParam, Result,
-    parse_quote,
+    DeriveInput, Error, GenericParam, Generics, Ident, Lifetime, LifetimeParam, Result, parse_quote,
 };
 
 /// What generated code says of the type again and again.
@@ -27,50 +25,6 @@ pub(crate) struct Container<'i> {
     extended: Generics,
 }
 
-/// The impl, or what is wrong with the type.
-pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
-    let container = Container::read(input)?;
-    let body = match &input.data {
-        Data::Struct(data) => structs::body(&container, data)?,
-        Data::Enum(data) => enums::body(&container, data)?,
-        Data::Union(data) => {
-            return Err(Error::new(
-                data.union_token.span,
-                "a union cannot be deserialized: nothing says which of its fields was read",
-            ));
-        }
-    };
-    let Body { read, scalar } = body;
-    let krate = container
-        .attributes
-        .krate
-        .as_ref()
-        .map_or_else(|| quote!(::tracking_alloc), ToTokens::to_token_stream);
-    let Container {
-        ident, de, arena, ..
-    } = &container;
-    let (_, own_types, _) = container.own.split_for_impl();
-    let (impl_generics, _, where_clause) = container.extended.split_for_impl();
-    Ok(quote! {
-        const _: () = {
-            use #krate::arena::__derive as __d;
-
-            #[automatically_derived]
-            impl #impl_generics __d::ArenaDeserialize<#de, #arena, __A> for #ident #own_types #where_clause {
-                const SCALAR: bool = #scalar;
-                const STRAYS: bool = false;
-
-                fn deserialize_in<__D: __d::Deserializer<#de>>(
-                    __deserializer: __D,
-                    __arena: &#arena __A,
-                ) -> ::core::result::Result<Self, __D::Error> {
-                    #read
-                }
-            }
-        };
-    })
-}
-
 /// What the parts of the impl are.
 pub(crate) struct Body {
     /// Statements that read the value from `__deserializer`.
@@ -80,7 +34,7 @@ pub(crate) struct Body {
 }
 
 impl<'i> Container<'i> {
-    fn read(input: &'i DeriveInput) -> Result<Self> {
+    pub(crate) fn read(input: &'i DeriveInput) -> Result<Self> {
         let attributes = OfType::read(&input.attrs)?;
         let own = &input.generics;
         let de = Lifetime::new("'de", Span::call_site());
@@ -130,6 +84,39 @@ impl<'i> Container<'i> {
             own,
             extended,
         })
+    }
+
+    /// The impl.
+    pub(crate) fn implement(&self, body: Body) -> TokenStream {
+        let Body { read, scalar } = body;
+        let krate = self
+            .attributes
+            .krate
+            .as_ref()
+            .map_or_else(|| quote!(::tracking_alloc), ToTokens::to_token_stream);
+        let Container {
+            ident, de, arena, ..
+        } = self;
+        let (_, own_types, _) = self.own.split_for_impl();
+        let (impl_generics, _, where_clause) = self.extended.split_for_impl();
+        quote! {
+            const _: () = {
+                use #krate::arena::__derive as __d;
+
+                #[automatically_derived]
+                impl #impl_generics __d::ArenaDeserialize<#de, #arena, __A> for #ident #own_types #where_clause {
+                    const SCALAR: bool = #scalar;
+                    const STRAYS: bool = false;
+
+                    fn deserialize_in<__D: __d::Deserializer<#de>>(
+                        __deserializer: __D,
+                        __arena: &#arena __A,
+                    ) -> ::core::result::Result<Self, __D::Error> {
+                        #read
+                    }
+                }
+            };
+        }
     }
 
     /// The type itself, with its generics.

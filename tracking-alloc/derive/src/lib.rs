@@ -37,7 +37,9 @@ mod fields;
 mod global;
 mod structs;
 
+use container::Container;
 use proc_macro::TokenStream;
+use syn::{Data, DeriveInput, Error};
 
 /// Derives `tracking_alloc::arena::ArenaDeserialize`. See the crate for its attributes.
 ///
@@ -45,8 +47,24 @@ use proc_macro::TokenStream;
 /// lies in it, so that memory would leak.
 #[proc_macro_derive(ArenaDeserialize, attributes(arena))]
 pub fn derive_arena_deserialize(input: TokenStream) -> TokenStream {
-    let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    container::derive(&input)
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    derive(&input)
         .unwrap_or_else(|error| error.into_compile_error())
         .into()
+}
+
+/// The impl, or what is wrong with the type.
+fn derive(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
+    let container = Container::read(input)?;
+    let body = match &input.data {
+        Data::Struct(data) => structs::body(&container, data)?,
+        Data::Enum(data) => enums::body(&container, data)?,
+        Data::Union(data) => {
+            return Err(Error::new(
+                data.union_token.span,
+                "a union cannot be deserialized: nothing says which of its fields was read",
+            ));
+        }
+    };
+    Ok(container.implement(body))
 }

@@ -45,6 +45,18 @@ pub const MAX_LANES: usize = LANES + 1 + (LANE_TABLES - 1) * FURTHER_LANES;
 /// Sites are numbered below this.
 pub const MAX_SITES: u32 = 1 << 20;
 
+/// Scopes are numbered below this; what finds no room is counted at its parent.
+pub const MAX_SCOPES: usize = 1 << 16;
+
+/// The deepest scope; those below are counted at their ancestor.
+pub const MAX_SCOPE_DEPTH: u32 = 64;
+
+/// Frames of one stack at most.
+pub const MAX_FRAMES: usize = 256;
+
+/// Largest recording in bytes when `HEAPGLASS_MAX_BYTES` does not say.
+pub const DEFAULT_MAX_BYTES: u64 = 1 << 30;
+
 /// Slots of thinned snapshots.
 pub const SNAPSHOT_SLOTS: usize = 16;
 
@@ -198,6 +210,24 @@ pub mod scope_flags {
     pub const IN_ARENA: u32 = 8;
     /// What threads without a lane of their own retained is not in `retained_bytes` of a scope: it is not known.
     pub const RETAINED_UNKNOWN: u32 = 16;
+}
+
+/// Values of [`Lane::kind`]; 0 = never used.
+pub mod lane_kind {
+    /// A lane of one thread at a time.
+    pub const OWNED: u32 = 1;
+    /// Shared by all threads that found none.
+    pub const SHARED: u32 = 2;
+}
+
+/// Values of [`ArenaChunk::what`].
+pub mod arena_event {
+    /// A chunk was taken.
+    pub const CHUNK: u32 = 1;
+    /// The arena was reset.
+    pub const RESET: u32 = 2;
+    /// The arena was dropped.
+    pub const DROP: u32 = 3;
 }
 
 /// Values of [`Footprint::kind`].
@@ -521,7 +551,7 @@ record! {
 record! {
     /// One lane: a thread's column of counters, handed on when the thread ends.
     Lane / LaneValue, 256 {
-        /// 0 = never used, 1 = a lane of one thread at a time, 2 = shared by all threads that found none.
+        /// See [`lane_kind`].
         0 kind: u32,
         /// Rows in use.
         4 rows_len: u32,
@@ -847,7 +877,7 @@ record! {
     ArenaChunk / ArenaChunkValue, 48 {
         /// The arena.
         0 arena: u32,
-        /// 1 = taken, 2 = reset, 3 = dropped.
+        /// See [`arena_event`].
         4 what: u32,
         /// Which instance, from 1.
         8 instance: u64,

@@ -68,6 +68,7 @@
 mod checksum;
 mod layout;
 mod pack;
+mod pattern;
 mod read;
 mod size_class;
 mod words;
@@ -76,6 +77,7 @@ mod writer;
 pub use checksum::Checksum;
 pub use layout::*;
 pub use pack::with_symbols;
+pub use pattern::{PathPiece, literal_path, path_pieces};
 pub use read::{CHECKSUM_OFFSET, Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};
 pub use size_class::{SIZE_CLASSES, class_bounds, size_class};
 pub use words::{Record, Word};

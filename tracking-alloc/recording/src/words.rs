@@ -3,7 +3,7 @@
 //! The writer casts mapped memory to the atomic struct; the reader parses bytes. Neither side can drift from the
 //! other, because [`record!`] makes both from one list of fields and checks every offset at compile time.
 
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// A little-endian word of a record, with the atomic it lives in while it is written.
 pub trait Word: Copy + Default {
@@ -13,6 +13,8 @@ pub trait Word: Copy + Default {
     fn parse(bytes: &[u8]) -> Self;
     /// Appends the word to `out`, little-endian.
     fn write(self, out: &mut Vec<u8>);
+    /// Stores it where it lives while it is written.
+    fn store(self, cell: &Self::Cell);
 }
 
 macro_rules! word {
@@ -24,6 +26,10 @@ macro_rules! word {
             }
             fn write(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
+            }
+            #[inline]
+            fn store(self, cell: &$cell) {
+                cell.store(self, Relaxed);
             }
         }
         impl<const N: usize> Word for [$plain; N]
@@ -41,6 +47,10 @@ macro_rules! word {
             fn write(self, out: &mut Vec<u8>) {
                 self.into_iter().for_each(|word| word.write(out));
             }
+            #[inline]
+            fn store(self, cells: &[$cell; N]) {
+                self.into_iter().zip(cells).for_each(|(word, cell)| word.store(cell));
+            }
         }
     )*};
 }
@@ -48,12 +58,16 @@ word!(u32 => AtomicU32, u64 => AtomicU64, i64 => AtomicI64);
 
 /// A record of fixed size that can be parsed from its bytes.
 pub trait Record: Copy + Default {
+    /// The writer's view of it: atomics in mapped memory.
+    type Cells: 'static;
     /// Size in the file, bytes.
     const SIZE: usize;
     /// Parses the record; bytes beyond the end of `bytes` read as zero.
     fn parse(bytes: &[u8]) -> Self;
     /// The record's bytes, `SIZE` of them.
     fn to_bytes(self) -> Vec<u8>;
+    /// Stores every word, in no particular order.
+    fn store(self, cells: &Self::Cells);
 }
 
 /// Defines `$name` (atomics, `#[repr(C)]`, for the writer) and `$value` (plain, for the reader) with one layout.
@@ -80,6 +94,7 @@ macro_rules! record {
         $(const _: () = assert!(std::mem::offset_of!($name, $field) == $offset);)*
 
         impl crate::words::Record for $value {
+            type Cells = $name;
             const SIZE: usize = $size;
             fn parse(bytes: &[u8]) -> Self {
                 $(let $field = bytes.get($offset..$offset + size_of::<$word>()).map_or_else(Default::default, <$word as crate::words::Word>::parse);)*
@@ -90,6 +105,9 @@ macro_rules! record {
                 $(out.resize($offset, 0); crate::words::Word::write(self.$field, &mut out);)*
                 out.resize($size, 0);
                 out
+            }
+            fn store(self, cells: &$name) {
+                $(crate::words::Word::store(self.$field, &cells.$field);)*
             }
         }
     };

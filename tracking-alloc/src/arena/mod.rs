@@ -56,7 +56,7 @@ pub use deserialize::{ArenaDeserialize, ArenaSeed, FromPairs, map_as_pairs};
 #[cfg(feature = "derive")]
 pub use growing::Growing;
 #[cfg(recording)]
-pub(crate) use record::Arenas;
+pub(crate) use record::{forget, settle};
 pub use stats::ArenaStats;
 pub use tracked::Tracked;
 #[cfg(feature = "derive")]

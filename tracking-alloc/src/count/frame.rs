@@ -9,19 +9,20 @@
 //!   when they are innermost; only then is a frame used again.
 //! - A call that never returns (its coroutine was dropped) keeps its frame and goes on counting for nobody.
 
-use super::Event;
+use crate::counters::{self, Counter, Counters, Event, SUMS};
 use crate::figures::Figures;
 use crate::{state, thread};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
 
 /// What one `measure()` counts. Inner ones are added to the outer when they end.
 pub(crate) struct Frame {
     used: AtomicBool,
     ended: AtomicBool,
     /// Written by the thread that began the call.
-    figures: [AtomicU64; Figures::WORDS],
+    sums: [AtomicU64; SUMS],
+    peak: [AtomicI64; 2],
     /// The block allocated last in it, if it was not freed or reallocated since.
     last_block: AtomicUsize,
     /// The one further out.
@@ -43,38 +44,18 @@ static FIRST: Chunk = Chunk {
 /// A frame given back lately.
 static FREE: AtomicPtr<Frame> = AtomicPtr::new(null_mut());
 
-/// Runs `f`, counting this thread's events.
-pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Figures) {
-    let entered = Entered(enter());
-    let result = f();
-    let figures = figures_of(entered.0);
-    drop(entered);
-    (result, figures)
-}
-
-/// While it lives, this thread's events go to a frame; also when `f` unwinds.
-struct Entered(&'static Frame);
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        leave(self.0);
-    }
-}
-
 fn head() -> Option<&'static Frame> {
     let head = thread::with(|thread| thread.measure.get()).unwrap_or(null());
     // SAFETY: null or a frame, which is never unmapped.
-    unsafe { head.as_ref() }
+    unsafe { head.cast::<Frame>().as_ref() }
 }
 
 fn set_head(head: *const Frame) {
-    thread::with(|thread| thread.measure.set(head));
+    thread::with(|thread| thread.measure.set(head.cast()));
 }
 
-// NOTE: never inlined, like what follows: a thread-local's address must not be kept over the call of `f`, which may
-// return on another thread.
-#[inline(never)]
-fn enter() -> &'static Frame {
+/// A call begins: its frame, and whether it is the outermost of its thread.
+pub(crate) fn enter() -> (&'static Frame, bool) {
     let frame = Frame::take();
     frame.set(&Figures::default());
     frame.last_block.store(0, Relaxed);
@@ -83,23 +64,18 @@ fn enter() -> &'static Frame {
     let outer = head().map_or(null(), std::ptr::from_ref);
     frame.outer.store(outer.cast_mut(), Relaxed);
     set_head(frame);
-    #[cfg(recording)]
-    if outer.is_null() {
-        crate::hook::measuring(true);
-    }
     state::begin_measuring();
-    frame
+    (frame, outer.is_null())
 }
 
 /// The figures of a call in progress, with those of calls inside it that have not ended.
-#[inline(never)]
-fn figures_of(frame: &'static Frame) -> Figures {
+pub(crate) fn figures_of(frame: &'static Frame) -> Figures {
     let mut inside: Option<Figures> = None;
     let mut next = head();
     while let Some(inner) = next {
         let mut figures = inner.get();
         if let Some(inside) = &inside {
-            figures.add_inner(inside);
+            figures = figures.plus_inner(inside);
         }
         if std::ptr::eq(inner, frame) {
             return figures;
@@ -111,65 +87,61 @@ fn figures_of(frame: &'static Frame) -> Figures {
     frame.get()
 }
 
-#[inline(never)]
-fn leave(frame: &'static Frame) {
+/// A call ends. True when this thread is in none now.
+pub(crate) fn leave(frame: &'static Frame) -> bool {
     state::end_measuring();
     frame.ended.store(true, Release);
-    take_out_ended();
+    take_out_ended()
 }
 
-/// Takes this thread's innermost frames out of its chain as long as their calls have ended.
-fn take_out_ended() {
+/// Takes this thread's innermost frames out of its chain as long as their calls have ended. True when the last one went.
+fn take_out_ended() -> bool {
+    let mut went = false;
     while let Some(frame) = head().filter(|frame| frame.ended.load(Acquire)) {
         let outer = frame.outer();
         if let Some(outer) = outer {
-            let mut figures = outer.get();
-            figures.add_inner(&frame.get());
-            outer.set(&figures);
+            outer.set(&outer.get().plus_inner(&frame.get()));
             outer.last_block.store(0, Relaxed);
         }
         set_head(outer.map_or(null(), std::ptr::from_ref));
         frame.used.store(false, Release);
         FREE.store(std::ptr::from_ref(frame).cast_mut(), Release);
-        #[cfg(recording)]
-        if outer.is_none() {
-            crate::hook::measuring(false);
-        }
+        went = outer.is_none();
     }
+    went
 }
 
-/// Counts an event of a thread that measures.
+/// Counts an event of a thread that measures. True when it turns out that it does so no more.
 #[cold]
 #[inline(never)]
-pub(super) fn count(event: Event) {
-    take_out_ended();
+pub(super) fn count(event: Event) -> bool {
+    let went = take_out_ended();
     let Some(frame) = head() else {
-        return;
+        return went;
     };
-    let mut figures = frame.get();
     match event {
         Event::Alloc(block, bytes) => {
             frame.last_block.store(block, Relaxed);
-            figures.alloc(bytes as u64);
+            counters::allocated(frame, bytes as u64);
+            frame.note_peak();
         }
         Event::Free(block, bytes) => {
-            let temporary = frame.last_block.load(Relaxed) == block;
-            if temporary {
+            counters::freed(frame, bytes as u64);
+            if frame.last_block.load(Relaxed) == block {
                 frame.last_block.store(0, Relaxed);
+                counters::was_temporary(frame, bytes as u64);
             }
-            figures.free(bytes as u64, temporary);
         }
-        Event::Realloc {
-            old,
-            old_bytes,
-            new,
-            bytes,
-        } => {
+        Event::Realloc(of) => {
+            let (old, new) = (of.old_bytes as u64, of.bytes as u64);
             frame.last_block.store(0, Relaxed);
-            figures.realloc(old_bytes as u64, bytes as u64, old != new);
+            counters::allocated(frame, new);
+            counters::freed(frame, old);
+            counters::resized(frame, old, new, of.old != of.new);
+            frame.note_peak();
         }
     }
-    frame.set(&figures);
+    false
 }
 
 /// Net and total bytes of all calls of `measured` this thread is in. Differences count whatever happened between two
@@ -192,7 +164,8 @@ impl Frame {
         Frame {
             used: AtomicBool::new(false),
             ended: AtomicBool::new(false),
-            figures: [const { AtomicU64::new(0) }; Figures::WORDS],
+            sums: [const { AtomicU64::new(0) }; SUMS],
+            peak: [const { AtomicI64::new(0) }; 2],
             last_block: AtomicUsize::new(0),
             outer: AtomicPtr::new(null_mut()),
         }
@@ -225,12 +198,37 @@ impl Frame {
     }
 
     fn get(&self) -> Figures {
-        Figures::from_words(std::array::from_fn(|word| self.figures[word].load(Relaxed)))
+        let [bytes, blocks] = &self.peak;
+        let sums = std::array::from_fn(|sum| self.sums[sum].load(Relaxed));
+        Figures::new(sums, (bytes.load(Relaxed), blocks.load(Relaxed)))
     }
 
     fn set(&self, figures: &Figures) {
-        for (word, value) in self.figures.iter().zip(figures.to_words()) {
-            word.store(value, Relaxed);
+        for (sum, value) in self.sums.iter().zip(figures.sums()) {
+            sum.store(value, Relaxed);
+        }
+        self.set_peak(figures.peak());
+    }
+
+    fn set_peak(&self, peak: (i64, i64)) {
+        self.peak[0].store(peak.0, Relaxed);
+        self.peak[1].store(peak.1, Relaxed);
+    }
+
+    /// After a rise; equal maxima: the latest.
+    fn note_peak(&self) {
+        let now = self.get();
+        if now.live_bytes >= now.peak().0 {
+            self.set_peak((now.live_bytes, now.live_blocks));
+        }
+    }
+}
+
+/// By the thread that began the call alone.
+impl Counters for &Frame {
+    fn add(&mut self, counter: Counter, more: u64) {
+        if let Some(sum) = self.sums.get(counter as usize) {
+            sum.store(sum.load(Relaxed).wrapping_add(more), Relaxed);
         }
     }
 }
@@ -279,7 +277,7 @@ mod tests {
 
     /// A call of `measure()`, begun; a coroutine that is suspended in it looks like this.
     fn begin() -> &'static Frame {
-        enter()
+        enter().0
     }
 
     fn end(frame: &'static Frame) -> Figures {

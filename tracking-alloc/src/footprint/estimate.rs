@@ -1,11 +1,12 @@
 //! What deepsize says of a value, beside what is found.
 
 use super::Footprint;
-use super::record::{Measured, Part, Type};
+use super::record;
+use crate::tables::{Measured, Part, Type};
 use crate::{hook, probe};
 use deepsize::DeepSizeOf;
 use std::any::type_name;
-use tracking_alloc_recording::{footprint_kind, scope_kind};
+use tracking_alloc_recording::{FootprintNodeValue, footprint_kind, scope_kind};
 
 /// Writes what the crate deepsize says of a value to the recording as `label`: one figure, marked as an estimate, shown
 /// beside what `footprint` found under the same label.
@@ -34,12 +35,15 @@ pub fn footprint_estimate<T: DeepSizeOf + ?Sized>(label: &str, value: &T) -> Opt
         hidden_values: 0,
     };
     let root = Part {
-        parent: 0,
-        kind: scope_kind::ROOT,
         name: b"",
         type_index: Some(0),
-        count: 1,
-        figures,
+        node: FootprintNodeValue {
+            kind: scope_kind::ROOT,
+            count: 1,
+            inline_bytes: figures.inline_bytes,
+            block_bytes: figures.block_bytes,
+            ..FootprintNodeValue::default()
+        },
     };
     let own_type = Type {
         name,
@@ -47,6 +51,6 @@ pub fn footprint_estimate<T: DeepSizeOf + ?Sized>(label: &str, value: &T) -> Opt
         bytes: inline,
         string: 0,
     };
-    measured.write(&mut [own_type], std::iter::once(root));
+    record(&measured, &mut [own_type], std::iter::once(root));
     Some(figures)
 }

@@ -3,14 +3,15 @@
 use super::Footprint;
 use super::nodes::{NO_TYPE, Nodes};
 use super::place::{At, Value, Walk};
-use super::record::{Measured, Part};
+use super::record;
 use super::room::Room;
 use super::words::Seen;
+use crate::tables::{Measured, Part};
 use crate::{hook, probe, start};
 use serde::Serialize;
 use std::any::type_name;
 use std::cell::RefCell;
-use tracking_alloc_recording::footprint_kind;
+use tracking_alloc_recording::{FootprintNodeValue, footprint_kind};
 
 /// Measures what a live value retains and writes it to the recording as `label`: bytes by field and type of the value,
 /// with spare capacity, and shared blocks (`Arc`, `Rc`) once. Several of one label make a series.
@@ -80,7 +81,7 @@ pub fn footprint<T: Serialize + ?Sized>(label: &str, value: &T) -> Option<Footpr
         hidden_values: walk.blocks.hidden_values(),
     };
     let mut types = std::mem::replace(&mut walk.nodes.types, Room::new());
-    measured.write(&mut types, parts(&walk.nodes));
+    record(&measured, &mut types, parts(&walk.nodes));
     Some(summary(&walk))
 }
 
@@ -119,12 +120,12 @@ fn measured<T: Serialize + ?Sized>(value: &T, live_bytes: u64, stack_end: usize)
 /// The nodes as the recording keeps them.
 fn parts(nodes: &Nodes) -> impl Iterator<Item = Part<'_>> {
     nodes.all.iter().map(|node| Part {
-        parent: node.parent,
-        kind: node.kind,
         name: nodes.name(node),
         type_index: (node.type_index != NO_TYPE).then_some(node.type_index),
-        count: node.count,
-        figures: Footprint {
+        node: FootprintNodeValue {
+            parent: node.parent,
+            kind: node.kind,
+            count: node.count,
             inline_bytes: node.inline_bytes,
             blocks: node.blocks,
             block_bytes: node.block_bytes,
@@ -132,7 +133,7 @@ fn parts(nodes: &Nodes) -> impl Iterator<Item = Part<'_>> {
             used_bytes: node.used_bytes,
             shared_blocks: node.shared_blocks,
             shared_bytes: node.shared_bytes,
-            hidden_values: 0,
+            ..FootprintNodeValue::default()
         },
     })
 }
@@ -144,12 +145,12 @@ fn summary(walk: &Walk) -> Footprint {
         ..Footprint::default()
     };
     for part in parts(&walk.nodes) {
-        all.blocks += part.figures.blocks;
-        all.block_bytes += part.figures.block_bytes;
-        all.usable_bytes += part.figures.usable_bytes;
-        all.used_bytes += part.figures.used_bytes;
-        all.shared_blocks += part.figures.shared_blocks;
-        all.shared_bytes += part.figures.shared_bytes;
+        all.blocks += part.node.blocks;
+        all.block_bytes += part.node.block_bytes;
+        all.usable_bytes += part.node.usable_bytes;
+        all.used_bytes += part.node.used_bytes;
+        all.shared_blocks += part.node.shared_blocks;
+        all.shared_bytes += part.node.shared_bytes;
     }
     all
 }

@@ -12,7 +12,6 @@ mod names;
 mod nodes;
 #[cfg(feature = "serde")]
 mod place;
-mod record;
 #[cfg(feature = "serde")]
 mod room;
 #[cfg(feature = "serde")]
@@ -21,6 +20,10 @@ mod serializer;
 mod unshown;
 #[cfg(feature = "serde")]
 mod words;
+
+use crate::tables::{self, Measured, Part, Type};
+use crate::{hook, sys};
+use std::sync::atomic::Ordering::Relaxed;
 
 #[cfg(feature = "deepsize")]
 pub use estimate::footprint_estimate;
@@ -49,4 +52,23 @@ pub struct Footprint {
     /// Values that could not be looked into though their memory leads to blocks that nothing showed: fields that are not
     /// serialized, values that are serialized as something else. Above 0, the other figures are a lower bound.
     pub hidden_values: u64,
+}
+
+/// Writes a footprint, when something still records. What finds no room is counted as lost.
+fn record<'p>(measured: &Measured<'_>, types: &mut [Type], parts: impl Iterator<Item = Part<'p>>) {
+    let Some(_inside) = hook::Inside::enter() else {
+        return;
+    };
+    let (Some(session), Some(header)) = (tables::current(), tables::header()) else {
+        return;
+    };
+    let errno = sys::Errno::keep();
+    let now_ns = hook::LOOKS.hold().timeline.elapsed_ns();
+    let mut writer = session.write.hold();
+    let added = writer.add_footprint(measured, types, parts, now_ns);
+    if added.is_none() {
+        header.lost_records.fetch_add(1, Relaxed);
+    }
+    drop(writer);
+    drop(errno);
 }

@@ -1,9 +1,9 @@
 //! The tree of places in a measured value: bounded, found by parent, kind, name and type.
 
 use super::names::{is_unsized, well_known_bytes};
-use super::record::Type;
 use super::room::{Index, Room};
 use crate::hash::fnv1a;
+use crate::tables::Type;
 use tracking_alloc_recording::scope_kind;
 
 /// Deeper places are counted at the one around them.

@@ -1,5 +1,6 @@
 //! Memory for measuring a value: mapped, never from the hooked allocator, given back when the measuring ends.
 
+use crate::hash::spread;
 use crate::sys;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -98,7 +99,7 @@ impl Index {
     #[inline]
     pub(super) fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
-        let mut place = mixed(hash) as usize & mask;
+        let mut place = spread(hash) & mask;
         loop {
             let slot = self.slots.get(place)?;
             let index = slot.index.checked_sub(1)?;
@@ -124,7 +125,7 @@ impl Index {
 
     fn put(&mut self, slot: Slot) {
         let mask = self.slots.len() - 1;
-        let mut place = mixed(slot.hash) as usize & mask;
+        let mut place = spread(slot.hash) & mask;
         while self.slots[place].index != 0 {
             place = (place + 1) & mask;
         }
@@ -143,13 +144,6 @@ impl Index {
         }
         Some(())
     }
-}
-
-/// Addresses and small numbers spread over all bits.
-#[inline]
-fn mixed(hash: u64) -> u64 {
-    let spread = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    spread ^ spread >> 29
 }
 
 #[cfg(test)]

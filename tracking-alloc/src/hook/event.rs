@@ -1,15 +1,15 @@
 //! The four events, from the state word to the counters.
 
-use super::lane::{Cached, Lane, Lifetime, Slot};
+use super::lane::{self, Cached, Lane, Lifetime, Slot};
 use super::open::Open;
 use super::peak;
-use super::row::add;
-use crate::session::{self, Session};
+use crate::counters::{self, Event, Realloc};
 use crate::shadow::{self, Owner};
 use crate::stack::{self, Start};
+use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, fixed_row, owned};
 use crate::{count, state, thread};
 use std::sync::atomic::{Ordering::*, compiler_fence};
-use tracking_alloc_recording::{Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED};
+use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
 
 /// After a successful allocation.
 #[inline(never)]
@@ -17,7 +17,7 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize) {
     let start = Start::here();
     match Usual::enter() {
         Some(usual) => alloc_in(usual.lane, start, block as usize, bytes),
-        None => unusual(Event::Alloc(block as usize, bytes), start.registers()),
+        None => unusual(Event::Alloc(block as usize, bytes), None, start.registers()),
     }
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize) {
 pub(crate) fn freed(block: *mut u8, bytes: usize) {
     match Usual::enter() {
         Some(usual) => free_in(usual.lane, block as usize, bytes),
-        None => unusual(Event::Free(block as usize, bytes), (0, 0, 0)),
+        None => unusual(Event::Free(block as usize, bytes), None, (0, 0, 0)),
     }
 }
 
@@ -64,38 +64,7 @@ pub(crate) fn reallocated(
     match (Usual::enter(), owner) {
         (Some(usual), Some(owner)) => realloc_in(usual.lane, start, owner, moved),
         (Some(usual), None) => unknown_realloc_in(usual.lane, start, moved),
-        (None, owner) => unusual(Event::Realloc(owner, moved), start.registers()),
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Realloc {
-    old: usize,
-    old_bytes: usize,
-    new: usize,
-    bytes: usize,
-}
-
-/// An event on its way through the questions.
-#[derive(Clone, Copy)]
-enum Event {
-    Alloc(usize, usize),
-    Free(usize, usize),
-    Realloc(Option<Owner>, Realloc),
-}
-
-impl From<Event> for count::Event {
-    fn from(event: Event) -> Self {
-        match event {
-            Event::Alloc(block, bytes) => count::Event::Alloc(block, bytes),
-            Event::Free(block, bytes) => count::Event::Free(block, bytes),
-            Event::Realloc(_, moved) => count::Event::Realloc {
-                old: moved.old,
-                old_bytes: moved.old_bytes,
-                new: moved.new,
-                bytes: moved.bytes,
-            },
-        }
+        (None, owner) => unusual(Event::Realloc(moved), owner, start.registers()),
     }
 }
 
@@ -110,9 +79,7 @@ impl Usual {
     /// PERF: one compare of the state word with the lane's tag answers all those questions.
     #[inline(always)]
     fn enter() -> Option<Usual> {
-        let lane = thread::with(|thread| thread.lane.get()).unwrap_or(std::ptr::null());
-        // SAFETY: null or a lane, which is never unmapped.
-        let lane = unsafe { lane.as_ref() }?;
+        let lane = lane::own()?;
         if lane.busy.load(Relaxed) {
             return None;
         }
@@ -137,31 +104,32 @@ impl Drop for Usual {
 /// The same with every question asked.
 #[cold]
 #[inline(never)]
-fn unusual(event: Event, registers: (usize, usize, u64)) {
-    count::measure(event.into());
-    if !record(event, registers) {
-        count::unrecorded(event.into());
+fn unusual(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) {
+    if count::measure(event) {
+        lane::measuring(false);
+    }
+    if !record(event, owner, registers) {
+        count::unrecorded(event);
     }
 }
 
-/// Records an event. False when nothing records, or nothing is to be recorded of it.
+/// Records an event; `owner` is that of a block to be reallocated. False when nothing records, or nothing is to be
+/// recorded of it.
 #[inline(never)]
-fn record(event: Event, registers: (usize, usize, u64)) -> bool {
+fn record(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) -> bool {
     let word = state::get();
     if word & state::RECORD == 0 {
         return false;
     }
-    let Some(session) = session::current() else {
+    let Some(session) = tables::current() else {
         return false;
     };
-    // SAFETY: null or a lane, which is never unmapped.
-    let known = unsafe { thread::with(|thread| thread.lane.get()).and_then(|lane| lane.as_ref()) };
-    if let Some(lane) = known.filter(|lane| lane.busy.load(Relaxed)) {
-        return miss_in(lane.unattributed(), lane.number, event);
+    if let Some(lane) = lane::own().filter(|lane| lane.busy.load(Relaxed)) {
+        return miss_in(lane.unattributed(), lane.number, event, owner);
     }
     if thread::with(|thread| thread.busy.replace(true)) != Some(false) {
         let _open = Open::count();
-        return state::get() & state::RECORD != 0 && miss_anywhere(session, event);
+        return state::get() & state::RECORD != 0 && miss_anywhere(session, event, owner);
     }
     let start = Start::from_registers(registers);
     let open = Open::count();
@@ -170,21 +138,22 @@ fn record(event: Event, registers: (usize, usize, u64)) -> bool {
         None
     } else {
         // SAFETY: `busy` is set for this thread.
-        unsafe { super::lane::of_thread(session) }
+        unsafe { lane::of_thread(session) }
     };
     let recorded = lane.is_some_and(|lane| {
         if lane.is_shared() {
             // NOTE: asked before the lock is taken: libc may take locks of its own to answer.
-            let stack = super::lane::stack_of_thread();
+            let stack = lane::stack_of_thread();
             let _alone = lane.shared.hold();
             // The shared lane walks whichever thread's stack is calling.
-            lane.stack.set(stack);
-            state::get() & state::RECORD != 0 && run(event, lane, start, word)
+            lane.limits.stack.set(stack);
+            state::get() & state::RECORD != 0 && run(event, owner, lane, start, word)
         } else {
             lane.busy.store(true, Relaxed);
             compiler_fence(SeqCst);
             lane.wake();
-            let recorded = state::get() & state::RECORD != 0 && run(event, lane, start, word);
+            let recorded =
+                state::get() & state::RECORD != 0 && run(event, owner, lane, start, word);
             compiler_fence(SeqCst);
             lane.busy.store(false, Release);
             recorded
@@ -196,14 +165,14 @@ fn record(event: Event, registers: (usize, usize, u64)) -> bool {
 }
 
 /// An event in a lane, perhaps paused: then new blocks are passed over (false) and known ones followed.
-fn run(event: Event, lane: &'static Lane, start: Start, word: u32) -> bool {
+fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, word: u32) -> bool {
     let paused = word & state::PAUSED != 0;
-    match event {
-        Event::Free(block, bytes) => free_in(lane, block, bytes),
-        Event::Realloc(Some(owner), moved) => realloc_in(lane, start, owner, moved),
+    match (event, owner) {
+        (Event::Free(block, bytes), _) => free_in(lane, block, bytes),
+        (Event::Realloc(moved), Some(owner)) => realloc_in(lane, start, owner, moved),
         _ if paused => return false,
-        Event::Alloc(block, bytes) => alloc_in(lane, start, block, bytes),
-        Event::Realloc(None, moved) => unknown_realloc_in(lane, start, moved),
+        (Event::Alloc(block, bytes), _) => alloc_in(lane, start, block, bytes),
+        (Event::Realloc(moved), None) => unknown_realloc_in(lane, start, moved),
     }
     true
 }
@@ -212,7 +181,8 @@ fn run(event: Event, lane: &'static Lane, start: Start, word: u32) -> bool {
 #[inline(always)]
 fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static Row) {
     let scope = thread::with(|thread| thread.scope.get()).unwrap_or(0);
-    let key = stack::key(stack::walk(lane, start), scope);
+    let hash = stack::walk(&lane.limits, start, tables::find_rule);
+    let key = stack::key(hash, scope);
     let entry = lane.cached(key);
     // SAFETY: the entry belongs to this lane, whose owner we are; a slot once cached is never unmapped.
     unsafe {
@@ -222,7 +192,7 @@ fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static
     }
     lane.ask_again();
     let (frame_pointer, stack_pointer, pc) = start.registers();
-    let mut site = crate::site::find(lane, frame_pointer, stack_pointer, pc, key, scope);
+    let mut site = lane.find_site(frame_pointer, stack_pointer, pc, key, scope);
     let row = lane.row_of(site);
     if lane.is_full(row) {
         // NOTE: the block then belongs to "(table full)" wherever it is freed, also after the site got a row.
@@ -253,12 +223,10 @@ fn alloc_in(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
     lane.count_size(slot, size);
     peak::around_rise(lane, bytes as i64, || {
         lane.touch_both(site, row);
-        add(&row.total_bytes, size);
-        add(&row.total_blocks, 1);
-        add(&all.total_bytes, size);
-        add(&all.total_blocks, 1);
+        counters::allocated(owned(row), size);
+        counters::allocated(owned(all), size);
     });
-    thread::with(|thread| thread.last_block.set(block));
+    thread::set_last_block(block);
     if !shadow::put(block, bytes, Owner::new(site, lane.number, birth as u32)) {
         untracked();
     }
@@ -278,23 +246,12 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
     let all = lane.all();
     peak::around_fall(lane, Some(row), bytes as i64, || {
         lane.touch_both(owner.site(), row);
-        add(&row.freed_bytes, size);
-        add(&row.freed_blocks, 1);
-        add(&all.freed_bytes, size);
-        add(&all.freed_blocks, 1);
+        counters::freed(owned(row), size);
+        counters::freed(owned(all), size);
     });
-    let was_last = thread::with(|thread| {
-        let last = thread.last_block.get() == block;
-        if last {
-            thread.last_block.set(0);
-        }
-        last
-    });
-    if was_last == Some(true) {
-        for row in [row, all] {
-            add(&row.temporary_blocks, 1);
-            add(&row.temporary_bytes, size);
-        }
+    if thread::take_last_block(block) {
+        counters::was_temporary(owned(row), size);
+        counters::was_temporary(owned(all), size);
     }
     match lane.lifetime(owner) {
         Lifetime::Here(lifetime) => add(&row.lifetime, lifetime),
@@ -308,7 +265,7 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
 #[inline(never)]
 fn unknown_realloc_in(lane: &'static Lane, start: Start, moved: Realloc) {
     alloc_in(lane, start, moved.new, moved.bytes);
-    thread::with(|thread| thread.last_block.set(0));
+    thread::set_last_block(0);
     count::unknown_reallocated(
         moved.old_bytes as u64,
         moved.bytes as u64,
@@ -343,29 +300,18 @@ fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc)
         }
         lane.touch_both(site, row);
         for counted in [row, all] {
-            add(&counted.total_bytes, size);
-            add(&counted.total_blocks, 1);
-            if bytes >= old_bytes {
-                add(&counted.grows, 1);
-                add(&counted.at_risk_bytes, old_size);
-            } else {
-                add(&counted.shrinks, 1);
-            }
-            if old != new {
-                add(&counted.copied_bytes, old_size.min(size));
-            }
+            counters::allocated(owned(counted), size);
+            counters::resized(owned(counted), old_size, size, old != new);
         }
         match old_row {
             Some(old_row) => {
-                add(&old_row.freed_bytes, old_size);
-                add(&old_row.freed_blocks, 1);
-                add(&all.freed_bytes, old_size);
-                add(&all.freed_blocks, 1);
+                counters::freed(owned(old_row), old_size);
+                counters::freed(owned(all), old_size);
             }
             None => unattributed_free(lane.unattributed(), old_size),
         }
     });
-    thread::with(|thread| thread.last_block.set(0));
+    thread::set_last_block(0);
     let births = lane.births_for(owner);
     if !shadow::put(new, bytes, owner.moved_to(site, births)) {
         untracked();
@@ -374,22 +320,19 @@ fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc)
 
 #[cold]
 fn untracked() {
-    if let Some(header) = super::header() {
+    if let Some(header) = tables::header() {
         header.untracked_blocks.fetch_add(1, Relaxed);
     }
 }
 
-/// A row that several contexts write: atomic additions.
 #[cold]
 fn unattributed_free(row: &Row, bytes: u64) {
-    row.freed_bytes.fetch_add(bytes, Relaxed);
-    row.freed_blocks.fetch_add(1, Relaxed);
+    counters::freed(Shared(row), bytes);
 }
 
 #[cold]
 fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
-    row.total_bytes.fetch_add(bytes as u64, Relaxed);
-    row.total_blocks.fetch_add(1, Relaxed);
+    counters::allocated(Shared(row), bytes as u64);
     if !shadow::put(block, bytes, Owner::new(SITE_UNATTRIBUTED, lane, 0)) {
         untracked();
     }
@@ -398,16 +341,20 @@ fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
 /// The hook is busy in a thread that has no lane of its own yet.
 #[cold]
 #[inline(never)]
-fn miss_anywhere(session: &Session, event: Event) -> bool {
-    session
-        .stray_row()
-        .is_some_and(|row| miss_in(row, session.stray_lane(), event))
+fn miss_anywhere(session: &Session, event: Event, owner: Option<Owner>) -> bool {
+    // Counted as the overflow lane's.
+    const LANE: u32 = LANES as u32;
+    // SAFETY: a record of a mapped table.
+    let lane = unsafe { &*session.lane_record(LANE) };
+    lane.kind.store(lane_kind::SHARED, Relaxed);
+    OVERFLOW_USED.store(1, Release);
+    fixed_row(LANE, 2).is_some_and(|row| miss_in(row, LANE, event, owner))
 }
 
 /// The hook is busy in this thread: a signal handler allocates or frees in the middle of an event. Totals are kept,
 /// without a stack.
 #[cold]
-fn miss_in(row: &Row, lane: u32, event: Event) -> bool {
+fn miss_in(row: &Row, lane: u32, event: Event, owner: Option<Owner>) -> bool {
     match event {
         Event::Alloc(block, bytes) => unattributed_alloc(row, lane, block, bytes),
         Event::Free(block, bytes) => {
@@ -416,7 +363,7 @@ fn miss_in(row: &Row, lane: u32, event: Event) -> bool {
             }
             unattributed_free(row, bytes as u64);
         }
-        Event::Realloc(owner, realloc) => {
+        Event::Realloc(realloc) => {
             if owner.is_some() {
                 unattributed_free(row, realloc.old_bytes as u64);
             }

@@ -3,7 +3,7 @@
 //! Events on the hot path say so by their lane's busy flag. Everything else that writes (a thread getting its lane,
 //! phases, marks) is counted here, and looks at the state only after it was counted.
 
-use super::lane::Lane;
+use super::lane::{self, Lane};
 use crate::{state, thread};
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
@@ -16,10 +16,7 @@ pub(super) fn is_open() -> bool {
 
 /// Whether the calling thread itself is inside the hook: it was interrupted there by a signal.
 pub(super) fn is_here() -> bool {
-    // SAFETY: null or a lane, which is never unmapped.
-    let in_event = thread::with(|thread| unsafe { thread.lane.get().as_ref() })
-        .flatten()
-        .is_some_and(|lane| !lane.is_shared() && lane.busy.load(Relaxed));
+    let in_event = lane::own().is_some_and(|lane| !lane.is_shared() && lane.busy.load(Relaxed));
     in_event || thread::with(|thread| thread.busy.get()) == Some(true)
 }
 
@@ -57,9 +54,7 @@ impl Inside {
         if state::get() & state::RECORD == 0 {
             return None;
         }
-        // SAFETY: null or a lane, which is never unmapped.
-        let lane = unsafe { thread::with(|thread| thread.lane.get())?.as_ref() }
-            .filter(|lane| !lane.is_shared());
+        let lane = lane::own().filter(|lane| !lane.is_shared());
         if lane.is_some_and(|lane| lane.busy.load(Relaxed))
             || thread::with(|thread| thread.busy.replace(true)) != Some(false)
         {

@@ -37,17 +37,15 @@
 mod lanes;
 mod window;
 
+use super::LOOKS;
 use super::lane::Lane;
-use super::row::{net_blocks, net_bytes};
-use super::{CLOCK, LOOKS};
-use crate::session;
-use crate::timeline::Timeline;
+use crate::tables::{self, CLOCK, Timeline, net_blocks, net_bytes};
 use lanes::Sums;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::*, fence};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Point, Row};
 
-pub(crate) use window::{Window, mark_window};
+pub(crate) use window::mark_window;
 
 /// A lane looks before its net has moved this far, bytes.
 pub(super) const STEP: i64 = 32 << 10;
@@ -207,7 +205,7 @@ pub(super) fn wake(lane: &'static Lane) {
 }
 
 impl Looks {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Looks {
             peak: 0,
             peak_blocks: 0,
@@ -265,9 +263,9 @@ impl Looks {
         lane.limit.store(self.peak - (sums.bytes - net), Relaxed);
         self.looked(lane, net);
         lane.read_name();
-        session::retry_growth();
+        tables::retry_growth();
         lane.ask_again();
-        crate::module::check_now_and_then();
+        tables::check_modules();
         self.publish(&sums);
         self.lanes.sweep(lane);
     }
@@ -331,7 +329,7 @@ impl Looks {
 
     /// Lets readers of the recording see what this look found, and takes the points that are due.
     fn publish(&mut self, sums: &Sums) {
-        let Some(header) = super::header() else {
+        let Some(header) = tables::header() else {
             return;
         };
         header.peak_bytes.store(self.peak, Relaxed);

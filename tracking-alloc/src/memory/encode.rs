@@ -59,7 +59,7 @@ impl Recorder {
         let rows = &self.rows;
         let fixed = [rows.all, rows.full, RowValue::default()];
         let lane = LaneValue {
-            kind: 1,
+            kind: recording::lane_kind::OWNED,
             rows_len: rows.own.len() as u32,
             tenancies: 1,
             name: MAIN,

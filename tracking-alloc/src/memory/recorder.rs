@@ -1,10 +1,11 @@
 //! The recorder: what each event does to the rows, the blocks and the figures of linear memory.
 
 use super::blocks::{Blocks, Take};
-use super::rows::{Place, Rows, net};
+use super::rows::{Place, Rows, net, sums};
 #[cfg(feature = "serde")]
 use super::scopes::Scope;
 use super::scopes::{Scopes, owned};
+use crate::counters;
 use crate::figures::Figures;
 use crate::scope::Added;
 
@@ -112,10 +113,8 @@ impl Recorder {
     fn alloc(&mut self, block: u32, bytes: u64, scope: u32) {
         let place = self.rows.of(scope);
         self.rows.before(bytes as i64);
-        self.rows.change(place, |row| {
-            row.total_bytes += bytes;
-            row.total_blocks += 1;
-        });
+        self.rows
+            .change(place, |row| counters::allocated(row, bytes));
         self.last_block = block;
         self.enter(block, place);
     }
@@ -135,11 +134,9 @@ impl Recorder {
         }
         self.rows.before(-(bytes as i64));
         self.rows.change(place, |row| {
-            row.freed_bytes += bytes;
-            row.freed_blocks += 1;
+            counters::freed(&mut *row, bytes);
             if temporary {
-                row.temporary_bytes += bytes;
-                row.temporary_blocks += 1;
+                counters::was_temporary(row, bytes);
             }
         });
         true
@@ -156,22 +153,10 @@ impl Recorder {
         let place = self.rows.of(scope);
         self.rows.before(new.1 as i64 - old.1 as i64);
         self.rows.change(place, |row| {
-            row.total_bytes += new.1;
-            row.total_blocks += 1;
-            if new.1 >= old.1 {
-                row.grows += 1;
-                row.at_risk_bytes += old.1;
-            } else {
-                row.shrinks += 1;
-            }
-            if new.0 != old.0 {
-                row.copied_bytes += old.1.min(new.1);
-            }
+            counters::allocated(&mut *row, new.1);
+            counters::resized(row, old.1, new.1, new.0 != old.0);
         });
-        self.rows.change(from, |row| {
-            row.freed_bytes += old.1;
-            row.freed_blocks += 1;
-        });
+        self.rows.change(from, |row| counters::freed(row, old.1));
         self.last_block = 0;
         self.enter(new.0, place);
     }
@@ -294,23 +279,6 @@ impl Recorder {
 
     /// Everything so far.
     pub(crate) fn figures(&self) -> Figures {
-        let all = &self.rows.all;
-        let (live_bytes, live_blocks) = net(all);
-        let (peak_bytes, peak_blocks) = self.rows.peak_now();
-        Figures {
-            total_bytes: all.total_bytes,
-            total_blocks: all.total_blocks,
-            freed_bytes: all.freed_bytes,
-            freed_blocks: all.freed_blocks,
-            live_bytes,
-            live_blocks,
-            peak_bytes: peak_bytes.max(0) as u64,
-            peak_blocks: peak_blocks.max(0) as u64,
-            grows: all.grows,
-            shrinks: all.shrinks,
-            copied_bytes: all.copied_bytes,
-            temporary_blocks: all.temporary_blocks,
-            temporary_bytes: all.temporary_bytes,
-        }
+        Figures::new(sums(&self.rows.all), self.rows.peak_now())
     }
 }

@@ -3,6 +3,7 @@
 //! The peak is looked for before a fall, and a row that changes after one first saves what it held then: exactly the
 //! rules of the mapped recording, so the reader needs to know nothing.
 
+use crate::counters::{Counter, Counters, Sums};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, FIRST_SITE, RowValue};
 
 /// Which row an event counts in.
@@ -99,5 +100,37 @@ impl Rows {
     pub(super) fn peak_now(&self) -> (i64, i64) {
         let now = net(&self.all);
         if now.0 >= self.peak.0 { now } else { self.peak }
+    }
+}
+
+/// What all rows count alike.
+pub(super) fn sums(row: &RowValue) -> Sums {
+    [
+        row.total_bytes,
+        row.total_blocks,
+        row.freed_bytes,
+        row.freed_blocks,
+        row.grows,
+        row.shrinks,
+        row.copied_bytes,
+        row.temporary_blocks,
+        row.temporary_bytes,
+    ]
+}
+
+impl Counters for &mut RowValue {
+    fn add(&mut self, counter: Counter, more: u64) {
+        *match counter {
+            Counter::TotalBytes => &mut self.total_bytes,
+            Counter::TotalBlocks => &mut self.total_blocks,
+            Counter::FreedBytes => &mut self.freed_bytes,
+            Counter::FreedBlocks => &mut self.freed_blocks,
+            Counter::Grows => &mut self.grows,
+            Counter::Shrinks => &mut self.shrinks,
+            Counter::CopiedBytes => &mut self.copied_bytes,
+            Counter::TemporaryBlocks => &mut self.temporary_blocks,
+            Counter::TemporaryBytes => &mut self.temporary_bytes,
+            Counter::AtRiskBytes => &mut self.at_risk_bytes,
+        } += more;
     }
 }

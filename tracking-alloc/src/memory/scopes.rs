@@ -2,8 +2,9 @@
 //!
 //! The same bounds as in the mapped recording. A scope without room is counted at its parent, and said so.
 
-use crate::scope::{Added, MOST_DEPTH, MOST_SCOPES};
+use crate::scope::Added;
 use tracking_alloc_recording::scope_kind;
+use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES};
 
 /// One scope.
 #[derive(Default)]
@@ -64,13 +65,13 @@ impl Scopes {
         };
         scope.depth = parent.depth + 1;
         scope.beside = parent.below;
-        if scope.depth > MOST_DEPTH {
+        if scope.depth > MAX_SCOPE_DEPTH {
             return Added::Deep;
         }
         let Ok(number) = u32::try_from(self.all.len()) else {
             return Added::Full;
         };
-        if self.all.len() >= MOST_SCOPES || self.all.try_reserve(1).is_err() {
+        if self.all.len() >= MAX_SCOPES || self.all.try_reserve(1).is_err() {
             return Added::Full;
         }
         let parent = scope.parent as usize;

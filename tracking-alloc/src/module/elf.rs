@@ -1,14 +1,15 @@
 //! The few words of an ELF file that place and name it, read from the file or from where it is mapped: by raw calls, so
 //! that a mapping that goes away meanwhile is an error and no fault.
 
+use crate::hash::mix;
 use crate::sys::{self, File};
 use std::ffi::CStr;
 use tracking_alloc_recording::module_id;
 
-pub(super) struct Identity {
-    pub(super) kind: u32,
-    pub(super) len: usize,
-    pub(super) bytes: [u8; 32],
+pub(crate) struct Identity {
+    pub(crate) kind: u32,
+    pub(crate) len: usize,
+    pub(crate) bytes: [u8; 32],
 }
 
 impl Identity {
@@ -35,9 +36,9 @@ pub(super) fn fingerprint(head: &[u8]) -> Option<u64> {
     if !head.starts_with(b"\x7fELF\x02\x01") {
         return None;
     }
-    let hash = words.iter().fold(1u64, |hash, word| {
-        (hash.rotate_left(5) ^ u64::from_le_bytes(*word)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-    });
+    let hash = words
+        .iter()
+        .fold(1u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
     Some(hash | 1)
 }
 

@@ -1,5 +1,7 @@
 //! Lines of `/proc/self/maps`.
 
+use crate::hash::fnv1a;
+
 /// A line.
 pub(super) struct Line {
     pub(super) start: u64,
@@ -44,14 +46,9 @@ impl Line {
         self.inode != 0 || self.path.starts_with(b"[vdso]\0")
     }
 
-    /// FNV-1a over the path: names and inodes together tell images apart.
+    /// Of the path: names and inodes together tell images apart.
     pub(super) fn path_hash(&self) -> u64 {
-        self.path
-            .iter()
-            .take_while(|byte| **byte != 0)
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-                (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-            })
+        fnv1a(0, self.path.iter().copied().take_while(|byte| *byte != 0))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Loaded images, from `/proc/self/maps` by raw reads: never `dl_iterate_phdr`, whose lock the target may hold.
 //!
-//! Under the write lock. Modules are append-only; an image unloaded and another loaded at its addresses are two modules.
+//! Reached under the write lock. Modules are append-only; an image unloaded and another loaded at its addresses are two modules.
 //! Nobody tells us of either, so images that can go away are looked at again: those on a new stack when it is interned,
 //! those in use at looks, at most every millisecond or so. Then all keys of stacks change, so that no stack of the old
 //! code is taken for one of the new.
@@ -8,13 +8,11 @@
 pub(crate) mod elf;
 mod maps;
 
-use crate::session::{self, Writer};
 use crate::sys::{self, File};
 use elf::{Head, Identity, Source};
 use maps::Line;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use tracking_alloc_recording::{Module, module_id};
 
 pub(crate) const MOST_MODULES: usize = 1024;
 const MOST_RANGES: usize = 4096;
@@ -39,17 +37,17 @@ struct CodeRange {
 }
 
 #[derive(Clone, Copy)]
-struct Image {
-    inode: u64,
+pub(crate) struct Image {
+    pub(crate) inode: u64,
     /// Address minus ELF virtual address.
-    bias: u64,
-    start: u64,
-    end: u64,
+    pub(crate) bias: u64,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
     /// Address of its first byte, 0 = not known.
     head: u64,
     /// Of what lies there, 0 = not known.
     fingerprint: u64,
-    generation: u32,
+    pub(crate) generation: u32,
     path_hash: u64,
     loaded: bool,
     /// Stays as long as the process: the executable, the C library.
@@ -64,8 +62,6 @@ pub(crate) struct Modules {
     ranges_len: usize,
     images: [Image; MOST_MODULES],
     images_len: usize,
-    /// How many images are in the recording already.
-    recorded: usize,
     paths: [[u8; 512]; MOST_MODULES],
     /// Asked-for reads, done or not.
     reads: u64,
@@ -113,11 +109,9 @@ impl First {
 const NOWHERE: u32 = 0;
 
 impl Modules {
-    /// # Safety
-    /// `at` must be zeroed memory that nobody else reaches.
-    pub(crate) unsafe fn prepare(at: *mut Modules) {
-        // SAFETY: zeroed memory is a value of every field; module 0 stays "nowhere".
-        unsafe { (*at).images_len = 1 };
+    /// Makes zeroed memory ready: module 0 is "nowhere".
+    pub(crate) fn prepare(&mut self) {
+        self.images_len = 1;
     }
 
     /// Whether an address lies in executable code of a known image.
@@ -146,6 +140,12 @@ impl Modules {
     /// How many images were ever seen: a change means that code was loaded.
     pub(crate) fn images_seen(&self) -> usize {
         self.images_len
+    }
+
+    /// An image, and the path it was loaded from: NUL-terminated.
+    pub(crate) fn image(&self, number: usize) -> Option<(Image, [u8; 512])> {
+        let image = *self.images.get(..self.images_len)?.get(number)?;
+        Some((image, *self.paths.get(number)?))
     }
 
     /// Reads nothing from here on.
@@ -186,7 +186,7 @@ impl Modules {
     }
 
     /// Whether all code in use is what it was.
-    fn is_all_unchanged(&mut self) -> bool {
+    pub(crate) fn is_all_unchanged(&mut self) -> bool {
         (1..self.images_len).all(|number| {
             let Some(image) = self.images.get(number) else {
                 return true;
@@ -357,7 +357,7 @@ impl Modules {
     }
 
     /// The build-id, or size and modification time.
-    fn identity(&mut self, number: usize) -> Identity {
+    pub(crate) fn identity(&mut self, number: usize) -> Identity {
         let Some(image) = self.images.get(number).copied() else {
             return Identity::NONE;
         };
@@ -376,88 +376,13 @@ impl Modules {
     }
 }
 
-/// Now and then: looks at code that can be unloaded. Not under the write lock.
+/// Whether code is in use that can be unloaded, and was not looked at for a while.
 #[inline]
-pub(crate) fn check_now_and_then() {
-    if CAN_GO.load(Relaxed) && sys::ticks() >= NEXT_CHECK.load(Relaxed) {
-        check();
-    }
+pub(crate) fn is_check_due() -> bool {
+    CAN_GO.load(Relaxed) && sys::ticks() >= NEXT_CHECK.load(Relaxed)
 }
 
-#[cold]
-#[inline(never)]
-fn check() {
-    let Some(session) = session::current() else {
-        return;
-    };
+/// Code in use is looked at now.
+pub(crate) fn checked() {
     NEXT_CHECK.store(sys::ticks().wrapping_add(TICKS_BETWEEN_CHECKS), Relaxed);
-    let errno = sys::Errno::keep();
-    let mut writer = session.write.hold();
-    if !writer.images.is_all_unchanged() {
-        writer.code_changed();
-    }
-    drop(writer);
-    drop(errno);
-}
-
-impl Writer {
-    /// Code was unloaded, and perhaps other code loaded in its place.
-    pub(crate) fn code_changed(&mut self) {
-        self.images.read();
-        self.record_modules();
-        crate::stack::forget_rules();
-        crate::site::change_keys();
-    }
-
-    /// Reads all there is to know of what is loaded now, and nothing later.
-    pub(crate) fn read_modules_at_once(&mut self) {
-        self.images.read();
-        self.record_modules();
-    }
-
-    /// Adds images seen since the last time to the recording.
-    pub(crate) fn record_modules(&mut self) {
-        if self.images.recorded == 0 {
-            let nowhere = self.modules.push::<Module>(&mut self.store);
-            if nowhere.is_none() {
-                return;
-            }
-            self.images.recorded = 1;
-            self.store.header().modules_len.store(1, Release);
-        }
-        while self.images.recorded < self.images.images_len {
-            let index = self.images.recorded;
-            let (image, path) = (self.images.images[index], self.images.paths[index]);
-            let length = path
-                .iter()
-                .position(|byte| *byte == 0)
-                .unwrap_or(path.len());
-            let reference = self.string(&path[..length]);
-            let Some((_, place)) = self.modules.push::<Module>(&mut self.store) else {
-                return;
-            };
-            // SAFETY: a zeroed record just handed out, mapped until the process ends.
-            let module = unsafe { place.as_ref() };
-            module.path.store(reference, Relaxed);
-            module.generation.store(image.generation, Relaxed);
-            module.bias.store(image.bias, Relaxed);
-            module.start.store(image.start, Relaxed);
-            module.end.store(image.end, Relaxed);
-            module.inode.store(image.inode, Relaxed);
-            let identity = self.images.identity(index);
-            module.id_kind.store(identity.kind, Relaxed);
-            module.id_bytes.store(identity.len as u32, Relaxed);
-            for (word, bytes) in module.id.iter().zip(identity.bytes.chunks_exact(8)) {
-                word.store(bytes.try_into().map_or(0, u64::from_le_bytes), Relaxed);
-            }
-            if identity.kind == module_id::NONE {
-                self.store.header().unread_modules.fetch_add(1, Relaxed);
-            }
-            self.images.recorded += 1;
-            self.store
-                .header()
-                .modules_len
-                .store(self.images.recorded as u32, Release);
-        }
-    }
 }

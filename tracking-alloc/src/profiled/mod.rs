@@ -16,7 +16,6 @@ mod tree;
 mod variants;
 mod visitor;
 
-pub(crate) use budget::Active;
 pub use budget::{Budget, ProfiledSeed};
 #[cfg(feature = "derive")]
 pub(crate) use place::{Below, Place, Rooted};

@@ -5,7 +5,8 @@
 use super::enter::Entered;
 use super::register;
 use super::tree::{self, Found, Node, Step, Type, key};
-use crate::scope::{self, Since};
+use crate::phase::Since;
+use crate::scope;
 use std::any::type_name;
 
 /// A place in the data.

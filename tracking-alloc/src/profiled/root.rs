@@ -4,7 +4,8 @@ use super::deserializer::De;
 use super::enter::{At, Entered, How};
 use super::tree::{self, Type};
 use super::{Profiled, budget, known, register};
-use crate::scope::{self, Since};
+use crate::phase::Since;
+use crate::scope;
 use serde::de::{Deserialize, Deserializer, Error};
 use std::any::type_name;
 

@@ -7,11 +7,12 @@ mod occupant;
 mod place;
 mod pointer;
 mod publish;
+mod signature;
 mod store;
 mod table;
 
 pub(crate) use backing::Backing;
-pub(crate) use place::{Live, Refused, expand_pattern, open_live};
+pub(crate) use place::{Live, expand_pattern, open_live};
 pub(crate) use store::{Store, growths_resumed, is_retry_due};
 pub(crate) use table::Table;
 
@@ -129,6 +130,21 @@ fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
         number /= 10;
         if number == 0 {
             return &digits[start..];
+        }
+    }
+}
+
+/// Why no file could be made: what was tried, and the errno (0 = none applies).
+pub(crate) struct Refused {
+    pub(crate) what: &'static str,
+    pub(crate) errno: i32,
+}
+
+impl Refused {
+    fn too_long() -> Self {
+        Refused {
+            what: "the path is too long",
+            errno: libc::ENAMETOOLONG,
         }
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! Never truncates a file, never shares one: a new inode is made under a temporary name and then gets its own.
 
-use super::PathBytes;
-use super::occupant::Signature;
 use super::publish::{Names, publish};
+use super::signature::Signature;
+use super::{PathBytes, Refused};
 use crate::sys::{self, File};
-use tracking_alloc_recording::state;
+use tracking_alloc_recording::{PathPiece, path_pieces, state};
 
 /// A new file for a live recording. It has a temporary name until it is a recording: nobody ever sees half a beginning.
 pub(crate) struct Live {
@@ -67,43 +67,19 @@ impl Live {
     }
 }
 
-/// Why no file could be made: what was tried, and the errno (0 = none applies).
-pub(crate) struct Refused {
-    pub(crate) what: &'static str,
-    pub(crate) errno: i32,
-}
-
-impl Refused {
-    fn too_long() -> Self {
-        Refused {
-            what: "the path is too long",
-            errno: libc::ENAMETOOLONG,
-        }
-    }
-}
-
-/// Replaces `%p` (process id), `%e` (program), `%t` (start, seconds since the epoch) and `%%`; other pairs stay.
+/// The path that a pattern means for this process; `None` when it is empty or too long.
 pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Option<PathBytes> {
     let mut path = PathBytes::empty();
-    let mut rest = pattern;
-    while let Some((&first, tail)) = rest.split_first() {
-        let fits = match (first, tail.first()) {
-            (b'%', Some(b'p')) => path.push_number(std::process::id().into()),
-            (b'%', Some(b'e')) => path.push(program),
-            (b'%', Some(b't')) => path.push_number(sys::unix_ns() / 1_000_000_000),
-            (b'%', Some(b'%')) => path.push(b"%"),
-            _ => {
-                if !path.push(&[first]) {
-                    return None;
-                }
-                rest = tail;
-                continue;
-            }
+    for piece in path_pieces(pattern) {
+        let fits = match piece {
+            PathPiece::Bytes(bytes) => path.push(bytes),
+            PathPiece::Process => path.push_number(std::process::id().into()),
+            PathPiece::Program => path.push(program),
+            PathPiece::Started => path.push_number(sys::unix_ns() / 1_000_000_000),
         };
         if !fits {
             return None;
         }
-        rest = &tail[1..];
     }
     (!path.as_bytes().is_empty()).then_some(path)
 }

@@ -1,7 +1,7 @@
 //! A file that only says where the recording is being written: header, one directory entry, one string.
 
 use super::PathBytes;
-use super::occupant::Signature;
+use super::signature::Signature;
 use crate::sys::File;
 use std::mem::offset_of;
 use tracking_alloc_recording::{

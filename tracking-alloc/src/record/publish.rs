@@ -4,9 +4,8 @@
 //! Looking and renaming are two steps, and others do the same at the same time. So nothing is deleted that was not
 //! looked at after it had lost its name: what comes out of an exchange and is not what went in gets its name back.
 
-use super::PathBytes;
 use super::occupant::{Occupant, Old, Scratch, occupant, remove_old};
-use super::place::Refused;
+use super::{PathBytes, Refused};
 use crate::sys;
 
 /// Suffixes tried before giving up: the third has the start of the process in it, so hardly any is ever tried after it.

@@ -3,6 +3,7 @@
 use super::store::Store;
 use crate::sys::Written;
 use std::ptr::NonNull;
+use tracking_alloc_recording::Record;
 
 /// A chain of segments being filled. Records are zero when handed out; the caller fills them, then publishes the length.
 pub(crate) struct Table {
@@ -83,6 +84,19 @@ impl Table {
             self.extend(store, 1)?;
         }
         self.push_within()
+    }
+
+    /// Adds a record: its index and place. `None` when the recording cannot grow.
+    pub(crate) fn add<R: Record>(
+        &mut self,
+        store: &mut Store,
+        record: R,
+    ) -> Option<(u32, &'static R::Cells)> {
+        let (index, place) = self.push::<R::Cells>(store)?;
+        // SAFETY: a zeroed record just handed out, mapped until the process ends; all its words are atomics.
+        let cells: &'static R::Cells = unsafe { place.as_ref() };
+        record.store(cells);
+        Some((index as u32, cells))
     }
 
     /// Copies bytes to the end as one piece that lies in one segment (for tables of bytes): its index.

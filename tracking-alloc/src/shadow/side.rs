@@ -3,6 +3,7 @@
 //! Sharded open addressing in mapped memory. Rare, so a lock a shard is cheap enough.
 
 use super::Owner;
+use crate::hash::spread;
 use crate::sys::{self, Lock};
 
 const SHARDS: usize = 64;
@@ -29,10 +30,6 @@ unsafe impl Send for Shard {}
 
 pub(super) struct SideTable([Lock<Shard>; SHARDS]);
 
-fn hash(address: usize) -> usize {
-    (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize >> 16
-}
-
 /// Memory that a table of so many slots takes, in whole pages.
 fn own_bytes(slots: usize) -> usize {
     slots * size_of::<Slot>() / sys::PAGE * sys::PAGE
@@ -44,7 +41,7 @@ impl SideTable {
     }
 
     fn shard(&self, address: usize) -> &Lock<Shard> {
-        &self.0[hash(address) % SHARDS]
+        &self.0[spread(address as u64) % SHARDS]
     }
 
     #[cold]
@@ -105,7 +102,7 @@ impl Shard {
     };
 
     fn home(&self, address: usize) -> usize {
-        (hash(address) / SHARDS) & (self.len - 1)
+        (spread(address as u64) / SHARDS) & (self.len - 1)
     }
 
     /// The slot of `address`, or the free one where it would go.

@@ -1,7 +1,7 @@
 //! Walking by frame pointers: two loads a frame.
 
 use super::{CutAfter, End, Stack};
-use crate::hook::MAX_DEPTH;
+use tracking_alloc_recording::MAX_FRAMES;
 
 /// The frame pointer of the function this is inlined into.
 ///
@@ -71,7 +71,7 @@ fn follow(
     stops: impl Fn(u64) -> bool,
     mut visit: impl FnMut(u64),
 ) -> End {
-    for _ in 0..MAX_DEPTH {
+    for _ in 0..MAX_FRAMES {
         // SAFETY: `frame .. frame + 16` lies between the first frame and the top of the thread's stack. A link that is
         // data may be unaligned.
         let (next, address) = unsafe {

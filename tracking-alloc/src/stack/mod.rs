@@ -1,5 +1,7 @@
 //! Stacks: walking them cheaply enough for every allocation.
 //!
+//! Knows no lane and no recording: who walks says where the stack ends and how rules are found.
+//!
 //! A walk stays inside the thread's own stack, goes strictly outward, and is one hash over return addresses, innermost
 //! first. It is taken again, into scratch memory, only when the hash is new.
 
@@ -7,26 +9,25 @@ mod eh_frame;
 mod frame_pointers;
 mod self_test;
 
-pub(crate) use eh_frame::EhFrames;
-pub(crate) use self_test::keeps_frame_pointers;
+pub(crate) use eh_frame::{Bounds, Code, EhFrames, Frame, IS_SUPPORTED, Rule, prepare};
+pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
 
-use crate::hook::{Lane, MAX_DEPTH};
-use crate::session::Session;
+use crate::hash::{GOLDEN, mix};
 use crate::sys::Stack;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
-use tracking_alloc_recording::{Header, self_test as passed, site_flags, unwinder};
+use tracking_alloc_recording::{MAX_FRAMES, site_flags, unwinder};
 
-const MULTIPLIER: u64 = 0xff51_afd7_ed55_8ccd;
-const FIRST_SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+/// Finds the rule of a frame that the cache has none for.
+pub(crate) type FindRule = fn(Frame, Bounds) -> Rule;
 
 /// What hashes begin with. It changes when code was replaced, or when two stacks turned out to have one key: then every
 /// stack gets another key, and no stack is taken for the one it was mistaken for.
-static SEED: AtomicU64 = AtomicU64::new(FIRST_SEED);
+static SEED: AtomicU64 = AtomicU64::new(GOLDEN);
 
 /// Gives every stack another key. Under the write lock.
 pub(crate) fn change_seed() {
-    SEED.store(mix(SEED.load(Relaxed), FIRST_SEED), Relaxed);
+    SEED.store(mix(SEED.load(Relaxed), GOLDEN), Relaxed);
 }
 
 /// Forgets rules of code that was unloaded. Under the write lock.
@@ -37,41 +38,9 @@ pub(crate) fn forget_rules() {
 /// How stacks are walked: a value of [`unwinder`].
 static UNWINDER: AtomicU32 = AtomicU32::new(unwinder::NONE);
 
-/// Chooses how stacks are walked in a session that begins, and says so in its recording: frame pointers if our own
-/// functions keep them, else the rules of `.eh_frame` if a walk by them finds what it must, else nothing. With `at_once`,
-/// files of what is loaded now are not looked into later.
-pub(crate) fn choose(session: &Session, header: &Header, at_once: bool) {
-    if at_once {
-        session.write.hold().read_modules_at_once();
-    }
-    let unwinder = if keeps_frame_pointers() {
-        if !at_once {
-            session.write.hold().check_early_stacks();
-        }
-        unwinder::FRAME_POINTERS
-    } else if may_walk_by_rules(session) && self_test::finds_callers() {
-        if at_once {
-            session.write.hold().read_tables();
-        }
-        unwinder::EH_FRAME
-    } else {
-        unwinder::NONE
-    };
-    if at_once {
-        session.write.hold().images.close();
-    }
-    let test = match unwinder {
-        unwinder::FRAME_POINTERS => passed::FRAME_POINTERS,
-        unwinder::EH_FRAME => passed::EH_FRAME,
-        _ => 0,
-    };
-    header.self_test.store(test, Relaxed);
-    header.unwinder.store(unwinder, Relaxed);
+/// Chooses how stacks are walked: a value of [`unwinder`].
+pub(crate) fn walk_with(unwinder: u32) {
     UNWINDER.store(unwinder, Relaxed);
-}
-
-fn may_walk_by_rules(session: &Session) -> bool {
-    eh_frame::IS_SUPPORTED && eh_frame::prepare(&mut session.write.hold().bump)
 }
 
 /// The registers a walk begins with, taken in the outermost function of the hook.
@@ -133,12 +102,6 @@ impl Start {
     }
 }
 
-/// One step of the hash: a bijection of the hash for each address.
-#[inline(always)]
-fn mix(hash: u64, address: u64) -> u64 {
-    (hash.rotate_left(5) ^ address).wrapping_mul(MULTIPLIER)
-}
-
 /// The hash of a stack, innermost address first.
 pub(crate) fn hash(addresses: &[u64]) -> u64 {
     addresses
@@ -149,7 +112,7 @@ pub(crate) fn hash(addresses: &[u64]) -> u64 {
 /// The key of a site: stack and scope. Never 0.
 ///
 /// Two sites of 10^6 share a key with a probability of about 3e-8; such a pair is counted as one until that is noticed
-/// (see [`crate::site`]).
+/// (see `tables/sites`).
 #[inline(always)]
 pub(crate) fn key(hash: u64, scope: u32) -> u64 {
     let mixed = mix(hash, u64::from(scope));
@@ -158,21 +121,21 @@ pub(crate) fn key(hash: u64, scope: u32) -> u64 {
 
 /// The hash of the calling stack.
 #[inline(always)]
-pub(crate) fn walk(lane: &Lane, start: Start) -> u64 {
+pub(crate) fn walk(limits: &Limits, start: Start, find_rule: FindRule) -> u64 {
     match UNWINDER.load(Relaxed) {
         unwinder::FRAME_POINTERS => {
             let mut hash = SEED.load(Relaxed);
             frame_pointers::walk(
                 start.frame_pointer,
-                lane.stack.get(),
-                lane.cut_after.in_use(),
+                limits.stack.get(),
+                limits.cut_after.in_use(),
                 |address| hash = mix(hash, address),
             );
             hash
         }
         other => {
             let (frame_pointer, stack_pointer, pc) = start.registers();
-            walk_by_rules(lane, frame_pointer, stack_pointer, pc, other)
+            walk_by_rules(limits, frame_pointer, stack_pointer, pc, other, find_rule)
         }
     }
 }
@@ -180,21 +143,19 @@ pub(crate) fn walk(lane: &Lane, start: Start) -> u64 {
 /// The same where frame pointers are not kept: apart, so that it costs nothing where they are.
 #[inline(never)]
 fn walk_by_rules(
-    lane: &Lane,
+    limits: &Limits,
     frame_pointer: usize,
     stack_pointer: usize,
     pc: u64,
     unwinder: u32,
+    find_rule: FindRule,
 ) -> u64 {
     let mut hash = SEED.load(Relaxed);
     if unwinder == unwinder::EH_FRAME {
         let start = Start::from_registers((frame_pointer, stack_pointer, pc));
-        eh_frame::walk(
-            start,
-            lane.stack.get(),
-            lane.cut_after.in_use(),
-            |address| hash = mix(hash, address),
-        );
+        eh_frame::walk(start, limits, find_rule, |address| {
+            hash = mix(hash, address)
+        });
     }
     hash
 }
@@ -208,7 +169,12 @@ pub(crate) struct Walked {
 }
 
 /// The addresses of the calling stack: those that [`walk`] hashed.
-pub(crate) fn walk_into(lane: &Lane, start: Start, addresses: &mut [u64; MAX_DEPTH]) -> Walked {
+pub(crate) fn walk_into(
+    limits: &Limits,
+    start: Start,
+    find_rule: FindRule,
+    addresses: &mut [u64; MAX_FRAMES],
+) -> Walked {
     let mut len = 0;
     let keep = |address| {
         if let Some(place) = addresses.get_mut(len) {
@@ -219,13 +185,11 @@ pub(crate) fn walk_into(lane: &Lane, start: Start, addresses: &mut [u64; MAX_DEP
     let end = match UNWINDER.load(Relaxed) {
         unwinder::FRAME_POINTERS => frame_pointers::walk(
             start.frame_pointer,
-            lane.stack.get(),
-            lane.cut_after.in_use(),
+            limits.stack.get(),
+            limits.cut_after.in_use(),
             keep,
         ),
-        unwinder::EH_FRAME => {
-            eh_frame::walk(start, lane.stack.get(), lane.cut_after.in_use(), keep)
-        }
+        unwinder::EH_FRAME => eh_frame::walk(start, limits, find_rule, keep),
         _ => End::Outermost,
     };
     let flags = match end {
@@ -242,7 +206,7 @@ pub(crate) fn walk_into(lane: &Lane, start: Start, addresses: &mut [u64; MAX_DEP
 enum End {
     /// No further frame.
     Outermost,
-    /// [`MAX_DEPTH`] frames.
+    /// [`MAX_FRAMES`] frames.
     TooDeep,
     /// The stack is not the thread's own: one frame only.
     Foreign,
@@ -250,7 +214,23 @@ enum End {
     Stopped,
 }
 
-/// Return addresses after which a lane's walks stop: their callers keep data in the frame pointer, so that what lies
+/// Where the walks of one thread end. All-zero bytes are a thread whose stack is not known.
+pub(crate) struct Limits {
+    /// Where its stack lies.
+    pub(crate) stack: Cell<Stack>,
+    pub(crate) cut_after: CutAfter,
+}
+
+impl Limits {
+    pub(crate) fn of(stack: Stack) -> Limits {
+        Limits {
+            stack: Cell::new(stack),
+            cut_after: CutAfter::nothing(),
+        }
+    }
+}
+
+/// Return addresses after which a thread's walks stop: their callers keep data in the frame pointer, so that what lies
 /// beyond would be made up anew at each call.
 pub(crate) struct CutAfter {
     /// A bit for each listed address, by its low bits: most frames are passed by one test.
@@ -264,6 +244,14 @@ impl CutAfter {
     const MOST: usize = 16;
     /// So many different stacks cut after one address are one site and its noise.
     const ALIASES: u32 = 64;
+
+    fn nothing() -> CutAfter {
+        CutAfter {
+            filter: Cell::new(0),
+            listed: [const { Cell::new(0) }; CutAfter::MOST],
+            counted: [const { (Cell::new(0), Cell::new(0)) }; CutAfter::MOST],
+        }
+    }
 
     /// The list, unless it is empty.
     #[inline(always)]

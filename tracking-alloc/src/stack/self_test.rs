@@ -4,7 +4,7 @@
 //! are built with the same flags as the program's crates, so what holds for them holds for those.
 
 use super::frame_pointers::current;
-use super::{Stack, Start, eh_frame};
+use super::{FindRule, Limits, Stack, Start, eh_frame};
 use std::hint::black_box;
 
 /// Three nested functions look whether each one's saved frame pointer is its caller's.
@@ -51,17 +51,20 @@ fn inner(outer: usize, middle: usize) -> bool {
     first == middle && second == outer
 }
 
+/// Each of the functions that call each other.
+type Nested = fn(usize, FindRule) -> [u64; 3];
+
 /// Whether a walk by `.eh_frame` from three nested functions finds each one's caller. Not under the write lock.
 ///
 /// On whichever stack: nothing beyond this function's frame is read.
 #[inline(never)]
-pub(super) fn finds_callers() -> bool {
+pub(crate) fn finds_callers(find_rule: FindRule) -> bool {
     let top = Start::here().registers().1;
-    let found = black_box(first as fn(usize) -> [u64; 3])(top);
+    let found = black_box(first as Nested)(top, find_rule);
     let callers = [
-        second as fn(usize) -> [u64; 3] as usize,
-        first as fn(usize) -> [u64; 3] as usize,
-        finds_callers as fn() -> bool as usize,
+        second as Nested as usize,
+        first as Nested as usize,
+        finds_callers as fn(FindRule) -> bool as usize,
     ];
     // No function here is longer than this.
     const MOST_BYTES: u64 = 2048;
@@ -72,24 +75,24 @@ pub(super) fn finds_callers() -> bool {
 }
 
 #[inline(never)]
-fn first(top: usize) -> [u64; 3] {
-    let found = black_box(second as fn(usize) -> [u64; 3])(top);
+fn first(top: usize, find_rule: FindRule) -> [u64; 3] {
+    let found = black_box(second as Nested)(top, find_rule);
     black_box(found)
 }
 
 #[inline(never)]
-fn second(top: usize) -> [u64; 3] {
-    let mut found = black_box(third as fn(usize) -> [u64; 3])(top);
+fn second(top: usize, find_rule: FindRule) -> [u64; 3] {
+    let mut found = black_box(third as Nested)(top, find_rule);
     // Not the same code as `first`, which might be made one function of the two.
     found.reverse();
     black_box(found)
 }
 
 #[inline(never)]
-fn third(top: usize) -> [u64; 3] {
+fn third(top: usize, find_rule: FindRule) -> [u64; 3] {
     let (mut found, mut seen) = ([0; 3], 0);
-    let stack = Stack { low: 0, high: top };
-    eh_frame::walk(Start::here(), stack, None, |address| {
+    let limits = Limits::of(Stack { low: 0, high: top });
+    eh_frame::walk(Start::here(), &limits, find_rule, |address| {
         if let Some(place) = found.get_mut(seen) {
             *place = address;
             seen += 1;

@@ -3,7 +3,6 @@
 //! Must never truncate a file, replace one before its successor is whole, or give two recordings one path.
 
 pub(crate) mod output;
-pub(crate) mod pattern;
 pub(crate) mod peek;
 pub(crate) mod place;
 pub(crate) mod recent;

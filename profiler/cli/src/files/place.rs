@@ -16,16 +16,12 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
-use tracking_alloc_recording::Writer;
+use tracking_alloc_recording::{DEFAULT_MAX_BYTES, PathPiece, Writer, literal_path, path_pieces};
 
 use super::output::Temporary;
-use super::pattern::{self, Values};
 use super::peek::{self, Peek};
 use super::recover;
 use crate::error::Error;
-
-/// Bound of a recording when `HEAPGLASS_MAX_BYTES` does not say, as tracking-alloc has it.
-const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 
 /// Most suffixes tried for a taken path.
 const SUFFIXES: u32 = 100_000;
@@ -152,7 +148,7 @@ impl Spool {
 
     /// The value of `HEAPGLASS_OUT` for the programs of this run.
     pub(crate) fn environment(&self) -> OsString {
-        let mut pattern = pattern::literal(self.folder.as_os_str().as_bytes());
+        let mut pattern = literal_path(self.folder.as_os_str().as_bytes());
         pattern.extend_from_slice(b"/%e-%p.hg");
         OsString::from_vec(pattern)
     }
@@ -207,12 +203,18 @@ impl Spool {
 
     fn claim(&self, name: &OsStr, peek: Peek) -> Claim {
         let (program, pid) = program_and_pid(name, peek);
-        let values = Values {
-            pid,
-            program,
-            started_unix_s: peek.header.started_unix_ns / 1_000_000_000,
-        };
-        let wanted = pattern::expand(self.wanted.as_os_str().as_bytes(), values);
+        let started_unix_s = peek.header.started_unix_ns / 1_000_000_000;
+        let mut wanted = Vec::new();
+        for piece in path_pieces(self.wanted.as_os_str().as_bytes()) {
+            match piece {
+                PathPiece::Bytes(bytes) => wanted.extend_from_slice(bytes),
+                PathPiece::Process => wanted.extend_from_slice(pid.to_string().as_bytes()),
+                PathPiece::Program => wanted.extend_from_slice(program),
+                PathPiece::Started => {
+                    wanted.extend_from_slice(started_unix_s.to_string().as_bytes());
+                }
+            }
+        }
         let wanted = PathBuf::from(OsString::from_vec(wanted));
         let source = self.folder.join(name);
         let made = first_free(&wanted, &peek, |path| {

@@ -3,12 +3,6 @@
 use super::error::Error;
 use crate::layout::*;
 
-/// Scopes a recording has at most; [`Visits`] of a lane name each of them once.
-const SCOPES: u64 = 1 << 16;
-
-/// Frames of one stack.
-const FRAMES_OF_A_STACK: u64 = 256;
-
 /// Size records of one row: every size class is in one of them.
 const SIZES_OF_A_ROW: u64 = crate::SIZE_CLASSES.div_ceil(SIZE_PAIRS) as u64;
 
@@ -20,10 +14,11 @@ fn most_records(table: u32) -> u64 {
     let (sites, lanes) = (u64::from(MAX_SITES), MAX_LANES as u64);
     match table {
         table::MODULES | table::THREADS | table::ARENAS => 1 << 16,
-        table::SCOPES | table::VISITS => SCOPES,
+        // Visits of a lane name each scope once.
+        table::SCOPES | table::VISITS => MAX_SCOPES as u64,
         table::SITES | table::ROWS | table::SNAPS => sites,
         table::SIZES => sites * SIZES_OF_A_ROW,
-        table::FRAMES | table::STACKS => sites * FRAMES_OF_A_STACK,
+        table::FRAMES | table::STACKS => sites * MAX_FRAMES as u64,
         table::LANES => lanes,
         table::FIXED_ROWS => 3 * lanes,
         table::TIMELINE => 2 * TIMELINE_POINTS as u64,

@@ -4,8 +4,7 @@ use super::super::books::Books;
 use super::counters::Counter;
 use super::slot::Slot;
 use super::{Event, values, writing};
-use crate::session;
-use crate::{hook, state, sys, thread};
+use crate::{hook, scope, state, sys, tables};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
 
@@ -41,7 +40,7 @@ impl Recorded {
         let Some(inside) = hook::Inside::enter() else {
             return;
         };
-        let Some(session) = session::current() else {
+        let Some(session) = tables::current() else {
             return;
         };
         if known.is_some_and(|slot| slot.tag.load(Relaxed) == session.tag()) {
@@ -53,7 +52,8 @@ impl Recorded {
             slot.sum_up();
             &slot.books
         });
-        let slot = session.write.hold().open_arena(
+        let slot = writing::open(
+            &mut session.write.hold(),
             session.tag(),
             name.as_bytes(),
             krate.as_bytes(),
@@ -81,7 +81,7 @@ impl Recorded {
     /// The counter of the scope the thread is in, if it has one yet.
     #[inline(always)]
     fn known_counter(&self, slot: &'static Slot) -> Option<&'static Counter> {
-        let scope = thread::with(|thread| thread.scope.get()).unwrap_or(0);
+        let scope = scope::current();
         match self.counter.get() {
             Some(counter) if self.scope.get() == scope => Some(counter),
             _ => {
@@ -95,7 +95,7 @@ impl Recorded {
 
     fn counter(&self, slot: &'static Slot) -> Option<&'static Counter> {
         self.known_counter(slot).or_else(|| {
-            let scope = thread::with(|thread| thread.scope.get()).unwrap_or(0);
+            let scope = scope::current();
             writing::add_counter(slot, scope)
         })
     }

@@ -27,7 +27,7 @@ pub(super) use here::Recorded;
 #[cfg(not(recording))]
 pub(super) use none::Recorded;
 #[cfg(recording)]
-pub(crate) use writing::Arenas;
+pub(crate) use writing::{forget, settle};
 
 /// Why the recording is brought up to date.
 #[derive(Clone, Copy, Debug)]

@@ -6,71 +6,42 @@
 use super::Event;
 use super::slot::Slot;
 use super::writing::with_writer;
-use crate::hash::{fnv1a, next_key};
-use crate::record::Table;
-use crate::session::Writer;
-use crate::site::KeyMap;
-use crate::{scope, scopes, start};
+use crate::tables::{ArenaValue, scope_number};
+use crate::{scope, state};
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::ArenaValues;
-
-/// Rows kept apart; values of further ones are counted as lost.
-const MOST_ROWS: usize = 4096;
 
 /// Words of one value that are looked at.
 #[cfg(feature = "serde")]
 const MOST_WORDS: usize = 512;
-
-/// Rows that the writer knows. All-zero bytes are none, but for the table.
-pub(super) struct Values {
-    pub(super) table: Table,
-    /// Hash of arena, scope, type and site to row.
-    by_key: KeyMap,
-    known: [Known; MOST_ROWS],
-}
-
-/// A row, with the type's name as the program has it.
-struct Known {
-    record: *const ArenaValues,
-    name: *const u8,
-    name_bytes: usize,
-}
-
-/// What is added to a row.
-#[derive(Clone, Copy)]
-struct Added {
-    arena: u32,
-    scope: u32,
-    type_name: &'static str,
-    /// 0 = values, else blocks of that site.
-    site: u32,
-    bytes: u64,
-}
 
 /// Notes a value of `bytes` bytes at `place`.
 #[cold]
 #[inline(never)]
 pub(super) fn put_in(slot: &'static Slot, type_name: &'static str, place: usize, bytes: usize) {
     // A forked child looks nothing up: its parent's threads may hold the locks.
-    if !start::is_recording() {
+    if state::get() & state::RECORD == 0 {
         return;
     }
-    let added = Added {
+    let added = ArenaValue {
         arena: slot.arena.load(Relaxed),
-        scope: scopes::number(scope::current()),
+        scope: scope_number(scope::current()),
         type_name,
         site: 0,
         bytes: bytes as u64,
     };
-    with_writer(slot, Event::Look, |writer, _, _| writer.add_value(added));
+    with_writer(slot, Event::Look, |writer, _, _| {
+        writer.add_arena_value(added)
+    });
     #[cfg(feature = "serde")]
     for_each_block(place, bytes, |block| {
-        let added = Added {
+        let added = ArenaValue {
             site: block.site,
             bytes: block.bytes as u64,
             ..added
         };
-        with_writer(slot, Event::Look, |writer, _, _| writer.add_value(added));
+        with_writer(slot, Event::Look, |writer, _, _| {
+            writer.add_arena_value(added)
+        });
     });
     #[cfg(not(feature = "serde"))]
     let _ = place;
@@ -92,71 +63,5 @@ fn for_each_block(place: usize, bytes: usize, mut each: impl FnMut(crate::shadow
             next += 1;
             each(block);
         }
-    }
-}
-
-impl Writer {
-    fn add_value(&mut self, added: Added) {
-        let Some(row) = self.values_row(added) else {
-            self.store.header().lost_records.fetch_add(1, Relaxed);
-            return;
-        };
-        // SAFETY: a record that is mapped until the process ends.
-        let row = unsafe { &*row };
-        row.count.fetch_add(1, Relaxed);
-        row.bytes.fetch_add(added.bytes, Relaxed);
-    }
-
-    fn values_row(&mut self, added: Added) -> Option<*const ArenaValues> {
-        let name = added.type_name.as_bytes();
-        let numbers = [added.arena, added.scope, added.site];
-        let bytes = numbers.into_iter().flat_map(u32::to_le_bytes);
-        let mut key = fnv1a(0, name.iter().copied().chain(bytes));
-        // The content decides; others of the same hash move on to the next key.
-        while let Some(found) = self.arenas.values.by_key.find(key) {
-            let known = self.arenas.values.known.get(found as usize)?;
-            // SAFETY: rows in the map were made: their record is mapped until the process ends, their name is kept for
-            // good.
-            let (row, kept) = unsafe {
-                (
-                    &*known.record,
-                    std::slice::from_raw_parts(known.name, known.name_bytes),
-                )
-            };
-            let of = [&row.arena, &row.scope, &row.site].map(|word| word.load(Relaxed));
-            if kept == name && of == numbers {
-                return Some(known.record);
-            }
-            key = next_key(key);
-        }
-        self.add_values_row(key, added)
-    }
-
-    fn add_values_row(&mut self, key: u64, added: Added) -> Option<*const ArenaValues> {
-        let values = &mut self.arenas.values;
-        let number = values.table.len() as usize;
-        if number >= MOST_ROWS || !values.by_key.reserve(&mut self.bump) {
-            return None;
-        }
-        let type_name = self.string(added.type_name.as_bytes());
-        let values = &mut self.arenas.values;
-        let (index, place) = values.table.push::<ArenaValues>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let row = unsafe { place.as_ref() };
-        row.arena.store(added.arena, Relaxed);
-        row.scope.store(added.scope, Relaxed);
-        row.type_name.store(type_name, Relaxed);
-        row.site.store(added.site, Relaxed);
-        values.known[number] = Known {
-            record: place.as_ptr(),
-            name: added.type_name.as_ptr(),
-            name_bytes: added.type_name.len(),
-        };
-        self.store
-            .header()
-            .arena_values_len
-            .store(index + 1, Release);
-        values.by_key.add(key, index as u32);
-        Some(place.as_ptr())
     }
 }

@@ -1,30 +1,12 @@
 //! All lanes together: for looks, marks, and the one who finishes.
 
 use super::{CHUNK, TABLE};
-use crate::hook::{LANES_USED, OVERFLOW_USED, open};
+use crate::hook::open;
 use crate::sys;
+use crate::tables::{LANES_USED, OVERFLOW_USED};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{FURTHER_LANES, LANES, Row};
-
-/// Numbers of all lanes in use, the overflow lane included.
-pub(crate) fn lanes_in_use() -> impl Iterator<Item = u32> {
-    let overflow = OVERFLOW_USED.load(Acquire) != 0;
-    (0..LANES_USED.load(Acquire))
-        .map(super::number)
-        .chain(overflow.then_some(LANES as u32))
-}
-
-/// How many lanes are in use of each table of lanes that was written.
-pub(crate) fn tables_of_lanes() -> impl Iterator<Item = usize> {
-    let used = LANES_USED.load(Acquire) as usize;
-    let further = used.saturating_sub(LANES);
-    let overflow = (OVERFLOW_USED.load(Acquire) != 0 && used < LANES) as usize;
-    [used.min(LANES), overflow].into_iter().chain(
-        (0..further.div_ceil(FURTHER_LANES))
-            .map(move |table| (further - table * FURTHER_LANES).min(FURTHER_LANES)),
-    )
-}
+use tracking_alloc_recording::Row;
 
 /// Rows of a lane that are published, in order.
 pub(in super::super) fn rows_of(lane: u32, mut each: impl FnMut(&'static Row)) {

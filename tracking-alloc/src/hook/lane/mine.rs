@@ -2,10 +2,10 @@
 //!
 //! Counting a visit is on the path of every value that is deserialized: no lock, no atomic addition.
 
-use super::{Lane, MEASURED, of_thread};
+use super::{Lane, MEASURED, of_thread, own};
 use crate::hook::Inside;
-use crate::hook::row::net_bytes;
-use crate::{session, state, thread};
+use crate::state;
+use crate::tables::{self, net_bytes};
 use std::sync::atomic::Ordering::*;
 
 /// Net bytes of a thread at some moment.
@@ -45,25 +45,21 @@ fn mine() -> Option<&'static Lane> {
 
 /// The calling thread's lane, if it is of the recording with this tag.
 fn known(tag: u32) -> Option<&'static Lane> {
-    // SAFETY: null or a lane, which is never unmapped.
-    let lane = unsafe { thread::with(|thread| thread.lane.get())?.as_ref() };
-    lane.filter(|lane| lane.is_of(tag))
+    own().filter(|lane| lane.is_of(tag))
 }
 
 #[cold]
 #[inline(never)]
 fn move_in() -> Option<&'static Lane> {
     let _inside = Inside::enter()?;
-    let session = session::current()?;
+    let session = tables::current()?;
     // SAFETY: `Inside` has set `busy` for this thread.
     unsafe { of_thread(session) }.filter(|lane| !lane.is_shared())
 }
 
 /// The calling thread begins to measure itself, or has ended: only its own events ask further questions meanwhile.
 pub(crate) fn measuring(begins: bool) {
-    // SAFETY: null or a lane, which is never unmapped.
-    let lane = unsafe { thread::with(|thread| thread.lane.get()).and_then(|lane| lane.as_ref()) };
-    match lane {
+    match own() {
         Some(lane) if begins => lane.tag.fetch_or(MEASURED, Relaxed),
         Some(lane) => lane.tag.fetch_and(!MEASURED, Relaxed),
         None => 0,
@@ -79,9 +75,8 @@ pub(crate) use visits::visit;
 mod visits {
     use super::super::PARKED;
     use super::*;
-    use crate::hook::row::add;
-    use crate::scopes;
     use crate::sys::Errno;
+    use crate::tables::{add, push, scope_number, scope_record};
     use std::cell::Cell;
     use std::sync::atomic::compiler_fence;
     use tracking_alloc_recording::Visits;
@@ -93,13 +88,7 @@ mod visits {
     /// The calling thread enters the scope of a field.
     #[inline(always)]
     pub(crate) fn visit(scope: u32) {
-        // SAFETY: null or a lane, which is never unmapped.
-        let lane = unsafe {
-            thread::with(|thread| thread.lane.get())
-                .unwrap_or(std::ptr::null())
-                .as_ref()
-        };
-        if let Some(lane) = lane {
+        if let Some(lane) = own() {
             let tag = lane.tag.load(Relaxed) & !(MEASURED | PARKED);
             if !lane.busy.load(Relaxed) {
                 lane.busy.store(true, Relaxed);
@@ -126,11 +115,11 @@ mod visits {
             return;
         }
         let lane = mine();
-        let Some(inside) = Inside::enter() else {
+        let Some(_inside) = Inside::enter() else {
             return;
         };
         // A scope of another recording is none of this one's.
-        let Some(record) = scopes::record(&inside, scope) else {
+        let Some(record) = scope_record(scope) else {
             return;
         };
         if lane.is_some_and(|lane| lane.count_visit(scope) || lane.count_first_visit(scope)) {
@@ -173,12 +162,12 @@ mod visits {
             use super::super::CHUNK;
             // SAFETY: the tables belong to the lane's owner, who is calling.
             let tables = unsafe { &mut *self.tables.get() };
-            let scope = scopes::number(scope);
+            let scope = scope_number(scope);
             let place = self.visits.get(scope as usize / CHUNK)?;
             if place.load(Relaxed).is_null() {
                 place.store(tables.bump.take::<Visited>(CHUNK)?.as_ptr(), Relaxed);
             }
-            let (index, record) = session::push::<Visits>(&mut tables.visits)?;
+            let (index, record) = push::<Visits>(&mut tables.visits)?;
             // SAFETY: a zeroed record that is the lane's own and stays mapped.
             let visits: &'static Visits = unsafe { record.as_ref() };
             visits.scope.store(scope, Relaxed);

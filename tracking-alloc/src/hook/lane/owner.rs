@@ -1,19 +1,29 @@
 //! Who owns a lane: taking one over from a thread that ended, making a new one, sharing the last.
 
-use super::{CACHE, Cached, Lane, LaneTables, MEASURED, TABLE, figures_net, number};
+use super::{CACHE, Cached, Lane, LaneTables, MEASURED, TABLE};
+use crate::hook::LOOKS;
 use crate::hook::peak::STEP;
-use crate::hook::row::{figures_of, fixed_row};
-use crate::hook::{CLOCK, LANES_USED, LOOKS, OVERFLOW_USED, header};
 use crate::record::Table;
-use crate::session::Session;
 use crate::sys::{self, Bump, Errno, Stack};
+use crate::tables::{
+    CLOCK, LANES_USED, OVERFLOW_USED, Session, figures_net, figures_of, fixed_row, header,
+    lane_number,
+};
 use crate::thread;
 use std::cell::UnsafeCell;
 use std::ptr::{NonNull, null};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    self as recording, LANES, MAX_LANES, Row, SITE_TABLE_FULL, Sizes, Snaps, table,
+    self as recording, LANES, MAX_LANES, Row, SITE_TABLE_FULL, Sizes, Snaps, lane_kind, table,
 };
+
+/// The lane that is the calling thread's own, perhaps of an earlier generation.
+#[inline(always)]
+pub(in super::super) fn own() -> Option<&'static Lane> {
+    let lane = thread::with(|thread| thread.lane.get()).unwrap_or(null());
+    // SAFETY: null or a lane, which is never unmapped.
+    unsafe { lane.cast::<Lane>().as_ref() }
+}
 
 /// The lane of the calling thread in the present recording, its own or the shared one, making it one when it has none.
 ///
@@ -22,7 +32,7 @@ use tracking_alloc_recording::{
 pub(in super::super) unsafe fn of_thread(session: &Session) -> Option<&'static Lane> {
     let (own, shared) = thread::with(|thread| (thread.lane.get(), thread.shared.get()))?;
     // SAFETY: null or lanes, which are never unmapped.
-    let (own, shared) = unsafe { (own.as_ref(), shared.as_ref()) };
+    let (own, shared) = unsafe { (own.cast::<Lane>().as_ref(), shared.cast::<Lane>().as_ref()) };
     own.or(shared)
         .filter(|lane| lane.is_of(session.tag()))
         // SAFETY: as the caller promises.
@@ -49,9 +59,13 @@ unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
     let own = take_over(session, stack).or_else(|| add(session, stack));
     let lane = own.or_else(|| overflow(session));
     thread::with(|thread| {
-        thread.lane.set(own.map_or(null(), std::ptr::from_ref));
+        thread
+            .lane
+            .set(own.map_or(null(), |lane| std::ptr::from_ref(lane).cast()));
         let shared = lane.filter(|_| own.is_none());
-        thread.shared.set(shared.map_or(null(), std::ptr::from_ref));
+        thread
+            .shared
+            .set(shared.map_or(null(), |lane| std::ptr::from_ref(lane).cast()));
         if let Some(own) = own.filter(|_| !thread.measure.get().is_null()) {
             own.tag.fetch_or(MEASURED, Relaxed);
         }
@@ -64,7 +78,8 @@ unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
 fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
     for made in 0..LANES_USED.load(Acquire) {
         // SAFETY: null or a lane, which is never unmapped.
-        let Some(lane) = (unsafe { TABLE[number(made) as usize].load(Acquire).as_ref() }) else {
+        let Some(lane) = (unsafe { TABLE[lane_number(made) as usize].load(Acquire).as_ref() })
+        else {
             continue;
         };
         // SAFETY: the mutex was initialised before the lane was published. A dead owner leaves it inconsistent: its
@@ -96,7 +111,7 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     if made as usize >= MAX_LANES - 1 {
         return None;
     }
-    let number = number(made);
+    let number = lane_number(made);
     let lane = make(session, number)?;
     // SAFETY: a zeroed mutex is initialised here once, before the lane is published; attributes are initialised first.
     unsafe {
@@ -112,7 +127,7 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     }
     lane.tag.store(session.tag(), Relaxed);
     lane.move_in(stack);
-    lane.record().kind.store(1, Release);
+    lane.record().kind.store(lane_kind::OWNED, Release);
     TABLE[number as usize].store((lane as *const Lane).cast_mut(), Release);
     looks.watch(lane);
     LANES_USED.store(made + 1, Release);
@@ -131,7 +146,7 @@ fn overflow(session: &Session) -> Option<&'static Lane> {
     }
     let lane = make(session, LANES as u32)?;
     lane.tag.store(session.tag(), Relaxed);
-    lane.record().kind.store(2, Release);
+    lane.record().kind.store(lane_kind::SHARED, Release);
     looks.watch(lane);
     TABLE[LANES].store((lane as *const Lane).cast_mut(), Release);
     OVERFLOW_USED.store(1, Release);
@@ -189,7 +204,7 @@ impl Lane {
     /// The calling thread becomes the owner.
     fn move_in(&self, stack: Stack) {
         let (record, all) = (self.record(), self.all());
-        self.stack.set(stack);
+        self.limits.stack.set(stack);
         self.since_births.set(all.total_blocks.load(Relaxed));
         for (since, now) in record.since.iter().zip(figures_of(all)) {
             since.store(now, Relaxed);
@@ -229,6 +244,9 @@ impl Lane {
         }
         let name = [record.name[0].load(Relaxed), record.name[1].load(Relaxed)];
         let since = (figures_net(&record.since), record.since_clock.load(Relaxed));
-        session.thread_ended(name, figures, self.all(), since);
+        session
+            .write
+            .hold()
+            .thread_ended(name, figures, self.all(), since);
     }
 }

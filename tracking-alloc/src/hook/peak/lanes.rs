@@ -7,8 +7,8 @@
 //! (membarrier): an owner either was seen busy, or reads the mark when it next enters the hook.
 
 use crate::hook::lane::Lane;
-use crate::hook::row::net_blocks;
 use crate::sys::{self, Bump, Written};
+use crate::tables::net_blocks;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{MAX_LANES, Row};

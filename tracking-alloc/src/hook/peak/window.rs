@@ -2,57 +2,35 @@
 
 use super::{Looks, look_now};
 use crate::hook::lane::rows_of;
-use crate::hook::row::at_peak;
-use crate::hook::{CLOCK, lanes_in_use};
-use crate::session;
+use crate::tables::{self, Window, at_peak, epoch, fixed_row, lanes_in_use};
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, MarkRow};
-
-/// What a mark keeps of the window that ends with it.
-pub(crate) struct Window {
-    pub(crate) peak_bytes: i64,
-    pub(crate) peak_blocks: i64,
-    pub(crate) peak_ns: u64,
-    pub(crate) doubt_bytes: i64,
-    pub(crate) first_row: u64,
-    pub(crate) rows: u64,
-}
+use tracking_alloc_recording::Row;
 
 /// Ends the present window of the peak: writes down every row as it was at the window's peak, and begins the next.
 /// When the rows find no room the window goes on, and `None` comes back.
 pub(crate) fn mark_window(looks: &mut Looks) -> Option<Window> {
     look_now(looks, true);
-    let epoch = CLOCK.load(Relaxed) >> CLOCK_SNAPSHOT_BITS;
-    let mut writer = session::current()?.write.hold();
-    let first_row = writer.mark_rows.len();
+    let epoch = epoch();
+    let mut writer = tables::current()?.write.hold();
+    let first_row = writer.mark_rows();
     let mut whole = true;
     for lane in lanes_in_use() {
-        let mut keep = |row: &'static tracking_alloc_recording::Row| {
-            let (bytes, blocks) = at_peak(row, epoch);
-            if !whole || (bytes, blocks) == (0, 0) {
-                return;
-            }
-            let writer = &mut *writer;
-            match writer.mark_rows.push::<MarkRow>(&mut writer.store) {
-                Some((_, place)) => {
-                    // SAFETY: a zeroed record just handed out, mapped until the process ends.
-                    let kept = unsafe { place.as_ref() };
-                    kept.site.store(row.site.load(Relaxed), Relaxed);
-                    kept.lane.store(lane, Relaxed);
-                    kept.peak_bytes.store(bytes, Relaxed);
-                    kept.peak_blocks.store(blocks, Relaxed);
-                }
-                None => whole = false,
+        let mut keep = |row: &'static Row| {
+            let held = at_peak(row, epoch);
+            if whole && held != (0, 0) {
+                whole = writer
+                    .add_mark_row(lane, row.site.load(Relaxed), held)
+                    .is_some();
             }
         };
         rows_of(lane, &mut keep);
         (1..3)
-            .filter_map(|which| crate::hook::row::fixed_row(lane, which))
+            .filter_map(|which| fixed_row(lane, which))
             .for_each(&mut keep);
     }
-    let rows = writer.mark_rows.len() - first_row;
-    if let Some(header) = crate::hook::header() {
-        header.mark_rows_len.store(writer.mark_rows.len(), Release);
+    let rows = writer.mark_rows() - first_row;
+    if let Some(header) = tables::header() {
+        header.mark_rows_len.store(writer.mark_rows(), Release);
     }
     drop(writer);
     if !whole {
@@ -71,7 +49,7 @@ pub(crate) fn mark_window(looks: &mut Looks) -> Option<Window> {
     // What moved while the window ended counts for it as well; the next look tells the bound of the new one.
     window.doubt_bytes = window.doubt_bytes.max(looks.doubt);
     looks.doubt = 0;
-    if let Some(header) = crate::hook::header() {
+    if let Some(header) = tables::header() {
         header.doubt_bytes.store(0, Relaxed);
     }
     crate::hook::lane::reset_limits();

@@ -54,7 +54,13 @@ impl<'a> Watching<'a> {
 
     /// In force until the guard is dropped, also when something panics.
     pub(super) fn begin(&self) -> Running<'_> {
-        let before = thread::with(|thread| thread.budget.replace(&self.active)).unwrap_or(null());
+        let before = thread::with(|thread| {
+            thread
+                .budget
+                .replace(std::ptr::from_ref(&self.active).cast())
+        })
+        .unwrap_or(null())
+        .cast();
         self.active.outer.set(before);
         Running(&self.active)
     }
@@ -64,7 +70,7 @@ pub(super) struct Running<'a>(&'a Active);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        thread::with(|thread| thread.budget.set(self.0.outer.get()));
+        thread::with(|thread| thread.budget.set(self.0.outer.get().cast()));
     }
 }
 
@@ -75,7 +81,9 @@ pub(in super::super) fn is_running() -> bool {
 }
 
 fn innermost() -> *const Active {
-    thread::with(|thread| thread.budget.get()).unwrap_or(null())
+    thread::with(|thread| thread.budget.get())
+        .unwrap_or(null())
+        .cast()
 }
 
 /// Compares what the thread has allocated with every budget in force.

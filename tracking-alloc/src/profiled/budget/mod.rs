@@ -6,11 +6,10 @@
 mod active;
 mod path;
 
-pub(crate) use active::Active;
 pub(super) use active::{check, in_field, is_running};
 
 use super::Profiled;
-use crate::{count, probe};
+use crate::{measure, probe};
 use active::Watching;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error};
 use std::marker::PhantomData;
@@ -96,7 +95,7 @@ impl Budget {
     }
 
     fn run_counted<R>(&self, work: impl FnOnce() -> R) -> R {
-        count::measured(|| {
+        measure::measured(|| {
             let watching = Watching::budget(self.limits, &self.fields);
             let _running = watching.begin();
             work()

@@ -39,7 +39,7 @@ pub(super) fn current() -> Option<&'static Cache> {
 }
 
 /// Makes the cache. False when there is no memory.
-pub(in crate::stack) fn prepare(bump: &mut Bump) -> bool {
+pub(crate) fn prepare(bump: &mut Bump) -> bool {
     if current().is_some() {
         return true;
     }

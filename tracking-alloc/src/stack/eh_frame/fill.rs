@@ -1,16 +1,13 @@
-//! The cold path: finds the rule of an address under the write lock and keeps it.
+//! The slow path: finds the rule of an address and keeps it. Under the write lock.
 
 use super::cache;
 use super::evaluate::{self, Context};
 use super::rule::{Base, Bounds, Frame, Rule};
 use super::tables::{Keep, Tables};
-use crate::module::MOST_MODULES;
-use crate::session::Writer;
+use crate::module::{MOST_MODULES, Modules};
 use crate::stack::{End, Start};
-use crate::sys::Stack;
+use crate::sys::{Bump, Stack};
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::Relaxed;
-use tracking_alloc_recording::self_test;
 
 /// What is known for unwinding by `.eh_frame`. All-zero bytes are "nothing yet".
 pub(crate) struct EhFrames {
@@ -22,12 +19,36 @@ pub(crate) struct EhFrames {
     tables: [Tables; MOST_MODULES],
 }
 
+impl EhFrames {
+    /// Prepares to compare the first stacks walked by frame pointers with what `.eh_frame` says.
+    pub(crate) fn check_early_stacks(&mut self) {
+        self.checks = if super::IS_SUPPORTED { CHECKS } else { 0 };
+    }
+}
+
+/// What rules are found in. Under the write lock.
+pub(crate) struct Code<'a> {
+    pub(crate) images: &'a mut Modules,
+    pub(crate) eh_frames: &'a mut EhFrames,
+    pub(crate) bump: &'a mut Bump,
+    /// Modules were read anew.
+    pub(crate) read_modules: bool,
+}
+
+/// What a comparison of two walks found.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Compared {
+    /// `.eh_frame` gave an account.
+    pub(crate) followed: bool,
+    pub(crate) differs: bool,
+}
+
 /// So many of the first stacks are compared.
 const CHECKS: u32 = 32;
 
-impl Writer {
+impl Code<'_> {
     /// The rule for a frame, kept in the cache.
-    pub(super) fn fill(&mut self, frame: Frame, bounds: Bounds) -> Rule {
+    pub(crate) fn fill(&mut self, frame: Frame, bounds: Bounds) -> Rule {
         let (rule, sure) = self.rule(frame, bounds);
         let Some(cache) = cache::current() else {
             return rule;
@@ -49,9 +70,7 @@ impl Writer {
         let mut read = false;
         if self.images.image_at(frame.pc.wrapping_sub(1)).is_none() {
             read = self.images.read_again();
-            if read {
-                self.record_modules();
-            }
+            self.read_modules |= read;
         }
         match self.evaluate(frame.pc) {
             Some(Rule::OUTERMOST) => (Rule::OUTERMOST, true),
@@ -75,7 +94,7 @@ impl Writer {
         let context = self.context()?;
         let bias = self.images.bias(image)?;
         let keep = if self.eh_frames.checks == 0 {
-            Keep::Always(&mut self.bump)
+            Keep::Always(self.bump)
         } else {
             Keep::ForNow
         };
@@ -97,7 +116,7 @@ impl Writer {
         for image in 0..self.images.images_seen() {
             if let Some(tables) = self.eh_frames.tables.get_mut(image) {
                 // What cannot be read has no rules.
-                let _ = tables.sections(|| self.images.open(image), Keep::Always(&mut self.bump));
+                let _ = tables.sections(|| self.images.open(image), Keep::Always(self.bump));
             }
         }
     }
@@ -150,16 +169,10 @@ impl Writer {
         })
     }
 
-    /// Prepares to compare the first stacks walked by frame pointers with what `.eh_frame` says.
-    pub(crate) fn check_early_stacks(&mut self) {
-        self.eh_frames.checks = if super::IS_SUPPORTED { CHECKS } else { 0 };
-    }
-
     /// Compares a stack walked by frame pointers, innermost first, with `.eh_frame`'s account, as long as stacks are early.
-    /// True when they disagree.
-    pub(crate) fn disagrees(&mut self, start: Start, stack: Stack, addresses: &[u64]) -> bool {
+    pub(crate) fn compare(&mut self, start: Start, stack: Stack, addresses: &[u64]) -> Compared {
         if self.eh_frames.checks == 0 {
-            return false;
+            return Compared::default();
         }
         let (mut seen, mut differs) = (0, false);
         let end = super::walk_by(
@@ -172,12 +185,6 @@ impl Writer {
                 seen += 1;
             },
         );
-        if seen != 0 {
-            self.store
-                .header()
-                .self_test
-                .fetch_or(self_test::EH_FRAME, Relaxed);
-        }
         self.eh_frames.checks -= 1;
         if self.eh_frames.checks == 0 {
             let known = self.images.images_seen();
@@ -188,6 +195,10 @@ impl Writer {
                 .for_each(Tables::forget);
         }
         // What .eh_frame could not follow to the end says nothing about what lies beyond.
-        differs || seen != addresses.len() && end == End::Outermost
+        let differs = differs || seen != addresses.len() && end == End::Outermost;
+        Compared {
+            followed: seen != 0,
+            differs,
+        }
     }
 }

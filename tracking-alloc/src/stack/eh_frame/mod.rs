@@ -19,25 +19,24 @@ mod fill;
 mod rule;
 mod tables;
 
-pub(super) use cache::{forget_rules, prepare};
-pub(crate) use fill::EhFrames;
+pub(super) use cache::forget_rules;
+pub(crate) use cache::prepare;
+pub(crate) use fill::{Code, EhFrames};
+pub(crate) use rule::{Bounds, Frame, Rule};
 
-use self::rule::{Bounds, Frame, Rule};
-use super::{CutAfter, End, Stack, Start};
-use crate::hook::MAX_DEPTH;
-use crate::session;
-use crate::sys::Errno;
+use super::{CutAfter, End, FindRule, Limits, Stack, Start};
+use tracking_alloc_recording::MAX_FRAMES;
 
 /// Whether the rules of this machine are known: elsewhere, a program without frame pointers has no stacks.
-pub(super) const IS_SUPPORTED: bool = cfg!(target_arch = "x86_64");
+pub(crate) const IS_SUPPORTED: bool = cfg!(target_arch = "x86_64");
 
 /// Visits return addresses from the innermost outward: those of [`super::frame_pointers::walk`] in a program that
 /// keeps frame pointers everywhere.
 #[inline(always)]
 pub(super) fn walk(
     start: Start,
-    stack: Stack,
-    stop: Option<&CutAfter>,
+    limits: &Limits,
+    find_rule: FindRule,
     visit: impl FnMut(u64),
 ) -> End {
     let Some(cache) = cache::current() else {
@@ -46,9 +45,10 @@ pub(super) fn walk(
     let rule_of = |frame: &Frame, bounds| {
         cache
             .find(frame.pc)
-            .unwrap_or_else(|| rule_under_lock(*frame, bounds))
+            .unwrap_or_else(|| find(find_rule, *frame, bounds))
     };
-    walk_by(rule_of, start, stack, stop, visit)
+    let stop = limits.cut_after.in_use();
+    walk_by(rule_of, start, limits.stack.get(), stop, visit)
 }
 
 /// The same, with rules from anywhere.
@@ -84,7 +84,7 @@ fn walk_by(
         low: frame.sp,
         high: stack.high,
     };
-    for _ in 0..MAX_DEPTH {
+    for _ in 0..MAX_FRAMES {
         let rule = rule_of(&frame, bounds);
         if let Err(end) = frame.step(rule, bounds) {
             return end;
@@ -100,12 +100,6 @@ fn walk_by(
 /// The rule of an address that is not in the cache.
 #[cold]
 #[inline(never)]
-fn rule_under_lock(frame: Frame, bounds: Bounds) -> Rule {
-    let Some(session) = session::current() else {
-        return Rule::UNKNOWN;
-    };
-    let errno = Errno::keep();
-    let rule = session.write.hold().fill(frame, bounds);
-    drop(errno);
-    rule
+fn find(find_rule: FindRule, frame: Frame, bounds: Bounds) -> Rule {
+    find_rule(frame, bounds)
 }

@@ -11,7 +11,7 @@ use crate::stack::End;
 /// ```
 /// The return address is always the word below the frame's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rule(u32);
+pub(crate) struct Rule(u32);
 
 const BASE_SP: u32 = 0;
 const BASE_BP: u32 = 1;
@@ -40,7 +40,7 @@ impl Rule {
     /// The return address is undefined: the outermost frame of all (`_start`, `clone`).
     pub(super) const OUTERMOST: Rule = Rule(BASE_STOP | 1 << OFFSET_SHIFT);
     /// Nothing is known of the address, or nothing that fits.
-    pub(super) const UNKNOWN: Rule = Rule(BASE_STOP | 2 << OFFSET_SHIFT);
+    pub(crate) const UNKNOWN: Rule = Rule(BASE_STOP | 2 << OFFSET_SHIFT);
     /// The C run-time's caller of `main` or of a thread's function: nobody's code lies beyond it.
     pub(super) const START_UP: Rule = Rule(BASE_STOP | 3 << OFFSET_SHIFT);
 
@@ -87,7 +87,7 @@ impl Rule {
 
 /// The part of a stack that may be read.
 #[derive(Clone, Copy)]
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     pub(super) low: usize,
     pub(super) high: usize,
 }
@@ -106,7 +106,7 @@ impl Bounds {
 
 /// The registers of a function in progress, as far as unwinding needs them.
 #[derive(Clone, Copy)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     /// A return address, or an address in the innermost function.
     pub(super) pc: u64,
     pub(super) sp: usize,

@@ -1,6 +1,7 @@
 //! The timeline and the snapshots: points in time, taken at looks when they are due, thinned to a fixed size.
 
-use crate::{hook, sys};
+use super::lanes::tables_of_lanes;
+use crate::sys;
 use std::ptr::null;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
@@ -259,7 +260,7 @@ pub(crate) fn store_own_bytes(header: &Header) {
             size_of::<Segment>(),
         )
         + pages(points, size_of::<Point>())
-        + hook::tables_of_lanes().fold(0, |bytes, lanes| {
+        + tables_of_lanes().fold(0, |bytes, lanes| {
             bytes + pages(lanes, size_of::<Lane>()) + pages(3 * lanes, size_of::<Row>())
         });
     let own = sys::own_bytes() + written as u64;

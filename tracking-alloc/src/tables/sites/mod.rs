@@ -9,46 +9,33 @@
 mod cut;
 mod map;
 
-pub(crate) use map::{KeyMap, Maps, forget_sites};
+pub(crate) use map::{find_site, forget_sites};
 
-use crate::hook::Lane;
-use crate::session::{self, Writer};
-use crate::stack::{self, Start};
-use crate::{module, scopes, sys};
+use super::key_map::KeyMap;
+use super::walking::find_rule;
+use super::{Writer, current, scope_number};
+use crate::stack::{self, Limits, Start};
+use crate::{module, sys};
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{Frame, MAX_SITES, SITE_TABLE_FULL, Site, Stack, site_flags};
+use tracking_alloc_recording::{
+    FrameValue, MAX_FRAMES, MAX_SITES, SITE_TABLE_FULL, SiteValue, StackValue, self_test,
+    site_flags,
+};
 
-/// The site of a key, interning the stack in the lane's scratch when it is new.
-#[cold]
-#[inline(never)]
-pub(crate) fn find(
-    lane: &'static Lane,
-    frame_pointer: usize,
-    stack_pointer: usize,
-    pc: u64,
+/// The site of the calling stack in a scope, interned when it is new. The stack is walked into `scratch`; `key` is what
+/// it had at the first walk.
+pub(crate) fn intern(
+    limits: &Limits,
+    start: Start,
+    scratch: &mut [u64; MAX_FRAMES],
     key: u64,
     scope: u32,
 ) -> u32 {
-    module::check_now_and_then();
-    if let Some(site) = map::find_site(key)
-        && lane.trusts(site)
-    {
-        return site;
-    }
-    let errno = sys::Errno::keep();
-    let start = Start::from_registers((frame_pointer, stack_pointer, pc));
-    let site = intern(lane, start, key, scope);
-    drop(errno);
-    site
-}
-
-fn intern(lane: &'static Lane, start: Start, key: u64, scope: u32) -> u32 {
-    let Some(session) = session::current() else {
+    let Some(session) = current() else {
         return SITE_TABLE_FULL;
     };
-    // SAFETY: the scratch belongs to the lane's owner, who is calling.
-    let scratch = unsafe { &mut *lane.scratch.get() };
-    let mut walked = stack::walk_into(lane, start, scratch);
+    let errno = sys::Errno::keep();
+    let mut walked = stack::walk_into(limits, start, find_rule, scratch);
     let mut writer = session.write.hold();
     if !writer
         .images
@@ -57,19 +44,20 @@ fn intern(lane: &'static Lane, start: Start, key: u64, scope: u32) -> u32 {
         writer.code_changed();
         drop(writer);
         // It was perhaps walked by the rules of what had been there before.
-        walked = stack::walk_into(lane, start, scratch);
+        walked = stack::walk_into(limits, start, find_rule, scratch);
         writer = session.write.hold();
     }
     let addresses = &mut scratch[..walked.len];
     // Not so when keys were changed meanwhile, or when code became known between the two walks.
     let is_key = stack::key(stack::hash(addresses), scope) == key;
     let mut flags = walked.flags;
-    if writer.disagrees(start, lane.stack.get(), addresses) {
-        writer
-            .store
-            .header()
-            .unwinder_disagreements
-            .fetch_add(1, Relaxed);
+    let compared = writer.with_code(|code| code.compare(start, limits.stack.get(), addresses));
+    let header = writer.store.header();
+    if compared.followed {
+        header.self_test.fetch_or(self_test::EH_FRAME, Relaxed);
+    }
+    if compared.differs {
+        header.unwinder_disagreements.fetch_add(1, Relaxed);
     }
     let tidied = cut::tidy(&mut writer.images, addresses, &mut flags);
     if tidied.read_modules {
@@ -78,36 +66,74 @@ fn intern(lane: &'static Lane, start: Start, key: u64, scope: u32) -> u32 {
     // The many keys that lead to one tidied stack are not kept.
     let kept_key = (is_key && !tidied.changed).then_some(key);
     // A scope of the parent's recording, in a forked child, is none.
-    let number = scopes::number(scope);
+    let number = scope_number(scope);
     let site = writer.site_of(kept_key, number, flags, &addresses[tidied.kept()]);
     drop(writer);
-    if tidied.cut {
-        note_cut(lane, &addresses[tidied.kept()]);
+    if tidied.cut
+        && let Some(outermost) = addresses[tidied.kept()].last()
+    {
+        // It was called through code that keeps data in the frame pointer.
+        limits.cut_after.count(*outermost);
     }
+    drop(errno);
     site
 }
 
+/// Now and then: looks at code that can be unloaded. Not under the write lock.
+#[inline]
+pub(crate) fn check_modules() {
+    if module::is_check_due() {
+        check();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn check() {
+    let Some(session) = current() else {
+        return;
+    };
+    module::checked();
+    let errno = sys::Errno::keep();
+    let mut writer = session.write.hold();
+    if !writer.images.is_all_unchanged() {
+        writer.code_changed();
+    }
+    drop(writer);
+    drop(errno);
+}
+
 /// Gives every stack another key: old ones lead nowhere. Under the write lock.
-pub(crate) fn change_keys() {
+fn change_keys() {
     stack::change_seed();
     map::clear_sites();
 }
 
-/// A stack that left known code: its outermost good frame called through code that keeps data in the frame pointer.
-fn note_cut(lane: &Lane, kept: &[u64]) {
-    if let Some(outermost) = kept.last() {
-        lane.cut_after.count(*outermost);
-    }
+/// What leads to frames, stacks and sites that are in the tables already.
+pub(super) struct Maps {
+    /// (module, offset) to frame.
+    frames: KeyMap,
+    /// (parent, frame) to stack.
+    stacks: KeyMap,
+    /// (stack, scope) to site.
+    sites: KeyMap,
 }
 
 impl Writer {
+    /// Code was unloaded, and perhaps other code loaded in its place.
+    fn code_changed(&mut self) {
+        self.read_modules();
+        stack::forget_rules();
+        change_keys();
+    }
+
     /// The site of a stack in a scope, or "(table full)". Its frames decide; under `key` it is found next time.
     fn site_of(&mut self, key: Option<u64>, scope: u32, flags: u32, addresses: &[u64]) -> u32 {
         let Some(stack) = self.add_stack(addresses) else {
             return SITE_TABLE_FULL;
         };
         let place = u64::from(stack) << 32 | u64::from(scope);
-        let known = key.and_then(map::find_site);
+        let known = key.and_then(find_site);
         let site = self.maps.sites.find(place).or_else(|| {
             let flags = flags | known.map_or(0, |_| site_flags::COLLIDED);
             self.add_site(place, stack, scope, flags, key.unwrap_or(0))
@@ -135,19 +161,17 @@ impl Writer {
         if self.sites.len() >= u64::from(MAX_SITES) || !self.maps.sites.reserve(&mut self.bump) {
             return None;
         }
-        let (index, record) = self.sites.push::<Site>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let site = unsafe { record.as_ref() };
-        site.stack.store(stack, Relaxed);
-        site.scope.store(scope, Relaxed);
-        site.flags.store(flags, Relaxed);
-        site.key.store(key, Relaxed);
-        self.store
-            .header()
-            .sites_len
-            .store(index as u32 + 1, Release);
-        self.maps.sites.add(place, index as u32);
-        Some(index as u32)
+        let site = SiteValue {
+            stack,
+            scope,
+            flags,
+            key,
+            ..SiteValue::default()
+        };
+        let (index, _) = self.sites.add(&mut self.store, site)?;
+        self.store.header().sites_len.store(index + 1, Release);
+        self.maps.sites.add(place, index);
+        Some(index)
     }
 
     /// The node of a stack, given innermost first.
@@ -169,17 +193,15 @@ impl Writer {
         if !self.maps.frames.reserve(&mut self.bump) {
             return None;
         }
-        let (index, place) = self.frames.push::<Frame>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let frame = unsafe { place.as_ref() };
-        frame.module.store(module, Relaxed);
-        frame.offset.store(offset, Relaxed);
-        self.store
-            .header()
-            .frames_len
-            .store(index as u32 + 1, Release);
-        self.maps.frames.add(key, index as u32);
-        Some(index as u32)
+        let frame = FrameValue {
+            module,
+            offset,
+            ..FrameValue::default()
+        };
+        let (index, _) = self.frames.add(&mut self.store, frame)?;
+        self.store.header().frames_len.store(index + 1, Release);
+        self.maps.frames.add(key, index);
+        Some(index)
     }
 
     fn add_node(&mut self, parent: u32, frame: u32) -> Option<u32> {
@@ -190,17 +212,11 @@ impl Writer {
         if !self.maps.stacks.reserve(&mut self.bump) {
             return None;
         }
-        let (index, place) = self.stacks.push::<Stack>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let stack = unsafe { place.as_ref() };
-        stack.parent.store(parent, Relaxed);
-        stack.frame.store(frame, Relaxed);
-        self.store
-            .header()
-            .stacks_len
-            .store(index as u32 + 1, Release);
-        self.maps.stacks.add(key, index as u32);
-        Some(index as u32)
+        let stack = StackValue { parent, frame };
+        let (index, _) = self.stacks.add(&mut self.store, stack)?;
+        self.store.header().stacks_len.store(index + 1, Release);
+        self.maps.stacks.add(key, index);
+        Some(index)
     }
 }
 
@@ -211,14 +227,14 @@ mod tests {
     #[test]
     fn stacks_that_share_a_key_are_two_sites_and_get_other_keys() {
         crate::start::to_memory().expect("a recording in memory");
-        let session = session::current().expect("a session");
+        let session = current().expect("a session");
         let mut writer = session.write.hold();
         let key = |addresses: &[u64]| stack::key(stack::hash(addresses), 0);
         let (one, other) = ([10, 20, 30], [11, 20, 30]);
         // As if both had the key of the first: a weaker hash than there is.
         let (shared, seed_before) = (key(&one), key(&[]));
         let first = writer.site_of(Some(shared), 0, 0, &one);
-        assert_eq!(map::find_site(shared), Some(first));
+        assert_eq!(find_site(shared), Some(first));
         assert_eq!(
             writer.site_of(Some(shared), 0, 0, &one),
             first,
@@ -229,11 +245,11 @@ mod tests {
         let second = writer.site_of(Some(shared), 0, 0, &other);
         assert_ne!(second, first);
         assert_ne!(key(&[]), seed_before, "all keys are changed");
-        assert_eq!(map::find_site(shared), None, "old keys lead nowhere");
+        assert_eq!(find_site(shared), None, "old keys lead nowhere");
         assert_eq!(writer.site_of(Some(key(&one)), 0, 0, &one), first);
         assert_eq!(writer.site_of(Some(key(&other)), 0, 0, &other), second);
-        assert_eq!(map::find_site(key(&one)), Some(first));
-        assert_eq!(map::find_site(key(&other)), Some(second));
+        assert_eq!(find_site(key(&one)), Some(first));
+        assert_eq!(find_site(key(&other)), Some(second));
         drop(writer);
 
         let bytes = crate::Recorder::current()

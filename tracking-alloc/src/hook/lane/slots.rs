@@ -1,0 +1,337 @@
+//! What a lane knows of each site: its row, how often each size class was allocated, and its snapshots.
+
+use super::{CACHE, CHUNK, CHUNKS, Lane};
+use crate::hook::sizes::{self, Spread};
+use crate::record::growths_resumed;
+use crate::stack::Start;
+use crate::sys::{Errno, PAGE, count_own};
+use crate::tables::{self, CLOCK, net_bytes};
+use std::cell::Cell;
+use std::ptr::null;
+use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::{
+    CLOCK_SNAPSHOT_BITS, Row, SITE_TABLE_FULL, SIZE_PAIRS, Sizes, Snaps, size_class,
+};
+
+const _: () = assert!(
+    PAGE.is_multiple_of(size_of::<Slot>()) && (CHUNK * size_of::<Slot>()).is_multiple_of(PAGE)
+);
+
+/// What a lane knows of a site: where its row is, and its further records.
+#[repr(C)]
+pub(in crate::hook) struct Slot {
+    pub(super) row: Cell<*const Row>,
+    row_index: Cell<u32>,
+    /// The only size class so far, or one of the three values below.
+    class: Cell<u32>,
+    /// What counts them: one record while the class is [`MIXED`], all of them while it is [`SPREAD`].
+    sizes: Cell<*const ()>,
+    snaps: Cell<*const Snaps>,
+}
+
+/// Bits of a count in a pair of class and count.
+pub(in crate::hook) const COUNT_BITS: u32 = 48;
+/// No block was allocated at the site yet.
+const NO_CLASS: u32 = u32::MAX;
+/// Several classes: they are counted in size records.
+const MIXED: u32 = u32::MAX - 1;
+/// More classes than one size record holds.
+const SPREAD: u32 = u32::MAX - 2;
+
+impl Slot {
+    /// The one size record, or null.
+    #[inline(always)]
+    pub(in crate::hook) fn one_record(&self) -> Option<&'static Sizes> {
+        if self.class.get() != MIXED {
+            return None;
+        }
+        // SAFETY: while the class is MIXED this is null or a record, which stays mapped.
+        unsafe { self.sizes.get().cast::<Sizes>().as_ref() }
+    }
+
+    /// All size records, when one has not been enough.
+    #[inline(always)]
+    pub(in crate::hook) fn spread(&self) -> Option<&'static Spread> {
+        if self.class.get() != SPREAD {
+            return None;
+        }
+        // SAFETY: while the class is SPREAD this is such a table, which is never unmapped.
+        unsafe { self.sizes.get().cast::<Spread>().as_ref() }
+    }
+
+    pub(in crate::hook) fn set_one_record(&self, sizes: &'static Sizes) {
+        self.sizes.set(std::ptr::from_ref(sizes).cast());
+    }
+
+    pub(in crate::hook) fn set_spread(&self, spread: &'static Spread) {
+        self.sizes.set(std::ptr::from_ref(spread).cast());
+        self.class.set(SPREAD);
+    }
+
+    /// Counts the page of a slot that is about to be used, if it is the first one used there.
+    fn count_page(&self) {
+        const SLOTS: usize = PAGE / size_of::<Slot>();
+        let first = (std::ptr::from_ref(self).addr() & !(PAGE - 1)) as *const Slot;
+        // SAFETY: chunks are whole pages of slots, reached by the lane's owner alone.
+        let is_new = (0..SLOTS).all(|index| unsafe { (*first.add(index)).row.get().is_null() });
+        if is_new {
+            count_own(PAGE);
+        }
+    }
+
+    /// The row of a slot that was looked up before.
+    #[inline(always)]
+    pub(in crate::hook) fn row(&self) -> &'static Row {
+        // SAFETY: slots reach the cache only after `row_of` has set their row, which stays mapped.
+        unsafe { &*self.row.get() }
+    }
+}
+
+impl Lane {
+    /// The slot of a site, if the lane has memory for it.
+    #[inline(always)]
+    pub(in crate::hook) fn slot(&'static self, site: u32) -> Option<&'static Slot> {
+        // SAFETY: sites are below MAX_SITES wherever they come from (the site table and the shadow map), so the chunk
+        // exists; the mask keeps even a damaged entry inside.
+        let chunk = unsafe {
+            self.chunks
+                .get_unchecked((site as usize / CHUNK) & (CHUNKS - 1))
+        }
+        .load(Relaxed);
+        if chunk.is_null() {
+            return self.add_chunk(site);
+        }
+        // SAFETY: a chunk has CHUNK slots, reached by the lane's owner alone.
+        Some(unsafe { &*chunk.add(site as usize % CHUNK) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_chunk(&'static self, site: u32) -> Option<&'static Slot> {
+        let errno = Errno::keep();
+        // SAFETY: the tables belong to the lane's owner, who is calling.
+        let chunk = unsafe { (*self.tables.get()).bump.take_sparse::<Slot>(CHUNK) }?;
+        self.chunks[(site as usize / CHUNK) & (CHUNKS - 1)].store(chunk.as_ptr(), Relaxed);
+        drop(errno);
+        // SAFETY: as in `slot`.
+        Some(unsafe { &*chunk.as_ptr().add(site as usize % CHUNK) })
+    }
+
+    /// The site of a key, interning the calling stack when it is new.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::hook) fn find_site(
+        &'static self,
+        frame_pointer: usize,
+        stack_pointer: usize,
+        pc: u64,
+        key: u64,
+        scope: u32,
+    ) -> u32 {
+        tables::check_modules();
+        if let Some(site) = tables::find_site(key)
+            && self.trusts(site)
+        {
+            return site;
+        }
+        let start = Start::from_registers((frame_pointer, stack_pointer, pc));
+        // SAFETY: the scratch belongs to the lane's owner, who is calling.
+        let scratch = unsafe { &mut *self.scratch.get() };
+        tables::intern(&self.limits, start, scratch, key, scope)
+    }
+
+    /// Whether a site found by its key is taken for what it is: not the first time, and not always, since another stack
+    /// may have the same key.
+    fn trusts(&'static self, site: u32) -> bool {
+        const DOUBTED: u32 = 32;
+        let times = self.trusted.get().wrapping_add(1);
+        self.trusted.set(times);
+        let met = self
+            .slot(site)
+            .is_some_and(|slot| !slot.row.get().is_null());
+        met && !times.is_multiple_of(DOUBTED)
+    }
+
+    /// The row of a site; "(table full)" when there is no room for one.
+    #[inline(always)]
+    pub(in crate::hook) fn row_of(&'static self, site: u32) -> &'static Row {
+        match self.slot(site) {
+            Some(slot) if !slot.row.get().is_null() => slot.row(),
+            slot => self.add_row(slot, site),
+        }
+    }
+
+    /// A slot that remembers nothing.
+    pub(in crate::hook) fn spare_slot(&'static self) -> &'static Slot {
+        self.spare.row_index.set(u32::MAX);
+        &self.spare
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_row(&self, slot: Option<&Slot>, site: u32) -> &'static Row {
+        let errno = Errno::keep();
+        // SAFETY: a fixed row.
+        let full = unsafe { &*self.full };
+        let Some(slot) = slot else { return full };
+        let row = if site == SITE_TABLE_FULL {
+            None
+        } else {
+            self.new_row(site)
+        };
+        let (index, row) = row.unwrap_or((u32::MAX, full));
+        slot.count_page();
+        slot.row.set(row);
+        slot.row_index.set(index);
+        slot.class.set(NO_CLASS);
+        drop(errno);
+        row
+    }
+
+    /// Whether a row is the lane's "(table full)".
+    pub(in crate::hook) fn is_full(&self, row: &Row) -> bool {
+        std::ptr::eq(row, self.full)
+    }
+
+    /// When the recording grows again after a refusal: forgets which sites had no row, so that they get one with
+    /// their next event. Called by the owner where it is on a slow path anyway.
+    #[inline]
+    pub(in crate::hook) fn ask_again(&self) {
+        let resumed = growths_resumed();
+        if self.resumed.get() != resumed {
+            self.resumed.set(resumed);
+            self.forget_full();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn forget_full(&self) {
+        for index in 0..CACHE {
+            // SAFETY: the cache has CACHE entries, reached by the lane's owner alone, who is calling.
+            let entry = unsafe { &mut *self.cache.add(index) };
+            if std::ptr::eq(entry.row, self.full) {
+                // No stack has this key.
+                entry.key = 0;
+            }
+        }
+        for chunk in &self.chunks {
+            let chunk = chunk.load(Relaxed);
+            for index in 0..if chunk.is_null() { 0 } else { CHUNK } {
+                // SAFETY: a chunk has CHUNK slots, reached by the lane's owner alone.
+                let slot = unsafe { &*chunk.add(index) };
+                if std::ptr::eq(slot.row.get(), self.full) {
+                    slot.row.set(null());
+                }
+            }
+        }
+    }
+
+    fn new_row(&self, site: u32) -> Option<(u32, &'static Row)> {
+        // SAFETY: the tables belong to the lane's owner, who is calling.
+        let rows = unsafe { &mut (*self.tables.get()).rows };
+        let (index, place) = tables::push::<Row>(rows)?;
+        // SAFETY: a zeroed record that is the lane's own and stays mapped.
+        let row = unsafe { place.as_ref() };
+        row.site.store(site, Relaxed);
+        row.clock.store(CLOCK.load(Acquire), Relaxed);
+        self.record().rows_len.store(index as u32 + 1, Release);
+        Some((index as u32, row))
+    }
+
+    /// Counts a block's size, before the block itself is counted: nothing to do while a site has one size class.
+    #[inline(always)]
+    pub(in crate::hook) fn count_size(&self, slot: &Slot, bytes: u64) {
+        let class = u32::from(size_class(bytes));
+        if slot.class.get() == class {
+            return;
+        }
+        // PERF: a class met before at a site of several is one look away.
+        if slot
+            .spread()
+            .is_some_and(|spread| spread.count_known(class))
+        {
+            return;
+        }
+        if let Some(sizes) = slot.one_record() {
+            let pair = &sizes.pairs[class as usize % SIZE_PAIRS];
+            let word = pair.load(Relaxed);
+            if word >> COUNT_BITS == u64::from(class) && word != 0 {
+                pair.store(word + 1, Relaxed);
+                return;
+            }
+        }
+        self.count_other_size(slot, class);
+    }
+
+    #[inline(never)]
+    fn count_other_size(&self, slot: &Slot, class: u32) {
+        if slot.row_index.get() == u32::MAX {
+            return;
+        }
+        match slot.class.get() {
+            NO_CLASS => return slot.class.set(class),
+            MIXED | SPREAD => {}
+            first => {
+                slot.class.set(MIXED);
+                sizes::add(
+                    self,
+                    slot,
+                    first as u16,
+                    slot.row().total_blocks.load(Relaxed),
+                );
+            }
+        }
+        sizes::add(self, slot, class as u16, 1);
+    }
+
+    /// A new size record for a slot's row.
+    pub(in crate::hook) fn new_sizes(&self, slot: &Slot) -> Option<&'static Sizes> {
+        let errno = Errno::keep();
+        // SAFETY: the tables belong to the lane's owner, who is calling.
+        let table = unsafe { &mut (*self.tables.get()).sizes };
+        let pushed = tables::push::<Sizes>(table);
+        drop(errno);
+        let (index, place) = pushed?;
+        // SAFETY: a zeroed record that is the lane's own and stays mapped.
+        let sizes: &'static Sizes = unsafe { place.as_ref() };
+        sizes.row.store(slot.row_index.get(), Relaxed);
+        self.record().sizes_len.store(index as u32 + 1, Release);
+        Some(sizes)
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn save_snapshots(&'static self, site: u32, row: &Row, then: u64) {
+        let Some(header) = tables::header() else {
+            return;
+        };
+        let Some(slot) = self.slot(site) else { return };
+        if slot.row_index.get() == u32::MAX || !std::ptr::eq(slot.row.get(), row) {
+            return;
+        }
+        if slot.snaps.get().is_null() {
+            let errno = Errno::keep();
+            // SAFETY: the tables belong to the lane's owner, who is calling.
+            let table = unsafe { &mut (*self.tables.get()).snaps };
+            if let Some((index, place)) = tables::push::<Snaps>(table) {
+                // SAFETY: a zeroed record that is the lane's own and stays mapped.
+                let snaps = unsafe { place.as_ref() };
+                snaps.row.store(slot.row_index.get(), Relaxed);
+                self.record().snaps_len.store(index as u32 + 1, Release);
+                slot.snaps.set(snaps);
+            }
+            drop(errno);
+        }
+        // SAFETY: null or a record of the lane's own that stays mapped.
+        let Some(snaps) = (unsafe { slot.snaps.get().as_ref() }) else {
+            return;
+        };
+        let (live, seen) = (net_bytes(row), then & ((1 << CLOCK_SNAPSHOT_BITS) - 1));
+        for (sequence, value) in header.snapshot_seq.iter().zip(&snaps.live_bytes) {
+            if sequence.load(Relaxed) > seen {
+                value.store(live, Relaxed);
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `stats()` while a recording is written: the rows of all lanes, with what is counted beside them.
+
+use super::peak::Looks;
+use crate::counters::Sums;
+use crate::figures::{Figures, add_sums};
+use crate::tables::{counted_rows, figures_of, lanes_in_use};
+use crate::{count, state};
+
+/// The sums of all lanes, and the largest there was.
+fn figures_of_lanes(highest: Option<(i64, i64)>) -> Figures {
+    let mut sums = Sums::default();
+    for row in lanes_in_use().flat_map(counted_rows) {
+        add_sums(&mut sums, &figures_of(row));
+    }
+    let figures = Figures::new(sums, (0, 0));
+    let live = (figures.live_bytes, figures.live_blocks);
+    Figures::new(sums, highest.map_or(live, |highest| highest.max(live)))
+}
+
+/// The figures of all lanes together with what is counted beside them; `None` when no recording of this process counts.
+pub(crate) fn recorded_stats() -> Option<Figures> {
+    if !state::rows_are_joined() {
+        return None;
+    }
+    let inside = super::Inside::enter();
+    if inside.is_none() && state::get() & state::RECORD != 0 {
+        // A signal handler in the middle of an event, which may hold the lock.
+        return Some(count::join(&figures_of_lanes(None)));
+    }
+    let looks = super::LOOKS.try_hold(1_000_000)?;
+    // Finished meanwhile: its sums are kept elsewhere now.
+    state::rows_are_joined().then(|| count::join(&figures_of_lanes(Some(looks.highest()))))
+}
+
+/// The recording is finished: if `stats()` goes on, what it counted is kept. Under the look lock.
+pub(crate) fn part(looks: &Looks) {
+    if state::part_from_rows() {
+        count::keep_rows(&figures_of_lanes(Some(looks.highest())));
+    }
+}

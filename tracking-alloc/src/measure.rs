@@ -1,0 +1,49 @@
+//! Runs a function and counts what its thread does meanwhile.
+//!
+//! What follows is never inlined: a thread-local's address must not be kept over the call of the function, which may
+//! return on another thread.
+
+use crate::count::{self, Frame};
+use crate::figures::Figures;
+
+/// Runs `f`, counting this thread's events.
+pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Figures) {
+    let entered = Entered(enter());
+    let result = f();
+    let figures = figures_of(entered.0);
+    drop(entered);
+    (result, figures)
+}
+
+/// While it lives, this thread's events go to a frame; also when `f` unwinds.
+struct Entered(&'static Frame);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        leave(self.0);
+    }
+}
+
+#[inline(never)]
+fn enter() -> &'static Frame {
+    let (frame, _is_first) = count::enter();
+    #[cfg(recording)]
+    if _is_first {
+        crate::hook::measuring(true);
+    }
+    frame
+}
+
+#[inline(never)]
+fn figures_of(frame: &'static Frame) -> Figures {
+    count::figures_of(frame)
+}
+
+#[inline(never)]
+fn leave(frame: &'static Frame) {
+    let _was_last = count::leave(frame);
+    #[cfg(recording)]
+    if _was_last {
+        crate::hook::measuring(false);
+    }
+}

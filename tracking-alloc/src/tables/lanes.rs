@@ -1,0 +1,75 @@
+//! Lanes by number: which are in use, and where their fixed rows lie.
+
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+use tracking_alloc_recording::{FURTHER_LANES, LANE_TABLES, LANES, Row};
+
+/// Three fixed rows for each lane: all events, "(table full)", "(unattributed)". The first table, and the further ones.
+pub(super) static FIXED_ROWS: [AtomicPtr<Row>; LANE_TABLES] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; LANE_TABLES];
+/// Lanes that ever had an owner; the overflow lane is not among them.
+pub(crate) static LANES_USED: AtomicU32 = AtomicU32::new(0);
+/// Whether the overflow lane is in use.
+pub(crate) static OVERFLOW_USED: AtomicU32 = AtomicU32::new(0);
+
+/// The first table's rows were laid out.
+pub(super) fn begin(rows: *mut Row) {
+    let further = std::iter::repeat(std::ptr::null_mut());
+    for (table, rows) in FIXED_ROWS.iter().zip(std::iter::once(rows).chain(further)) {
+        table.store(rows, Release);
+    }
+}
+
+/// The number of the lane that is made after so many.
+pub(crate) fn lane_number(made: u32) -> u32 {
+    made + u32::from(made as usize >= LANES)
+}
+
+/// Numbers of all lanes in use, the overflow lane included.
+pub(crate) fn lanes_in_use() -> impl Iterator<Item = u32> {
+    let overflow = OVERFLOW_USED.load(Acquire) != 0;
+    (0..LANES_USED.load(Acquire))
+        .map(lane_number)
+        .chain(overflow.then_some(LANES as u32))
+}
+
+/// How many lanes are in use of each table of lanes that was written.
+pub(super) fn tables_of_lanes() -> impl Iterator<Item = usize> {
+    let used = LANES_USED.load(Acquire) as usize;
+    let further = used.saturating_sub(LANES);
+    let overflow = (OVERFLOW_USED.load(Acquire) != 0 && used < LANES) as usize;
+    [used.min(LANES), overflow].into_iter().chain(
+        (0..further.div_ceil(FURTHER_LANES))
+            .map(move |table| (further - table * FURTHER_LANES).min(FURTHER_LANES)),
+    )
+}
+
+/// The row of all events of a lane.
+pub(crate) fn lane_row(lane: u32) -> Option<&'static Row> {
+    fixed_row(lane, 0)
+}
+
+/// The table of fixed rows and lane records that a lane is in, and its place there.
+pub(super) fn table_of(lane: u32) -> (usize, usize) {
+    match (lane as usize).checked_sub(LANES + 1) {
+        None => (0, lane as usize),
+        Some(further) => (1 + further / FURTHER_LANES, further % FURTHER_LANES),
+    }
+}
+
+/// A fixed row: 0 = all events, 1 = "(table full)", 2 = "(unattributed)".
+pub(crate) fn fixed_row(lane: u32, which: usize) -> Option<&'static Row> {
+    let (table, place) = table_of(lane);
+    let rows = FIXED_ROWS.get(table)?.load(Acquire);
+    if rows.is_null() {
+        return None;
+    }
+    // SAFETY: there are three rows for every lane of the table, mapped until the process ends.
+    Some(unsafe { &*rows.add(3 * place + which) })
+}
+
+/// The rows of a lane that together count each of its events once: "all", and "(unattributed)".
+pub(crate) fn counted_rows(lane: u32) -> impl Iterator<Item = &'static Row> {
+    [fixed_row(lane, 0), fixed_row(lane, 2)]
+        .into_iter()
+        .flatten()
+}

@@ -1,0 +1,132 @@
+//! Rows of counters: plain additions by their single writer, and the saved value that makes the peak exact.
+
+use crate::counters::{Counter, Counters, Sums};
+use std::sync::atomic::{AtomicU64, Ordering::*};
+use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row};
+
+/// The clock: epoch of the last peak above the number of the last snapshot. Changed under the look lock.
+pub(crate) static CLOCK: AtomicU64 = AtomicU64::new(0);
+
+/// The epoch of the last peak.
+pub(crate) fn epoch() -> u64 {
+    CLOCK.load(Relaxed) >> CLOCK_SNAPSHOT_BITS
+}
+
+/// Single-writer addition: no locked instruction.
+#[inline(always)]
+pub(crate) fn add(counter: &AtomicU64, more: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
+}
+
+#[inline(always)]
+fn word(row: &Row, counter: Counter) -> &AtomicU64 {
+    match counter {
+        Counter::TotalBytes => &row.total_bytes,
+        Counter::TotalBlocks => &row.total_blocks,
+        Counter::FreedBytes => &row.freed_bytes,
+        Counter::FreedBlocks => &row.freed_blocks,
+        Counter::Grows => &row.grows,
+        Counter::Shrinks => &row.shrinks,
+        Counter::CopiedBytes => &row.copied_bytes,
+        Counter::TemporaryBlocks => &row.temporary_blocks,
+        Counter::TemporaryBytes => &row.temporary_bytes,
+        Counter::AtRiskBytes => &row.at_risk_bytes,
+    }
+}
+
+/// A row in the hands of its single writer.
+pub(crate) struct Owned<'r>(&'r Row);
+
+/// PERF: a function, so that a closure that calls it captures the row and not the variable.
+#[inline(always)]
+pub(crate) fn owned(row: &Row) -> Owned<'_> {
+    Owned(row)
+}
+
+impl Counters for Owned<'_> {
+    #[inline(always)]
+    fn add(&mut self, counter: Counter, more: u64) {
+        add(word(self.0, counter), more);
+    }
+}
+
+/// A row that several contexts write: atomic additions.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<'r>(pub(crate) &'r Row);
+
+impl Counters for Shared<'_> {
+    fn add(&mut self, counter: Counter, more: u64) {
+        word(self.0, counter).fetch_add(more, Relaxed);
+    }
+}
+
+/// Net bytes of a row; negative when other lanes allocated what this one freed.
+#[inline(always)]
+pub(crate) fn net_bytes(row: &Row) -> i64 {
+    row.total_bytes
+        .load(Relaxed)
+        .wrapping_sub(row.freed_bytes.load(Relaxed)) as i64
+}
+
+/// Net blocks of a row.
+#[inline(always)]
+pub(crate) fn net_blocks(row: &Row) -> i64 {
+    row.total_blocks
+        .load(Relaxed)
+        .wrapping_sub(row.freed_blocks.load(Relaxed)) as i64
+}
+
+/// Before a row changes: if the clock went on since it last did, its net is what it was at the peak. Returns the
+/// row's old clock when a snapshot was taken since, for the caller to save that too.
+#[inline(always)]
+pub(crate) fn touch(row: &Row) -> Option<u64> {
+    let now = CLOCK.load(Acquire);
+    let then = row.clock.load(Relaxed);
+    if now == then {
+        return None;
+    }
+    if now >> CLOCK_SNAPSHOT_BITS != then >> CLOCK_SNAPSHOT_BITS {
+        row.saved_bytes.store(net_bytes(row), Relaxed);
+        row.saved_blocks.store(net_blocks(row), Relaxed);
+    }
+    // The saved value before the clock that vouches for it.
+    row.clock.store(now, Release);
+    (now as u16 != then as u16).then_some(then)
+}
+
+/// What a row held at the present epoch's peak: bytes and blocks.
+pub(crate) fn at_peak(row: &Row, epoch: u64) -> (i64, i64) {
+    if row.clock.load(Acquire) >> CLOCK_SNAPSHOT_BITS == epoch {
+        (
+            row.saved_bytes.load(Relaxed),
+            row.saved_blocks.load(Relaxed),
+        )
+    } else {
+        (net_bytes(row), net_blocks(row))
+    }
+}
+
+/// The first nine words of a row, as thread and mark records keep them.
+pub(crate) fn figures_of(row: &Row) -> Sums {
+    [
+        &row.total_bytes,
+        &row.total_blocks,
+        &row.freed_bytes,
+        &row.freed_blocks,
+        &row.grows,
+        &row.shrinks,
+        &row.copied_bytes,
+        &row.temporary_blocks,
+        &row.temporary_bytes,
+    ]
+    .map(|word| word.load(Relaxed))
+}
+
+/// Net of the figures kept in a record: bytes and blocks.
+pub(crate) fn figures_net(figures: &[AtomicU64; 9]) -> (i64, i64) {
+    let word = |index: usize| figures[index].load(Relaxed);
+    (
+        word(0).wrapping_sub(word(2)) as i64,
+        word(1).wrapping_sub(word(3)) as i64,
+    )
+}

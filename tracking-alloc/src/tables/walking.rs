@@ -1,0 +1,67 @@
+//! What walking stacks takes from the tables: known code, and the rules of `.eh_frame` found in it.
+
+use super::{Session, Writer, current};
+use crate::stack::{self, Bounds, Code, Frame, Rule};
+use crate::sys::Errno;
+use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::{Header, self_test, unwinder};
+
+/// The rule of a frame that the cache has none for.
+pub(crate) fn find_rule(frame: Frame, bounds: Bounds) -> Rule {
+    let Some(session) = current() else {
+        return Rule::UNKNOWN;
+    };
+    let errno = Errno::keep();
+    let mut writer = session.write.hold();
+    let rule = writer.with_code(|code| code.fill(frame, bounds));
+    drop(writer);
+    drop(errno);
+    rule
+}
+
+/// Chooses how stacks are walked in a session that begins, and says so in its recording: frame pointers if our own
+/// functions keep them, else the rules of `.eh_frame` if a walk by them finds what it must, else nothing. With `at_once`,
+/// files of what is loaded now are not looked into later.
+pub(crate) fn choose_unwinder(session: &Session, header: &Header, at_once: bool) {
+    if at_once {
+        session.write.hold().read_modules();
+    }
+    let (unwinder, test) = if stack::keeps_frame_pointers() {
+        if !at_once {
+            session.write.hold().eh_frames.check_early_stacks();
+        }
+        (unwinder::FRAME_POINTERS, self_test::FRAME_POINTERS)
+    } else if stack::IS_SUPPORTED
+        && stack::prepare(&mut session.write.hold().bump)
+        && stack::finds_callers(find_rule)
+    {
+        if at_once {
+            session.write.hold().with_code(|code| code.read_tables());
+        }
+        (unwinder::EH_FRAME, self_test::EH_FRAME)
+    } else {
+        (unwinder::NONE, 0)
+    };
+    if at_once {
+        session.write.hold().images.close();
+    }
+    header.self_test.store(test, Relaxed);
+    header.unwinder.store(unwinder, Relaxed);
+    stack::walk_with(unwinder);
+}
+
+impl Writer {
+    pub(super) fn with_code<R>(&mut self, work: impl FnOnce(&mut Code<'_>) -> R) -> R {
+        let mut code = Code {
+            images: &mut self.images,
+            eh_frames: &mut self.eh_frames,
+            bump: &mut self.bump,
+            read_modules: false,
+        };
+        let result = work(&mut code);
+        if code.read_modules {
+            self.record_modules();
+        }
+        result
+    }
+}
