@@ -2,9 +2,7 @@
 //! SVG and terminal UI are functions of.
 #![forbid(unsafe_code)]
 
-pub mod arenas;
 pub mod calltree;
-pub mod fields;
 pub mod flamegraph;
 mod load;
 pub mod profile;
@@ -17,3 +15,4 @@ pub mod types;
 pub mod units;
 
 pub use load::{Error, Options, open, pack};
+pub use profile::{arenas, fields};

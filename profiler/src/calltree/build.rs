@@ -6,8 +6,7 @@
 use std::collections::HashMap;
 
 use super::{CallTree, Label, MarkKind, Node, NodeId, Options, label_name};
-use crate::arenas::chunk_sites;
-use crate::fields::Phases;
+use crate::profile::fields::Phases;
 use crate::profile::{Figures, FrameId, Profile, ScopeId, Site};
 
 /// One step of a path: what the node stands for and the source frame it was met at.
@@ -21,14 +20,13 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
         children: Vec::new(),
         leaves: Vec::with_capacity(profile.sites.len()),
     };
-    let phases = Phases::of(profile);
-    let chunks = chunk_sites(profile);
+    let (phases, chunks) = (profile.phases(), profile.chunk_sites());
     let mut by_parent: HashMap<(NodeId, Label), NodeId> = HashMap::new();
     let mut path: Vec<Step> = Vec::new();
     for (index, site) in profile.sites.iter().enumerate() {
         if options
             .within
-            .is_some_and(|within| !is_within(profile, &phases, site.scope, within))
+            .is_some_and(|within| !is_within(profile, phases, site.scope, within))
         {
             tree.leaves.push(None);
             continue;

@@ -225,7 +225,7 @@ fn label_name(label: Label, profile: &Profile) -> Cow<'_, str> {
         Label::Root => Cow::Borrowed("all"),
         Label::Mark(MarkKind::Chunk(Some(arena))) => Cow::Owned(format!(
             "[{}]",
-            crate::arenas::chunk_label(profile, &[arena as usize])
+            crate::profile::arenas::chunk_label(profile, &[arena as usize])
         )),
         Label::Mark(mark) => Cow::Borrowed(mark.name()),
         Label::Scope(scope) => Cow::Owned(format!(

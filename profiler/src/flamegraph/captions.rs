@@ -6,8 +6,8 @@
 use super::prune::Pruned;
 use super::relabel::Caption;
 use super::{By, Options, legend, prune};
-use crate::arenas::{HOW_TO_NAME, imbalance};
 use crate::calltree::{CallTree, Label, NodeId};
+use crate::profile::arenas::{HOW_TO_NAME, imbalance};
 use crate::profile::{Figures, Lost, Measure, Profile};
 use crate::units::{Bytes, Count, Share, printable, without_store};
 

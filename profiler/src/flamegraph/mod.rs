@@ -21,10 +21,8 @@ use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{Direction, TextTruncateDirection, from_lines};
 
 use crate::calltree::{self, CallTree, NodeId};
-use crate::fields::Fields;
 use crate::profile::{Measure, Profile, ScopeId};
 use crate::retold::Retold;
-use crate::types::{Keys, table};
 
 /// What the frames of the picture are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -108,19 +106,12 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     if options.by == By::Arena && !is_of_arenas(options.measure) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
     }
-    let fields = match options.by {
-        By::Stack => Fields::default(),
-        By::Field | By::Type | By::Arena => Fields::of(profile),
-    };
-    let keys = || Keys::of(profile, &table(profile, &fields));
+    let fields = profile.fields();
     let retold = match options.by {
         By::Stack => None,
-        By::Field => Some(Retold::by_field(profile, &fields, &keys())),
-        By::Type => Some(Retold::by_type(profile, &fields, &keys())),
-        By::Arena => {
-            let (only, measure) = (options.arena, options.measure);
-            Some(Retold::by_arena(profile, &fields, &keys(), only, measure))
-        }
+        By::Field => Some(Retold::by_field(profile)),
+        By::Type => Some(Retold::by_type(profile)),
+        By::Arena => Some(Retold::by_arena(profile, options.arena, options.measure)),
     };
     let source = retold.as_ref().map_or(profile, |retold| &retold.profile);
     let mut tree = CallTree::build(
@@ -149,7 +140,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     colors.insert(prune::REST, color(palette::ROOT));
     for &id in &pruned.kept {
         let rgb = match &retold {
-            Some(retold) => palette::of_retold(retold, &tree, id, profile, &fields),
+            Some(retold) => palette::of_retold(retold, &tree, id, profile, fields),
             None => palette::of_node(&tree, id, profile),
         };
         colors.insert(id.0, color(rgb));

@@ -5,7 +5,7 @@
 //! Must never draw in the magenta that inferno's search uses, nor so dark that black text cannot be read.
 
 use crate::calltree::{CallTree, Label, NodeId};
-use crate::fields::Fields;
+use crate::profile::fields::Fields;
 use crate::profile::{Function, Origin, Profile, ScopeKind, TypeKind};
 use crate::retold::{Retold, What};
 

@@ -2,13 +2,13 @@
 //!
 //! Must never look like a stack: one frame, in parentheses, of no file and no known code.
 
-use crate::fields::{Fields, Phases};
 use crate::profile::{Frame, FrameId, Function, FunctionId, Origin, Profile};
 
 /// Calls each site by its phase and field, `(in load > Fleet.vessels[].name)`, where there are no stacks to tell sites
 /// apart by. Outside of all phases and fields it stays "(no stack)".
 pub(super) fn name_sites(profile: &mut Profile) {
-    let (phases, fields) = (Phases::of(profile), Fields::of(profile));
+    let named = profile.clone();
+    let (phases, fields) = (named.phases(), named.fields());
     for index in 0..profile.sites.len() {
         let Some(site) = profile
             .sites
@@ -18,7 +18,7 @@ pub(super) fn name_sites(profile: &mut Profile) {
             continue;
         };
         let scope = site.scope;
-        let phase = (phases.phase_of(scope).0 != 0).then(|| phases.path(profile, scope));
+        let phase = (phases.phase_of(scope).0 != 0).then(|| phases.path(&named, scope));
         let field = match fields.field_of(scope) {
             0 => None,
             field => fields

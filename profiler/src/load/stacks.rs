@@ -46,7 +46,7 @@ pub(super) fn fill(
         let mut index = 0;
         stack.retain(|frame| {
             index += 1;
-            index > inner || !symbols::is_own(builder.function(*frame))
+            index > inner || !builder.function(*frame).is_own()
         });
         let functions = functions(&stack);
         let shown = symbols::trim(&functions);

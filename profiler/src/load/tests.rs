@@ -54,7 +54,7 @@ fn the_recording_of_a_module_says_what_it_is() {
         ("exact", 0)
     );
     assert_eq!((process.duration_ns, profile.timeline.len()), (0, 0));
-    assert!(report::losses(&profile).is_empty());
+    assert!(profile.losses().is_empty());
     assert_eq!(profile.threads.len(), 1);
     assert_eq!(profile.threads[0].figures, profile.totals);
 }

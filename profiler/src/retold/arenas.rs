@@ -4,24 +4,16 @@
 //! not tell has a frame of its own, and the frames of what is live come to the chunk bytes.
 
 use super::{Retold, Told, What};
-use crate::arenas::{Part, unscoped};
-use crate::fields::Fields;
+use crate::profile::arenas::{Part, unscoped};
 use crate::profile::{
     Arena, ArenaRow, Figures, FrameId, Measure, Profile, ScopeId, Site, StackMarks,
 };
-use crate::types::Keys;
 
 impl Retold {
     /// The arenas of a profile, or one of them (index into [`Profile::arenas`]), by a measure that
     /// [arenas have](crate::flamegraph::is_of_arenas).
-    pub fn by_arena(
-        profile: &Profile,
-        fields: &Fields,
-        keys: &Keys,
-        only: Option<usize>,
-        measure: Measure,
-    ) -> Retold {
-        let mut told = Told::new(profile, fields, keys);
+    pub fn by_arena(profile: &Profile, only: Option<usize>, measure: Measure) -> Retold {
+        let mut told = Told::new(profile);
         for (index, arena) in profile.arenas.iter().enumerate() {
             if only.is_none_or(|only| only == index) {
                 told.arena(index, arena, measure);

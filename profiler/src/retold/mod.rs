@@ -5,9 +5,8 @@
 
 mod arenas;
 
-use crate::fields::{Field, Fields};
+use crate::profile::fields::{Field, Fields};
 use crate::profile::{Frame, FrameId, Function, FunctionId, Profile, Site, StackMarks, TypeId};
-use crate::types::{Keys, type_of};
 use std::collections::HashMap;
 
 /// What a function of a profile told again stands for.
@@ -54,10 +53,10 @@ pub struct Retold {
 
 impl Retold {
     /// By field: the path from the root inward, then the type.
-    pub fn by_field(profile: &Profile, fields: &Fields, keys: &Keys) -> Retold {
-        let mut told = Told::new(profile, fields, keys);
+    pub fn by_field(profile: &Profile) -> Retold {
+        let mut told = Told::new(profile);
         for site in &profile.sites {
-            let mut stack = told.path(fields.field_of(site.scope));
+            let mut stack = told.path(profile.fields().field_of(site.scope));
             stack.push(told.frame(What::Type(held(profile, site))));
             told.site(site, stack);
         }
@@ -65,10 +64,10 @@ impl Retold {
     }
 
     /// By type: the type, the field (outside all data, the type that was being built), the function.
-    pub fn by_type(profile: &Profile, fields: &Fields, keys: &Keys) -> Retold {
-        let mut told = Told::new(profile, fields, keys);
+    pub fn by_type(profile: &Profile) -> Retold {
+        let mut told = Told::new(profile);
         for site in &profile.sites {
-            let field = fields.field_of(site.scope);
+            let field = profile.fields().field_of(site.scope);
             let around = match site.contents.and_then(|contents| contents.owner) {
                 Some(owner) if field == 0 => What::Owner(owner),
                 _ => What::Path(field),
@@ -87,25 +86,23 @@ impl Retold {
 
 /// What the blocks of a site hold.
 fn held(profile: &Profile, site: &Site) -> Option<TypeId> {
-    type_of(profile, site).map(|(id, _)| id)
+    profile.type_id_of(site)
 }
 
 /// A profile in the making.
 struct Told<'a> {
     profile: &'a Profile,
     fields: &'a Fields,
-    keys: &'a Keys,
     retold: Retold,
     functions: HashMap<What, FunctionId>,
     frames: HashMap<(What, Option<FrameId>), FrameId>,
 }
 
 impl<'a> Told<'a> {
-    fn new(profile: &'a Profile, fields: &'a Fields, keys: &'a Keys) -> Told<'a> {
+    fn new(profile: &'a Profile) -> Told<'a> {
         Told {
             profile,
-            fields,
-            keys,
+            fields: profile.fields(),
             retold: Retold {
                 profile: Profile {
                     scopes: profile.scopes.clone(),
@@ -212,12 +209,12 @@ impl<'a> Told<'a> {
                 named(&format!("{}{of_type}", field.path), short)
             }
             What::Type(id) => {
-                let key = self.keys.key(self.profile, id);
+                let key = self.profile.type_key(id);
                 let full = type_name(id).map_or(key, |name| &name.full);
                 named(full, key)
             }
             What::Owner(id) => {
-                let key = self.keys.key(self.profile, Some(id));
+                let key = self.profile.type_key(Some(id));
                 let full = type_name(Some(id)).map_or(key, |name| &name.full);
                 named(&format!("while building {full}"), &format!("in {key}"))
             }
@@ -241,12 +238,9 @@ mod tests {
     use super::*;
     use crate::calltree::{CallTree, NodeId, Options};
     use crate::sample;
-    use crate::types::table;
 
     fn told(profile: &Profile) -> [Retold; 2] {
-        let fields = Fields::of(profile);
-        let keys = Keys::of(profile, &table(profile, &fields));
-        [Retold::by_field, Retold::by_type].map(|by| by(profile, &fields, &keys))
+        [Retold::by_field, Retold::by_type].map(|by| by(profile))
     }
 
     #[test]
@@ -266,7 +260,7 @@ mod tests {
     #[test]
     fn a_field_told_again_holds_what_its_row_holds() {
         let profile = sample::fleet();
-        let fields = Fields::of(&profile);
+        let fields = profile.fields();
         let [retold, _] = told(&profile);
         let tree = CallTree::build(&retold.profile, &Options::default());
         for field in &fields.nodes {

@@ -8,9 +8,9 @@ mod fleet;
 use crate::profile::{
     Capture, Figures, Frame, FrameId, Function, FunctionId, Lost, Mark, Module, Origin, Process,
     Profile, Scope, ScopeId, ScopeKind, Site, Snapshot, StackMarks, State, SymbolSource, Thread,
-    TimelinePoint, TypeId, TypeName,
+    TimelinePoint, TypeId, TypeKind, TypeName,
 };
-use crate::types::{kind_of, normal, short as short_type};
+use crate::types::{normal, short as short_type};
 
 pub use city_arenas::city_arenas;
 pub use fleet::fleet;
@@ -95,7 +95,7 @@ impl Builder {
         TypeId(known.unwrap_or_else(|| {
             self.profile.types.push(TypeName {
                 short: short_type(&full),
-                kind: kind_of(&full),
+                kind: TypeKind::of(&full),
                 full,
             });
             self.profile.types.len() - 1

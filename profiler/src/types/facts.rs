@@ -53,9 +53,8 @@ impl Facts {
             || name.contains(" as core::alloc::Allocator>::");
         let buffer = starts(&["alloc::raw_vec::"]);
         let known = CONTAINER_CRATES.contains(&function.krate.as_str());
-        let ours = ["tracking_alloc", "tracking_alloc_recording"];
         Facts {
-            hook: ours.contains(&function.krate.as_str()) || name.contains("GlobalAlloc>::"),
+            hook: function.is_own() || name.contains("GlobalAlloc>::"),
             allocation,
             collection: std && !starts(&["core::", "std::thread::local"]),
             looked_through: std || (function.origin == Origin::Dependency && known),

@@ -2,7 +2,6 @@
 
 use heapglass_profiler::arenas;
 use heapglass_profiler::calltree::{self, CallTree};
-use heapglass_profiler::fields::{Fields, Phases};
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Measure, Profile, ScopeId};
 use heapglass_profiler::report;
@@ -53,14 +52,14 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
         // Figures beyond 64 bits are an error value.
         let _drawn = flamegraph::write_svg(profile, &options, sink());
     }
-    let fields = Fields::of(profile);
-    let phases = Phases::of(profile);
+    let fields = profile.fields();
+    let phases = profile.phases();
     for scope in 0..profile.scopes.len().min(50) as u32 {
         let _ =
             phases.path(profile, ScopeId(scope)).len() + fields.field_of(ScopeId(scope)) as usize;
     }
-    for leak in arenas::leaks(profile, &fields) {
-        let _ = arenas::leak_text(profile, &fields, &leak).len();
+    for leak in profile.leaks() {
+        let _ = arenas::leak_text(profile, &leak).len();
     }
     for arena in &profile.arenas {
         let _ = arenas::advice(arena, &fields, profile.process.state).len();

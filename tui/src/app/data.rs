@@ -1,16 +1,13 @@
 //! One loaded profile with what views look up in it. Never panics on ids a profile got wrong: it answers `None`.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Mutex;
 
-use heapglass_profiler::fields::{Field, Fields};
+use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::{
-    Figures, Frame, FrameId, Function, FunctionId, Profile, Site, State, TypeId, TypeKind, TypeName,
+    Frame, FrameId, Function, FunctionId, Profile, Site, State, TypeId, TypeKind, TypeName,
 };
-use heapglass_profiler::report::losses;
 use heapglass_profiler::retold::Retold;
-use heapglass_profiler::types::{Keys, TypeRow, missing, table};
 use heapglass_profiler::units::{printable, without_store};
 
 use crate::app::prompt::Pattern;
@@ -20,44 +17,25 @@ use crate::views::flame::{Shown, TreeSpec};
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     pub(crate) profile: Profile,
-    /// The places in the data, with what each allocated.
-    pub(crate) fields: Fields,
-    /// What all blocks of a type came to, in no order.
-    pub(crate) types: Vec<TypeRow>,
-    keys: Keys,
-    /// Why some blocks have no type.
-    unnamed: String,
-    losses: Vec<String>,
     /// A call tree made ahead on the loader's thread, for the flamegraph to take.
     tree: Mutex<Option<(TreeSpec, Shown)>>,
 }
 
-/// The site rows of one function: sites charged to it, added up.
-#[derive(Clone, Debug)]
-pub(crate) struct Owner {
-    pub(crate) function: Option<FunctionId>,
-    pub(crate) figures: Figures,
-    pub(crate) sites: u64,
-}
-
 impl Data {
     pub(crate) fn new(profile: Profile) -> Self {
-        let fields = Fields::of(&profile);
-        let types = table(&profile, &fields);
+        // Every view needs these, and drawing shall not wait for them.
+        profile.type_key(None);
+        profile.losses();
+        profile.unnamed();
         Data {
-            losses: losses(&profile),
-            keys: Keys::of(&profile, &types),
-            unnamed: unnamed(&profile),
-            types,
-            fields,
             profile,
             tree: Mutex::new(None),
         }
     }
 
     /// The profile told again by fields or by types.
-    pub(crate) fn retold(&self, by: fn(&Profile, &Fields, &Keys) -> Retold) -> Retold {
-        by(&self.profile, &self.fields, &self.keys)
+    pub(crate) fn retold(&self, by: fn(&Profile) -> Retold) -> Retold {
+        by(&self.profile)
     }
 
     /// Makes the tree that will probably be shown: slow, so not on the thread that reads keys.
@@ -80,7 +58,7 @@ impl Data {
 
     /// What was lost, a sentence each, free of control characters; empty = nothing.
     pub(crate) fn losses(&self) -> &[String] {
-        &self.losses
+        self.profile.losses()
     }
 
     pub(crate) fn frame(&self, id: FrameId) -> Option<&Frame> {
@@ -97,21 +75,22 @@ impl Data {
     }
 
     pub(crate) fn field(&self, node: u32) -> Option<&Field> {
-        self.fields.nodes.get(node as usize)
+        self.profile.fields().nodes.get(node as usize)
     }
 
     pub(crate) fn type_name(&self, id: Option<TypeId>) -> Option<&TypeName> {
-        self.profile.types.get(id?.0 as usize)
+        self.profile.named_type(id)
     }
 
     /// A type for cells, clean: its short name, or the full one where two types share the short one.
     pub(crate) fn type_label(&self, id: Option<TypeId>) -> Cow<'_, str> {
-        printable(self.keys.key(&self.profile, id))
+        printable(self.profile.type_key(id))
     }
 
     /// Why some blocks have no type and what to do, free of control characters.
-    pub(crate) fn unnamed(&self) -> &str {
-        &self.unnamed
+    pub(crate) fn unnamed(&self) -> Cow<'_, str> {
+        let unknown = "no container of Rust on the stack, or C code, and no field tells";
+        printable(self.profile.unnamed().unwrap_or(unknown))
     }
 
     pub(crate) fn type_kind(&self, id: Option<TypeId>) -> Option<TypeKind> {
@@ -131,41 +110,11 @@ impl Data {
         }
     }
 
-    /// The frame a site is charged to; the innermost one when the profile names none.
-    pub(crate) fn owner(&self, site: &Site) -> Option<FrameId> {
-        site.owner
-            .and_then(|at| site.stack.get(at))
-            .or(site.stack.last())
-            .copied()
-    }
-
     /// The function a site is charged to.
     pub(crate) fn owner_function(&self, site: &Site) -> Option<FunctionId> {
-        self.owner(site)
+        site.charged()
             .and_then(|frame| self.frame(frame))
             .map(|frame| frame.function)
-    }
-
-    /// Sites added up by the function they are charged to, in no order.
-    pub(crate) fn owners(&self) -> Vec<Owner> {
-        let mut at: HashMap<Option<FunctionId>, usize> = HashMap::new();
-        let mut owners: Vec<Owner> = Vec::new();
-        for site in &self.profile.sites {
-            let function = self.owner_function(site);
-            let index = *at.entry(function).or_insert_with(|| {
-                owners.push(Owner {
-                    function,
-                    figures: Figures::default(),
-                    sites: 0,
-                });
-                owners.len() - 1
-            });
-            if let Some(owner) = owners.get_mut(index) {
-                owner.figures.add(&site.figures);
-                owner.sites += 1;
-            }
-        }
-        owners
     }
 
     /// For each function, whether `pattern` matches its full or its short name.
@@ -206,17 +155,4 @@ impl Data {
             State::Unknown => "end unknown",
         }
     }
-}
-
-fn unnamed(profile: &Profile) -> String {
-    let frame = |id: &FrameId| profile.frames.get(id.0 as usize);
-    let named = |frame: &Frame| profile.functions.get(frame.function.0 as usize).is_some();
-    let mut stacks = profile.sites.iter().map(|site| &site.stack);
-    // `missing` takes the profile's ids at their word.
-    let whole = stacks.all(|stack| stack.iter().all(|id| frame(id).is_some_and(named)));
-    let why = whole.then(|| missing(profile)).flatten();
-    why.map_or_else(
-        || "no container of Rust on the stack, or C code, and no field tells".to_owned(),
-        |why| printable(&why).into_owned(),
-    )
 }

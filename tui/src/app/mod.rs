@@ -12,7 +12,7 @@ use std::sync::Arc;
 use heapglass_profiler::profile::Measure;
 use ratatui::layout::Size;
 
-pub(crate) use data::{Data, Owner};
+pub(crate) use data::Data;
 pub(crate) use keys::Focus;
 pub(crate) use message::{Command, Edit, Message};
 pub(crate) use prompt::{Pattern, Prompt};

@@ -3,7 +3,7 @@
 
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::TypeId;
-use heapglass_profiler::types::TypeRow;
+use heapglass_profiler::profile::TypeRow;
 
 use crate::app::Data;
 use crate::text::clean;
@@ -28,7 +28,10 @@ impl FieldKey {
     pub(crate) fn find(&self, data: &Data) -> Option<u32> {
         let is_it = |node: &u32| FieldKey::of(data, *node).as_ref() == Some(self);
         let named = |(node, field): (u32, &Field)| (field.path == self.path).then_some(node);
-        (0..).zip(&data.fields.nodes).filter_map(named).find(is_it)
+        (0..)
+            .zip(&data.profile.fields().nodes)
+            .filter_map(named)
+            .find(is_it)
     }
 }
 
@@ -96,7 +99,10 @@ impl Within {
         let mut met = vec![true; data.profile.sites.len()];
         if let Some(name) = &self.type_name {
             let is_it = |row: &&TypeRow| type_key(data, row.type_id) == *name;
-            keep(&mut met, &data.types.iter().find(is_it)?.sites);
+            keep(
+                &mut met,
+                &data.profile.type_rows().iter().find(is_it)?.sites,
+            );
         }
         if let Some(field) = &self.field {
             let nodes = inside(data, field.find(data)?, self.inner);

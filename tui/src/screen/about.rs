@@ -70,7 +70,7 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
                 Count(profile.functions.len() as u64),
                 Count(threads),
                 Count(phases),
-                Count(data.fields.nodes.len().saturating_sub(1) as u64),
+                Count(data.profile.fields().nodes.len().saturating_sub(1) as u64),
                 Count(profile.types.len() as u64),
             ),
         ),

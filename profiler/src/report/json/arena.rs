@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use crate::arenas::Handed;
+use crate::profile::arenas::Handed;
 use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaValues, Figures, Profile};
 use crate::report::rows::place;
 use crate::report::{ArenaDetail, ArenaLeak, ArenaPart, Row};

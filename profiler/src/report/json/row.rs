@@ -4,8 +4,7 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::arena;
-use crate::arenas::measured;
-use crate::fields::Phases;
+use crate::profile::arenas::measured;
 use crate::profile::{Figures, FrameId, Measure, Origin, Profile, ScopeId};
 use crate::report::rows::{function_name, place};
 use crate::report::{Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail};
@@ -20,7 +19,6 @@ impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
         let whole = self.measure.of(&self.profile.totals);
-        let phases = Phases::of(self.profile);
         for row in self.rows {
             if let Detail::Arena(detail) = &row.detail {
                 let arenas = self.profile.arenas.iter();
@@ -37,7 +35,7 @@ impl Serialize for Rows<'_> {
                 key: &row.key,
                 share,
                 figures: row.figures,
-                detail: detail(self.profile, &phases, row),
+                detail: detail(self.profile, row),
             })?;
         }
         sequence.end()
@@ -166,7 +164,7 @@ fn type_part(part: &Part) -> TypePart<'_> {
 }
 
 /// What a row has besides its figures; rows of arenas are written apart.
-fn detail<'a>(profile: &'a Profile, phases: &Phases, row: &'a Row) -> DetailJson<'a> {
+fn detail<'a>(profile: &'a Profile, row: &'a Row) -> DetailJson<'a> {
     match &row.detail {
         Detail::Site {
             frames,
@@ -187,6 +185,7 @@ fn detail<'a>(profile: &'a Profile, phases: &Phases, row: &'a Row) -> DetailJson
                 (marks.folded, "folded"),
                 (marks.synthetic, "synthetic"),
             ];
+            let phases = profile.phases();
             let in_phase = phases.phase_of(*scope) != ScopeId(0);
             DetailJson::Site {
                 function: frame.map_or("(no stack)", |frame| function_name(profile, frame)),

@@ -6,12 +6,11 @@
 use std::collections::HashMap;
 
 use super::{Detail, Row};
-use crate::arenas::{
-    Advice, Handed, Leak, advice, by_field, by_type, imbalance, leaks, measured, ordered, unscoped,
+use crate::profile::arenas::{
+    Advice, Handed, Leak, advice, by_field, by_type, imbalance, measured, ordered, unscoped,
 };
-use crate::fields::Fields;
-use crate::profile::{Arena, Figures, Measure, Profile, TypeId};
-use crate::types::UNKNOWN;
+use crate::profile::fields::Fields;
+use crate::profile::{Arena, Figures, Measure, Profile, TypeId, UNKNOWN};
 
 /// An arena.
 #[derive(Clone, Debug)]
@@ -62,21 +61,21 @@ pub struct ArenaLeak {
 
 /// All arenas, largest first.
 pub(super) fn rows(profile: &Profile, measure: Measure) -> Vec<Row> {
-    let fields = Fields::of(profile);
-    let leaks = leaks(profile, &fields);
+    let fields = profile.fields();
     let row = |index: usize| {
         let arena = &profile.arenas[index];
         let detail = ArenaDetail {
             arena: index,
             measured: measured(arena, measure),
             types: types(profile, arena),
-            fields: places(profile, &fields, arena),
+            fields: places(profile, fields, arena),
             unscoped: unscoped(arena),
-            advice: advice(arena, &fields, profile.process.state),
-            leaks: leaks
+            advice: advice(arena, fields, profile.process.state),
+            leaks: profile
+                .leaks()
                 .iter()
                 .filter(|leak| leak.arenas.contains(&index))
-                .map(|leak| named(profile, &fields, leak))
+                .map(|leak| named(profile, fields, leak))
                 .collect(),
             imbalance: imbalance(arena),
         };
@@ -164,7 +163,7 @@ fn places(profile: &Profile, fields: &Fields, arena: &Arena) -> Vec<ArenaPart> {
 fn named(profile: &Profile, fields: &Fields, leak: &Leak) -> ArenaLeak {
     let name = leak.type_id.and_then(|id| profile.types.get(id.0 as usize));
     ArenaLeak {
-        text: crate::arenas::leak_text(profile, fields, leak),
+        text: crate::profile::arenas::leak_text(profile, leak),
         type_key: name.map(|name| name.short.clone()),
         full_name: name.map(|name| name.full.clone()),
         field: fields

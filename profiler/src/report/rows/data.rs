@@ -6,29 +6,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::{Detail, Row};
-use crate::fields::{Field, Fields};
-use crate::profile::{Figures, Footprint, Profile, ScopeKind, TypeId};
-use crate::types::{self, Keys, Source, TypeRow, type_of};
-
-/// Fields and types of a profile, as rows of every kind name them.
-pub(in crate::report) struct Data {
-    pub(in crate::report) fields: Fields,
-    pub(in crate::report) types: Vec<TypeRow>,
-    pub(in crate::report) keys: Keys,
-}
-
-impl Data {
-    pub(in crate::report) fn of(profile: &Profile) -> Data {
-        let fields = Fields::of(profile);
-        let types = types::table(profile, &fields);
-        let keys = Keys::of(profile, &types);
-        Data {
-            fields,
-            types,
-            keys,
-        }
-    }
-}
+use crate::profile::fields::{Field, Fields};
+use crate::profile::{Figures, Footprint, Profile, ScopeKind, Source, TypeId, TypeRow};
 
 /// A part of a row, by type or by field.
 #[derive(Clone, Debug)]
@@ -91,18 +70,17 @@ pub struct FieldDetail {
 }
 
 pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
-    let data = Data::of(profile);
     let slack = slack_by_type(profile);
     let row = |row: &TypeRow| {
         let name = row.type_id.and_then(|id| profile.types.get(id.0 as usize));
         let fields = row.fields.iter().map(|(field, figures)| Part {
-            key: path(&data.fields, *field),
+            key: path(profile.fields(), *field),
             full_name: None,
             from: None,
             figures: *figures,
         });
         Row {
-            key: data.keys.key(profile, row.type_id).to_owned(),
+            key: profile.type_key(row.type_id).to_owned(),
             figures: row.figures,
             detail: Detail::Type(Box::new(TypeDetail {
                 full_name: name.map(|name| name.full.clone()),
@@ -112,11 +90,11 @@ pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
                 slack: row.type_id.and_then(|id| slack.get(&id)).cloned(),
                 from: name.map(|_| from(row)),
                 fields: fields.collect(),
-                owners: owners(profile, &data.keys, row),
+                owners: owners(profile, row),
             })),
         }
     };
-    data.types.iter().map(row).collect()
+    profile.type_rows().iter().map(row).collect()
 }
 
 fn path(fields: &Fields, field: u32) -> String {
@@ -148,27 +126,26 @@ fn parts<K: std::hash::Hash + Eq + Ord + Copy>(
     sums
 }
 
-fn owners(profile: &Profile, keys: &Keys, row: &TypeRow) -> Vec<Part> {
+fn owners(profile: &Profile, row: &TypeRow) -> Vec<Part> {
     let owned = row.sites.iter().filter_map(|&site| {
         let site = profile.sites.get(site)?;
         Some((site.contents?.owner?, site.figures))
     });
     parts(owned)
         .into_iter()
-        .map(|(owner, figures)| part(profile, keys, Some(owner), None, figures))
+        .map(|(owner, figures)| part(profile, Some(owner), None, figures))
         .collect()
 }
 
 fn part(
     profile: &Profile,
-    keys: &Keys,
     id: Option<TypeId>,
     from: Option<&'static str>,
     figures: Figures,
 ) -> Part {
     let name = id.and_then(|id| profile.types.get(id.0 as usize));
     Part {
-        key: keys.key(profile, id).to_owned(),
+        key: profile.type_key(id).to_owned(),
         full_name: name.map(|name| name.full.clone()),
         from,
         figures,
@@ -212,7 +189,6 @@ fn slack_by_type(profile: &Profile) -> HashMap<TypeId, (u64, String)> {
 }
 
 pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
-    let data = Data::of(profile);
     let row = |(number, field): (u32, &Field)| {
         let name = field
             .value_type
@@ -224,7 +200,7 @@ pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
             detail: Detail::Field(Box::new(FieldDetail {
                 node: number,
                 value_type: name.map(|(id, name)| {
-                    let key = data.keys.key(profile, Some(id));
+                    let key = profile.type_key(Some(id));
                     (key.to_owned(), name.full.clone())
                 }),
                 kind: field.kind,
@@ -234,22 +210,22 @@ pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
                 retained_bytes: field.retained_bytes.filter(|_| is_root),
                 recursive: field.recursive,
                 folded: field.folded,
-                types: types_of(profile, &data.keys, field),
+                types: types_of(profile, field),
             })),
         }
     };
-    (0..).zip(&data.fields.nodes).map(row).collect()
+    (0..).zip(&profile.fields().nodes).map(row).collect()
 }
 
 /// What the blocks of a field hold.
-fn types_of(profile: &Profile, keys: &Keys, field: &Field) -> Vec<Part> {
+fn types_of(profile: &Profile, field: &Field) -> Vec<Part> {
     let sites = || {
         let site = |&site: &usize| profile.sites.get(site);
         field.sites.iter().filter_map(site)
     };
     let mut sources: HashMap<Option<TypeId>, &'static str> = HashMap::new();
     for site in sites() {
-        let Some((id, source)) = type_of(profile, site) else {
+        let Some((id, source)) = profile.type_of(site) else {
             continue;
         };
         let source = match source {
@@ -265,9 +241,9 @@ fn types_of(profile: &Profile, keys: &Keys, field: &Field) -> Vec<Part> {
             })
             .or_insert(source);
     }
-    let typed = sites().map(|site| (type_of(profile, site).map(|(id, _)| id), site.figures));
+    let typed = sites().map(|site| (profile.type_id_of(site), site.figures));
     parts(typed)
         .into_iter()
-        .map(|(id, figures)| part(profile, keys, id, sources.get(&id).copied(), figures))
+        .map(|(id, figures)| part(profile, id, sources.get(&id).copied(), figures))
         .collect()
 }

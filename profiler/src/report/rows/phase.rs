@@ -5,7 +5,6 @@
 use serde::Serialize;
 
 use super::{Detail, Row};
-use crate::fields::Phases;
 use crate::profile::{Figures, Profile, ScopeId, ScopeKind, both};
 
 /// A phase, all its places in the tree of scopes together.
@@ -57,7 +56,7 @@ impl PhaseDetail {
 }
 
 pub(super) fn rows(profile: &Profile) -> Vec<Row> {
-    let phases = Phases::of(profile);
+    let phases = profile.phases();
     // Even a profile without a table of scopes has the root.
     let count = profile.scopes.len().max(1);
     let mut own = vec![Figures::default(); count];

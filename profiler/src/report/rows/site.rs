@@ -2,18 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::data::Data;
 use super::{Detail, Row, place};
-use crate::arenas::chunk_sites;
 use crate::profile::{FrameId, FunctionId, Profile, ScopeId, Site, TypeId};
-use crate::types::type_of;
 
 /// What makes two sites look the same.
 type Look = (ScopeId, [bool; 5], Option<TypeId>, Vec<usize>, Vec<FrameId>);
 
 pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
-    let data = Data::of(profile);
-    let chunks = chunk_sites(profile);
+    let (fields, chunks) = (profile.fields(), profile.chunk_sites());
     // Frames at the same line of the same function look alike: one number for each look.
     let mut looks: HashMap<(FunctionId, Option<&str>, Option<u32>), FrameId> = HashMap::new();
     let looks: Vec<FrameId> = profile
@@ -33,7 +29,7 @@ pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
         let frames: Vec<FrameId> = shown(site, keep_all).iter().filter_map(look).collect();
         let m = site.marks;
         let marks = [m.cut, m.foreign, m.deep, m.folded, m.synthetic];
-        let type_id = type_of(profile, site).map(|(id, _)| id);
+        let type_id = profile.type_id_of(site);
         let chunk_of = chunks.get(&index).cloned().unwrap_or_default();
         let look_of_site = (site.scope, marks, type_id, chunk_of, frames);
         if let Some(&row) = known.get(&look_of_site) {
@@ -52,7 +48,7 @@ pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
             .and_then(look)
             .or(frames.last().copied());
         let key = owner.map_or_else(|| "(no stack)".to_owned(), |owner| place(profile, owner));
-        let field = data.fields.field_of(site.scope);
+        let field = fields.field_of(site.scope);
         let field = Some(field).filter(|&field| field != 0);
         rows.push(Row {
             key,
@@ -61,8 +57,8 @@ pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
                 frames,
                 owner,
                 scope: site.scope,
-                field: field.map(|field| data.fields.nodes[field as usize].path.clone()),
-                type_key: type_id.map(|id| data.keys.key(profile, Some(id)).to_owned()),
+                field: field.map(|field| fields.nodes[field as usize].path.clone()),
+                type_key: type_id.map(|id| profile.type_key(Some(id)).to_owned()),
                 chunk_of,
                 marks: m,
                 sites: vec![index],

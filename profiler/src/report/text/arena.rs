@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use super::Page;
-use crate::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_title};
+use crate::profile::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_title};
 use crate::profile::{Arena, Measure, Profile, State};
 use crate::report::notes::ARENA_FIGURES;
 use crate::report::rows::place;

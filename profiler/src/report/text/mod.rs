@@ -13,8 +13,7 @@ mod row;
 mod tree;
 
 use super::page::Page;
-use super::{By, DEFAULT_TOP, Detail, Options, Row, Style, header, losses, rows};
-use crate::fields::Phases;
+use super::{By, DEFAULT_TOP, Detail, Options, Row, Style, header, rows};
 use crate::profile::{Figures, Measure, Profile};
 use crate::units::{Bytes, Count, Share, counted, printable};
 use columns::{Column, SHARE_WIDTH, columns};
@@ -80,8 +79,8 @@ pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) 
 }
 
 fn write_losses<W: Write>(page: &mut Page<W>, profile: &Profile) -> io::Result<()> {
-    for loss in losses(profile) {
-        page.wrap(Style::Warning, "  ! ", &loss)?;
+    for loss in profile.losses() {
+        page.wrap(Style::Warning, "  ! ", loss)?;
     }
     Ok(())
 }
@@ -129,7 +128,6 @@ fn write_rows<W: Write>(
 ) -> io::Result<()> {
     let measure = options.measure;
     let whole = measure.of(&profile.totals);
-    let phases = Phases::of(profile);
     let mut head = format!("{:>SHARE_WIDTH$}", "share");
     for column in columns {
         head.push_str(&format!(" {:>1$}", column.title, column.width));
@@ -144,7 +142,7 @@ fn write_rows<W: Write>(
         .take_while(|row| by_phase || measure.of(&row.figures) > 0)
         .count();
     for row in rows.iter().take(shown) {
-        write_row(page, profile, &phases, row, columns, (measure, whole))?;
+        write_row(page, profile, row, columns, (measure, whole))?;
     }
     write_rest(page, options, whole, &rows[shown..], shown)
 }

@@ -6,8 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, SHARE_WIDTH, bytes_each};
 use super::{Page, amount};
-use crate::arenas::chunk_label;
-use crate::fields::Phases;
+use crate::profile::arenas::chunk_label;
 use crate::profile::{FrameId, Measure, Profile, ScopeId};
 use crate::report::rows::{Amplification, file_and_line, function_name};
 use crate::report::{Detail, Part, PhaseDetail, Row, Style, TypeDetail};
@@ -19,7 +18,6 @@ const PARTS: usize = 3;
 pub(super) fn write_row<W: Write>(
     page: &mut Page<'_, W>,
     profile: &Profile,
-    phases: &Phases,
     row: &Row,
     columns: &[Column],
     (measure, whole): (Measure, u64),
@@ -43,7 +41,7 @@ pub(super) fn write_row<W: Write>(
     };
     page.end(&name, used)?;
     let more = match &row.detail {
-        Detail::Site { .. } => of_site(profile, phases, row),
+        Detail::Site { .. } => of_site(profile, row),
         Detail::Type(detail) => {
             let whole = (name.width() + used > page.width).then_some(name);
             let more = Some(of_type(detail, measure)).filter(|more| !more.is_empty());
@@ -59,7 +57,7 @@ pub(super) fn write_row<W: Write>(
 }
 
 /// `src/model.rs:20  [load]  Fleet.vessels[].name: String  String::clone <- City::visit_name <- .. <- main`
-fn of_site(profile: &Profile, phases: &Phases, row: &Row) -> String {
+fn of_site(profile: &Profile, row: &Row) -> String {
     let Detail::Site {
         frames,
         owner,
@@ -79,6 +77,7 @@ fn of_site(profile: &Profile, phases: &Phases, row: &Row) -> String {
     let mut text = place
         .map(|place| format!("{}  ", printable(&place)))
         .unwrap_or_default();
+    let phases = profile.phases();
     if phases.phase_of(*scope) != ScopeId(0) {
         text.push_str(&format!("[{}]  ", printable(&phases.path(profile, *scope))));
     }

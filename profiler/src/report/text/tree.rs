@@ -8,7 +8,6 @@ use std::io::{self, Write};
 
 use super::columns::{NAME_WIDTH, SHARE_WIDTH, of_measure};
 use super::{Page, amount, signed_bytes, write_rest};
-use crate::fields::Fields;
 use crate::profile::{Measure, Profile, ScopeKind};
 use crate::report::{DEFAULT_TOP, Detail, FieldDetail, Options, Row, Style};
 use crate::units::{Count, Share, printable};
@@ -30,7 +29,7 @@ pub(super) fn write<W: Write>(
     rows: &[Row],
 ) -> io::Result<()> {
     let measure = options.measure;
-    let fields = Fields::of(profile);
+    let fields = profile.fields();
     let whole = measure.of(&profile.totals);
     let mut by_node: Vec<Option<&Row>> = vec![None; fields.nodes.len()];
     for row in rows {
@@ -114,7 +113,7 @@ fn write_place<W: Write>(
     depth: usize,
     (measure, whole): (Measure, u64),
     others: &[Measure],
-    fields: &Fields,
+    fields: &crate::profile::fields::Fields,
 ) -> io::Result<()> {
     let Detail::Field(detail) = &row.detail else {
         return Ok(());

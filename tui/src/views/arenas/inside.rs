@@ -313,7 +313,10 @@ fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
             handed: row.handed,
         }
     };
-    by_field(&data.fields, arena).into_iter().map(row).collect()
+    by_field(&data.profile.fields(), arena)
+        .into_iter()
+        .map(row)
+        .collect()
 }
 
 /// The arena with the rows of one type alone.

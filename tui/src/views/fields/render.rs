@@ -47,7 +47,7 @@ pub(super) fn rows(cx: &Context<'_>) -> usize {
 }
 
 pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    if cx.data.fields.is_empty() {
+    if cx.data.profile.fields().is_empty() {
         return absent(cx.data, area, buffer);
     }
     let panes = panes(area);
@@ -77,7 +77,12 @@ fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
         };
         write(buffer, slice(area, at, 1), line, style);
     }
-    if data.types.iter().any(|row| row.type_id.is_some()) {
+    if data
+        .profile
+        .type_rows()
+        .iter()
+        .any(|row| row.type_id.is_some())
+    {
         let line = "Types (3) are known from stacks all the same.";
         write(buffer, slice(area, 3, 1), line, theme::dim());
     }
@@ -100,7 +105,7 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
             Share::of(view.found.value, cx.whole())
         );
     }
-    let nodes = &cx.data.fields.nodes;
+    let nodes = &cx.data.profile.fields().nodes;
     let roots = nodes.iter().skip(1).filter(|field| field.parent == 0);
     let value = roots
         .map(|field| cx.measure.of(&field.with_inner))

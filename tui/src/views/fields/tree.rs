@@ -59,7 +59,7 @@ impl Sort {
 pub(super) fn is_open(data: &Data, node: u32) -> bool {
     let is_root = |node: u32| data.field(node).is_some_and(|field| field.parent == 0);
     let around = data.field(node).map_or(0, |field| field.parent);
-    data.fields.nodes.len() <= SMALL || is_root(node) || is_root(around)
+    data.profile.fields().nodes.len() <= SMALL || is_root(node) || is_root(around)
 }
 
 /// The visible rows: roots and "(no field)", and below each open field its children.
@@ -125,8 +125,8 @@ impl Found {
         let data = cx.data;
         let mut found = Found::default();
         // Whether a field is inside a found one; parents come before children.
-        let mut covered = vec![false; data.fields.nodes.len()];
-        for (node, field) in (0..).zip(&data.fields.nodes) {
+        let mut covered = vec![false; data.profile.fields().nodes.len()];
+        for (node, field) in (0..).zip(&data.profile.fields().nodes) {
             let name = data.type_name(field.value_type);
             let matched = pattern.is_match(&field.step)
                 || name.is_some_and(|name| pattern.is_match(&name.short));

@@ -22,8 +22,13 @@ pub(crate) enum By {
 impl Flame {
     /// What the frames are: the next of stack, field and type that the recording tells of.
     pub(super) fn next_grouping(&mut self, cx: &Context<'_>) -> Outcome {
-        let fields = !cx.data.fields.is_empty();
-        let types = cx.data.types.iter().any(|row| row.type_id.is_some());
+        let fields = !cx.data.profile.fields().is_empty();
+        let types = cx
+            .data
+            .profile
+            .type_rows()
+            .iter()
+            .any(|row| row.type_id.is_some());
         self.spec.by = match self.spec.by {
             By::Stack if fields => By::Field,
             By::Stack | By::Field if types => By::Type,

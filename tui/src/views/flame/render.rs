@@ -142,7 +142,7 @@ fn frame_style(shown: &Shown, cx: &Context<'_>, id: NodeId) -> Style {
     match shown.what(function) {
         None => theme::frame(cx.data.function(function)),
         Some(What::Function(Some(function))) => theme::frame(cx.data.function(function)),
-        Some(what) => theme::kind_frame(cx.data.type_kind(what.type_id(&cx.data.fields))),
+        Some(what) => theme::kind_frame(cx.data.type_kind(what.type_id(&cx.data.profile.fields()))),
     }
 }
 

@@ -4,7 +4,9 @@ mod chart;
 mod render;
 
 use crate::app::keys::{Binding, ENTER, bindings, char};
-use crate::app::{Command, Owner};
+use heapglass_profiler::profile::Owner;
+
+use crate::app::Command;
 use crate::views::parts::Cursor;
 use crate::views::{Context, Jump, Outcome, View, ViewId};
 use ratatui::buffer::Buffer;
@@ -35,7 +37,7 @@ impl View for Overview {
             .get(self.cursor.selected)
             .filter(|_| self.cursor.selected > 0)
             .and_then(name);
-        self.owners = cx.data.owners();
+        self.owners = cx.data.profile.owners().to_vec();
         self.owners
             .sort_by_cached_key(|o| (std::cmp::Reverse(cx.measure.of(&o.figures)), name(o)));
         if let Some(kept) = kept

@@ -1,7 +1,6 @@
 //! Draws the overview: totals above, the timeline in the middle, owners below; each gives way on small screens.
 
 use heapglass_profiler::profile::{LinearMemory, State};
-use heapglass_profiler::report;
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -166,7 +165,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
         let (now, most) = (Bytes(capture.rss_bytes), Bytes(capture.peak_rss_bytes));
         vec![format!("{now}, at most {most}")]
     };
-    let unseen = report::resident(&data.profile).map_or_else(unread, |resident| {
+    let unseen = data.profile.resident().map_or_else(unread, |resident| {
         let own = Bytes(resident.own_bytes);
         match resident.not_seen_bytes().map(Bytes) {
             Some(unseen) => vec![

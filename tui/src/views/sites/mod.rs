@@ -109,7 +109,7 @@ impl Sites {
             let owner = self
                 .selected()
                 .and_then(|i| cx.data.site(i))
-                .and_then(|site| cx.data.owner(site));
+                .and_then(|site| site.charged());
             let at = stack
                 .iter()
                 .position(|frame| Some(*frame) == owner)

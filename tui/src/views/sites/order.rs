@@ -206,7 +206,7 @@ impl Listing {
                 .map(|f| f.name.as_str())
         };
         let place = |site: &Site| {
-            let frame = data.owner(site).and_then(|frame| data.frame(frame));
+            let frame = site.charged().and_then(|frame| data.frame(frame));
             frame.map(|frame| (frame.file.as_deref(), frame.line))
         };
         let measure = |site: &Site| Reverse(cx.measure.of(&site.figures));

@@ -1,7 +1,6 @@
 //! Draws the sites: the list above, below it the stack of the selected one and the source of the selected frame.
 
 use heapglass_profiler::profile::{Function, Origin, ScopeId, Site};
-use heapglass_profiler::types::type_of;
 use heapglass_profiler::units::{Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -148,7 +147,7 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             continue;
         };
         let value = cx.measure.of(&site.figures);
-        let owner = cx.data.owner(site);
+        let owner = site.charged();
         let function = owner.and_then(|frame| cx.data.function_of(frame));
         let mut cells = vec![
             (Share::of(value, cx.whole()).to_string(), theme::plain()),
@@ -230,10 +229,10 @@ fn figures(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut
     if !phase.is_empty() {
         parts.push(format!("phase {phase}"));
     }
-    if let Some((id, _)) = type_of(&cx.data.profile, site) {
+    if let Some((id, _)) = cx.data.profile.type_of(site) {
         parts.push(cx.data.type_label(Some(id)).into_owned());
     }
-    let field = cx.data.fields.field_of(site.scope);
+    let field = cx.data.profile.fields().field_of(site.scope);
     if let Some(field) = cx.data.field(field).filter(|_| field != 0) {
         parts.push(format!("field {}", clean(&field.path)));
     }
@@ -299,7 +298,7 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
         counted(frames.len() as u64, "frame")
     );
     write(buffer, slice(area, 0, 1), &title, theme::heading());
-    let owner = cx.data.owner(site);
+    let owner = site.charged();
     let shown = frames
         .iter()
         .enumerate()

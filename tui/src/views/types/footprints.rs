@@ -3,8 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use heapglass_profiler::profile::{FootprintNode, Profile, TypeId};
-use heapglass_profiler::report::{self, footprints};
+use heapglass_profiler::profile::{self, FootprintNode, Profile, TypeId};
 
 use crate::app::{Command, Data};
 use crate::views::parts::Cursor;
@@ -27,7 +26,7 @@ pub(super) struct Measured {
 /// What was found by following the value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Found {
-    /// Index into what [`footprints`] answers.
+    /// Index into what [`Profile::measured`] answers.
     at: usize,
     /// Requested bytes of the blocks it owns, and how many.
     pub(super) bytes: u64,
@@ -121,7 +120,7 @@ impl Footprints {
                 let Some(found) = self.values.get(at).and_then(|value| value.found) else {
                     return Outcome::Notice("an estimate has nothing inside".to_owned());
                 };
-                let all = footprints(&cx.data.profile);
+                let all = cx.data.profile.measured();
                 let places = all.get(found.at).map(in_order).unwrap_or_default();
                 self.inside = Some((at, places, Cursor::default()));
             }
@@ -143,7 +142,7 @@ impl Footprints {
 fn by_type(profile: &Profile) -> HashMap<TypeId, OfType> {
     let mut types: HashMap<TypeId, OfType> = HashMap::new();
     let mut labels: HashSet<&str> = HashSet::new();
-    let all = footprints(profile);
+    let all = profile.measured();
     let exact = all.iter().rev().filter(|value| !value.footprint.estimate);
     for value in exact.filter(|value| labels.insert(&value.footprint.label)) {
         for place in &value.places {
@@ -153,7 +152,7 @@ fn by_type(profile: &Profile) -> HashMap<TypeId, OfType> {
             let sum = types.entry(id).or_default();
             sum.blocks = sum.blocks.saturating_add(place.node.blocks);
             sum.bytes = sum.bytes.saturating_add(place.node.block_bytes);
-            sum.slack_bytes = sum.slack_bytes.saturating_add(place.slack_bytes());
+            sum.slack_bytes = sum.slack_bytes.saturating_add(place.slack_bytes);
         }
     }
     types
@@ -168,7 +167,7 @@ pub(super) fn rows(cx: &Context<'_>) -> usize {
 
 /// The exact ones with the estimates beside them, and the estimates of labels that have no exact one.
 fn gather(profile: &Profile) -> Vec<Measured> {
-    let all = footprints(profile);
+    let all = profile.measured();
     let exact: HashSet<&str> = all
         .iter()
         .filter(|value| !value.footprint.estimate)
@@ -202,7 +201,7 @@ fn gather(profile: &Profile) -> Vec<Measured> {
 }
 
 /// The places inside a value, each below the one around it, largest first.
-fn in_order(value: &report::Measured<'_>) -> Vec<Place> {
+fn in_order(value: &profile::Measured) -> Vec<Place> {
     let places = &value.places;
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); places.len()];
     for (at, place) in places.iter().enumerate() {
@@ -221,7 +220,7 @@ fn in_order(value: &report::Measured<'_>) -> Vec<Place> {
                 path: place.path.clone(),
                 depth,
                 with_inner: place.with_inner_bytes,
-                slack_bytes: place.slack_bytes(),
+                slack_bytes: place.slack_bytes,
             });
         }
         if let Some(inner) = children.get_mut(at) {
@@ -292,7 +291,8 @@ mod tests {
             footprints: vec![footprint("a", 1, false, nodes), Footprint::default()],
             ..Profile::default()
         };
-        let seen: Vec<Vec<_>> = footprints(&profile)
+        let seen: Vec<Vec<_>> = profile
+            .measured()
             .iter()
             .map(|value| {
                 in_order(value)

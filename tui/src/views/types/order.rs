@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use heapglass_profiler::profile::Measure;
-use heapglass_profiler::types::TypeRow;
+use heapglass_profiler::profile::TypeRow;
 
 use crate::app::{Pattern, type_key};
 use crate::views::Context;
@@ -73,7 +73,8 @@ pub(super) fn listed(
         })
     };
     let mut rows: Vec<(usize, &TypeRow)> = data
-        .types
+        .profile
+        .type_rows()
         .iter()
         .enumerate()
         .filter(|(_, row)| admitted(row))

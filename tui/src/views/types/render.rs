@@ -1,7 +1,7 @@
 //! Draws the types: breadcrumb, table, the selected type in full, and the last values that were measured.
 
 use heapglass_profiler::profile::TypeKind;
-use heapglass_profiler::types::TypeRow;
+use heapglass_profiler::profile::TypeRow;
 use heapglass_profiler::units::{Bytes, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -100,12 +100,15 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
         return format!("types › {} › by field, Enter: its sites", parts.of);
     }
     let of = |wanted: &dyn Fn(&TypeRow) -> bool| {
-        let rows = cx.data.types.iter().filter(|row| wanted(row));
+        let rows = cx.data.profile.type_rows().iter().filter(|row| wanted(row));
         let values = rows.map(|row| cx.measure.of(&row.figures));
         values.fold(0, u64::saturating_add)
     };
     if let Some(filter) = &view.filter {
-        let rows = view.order.iter().filter_map(|at| cx.data.types.get(*at));
+        let rows = view
+            .order
+            .iter()
+            .filter_map(|at| cx.data.profile.type_rows().get(*at));
         let value = rows
             .map(|row| cx.measure.of(&row.figures))
             .fold(0, u64::saturating_add);
@@ -113,11 +116,16 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
             "types › /{}/: {} of {}, {} of all",
             clean(&filter.text),
             view.order.len(),
-            cx.data.types.len(),
+            cx.data.profile.type_rows().len(),
             Share::of(value, cx.whole())
         );
     }
-    let named = cx.data.types.iter().filter(|row| row.type_id.is_some());
+    let named = cx
+        .data
+        .profile
+        .type_rows()
+        .iter()
+        .filter(|row| row.type_id.is_some());
     format!(
         "{}; {} of all is typed",
         counted(named.count() as u64, "type"),
@@ -135,7 +143,7 @@ fn columns(view: &Types, cx: &Context<'_>, width: u16) -> Vec<(Sort, Column)> {
             title.to_owned()
         }
     };
-    let has_values = cx.data.types.iter().any(|row| row.values > 0);
+    let has_values = cx.data.profile.type_rows().iter().any(|row| row.values > 0);
     let (_, unit) = blocks(cx.measure, &Default::default());
     let heading = sorted(Sort::Measure, &measure_heading(cx.measure));
     let mut columns = vec![(Sort::Measure, Column::right(heading, 10))];
@@ -175,7 +183,7 @@ fn table(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     stretch(&mut columns, area.width as usize);
     headings(buffer, area, &columns);
     if view.order.is_empty() {
-        let text = if cx.data.types.is_empty() {
+        let text = if cx.data.profile.type_rows().is_empty() {
             "no sites were recorded"
         } else {
             "nothing is called so; Esc shows all"
@@ -186,7 +194,7 @@ fn table(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let room = columns.last().map_or(0, |column| column.width);
     let shown = view.order.iter().enumerate().skip(view.cursor.top);
     for (at, index) in shown.take(area.height.saturating_sub(1) as usize) {
-        let Some(row) = cx.data.types.get(*index) else {
+        let Some(row) = cx.data.profile.type_rows().get(*index) else {
             continue;
         };
         let value = cx.measure.of(&row.figures);
@@ -248,7 +256,7 @@ fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &m
     rule(buffer, area, &text);
     let full = match cx.data.type_name(row.type_id) {
         Some(name) => clean(&name.full).into_owned(),
-        None => cx.data.unnamed().to_owned(),
+        None => cx.data.unnamed().into_owned(),
     };
     let most = match (row.type_id, area.height) {
         (None, _) => 3,

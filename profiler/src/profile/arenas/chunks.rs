@@ -20,16 +20,16 @@ pub(super) enum Holds {
 /// What is known of chunks.
 pub(super) struct Chunks<'a> {
     profile: &'a Profile,
-    sites: HashSet<usize>,
+    sites: &'a HashMap<usize, Vec<usize>>,
     /// Functions that allocated chunks of named arenas of the program's own making.
     functions: HashSet<FunctionId>,
 }
 
 impl<'a> Chunks<'a> {
     pub(super) fn of(profile: &'a Profile) -> Self {
-        let sites: HashSet<usize> = chunk_sites(profile).into_keys().collect();
+        let sites = profile.chunk_sites();
         let functions = sites
-            .iter()
+            .keys()
             .filter_map(|&site| own_function(profile, profile.sites.get(site)?))
             .filter(|id| function(profile, *id).is_some_and(|function| !in_arena_crate(function)))
             .collect();
@@ -45,7 +45,7 @@ impl<'a> Chunks<'a> {
         let Some(site) = self.profile.sites.get(index) else {
             return Holds::Unknown;
         };
-        if self.sites.contains(&index) {
+        if self.sites.contains_key(&index) {
             return Holds::Chunks;
         }
         let Some(own) = own_function(self.profile, site) else {
@@ -105,7 +105,7 @@ fn is_collection(function: &Function) -> bool {
 }
 
 /// The arenas (indexes into [`Profile::arenas`]) that each site (index into [`Profile::sites`]) allocates chunks for.
-pub fn chunk_sites(profile: &Profile) -> HashMap<usize, Vec<usize>> {
+pub(in crate::profile) fn chunk_sites(profile: &Profile) -> HashMap<usize, Vec<usize>> {
     let mut sites: HashMap<usize, Vec<usize>> = HashMap::new();
     for (arena, record) in profile.arenas.iter().enumerate() {
         for moment in &record.history {
@@ -120,7 +120,16 @@ pub fn chunk_sites(profile: &Profile) -> HashMap<usize, Vec<usize>> {
     sites
 }
 
-/// `chunk of arena cities`, for a site of [`chunk_sites`]. As recorded: not safe for a terminal before
+/// A list of names as a sentence has them: `a`, `a and b`, `a, b and c`.
+pub(super) fn joined(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `chunk of arena cities`, for a site of [`Profile::chunk_sites`]. As recorded: not safe for a terminal before
 /// [`crate::units::printable`].
 pub fn chunk_label(profile: &Profile, arenas: &[usize]) -> String {
     let names: Vec<String> = arenas
@@ -129,5 +138,5 @@ pub fn chunk_label(profile: &Profile, arenas: &[usize]) -> String {
         .map(|arena| arena.name.clone())
         .collect();
     let noun = if names.len() == 1 { "arena" } else { "arenas" };
-    format!("chunk of {noun} {}", super::joined(&names))
+    format!("chunk of {noun} {}", joined(&names))
 }

@@ -4,8 +4,7 @@
 //! tells where everybody knows it, else nobody. Must never claim more blocks of a site than are live at the end.
 
 use super::chunks::{Chunks, Holds};
-use super::leaks::{Certainty, Leak};
-use crate::fields::Fields;
+use super::leak::{Certainty, Leak};
 use crate::profile::Profile;
 use std::collections::HashMap;
 
@@ -21,12 +20,8 @@ const OWNERS: [&str; 7] = [
 ];
 
 /// What is live of blocks that values put into arenas pointed to, but for what `known` tells already.
-pub(super) fn put_in(
-    profile: &Profile,
-    fields: &Fields,
-    chunks: &Chunks<'_>,
-    known: &[Leak],
-) -> Vec<Leak> {
+pub(super) fn put_in(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) -> Vec<Leak> {
+    let fields = profile.fields();
     let mut leaks = Vec::new();
     // Blocks and bytes of a site that nothing claimed yet.
     let mut left: HashMap<usize, (u64, u64)> = HashMap::new();

@@ -1,11 +1,10 @@
 //! Why types are not named, and what to do: said instead of guessing.
 
-use crate::profile::{Origin, Profile, SymbolSource};
+use super::{Origin, Profile, SymbolSource};
 use std::collections::HashSet;
 
-/// A sentence for people when the program's own frames have no debug information, so that stacks name no types;
-/// `None` when nothing is missing.
-pub fn missing(profile: &Profile) -> Option<String> {
+/// Why types are not named and what to do about it, where that is to be said.
+pub(super) fn unnamed(profile: &Profile) -> Option<String> {
     let total: u64 = profile.totals.total_bytes;
     let described = described(profile);
     let mut untold: u64 = 0;
@@ -14,18 +13,17 @@ pub fn missing(profile: &Profile) -> Option<String> {
         if site.contents.is_some() || site.marks.synthetic {
             continue;
         }
-        let without = site.stack.iter().rev().find(|&&id| {
-            matches!(
-                profile.function(id).origin,
-                Origin::User | Origin::Dependency
-            ) && !is_ours(&profile.function(id).krate)
+        let frames = site.stack.iter().rev();
+        let mut frames = frames.filter_map(|&id| profile.lookup(id));
+        let without = frames.find(|(_, function)| {
+            matches!(function.origin, Origin::User | Origin::Dependency) && !function.is_own()
         });
-        if let Some(&id) = without
-            && profile.frame(id).file.is_none()
-            && !described.contains(profile.function(id).krate.as_str())
+        if let Some((frame, function)) = without
+            && frame.file.is_none()
+            && !described.contains(function.krate.as_str())
         {
             untold = untold.saturating_add(site.figures.total_bytes);
-            let module = profile.modules.get(profile.frame(id).module as usize);
+            let module = profile.modules.get(frame.module as usize);
             program = module.map_or(program, |module| match &module.symbols {
                 SymbolSource::Table(_) | SymbolSource::Debug(_) | SymbolSource::Packed => {
                     &module.path
@@ -59,8 +57,4 @@ fn described(profile: &Profile) -> HashSet<&str> {
         .filter_map(|frame| profile.functions.get(frame.function.0 as usize))
         .map(|function| function.krate.as_str())
         .collect()
-}
-
-fn is_ours(krate: &str) -> bool {
-    matches!(krate, "tracking_alloc" | "tracking_alloc_recording")
 }

@@ -2,15 +2,14 @@
 //!
 //! Must name every loss that the profile knows of, with its size and what to do about it.
 
-use crate::arenas::imbalance;
-use crate::profile::{Profile, SymbolSource};
+use super::arenas::imbalance;
+use super::{Profile, SymbolSource};
 use crate::units::{Bytes, counted, printable};
 
 /// More modules without symbols than this are only counted.
 const MODULES_NAMED: usize = 5;
 
-/// One sentence a loss, free of control characters; empty when nothing was lost.
-pub fn losses(profile: &Profile) -> Vec<String> {
+pub(super) fn losses(profile: &Profile) -> Vec<String> {
     let lost = &profile.lost;
     let mut sentences = Vec::new();
     // Bytes without blocks would still be a loss.

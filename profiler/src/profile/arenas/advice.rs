@@ -3,8 +3,9 @@
 //! Must only say what holds for what was recorded: a capacity is enough for the largest instance, a share is of bytes
 //! that were counted. Says nothing rather than something doubtful.
 
-use super::by_field;
-use crate::fields::Fields;
+use super::chunks::joined;
+use super::inside::{FieldInside, by_field};
+use crate::profile::fields::Fields;
 use crate::profile::{Arena, State};
 use crate::units::{Bytes, Count, Share, counted, printable};
 use std::cmp::Reverse;
@@ -224,11 +225,7 @@ fn past(arena: &Arena, fields: &Fields) -> Option<String> {
 }
 
 /// The path of the field with most of something.
-fn widest(
-    arena: &Arena,
-    fields: &Fields,
-    of: impl Fn(&super::FieldInside) -> u64,
-) -> Option<String> {
+fn widest(arena: &Arena, fields: &Fields, of: impl Fn(&FieldInside) -> u64) -> Option<String> {
     let rows = by_field(fields, arena);
     let row = rows.iter().max_by_key(|row| of(row))?;
     if row.field == 0 || of(row) == 0 {
@@ -283,7 +280,7 @@ fn undropped(arena: &Arena) -> Option<String> {
     (!named.is_empty()).then(|| {
         format!(
             "drop never runs for values put in through its handle: {}. What they own leaks: put in text and slices instead",
-            super::joined(&named)
+            joined(&named)
         )
     })
 }

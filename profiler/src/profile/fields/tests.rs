@@ -109,7 +109,7 @@ fn every_kind_of_place_has_its_own_step() {
         ScopeKind::FromBuffer,
         ScopeKind::Other,
     ]
-    .map(|kind| step(kind, "n", Some("T")))
+    .map(|kind| kind.step("n", Some("T")))
     .to_vec();
     let expected = [
         "n",
@@ -125,5 +125,5 @@ fn every_kind_of_place_has_its_own_step() {
         "(other)",
     ];
     assert_eq!(steps, expected);
-    assert_eq!(step(ScopeKind::Root, "", None), "?");
+    assert_eq!(ScopeKind::Root.step("", None), "?");
 }

@@ -65,7 +65,7 @@ pub struct Field {
 
 impl Fields {
     /// Gathers the fields of a profile.
-    pub fn of(profile: &Profile) -> Fields {
+    pub(super) fn of(profile: &Profile) -> Fields {
         let mut fields = Fields {
             nodes: vec![Field {
                 path: NO_FIELD.to_owned(),
@@ -143,7 +143,7 @@ impl Fields {
                 true => name.full.as_str(),
                 false => name.short.as_str(),
             });
-        let step = step(scope.kind, &scope.name, name);
+        let step = scope.kind.step(&scope.name, name);
         let outer = &mut self.nodes[parent as usize];
         outer.children.push(number);
         let path = match scope.kind {
@@ -196,21 +196,4 @@ fn roots_of_one_name(profile: &Profile) -> HashSet<TypeId> {
         .filter(|ids| ids.len() > 1)
         .flatten()
         .collect()
-}
-
-/// One step of a path: `.first`, `[]`, `{key}`, `::Variant`; of a root the name of its type.
-pub(crate) fn step(kind: ScopeKind, name: &str, type_name: Option<&str>) -> String {
-    match kind {
-        ScopeKind::Phase => name.to_owned(),
-        ScopeKind::Root => type_name.unwrap_or("?").to_owned(),
-        ScopeKind::Field => format!(".{name}"),
-        ScopeKind::Element => "[]".to_owned(),
-        ScopeKind::Key => "{key}".to_owned(),
-        ScopeKind::Value => "{value}".to_owned(),
-        ScopeKind::Variant => format!("::{name}"),
-        ScopeKind::Index => format!("#{name}"),
-        ScopeKind::Buffered => "(buffered)".to_owned(),
-        ScopeKind::FromBuffer => "(from buffer)".to_owned(),
-        ScopeKind::Other => "(other)".to_owned(),
-    }
 }

@@ -1,22 +1,22 @@
 //! What is called a leak, and what is not.
 
 use super::*;
-use crate::arenas::{Certainty, leak_text, leaks};
+use crate::profile::arenas::{Certainty, leak_text};
 use crate::profile::{ArenaValues, ScopeKind, TypeId};
 
 fn found(profile: &Profile) -> Vec<(String, Certainty)> {
-    let fields = Fields::of(profile);
-    leaks(profile, &fields)
-        .iter()
-        .map(|leak| (leak_text(profile, &fields, leak), leak.certainty))
-        .collect()
+    // Tests change profiles between two calls.
+    let profile = profile.clone();
+    let text = |leak| leak_text(&profile, leak);
+    let leaks = profile.leaks().iter();
+    leaks.map(|leak| (text(leak), leak.certainty)).collect()
 }
 
 #[test]
 fn a_string_smuggled_into_an_arena_that_is_gone_is_named_with_its_field() {
     let profile = sample::city_arenas();
-    let fields = Fields::of(&profile);
-    let all = leaks(&profile, &fields);
+    let fields = profile.fields();
+    let all = profile.leaks();
     let leak = all
         .iter()
         .find(|leak| leak.certainty == Certainty::Leaked)
@@ -28,7 +28,7 @@ fn a_string_smuggled_into_an_arena_that_is_gone_is_named_with_its_field() {
     assert_eq!(fields.nodes[leak.field as usize].path, "City.note");
     assert_eq!((leak.live_blocks, leak.live_bytes), (300, 14_400));
     assert_eq!(
-        leak_text(&profile, &fields, leak),
+        leak_text(&profile, leak),
         "String at City.note: 300 blocks (14.1 KiB) of the global heap leaked by the arena's drop, unless the program moved \
          them out: arena request does not drop the values in it"
     );
@@ -77,8 +77,8 @@ fn a_reset_arena_with_nothing_in_it_leaked_what_its_values_owned() {
 #[test]
 fn the_chunks_of_an_arena_are_never_its_leaks() {
     let profile = sample::city_arenas();
-    let chunks = chunk_sites(&profile);
-    for leak in leaks(&profile, &Fields::of(&profile)) {
+    let chunks = profile.chunk_sites();
+    for leak in profile.leaks() {
         assert!(!chunks.contains_key(&leak.site));
     }
 }
@@ -87,7 +87,7 @@ fn the_chunks_of_an_arena_are_never_its_leaks() {
 fn the_chunks_of_an_arena_without_a_name_are_no_leaks() {
     let mut profile = sample::city_arenas();
     let before = found(&profile);
-    let known: Vec<usize> = chunk_sites(&profile).into_keys().collect();
+    let known: Vec<usize> = profile.chunk_sites().keys().copied().collect();
     for index in known {
         let mut bare = profile.sites[index].clone();
         (bare.figures.live_blocks, bare.figures.live_bytes) = (7, 70_000);
@@ -131,15 +131,19 @@ fn a_value_put_in_by_hand_is_named_with_its_type_and_site() {
         values(string, None, 40, 960),
         values(string, Some(site), 40, 840),
     ];
-    let fields = Fields::of(&profile);
+    let fields = profile.fields();
     let leak = |profile: &Profile| {
-        let all = leaks(profile, &fields);
+        let all = profile.clone();
+        let all = all.leaks();
         assert_eq!(all.len(), before + 1);
-        all.into_iter().find(|leak| leak.site == site).expect("it")
+        all.iter()
+            .find(|leak| leak.site == site)
+            .expect("it")
+            .clone()
     };
     let put_in = leak(&profile);
     assert_eq!(
-        leak_text(&profile, &fields, &put_in),
+        leak_text(&profile, &put_in),
         "String: 30 blocks (600 B) of the global heap leaked by the arena's drop, unless the program moved them out: arena \
          request does not drop the values in it"
     );

@@ -5,17 +5,16 @@
 
 use std::collections::HashMap;
 
-use crate::fields;
-use crate::profile::{Footprint, FootprintNode, Profile, TypeId, TypeName};
+use super::{Footprint, FootprintNode, Profile};
 
 /// Longer paths are written with their last step only.
 const PATH_BYTES: usize = 4_096;
 
 /// One value at one moment, summed up.
 #[derive(Clone, Debug)]
-pub struct Measured<'a> {
-    /// As recorded.
-    pub footprint: &'a Footprint,
+pub struct Measured {
+    /// As recorded, without its nodes: those are [`places`](Measured::places).
+    pub footprint: Footprint,
     /// Which of its label and kind it is, from 1: several are a series.
     pub number: usize,
     /// Heap bytes that the value owns (of an estimate: that it is said to own).
@@ -37,7 +36,7 @@ pub struct Measured<'a> {
     /// What the estimate nearest in time says of the same label.
     pub estimate: Option<Estimate>,
     /// Its places, parents before children; one in an estimate.
-    pub places: Vec<Place<'a>>,
+    pub places: Vec<Place>,
 }
 
 /// An estimate held against the exact figure.
@@ -55,9 +54,11 @@ pub struct Estimate {
 
 /// A place in a measured value.
 #[derive(Clone, Debug)]
-pub struct Place<'a> {
+pub struct Place {
     /// As recorded.
-    pub node: &'a FootprintNode,
+    pub node: FootprintNode,
+    /// Bytes of its blocks that no value was seen in.
+    pub slack_bytes: u64,
     /// The place around it; the first has none.
     pub parent: Option<usize>,
     /// From the root: `Fleet.vessels[].name`.
@@ -68,25 +69,18 @@ pub struct Place<'a> {
     pub with_inner_bytes: u64,
 }
 
-impl Place<'_> {
-    /// Bytes of its blocks that no value was seen in.
-    pub fn slack_bytes(&self) -> u64 {
-        self.node.block_bytes.saturating_sub(self.node.used_bytes)
-    }
-}
-
 /// All footprints of a profile, oldest first.
-pub fn footprints(profile: &Profile) -> Vec<Measured<'_>> {
-    let mut all: Vec<Measured<'_>> = profile
+pub(super) fn measured(profile: &Profile) -> Vec<Measured> {
+    let mut all: Vec<Measured> = profile
         .footprints
         .iter()
-        .map(|footprint| measured(profile, footprint))
+        .map(|footprint| sum_up(profile, footprint))
         .collect();
     all.sort_by_key(|measured| measured.footprint.time_ns);
-    let mut newest: HashMap<(&str, bool), usize> = HashMap::new();
+    let mut newest: HashMap<(String, bool), usize> = HashMap::new();
     for index in 0..all.len() {
-        let footprint = all[index].footprint;
-        let before = newest.insert((&footprint.label, footprint.estimate), index);
+        let footprint = &all[index].footprint;
+        let before = newest.insert((footprint.label.clone(), footprint.estimate), index);
         if let Some(before) = before {
             all[index].number = all[before].number + 1;
             all[index].change_bytes = Some(signed(all[index].bytes, all[before].bytes));
@@ -98,21 +92,18 @@ pub fn footprints(profile: &Profile) -> Vec<Measured<'_>> {
 
 /// Puts each estimate beside the exact footprint of its label that is nearest in time; an exact one takes the nearest
 /// of those.
-fn compare(all: &mut [Measured<'_>]) {
+fn compare(all: &mut [Measured]) {
     // By time, as `all` is.
-    let mut exact_of: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut exact_of: HashMap<String, Vec<usize>> = HashMap::new();
     for (index, measured) in all.iter().enumerate() {
         if !measured.footprint.estimate {
-            let label = measured.footprint.label.as_str();
+            let label = measured.footprint.label.clone();
             exact_of.entry(label).or_default().push(index);
         }
     }
     for index in 0..all.len() {
-        let estimate = all[index].footprint;
-        let Some(exact) = exact_of
-            .get(estimate.label.as_str())
-            .filter(|_| estimate.estimate)
-        else {
+        let estimate = &all[index].footprint;
+        let Some(exact) = exact_of.get(&estimate.label).filter(|_| estimate.estimate) else {
             continue;
         };
         let time_of = |index: usize| all[index].footprint.time_ns;
@@ -145,7 +136,7 @@ fn signed(a: u64, b: u64) -> i64 {
     difference.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
-fn measured<'a>(profile: &Profile, footprint: &'a Footprint) -> Measured<'a> {
+fn sum_up(profile: &Profile, footprint: &Footprint) -> Measured {
     let nodes = &footprint.nodes;
     let sum = |figure: fn(&FootprintNode) -> u64| {
         nodes
@@ -158,7 +149,11 @@ fn measured<'a>(profile: &Profile, footprint: &'a Footprint) -> Measured<'a> {
         .all(|node| node.blocks == 0 || node.usable_bytes > 0);
     let places = places(profile, footprint);
     Measured {
-        footprint,
+        footprint: Footprint {
+            nodes: Vec::new(),
+            label: footprint.label.clone(),
+            ..*footprint
+        },
         number: 1,
         bytes: sum(|node| node.block_bytes),
         blocks: sum(|node| node.blocks),
@@ -168,7 +163,7 @@ fn measured<'a>(profile: &Profile, footprint: &'a Footprint) -> Measured<'a> {
             .filter(|&bytes| bytes > 0),
         slack_bytes: places
             .iter()
-            .fold(0, |sum: u64, place| sum.saturating_add(place.slack_bytes())),
+            .fold(0, |sum: u64, place| sum.saturating_add(place.slack_bytes)),
         shared_blocks: sum(|node| node.shared_blocks),
         shared_bytes: sum(|node| node.shared_bytes),
         change_bytes: None,
@@ -177,8 +172,8 @@ fn measured<'a>(profile: &Profile, footprint: &'a Footprint) -> Measured<'a> {
     }
 }
 
-fn places<'a>(profile: &Profile, footprint: &'a Footprint) -> Vec<Place<'a>> {
-    let mut places: Vec<Place<'a>> = Vec::with_capacity(footprint.nodes.len());
+fn places(profile: &Profile, footprint: &Footprint) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::with_capacity(footprint.nodes.len());
     for (index, node) in footprint.nodes.iter().enumerate() {
         // Parents come before children; what only a damaged recording has hangs at the first.
         let parent = match node.parent as usize {
@@ -186,13 +181,16 @@ fn places<'a>(profile: &Profile, footprint: &'a Footprint) -> Vec<Place<'a>> {
             parent if parent < index => Some(parent),
             _ => Some(0),
         };
-        let step = fields::step(node.kind, &node.name, short_name(profile, node.value_type));
+        let type_name = profile.named_type(node.value_type);
+        let type_name = type_name.map(|name| name.short.as_str());
+        let step = node.kind.step(&node.name, type_name);
         let path = match parent.map(|parent| places[parent].path.as_str()) {
             Some(outer) if outer.len() > PATH_BYTES => format!("...{step}"),
             outer => format!("{}{step}", outer.unwrap_or_default()),
         };
         places.push(Place {
-            node,
+            node: node.clone(),
+            slack_bytes: node.block_bytes.saturating_sub(node.used_bytes),
             parent,
             path,
             step,
@@ -207,14 +205,4 @@ fn places<'a>(profile: &Profile, footprint: &'a Footprint) -> Vec<Place<'a>> {
         }
     }
     places
-}
-
-/// The short name of a type.
-pub(super) fn short_name(profile: &Profile, id: Option<TypeId>) -> Option<&str> {
-    type_name(profile, id).map(|name| name.short.as_str())
-}
-
-/// The names of a type.
-pub(super) fn type_name(profile: &Profile, id: Option<TypeId>) -> Option<&TypeName> {
-    profile.types.get(id?.0 as usize)
 }

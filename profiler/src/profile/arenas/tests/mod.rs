@@ -3,7 +3,6 @@
 mod leaks;
 
 use super::*;
-use crate::fields::Fields;
 use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaRow, Profile, ScopeId, State};
 use crate::sample;
 use crate::units::Bytes;
@@ -15,7 +14,7 @@ fn arena<'a>(profile: &'a Profile, name: &str) -> &'a Arena {
 
 fn texts(arena: &Arena) -> Vec<String> {
     let profile = sample::city_arenas();
-    advice(arena, &Fields::of(&profile), State::Finished)
+    advice(arena, profile.fields(), State::Finished)
         .into_iter()
         .map(|advice| advice.text)
         .collect()
@@ -76,7 +75,7 @@ fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
 #[test]
 fn types_and_fields_hold_all_that_was_handed_out() {
     let profile = sample::city_arenas();
-    let fields = Fields::of(&profile);
+    let fields = profile.fields();
     for arena in &profile.arenas {
         let mut types = unscoped(arena);
         for row in by_type(&profile, arena) {
@@ -102,7 +101,7 @@ fn types_and_fields_hold_all_that_was_handed_out() {
 #[test]
 fn one_type_in_two_fields_is_one_row() {
     let profile = sample::city_arenas();
-    let fields = Fields::of(&profile);
+    let fields = profile.fields();
     let cities = arena(&profile, "cities");
     let types = by_type(&profile, cities);
     let name = |row: &TypeInside| {
@@ -132,7 +131,7 @@ fn one_type_in_two_fields_is_one_row() {
 #[test]
 fn a_capacity_that_is_advised_is_enough_and_read_as_it_is() {
     let profile = sample::city_arenas();
-    let fields = Fields::of(&profile);
+    let fields = profile.fields();
     let cities = arena(&profile, "cities");
     let advised = advice(cities, &fields, State::Finished);
     assert_eq!(advised[0].kind, AdviceKind::Capacity);
@@ -249,7 +248,7 @@ fn every_waste_is_advised_with_its_place() {
 #[test]
 fn a_killed_program_did_not_forget_to_drop() {
     let profile = sample::city_arenas();
-    let fields = Fields::of(&profile);
+    let fields = profile.fields();
     let index = arena(&profile, "index");
     let kinds = |state| {
         advice(index, &fields, state)
@@ -313,7 +312,7 @@ fn an_arena_that_is_gone_shows_what_it_was_before() {
 #[test]
 fn sites_of_chunks_know_their_arena() {
     let profile = sample::city_arenas();
-    let sites = chunk_sites(&profile);
+    let sites = profile.chunk_sites();
     assert_eq!(sites.len(), 2);
     let named: Vec<String> = (0..profile.sites.len())
         .filter_map(|site| sites.get(&site))
@@ -346,7 +345,7 @@ fn rows_of_a_damaged_recording_are_counted_somewhere() {
         scope.parent = u32::MAX;
         scope.value_type = Some(crate::profile::TypeId(u32::MAX));
     }
-    let fields = Fields::of(&profile);
+    let fields = profile.fields();
     assert!(by_type(&profile, &profile.arenas[0])[0].type_id.is_none());
     assert!(
         by_field(&fields, &profile.arenas[0])
@@ -354,5 +353,5 @@ fn rows_of_a_damaged_recording_are_counted_somewhere() {
             .any(|row| row.field == 0)
     );
     assert_eq!(unscoped(&profile.arenas[0]).total_bytes, 0);
-    let _ = (points(&profile.arenas[0]), leaks(&profile, &fields));
+    let _ = (points(&profile.arenas[0]), profile.leaks());
 }

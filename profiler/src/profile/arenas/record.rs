@@ -1,6 +1,6 @@
 //! Arenas: what lies inside the chunks that a global allocator sees as single blocks.
 
-use super::{ScopeId, TypeId};
+use crate::profile::{ScopeId, TypeId};
 
 /// Arenas of one name, all instances together.
 ///
@@ -75,7 +75,7 @@ pub struct ArenaValues {
     pub type_id: TypeId,
     /// Its short name.
     pub type_name: String,
-    /// Index into [`Profile::sites`](super::Profile::sites) of the site of the blocks; `None` = this counts the values.
+    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site of the blocks; `None` = this counts the values.
     pub site: Option<usize>,
     /// Values, or blocks.
     pub count: u64,
@@ -117,7 +117,7 @@ pub struct ArenaMoment {
     pub chunk_bytes: u64,
     /// Bytes in use before it.
     pub used_bytes: u64,
-    /// Index into [`Profile::sites`](super::Profile::sites) of the site that allocated the chunk.
+    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site that allocated the chunk.
     pub site: Option<usize>,
 }
 

@@ -3,7 +3,7 @@
 //! Must keep the sum: every row of an arena is in exactly one type and one field, and what no row tells is told by
 //! [`unscoped`].
 
-use crate::fields::Fields;
+use crate::profile::fields::Fields;
 use crate::profile::{Arena, ArenaRow, Profile, TypeId};
 use std::cmp::Reverse;
 use std::collections::HashMap;

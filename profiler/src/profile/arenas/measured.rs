@@ -3,7 +3,7 @@
 //! An arena hands out bytes that are not freed one by one, so nothing inside it is temporary: there is no such figure,
 //! and no frontend may show one, neither 0 nor another one in its place.
 
-use super::Handed;
+use super::inside::Handed;
 use crate::profile::{Arena, Measure};
 use std::cmp::Reverse;
 

@@ -1,10 +1,11 @@
 //! Where the type of a block comes from, and what is said when it is missing: profiles written by hand.
 
-use crate::profile::{
+use super::Source;
+use super::{
     Contents, Figures, Frame, FrameId, Function, FunctionId, Origin, Profile, Scope, ScopeId,
     ScopeKind, Site, StackMarks, TypeId,
 };
-use crate::types::{Source, Types, missing, type_of};
+use crate::types::Types;
 
 /// A frame: crate, whose code it is, and whether debug information describes it.
 type Described = (&'static str, Origin, bool);
@@ -67,7 +68,7 @@ fn profile(value_type: &str, stacks: &[&[Described]]) -> Profile {
 
 fn source(value_type: &str, stack: &[Described]) -> Option<Source> {
     let profile = profile(value_type, &[stack]);
-    type_of(&profile, &profile.sites[0]).map(|(_, source)| source)
+    profile.type_of(&profile.sites[0]).map(|(_, source)| source)
 }
 
 const STRING: &str = "alloc::string::String";
@@ -113,7 +114,7 @@ fn what_a_stack_says_goes_before_what_a_field_says() {
         owner: None,
     });
     assert_eq!(
-        type_of(&profile, &profile.sites[0]),
+        profile.type_of(&profile.sites[0]),
         Some((TypeId(0), Source::Stack))
     );
 }
@@ -121,10 +122,17 @@ fn what_a_stack_says_goes_before_what_a_field_says() {
 #[test]
 fn a_crate_is_without_debug_information_only_if_none_of_its_functions_has_any() {
     let bare = profile(STRING, &[&[BARE_APP, STD]]);
-    assert!(missing(&bare).is_some_and(|sentence| sentence.contains("100 %")));
+    assert!(
+        bare.unnamed()
+            .is_some_and(|sentence| sentence.contains("100 %"))
+    );
     // One function of many: the compiler made it, or made it one with another.
     let one = profile(STRING, &[&[BARE_APP, STD], &[APP, STD]]);
-    assert_eq!(missing(&one), None);
+    assert_eq!(one.unnamed(), None);
     let dependency = profile(STRING, &[&[APP, BARE_FORMAT], &[APP, STD]]);
-    assert!(missing(&dependency).is_some_and(|sentence| sentence.contains("50 %")));
+    assert!(
+        dependency
+            .unnamed()
+            .is_some_and(|sentence| sentence.contains("50 %"))
+    );
 }

@@ -19,7 +19,7 @@ pub struct Phases {
 
 impl Phases {
     /// Gathers the phases of a profile.
-    pub fn of(profile: &Profile) -> Phases {
+    pub(in crate::profile) fn of(profile: &Profile) -> Phases {
         // Even a profile without a table of scopes has the root.
         let count = profile.scopes.len().max(1);
         let mut phases = Phases {

@@ -2,10 +2,7 @@
 //!
 //! Must keep the sum: every site is in exactly one row, those whose type nothing tells in the row of `None`.
 
-use super::kind_of;
-use crate::fields::Fields;
-use crate::profile::{Figures, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};
-use crate::symbols::is_own;
+use super::{Figures, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};
 use std::collections::{HashMap, HashSet};
 
 /// The key of the row without a type.
@@ -26,7 +23,7 @@ pub struct TypeRow {
     pub from_fields: Figures,
     /// Indexes of its sites in [`Profile::sites`].
     pub sites: Vec<usize>,
-    /// The fields (indexes into [`Fields::nodes`]) its blocks were allocated in, with what; largest total first.
+    /// The fields (indexes into [`Fields::nodes`](super::fields::Fields::nodes)) its blocks were allocated in, with what; largest total first.
     pub fields: Vec<(u32, Figures)>,
 }
 
@@ -40,39 +37,16 @@ impl TypeRow {
     }
 }
 
-/// How rows call their types: by the short name, by the full one where two of the table share the short one.
-#[derive(Clone, Debug, Default)]
-pub struct Keys {
-    in_full: HashSet<TypeId>,
-}
-
-impl Keys {
-    /// The keys of the rows of a [`table`].
-    pub fn of(profile: &Profile, rows: &[TypeRow]) -> Keys {
-        let mut by_name: HashMap<&str, Vec<TypeId>> = HashMap::new();
-        for id in rows.iter().filter_map(|row| row.type_id) {
-            if let Some(name) = profile.types.get(id.0 as usize) {
-                by_name.entry(&name.short).or_default().push(id);
-            }
-        }
-        let in_full = by_name
-            .into_values()
-            .filter(|ids| ids.len() > 1)
-            .flatten()
-            .collect();
-        Keys { in_full }
-    }
-
-    /// What a row is called; [`UNKNOWN`] without a type. As recorded: not safe for a terminal before
-    /// [`crate::units::printable`].
-    pub fn key<'a>(&self, profile: &'a Profile, id: Option<TypeId>) -> &'a str {
-        let name = id.and_then(|id| Some((id, profile.types.get(id.0 as usize)?)));
-        match name {
-            Some((id, name)) if self.in_full.contains(&id) => &name.full,
-            Some((_, name)) => &name.short,
-            None => UNKNOWN,
+/// Types that rows call by their full name, because two rows share the short one.
+pub(super) fn full_keys(profile: &Profile) -> HashSet<TypeId> {
+    let mut by_name: HashMap<&str, Vec<TypeId>> = HashMap::new();
+    for id in profile.type_rows().iter().filter_map(|row| row.type_id) {
+        if let Some(name) = profile.types.get(id.0 as usize) {
+            by_name.entry(&name.short).or_default().push(id);
         }
     }
+    let shared = by_name.into_values().filter(|ids| ids.len() > 1);
+    shared.flatten().collect()
 }
 
 /// Where the type of a site's blocks came from.
@@ -84,32 +58,40 @@ pub enum Source {
     Field,
 }
 
-/// The type of a site's blocks: what the stack says, else the type of the field it happened in, where that is a
-/// container and the stack could not be read at all (no stack, no debug information).
-///
-/// A stack that can be read and names no container is a format's scratch memory, or code without containers: it would
-/// be wrong to call that by the field it happened to be in, so it has no type.
-pub fn type_of(profile: &Profile, site: &Site) -> Option<(TypeId, Source)> {
-    if let Some(contents) = site.contents {
-        return Some((contents.container, Source::Stack));
+impl Profile {
+    /// The type of a site's blocks: what the stack says, else the type of the field it happened in, where that is a
+    /// container and the stack could not be read at all (no stack, no debug information).
+    ///
+    /// A stack that can be read and names no container is a format's scratch memory, or code without containers: it would
+    /// be wrong to call that by the field it happened to be in, so it has no type.
+    pub fn type_of(&self, site: &Site) -> Option<(TypeId, Source)> {
+        if let Some(contents) = site.contents {
+            return Some((contents.container, Source::Stack));
+        }
+        let scope = self.scopes.get(site.scope.0 as usize)?;
+        let told = !matches!(
+            scope.kind,
+            ScopeKind::Phase | ScopeKind::Buffered | ScopeKind::FromBuffer | ScopeKind::Other
+        );
+        let id = scope.value_type.filter(|_| told && !site.marks.synthetic)?;
+        let name = self.types.get(id.0 as usize)?;
+        (owns_blocks(&name.full) && !is_described(self, site)).then_some((id, Source::Field))
     }
-    let scope = profile.scopes.get(site.scope.0 as usize)?;
-    let told = !matches!(
-        scope.kind,
-        ScopeKind::Phase | ScopeKind::Buffered | ScopeKind::FromBuffer | ScopeKind::Other
-    );
-    let id = scope.value_type.filter(|_| told && !site.marks.synthetic)?;
-    let name = profile.types.get(id.0 as usize)?;
-    (owns_blocks(&name.full) && !is_described(profile, site)).then_some((id, Source::Field))
+
+    /// The type of a site's blocks, wherever it came from.
+    pub fn type_id_of(&self, site: &Site) -> Option<TypeId> {
+        self.type_of(site).map(|(id, _)| id)
+    }
 }
 
 /// Whether the innermost code of the program, or of its dependencies, on a site's stack has debug information.
 fn is_described(profile: &Profile, site: &Site) -> bool {
-    let innermost = site.stack.iter().rev().find(|&&id| {
-        let function = profile.function(id);
-        matches!(function.origin, Origin::User | Origin::Dependency) && !is_own(function)
+    let innermost = site.stack.iter().rev().find_map(|&id| {
+        let (frame, function) = profile.lookup(id)?;
+        let known = matches!(function.origin, Origin::User | Origin::Dependency);
+        (known && !function.is_own()).then_some(frame)
     });
-    innermost.is_some_and(|&id| profile.frame(id).file.is_some())
+    innermost.is_some_and(|frame| frame.file.is_some())
 }
 
 /// Whether values of a type ask for blocks themselves, and not only what is in them.
@@ -120,12 +102,13 @@ fn owns_blocks(full: &str) -> bool {
     };
     match inside("core::option::Option") {
         Some(of) => owns_blocks(of),
-        None => inside("alloc::borrow::Cow").is_some() || kind_of(full) != TypeKind::Other,
+        None => inside("alloc::borrow::Cow").is_some() || TypeKind::of(full) != TypeKind::Other,
     }
 }
 
 /// All types with blocks or values, in no particular order; the row of `None` only when it has blocks.
-pub fn table(profile: &Profile, fields: &Fields) -> Vec<TypeRow> {
+pub(super) fn type_rows(profile: &Profile) -> Vec<TypeRow> {
+    let fields = profile.fields();
     let mut rows: Vec<TypeRow> = Vec::new();
     let mut known: HashMap<Option<TypeId>, usize> = HashMap::new();
     let mut row_of = |id: Option<TypeId>, rows: &mut Vec<TypeRow>| {
@@ -139,7 +122,7 @@ pub fn table(profile: &Profile, fields: &Fields) -> Vec<TypeRow> {
     };
     let mut by_field: HashMap<(usize, u32), Figures> = HashMap::new();
     for (index, site) in profile.sites.iter().enumerate() {
-        let found = type_of(profile, site);
+        let found = profile.type_of(site);
         let number = row_of(found.map(|(id, _)| id), &mut rows);
         let row = &mut rows[number];
         row.figures.add(&site.figures);
