@@ -7,7 +7,6 @@ pub mod flamegraph;
 mod load;
 pub mod profile;
 pub mod report;
-pub mod retold;
 #[doc(hidden)]
 pub mod sample;
 pub mod symbols;

@@ -84,18 +84,13 @@ fn exactness(profile: &Profile, options: &Options) -> String {
 /// Wider than this and the subtitle leaves a picture of 1,200 pixels.
 const SUBTITLE_CHARS: usize = 160;
 
-pub(super) fn subtitle(
-    profile: &Profile,
-    has_fields: bool,
-    options: &Options,
-    pruned: &Pruned,
-) -> String {
+pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &Pruned) -> String {
     // The least important last: what does not fit is left out, never a loss.
     let mut parts = Vec::new();
     if profile.lost != Lost::default() {
         parts.push("something was lost or cut, see the report".to_owned());
     }
-    if options.by == By::Field && !has_fields {
+    if options.by == By::Field && profile.fields().is_empty() {
         parts.push("no fields: no Profiled<T> was read".to_owned());
     }
     if pruned.narrow > 0 {

@@ -31,6 +31,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
         keep_all,
         scopes: pick % 3 == 1,
         within,
+        ..calltree::Options::default()
     };
     let mut tree = CallTree::build(profile, &options);
     tree.sort(measure);

@@ -3,22 +3,22 @@
 use std::borrow::Cow;
 use std::sync::Mutex;
 
+use heapglass_profiler::calltree::CallTree;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::{
     Frame, FrameId, Function, FunctionId, Profile, Site, State, TypeId, TypeKind, TypeName,
 };
-use heapglass_profiler::retold::Retold;
 use heapglass_profiler::units::{printable, without_store};
 
 use crate::app::prompt::Pattern;
-use crate::views::flame::{Shown, TreeSpec};
+use crate::views::flame::TreeSpec;
 
 /// A profile and look-ups shared by the views. Made on the loader's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     pub(crate) profile: Profile,
     /// A call tree made ahead on the loader's thread, for the flamegraph to take.
-    tree: Mutex<Option<(TreeSpec, Shown)>>,
+    tree: Mutex<Option<(TreeSpec, CallTree)>>,
 }
 
 impl Data {
@@ -33,11 +33,6 @@ impl Data {
         }
     }
 
-    /// The profile told again by fields or by types.
-    pub(crate) fn retold(&self, by: fn(&Profile) -> Retold) -> Retold {
-        by(&self.profile)
-    }
-
     /// Makes the tree that will probably be shown: slow, so not on the thread that reads keys.
     pub(crate) fn prepare_tree(&self, spec: TreeSpec) {
         let tree = spec.build(self);
@@ -47,7 +42,7 @@ impl Data {
     }
 
     /// The tree of `spec`: the prepared one when it is that, else a new one.
-    pub(crate) fn take_tree(&self, spec: TreeSpec) -> Shown {
+    pub(crate) fn take_tree(&self, spec: TreeSpec) -> CallTree {
         let prepared = self
             .tree
             .lock()

@@ -128,6 +128,21 @@ impl Fields {
         self.of_scope.get(scope.0 as usize).copied().unwrap_or(0)
     }
 
+    /// The fields from the root to `field`, itself included.
+    pub fn path_to(&self, field: u32) -> Vec<u32> {
+        let mut path = vec![field];
+        let mut at = field;
+        while let Some(known) = self.nodes.get(at as usize)
+            && known.parent != 0
+            && known.parent < at
+        {
+            at = known.parent;
+            path.push(at);
+        }
+        path.reverse();
+        path
+    }
+
     fn add(
         &mut self,
         profile: &Profile,

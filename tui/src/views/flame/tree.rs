@@ -1,14 +1,9 @@
 //! Which call tree is shown, made on the loader's thread where it can be, and how a place is found again in the next one.
 
-use std::sync::Arc;
+use heapglass_profiler::calltree::{By, CallTree, Label, NodeId, Options};
+use heapglass_profiler::profile::{Measure, Profile};
 
-use heapglass_profiler::calltree::{CallTree, Label, NodeId, Options};
-use heapglass_profiler::profile::{FunctionId, Measure, Profile};
-use heapglass_profiler::retold::{Retold, What};
-
-use super::regroup::By;
 use crate::app::Data;
-use crate::views::Context;
 
 /// Everything a shown tree depends on besides the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,60 +24,17 @@ impl TreeSpec {
     }
 
     /// The tree.
-    pub(crate) fn build(self, data: &Data) -> Shown {
+    pub(crate) fn build(self, data: &Data) -> CallTree {
         let options = Options {
+            by: self.by,
             inverted: self.inverted,
             keep_all: self.all_frames,
             scopes: self.phases,
-            within: None,
+            ..Options::default()
         };
-        let retold = match self.by {
-            By::Stack => None,
-            By::Field => Some(data.retold(Retold::by_field)),
-            By::Type => Some(data.retold(Retold::by_type)),
-        };
-        let (names, whats) = retold
-            .map(|told| (Arc::new(Data::new(told.profile)), told.whats))
-            .unzip();
-        let profile = names.as_ref().map_or(&data.profile, |names| &names.profile);
-        let mut calls = CallTree::build(profile, &options);
-        calls.sort(self.measure);
-        Shown {
-            calls,
-            names,
-            whats: whats.unwrap_or_default(),
-        }
-    }
-}
-
-/// A tree, and what names its frames where that is not the profile.
-#[derive(Debug)]
-pub(crate) struct Shown {
-    pub(super) calls: CallTree,
-    /// The profile told again by fields or types, which names the tree's frames.
-    names: Option<Arc<Data>>,
-    /// What its functions stand for.
-    whats: Vec<What>,
-}
-
-impl Shown {
-    /// The profile that names the tree's frames, which was made of `data`.
-    pub(super) fn names<'a>(&'a self, data: &'a Data) -> &'a Profile {
-        let names = self.names.as_ref();
-        names.map_or(&data.profile, |names| &names.profile)
-    }
-
-    /// What a function of a graph by field or type stands for; `None` by stack.
-    pub(super) fn what(&self, function: FunctionId) -> Option<What> {
-        self.whats.get(function.0 as usize).copied()
-    }
-
-    /// `cx` with the functions the tree's frames are.
-    pub(super) fn context<'a>(&'a self, cx: &Context<'a>) -> Context<'a> {
-        Context {
-            data: self.names.as_ref().unwrap_or(cx.data),
-            ..*cx
-        }
+        let mut tree = CallTree::build(&data.profile, &options);
+        tree.sort(self.measure);
+        tree
     }
 }
 
