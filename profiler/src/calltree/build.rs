@@ -86,7 +86,7 @@ fn by_stack(profile: &Profile, options: &Options, index: usize, path: &mut Vec<S
         }
     }
     if !matches!(path.last(), Some((Label::Function(_), _))) {
-        path.push((Label::Mark(MarkKind::Empty), None));
+        path.push((without_stack(profile, site), None));
     }
     if let Some(arenas) = profile.chunk_sites().get(&index) {
         let one = match arenas.as_slice() {
@@ -95,6 +95,12 @@ fn by_stack(profile: &Profile, options: &Options, index: usize, path: &mut Vec<S
         };
         path.push((Label::Mark(MarkKind::Chunk(one)), None));
     }
+}
+
+/// What stands for the frames of a site that has none.
+fn without_stack(profile: &Profile, site: &Site) -> Label {
+    let place = profile.place_of(site);
+    place.map_or(Label::Mark(MarkKind::Empty), Label::from)
 }
 
 /// The fields from the root inward, then the type.
@@ -114,9 +120,8 @@ fn by_type(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
     };
     let owner = site.owner.and_then(|owner| site.stack.get(owner)).copied();
     let frame = owner.and_then(|id| profile.frames.get(id.0 as usize));
-    let charged = frame.map_or(Label::Mark(MarkKind::Empty), |frame| {
-        Label::Function(frame.function)
-    });
+    let charged = frame.map(|frame| Label::Function(frame.function));
+    let charged = charged.unwrap_or_else(|| without_stack(profile, site));
     path.extend([
         (Label::Type(profile.type_id_of(site)), None),
         (place, None),

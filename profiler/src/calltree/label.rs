@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::profile::arenas::{Part, chunk_label};
 use crate::profile::fields::Field;
-use crate::profile::{FunctionId, Profile, ScopeId, TypeId};
+use crate::profile::{Charged, FunctionId, Profile, ScopeId, TypeId};
 
 /// What a node stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,6 +17,8 @@ pub enum Label {
     Mark(MarkKind),
     /// A function; different lines of it are one node.
     Function(FunctionId),
+    /// A phase or field that stands for a stack, where none were recorded.
+    Place(ScopeId),
     /// A field (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)), by the last step of its path.
     Field(u32),
     /// A field, by its whole path.
@@ -67,6 +69,15 @@ impl MarkKind {
     }
 }
 
+impl From<Charged> for Label {
+    fn from(charged: Charged) -> Label {
+        match charged {
+            Charged::Function(function) => Label::Function(function),
+            Charged::Place(scope) => Label::Place(scope),
+        }
+    }
+}
+
 impl Label {
     /// The whole name as recorded: not safe for a terminal before [`crate::units::printable`].
     pub fn name(self, profile: &Profile) -> Cow<'_, str> {
@@ -80,10 +91,8 @@ impl Label {
                 let scope = profile.scopes.get(scope.0 as usize);
                 Cow::Owned(format!("[{}]", scope.map_or("?", |scope| &scope.name)))
             }
-            Label::Function(function) => match profile.functions.get(function.0 as usize) {
-                Some(function) if !function.name.is_empty() => Cow::Borrowed(&function.name),
-                _ => Cow::Borrowed("[unnamed]"),
-            },
+            Label::Function(function) => Charged::Function(function).name(profile),
+            Label::Place(scope) => Charged::Place(scope).name(profile),
             Label::Field(number) | Label::Path(number) => {
                 let Some(field) = field(profile, number) else {
                     return Cow::Borrowed("?");
@@ -106,12 +115,9 @@ impl Label {
 
     /// The name for narrow cells: `Vec::push`. Not safe for a terminal before [`crate::units::printable`].
     pub fn short_name(self, profile: &Profile) -> Cow<'_, str> {
-        let function = |id: FunctionId| profile.functions.get(id.0 as usize);
         match self {
-            Label::Function(id) => match function(id) {
-                Some(function) if !function.short.is_empty() => Cow::Borrowed(&function.short),
-                _ => self.name(profile),
-            },
+            Label::Function(function) => Charged::Function(function).short_name(profile),
+            Label::Place(scope) => Charged::Place(scope).short_name(profile),
             Label::Field(number) => field(profile, number)
                 .map_or(Cow::Borrowed("?"), |field| Cow::Borrowed(&field.step)),
             Label::Path(number) => field(profile, number)
@@ -133,7 +139,7 @@ impl Label {
             Label::Type(id) => id,
             Label::Building(id) => Some(id),
             Label::Root | Label::Mark(_) | Label::Scope(_) => None,
-            Label::Function(_) | Label::Arena(_) => None,
+            Label::Function(_) | Label::Place(_) | Label::Arena(_) => None,
         }
     }
 }

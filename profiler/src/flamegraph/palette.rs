@@ -59,6 +59,11 @@ pub fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
             .functions
             .get(function.0 as usize)
             .map_or(ROOT, of_function),
+        Label::Place(_) => of_function(&Function {
+            name: label.name(profile).into_owned(),
+            origin: Origin::Unresolved,
+            ..Function::default()
+        }),
         Label::Field(number) | Label::Path(number) if is_buffer(profile, number) => MARK,
         Label::Arena(_) => ARENA,
         Label::Field(_) | Label::Path(_) | Label::Type(_) | Label::Building(_) => {

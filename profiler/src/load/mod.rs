@@ -10,7 +10,6 @@ mod losses;
 mod packed;
 mod process;
 mod scopes;
-mod stackless;
 mod stacks;
 #[cfg(test)]
 mod tests;
@@ -21,7 +20,7 @@ pub use packed::pack;
 use crate::profile::Profile;
 use crate::symbols::{self, Progress};
 use std::path::Path;
-use tracking_alloc_recording::{Recording, unwinder};
+use tracking_alloc_recording::Recording;
 
 /// How to load.
 #[derive(Clone, Debug, Default)]
@@ -88,9 +87,6 @@ fn from_recording(
     let counted = counters::count(recording, &peak);
     let impossible = counted.impossible;
     stacks::fill(&mut profile, path, recording, counted, options, progress)?;
-    if recording.header.unwinder == unwinder::NONE {
-        stackless::name_sites(&mut profile);
-    }
     profile.threads = counters::threads(recording, &peak);
     profile.timeline = counters::timeline(recording);
     profile.marks = counters::marks(recording);

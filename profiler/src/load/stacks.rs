@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::Path;
 use tracking_alloc_recording::{
-    FIRST_SITE, ModuleValue, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, module_id,
+    FIRST_SITE, ModuleValue, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, module_id, unwinder,
 };
 
 /// Fills modules, functions, frames, sites, scopes and snapshots of a profile.
@@ -331,7 +331,10 @@ impl<'a> Builder<'a> {
             }
         }
         frames.reverse();
-        if frames.is_empty() {
+        // Without stacks, sites in a phase or field are charged to that.
+        let has_place = self.recording.header.unwinder == unwinder::NONE
+            && (1..self.recording.scopes.len()).contains(&(record.scope as usize));
+        if frames.is_empty() && !has_place {
             frames.push(self.synthetic("(no stack)"));
         }
         (frames, marks, ScopeId(record.scope))

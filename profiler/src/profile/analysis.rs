@@ -62,7 +62,7 @@ impl Profile {
         }
     }
 
-    /// Sites added up by the function they are charged to, in no particular order.
+    /// Sites added up by the function or place they are charged to, in no particular order.
     pub fn owners(&self) -> &[Owner] {
         self.analysis.owners.get_or_init(|| owners(self))
     }

@@ -26,7 +26,7 @@ pub use figures::{Figures, Measure};
 pub use footprints::{Footprint, FootprintNode};
 pub use linear::LinearMemory;
 pub use measured::{Estimate, Measured, Place};
-pub use owners::Owner;
+pub use owners::{Charged, Owner};
 pub use resident::Resident;
 pub(crate) use scopes::both;
 pub use scopes::{Scope, ScopeKind};

@@ -105,13 +105,6 @@ impl Data {
         }
     }
 
-    /// The function a site is charged to.
-    pub(crate) fn owner_function(&self, site: &Site) -> Option<FunctionId> {
-        site.charged()
-            .and_then(|frame| self.frame(frame))
-            .map(|frame| frame.function)
-    }
-
     /// For each function, whether `pattern` matches its full or its short name.
     pub(crate) fn matching(&self, pattern: &Pattern) -> Vec<bool> {
         self.profile

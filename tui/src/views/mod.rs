@@ -15,7 +15,7 @@ mod types;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{FunctionId, Measure};
+use heapglass_profiler::profile::{Charged, Measure};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
@@ -138,9 +138,9 @@ pub(crate) enum Outcome {
 #[derive(Clone, Debug)]
 pub(crate) enum Jump {
     /// Everything that passes through this function.
-    Function(FunctionId),
+    Function(Charged),
     /// The sites charged to this function.
-    Owner(FunctionId),
+    Owner(Charged),
     /// The stack of this site (index into the profile's sites).
     Site(u32),
     /// The sites of a type in a field.

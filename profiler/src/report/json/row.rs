@@ -5,7 +5,7 @@ use serde::ser::{SerializeSeq, Serializer};
 
 use super::arena;
 use crate::profile::arenas::measured;
-use crate::profile::{Figures, FrameId, Measure, Origin, Profile, ScopeId};
+use crate::profile::{Figures, Measure, Origin, Profile, ScopeId};
 use crate::report::rows::{function_name, place};
 use crate::report::{Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail};
 
@@ -170,6 +170,7 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row) -> DetailJson<'a> {
             frames,
             owner,
             scope,
+            place: charged,
             field,
             type_key,
             chunk_of,
@@ -188,7 +189,7 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row) -> DetailJson<'a> {
             let phases = profile.phases();
             let in_phase = phases.phase_of(*scope) != ScopeId(0);
             DetailJson::Site {
-                function: frame.map_or("(no stack)", |frame| function_name(profile, frame)),
+                function: frame.map_or(row.key.as_str(), |frame| function_name(profile, frame)),
                 file: frame.and_then(|frame| frame.file.as_deref()),
                 line: frame.and_then(|frame| frame.line),
                 krate: function.map_or("", |function| &function.krate),
@@ -206,10 +207,10 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row) -> DetailJson<'a> {
                     .filter_map(|(set, name)| set.then_some(name))
                     .collect(),
                 sites: sites.len(),
-                stack: frames
-                    .iter()
-                    .map(|&id: &FrameId| place(profile, id))
-                    .collect(),
+                stack: match charged {
+                    Some(_) => vec![row.key.clone()],
+                    None => frames.iter().map(|&id| place(profile, id)).collect(),
+                },
             }
         }
         Detail::Type(detail) => type_row(detail),

@@ -11,7 +11,7 @@ mod site;
 
 use std::cmp::Reverse;
 
-use crate::profile::{Figures, FrameId, Measure, Profile, ScopeId, StackMarks};
+use crate::profile::{Charged, Figures, FrameId, Measure, Profile, ScopeId, StackMarks};
 
 pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
 pub use data::{FieldDetail, Part, TypeDetail};
@@ -91,6 +91,8 @@ pub enum Detail {
         owner: Option<FrameId>,
         /// The phase or field.
         scope: ScopeId,
+        /// What it is charged to where no stacks were recorded.
+        place: Option<Charged>,
         /// The field's path.
         field: Option<String>,
         /// What its blocks hold, as the row of that type is called.

@@ -47,7 +47,11 @@ pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
             .and_then(|owner| site.stack.get(owner))
             .and_then(look)
             .or(frames.last().copied());
-        let key = owner.map_or_else(|| "(no stack)".to_owned(), |owner| place(profile, owner));
+        let key = match (owner, profile.place_of(site)) {
+            (Some(owner), _) => place(profile, owner),
+            (None, Some(scope)) => scope.name(profile).into_owned(),
+            (None, None) => "(no stack)".to_owned(),
+        };
         let field = fields.field_of(site.scope);
         let field = Some(field).filter(|&field| field != 0);
         rows.push(Row {
@@ -57,6 +61,7 @@ pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
                 frames,
                 owner,
                 scope: site.scope,
+                place: profile.place_of(site),
                 field: field.map(|field| fields.nodes[field as usize].path.clone()),
                 type_key: type_id.map(|id| profile.type_key(Some(id)).to_owned()),
                 chunk_of,

@@ -68,9 +68,11 @@ pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) 
         );
         page.part(Style::Strong, &start)?;
         let text = match &row.detail {
-            Detail::Site { owner, .. } => {
-                site_name(profile, *owner, page.width.saturating_sub(start.len()))
-            }
+            Detail::Site { owner, place, .. } => site_name(
+                profile,
+                (*owner, *place),
+                page.width.saturating_sub(start.len()),
+            ),
             _ => printable(&row.key).into_owned(),
         };
         page.end(&text, start.len())?;

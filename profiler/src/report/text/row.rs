@@ -7,8 +7,8 @@ use unicode_width::UnicodeWidthStr;
 use super::columns::{Column, SHARE_WIDTH, bytes_each};
 use super::{Page, amount};
 use crate::profile::arenas::chunk_label;
-use crate::profile::{FrameId, Measure, Profile, ScopeId};
-use crate::report::rows::{Amplification, file_and_line, function_name};
+use crate::profile::{Charged, FrameId, Measure, Profile, ScopeId};
+use crate::report::rows::{Amplification, file_and_line};
 use crate::report::{Detail, Part, PhaseDetail, Row, Style, TypeDetail};
 use crate::units::{Bytes, Share, counted, printable};
 
@@ -33,7 +33,9 @@ pub(super) fn write_row<W: Write>(
     page.part(Style::Faint, "  ")?;
     used += 2;
     let name = match &row.detail {
-        Detail::Site { owner, .. } => owner_name(profile, *owner, page.width.saturating_sub(used)),
+        Detail::Site { owner, place, .. } => {
+            owner_name(profile, (*owner, *place), page.width.saturating_sub(used))
+        }
         Detail::Thread { count } if *count != 1 => {
             format!("{} ({})", printable(&row.key), counted(*count, "thread"))
         }
@@ -62,6 +64,7 @@ fn of_site(profile: &Profile, row: &Row) -> String {
         frames,
         owner,
         scope,
+        place: charged,
         field,
         type_key,
         chunk_of,
@@ -94,7 +97,10 @@ fn of_site(profile: &Profile, row: &Row) -> String {
         let chunk = chunk_label(profile, chunk_of);
         text.push_str(&format!("({})  ", printable(&chunk)));
     }
-    text.push_str(&short_stack(profile, frames));
+    match charged {
+        Some(charged) => text.push_str(&printable(&charged.short_name(profile))),
+        None => text.push_str(&short_stack(profile, frames)),
+    }
     for (set, mark) in [
         (marks.cut, "[cut]"),
         (marks.foreign, "[foreign stack]"),
@@ -229,29 +235,28 @@ fn short_stack(profile: &Profile, frames: &[FrameId]) -> String {
     names.join(" <- ")
 }
 
+/// What a site is charged to: a frame, or a place where no stacks were recorded.
+type Owner = (Option<FrameId>, Option<Charged>);
+
 /// The whole name of a site's owner, its short name when that is too long.
-fn owner_name(profile: &Profile, owner: Option<FrameId>, columns: usize) -> String {
-    let Some(frame) = owner.and_then(|owner| profile.frames.get(owner.0 as usize)) else {
+fn owner_name(profile: &Profile, (frame, place): Owner, columns: usize) -> String {
+    let frame = frame.and_then(|owner| profile.frames.get(owner.0 as usize));
+    let function = frame.map(|frame| Charged::Function(frame.function));
+    let Some(charged) = function.or(place) else {
         return "(no stack)".to_owned();
     };
-    let name = printable(function_name(profile, frame));
+    let name = charged.name(profile);
+    let name = printable(&name);
     if name.width() <= columns {
         return name.into_owned();
     }
-    let short = profile
-        .functions
-        .get(frame.function.0 as usize)
-        .map_or("", |function| &function.short);
-    if short.is_empty() {
-        name.into_owned()
-    } else {
-        printable(short).into_owned()
-    }
+    printable(&charged.short_name(profile)).into_owned()
 }
 
 /// `City::visit_name  src/model.rs:20`
-pub(super) fn site_name(profile: &Profile, owner: Option<FrameId>, columns: usize) -> String {
+pub(super) fn site_name(profile: &Profile, owner: Owner, columns: usize) -> String {
     let place = owner
+        .0
         .and_then(|owner| profile.frames.get(owner.0 as usize))
         .and_then(file_and_line)
         .map(|place| format!("  {}", printable(&place)))

@@ -10,7 +10,7 @@ mod tree;
 use std::sync::Arc;
 
 use heapglass_profiler::calltree::{By, CallTree, Label, NodeId};
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::profile::{Charged, Measure};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -331,8 +331,12 @@ impl Flame {
             Command::Grouping => self.next_grouping(cx),
             Command::Follow => match self.selected_label() {
                 Some(Label::Function(function)) => {
-                    Outcome::Goto(ViewId::Sites, Jump::Function(function))
+                    Outcome::Goto(ViewId::Sites, Jump::Function(Charged::Function(function)))
                 }
+                Some(Label::Place(scope)) => {
+                    Outcome::Goto(ViewId::Sites, Jump::Function(Charged::Place(scope)))
+                }
+
                 _ => Outcome::Notice("no function is selected".to_owned()),
             },
             Command::Invert => {
@@ -394,9 +398,9 @@ impl View for Flame {
 
     fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
         let outcome = match jump {
-            Jump::Function(function) | Jump::Owner(function) => {
+            Jump::Function(charged) | Jump::Owner(charged) => {
                 self.group(By::Stack, cx);
-                self.same_symbol(Some(Label::Function(*function)), cx);
+                self.same_symbol(Some(Label::from(*charged)), cx);
                 self.step_match(true, cx)
             }
             Jump::Site(site) => {

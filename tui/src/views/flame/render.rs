@@ -136,6 +136,7 @@ fn frame_style(tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Style {
         Label::Root | Label::Scope(_) => theme::frame(None),
         Label::Mark(_) if tree.by() == By::Stack => theme::frame(None),
         Label::Function(function) => theme::frame(cx.data.function(function)),
+        Label::Place(_) => theme::place_frame(),
         _ => theme::kind_frame(cx.data.type_kind(label.type_id(&cx.data.profile))),
     }
 }

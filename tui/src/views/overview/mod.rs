@@ -27,17 +27,14 @@ pub(crate) struct Overview {
 
 impl View for Overview {
     fn refresh(&mut self, cx: &Context<'_>) {
-        let name = |o: &Owner| {
-            o.function
-                .and_then(|f| cx.data.function(f))
-                .map(|f| f.name.clone())
-        };
+        let profile = &cx.data.profile;
+        let name = |o: &Owner| o.charged.map(|charged| charged.name(profile).into_owned());
         let kept = self
             .owners
             .get(self.cursor.selected)
             .filter(|_| self.cursor.selected > 0)
             .and_then(name);
-        self.owners = cx.data.profile.owners().to_vec();
+        self.owners = profile.owners().to_vec();
         self.owners
             .sort_by_cached_key(|o| (std::cmp::Reverse(cx.measure.of(&o.figures)), name(o)));
         if let Some(kept) = kept
@@ -58,14 +55,11 @@ impl View for Overview {
         {
             return Outcome::Done;
         }
-        let function = self
-            .owners
-            .get(self.cursor.selected)
-            .and_then(|owner| owner.function);
-        match (command, function) {
-            (Command::Enter, Some(function)) => Outcome::Goto(ViewId::Sites, Jump::Owner(function)),
-            (Command::Follow, Some(function)) => {
-                Outcome::Goto(ViewId::Flamegraph, Jump::Function(function))
+        let owner = self.owners.get(self.cursor.selected);
+        match (command, owner.and_then(|owner| owner.charged)) {
+            (Command::Enter, Some(owner)) => Outcome::Goto(ViewId::Sites, Jump::Owner(owner)),
+            (Command::Follow, Some(owner)) => {
+                Outcome::Goto(ViewId::Flamegraph, Jump::Function(owner))
             }
             _ => Outcome::Done,
         }

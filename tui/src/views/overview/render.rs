@@ -264,7 +264,6 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         .take(rows);
     for (at, owner) in shown {
         let value = cx.measure.of(&owner.figures);
-        let function = owner.function.and_then(|f| cx.data.function(f));
         let style = if at == view.cursor.selected {
             theme::selected()
         } else {
@@ -278,8 +277,9 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             cells.push((pad(&bar(value, largest, bars), bars), theme::bar()));
             cells.push((count(owner.sites), theme::plain()));
         }
-        let name = function.map_or("[no stack]".into(), |f| clean(&f.name).into_owned());
-        cells.push((name, function.map_or(theme::dim(), theme::origin)));
+        let name = owner.charged.map(|charged| charged.name(&cx.data.profile));
+        let name = name.map_or("[no stack]".into(), |name| clean(&name).into_owned());
+        cells.push((name, theme::charged(&cx.data.profile, owner.charged)));
         let row = slice(area, 1 + (at - view.cursor.top) as u16, 1);
         table_row(
             buffer,

@@ -160,8 +160,13 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             cells.push((bytes(site.figures.live_bytes), theme::plain()));
             cells.push((bytes(mean(site)), theme::plain()));
         }
-        let name = function.map_or("[no stack]".into(), |f| called(cx, site, f));
-        cells.push((name, function.map_or(theme::dim(), theme::origin)));
+        let charged = cx.data.profile.charged_to(site);
+        let name = match (function, charged) {
+            (Some(function), _) => called(cx, site, function),
+            (None, Some(place)) => clean(&place.short_name(&cx.data.profile)).into_owned(),
+            (None, None) => "[no stack]".to_owned(),
+        };
+        cells.push((name, theme::charged(&cx.data.profile, charged)));
         if !narrow {
             let place = owner
                 .and_then(|frame| cx.data.short_place(frame))
