@@ -7,11 +7,15 @@ pub mod flamegraph;
 mod load;
 pub mod profile;
 pub mod report;
-#[doc(hidden)]
-pub mod sample;
 pub mod symbols;
 pub mod types;
 pub mod units;
+
+#[cfg(test)]
+extern crate self as heapglass_profiler;
+#[cfg(test)]
+#[path = "../tests/sample/mod.rs"]
+mod sample;
 
 pub use load::{Error, Options, open, pack};
 pub use profile::{arenas, fields};

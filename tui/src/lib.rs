@@ -34,6 +34,9 @@ mod app;
 mod error;
 mod options;
 mod run;
+#[cfg(test)]
+#[path = "../../profiler/tests/sample/mod.rs"]
+mod sample;
 mod screen;
 mod source;
 #[cfg(test)]

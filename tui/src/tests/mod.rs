@@ -11,9 +11,9 @@ mod wasm;
 
 use std::sync::Arc;
 
+use crate::sample;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use heapglass_profiler::profile::Profile;
-use heapglass_profiler::sample;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;

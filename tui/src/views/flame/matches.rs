@@ -101,9 +101,9 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
+    use crate::sample::{Builder, figures};
     use heapglass_profiler::calltree::Options;
     use heapglass_profiler::profile::{Measure, Origin, ScopeId};
-    use heapglass_profiler::sample::{Builder, figures};
     use ratatui::layout::Size;
 
     use crate::app::Data;

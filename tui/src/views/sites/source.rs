@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn packed_lines_win_and_keep_their_numbers() {
-        let mut profile = heapglass_profiler::sample::profile();
+        let mut profile = crate::sample::profile();
         let lines = vec![(26, "}".to_owned()), (25, "fn packed() {\u{1b}".to_owned())];
         profile.sources.insert("src/model.rs".into(), lines);
         let frame = profile
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_file_changed_since_the_recording_says_so() {
-        let mut profile = heapglass_profiler::sample::profile();
+        let mut profile = crate::sample::profile();
         let frame = profile
             .frames
             .iter()

@@ -6,7 +6,7 @@
 //! run, and every arena's parts must add up.
 
 use super::{Builder, figures, frame, surroundings};
-use crate::profile::{
+use heapglass_profiler::profile::{
     Arena, ArenaEvent, ArenaMoment, ArenaRow, Contents, Figures, FrameId, Lost, Origin, Profile,
     ScopeId, ScopeKind, Thread,
 };
@@ -15,7 +15,7 @@ const CITIZENS: &str = "bumpalo::collections::vec::Vec<atlas::model::Citizen>";
 const STRING: &str = "alloc::string::String";
 
 /// Reads cities and requests into arenas, then releases the requests.
-pub fn city_arenas() -> Profile {
+pub(crate) fn city_arenas() -> Profile {
     let mut b = Builder::new();
     let load = b.scope(0, "load", 9_000_000, 4_000);
     let serve = b.scope(0, "serve", 0, 100);

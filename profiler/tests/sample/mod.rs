@@ -5,25 +5,25 @@
 mod city_arenas;
 mod fleet;
 
-use crate::profile::{
+use heapglass_profiler::profile::{
     Capture, Figures, Frame, FrameId, Function, FunctionId, Lost, Mark, Module, Origin, Process,
     Profile, Scope, ScopeId, ScopeKind, Site, Snapshot, StackMarks, State, SymbolSource, Thread,
     TimelinePoint, TypeId, TypeKind, TypeName,
 };
-use crate::types::{normal, short as short_type};
+use heapglass_profiler::types::{normal, short as short_type};
 
-pub use city_arenas::city_arenas;
-pub use fleet::fleet;
+pub(crate) use city_arenas::city_arenas;
+pub(crate) use fleet::fleet;
 
 /// Puts a profile together: functions and frames are interned, totals follow the sites.
 #[derive(Debug, Default)]
-pub struct Builder {
+pub(crate) struct Builder {
     profile: Profile,
 }
 
 impl Builder {
     /// An empty profile with a root scope.
-    pub fn new() -> Builder {
+    pub(crate) fn new() -> Builder {
         let mut profile = Profile::default();
         profile.scopes.push(Scope::default());
         profile.capture = Capture {
@@ -36,7 +36,7 @@ impl Builder {
     }
 
     /// The function of that name, made when new; `short` is the last two path segments without generics.
-    pub fn function(&mut self, name: &str, krate: &str, origin: Origin) -> FunctionId {
+    pub(crate) fn function(&mut self, name: &str, krate: &str, origin: Origin) -> FunctionId {
         let short = short(name);
         let function = Function {
             name: name.into(),
@@ -56,7 +56,7 @@ impl Builder {
     }
 
     /// The frame of a function at a line, made when new.
-    pub fn frame(&mut self, function: FunctionId, file: Option<&str>, line: u32) -> FrameId {
+    pub(crate) fn frame(&mut self, function: FunctionId, file: Option<&str>, line: u32) -> FrameId {
         let frame = Frame {
             function,
             file: file.map(Into::into),
@@ -71,7 +71,7 @@ impl Builder {
     }
 
     /// A scope inside `parent`.
-    pub fn scope(&mut self, parent: u32, name: &str, input_bytes: u64, records: u64) -> ScopeId {
+    pub(crate) fn scope(&mut self, parent: u32, name: &str, input_bytes: u64, records: u64) -> ScopeId {
         self.profile.scopes.push(Scope {
             parent,
             name: name.into(),
@@ -85,7 +85,7 @@ impl Builder {
     }
 
     /// The type of that full name, made when new.
-    pub fn value_type(&mut self, full: &str) -> TypeId {
+    pub(crate) fn value_type(&mut self, full: &str) -> TypeId {
         let full = normal(full);
         let known = self
             .profile
@@ -103,7 +103,7 @@ impl Builder {
     }
 
     /// A place in data inside `parent`, with the full name and the size of its values, and how many there were.
-    pub fn field(
+    pub(crate) fn field(
         &mut self,
         parent: ScopeId,
         kind: ScopeKind,
@@ -128,7 +128,7 @@ impl Builder {
     }
 
     /// A site, outermost frame first; the owner is the innermost frame of the user's own code.
-    pub fn site(&mut self, stack: &[FrameId], scope: ScopeId, figures: Figures) -> &mut Site {
+    pub(crate) fn site(&mut self, stack: &[FrameId], scope: ScopeId, figures: Figures) -> &mut Site {
         let owner = stack
             .iter()
             .rposition(|&id| self.profile.function(id).origin == Origin::User)
@@ -148,18 +148,18 @@ impl Builder {
     }
 
     /// The profile so far, to fill in by hand.
-    pub fn profile(&mut self) -> &mut Profile {
+    pub(crate) fn profile(&mut self) -> &mut Profile {
         &mut self.profile
     }
 
     /// The profile.
-    pub fn build(self) -> Profile {
+    pub(crate) fn build(self) -> Profile {
         self.profile
     }
 }
 
 /// `blocks` blocks of `size` bytes of which `live` blocks stay; all live at the peak but a tenth of the freed ones.
-pub fn figures(blocks: u64, size: u64, live: u64) -> Figures {
+pub(crate) fn figures(blocks: u64, size: u64, live: u64) -> Figures {
     let freed = blocks - live.min(blocks);
     let temporary = freed / 4;
     let grows = blocks / 8;
@@ -183,7 +183,7 @@ pub fn figures(blocks: u64, size: u64, live: u64) -> Figures {
 
 /// A program that loads and indexes cities: about forty sites, user code over two dependencies and std, two threads,
 /// nested phases, a timeline, one cut stack, one full table.
-pub fn profile() -> Profile {
+pub(crate) fn profile() -> Profile {
     let mut b = Builder::new();
     let load = b.scope(0, "load", 6_300_000, 20_000);
     let parse = b.scope(load.0, "parse", 0, 0);
@@ -310,7 +310,7 @@ pub fn profile() -> Profile {
 }
 
 /// `sites` sites of `depth` frames over about `sites / 8` functions: for measuring.
-pub fn sized(sites: u32, depth: u32) -> Profile {
+pub(crate) fn sized(sites: u32, depth: u32) -> Profile {
     let mut b = Builder::new();
     // Interning by search would be quadratic here.
     let functions = (sites / 8).max(16);

@@ -5,7 +5,7 @@
 //! measured twice, and an estimate beside them. Must stay the same in every run.
 
 use super::{Builder, figures, frame, surroundings};
-use crate::profile::{
+use heapglass_profiler::profile::{
     Contents, Figures, Footprint, FootprintNode, FrameId, Origin, Profile, ScopeId, ScopeKind,
     Thread,
 };
@@ -17,7 +17,7 @@ const ROUTES: &str =
     "std::collections::hash::map::HashMap<alloc::string::String, fleet::model::Route>";
 
 /// Reads 1,200 vessels of 24,000 sailors, then half of them again to check.
-pub fn fleet() -> Profile {
+pub(crate) fn fleet() -> Profile {
     let mut b = Builder::new();
     let load = b.scope(0, "load", 9_000_000, 1_200);
     let check = b.scope(0, "check", 4_500_000, 600);
@@ -480,7 +480,7 @@ fn about(b: &mut Builder) {
     p.process.program = "fleet".into();
     p.process.executable = "/home/ada/fleet/target/release/fleet".into();
     p.process.command = vec!["target/release/fleet".into(), "fleet.json".into()];
-    p.lost = crate::profile::Lost {
+    p.lost = heapglass_profiler::profile::Lost {
         cut_stacks: 1,
         ..Default::default()
     };
