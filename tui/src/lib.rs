@@ -44,6 +44,7 @@ mod tests;
 mod text;
 mod theme;
 mod views;
+mod widgets;
 
 pub use error::Error;
 pub use options::Options;

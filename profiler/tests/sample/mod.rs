@@ -71,7 +71,13 @@ impl Builder {
     }
 
     /// A scope inside `parent`.
-    pub(crate) fn scope(&mut self, parent: u32, name: &str, input_bytes: u64, records: u64) -> ScopeId {
+    pub(crate) fn scope(
+        &mut self,
+        parent: u32,
+        name: &str,
+        input_bytes: u64,
+        records: u64,
+    ) -> ScopeId {
         self.profile.scopes.push(Scope {
             parent,
             name: name.into(),
@@ -128,7 +134,12 @@ impl Builder {
     }
 
     /// A site, outermost frame first; the owner is the innermost frame of the user's own code.
-    pub(crate) fn site(&mut self, stack: &[FrameId], scope: ScopeId, figures: Figures) -> &mut Site {
+    pub(crate) fn site(
+        &mut self,
+        stack: &[FrameId],
+        scope: ScopeId,
+        figures: Figures,
+    ) -> &mut Site {
         let owner = stack
             .iter()
             .rposition(|&id| self.profile.function(id).origin == Origin::User)

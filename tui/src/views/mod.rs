@@ -7,7 +7,6 @@ mod breakdown;
 mod fields;
 pub(crate) mod flame;
 mod overview;
-mod parts;
 mod sites;
 mod threads;
 mod types;

@@ -16,8 +16,8 @@ use ratatui::layout::Rect;
 
 use crate::app::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::app::{Command, Data};
-use crate::views::parts::Cursor;
 use crate::views::{Context, Outcome, View};
+use crate::widgets::Cursor;
 use facts::Facts;
 use inside::Inside;
 

@@ -16,8 +16,8 @@ use crate::app::{Command, Data, FieldKey, Pattern, Within, inside};
 use crate::text::clean;
 use crate::theme;
 use crate::views::breakdown::{Breakdown, Part};
-use crate::views::parts::Cursor;
 use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::widgets::Cursor;
 use tree::{Found, Row, Sort};
 
 /// The keys of this view.

@@ -12,7 +12,7 @@ use super::{Flame, Highlight, nothing};
 use crate::text::{clean, figure, fit, fit_end, pad, width, wrap};
 use crate::theme;
 use crate::views::Context;
-use crate::views::parts::{blocks, slice, write};
+use crate::widgets::{blocks, slice, write};
 
 struct Parts {
     breadcrumb: Rect,

@@ -7,8 +7,8 @@ use crate::app::keys::{Binding, ENTER, bindings, char};
 use heapglass_profiler::profile::Owner;
 
 use crate::app::Command;
-use crate::views::parts::Cursor;
 use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::widgets::Cursor;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

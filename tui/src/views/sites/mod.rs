@@ -15,8 +15,8 @@ use ratatui::layout::Rect;
 use crate::app::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::app::{Command, Data, Pattern};
 use crate::text::clean;
-use crate::views::parts::Cursor;
 use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::widgets::Cursor;
 use order::{Listing, Named, Only, Sort};
 use source::{Excerpt, Sources};
 

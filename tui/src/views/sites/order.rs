@@ -7,7 +7,7 @@ use heapglass_profiler::profile::{Charged, FunctionId, Measure, ScopeId, Site};
 use crate::app::{Data, Pattern, Within};
 use crate::text::clean;
 use crate::views::Context;
-use crate::views::parts::blocks;
+use crate::widgets::blocks;
 
 /// The column the list is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Draws the sites: the list above, below it the stack of the selected one and the source of the selected frame.
 
-use heapglass_profiler::profile::{Function, Origin, ScopeId, Site};
+use heapglass_profiler::profile::{Figures, Function, Origin, ScopeId, Site};
 use heapglass_profiler::units::{Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,9 +10,8 @@ use super::order::{Sort, mean};
 use crate::text::{clean, figure, fit_end, width, wrap};
 use crate::theme;
 use crate::views::Context;
-use crate::views::parts::{
-    Column, all_figures, blocks, bytes, count, flow, headings, measure_heading, rule, slice,
-    stretch, table_row, write,
+use crate::widgets::{
+    Table, all_figures, blocks, bytes, count, draw_row, flow, measure_heading, rule, slice, write,
 };
 
 /// Where things are. Empty panes are not drawn.
@@ -103,90 +102,61 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             title.to_owned()
         }
     };
-    let mut columns = vec![
-        Column::right("share", 7),
-        Column::right(sorted(Sort::Measure, &measure_heading(cx.measure)), 11),
-    ];
-    if !narrow {
-        let (_, unit) = blocks(cx.measure, &Default::default());
-        columns.push(Column::right(sorted(Sort::Blocks, unit), 10));
-    }
-    if wide {
-        columns.push(Column::right(sorted(Sort::Live, "live"), 10));
-        columns.push(Column::right(sorted(Sort::Mean, "mean"), 9));
-    }
-    columns.push(Column::left(
-        sorted(Sort::Function, "site: owner › what it called"),
-        0,
-    ));
-    if !narrow {
-        columns.push(Column::left(sorted(Sort::Place, "file:line"), 0));
-    }
-    stretch(&mut columns, area.width as usize);
-    headings(buffer, area, &columns);
-
-    if view.listing.sites.is_empty() {
-        let text = match view.restriction(cx) {
-            none if none.is_empty() => "no sites were recorded".to_owned(),
-            some => format!("{some}; Esc shows all"),
-        };
-        write(buffer, slice(area, 1, 1), &text, theme::dim());
-        return;
-    }
-    let rows = area.height.saturating_sub(1) as usize;
-    let shown = view
-        .listing
-        .sites
-        .iter()
-        .enumerate()
-        .skip(view.cursor.top)
-        .take(rows);
-    let place_width = columns.last().map_or(0, |c| c.width);
-    for (at, index) in shown {
-        let Some(site) = cx.data.site(*index) else {
-            continue;
-        };
-        let value = cx.measure.of(&site.figures);
-        let owner = site.charged();
-        let function = owner.and_then(|frame| cx.data.function_of(frame));
-        let mut cells = vec![
-            (Share::of(value, cx.whole()).to_string(), theme::plain()),
-            (figure(cx.measure, value), theme::plain()),
-        ];
-        if !narrow {
-            cells.push((count(blocks(cx.measure, &site.figures).0), theme::plain()));
-        }
-        if wide {
-            cells.push((bytes(site.figures.live_bytes), theme::plain()));
-            cells.push((bytes(mean(site)), theme::plain()));
-        }
-        let charged = cx.data.profile.charged_to(site);
-        let name = match (function, charged) {
-            (Some(function), _) => called(cx, site, function),
-            (None, Some(place)) => clean(&place.short_name(&cx.data.profile)).into_owned(),
-            (None, None) => "[no stack]".to_owned(),
-        };
-        cells.push((name, theme::charged(&cx.data.profile, charged)));
-        if !narrow {
-            let place = owner
-                .and_then(|frame| cx.data.short_place(frame))
-                .unwrap_or_default();
-            cells.push((fit_end(&place, place_width).into_owned(), theme::dim()));
-        }
-        let style = match (at == view.cursor.selected, view.in_stack) {
-            (true, false) => theme::selected(),
-            (true, true) => theme::strong(),
-            _ => theme::plain(),
-        };
-        let row = slice(area, 1 + (at - view.cursor.top) as u16, 1);
-        table_row(
-            buffer,
-            row,
-            &columns,
-            cells.into_iter().map(|(text, style)| (text.into(), style)),
-            style,
+    let profile = &cx.data.profile;
+    let (_, unit) = blocks(cx.measure, &Figures::default());
+    let value = |site: &&Site| cx.measure.of(&site.figures);
+    let mut table = Table::new()
+        .right("share", 7, |site| {
+            Share::of(value(site), cx.whole()).to_string()
+        })
+        .right(
+            sorted(Sort::Measure, &measure_heading(cx.measure)),
+            11,
+            |site| figure(cx.measure, value(site)),
+        )
+        .right_if(!narrow, sorted(Sort::Blocks, unit), 10, |site| {
+            count(blocks(cx.measure, &site.figures).0)
+        })
+        .right_if(wide, sorted(Sort::Live, "live"), 10, |site| {
+            bytes(site.figures.live_bytes)
+        })
+        .right_if(wide, sorted(Sort::Mean, "mean"), 9, |site| {
+            bytes(mean(site))
+        })
+        .left(
+            sorted(Sort::Function, "site: owner › what it called"),
+            0,
+            |site, _| {
+                let charged = profile.charged_to(site);
+                let function = site.charged().and_then(|frame| cx.data.function_of(frame));
+                let name = match (function, charged) {
+                    (Some(function), _) => called(cx, site, function),
+                    (None, Some(place)) => clean(&place.short_name(profile)).into_owned(),
+                    (None, None) => "[no stack]".to_owned(),
+                };
+                (name, theme::charged(profile, charged))
+            },
         );
+    if !narrow {
+        table = table.left(sorted(Sort::Place, "file:line"), 0, |site, cells| {
+            let place = site.charged().and_then(|frame| cx.data.short_place(frame));
+            (
+                fit_end(&place.unwrap_or_default(), cells).into_owned(),
+                theme::dim(),
+            )
+        });
     }
+    let rows = view.listing.sites.iter();
+    let rows: Vec<&Site> = rows.filter_map(|index| cx.data.site(*index)).collect();
+    let empty = match view.restriction(cx) {
+        none if none.is_empty() => "no sites were recorded".to_owned(),
+        some => format!("{some}; Esc shows all"),
+    };
+    let style = match view.in_stack {
+        true => theme::strong(),
+        false => theme::selected(),
+    };
+    table.render(area, buffer, rows.into_iter(), (view.cursor, style), &empty);
 }
 
 /// The owner and, behind it, what of std allocated for it: one line of the owner may own several sites.
@@ -334,19 +304,14 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
             theme::plain()
         };
         let row = slice(area, 1 + (at - view.frame.top) as u16, 1);
-        let columns = [
-            Column::left("", 1),
-            Column::left("", left),
-            Column::left("", right),
-        ];
         let name_style = function.map_or(theme::dim(), theme::origin);
         let place = fit_end(&place, right).into_owned();
         let cells = [
-            (mark.into(), theme::key()),
-            (name, name_style),
-            (place.into(), theme::dim()),
+            (1, false, mark.into(), theme::key()),
+            (left, false, name, name_style),
+            (right, false, place.into(), theme::dim()),
         ];
-        table_row(buffer, row, &columns, cells, style);
+        draw_row(buffer, row, cells, style);
     }
 }
 

@@ -3,8 +3,8 @@
 mod render;
 
 use crate::app::{Command, Data};
-use crate::views::parts::Cursor;
 use crate::views::{Context, Outcome, View};
+use crate::widgets::Cursor;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use heapglass_profiler::profile::{self, FootprintNode, Profile, TypeId};
 
 use crate::app::{Command, Data};
-use crate::views::parts::Cursor;
 use crate::views::{Context, Outcome};
+use crate::widgets::Cursor;
 
 /// One value at one moment: found, estimated or both.
 #[derive(Clone, Debug, Default)]

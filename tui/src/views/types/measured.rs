@@ -4,15 +4,13 @@ use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::footprints::{Footprints, Found, Measured};
-use super::render::{FOOTPRINT_DETAILS, some};
+use super::footprints::{Footprints, Found, Measured, Place};
+use super::render::FOOTPRINT_DETAILS;
 use crate::app::Data;
 use crate::text::clean;
 use crate::theme;
 use crate::views::Context;
-use crate::views::parts::{
-    Column, bytes, count, flow, headings, row_style, rule, signed, slice, stretch, table_row, write,
-};
+use crate::widgets::{Cursor, Table, bytes, count, flow, rule, signed, slice, some, write};
 
 /// Values that were measured, from `first` on; `selected` is the one of the cursor.
 pub(super) fn values_table(
@@ -28,61 +26,44 @@ pub(super) fn values_table(
     }
     let wide = area.width >= 100;
     let more = if selected.is_none() { " (f)" } else { "" };
-    let mut columns = vec![
-        Column::right("exact", 10),
-        Column::right("estimate", 10),
-        Column::right("off by", 19),
-        Column::right("at", 9),
-    ];
-    if wide {
-        columns.extend([
-            Column::right("blocks", 10),
-            Column::right("slack", 10),
-            Column::right("grown by", 11),
-        ]);
-    }
-    columns.push(Column::left(format!("footprint{more}"), 0));
-    stretch(&mut columns, area.width as usize);
-    headings(buffer, area, &columns);
-    let rows = area.height.saturating_sub(1) as usize;
-    for (row, (at, value)) in values.iter().enumerate().skip(first).take(rows).enumerate() {
-        let found = value.found;
-        let off = found.zip(value.difference_bytes).map(|(found, by)| {
-            let share = Share::of(by.unsigned_abs(), found.bytes);
-            format!("{} ({share})", signed(by.into()))
+    let found = |value: &&Measured, spell: &dyn Fn(Found) -> String, none: &str| {
+        value.found.map_or(none.to_owned(), spell)
+    };
+    let table = Table::new()
+        .right("exact", 10, move |value| {
+            found(value, &|found| bytes(found.bytes), "-")
+        })
+        .right("estimate", 10, |value: &&Measured| {
+            value.estimate_bytes.map_or(String::new(), bytes)
+        })
+        .right("off by", 19, |value| {
+            let off = value.found.zip(value.difference_bytes).map(|(found, by)| {
+                let share = Share::of(by.unsigned_abs(), found.bytes);
+                format!("{} ({share})", signed(by.into()))
+            });
+            off.unwrap_or_default()
+        })
+        .right("at", 9, |value| Nanos(value.time_ns).to_string())
+        .right_if(wide, "blocks", 10, move |value| {
+            found(value, &|found| count(found.blocks), "")
+        })
+        .right_if(wide, "slack", 10, move |value| {
+            found(value, &|found| bytes(found.slack_bytes), "")
+        })
+        .right_if(wide, "grown by", 11, |value| {
+            let grown = value.found.and_then(|found| found.change_bytes);
+            grown.map_or(String::new(), |by| signed(by.into()))
+        })
+        .left(format!("footprint{more}"), 0, |value, _| {
+            let name = data.type_label(value.value_type);
+            (format!("{}: {name}", clean(&value.label)), theme::plain())
         });
-        let mut cells = vec![
-            found.map_or("-".to_owned(), |found| bytes(found.bytes)),
-            value.estimate_bytes.map_or(String::new(), bytes),
-            off.unwrap_or_default(),
-            Nanos(value.time_ns).to_string(),
-        ];
-        if wide {
-            let grown = found.and_then(|found| found.change_bytes);
-            let grown = grown.map(|by| signed(by.into()));
-            cells.push(found.map_or(String::new(), |found| count(found.blocks)));
-            cells.push(found.map_or(String::new(), |found| bytes(found.slack_bytes)));
-            cells.push(grown.unwrap_or_default());
-        }
-        cells.push(format!(
-            "{}: {}",
-            clean(&value.label),
-            data.type_label(value.value_type)
-        ));
-        let style = if selected == Some(at) {
-            theme::selected()
-        } else {
-            theme::plain()
-        };
-        let cells = cells.into_iter().map(|text| (text.into(), theme::plain()));
-        table_row(
-            buffer,
-            slice(area, 1 + row as u16, 1),
-            &columns,
-            cells,
-            style,
-        );
-    }
+    let cursor = Cursor {
+        top: first,
+        // Nothing is selected where the keys move elsewhere.
+        selected: selected.unwrap_or(usize::MAX),
+    };
+    table.render(area, buffer, values.iter(), (cursor, theme::selected()), "");
 }
 
 /// The list of measured values, or the places inside one.
@@ -150,41 +131,34 @@ fn places(view: &Footprints, data: &Data, table: Rect, notes: Rect, buffer: &mut
         return;
     };
     let wide = table.width >= 110;
-    let mut columns = vec![
-        Column::right("with inner", 10),
-        Column::right("own", 10),
-        Column::right("blocks", 9),
-        Column::right("slack", 10),
-    ];
+    let mut columns = Table::new()
+        .right("with inner", 10, |place: &&Place| bytes(place.with_inner))
+        .right("own", 10, |place| some(place.node.block_bytes, bytes))
+        .right("blocks", 9, |place| some(place.node.blocks, count))
+        .right("slack", 10, |place| some(place.slack_bytes, bytes))
+        .right_if(wide, "values", 10, |place| count(place.node.count))
+        .right_if(wide, "shared", 10, |place| {
+            some(place.node.shared_bytes, bytes)
+        })
+        .left("inside", 0, |place, _| {
+            let indent = "  ".repeat(usize::from(place.depth.min(40)));
+            (format!("{indent}{}", clean(&place.step)), theme::plain())
+        });
     if wide {
-        columns.extend([Column::right("values", 10), Column::right("shared", 10)]);
+        columns = columns.left("type", 0, |place, _| {
+            (
+                data.type_label(place.node.value_type).into_owned(),
+                theme::plain(),
+            )
+        });
     }
-    columns.push(Column::left("inside", 0));
-    if wide {
-        columns.push(Column::left("type", 0));
-    }
-    stretch(&mut columns, table.width as usize);
-    headings(buffer, table, &columns);
-    let shown = places.iter().enumerate().skip(cursor.top);
-    for (at, place) in shown.take(table.height.saturating_sub(1) as usize) {
-        let node = &place.node;
-        let name = data.type_label(node.value_type);
-        let indent = "  ".repeat(usize::from(place.depth.min(40)));
-        let mut cells = vec![
-            bytes(place.with_inner),
-            some(node.block_bytes, bytes),
-            some(node.blocks, count),
-            some(place.slack_bytes, bytes),
-        ];
-        if wide {
-            cells.extend([count(node.count), some(node.shared_bytes, bytes)]);
-        }
-        cells.push(format!("{indent}{}", clean(&place.step)));
-        cells.extend(wide.then(|| name.clone().into_owned()));
-        let cells = cells.into_iter().map(|text| (text.into(), theme::plain()));
-        let line = slice(table, 1 + (at - cursor.top) as u16, 1);
-        table_row(buffer, line, &columns, cells, row_style(at, cursor));
-    }
+    columns.render(
+        table,
+        buffer,
+        places.iter(),
+        (*cursor, theme::selected()),
+        "",
+    );
     let Some(place) = places.get(cursor.selected) else {
         return;
     };

@@ -18,8 +18,8 @@ use crate::app::{Command, Data, Pattern, Within, type_key};
 use crate::text::clean;
 use crate::theme;
 use crate::views::breakdown::{Breakdown, Part};
-use crate::views::parts::Cursor;
 use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::widgets::Cursor;
 use footprints::Footprints;
 use order::Sort;
 

@@ -7,7 +7,7 @@ use heapglass_profiler::profile::TypeRow;
 
 use crate::app::{Pattern, type_key};
 use crate::views::Context;
-use crate::views::parts::blocks;
+use crate::widgets::blocks;
 
 /// The column the table is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,9 @@
 //! What several views draw or do alike: lists with a selection, figures in columns, bars. Knows no view.
 
+mod table;
+
+pub(crate) use table::{Table, draw_row};
+
 use heapglass_profiler::profile::{Figures, Measure};
 use heapglass_profiler::units::{Bytes, Count};
 use ratatui::buffer::Buffer;
@@ -68,92 +72,6 @@ pub(crate) fn write(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
             area.width as usize,
             style,
         );
-    }
-}
-
-/// One column of a table.
-#[derive(Clone, Debug)]
-pub(crate) struct Column {
-    pub(crate) title: String,
-    /// Cells wide; what is left over is shared by the columns with `0`.
-    pub(crate) width: usize,
-    pub(crate) right: bool,
-}
-
-impl Column {
-    pub(crate) fn right(title: impl Into<String>, width: usize) -> Self {
-        Column {
-            title: title.into(),
-            width,
-            right: true,
-        }
-    }
-
-    pub(crate) fn left(title: impl Into<String>, width: usize) -> Self {
-        Column {
-            title: title.into(),
-            width,
-            right: false,
-        }
-    }
-}
-
-/// Gives the columns with no width of their own what `cells` leave them: the first of several gets the larger part.
-pub(crate) fn stretch(columns: &mut [Column], cells: usize) {
-    let taken: usize = columns
-        .iter()
-        .filter(|c| c.width > 0)
-        .map(|c| c.width)
-        .sum::<usize>()
-        + columns.len();
-    let open = columns.iter().filter(|c| c.width == 0).count();
-    let mut left = cells.saturating_sub(taken);
-    let mut remaining = open;
-    for column in columns.iter_mut().filter(|c| c.width == 0) {
-        column.width = if remaining > 1 {
-            (left * 3).div_ceil(5)
-        } else {
-            left
-        }
-        .max(1);
-        left = left.saturating_sub(column.width);
-        remaining -= 1;
-    }
-}
-
-/// Draws one row of a table, column by column, each text cut to its column.
-pub(crate) fn table_row<'a>(
-    buffer: &mut Buffer,
-    area: Rect,
-    columns: &[Column],
-    cells: impl IntoIterator<Item = (std::borrow::Cow<'a, str>, Style)>,
-    base: Style,
-) {
-    if area.is_empty() {
-        return;
-    }
-    buffer.set_style(slice(area, 0, 1), base);
-    let end = area.x + area.width;
-    let mut x = area.x;
-    for (column, (text, style)) in columns.iter().zip(cells) {
-        if x >= end {
-            break;
-        }
-        let room = column.width.min((end - x) as usize);
-        let text = fit(&text, room);
-        let indent = if column.right {
-            room.saturating_sub(width(&text))
-        } else {
-            0
-        };
-        buffer.set_stringn(
-            x + indent as u16,
-            area.y,
-            &text,
-            room - indent,
-            base.patch(style),
-        );
-        x = x.saturating_add(column.width as u16 + 1);
     }
 }
 
@@ -237,29 +155,6 @@ pub(crate) fn rule(buffer: &mut Buffer, area: Rect, text: &str) {
     );
 }
 
-/// Draws the headings of `columns`.
-pub(crate) fn headings(buffer: &mut Buffer, area: Rect, columns: &[Column]) {
-    let titles = columns
-        .iter()
-        .map(|c| (c.title.as_str().into(), crate::theme::heading()));
-    table_row(
-        buffer,
-        slice(area, 0, 1),
-        columns,
-        titles,
-        crate::theme::plain(),
-    );
-}
-
-/// The style of row `at` of a list.
-pub(crate) fn row_style(at: usize, cursor: &Cursor) -> Style {
-    if at == cursor.selected {
-        crate::theme::selected()
-    } else {
-        crate::theme::plain()
-    }
-}
-
 /// Bytes with their sign: `+1.5 KiB`, `-2.0 KiB`, `0 B`.
 pub(crate) fn signed(value: i128) -> String {
     let size = Bytes(u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX));
@@ -284,6 +179,15 @@ pub(crate) fn bytes(value: u64) -> String {
 
 pub(crate) fn count(value: u64) -> String {
     Count(value).to_string()
+}
+
+/// Nothing for 0: an empty cell is easier to pass over.
+pub(crate) fn some(value: u64, spell: impl Fn(u64) -> String) -> String {
+    if value == 0 {
+        String::new()
+    } else {
+        spell(value)
+    }
 }
 
 #[cfg(test)]
@@ -312,17 +216,5 @@ mod tests {
         assert_eq!(bar(200, 100, 10), "██████████");
         assert_eq!(bar(1, 2, 3), "█▌");
         assert_eq!(bar(1, 0, 3), "");
-    }
-
-    #[test]
-    fn columns_without_a_width_share_the_rest() {
-        let mut columns = [
-            Column::right("a", 10),
-            Column::left("b", 0),
-            Column::left("c", 0),
-        ];
-        stretch(&mut columns, 63);
-        assert_eq!([columns[1].width, columns[2].width], [30, 20]);
-        stretch(&mut columns, 2);
     }
 }
