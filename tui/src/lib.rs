@@ -32,7 +32,9 @@
 
 mod app;
 mod error;
+mod model;
 mod options;
+mod pages;
 mod run;
 #[cfg(test)]
 #[path = "../../profiler/tests/sample/mod.rs"]
@@ -47,7 +49,7 @@ mod views;
 mod widgets;
 
 pub use error::Error;
+pub use model::ViewId;
 pub use options::Options;
 pub use run::run;
 pub use source::Source;
-pub use views::ViewId;

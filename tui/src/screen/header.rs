@@ -10,8 +10,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use crate::ViewId;
-use crate::app::{App, Data};
+use crate::app::App;
+use crate::model::{Data, ViewId};
 use crate::text::{clean, fit, width};
 use crate::theme;
 

@@ -19,7 +19,8 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Size;
 
-use crate::app::{App, Data, Message, update};
+use crate::app::{App, update};
+use crate::model::{Data, Message};
 use crate::{Options, screen};
 
 /// An app on a test terminal.

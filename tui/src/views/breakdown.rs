@@ -9,10 +9,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::app::{Command, Within};
+use crate::model::{Command, Context, Jump, Outcome, ViewId, Within};
 use crate::text::{figure, fit_end, wrap};
 use crate::theme;
-use crate::views::{Context, Jump, Outcome, ViewId};
 use crate::widgets::{
     Cursor, Table, all_figures, blocks, count, flow, measure_heading, rule, slice, write,
 };

@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::app::Command;
+use crate::model::Command;
 use crate::text::{fit, width};
 
 /// A selection in a list of which a window shows.

@@ -3,7 +3,7 @@
 use heapglass_profiler::arenas::{Certainty, Point, advice, imbalance, leak_text, points};
 use heapglass_profiler::profile::Arena;
 
-use crate::app::Data;
+use crate::model::Data;
 
 /// What is said of one arena.
 #[derive(Debug, Default)]

@@ -8,10 +8,9 @@ use heapglass_profiler::units::{Bytes, Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::{Command, Data, type_key};
+use crate::model::{Command, Context, Data, Outcome, type_key};
 use crate::text::{clean, fit_end, type_cell, wrap};
 use crate::theme;
-use crate::views::{Context, Outcome};
 use crate::widgets::{Cursor, Table, bytes, count, flow, rule, slice, write};
 
 /// Lines below the table.

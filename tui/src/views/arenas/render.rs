@@ -9,9 +9,9 @@ use ratatui::style::Style;
 
 use super::facts::Facts;
 use super::{Arenas, chart};
+use crate::model::Context;
 use crate::text::{clean, fit, width};
 use crate::theme;
-use crate::views::Context;
 use crate::widgets::{Table, bytes, count, flow, rule, slice, write};
 
 /// Lines of the table at least, its heading included.

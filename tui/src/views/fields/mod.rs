@@ -11,12 +11,14 @@ use heapglass_profiler::profile::{Figures, TypeId};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::app::{Command, Data, FieldKey, Pattern, Within, inside};
+use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
+use crate::model::{
+    Command, Context, Data, FieldKey, Jump, Outcome, Pattern, ViewId, Within, inside,
+};
 use crate::text::clean;
 use crate::theme;
+use crate::views::View;
 use crate::views::breakdown::{Breakdown, Part};
-use crate::views::{Context, Jump, Outcome, View, ViewId};
 use crate::widgets::Cursor;
 use tree::{Found, Row, Sort};
 

@@ -9,7 +9,7 @@ use ratatui::style::Style;
 
 use super::tree::{Row, Sort};
 use super::{Context, FieldTree};
-use crate::app::Data;
+use crate::model::Data;
 use crate::text::{clean, figure, fit_end, type_cell, wrap};
 use crate::theme;
 use crate::widgets::{Table, all_figures, bytes, count, flow, rule, signed, slice, some, write};

@@ -6,8 +6,7 @@ use std::cmp::Reverse;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::Measure;
 
-use crate::app::{Data, Pattern};
-use crate::views::Context;
+use crate::model::{Context, Data, Pattern};
 
 /// Trees up to this many fields are open at first.
 const SMALL: usize = 200;

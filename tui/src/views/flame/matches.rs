@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use heapglass_profiler::calltree::{CallTree, Label, NodeId};
 
-use crate::views::Context;
+use crate::model::Context;
 
 /// The frames found.
 #[derive(Clone, Debug, Default)]
@@ -106,7 +106,7 @@ mod tests {
     use heapglass_profiler::profile::{Measure, Origin, ScopeId};
     use ratatui::layout::Size;
 
-    use crate::app::Data;
+    use crate::model::Data;
 
     #[test]
     fn recursion_is_counted_once() {

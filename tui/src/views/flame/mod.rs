@@ -14,11 +14,11 @@ use heapglass_profiler::profile::{Charged, Measure};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) use tree::TreeSpec;
-
-use crate::app::keys::{BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char};
-use crate::app::{Command, Data, Pattern};
-use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::model::keys::{
+    BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char,
+};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, TreeSpec, ViewId};
+use crate::views::View;
 use matches::Matches;
 
 /// The keys of this view.

@@ -3,8 +3,7 @@
 use heapglass_profiler::calltree::{By, Label, NodeId};
 
 use super::{Flame, nothing};
-use crate::app::Within;
-use crate::views::{Context, Outcome};
+use crate::model::{Context, Outcome, Within};
 
 impl Flame {
     /// What the frames are: the next of stack, field and type that the recording tells of.

@@ -9,9 +9,9 @@ use ratatui::style::Style;
 
 use super::layout::{Cell, Layout, Rest};
 use super::{Flame, Highlight, nothing};
+use crate::model::Context;
 use crate::text::{clean, figure, fit, fit_end, pad, width, wrap};
 use crate::theme;
-use crate::views::Context;
 use crate::widgets::{blocks, slice, write};
 
 struct Parts {

@@ -3,11 +3,11 @@
 mod chart;
 mod render;
 
-use crate::app::keys::{Binding, ENTER, bindings, char};
+use crate::model::keys::{Binding, ENTER, bindings, char};
 use heapglass_profiler::profile::Owner;
 
-use crate::app::Command;
-use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::model::{Command, Context, Jump, Outcome, ViewId};
+use crate::views::View;
 use crate::widgets::Cursor;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

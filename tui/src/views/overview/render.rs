@@ -6,10 +6,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Overview, chart};
-use crate::app::Data;
+use crate::model::{Context, Data};
 use crate::text::{clean, figure, pad, width};
 use crate::theme;
-use crate::views::Context;
 use crate::widgets::{Table, bar, count, measure_heading, slice, write};
 
 /// Where the three parts are.

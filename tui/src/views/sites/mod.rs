@@ -12,10 +12,10 @@ use heapglass_profiler::units::{Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::keys::{BACK, Binding, ENTER, bindings, char};
-use crate::app::{Command, Data, Pattern};
+use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId};
 use crate::text::clean;
-use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::views::View;
 use crate::widgets::Cursor;
 use order::{Listing, Named, Only, Sort};
 use source::{Excerpt, Sources};

@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 
 use heapglass_profiler::profile::{Charged, FunctionId, Measure, ScopeId, Site};
 
-use crate::app::{Data, Pattern, Within};
+use crate::model::{Context, Data, Pattern, Within};
 use crate::text::clean;
-use crate::views::Context;
 use crate::widgets::blocks;
 
 /// The column the list is sorted by.

@@ -7,9 +7,9 @@ use ratatui::layout::Rect;
 
 use super::Sites;
 use super::order::{Sort, mean};
+use crate::model::Context;
 use crate::text::{clean, figure, fit_end, width, wrap};
 use crate::theme;
-use crate::views::Context;
 use crate::widgets::{
     Table, all_figures, blocks, bytes, count, draw_row, flow, measure_heading, rule, slice, write,
 };

@@ -2,8 +2,8 @@
 
 mod render;
 
-use crate::app::{Command, Data};
-use crate::views::{Context, Outcome, View};
+use crate::model::{Command, Context, Data, Outcome};
+use crate::views::View;
 use crate::widgets::Cursor;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

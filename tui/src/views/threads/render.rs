@@ -6,9 +6,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::Threads;
+use crate::model::Context;
 use crate::text::{clean, figure};
 use crate::theme;
-use crate::views::Context;
 use crate::widgets::{Table, blocks, bytes, count, measure_heading, slice, write};
 
 /// Lines around the rows: the heading and the note.

@@ -5,8 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use heapglass_profiler::profile::{self, FootprintNode, Profile, TypeId};
 
-use crate::app::{Command, Data};
-use crate::views::{Context, Outcome};
+use crate::model::{Command, Context, Data, Outcome};
 use crate::widgets::Cursor;
 
 /// One value at one moment: found, estimated or both.

@@ -6,10 +6,9 @@ use ratatui::layout::Rect;
 
 use super::footprints::{Footprints, Found, Measured, Place};
 use super::render::FOOTPRINT_DETAILS;
-use crate::app::Data;
+use crate::model::{Context, Data};
 use crate::text::clean;
 use crate::theme;
-use crate::views::Context;
 use crate::widgets::{Cursor, Table, bytes, count, flow, rule, signed, slice, some, write};
 
 /// Values that were measured, from `first` on; `selected` is the one of the cursor.

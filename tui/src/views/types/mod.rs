@@ -13,12 +13,12 @@ use heapglass_profiler::profile::TypeRow;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::app::{Command, Data, Pattern, Within, type_key};
+use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId, Within, type_key};
 use crate::text::clean;
 use crate::theme;
+use crate::views::View;
 use crate::views::breakdown::{Breakdown, Part};
-use crate::views::{Context, Jump, Outcome, View, ViewId};
 use crate::widgets::Cursor;
 use footprints::Footprints;
 use order::Sort;

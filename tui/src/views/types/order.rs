@@ -5,8 +5,7 @@ use std::cmp::Reverse;
 use heapglass_profiler::profile::Measure;
 use heapglass_profiler::profile::TypeRow;
 
-use crate::app::{Pattern, type_key};
-use crate::views::Context;
+use crate::model::{Context, Pattern, type_key};
 use crate::widgets::blocks;
 
 /// The column the table is sorted by.

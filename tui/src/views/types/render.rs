@@ -10,9 +10,9 @@ use super::Types;
 use super::footprints::Footprints;
 use super::measured::{footprints, values_table};
 use super::order::Sort;
+use crate::model::Context;
 use crate::text::{clean, figure, type_cell, wrap};
 use crate::theme;
-use crate::views::Context;
 use crate::widgets::{
     Table, all_figures, blocks, bytes, count, flow, measure_heading, rule, slice, some, write,
 };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ratatui::layout::Size;
 
-use crate::ViewId;
-use crate::app::Data;
+use super::data::Data;
+use super::view_id::ViewId;
 
 /// Something happened.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::TypeId;
 use heapglass_profiler::profile::TypeRow;
 
-use crate::app::Data;
+use super::data::Data;
 use crate::text::clean;
 
 /// A field by its path and the full name of its type: the path alone need not be unique.

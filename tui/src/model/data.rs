@@ -10,8 +10,8 @@ use heapglass_profiler::profile::{
 };
 use heapglass_profiler::units::{printable, without_store};
 
-use crate::app::prompt::Pattern;
-use crate::views::flame::TreeSpec;
+use super::prompt::Pattern;
+use super::tree_spec::TreeSpec;
 
 /// A profile and look-ups shared by the views. Made on the loader's thread.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl Data {
 
     /// Makes the tree that will probably be shown: slow, so not on the thread that reads keys.
     pub(crate) fn prepare_tree(&self, spec: TreeSpec) {
-        let tree = spec.build(self);
+        let tree = spec.build(&self.profile);
         if let Ok(mut slot) = self.tree.lock() {
             *slot = Some((spec, tree));
         }
@@ -48,7 +48,7 @@ impl Data {
             .lock()
             .ok()
             .and_then(|mut slot| slot.take_if(|(made, _)| *made == spec));
-        prepared.map_or_else(|| spec.build(self), |(_, tree)| tree)
+        prepared.map_or_else(|| spec.build(&self.profile), |(_, tree)| tree)
     }
 
     /// What was lost, a sentence each, free of control characters; empty = nothing.

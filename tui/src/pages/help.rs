@@ -2,10 +2,11 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::ViewId;
-use crate::app::keys::{Binding, help_sections};
+use crate::model::ViewId;
+use crate::model::keys::Binding;
 use crate::text::{pad, width};
 use crate::theme;
+use crate::views::focus::help_sections;
 
 const KEYS: usize = 11;
 const COLUMN: usize = 54;

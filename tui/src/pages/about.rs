@@ -4,7 +4,7 @@ use heapglass_profiler::profile::{Scope, SymbolSource};
 use heapglass_profiler::units::{Bytes, Count, Nanos};
 use ratatui::text::{Line, Span};
 
-use crate::app::Data;
+use crate::model::Data;
 use crate::text::{clean, fit_end, width};
 use crate::theme;
 

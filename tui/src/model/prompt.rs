@@ -2,7 +2,7 @@
 
 use regex::{Regex, RegexBuilder};
 
-use crate::app::message::Edit;
+use super::message::Edit;
 
 /// A valid regex with the text it was made from.
 #[derive(Clone, Debug)]
