@@ -8,6 +8,7 @@ mod load;
 pub mod profile;
 pub mod report;
 pub mod symbols;
+pub mod table;
 pub mod types;
 pub mod units;
 

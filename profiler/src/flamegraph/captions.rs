@@ -20,10 +20,9 @@ pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String 
     } else {
         shorten(&program, 40)
     };
-    let total = if measure.is_bytes() {
-        bytes(total)
-    } else {
-        Count(total).to_string()
+    let total = match measure.is_bytes() {
+        true => bytes(total),
+        false => measure.amount(total),
     };
     format!(
         "{program}: {}, {total}, {}",
@@ -94,11 +93,7 @@ pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &Pruned) ->
         parts.push("no fields: no Profiled<T> was read".to_owned());
     }
     if pruned.narrow > 0 {
-        let min = if options.measure.is_bytes() {
-            Bytes(pruned.min).to_string()
-        } else {
-            Count(pruned.min).to_string()
-        };
+        let min = options.measure.amount(pruned.min);
         parts.push(format!(
             "frames below {min} not drawn: {}",
             Count(pruned.narrow as u64)
@@ -181,13 +176,8 @@ pub(super) fn frame(
     );
     let own = measure.of(own);
     if id != NodeId::ROOT && own != value && own > 0 {
-        let own = if measure.is_bytes() {
-            Bytes(own).to_string()
-        } else {
-            Count(own).to_string()
-        };
         title.push_str("; itself ");
-        title.push_str(&own);
+        title.push_str(&measure.amount(own));
     }
     if label != name {
         title.push_str("; ");

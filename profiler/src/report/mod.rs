@@ -10,7 +10,6 @@ mod header;
 mod json;
 mod notes;
 mod page;
-mod rows;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -19,12 +18,12 @@ use crate::profile::Measure;
 #[cfg(doc)]
 use crate::profile::Profile;
 
-pub use json::{FORMAT, write_json};
-pub use notes::{NO_FIELDS, REALLOC_POLICY};
-pub use rows::{
+pub use crate::table::{
     Amplification, ArenaDetail, ArenaLeak, ArenaPart, By, Detail, FieldDetail, Part, PhaseDetail,
     Row, TypeDetail, rows,
 };
+pub use json::{FORMAT, write_json};
+pub use notes::{NO_FIELDS, REALLOC_POLICY};
 pub use text::{write_summary, write_text};
 
 /// Rows of a text report when [`Options::top`] says nothing.

@@ -20,8 +20,6 @@ pub struct Classifier {
     programs: HashSet<String>,
 }
 
-/// The folder heapglass's own crates are recognised by, wherever they are built.
-
 impl Classifier {
     /// Learns from all frames with a source file whose the crates are.
     pub fn new(symbols: &Symbols) -> Classifier {

@@ -63,7 +63,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
         let _ = arenas::leak_text(profile, &leak).len();
     }
     for arena in &profile.arenas {
-        let _ = arenas::advice(arena, &fields, profile.process.state).len();
+        let _ = arenas::advice(arena, fields, profile.process.state).len();
         let _ = arenas::bar(arena, pick % 100).len() + arenas::points(arena).len();
     }
 }

@@ -10,11 +10,9 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::model::{Command, Context, Jump, Outcome, ViewId, Within};
-use crate::text::{figure, fit_end, wrap};
+use crate::text::{fit_end, wrap};
 use crate::theme;
-use crate::widgets::{
-    Cursor, Table, all_figures, blocks, count, flow, measure_heading, rule, slice, write,
-};
+use crate::widgets::{Cursor, Table, all_figures, count, flow, rule, slice, write};
 
 /// One part.
 #[derive(Clone, Debug)]
@@ -98,19 +96,17 @@ impl Breakdown {
             .map(|part| cx.measure.of(&part.figures))
             .fold(0, u64::saturating_add);
         let value = |part: &&Part| cx.measure.of(&part.figures);
-        let unit = blocks(cx.measure, &Figures::default()).1;
+        let unit = cx.measure.blocks(&Figures::default()).1;
         Table::new()
             .right("of it", 7, |part| Share::of(value(part), whole).to_string())
             .right("of all", 7, |part| {
                 Share::of(value(part), cx.whole()).to_string()
             })
-            .right(measure_heading(cx.measure), 10, |part| {
-                figure(cx.measure, value(part))
-            })
+            .right(cx.measure.name(), 10, |part| cx.measure.amount(value(part)))
             .bars(if area.width >= 100 { 16 } else { 8 }, |part| {
                 (value(part), whole)
             })
-            .right(unit, 10, |part| count(blocks(cx.measure, &part.figures).0))
+            .right(unit, 10, |part| count(cx.measure.blocks(&part.figures).0))
             .right("sites", 6, |part| count(part.sites))
             // A path says most at its end.
             .left(self.noun, 0, |part, cells| {

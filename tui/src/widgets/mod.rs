@@ -4,7 +4,7 @@ mod table;
 
 pub(crate) use table::{Table, draw_row};
 
-use heapglass_profiler::profile::{Figures, Measure};
+use heapglass_profiler::profile::Figures;
 use heapglass_profiler::units::{Bytes, Count};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -91,19 +91,6 @@ pub(crate) fn bar(part: u64, whole: u64, cells: usize) -> String {
     text
 }
 
-/// The count that goes with a measure: blocks, or events for what is no set of blocks.
-pub(crate) fn blocks(measure: Measure, figures: &Figures) -> (u64, &'static str) {
-    match measure {
-        Measure::Peak => (figures.peak_blocks, "blocks"),
-        Measure::Live => (figures.live_blocks, "blocks"),
-        Measure::Total | Measure::Blocks => (figures.total_blocks, "blocks"),
-        Measure::Temporary => (figures.temporary_blocks, "blocks"),
-        Measure::Copied | Measure::Grows => {
-            (figures.grows.saturating_add(figures.shrinks), "reallocs")
-        }
-    }
-}
-
 /// Every figure of a row, those of reallocs where there were any.
 pub(crate) fn all_figures(f: &Figures) -> Vec<String> {
     let both = |name, bytes, blocks| format!("{name} {} ({})", Bytes(bytes), Count(blocks));
@@ -162,14 +149,6 @@ pub(crate) fn signed(value: i128) -> String {
         0 => size.to_string(),
         1.. => format!("+{size}"),
         _ => format!("-{size}"),
-    }
-}
-
-/// The heading of a measure's column.
-pub(crate) fn measure_heading(measure: Measure) -> String {
-    match measure {
-        Measure::Blocks => "blocks".to_owned(),
-        other => other.name().to_owned(),
     }
 }
 

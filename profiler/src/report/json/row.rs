@@ -6,8 +6,8 @@ use serde::ser::{SerializeSeq, Serializer};
 use super::arena;
 use crate::profile::arenas::measured;
 use crate::profile::{Figures, Measure, Origin, Profile, ScopeId};
-use crate::report::rows::{function_name, place};
 use crate::report::{Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail};
+use crate::table::{function_name, place};
 
 pub(super) struct Rows<'a> {
     pub(super) profile: &'a Profile,

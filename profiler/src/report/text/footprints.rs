@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::tree::preorder;
-use super::{Page, signed_bytes};
+use super::Page;
 use crate::profile::{Measured, Profile};
 use crate::report::{DEFAULT_TOP, Options, Style};
-use crate::units::{Bytes, Count, Nanos, counted, printable};
+use crate::table::preorder;
+use crate::units::{Bytes, Count, Nanos, counted, printable, signed_bytes};
 
 /// Footprints of one label that are shown; the newest ones.
 const MOMENTS: usize = 10;

@@ -6,7 +6,6 @@
 use std::io::{self, Write};
 
 mod arena;
-mod columns;
 mod footprints;
 mod legend;
 mod row;
@@ -14,9 +13,9 @@ mod tree;
 
 use super::page::Page;
 use super::{By, DEFAULT_TOP, Detail, Options, Row, Style, header, rows};
-use crate::profile::{Figures, Measure, Profile};
-use crate::units::{Bytes, Count, Share, counted, printable};
-use columns::{Column, SHARE_WIDTH, columns};
+use crate::profile::{Figures, Profile};
+use crate::table::{Column, SHARE_WIDTH, columns};
+use crate::units::{Share, counted, printable};
 use row::{site_name, write_row};
 
 /// Writes the whole report.
@@ -64,7 +63,7 @@ pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) 
         let start = format!(
             "  {:>8} {:>11}  ",
             Share::of(value, whole),
-            amount(measure, value)
+            measure.amount(value)
         );
         page.part(Style::Strong, &start)?;
         let text = match &row.detail {
@@ -177,24 +176,9 @@ fn write_rest<W: Write>(
     let more = format!(
         "... {}, {}{hint}",
         counted(rest.len() as u64, &noun),
-        amount(measure, value)
+        measure.amount(value)
     );
     page.line(Style::Faint, &format!("{share:>SHARE_WIDTH$} {more}"))
-}
-
-/// A figure in the unit of its measure.
-pub(super) fn amount(measure: Measure, value: u64) -> String {
-    if measure.is_bytes() {
-        Bytes(value).to_string()
-    } else {
-        Count(value).to_string()
-    }
-}
-
-/// Bytes that may be negative: `-2.0 KiB`.
-fn signed_bytes(bytes: i64) -> String {
-    let sign = if bytes < 0 { "-" } else { "" };
-    format!("{sign}{}", Bytes(bytes.unsigned_abs()))
 }
 
 fn capital(word: &str) -> String {

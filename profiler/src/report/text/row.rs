@@ -4,12 +4,11 @@ use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr;
 
-use super::columns::{Column, SHARE_WIDTH, bytes_each};
-use super::{Page, amount};
+use super::Page;
 use crate::profile::arenas::chunk_label;
 use crate::profile::{Charged, FrameId, Measure, Profile, ScopeId};
-use crate::report::rows::{Amplification, file_and_line};
 use crate::report::{Detail, Part, PhaseDetail, Row, Style, TypeDetail};
+use crate::table::{Amplification, Column, SHARE_WIDTH, bytes_each, file_and_line};
 use crate::units::{Bytes, Share, counted, printable};
 
 /// Parts of a row that are named; the others are counted.
@@ -149,7 +148,7 @@ fn largest(word: &str, parts: &[Part], measure: Measure) -> Option<String> {
             format!(
                 "{} {}",
                 printable(&part.key),
-                amount(measure, measure.of(&part.figures))
+                measure.amount(measure.of(&part.figures))
             )
         })
         .collect();
@@ -173,7 +172,7 @@ fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure, columns: &[Column
         said.push(counted(detail.records, "record"));
     }
     if detail.entered > 0 && detail.with_inner != row.figures {
-        let value = amount(measure, measure.of(&detail.with_inner));
+        let value = measure.amount(measure.of(&detail.with_inner));
         said.push(format!("with the phases inside it {value}"));
     }
     if let Some(bytes @ ..0) = detail.retained_bytes {

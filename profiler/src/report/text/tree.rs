@@ -3,14 +3,13 @@
 //! Must never leave out a row without counting it: a place stands only below all places around it, which hold at
 //! least as much.
 
-use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::columns::{NAME_WIDTH, SHARE_WIDTH, of_measure};
-use super::{Page, amount, signed_bytes, write_rest};
+use super::{Page, write_rest};
 use crate::profile::{Measure, Profile, ScopeKind};
 use crate::report::{DEFAULT_TOP, Detail, FieldDetail, Options, Row, Style};
-use crate::units::{Count, Share, printable};
+use crate::table::{NAME_WIDTH, SHARE_WIDTH, of_measure, preorder};
+use crate::units::{Count, Share, printable, signed_bytes};
 
 /// Columns of figures with the places inside, in the order they are left out from the end.
 const OTHERS: [Measure; 4] = [
@@ -73,7 +72,7 @@ pub(super) fn write<W: Write>(
     for (node, depth) in &places {
         shown[*node] = true;
         if let Some(row) = by_node[*node] {
-            write_place(page, row, *depth, (measure, whole), &others, &fields)?;
+            write_place(page, row, *depth, (measure, whole), &others, fields)?;
         }
     }
     let rest: Vec<Row> = rows
@@ -122,16 +121,16 @@ fn write_place<W: Write>(
     let share = Share::of(value, whole).to_string();
     page.part(Style::Faint, &format!("{share:>SHARE_WIDTH$}"))?;
     let own = of_measure(measure);
-    let inner_cell = format!(" {:>1$}", amount(measure, value), own.width);
+    let inner_cell = format!(" {:>1$}", measure.amount(value), own.width);
     let own_cell = format!(
         " {:>1$}",
-        amount(measure, measure.of(&row.figures)),
+        measure.amount(measure.of(&row.figures)),
         own.width
     );
     page.part(Style::Strong, &inner_cell)?;
     let mut rest = own_cell;
     for &other in others {
-        let figure = amount(other, other.of(&detail.with_inner));
+        let figure = other.amount(other.of(&detail.with_inner));
         rest.push_str(&format!(" {figure:>0$}", of_measure(other).width));
     }
     if values_fit(measure, page.width) {
@@ -180,33 +179,4 @@ fn name(step: &str, detail: &FieldDetail) -> String {
         }
     }
     name
-}
-
-/// The `top` heaviest nodes that weigh anything, each below its parent, siblings by weight, with their depths.
-/// Parents come before children and weigh at least as much, so every parent of a node that is taken is taken.
-pub(super) fn preorder(
-    parents: &[Option<usize>],
-    weights: &[u64],
-    top: usize,
-) -> Vec<(usize, usize)> {
-    let mut taken: Vec<usize> = (0..parents.len())
-        .filter(|&node| weights[node] > 0)
-        .collect();
-    taken.sort_by_key(|&node| (Reverse(weights[node]), node));
-    taken.truncate(top);
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
-    let mut todo: Vec<(usize, usize)> = Vec::new();
-    // Lightest first: the last one pushed is the first one popped.
-    for &node in taken.iter().rev() {
-        match parents[node] {
-            Some(parent) => children[parent].push(node),
-            None => todo.push((node, 0)),
-        }
-    }
-    let mut ordered = Vec::with_capacity(taken.len());
-    while let Some((node, depth)) = todo.pop() {
-        ordered.push((node, depth));
-        todo.extend(children[node].iter().map(|&child| (child, depth + 1)));
-    }
-    ordered
 }

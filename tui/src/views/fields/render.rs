@@ -10,7 +10,7 @@ use ratatui::style::Style;
 use super::tree::{Row, Sort};
 use super::{Context, FieldTree};
 use crate::model::Data;
-use crate::text::{clean, figure, fit_end, type_cell, wrap};
+use crate::text::{clean, fit_end, type_cell, wrap};
 use crate::theme;
 use crate::widgets::{Table, all_figures, bytes, count, flow, rule, signed, slice, some, write};
 
@@ -130,10 +130,10 @@ fn tree(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     }
     table = table
         .right(sorted(Sort::WithInner, "with inner"), 11, |line| {
-            figure(cx.measure, value(line))
+            cx.measure.amount(value(line))
         })
         .right(sorted(Sort::Own, "own"), 10, |line| {
-            some(cx.measure.of(&line.1.own), |own| figure(cx.measure, own))
+            some(cx.measure.of(&line.1.own), |own| cx.measure.amount(own))
         })
         .right_if(
             area.width >= 60,

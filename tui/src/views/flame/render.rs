@@ -10,9 +10,9 @@ use ratatui::style::Style;
 use super::layout::{Cell, Layout, Rest};
 use super::{Flame, Highlight, nothing};
 use crate::model::Context;
-use crate::text::{clean, figure, fit, fit_end, pad, width, wrap};
+use crate::text::{clean, fit, fit_end, pad, width, wrap};
 use crate::theme;
-use crate::widgets::{blocks, slice, write};
+use crate::widgets::{slice, write};
 
 struct Parts {
     breadcrumb: Rect,
@@ -166,7 +166,7 @@ fn draw_frame(
     let room = area.width.saturating_sub(1) as usize;
     let short = tree.short_name(cell.node, profile);
     let name = clean(&short);
-    let size = figure(cx.measure, cx.measure.of(tree.total(cell.node)));
+    let size = cx.measure.amount(cx.measure.of(tree.total(cell.node)));
     // Two letters say more than one and a mark that there were more.
     let mut text = if room < 3 {
         name.chars().take(room).collect()
@@ -250,10 +250,10 @@ fn details(
 fn figures(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> String {
     let total = tree.total(id);
     let value = cx.measure.of(total);
-    let (blocks, unit) = blocks(cx.measure, total);
+    let (blocks, unit) = cx.measure.blocks(total);
     let mut text = format!(
         "{}, {} of all",
-        figure(cx.measure, value),
+        cx.measure.amount(value),
         Share::of(value, cx.whole())
     );
     if view.zoom() != NodeId::ROOT {
@@ -265,7 +265,7 @@ fn figures(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Strin
     }
     let own = cx.measure.of(tree.own(id));
     if own > 0 && own != value {
-        text.push_str(&format!(", {} itself", figure(cx.measure, own)));
+        text.push_str(&format!(", {} itself", cx.measure.amount(own)));
     }
     text
 }
@@ -331,7 +331,7 @@ fn notes(view: &Flame, cx: &Context<'_>, layout: &Layout) -> String {
         parts.push(format!(
             "{} {word} too narrow to draw ({})",
             Count(frames),
-            figure(cx.measure, value)
+            cx.measure.amount(value)
         ));
     }
     if layout.deeper {

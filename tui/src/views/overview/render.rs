@@ -7,9 +7,9 @@ use ratatui::layout::Rect;
 
 use super::{Overview, chart};
 use crate::model::{Context, Data};
-use crate::text::{clean, figure, pad, width};
+use crate::text::{clean, pad, width};
 use crate::theme;
-use crate::widgets::{Table, bar, count, measure_heading, slice, write};
+use crate::widgets::{Table, bar, count, slice, write};
 
 /// Where the three parts are.
 struct Parts {
@@ -243,8 +243,8 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         .right("share", 7, |owner| {
             Share::of(value(owner), cx.whole()).to_string()
         })
-        .right(measure_heading(cx.measure), 11, |owner| {
-            figure(cx.measure, value(owner))
+        .right(cx.measure.name(), 11, |owner| {
+            cx.measure.amount(value(owner))
         });
     if bars > 0 {
         table = table

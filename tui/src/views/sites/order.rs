@@ -6,7 +6,6 @@ use heapglass_profiler::profile::{Charged, FunctionId, Measure, ScopeId, Site};
 
 use crate::model::{Context, Data, Pattern, Within};
 use crate::text::clean;
-use crate::widgets::blocks;
 
 /// The column the list is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -217,7 +216,7 @@ impl Listing {
         match sort {
             Sort::Measure => sites.sort_by_key(|(_, s)| measure(s)),
             Sort::Blocks => {
-                sites.sort_by_key(|(_, s)| (Reverse(blocks(cx.measure, &s.figures).0), measure(s)))
+                sites.sort_by_key(|(_, s)| (Reverse(cx.measure.blocks(&s.figures).0), measure(s)))
             }
             Sort::Live => sites.sort_by_key(|(_, s)| (Reverse(s.figures.live_bytes), measure(s))),
             Sort::Mean => sites.sort_by_key(|(_, s)| (Reverse(mean(s)), measure(s))),

@@ -8,11 +8,9 @@ use ratatui::layout::Rect;
 use super::Sites;
 use super::order::{Sort, mean};
 use crate::model::Context;
-use crate::text::{clean, figure, fit_end, width, wrap};
+use crate::text::{clean, fit_end, width, wrap};
 use crate::theme;
-use crate::widgets::{
-    Table, all_figures, blocks, bytes, count, draw_row, flow, measure_heading, rule, slice, write,
-};
+use crate::widgets::{Table, all_figures, bytes, count, draw_row, flow, rule, slice, write};
 
 /// Where things are. Empty panes are not drawn.
 pub(super) struct Panes {
@@ -103,19 +101,17 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         }
     };
     let profile = &cx.data.profile;
-    let (_, unit) = blocks(cx.measure, &Figures::default());
+    let (_, unit) = cx.measure.blocks(&Figures::default());
     let value = |site: &&Site| cx.measure.of(&site.figures);
     let mut table = Table::new()
         .right("share", 7, |site| {
             Share::of(value(site), cx.whole()).to_string()
         })
-        .right(
-            sorted(Sort::Measure, &measure_heading(cx.measure)),
-            11,
-            |site| figure(cx.measure, value(site)),
-        )
+        .right(sorted(Sort::Measure, cx.measure.name()), 11, |site| {
+            cx.measure.amount(value(site))
+        })
         .right_if(!narrow, sorted(Sort::Blocks, unit), 10, |site| {
-            count(blocks(cx.measure, &site.figures).0)
+            count(cx.measure.blocks(&site.figures).0)
         })
         .right_if(wide, sorted(Sort::Live, "live"), 10, |site| {
             bytes(site.figures.live_bytes)

@@ -7,9 +7,9 @@ use ratatui::layout::Rect;
 
 use super::Threads;
 use crate::model::Context;
-use crate::text::{clean, figure};
+use crate::text::clean;
 use crate::theme;
-use crate::widgets::{Table, blocks, bytes, count, measure_heading, slice, write};
+use crate::widgets::{Table, bytes, count, slice, write};
 
 /// Lines around the rows: the heading and the note.
 pub(super) const AROUND: u16 = 2;
@@ -24,12 +24,8 @@ pub(super) fn render(view: &Threads, cx: &Context<'_>, area: Rect, buffer: &mut 
         .right("share", 7, |row| {
             Share::of(value(row), cx.whole()).to_string()
         })
-        .right(measure_heading(cx.measure), 12, |row| {
-            figure(cx.measure, value(row))
-        })
-        .right("blocks", 12, |row| {
-            count(blocks(cx.measure, &row.figures).0)
-        })
+        .right(cx.measure.name(), 12, |row| cx.measure.amount(value(row)))
+        .right("blocks", 12, |row| count(cx.measure.blocks(&row.figures).0))
         .right_if(wide, "peak", 10, |row| bytes(row.figures.peak_bytes))
         .right_if(wide, "live", 10, |row| bytes(row.figures.live_bytes))
         .right_if(wide, "total", 10, |row| bytes(row.figures.total_bytes))

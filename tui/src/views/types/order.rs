@@ -6,7 +6,6 @@ use heapglass_profiler::profile::Measure;
 use heapglass_profiler::profile::TypeRow;
 
 use crate::model::{Context, Pattern, type_key};
-use crate::widgets::blocks;
 
 /// The column the table is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +81,7 @@ pub(super) fn listed(
         Sort::Measure | Sort::Name => 0,
         Sort::Values => row.values,
         Sort::Inline => row.inline_bytes,
-        Sort::Blocks => blocks(cx.measure, &row.figures).0,
+        Sort::Blocks => cx.measure.blocks(&row.figures).0,
         Sort::Mean => row.mean_block_bytes(),
     };
     rows.sort_by_cached_key(|(_, row)| {

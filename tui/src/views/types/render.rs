@@ -11,11 +11,9 @@ use super::footprints::Footprints;
 use super::measured::{footprints, values_table};
 use super::order::Sort;
 use crate::model::Context;
-use crate::text::{clean, figure, type_cell, wrap};
+use crate::text::{clean, type_cell, wrap};
 use crate::theme;
-use crate::widgets::{
-    Table, all_figures, blocks, bytes, count, flow, measure_heading, rule, slice, some, write,
-};
+use crate::widgets::{Table, all_figures, bytes, count, flow, rule, slice, some, write};
 
 /// Lines below the list of footprints, and below the places inside one.
 pub(super) const FOOTPRINT_DETAILS: u16 = 4;
@@ -144,7 +142,7 @@ fn table(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let (width, all) = (area.width, cx.data.profile.type_rows());
     let values = all.iter().any(|row| row.values > 0);
     let measured = width >= 110 && !view.footprints.values.is_empty();
-    let (_, unit) = blocks(cx.measure, &Default::default());
+    let (_, unit) = cx.measure.blocks(&Default::default());
     let value = |row: &&TypeRow| cx.measure.of(&row.figures);
     let found = |row: &&TypeRow| row.type_id.and_then(|id| view.footprints.of_type(id));
     let table = Table::new()
@@ -154,11 +152,9 @@ fn table(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         .bars(if width >= 100 { 12 } else { 6 }, |row| {
             (value(row), cx.whole())
         })
-        .right(
-            sorted(Sort::Measure, &measure_heading(cx.measure)),
-            10,
-            |row| figure(cx.measure, value(row)),
-        )
+        .right(sorted(Sort::Measure, cx.measure.name()), 10, |row| {
+            cx.measure.amount(value(row))
+        })
         .right_if(
             values && width >= 70,
             sorted(Sort::Values, "values"),
@@ -172,7 +168,7 @@ fn table(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             |row| some(row.inline_bytes, bytes),
         )
         .right_if(width >= 50, sorted(Sort::Blocks, unit), 10, |row| {
-            count(blocks(cx.measure, &row.figures).0)
+            count(cx.measure.blocks(&row.figures).0)
         })
         .right_if(width >= 70, sorted(Sort::Mean, "mean"), 9, |row| {
             bytes(row.mean_block_bytes())

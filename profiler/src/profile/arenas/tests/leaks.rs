@@ -148,7 +148,7 @@ fn a_value_put_in_by_hand_is_named_with_its_type_and_site() {
          request does not drop the values in it"
     );
     assert_eq!(put_in.certainty, Certainty::Leaked);
-    let said = advice(&profile.arenas[1], &fields, profile.process.state);
+    let said = advice(&profile.arenas[1], fields, profile.process.state);
     let said = said
         .iter()
         .find(|advice| advice.kind == AdviceKind::Undropped)

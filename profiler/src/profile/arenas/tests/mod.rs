@@ -82,7 +82,7 @@ fn types_and_fields_hold_all_that_was_handed_out() {
             types.add(&row.handed);
         }
         let mut places = unscoped(arena);
-        for row in by_field(&fields, arena) {
+        for row in by_field(fields, arena) {
             places.add(&row.handed);
         }
         assert_eq!(types, places);
@@ -113,7 +113,7 @@ fn one_type_in_two_fields_is_one_row() {
     assert_eq!(name(&types[0]), "Vec<Citizen>");
     assert_eq!(name(&types[1]), "&str");
     assert_eq!(types[1].handed.total_bytes, 48_000 + 960_000);
-    let paths: Vec<&str> = by_field(&fields, cities)
+    let paths: Vec<&str> = by_field(fields, cities)
         .iter()
         .map(|row| fields.nodes[row.field as usize].path.as_str())
         .collect();
@@ -133,7 +133,7 @@ fn a_capacity_that_is_advised_is_enough_and_read_as_it_is() {
     let profile = sample::city_arenas();
     let fields = profile.fields();
     let cities = arena(&profile, "cities");
-    let advised = advice(cities, &fields, State::Finished);
+    let advised = advice(cities, fields, State::Finished);
     assert_eq!(advised[0].kind, AdviceKind::Capacity);
     assert_eq!(
         advised[0].text,
@@ -157,7 +157,7 @@ fn a_capacity_that_is_advised_is_enough_and_read_as_it_is() {
             made: 1,
             ..Arena::default()
         };
-        let capacity = advice(&arena, &fields, State::Finished)[0]
+        let capacity = advice(&arena, fields, State::Finished)[0]
             .capacity_bytes
             .expect("a capacity");
         assert!(capacity >= used + 32, "{used}");
@@ -251,7 +251,7 @@ fn a_killed_program_did_not_forget_to_drop() {
     let fields = profile.fields();
     let index = arena(&profile, "index");
     let kinds = |state| {
-        advice(index, &fields, state)
+        advice(index, fields, state)
             .into_iter()
             .map(|advice| advice.kind)
             .collect::<Vec<_>>()
@@ -348,7 +348,7 @@ fn rows_of_a_damaged_recording_are_counted_somewhere() {
     let fields = profile.fields();
     assert!(by_type(&profile, &profile.arenas[0])[0].type_id.is_none());
     assert!(
-        by_field(&fields, &profile.arenas[0])
+        by_field(fields, &profile.arenas[0])
             .iter()
             .any(|row| row.field == 0)
     );

@@ -2,15 +2,14 @@
 //!
 //! The measure's own column always stands, the others as long as there is room.
 
-use super::{amount, signed_bytes};
+use super::{Amplification, By, Detail, Row};
 use crate::profile::Measure;
-use crate::report::{By, Detail, Row};
-use crate::units::{Bytes, Count};
+use crate::units::{Bytes, Count, signed_bytes};
 
-pub(super) const SHARE_WIDTH: usize = 8;
+pub(crate) const SHARE_WIDTH: usize = 8;
 
 /// The name of a row needs at least this many columns.
-pub(super) const NAME_WIDTH: usize = 24;
+pub(crate) const NAME_WIDTH: usize = 24;
 
 /// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +33,10 @@ enum Of {
 
 /// A column of figures.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Column {
+pub(crate) struct Column {
     figure: Figure,
-    pub(super) title: &'static str,
-    pub(super) width: usize,
+    pub(crate) title: &'static str,
+    pub(crate) width: usize,
 }
 
 const fn column(figure: Figure, title: &'static str, width: usize) -> Column {
@@ -49,20 +48,13 @@ const fn column(figure: Figure, title: &'static str, width: usize) -> Column {
 }
 
 /// The column of a measure.
-pub(super) fn of_measure(measure: Measure) -> Column {
-    match measure {
-        Measure::Peak => column(Figure::Measure(measure), "peak", 10),
-        Measure::Live => column(Figure::Measure(measure), "live", 10),
-        Measure::Total => column(Figure::Measure(measure), "total", 10),
-        Measure::Blocks => column(Figure::Measure(measure), "blocks", 11),
-        Measure::Temporary => column(Figure::Measure(measure), "temporary", 10),
-        Measure::Copied => column(Figure::Measure(measure), "copied", 10),
-        Measure::Grows => column(Figure::Measure(measure), "grows", 11),
-    }
+pub(crate) fn of_measure(measure: Measure) -> Column {
+    let width = if measure.is_bytes() { 10 } else { 11 };
+    column(Figure::Measure(measure), measure.name(), width)
 }
 
 /// The columns that fit, the measure's own first; `copied` and `grows` only when asked for.
-pub(super) fn columns(by: By, measure: Measure, width: usize, rows: &[Row]) -> Vec<Column> {
+pub(crate) fn columns(by: By, measure: Measure, width: usize, rows: &[Row]) -> Vec<Column> {
     let mut all = vec![of_measure(measure)];
     all.extend(special(by, rows));
     all.extend(
@@ -120,10 +112,10 @@ fn special(by: By, rows: &[Row]) -> Vec<Column> {
 
 impl Column {
     /// The figure of a row; `-` where it has none.
-    pub(super) fn cell(&self, row: &Row) -> String {
+    pub(crate) fn cell(&self, row: &Row) -> String {
         let none = || "-".to_owned();
         match (self.figure, &row.detail) {
-            (Figure::Measure(measure), _) => amount(measure, measure.of(&row.figures)),
+            (Figure::Measure(measure), _) => measure.amount(measure.of(&row.figures)),
             (Figure::Values, Detail::Type(detail)) if detail.values > 0 => {
                 Count(detail.values).to_string()
             }
@@ -150,7 +142,7 @@ impl Column {
 }
 
 impl Of {
-    fn pick(self, per: &crate::report::Amplification) -> Option<f64> {
+    fn pick(self, per: &Amplification) -> Option<f64> {
         match self {
             Of::Total => Some(per.total),
             Of::Retained => per.retained,
@@ -160,7 +152,7 @@ impl Of {
 }
 
 /// Bytes for one record: `3.4 B`, `-0.5 B`, `1.2 KiB`.
-pub(super) fn bytes_each(bytes: f64) -> String {
+pub(crate) fn bytes_each(bytes: f64) -> String {
     if bytes.abs() < 100.0 {
         format!("{bytes:.1} B")
     } else {

@@ -3,7 +3,7 @@
 use crate::profile::{Frame, FrameId, Profile};
 
 /// `function (file:line)`, or what is known of it.
-pub(in crate::report) fn place(profile: &Profile, id: FrameId) -> String {
+pub(crate) fn place(profile: &Profile, id: FrameId) -> String {
     let Some(frame) = profile.frames.get(id.0 as usize) else {
         return "[unnamed]".to_owned();
     };
@@ -14,7 +14,7 @@ pub(in crate::report) fn place(profile: &Profile, id: FrameId) -> String {
     }
 }
 
-pub(in crate::report) fn function_name<'a>(profile: &'a Profile, frame: &Frame) -> &'a str {
+pub(crate) fn function_name<'a>(profile: &'a Profile, frame: &Frame) -> &'a str {
     match profile.functions.get(frame.function.0 as usize) {
         Some(function) if !function.name.is_empty() => &function.name,
         _ => "[unnamed]",
@@ -22,7 +22,7 @@ pub(in crate::report) fn function_name<'a>(profile: &'a Profile, frame: &Frame) 
 }
 
 /// `src/main.rs:12`, or the file alone.
-pub(in crate::report) fn file_and_line(frame: &Frame) -> Option<String> {
+pub(crate) fn file_and_line(frame: &Frame) -> Option<String> {
     let file = frame.file.as_deref()?;
     Some(
         frame

@@ -1,12 +1,15 @@
-//! Grouping: the rows of a report, by site, type, field, thread, phase or arena.
+//! Tables: rows by site, type, field, thread, phase or arena, and the columns that text gives them. Text and JSON are made
+//! of the same rows, so they cannot disagree.
 //!
 //! Must keep the sum: every site is in exactly one row. (Threads are counted apart from sites, see
 //! [`By::Thread`], and arenas are not sites at all, see [`By::Arena`].)
 
 mod arena;
+mod columns;
 mod data;
 mod names;
 mod phase;
+mod preorder;
 mod site;
 
 use std::cmp::Reverse;
@@ -14,9 +17,11 @@ use std::cmp::Reverse;
 use crate::profile::{Charged, Figures, FrameId, Measure, Profile, ScopeId, StackMarks};
 
 pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
+pub(crate) use columns::{Column, NAME_WIDTH, SHARE_WIDTH, bytes_each, columns, of_measure};
 pub use data::{FieldDetail, Part, TypeDetail};
-pub(super) use names::{file_and_line, function_name, place};
+pub(crate) use names::{file_and_line, function_name, place};
 pub use phase::{Amplification, PhaseDetail};
+pub use preorder::preorder;
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
