@@ -22,6 +22,7 @@ pub use data::{FieldDetail, Part, TypeDetail};
 pub(crate) use names::{file_and_line, function_name, place};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;
+pub(crate) use preorder::weighty;
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

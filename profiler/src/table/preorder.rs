@@ -2,12 +2,10 @@
 
 use std::cmp::Reverse;
 
-/// The `top` heaviest nodes that weigh anything, each below its parent, siblings by weight, with their depths.
+/// The `top` heaviest nodes, each below its parent, siblings by weight, with their depths.
 /// Parents come before children and weigh at least as much, so every parent of a node that is taken is taken.
 pub fn preorder(parents: &[Option<usize>], weights: &[u64], top: usize) -> Vec<(usize, usize)> {
-    let mut taken: Vec<usize> = (0..parents.len())
-        .filter(|&node| weights[node] > 0)
-        .collect();
+    let mut taken: Vec<usize> = (0..parents.len()).collect();
     taken.sort_by_key(|&node| (Reverse(weights[node]), node));
     taken.truncate(top);
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
@@ -25,4 +23,9 @@ pub fn preorder(parents: &[Option<usize>], weights: &[u64], top: usize) -> Vec<(
         todo.extend(children[node].iter().map(|&child| (child, depth + 1)));
     }
     ordered
+}
+
+/// How many nodes weigh anything.
+pub(crate) fn weighty(weights: &[u64]) -> usize {
+    weights.iter().filter(|weight| **weight > 0).count()
 }

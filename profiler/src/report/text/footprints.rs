@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use super::Page;
 use crate::profile::{Measured, Profile};
 use crate::report::{DEFAULT_TOP, Options, Style};
-use crate::table::preorder;
+use crate::table::{preorder, weighty};
 use crate::units::{Bytes, Count, Nanos, counted, printable, signed_bytes};
 
 /// Footprints of one label that are shown; the newest ones.
@@ -209,7 +209,8 @@ fn write_places<W: Write>(
         .iter()
         .map(|place| place.with_inner_bytes)
         .collect();
-    let places = preorder(&parents, &weights, options.top.unwrap_or(DEFAULT_TOP));
+    let top = options.top.unwrap_or(DEFAULT_TOP).min(weighty(&weights));
+    let places = preorder(&parents, &weights, top);
     if places.is_empty() {
         return Ok(());
     }

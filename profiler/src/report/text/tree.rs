@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use super::{Page, write_rest};
 use crate::profile::{Measure, Profile, ScopeKind};
 use crate::report::{DEFAULT_TOP, Detail, FieldDetail, Options, Row, Style};
-use crate::table::{NAME_WIDTH, SHARE_WIDTH, of_measure, preorder};
+use crate::table::{NAME_WIDTH, SHARE_WIDTH, of_measure, preorder, weighty};
 use crate::units::{Count, Share, printable, signed_bytes};
 
 /// Columns of figures with the places inside, in the order they are left out from the end.
@@ -49,7 +49,7 @@ pub(super) fn write<W: Write>(
         .iter()
         .map(|field| measure.of(&field.with_inner))
         .collect();
-    let top = options.top.unwrap_or(DEFAULT_TOP);
+    let top = options.top.unwrap_or(DEFAULT_TOP).min(weighty(&weights));
     let places = preorder(&parents, &weights, top);
     let others = others(measure, page.width);
     let own = of_measure(measure);

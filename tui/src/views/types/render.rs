@@ -80,7 +80,14 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     let values = &view.footprints.values;
     let shown = panes.footprints.height.saturating_sub(1) as usize;
     let first = values.len().saturating_sub(shown);
-    values_table(values, first, None, cx.data, panes.footprints, buffer);
+    values_table(
+        &view.footprints,
+        first,
+        None,
+        cx.data,
+        panes.footprints,
+        buffer,
+    );
 }
 
 /// Where the reader is, and how much the table names.
@@ -88,8 +95,8 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
     if view.footprints.is_open() {
         let mut text = "types › footprints".to_owned();
         let inside = view.footprints.inside.as_ref();
-        if let Some(value) = inside.and_then(|(at, ..)| view.footprints.values.get(*at)) {
-            text.push_str(&format!(" › {}", clean(&value.label)));
+        if let Some(value) = inside.and_then(|(at, ..)| view.footprints.value(*at, cx.data)) {
+            text.push_str(&format!(" › {}", clean(&value.footprint.label)));
         }
         return text;
     }
