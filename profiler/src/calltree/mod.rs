@@ -73,7 +73,7 @@ pub struct Options {
     pub by: By,
     /// By arena: only this one, an index into [`Profile::arenas`].
     pub arena: Option<usize>,
-    /// By arena: what the figures are of; there are [bytes allocated and live ones](crate::flamegraph::is_of_arenas).
+    /// By arena: what the figures are of; there are bytes allocated (`Total`) and live ones (`Live`).
     pub measure: Measure,
     /// Grow from the allocation outward (callers below callees) instead of from `main` inward.
     pub inverted: bool,

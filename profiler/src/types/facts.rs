@@ -1,7 +1,7 @@
 //! What one function's name says, found out once: thousands of stacks share their functions. No stack is known here.
 
 use super::call::Call;
-use super::owner;
+use super::reader;
 use super::rules::CONTAINER_CRATES;
 use crate::profile::{Function, Origin};
 use crate::symbols::is_allocator_shim;
@@ -64,10 +64,10 @@ impl Facts {
                 || buffer
                 || allocation
                 || starts(&["alloc::collections::btree::", "hashbrown::raw::"]),
-            made: owner::made(name),
-            read: owner::read_type(name),
+            made: reader::made(name),
+            read: reader::read_type(name),
             entered: (function.origin == Origin::Dependency)
-                .then(|| owner::entered(name))
+                .then(|| reader::entered(name))
                 .flatten(),
             visits: function.origin == Origin::User && name.contains("::visit_"),
         }

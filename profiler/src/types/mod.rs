@@ -20,6 +20,7 @@ mod container;
 mod facts;
 mod merged;
 mod owner;
+mod reader;
 mod rules;
 mod spell;
 mod stack;

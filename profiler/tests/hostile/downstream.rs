@@ -60,7 +60,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
             phases.path(profile, ScopeId(scope)).len() + fields.field_of(ScopeId(scope)) as usize;
     }
     for leak in profile.leaks() {
-        let _ = arenas::leak_text(profile, &leak).len();
+        let _ = arenas::leak_text(profile, leak).len();
     }
     for arena in &profile.arenas {
         let _ = arenas::advice(arena, fields, profile.process.state).len();

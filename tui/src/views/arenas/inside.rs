@@ -283,7 +283,7 @@ fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
             handed: row.handed,
         }
     };
-    by_field(&data.profile.fields(), arena)
+    by_field(data.profile.fields(), arena)
         .into_iter()
         .map(row)
         .collect()

@@ -17,6 +17,9 @@ pub(super) struct OfType {
     pub(super) slack_bytes: u64,
 }
 
+/// Indexes of places, each with its depth.
+type Places = Vec<(usize, usize)>;
+
 /// All measured values, and what of them is open.
 #[derive(Debug, Default)]
 pub(super) struct Footprints {
@@ -26,7 +29,7 @@ pub(super) struct Footprints {
     pub(super) cursor: Cursor,
     open: bool,
     /// The value that was entered, and its places with their depths.
-    pub(super) inside: Option<(usize, Vec<(usize, usize)>, Cursor)>,
+    pub(super) inside: Option<(usize, Places, Cursor)>,
 }
 
 impl Footprints {
@@ -147,7 +150,7 @@ fn gather(profile: &Profile) -> Vec<usize> {
 }
 
 /// The places inside a value with their depths, each below the one around it, largest first.
-fn in_order(value: &Measured) -> Vec<(usize, usize)> {
+fn in_order(value: &Measured) -> Places {
     let places = value.places.iter();
     let (parents, weights): (Vec<_>, Vec<_>) = places
         .map(|place| (place.parent, place.with_inner_bytes))
