@@ -5,7 +5,6 @@
 mod common;
 
 use common::Target;
-use heapglass_profiler::fields::Fields;
 use heapglass_profiler::profile::{Profile, Site, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,7 +62,7 @@ fn held_together(program: &str) -> BTreeSet<(String, String)> {
     let options = heapglass_profiler::Options::default();
     let profile = heapglass_profiler::open(&target.recording(), &options, &|_| ())
         .unwrap_or_else(|error| panic!("{error}"));
-    let fields = Fields::of(&profile);
+    let fields = profile.fields();
     let (mut by_scope, mut by_stack) = (Sums::new(), Sums::new());
     let mut explained = BTreeSet::new();
     let mut bytes_explained = 0;

@@ -193,7 +193,7 @@ fn more_scopes_than_there_may_be_are_counted_further_out_and_told() {
     let (recording, profile, printed) = record(&["phases", &outer.to_string(), &inner.to_string()]);
     assert!(recording.header.lost_scopes > 0);
     assert_eq!(profile.lost.scopes, recording.header.lost_scopes);
-    let told = report::losses(&profile).join("\n");
+    let told = profile.losses().join("\n");
     assert!(told.contains("scope"), "{told}");
     // All of them: what found no room is counted further out, at last in no phase.
     let bytes = total(&Places::of(&recording).within(0)).total_bytes;

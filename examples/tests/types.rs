@@ -132,7 +132,7 @@ fn assert_types(program: &Path, how: &str) {
     if let Some(expected) = expected.owners {
         assert_eq!(owners, expected, "{how}");
     }
-    assert_eq!(heapglass_profiler::types::missing(&profile), None, "{how}");
+    assert_eq!(profile.unnamed(), None, "{how}");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn without_debug_information_no_type_is_named_and_the_setting_is() {
     let program = build(folder.path(), "0", "false", &[]);
     let (profile, _) = record(&program);
     assert!(loaded(&profile).all(|site| site.contents.is_none()));
-    let missing = heapglass_profiler::types::missing(&profile).expect("a sentence");
+    let missing = profile.unnamed().expect("a sentence");
     assert!(
         missing.contains("debug = \"line-tables-only\"") && missing.contains("types_load"),
         "{missing}"

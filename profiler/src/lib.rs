@@ -2,18 +2,21 @@
 //! SVG and terminal UI are functions of.
 #![forbid(unsafe_code)]
 
-pub mod arenas;
 pub mod calltree;
-pub mod fields;
 pub mod flamegraph;
 mod load;
 pub mod profile;
 pub mod report;
-pub mod retold;
-#[doc(hidden)]
-pub mod sample;
 pub mod symbols;
+pub mod table;
 pub mod types;
 pub mod units;
 
+#[cfg(test)]
+extern crate self as heapglass_profiler;
+#[cfg(test)]
+#[path = "../tests/sample/mod.rs"]
+mod sample;
+
 pub use load::{Error, Options, open, pack};
+pub use profile::{arenas, fields};

@@ -217,6 +217,12 @@ fn is_unprintable(c: char) -> bool {
         || (u32::from(c) & 0xfffe) == 0xfffe
 }
 
+/// Bytes that may be negative: `-2.0 KiB`.
+pub(crate) fn signed_bytes(bytes: i64) -> String {
+    let sign = if bytes < 0 { "-" } else { "" };
+    format!("{sign}{}", Bytes(bytes.unsigned_abs()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use heapglass_profiler::profile::{Profile, State};
-use heapglass_profiler::sample;
 use heapglass_tui::{Options, Source};
+
+#[path = "../../profiler/tests/sample/mod.rs"]
+mod sample;
 
 struct Sample {
     kind: String,

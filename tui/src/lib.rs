@@ -32,8 +32,13 @@
 
 mod app;
 mod error;
+mod model;
 mod options;
+mod pages;
 mod run;
+#[cfg(test)]
+#[path = "../../profiler/tests/sample/mod.rs"]
+mod sample;
 mod screen;
 mod source;
 #[cfg(test)]
@@ -41,9 +46,10 @@ mod tests;
 mod text;
 mod theme;
 mod views;
+mod widgets;
 
 pub use error::Error;
+pub use model::ViewId;
 pub use options::Options;
 pub use run::run;
 pub use source::Source;
-pub use views::ViewId;

@@ -3,18 +3,8 @@
 
 use std::borrow::Cow;
 
-use heapglass_profiler::profile::Measure;
-use heapglass_profiler::units::{Bytes, Count, printable};
+use heapglass_profiler::units::printable;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-/// A figure of `measure` for people: bytes, or a count.
-pub(crate) fn figure(measure: Measure, value: u64) -> String {
-    if measure.is_bytes() {
-        Bytes(value).to_string()
-    } else {
-        Count(value).to_string()
-    }
-}
 
 /// The width of `text` in cells.
 pub(crate) fn width(text: &str) -> usize {

@@ -3,7 +3,7 @@
 //! Views always draw the full screen; [`Theme::degrade`] then takes away what the terminal cannot show, in one place, so
 //! no view can forget. Hence the rule: colour never says anything alone, a modifier or a character says it too.
 
-use heapglass_profiler::profile::{Function, Origin, TypeKind};
+use heapglass_profiler::profile::{Charged, Function, Origin, Profile, TypeKind};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 
@@ -134,6 +134,18 @@ pub(crate) fn origin(function: &Function) -> Style {
     Style::new().fg(colour_of(function))
 }
 
+/// The text colour of what a site is charged to; a place is the code of nobody known.
+pub(crate) fn charged(profile: &Profile, charged: Option<Charged>) -> Style {
+    match charged {
+        Some(Charged::Function(id)) => {
+            let function = profile.functions.get(id.0 as usize);
+            function.map_or(dim(), origin)
+        }
+        Some(Charged::Place(_)) => Style::new().fg(UNRESOLVED),
+        None => dim(),
+    }
+}
+
 /// The text colour of a type in lists: what kind of container it is.
 pub(crate) fn kind(kind: Option<TypeKind>) -> Style {
     kind.map_or(dim(), |kind| Style::new().fg(colour_of_kind(kind)))
@@ -155,6 +167,14 @@ fn colour_of_kind(kind: TypeKind) -> Color {
         TypeKind::Dynamic => 221,
         TypeKind::Other => 252,
     })
+}
+
+/// Code that nothing names, and places where no stacks were recorded.
+const UNRESOLVED: Color = Color::Indexed(244);
+
+/// A frame of the flamegraph that stands for a place.
+pub(crate) fn place_frame() -> Style {
+    Style::new().fg(Color::Indexed(16)).bg(UNRESOLVED)
 }
 
 /// A frame of the flamegraph: its crate as a background.
@@ -184,7 +204,7 @@ fn colour_of(function: &Function) -> Color {
         Origin::Dependency => pick(&DEPENDENCY, &function.krate),
         Origin::Std => pick(&STD, &function.krate),
         Origin::Native => Color::Indexed(249),
-        Origin::Unresolved => Color::Indexed(244),
+        Origin::Unresolved => UNRESOLVED,
     }
 }
 

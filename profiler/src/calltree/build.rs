@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
-use super::{CallTree, Label, MarkKind, Node, NodeId, Options, label_name};
-use crate::arenas::chunk_sites;
-use crate::fields::Phases;
+use super::arenas::blocks_inside;
+use super::label::{Label, MarkKind};
+use super::{By, CallTree, Node, NodeId, Options};
+use crate::profile::fields::Phases;
 use crate::profile::{Figures, FrameId, Profile, ScopeId, Site};
 
 /// One step of a path: what the node stands for and the source frame it was met at.
@@ -15,62 +16,117 @@ type Step = (Label, Option<FrameId>);
 
 pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
     let mut tree = CallTree {
+        by: options.by,
         nodes: vec![new_node(Label::Root, None, 0, None)],
         totals: Vec::new(),
         own: vec![Figures::default()],
         children: Vec::new(),
         leaves: Vec::with_capacity(profile.sites.len()),
     };
-    let phases = Phases::of(profile);
-    let chunks = chunk_sites(profile);
     let mut by_parent: HashMap<(NodeId, Label), NodeId> = HashMap::new();
+    let mut add = |path: &[Step], figures: &Figures| {
+        let mut at = NodeId::ROOT;
+        let mut follow = |step: &Step| {
+            at = next(profile, &mut tree, &mut by_parent, at, *step);
+        };
+        match options.inverted {
+            true => path.iter().rev().for_each(&mut follow),
+            false => path.iter().for_each(&mut follow),
+        }
+        charge(&mut tree, at, figures);
+        at
+    };
+    let mut leaves = Vec::new();
     let mut path: Vec<Step> = Vec::new();
-    for (index, site) in profile.sites.iter().enumerate() {
-        if options
-            .within
-            .is_some_and(|within| !is_within(profile, &phases, site.scope, within))
-        {
-            tree.leaves.push(None);
-            continue;
-        }
-        path.clear();
-        if options.scopes {
-            let around = phases.around(site.scope);
-            path.extend(around.into_iter().map(|phase| (Label::Scope(phase), None)));
-        }
-        path.extend(marks(site).map(|mark| (Label::Mark(mark), None)));
-        for &frame in site.frames(options.keep_all) {
-            if let Some(source) = profile.frames.get(frame.0 as usize) {
-                path.push((Label::Function(source.function), Some(frame)));
+    if options.by == By::Arena {
+        for block in blocks_inside(profile, options.arena, options.measure) {
+            if around(profile, options, block.scope, &mut path) {
+                path.extend(block.path.into_iter().map(|label| (label, None)));
+                add(&path, &block.figures);
             }
         }
-        if path
-            .last()
-            .is_none_or(|(label, _)| !matches!(label, Label::Function(_)))
-        {
-            path.push((Label::Mark(MarkKind::Empty), None));
+    } else {
+        for (index, site) in profile.sites.iter().enumerate() {
+            leaves.push(around(profile, options, site.scope, &mut path).then(|| {
+                match options.by {
+                    By::Field => by_field(profile, site, &mut path),
+                    By::Type => by_type(profile, site, &mut path),
+                    By::Stack | By::Arena => by_stack(profile, options, index, &mut path),
+                }
+                add(&path, &site.figures)
+            }));
         }
-        if let Some(arenas) = chunks.get(&index) {
-            let one = match arenas.as_slice() {
-                [one] => u32::try_from(*one).ok(),
-                _ => None,
-            };
-            path.push((Label::Mark(MarkKind::Chunk(one)), None));
-        }
-        if options.inverted {
-            path.reverse();
-        }
-        let mut at = NodeId::ROOT;
-        for &(label, frame) in &path {
-            at = step(profile, &mut tree, &mut by_parent, at, label, frame);
-        }
-        tree.leaves.push(Some(at));
-        charge(&mut tree, at, &site.figures);
     }
+    tree.leaves = leaves;
     drop(by_parent);
     sum_up(&mut tree);
     list_children(profile, &mut tree);
     tree
+}
+
+/// Begins a path with the phases around a scope, where they are shown; false = the scope is left out.
+fn around(profile: &Profile, options: &Options, scope: ScopeId, path: &mut Vec<Step>) -> bool {
+    let phases = profile.phases();
+    path.clear();
+    if options.scopes {
+        let around = phases.around(scope);
+        path.extend(around.into_iter().map(|phase| (Label::Scope(phase), None)));
+    }
+    let within = options.within;
+    within.is_none_or(|within| is_within(profile, phases, scope, within))
+}
+
+/// The frames of a site, between what is said of both ends.
+fn by_stack(profile: &Profile, options: &Options, index: usize, path: &mut Vec<Step>) {
+    let site = &profile.sites[index];
+    path.extend(marks(site).map(|mark| (Label::Mark(mark), None)));
+    for &frame in site.frames(options.keep_all) {
+        if let Some(source) = profile.frames.get(frame.0 as usize) {
+            path.push((Label::Function(source.function), Some(frame)));
+        }
+    }
+    if !matches!(path.last(), Some((Label::Function(_), _))) {
+        path.push((without_stack(profile, site), None));
+    }
+    if let Some(arenas) = profile.chunk_sites().get(&index) {
+        let one = match arenas.as_slice() {
+            [one] => u32::try_from(*one).ok(),
+            _ => None,
+        };
+        path.push((Label::Mark(MarkKind::Chunk(one)), None));
+    }
+}
+
+/// What stands for the frames of a site that has none.
+fn without_stack(profile: &Profile, site: &Site) -> Label {
+    let place = profile.place_of(site);
+    place.map_or(Label::Mark(MarkKind::Empty), Label::from)
+}
+
+/// The fields from the root inward, then the type.
+fn by_field(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
+    let fields = profile.fields();
+    let fields = fields.path_to(fields.field_of(site.scope));
+    path.extend(fields.into_iter().map(|field| (Label::Field(field), None)));
+    path.push((Label::Type(profile.type_id_of(site)), None));
+}
+
+/// The type, the field (outside all data, the type that was being built), the function that is charged.
+fn by_type(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
+    let field = profile.fields().field_of(site.scope);
+    let place = match site.contents.and_then(|contents| contents.owner) {
+        Some(owner) if field == 0 => Label::Building(owner),
+        _ => Label::Path(field),
+    };
+    let owner = site.owner.and_then(|owner| site.stack.get(owner)).copied();
+    let frame = owner.and_then(|id| profile.frames.get(id.0 as usize));
+    let charged = frame.map(|frame| Label::Function(frame.function));
+    let charged = charged.unwrap_or_else(|| without_stack(profile, site));
+    path.extend([
+        (Label::Type(profile.type_id_of(site)), None),
+        (place, None),
+        (charged, owner.filter(|_| frame.is_some())),
+    ]);
 }
 
 fn new_node(label: Label, parent: Option<NodeId>, depth: u32, frame: Option<FrameId>) -> Node {
@@ -86,14 +142,13 @@ fn new_node(label: Label, parent: Option<NodeId>, depth: u32, frame: Option<Fram
     }
 }
 
-/// The node of `label` below `at`, made when it is not there yet.
-fn step(
+/// The node of a step below `at`, made when it is not there yet.
+fn next(
     profile: &Profile,
     tree: &mut CallTree,
     by_parent: &mut HashMap<(NodeId, Label), NodeId>,
     at: NodeId,
-    label: Label,
-    frame: Option<FrameId>,
+    (label, frame): Step,
 ) -> NodeId {
     let next = NodeId(tree.nodes.len() as u32);
     let id = *by_parent.entry((at, label)).or_insert(next);
@@ -195,9 +250,7 @@ fn list_children(profile: &Profile, tree: &mut CallTree) {
         let children = &mut tree.children[start as usize..end as usize];
         children.sort_by(|a, b| {
             let (a, b) = (tree.nodes[a.index()].label, tree.nodes[b.index()].label);
-            label_name(a, profile)
-                .cmp(&label_name(b, profile))
-                .then(a.cmp(&b))
+            a.name(profile).cmp(&b.name(profile)).then(a.cmp(&b))
         });
         for (rank, id) in children.iter().enumerate() {
             tree.nodes[id.index()].rank = rank as u32;

@@ -1,20 +1,23 @@
-//! The call tree: sites merged by function along their stacks, with own and total figures at every node.
-//! Flamegraphs, folded stacks and the terminal UI walk it.
+//! The call tree: sites merged along their stacks, their fields or their types, or what lies inside arenas, with own and
+//! total figures at every node. Flamegraphs, folded stacks and the terminal UI walk it.
 //!
 //! An arena: nodes name each other by [`NodeId`], parents come before children, node 0 is the root and its total
 //! equals the sum of the sites taken in. Must never recurse (stacks may be tens of thousands of frames deep) and
 //! never drop a byte: a site without frames still has a node.
 
+mod arenas;
 mod build;
 mod folded;
+mod label;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 
-use crate::profile::{Figures, FrameId, FunctionId, Measure, Profile, ScopeId};
+use crate::profile::{Figures, FrameId, Measure, Profile, ScopeId};
 
 pub use folded::write_folded;
+pub use label::{Label, MarkKind};
 
 /// Index of a node of a [`CallTree`]; 0 is the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,9 +32,49 @@ impl NodeId {
     }
 }
 
+/// What the nodes of a tree stand for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum By {
+    /// Functions along the stack.
+    #[default]
+    Stack,
+    /// Fields of the data from the root inward, then the type of the blocks.
+    Field,
+    /// Types, then the field (outside all data, the type being built), then the function.
+    Type,
+    /// Arenas, then the fields and types inside. Figures are bytes inside blocks that other trees count already.
+    Arena,
+}
+
+impl By {
+    /// Every kind, in the order frontends offer them.
+    pub const ALL: [By; 4] = [By::Stack, By::Field, By::Type, By::Arena];
+
+    /// The word of the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Stack => "stack",
+            By::Field => "field",
+            By::Type => "type",
+            By::Arena => "arena",
+        }
+    }
+
+    /// The kind of that name, or `None`.
+    pub fn from_name(name: &str) -> Option<By> {
+        By::ALL.into_iter().find(|by| by.name() == name)
+    }
+}
+
 /// Which sites a tree takes in and how it grows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
+    /// What its nodes stand for.
+    pub by: By,
+    /// By arena: only this one, an index into [`Profile::arenas`].
+    pub arena: Option<usize>,
+    /// By arena: what the figures are of; there are bytes allocated (`Total`) and live ones (`Live`).
+    pub measure: Measure,
     /// Grow from the allocation outward (callers below callees) instead of from `main` inward.
     pub inverted: bool,
     /// Keep allocator machinery and run-time start-up.
@@ -42,48 +85,7 @@ pub struct Options {
     pub within: Option<ScopeId>,
 }
 
-/// What a node stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Label {
-    /// Everything.
-    Root,
-    /// A phase, in brackets: `[load]`.
-    Scope(ScopeId),
-    /// Something the walk says about the stack instead of a frame of it.
-    Mark(MarkKind),
-    /// A function; different lines of it are one node.
-    Function(FunctionId),
-}
-
-/// What the walk says about a stack where frames are missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MarkKind {
-    /// Cut where a return address was in no known code.
-    Cut,
-    /// Taken on a stack that is not the thread's own.
-    Foreign,
-    /// Deeper than the walk's limit.
-    Deep,
-    /// No frame at all.
-    Empty,
-    /// Not a frame either: the block is a chunk of this arena (index into [`Profile::arenas`]), or of several.
-    Chunk(Option<u32>),
-}
-
-impl MarkKind {
-    /// As faces show it, in brackets.
-    pub fn name(self) -> &'static str {
-        match self {
-            MarkKind::Cut => "[cut]",
-            MarkKind::Foreign => "[foreign stack]",
-            MarkKind::Deep => "[deep]",
-            MarkKind::Empty => "[no stack]",
-            MarkKind::Chunk(_) => "[chunk of arenas]",
-        }
-    }
-}
-
-/// A node: a function (phase, mark) under one path.
+/// A node: a label under one path.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     /// What it stands for.
@@ -92,7 +94,7 @@ pub struct Node {
     pub parent: Option<NodeId>,
     /// Distance from the root.
     pub depth: u32,
-    /// A source frame of the function: the first one met.
+    /// A source frame of a function: the first one met.
     pub frame: Option<FrameId>,
     /// Whether frames at other lines were merged into this node, so that [`Node::frame`] is only one of several.
     pub several_places: bool,
@@ -104,9 +106,10 @@ pub struct Node {
     children: (u32, u32),
 }
 
-/// Sites merged by function along their stacks.
+/// Sites merged by what they have in common.
 #[derive(Clone, Debug)]
 pub struct CallTree {
+    by: By,
     nodes: Vec<Node>,
     totals: Vec<Figures>,
     /// Figures of sites that end at a node; row 0 is all zero. Few nodes have any, so they are kept apart.
@@ -119,6 +122,11 @@ impl CallTree {
     /// Merges the sites of `profile`. Children are in the order of their names until [`CallTree::sort`].
     pub fn build(profile: &Profile, options: &Options) -> CallTree {
         build::build(profile, options)
+    }
+
+    /// What its nodes stand for.
+    pub fn by(&self) -> By {
+        self.by
     }
 
     /// Number of nodes, the root included.
@@ -204,40 +212,11 @@ impl CallTree {
     /// The whole name as recorded: `alloc::vec::Vec<T,A>::push`, `[load]`, `all`. Not safe for a terminal before
     /// [`crate::units::printable`].
     pub fn name<'a>(&self, id: NodeId, profile: &'a Profile) -> Cow<'a, str> {
-        label_name(self.node(id).label, profile)
+        self.node(id).label.name(profile)
     }
 
     /// The name for narrow cells: `Vec::push`. Not safe for a terminal before [`crate::units::printable`].
     pub fn short_name<'a>(&self, id: NodeId, profile: &'a Profile) -> Cow<'a, str> {
-        if let Label::Function(function) = self.node(id).label
-            && let Some(function) = profile.functions.get(function.0 as usize)
-            && !function.short.is_empty()
-        {
-            return Cow::Borrowed(&function.short);
-        }
-        self.name(id, profile)
-    }
-}
-
-/// The whole name of a label.
-fn label_name(label: Label, profile: &Profile) -> Cow<'_, str> {
-    match label {
-        Label::Root => Cow::Borrowed("all"),
-        Label::Mark(MarkKind::Chunk(Some(arena))) => Cow::Owned(format!(
-            "[{}]",
-            crate::arenas::chunk_label(profile, &[arena as usize])
-        )),
-        Label::Mark(mark) => Cow::Borrowed(mark.name()),
-        Label::Scope(scope) => Cow::Owned(format!(
-            "[{}]",
-            profile
-                .scopes
-                .get(scope.0 as usize)
-                .map_or("?", |scope| scope.name.as_str())
-        )),
-        Label::Function(function) => match profile.functions.get(function.0 as usize) {
-            Some(function) if !function.name.is_empty() => Cow::Borrowed(&function.name),
-            _ => Cow::Borrowed("[unnamed]"),
-        },
+        self.node(id).label.short_name(profile)
     }
 }

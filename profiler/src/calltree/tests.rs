@@ -36,6 +36,7 @@ fn the_root_holds_the_totals_whatever_the_options() {
             keep_all: bits & 2 != 0,
             scopes: bits & 4 != 0,
             within: None,
+            ..Options::default()
         };
         let tree = CallTree::build(&profile, &options);
         assert_eq!(*tree.total(NodeId::ROOT), profile.totals, "{options:?}");
@@ -344,4 +345,47 @@ fn scopes_that_point_in_a_circle_end() {
         },
     );
     assert_eq!(*tree.total(NodeId::ROOT), profile.totals);
+}
+
+#[test]
+fn trees_by_field_and_by_type_keep_every_site_and_its_figures() {
+    for profile in [sample::fleet(), sample::profile()] {
+        for by in [By::Field, By::Type] {
+            let tree = tree_by(&profile, by);
+            assert_eq!(*tree.total(NodeId::ROOT), profile.totals);
+            assert!((0..profile.sites.len()).all(|site| tree.leaf(site).is_some()));
+        }
+    }
+}
+
+#[test]
+fn a_field_of_the_tree_holds_what_its_row_holds() {
+    let profile = sample::fleet();
+    let tree = tree_by(&profile, By::Field);
+    for (number, field) in (0..).zip(&profile.fields().nodes) {
+        let found = tree
+            .ids()
+            .filter(|&id| tree.node(id).label == Label::Field(number));
+        let sum: u64 = found.map(|id| tree.total(id).total_bytes).sum();
+        assert_eq!(sum, field.with_inner.total_bytes, "{}", field.path);
+    }
+}
+
+#[test]
+fn a_function_of_the_tree_by_type_keeps_its_place_in_the_source() {
+    let profile = sample::fleet();
+    let tree = tree_by(&profile, By::Type);
+    for (index, site) in profile.sites.iter().enumerate() {
+        let leaf = tree.node(tree.leaf(index).expect("every site"));
+        let charged = site.owner.map(|owner| site.stack[owner]);
+        assert!(leaf.frame == charged || leaf.several_places, "site {index}");
+    }
+}
+
+fn tree_by(profile: &Profile, by: By) -> CallTree {
+    let options = Options {
+        by,
+        ..Options::default()
+    };
+    CallTree::build(profile, &options)
 }

@@ -6,8 +6,8 @@
 use super::prune::Pruned;
 use super::relabel::Caption;
 use super::{By, Options, legend, prune};
-use crate::arenas::{HOW_TO_NAME, imbalance};
 use crate::calltree::{CallTree, Label, NodeId};
+use crate::profile::arenas::{HOW_TO_NAME, imbalance};
 use crate::profile::{Figures, Lost, Measure, Profile};
 use crate::units::{Bytes, Count, Share, printable, without_store};
 
@@ -20,10 +20,9 @@ pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String 
     } else {
         shorten(&program, 40)
     };
-    let total = if measure.is_bytes() {
-        bytes(total)
-    } else {
-        Count(total).to_string()
+    let total = match measure.is_bytes() {
+        true => bytes(total),
+        false => measure.amount(total),
     };
     format!(
         "{program}: {}, {total}, {}",
@@ -84,26 +83,17 @@ fn exactness(profile: &Profile, options: &Options) -> String {
 /// Wider than this and the subtitle leaves a picture of 1,200 pixels.
 const SUBTITLE_CHARS: usize = 160;
 
-pub(super) fn subtitle(
-    profile: &Profile,
-    has_fields: bool,
-    options: &Options,
-    pruned: &Pruned,
-) -> String {
+pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &Pruned) -> String {
     // The least important last: what does not fit is left out, never a loss.
     let mut parts = Vec::new();
     if profile.lost != Lost::default() {
         parts.push("something was lost or cut, see the report".to_owned());
     }
-    if options.by == By::Field && !has_fields {
+    if options.by == By::Field && profile.fields().is_empty() {
         parts.push("no fields: no Profiled<T> was read".to_owned());
     }
     if pruned.narrow > 0 {
-        let min = if options.measure.is_bytes() {
-            Bytes(pruned.min).to_string()
-        } else {
-            Count(pruned.min).to_string()
-        };
+        let min = options.measure.amount(pruned.min);
         parts.push(format!(
             "frames below {min} not drawn: {}",
             Count(pruned.narrow as u64)
@@ -186,13 +176,8 @@ pub(super) fn frame(
     );
     let own = measure.of(own);
     if id != NodeId::ROOT && own != value && own > 0 {
-        let own = if measure.is_bytes() {
-            Bytes(own).to_string()
-        } else {
-            Count(own).to_string()
-        };
         title.push_str("; itself ");
-        title.push_str(&own);
+        title.push_str(&measure.amount(own));
     }
     if label != name {
         title.push_str("; ");

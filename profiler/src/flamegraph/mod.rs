@@ -2,7 +2,7 @@
 //! arena.
 //! Width is the measure.
 //!
-//! inferno lays out, draws and brings the script (click to zoom, Ctrl-F to search); this room chooses the frames
+//! inferno lays out, draws and brings the script (click to zoom, Ctrl-F to search); this module chooses the frames
 //! (`prune`), their colours ([`palette`]) and their texts (`captions`, put in by `relabel` while inferno writes).
 //! Must never hide: what is too narrow or too deep to draw stays in the width of its caller and is counted in the
 //! subtitle. Must never let a recorded name through unescaped, or refer to anything outside the file.
@@ -20,45 +20,9 @@ use std::io::{self, Write};
 use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{Direction, TextTruncateDirection, from_lines};
 
+pub use crate::calltree::By;
 use crate::calltree::{self, CallTree, NodeId};
-use crate::fields::Fields;
 use crate::profile::{Measure, Profile, ScopeId};
-use crate::retold::Retold;
-use crate::types::{Keys, table};
-
-/// What the frames of the picture are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum By {
-    /// Functions along the stack.
-    #[default]
-    Stack,
-    /// Fields of the data from the root inward, then the type of the blocks.
-    Field,
-    /// Types, then the field (or the type being built), then the function.
-    Type,
-    /// Arenas, then the fields and types inside. Widths are bytes inside blocks that other pictures count already.
-    Arena,
-}
-
-impl By {
-    /// Every picture, in the order faces offer them.
-    pub const ALL: [By; 4] = [By::Stack, By::Field, By::Type, By::Arena];
-
-    /// The word of the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            By::Stack => "stack",
-            By::Field => "field",
-            By::Type => "type",
-            By::Arena => "arena",
-        }
-    }
-
-    /// The picture of that name, or `None`.
-    pub fn from_name(name: &str) -> Option<By> {
-        By::ALL.into_iter().find(|by| by.name() == name)
-    }
-}
 
 /// What to draw.
 #[derive(Clone, Copy, Debug, Default)]
@@ -108,24 +72,12 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     if options.by == By::Arena && !is_of_arenas(options.measure) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
     }
-    let fields = match options.by {
-        By::Stack => Fields::default(),
-        By::Field | By::Type | By::Arena => Fields::of(profile),
-    };
-    let keys = || Keys::of(profile, &table(profile, &fields));
-    let retold = match options.by {
-        By::Stack => None,
-        By::Field => Some(Retold::by_field(profile, &fields, &keys())),
-        By::Type => Some(Retold::by_type(profile, &fields, &keys())),
-        By::Arena => {
-            let (only, measure) = (options.arena, options.measure);
-            Some(Retold::by_arena(profile, &fields, &keys(), only, measure))
-        }
-    };
-    let source = retold.as_ref().map_or(profile, |retold| &retold.profile);
     let mut tree = CallTree::build(
-        source,
+        profile,
         &calltree::Options {
+            by: options.by,
+            arena: options.arena,
+            measure: options.measure,
             inverted: options.inverted,
             keep_all: options.keep_all,
             scopes: options.scopes,
@@ -148,11 +100,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     colors.insert("", color(palette::ROOT));
     colors.insert(prune::REST, color(palette::ROOT));
     for &id in &pruned.kept {
-        let rgb = match &retold {
-            Some(retold) => palette::of_retold(retold, &tree, id, profile, &fields),
-            None => palette::of_node(&tree, id, profile),
-        };
-        colors.insert(id.0, color(rgb));
+        colors.insert(id.0, color(palette::of_node(&tree, id, profile)));
     }
     let drawn = Drawn {
         total,
@@ -161,12 +109,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     };
     let mut inferno = inferno::flamegraph::Options::default();
     inferno.title = captions::title(profile, options, total);
-    inferno.subtitle = Some(captions::subtitle(
-        profile,
-        !fields.is_empty(),
-        options,
-        &pruned,
-    ));
+    inferno.subtitle = Some(captions::subtitle(profile, options, &pruned));
     inferno.text_truncate_direction = TextTruncateDirection::Right;
     inferno.name_type = "Frame:".to_owned();
     inferno.count_name = captions::what(options).to_owned();
@@ -192,14 +135,14 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
             .ok()
             .map(NodeId)
             .filter(|id| (id.0 as usize) < tree.len())?;
-        Some(captions::frame(&tree, id, source, options, total))
+        Some(captions::frame(&tree, id, profile, options, total))
     };
-    let root = captions::frame(&tree, NodeId::ROOT, source, options, total);
+    let root = captions::frame(&tree, NodeId::ROOT, profile, options, total);
     let mut relabel = relabel::Relabel::new(
         &mut out,
         root,
         caption,
-        retold.as_ref().map(|_| legend::svg()),
+        (options.by != By::Stack).then(legend::svg),
     );
     from_lines(
         &mut inferno,

@@ -4,10 +4,8 @@
 //!
 //! Must never draw in the magenta that inferno's search uses, nor so dark that black text cannot be read.
 
-use crate::calltree::{CallTree, Label, NodeId};
-use crate::fields::Fields;
+use crate::calltree::{By, CallTree, Label, NodeId};
 use crate::profile::{Function, Origin, Profile, ScopeKind, TypeKind};
-use crate::retold::{Retold, What};
 
 /// Red, green, blue.
 pub type Rgb = (u8, u8, u8);
@@ -50,47 +48,34 @@ pub fn of_kind(kind: Option<TypeKind>) -> Rgb {
 
 /// The colour of a node of a call tree.
 pub fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
-    match tree.node(id).label {
+    let label = tree.node(id).label;
+    match label {
         Label::Root => ROOT,
         Label::Scope(_) => SCOPE,
+        // By anything but stack, the legend says that the colour of marks is a buffer of serde.
+        Label::Mark(_) if tree.by() != By::Stack => ROOT,
         Label::Mark(_) => MARK,
         Label::Function(function) => profile
             .functions
             .get(function.0 as usize)
             .map_or(ROOT, of_function),
-    }
-}
-
-/// The colour of a node of a call tree of `profile` told again.
-pub(super) fn of_retold(
-    retold: &Retold,
-    tree: &CallTree,
-    id: NodeId,
-    profile: &Profile,
-    fields: &Fields,
-) -> Rgb {
-    let Label::Function(function) = tree.node(id).label else {
-        return of_node(tree, id, &retold.profile);
-    };
-    let what = retold.whats.get(function.0 as usize).copied();
-    let what = what.unwrap_or(What::Function(None));
-    match what {
-        What::Field(number) | What::Path(number) if is_buffer(fields, number) => MARK,
-        What::Arena(_) => ARENA,
-        What::Function(Some(_)) => of_node(tree, id, &retold.profile),
-        // Notes not in the colour of marks: here the legend says that is a buffer of serde.
-        _ => {
-            let name = what
-                .type_id(fields)
-                .and_then(|id| profile.types.get(id.0 as usize));
+        Label::Place(_) => of_function(&Function {
+            name: label.name(profile).into_owned(),
+            origin: Origin::Unresolved,
+            ..Function::default()
+        }),
+        Label::Field(number) | Label::Path(number) if is_buffer(profile, number) => MARK,
+        Label::Arena(_) => ARENA,
+        Label::Field(_) | Label::Path(_) | Label::Type(_) | Label::Building(_) => {
+            let name = profile.named_type(label.type_id(profile));
             of_kind(name.map(|name| name.kind))
         }
     }
 }
 
 /// Whether a field is what serde buffers.
-fn is_buffer(fields: &Fields, number: u32) -> bool {
-    let field = fields.nodes.get(number as usize);
+fn is_buffer(profile: &Profile, number: u32) -> bool {
+    let field = profile.fields().nodes.get(number as usize);
     field.is_some_and(|field| matches!(field.kind, ScopeKind::Buffered | ScopeKind::FromBuffer))
 }
 

@@ -1,18 +1,18 @@
-//! From rows of lanes to figures of sites, threads and moments.
+//! From rows of lanes to figures of sites, and when the peak was.
 //!
 //! Nets of single lanes may be negative (another lane allocated what this one freed); only sums over lanes are facts.
 //! A sum that is negative all the same is shown as 0: of a program that still runs it was read while it was written
 //! (`lost.torn`), else the recording is damaged (`lost.damaged`). Sums saturate: a file may claim any figures.
 
-use crate::profile::{Capture, Figures, LinearMemory, Mark, Thread, TimelinePoint};
+use crate::profile::Figures;
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
     CLOCK_SNAPSHOT_BITS, HeaderValue, LaneColumns, MarkValue, Recording, RowValue, SITE_TABLE_FULL,
-    SITE_UNATTRIBUTED, arch, mode, site_flags, state, unwinder,
+    SITE_UNATTRIBUTED, state,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
-const LANE_DRIFT: u64 = 64 << 10;
+pub(super) const LANE_DRIFT: u64 = 64 << 10;
 
 /// Figures of each site by its number, and its live bytes at each snapshot.
 pub(super) struct Counted {
@@ -35,7 +35,7 @@ struct Sum {
 
 /// Which moment the peak was, and how to read it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PeakAt {
+pub(super) enum PeakAt {
     /// Rows saved for the header's epoch.
     Epoch,
     /// Now: nothing has fallen since live bytes reached or passed the last maximum.
@@ -44,7 +44,7 @@ enum PeakAt {
     Mark(usize),
 }
 
-fn net(row: &RowValue) -> (i64, i64) {
+pub(super) fn net(row: &RowValue) -> (i64, i64) {
     (
         row.total_bytes.wrapping_sub(row.freed_bytes) as i64,
         row.total_blocks.wrapping_sub(row.freed_blocks) as i64,
@@ -52,7 +52,7 @@ fn net(row: &RowValue) -> (i64, i64) {
 }
 
 /// A row's net at the last maximum of the present window.
-fn at_epoch(row: &RowValue, header: &HeaderValue) -> (i64, i64) {
+pub(super) fn at_epoch(row: &RowValue, header: &HeaderValue) -> (i64, i64) {
     // A row of a newer epoch was read later than the header: what it saved was the state before that.
     if row.clock >> CLOCK_SNAPSHOT_BITS >= header.clock >> CLOCK_SNAPSHOT_BITS {
         (row.saved_bytes, row.saved_blocks)
@@ -77,11 +77,11 @@ fn rows(lane: &LaneColumns) -> impl Iterator<Item = (u32, &RowValue, Option<usiz
 
 /// When the peak was: the sum of its rows, the running maximum they are compared with, and the bound that applies.
 pub(super) struct Peak {
-    at: PeakAt,
-    bytes: i64,
-    register: i64,
-    doubt: i64,
-    time_ns: u64,
+    pub(super) at: PeakAt,
+    pub(super) bytes: i64,
+    pub(super) register: i64,
+    pub(super) doubt: i64,
+    pub(super) time_ns: u64,
 }
 
 pub(super) fn find_peak(recording: &Recording) -> Peak {
@@ -157,7 +157,7 @@ fn most_rise(lane: &LaneColumns) -> i64 {
     }
 }
 
-fn mark_rows<'a>(
+pub(super) fn mark_rows<'a>(
     recording: &'a Recording,
     mark: &MarkValue,
 ) -> &'a [tracking_alloc_recording::MarkRowValue] {
@@ -331,196 +331,4 @@ fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<u32, u64>)> {
             (time, sites.into_iter().map(clamp).collect())
         })
         .collect()
-}
-
-/// How it was recorded, and how exact the peak is.
-pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
-    let header = &recording.header;
-    let bound = u64::from(header.most_lanes.max(header.lanes.min(1))) * LANE_DRIFT;
-    let error = peak.doubt.saturating_sub(peak.bytes).max(0) as u64;
-    Capture {
-        mode: match header.mode {
-            mode::EXACT => "exact".to_owned(),
-            other => format!("unknown ({other})"),
-        },
-        unwinder: match header.unwinder {
-            unwinder::FRAME_POINTERS => "frame-pointers",
-            unwinder::EH_FRAME => "eh-frame",
-            _ => "none",
-        }
-        .to_owned(),
-        architecture: match header.arch {
-            arch::X86_64 => "x86_64",
-            arch::AARCH64 => "aarch64",
-            arch::WASM32 => "wasm32",
-            _ => "",
-        }
-        .to_owned(),
-        linear_memory: linear_memory(header),
-        peak_error_bytes: error.min(bound),
-        peak_discrepancy_bytes: peak.bytes.abs_diff(peak.register),
-        peak_time_ns: peak.time_ns,
-        rss_bytes: header.rss_bytes,
-        peak_rss_bytes: header.peak_rss_bytes,
-        own_bytes: header.own_bytes,
-        recording_bytes: recording.file_bytes,
-        layout: header.version,
-    }
-}
-
-/// Linear memory, of a module that has any.
-fn linear_memory(header: &HeaderValue) -> Option<LinearMemory> {
-    (header.arch == arch::WASM32).then(|| LinearMemory {
-        pages: header.memory_pages.saturating_sub(header.own_pages),
-        first_pages: header.first_pages,
-        grows: header.memory_grows,
-        own_pages: header.own_pages,
-    })
-}
-
-/// A thread name as bytes, up to its NUL.
-fn thread_name(words: [u64; 2]) -> String {
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let length = bytes
-        .iter()
-        .position(|byte| *byte == 0)
-        .unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..length]).into_owned()
-}
-
-fn from_words(words: &[u64; 9]) -> Figures {
-    Figures {
-        total_bytes: words[0],
-        total_blocks: words[1],
-        freed_bytes: words[2],
-        freed_blocks: words[3],
-        grows: words[4],
-        shrinks: words[5],
-        copied_bytes: words[6],
-        temporary_blocks: words[7],
-        temporary_bytes: words[8],
-        live_bytes: (words[0].wrapping_sub(words[2]) as i64).max(0) as u64,
-        live_blocks: (words[1].wrapping_sub(words[3]) as i64).max(0) as u64,
-        ..Figures::default()
-    }
-}
-
-/// Threads merged by name, those that ended and those that had a lane at the end.
-pub(super) fn threads(recording: &Recording, peak: &Peak) -> Vec<Thread> {
-    let header = &recording.header;
-    let epoch = header.clock >> CLOCK_SNAPSHOT_BITS;
-    let mut threads: BTreeMap<String, Thread> = BTreeMap::new();
-    let mut add = |name: String, count: u64, figures: Figures| {
-        let thread = threads.entry(name.clone()).or_default();
-        thread.name = name;
-        thread.count = thread.count.saturating_add(count);
-        thread.figures.add(&figures);
-    };
-    for ended in &recording.threads {
-        let mut figures = from_words(&ended.figures);
-        // Merged in an older epoch: its threads ended before the peak and hold what they left behind.
-        let at_peak = match peak.at {
-            PeakAt::Epoch if ended.clock >> CLOCK_SNAPSHOT_BITS == epoch => {
-                (ended.peak_bytes, ended.peak_blocks)
-            }
-            PeakAt::Epoch | PeakAt::Now => (figures.live_bytes as i64, figures.live_blocks as i64),
-            PeakAt::Mark(_) => (0, 0),
-        };
-        figures.peak_bytes = at_peak.0.max(0) as u64;
-        figures.peak_blocks = at_peak.1.max(0) as u64;
-        add(thread_name(ended.name), ended.count, figures);
-    }
-    for lane in &recording.lanes {
-        let all = &lane.all;
-        let now = [
-            all.total_bytes,
-            all.total_blocks,
-            all.freed_bytes,
-            all.freed_blocks,
-            all.grows,
-            all.shrinks,
-            all.copied_bytes,
-            all.temporary_blocks,
-            all.temporary_bytes,
-        ];
-        let since = &lane.lane.since;
-        let words: [u64; 9] = std::array::from_fn(|index| now[index].saturating_sub(since[index]));
-        let mut figures = from_words(&words);
-        let (before_bytes, before_blocks) = (
-            since[0].wrapping_sub(since[2]) as i64,
-            since[1].wrapping_sub(since[3]) as i64,
-        );
-        let (bytes, blocks) = match peak.at {
-            PeakAt::Now => net(all),
-            PeakAt::Epoch
-                if lane.lane.since_clock >> CLOCK_SNAPSHOT_BITS < epoch
-                    || lane.lane.tenancies <= 1 =>
-            {
-                at_epoch(all, header)
-            }
-            PeakAt::Epoch => (before_bytes, before_blocks),
-            PeakAt::Mark(index) => recording.marks.get(index).map_or((0, 0), |mark| {
-                let of_lane = mark_rows(recording, mark)
-                    .iter()
-                    .filter(|row| row.lane == lane.number);
-                of_lane.fold((before_bytes, before_blocks), |(bytes, blocks), row| {
-                    (
-                        bytes.saturating_add(row.peak_bytes),
-                        blocks.saturating_add(row.peak_blocks),
-                    )
-                })
-            }),
-        };
-        figures.peak_bytes = bytes.saturating_sub(before_bytes).max(0) as u64;
-        figures.peak_blocks = blocks.saturating_sub(before_blocks).max(0) as u64;
-        if lane.lane.kind == 2 {
-            if figures.total_blocks > 0 || figures.freed_blocks > 0 {
-                add(
-                    "(further threads)".to_owned(),
-                    u64::from(lane.lane.tenancies.max(1)),
-                    figures,
-                );
-            }
-        } else {
-            add(thread_name(lane.lane.name), 1, figures);
-        }
-    }
-    threads.into_values().collect()
-}
-
-/// The timeline.
-pub(super) fn timeline(recording: &Recording) -> Vec<TimelinePoint> {
-    let point = |point: &tracking_alloc_recording::PointValue| TimelinePoint {
-        time_ns: point.time_ns,
-        live_bytes: point.live_bytes,
-        live_blocks: point.live_blocks,
-        total_bytes: point.total_bytes,
-        rss_bytes: point.rss_bytes,
-    };
-    recording.timeline.iter().map(point).collect()
-}
-
-/// The marks, with the peak of the window each one ended.
-pub(super) fn marks(recording: &Recording) -> Vec<Mark> {
-    let mark = |mark: &MarkValue| Mark {
-        name: recording.string(mark.name).unwrap_or_default(),
-        time_ns: mark.time_ns,
-        figures: Figures {
-            peak_bytes: mark.peak_bytes.max(0) as u64,
-            peak_blocks: mark.peak_blocks.max(0) as u64,
-            ..from_words(&mark.figures)
-        },
-    };
-    recording.marks.iter().map(mark).collect()
-}
-
-/// Whether a site's flags have a bit.
-pub(super) fn stack_marks(flags: u32) -> crate::profile::StackMarks {
-    crate::profile::StackMarks {
-        cut: flags & site_flags::CUT != 0,
-        foreign: flags & site_flags::FOREIGN != 0,
-        deep: flags & site_flags::DEEP != 0,
-        folded: flags & site_flags::FOLDED != 0,
-        synthetic: false,
-    }
 }

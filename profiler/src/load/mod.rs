@@ -1,16 +1,17 @@
 //! Loading: a recording and the symbols of its binaries become a [`Profile`].
 //!
-//! The counters (`counters`), who was recorded (`process`), stacks with names (`stacks`), and the symbols a packed
+//! The counters (`counters`, `moments`), who was recorded (`process`), stacks with names (`stacks`), and the symbols a packed
 //! recording carries (`packed`) are each a function of the recording; nothing here knows how they will be shown.
 
 mod arenas;
 mod counters;
 mod error;
 mod losses;
+mod modules;
+mod moments;
 mod packed;
 mod process;
 mod scopes;
-mod stackless;
 mod stacks;
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ pub use packed::pack;
 use crate::profile::Profile;
 use crate::symbols::{self, Progress};
 use std::path::Path;
-use tracking_alloc_recording::{Recording, unwinder};
+use tracking_alloc_recording::Recording;
 
 /// How to load.
 #[derive(Clone, Debug, Default)]
@@ -84,16 +85,13 @@ fn from_recording(
         ..Profile::default()
     };
     let peak = counters::find_peak(recording);
-    profile.capture = counters::capture(recording, &peak);
+    profile.capture = moments::capture(recording, &peak);
     let counted = counters::count(recording, &peak);
     let impossible = counted.impossible;
     stacks::fill(&mut profile, path, recording, counted, options, progress)?;
-    if recording.header.unwinder == unwinder::NONE {
-        stackless::name_sites(&mut profile);
-    }
-    profile.threads = counters::threads(recording, &peak);
-    profile.timeline = counters::timeline(recording);
-    profile.marks = counters::marks(recording);
+    profile.threads = moments::threads(recording, &peak);
+    profile.timeline = moments::timeline(recording);
+    profile.marks = moments::marks(recording);
     for site in &profile.sites {
         profile.totals.add(&site.figures);
     }

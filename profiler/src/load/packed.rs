@@ -2,7 +2,7 @@
 //!
 //! The symbols are JSON in a table of the recording; strings are kept once. Parsed as hostile input.
 
-use super::stacks::Modules;
+use super::modules::Modules;
 use super::{Error, Options, read};
 use crate::profile::{SourceLines, SymbolSource};
 use crate::symbols::{Progress, SourceFrame, Symbols};

@@ -1,18 +1,19 @@
 //! From raw return addresses to named, trimmed stacks.
 
-use super::counters::{Counted, stack_marks};
+use super::counters::Counted;
+use super::modules::Modules;
 use super::{Error, Options, arenas, packed, scopes};
 use crate::profile::{
-    Contents, Frame, FrameId, Function, FunctionId, Module, Origin, Profile, ScopeId, Site,
-    Snapshot, StackMarks, SymbolSource,
+    Contents, Frame, FrameId, Function, FunctionId, Origin, Profile, ScopeId, Site, Snapshot,
+    StackMarks,
 };
-use crate::symbols::{self, Classifier, Identity, ModuleRef, Progress, Symbols};
+use crate::symbols::{self, Classifier, Progress, Symbols};
 use crate::types::{StackFrame, Stacks, Types};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::Path;
 use tracking_alloc_recording::{
-    FIRST_SITE, ModuleValue, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, module_id,
+    FIRST_SITE, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, site_flags, unwinder,
 };
 
 /// Fills modules, functions, frames, sites, scopes and snapshots of a profile.
@@ -46,7 +47,7 @@ pub(super) fn fill(
         let mut index = 0;
         stack.retain(|frame| {
             index += 1;
-            index > inner || !symbols::is_own(builder.function(*frame))
+            index > inner || !builder.function(*frame).is_own()
         });
         let functions = functions(&stack);
         let shown = symbols::trim(&functions);
@@ -109,107 +110,14 @@ fn names(
         .map_err(|error| Error::symbols(path, error))
 }
 
-/// Modules in the order symbols are asked for: the main executable first.
-pub(super) struct Modules {
-    /// Paths and identities, in order.
-    refs: Vec<(String, Identity)>,
-    /// Position of each module of the recording in `refs`; module 0 is "nowhere".
-    pub(super) order: Vec<Option<u32>>,
-}
-
-impl Modules {
-    pub(super) fn of(recording: &Recording) -> Self {
-        let executable = recording
-            .string(recording.header.executable)
-            .unwrap_or_default();
-        let path_of = |module: &ModuleValue| recording.string(module.path).unwrap_or_default();
-        let mut indices: Vec<usize> = (1..recording.modules.len()).collect();
-        indices.sort_by_key(|index| path_of(&recording.modules[*index]) != executable);
-        let mut modules = Modules {
-            refs: Vec::new(),
-            order: vec![None; recording.modules.len()],
-        };
-        for index in indices {
-            let module = &recording.modules[index];
-            modules.order[index] = u32::try_from(modules.refs.len()).ok();
-            modules.refs.push((path_of(module), identity(module)));
-        }
-        modules
-    }
-
-    /// Looks all frames of the recording up.
-    pub(super) fn resolve(
-        &self,
-        recording: &Recording,
-        options: &Options,
-        progress: &dyn Fn(Progress<'_>),
-    ) -> Result<Symbols, symbols::Error> {
-        let refs: Vec<ModuleRef<'_>> = self
-            .refs
-            .iter()
-            .map(|(path, identity)| ModuleRef {
-                path,
-                identity: identity.clone(),
-            })
-            .collect();
-        let frames: Vec<(u32, u64)> = recording
-            .frames
-            .iter()
-            .map(|frame| {
-                (
-                    self.position(frame.module).unwrap_or(u32::MAX),
-                    frame.offset,
-                )
-            })
-            .collect();
-        symbols::resolve(&refs, &frames, &options.symbols, progress)
-    }
-
-    fn position(&self, module: u32) -> Option<u32> {
-        self.order.get(module as usize).copied().flatten()
-    }
-
-    fn path(&self, module: u32) -> &str {
-        let position = self
-            .position(module)
-            .and_then(|position| self.refs.get(position as usize));
-        position.map_or("", |(path, _)| path)
-    }
-
-    fn described(&self, symbols: &Symbols) -> Vec<Module> {
-        let describe = |(index, (path, identity)): (usize, &(String, Identity))| Module {
-            path: path.clone(),
-            build_id: match identity {
-                Identity::BuildId(bytes) => {
-                    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-                }
-                _ => String::new(),
-            },
-            symbols: symbols
-                .modules
-                .get(index)
-                .cloned()
-                .unwrap_or(SymbolSource::NotNeeded),
-        };
-        self.refs.iter().enumerate().map(describe).collect()
-    }
-}
-
-fn identity(module: &ModuleValue) -> Identity {
-    let bytes: Vec<u8> = module
-        .id
-        .iter()
-        .flat_map(|word| word.to_le_bytes())
-        .collect();
-    match module.id_kind {
-        module_id::BUILD_ID => {
-            Identity::BuildId(bytes[..(module.id_bytes as usize).min(bytes.len())].to_vec())
-        }
-        module_id::FILE => Identity::File {
-            size: module.id[0],
-            mtime_ns: module.id[1],
-        },
-        _ => Identity::None,
+/// What the flags of a site say of its stack.
+fn stack_marks(flags: u32) -> StackMarks {
+    StackMarks {
+        cut: flags & site_flags::CUT != 0,
+        foreign: flags & site_flags::FOREIGN != 0,
+        deep: flags & site_flags::DEEP != 0,
+        folded: flags & site_flags::FOLDED != 0,
+        synthetic: false,
     }
 }
 
@@ -331,7 +239,10 @@ impl<'a> Builder<'a> {
             }
         }
         frames.reverse();
-        if frames.is_empty() {
+        // Without stacks, sites in a phase or field are charged to that.
+        let has_place = self.recording.header.unwinder == unwinder::NONE
+            && (1..self.recording.scopes.len()).contains(&(record.scope as usize));
+        if frames.is_empty() && !has_place {
             frames.push(self.synthetic("(no stack)"));
         }
         (frames, marks, ScopeId(record.scope))

@@ -1,7 +1,8 @@
-//! The thirteen figures that every row carries, and the measures a face can order by.
+//! The thirteen figures that every row carries, and the measures a frontend can order by.
 //!
 //! One definition for report, SVG, TUI and JSON: the serialized names are the JSON keys.
 
+use crate::units::{Bytes, Count};
 use serde::{Deserialize, Serialize};
 
 /// What was counted for one row: a site, a thread, a phase or the whole process.
@@ -78,7 +79,7 @@ impl Figures {
     }
 }
 
-/// What a face orders and sizes its rows by.
+/// What a frontend orders and sizes its rows by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {
@@ -100,7 +101,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Every measure, in the order faces offer them.
+    /// Every measure, in the order frontends offer them.
     pub const ALL: [Measure; 7] = [
         Measure::Peak,
         Measure::Live,
@@ -153,6 +154,28 @@ impl Measure {
     /// Whether the measure counts bytes (else blocks or events).
     pub fn is_bytes(self) -> bool {
         !matches!(self, Measure::Blocks | Measure::Grows)
+    }
+
+    /// A figure in the unit of the measure, for people: bytes, or a count.
+    pub fn amount(self, value: u64) -> String {
+        if self.is_bytes() {
+            Bytes(value).to_string()
+        } else {
+            Count(value).to_string()
+        }
+    }
+
+    /// The count that goes with the measure and what it counts: blocks, or events for what is no set of blocks.
+    pub fn blocks(self, figures: &Figures) -> (u64, &'static str) {
+        match self {
+            Measure::Peak => (figures.peak_blocks, "blocks"),
+            Measure::Live => (figures.live_blocks, "blocks"),
+            Measure::Total | Measure::Blocks => (figures.total_blocks, "blocks"),
+            Measure::Temporary => (figures.temporary_blocks, "blocks"),
+            Measure::Copied | Measure::Grows => {
+                (figures.grows.saturating_add(figures.shrinks), "reallocs")
+            }
+        }
     }
 
     /// The figure this measure reads.

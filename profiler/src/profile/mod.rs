@@ -3,19 +3,34 @@
 //! Columns instead of boxed trees: sites name their frames by [`FrameId`], frames name their function by
 //! [`FunctionId`], parents come before children. Nothing here knows how it will be shown.
 
-mod arenas;
+mod analysis;
+pub mod arenas;
+pub mod fields;
 mod figures;
 mod footprints;
 mod linear;
+mod losses;
+mod measured;
+mod owners;
+mod resident;
 mod scopes;
+#[cfg(test)]
+mod tests;
+mod type_rows;
 mod types;
+mod unnamed;
 
+pub use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues};
 pub use figures::{Figures, Measure};
 pub use footprints::{Footprint, FootprintNode};
 pub use linear::LinearMemory;
+pub use measured::{Estimate, Measured, Place};
+pub use owners::{Charged, Owner};
+pub use resident::Resident;
 pub(crate) use scopes::both;
 pub use scopes::{Scope, ScopeKind};
+pub use type_rows::{Source, TypeRow, UNKNOWN};
 pub use types::{Contents, TypeId, TypeKind, TypeName};
 
 use std::collections::HashMap;
@@ -70,6 +85,8 @@ pub struct Profile {
     pub arenas: Vec<Arena>,
     /// Source lines that a packed recording carries, by file as frames name it.
     pub sources: HashMap<String, SourceLines>,
+    /// What was computed of all this so far.
+    pub analysis: Analysis,
 }
 
 /// Some lines of a source file: number, from 1, and text.
@@ -361,6 +378,16 @@ impl Capture {
     }
 }
 
+/// Crates of heapglass that are linked into the program.
+pub(crate) const OWN_CRATES: [&str; 2] = ["tracking_alloc", "tracking_alloc_recording"];
+
+impl Function {
+    /// Whether it is heapglass's own, wherever it was built.
+    pub(crate) fn is_own(&self) -> bool {
+        OWN_CRATES.contains(&self.krate.as_str())
+    }
+}
+
 impl Profile {
     /// The frame of an id.
     pub fn frame(&self, id: FrameId) -> &Frame {
@@ -372,8 +399,19 @@ impl Profile {
         &self.functions[self.frame(id).function.0 as usize]
     }
 
+    /// A frame and its function; `None` for ids that only a damaged profile has.
+    pub fn lookup(&self, id: FrameId) -> Option<(&Frame, &Function)> {
+        let frame = self.frames.get(id.0 as usize)?;
+        Some((frame, self.functions.get(frame.function.0 as usize)?))
+    }
+
     /// The type of an id.
     pub fn type_name(&self, id: TypeId) -> &TypeName {
         &self.types[id.0 as usize]
+    }
+
+    /// The names of a type, where there is one.
+    pub fn named_type(&self, id: Option<TypeId>) -> Option<&TypeName> {
+        self.types.get(id?.0 as usize)
     }
 }

@@ -65,6 +65,23 @@ impl ScopeKind {
     pub fn is_field(self) -> bool {
         self != ScopeKind::Phase
     }
+
+    /// One step of a path: `.first`, `[]`, `{key}`, `::Variant`; of a root the name of its type.
+    pub(crate) fn step(self, name: &str, type_name: Option<&str>) -> String {
+        match self {
+            ScopeKind::Phase => name.to_owned(),
+            ScopeKind::Root => type_name.unwrap_or("?").to_owned(),
+            ScopeKind::Field => format!(".{name}"),
+            ScopeKind::Element => "[]".to_owned(),
+            ScopeKind::Key => "{key}".to_owned(),
+            ScopeKind::Value => "{value}".to_owned(),
+            ScopeKind::Variant => format!("::{name}"),
+            ScopeKind::Index => format!("#{name}"),
+            ScopeKind::Buffered => "(buffered)".to_owned(),
+            ScopeKind::FromBuffer => "(from buffer)".to_owned(),
+            ScopeKind::Other => "(other)".to_owned(),
+        }
+    }
 }
 
 /// The sum of two figures when both are known.

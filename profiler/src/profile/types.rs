@@ -35,6 +35,27 @@ pub enum TypeKind {
     Other,
 }
 
+impl TypeKind {
+    /// What kind of container a type is, by its full name.
+    pub fn of(full: &str) -> TypeKind {
+        let name = full.split('<').next().unwrap_or(full);
+        match name.rsplit("::").next().unwrap_or(name) {
+            "String" | "PathBuf" | "OsString" | "CString" => TypeKind::Text,
+            "Vec" | "VecDeque" | "BinaryHeap" | "SmallVec" | "ArrayVec" => TypeKind::Sequence,
+            "HashMap" | "BTreeMap" | "HashSet" | "BTreeSet" | "IndexMap" | "IndexSet"
+            | "HashTable" => TypeKind::Map,
+            "Rc" | "Arc" => TypeKind::Shared,
+            "Box" if full.ends_with("<str>") => TypeKind::Text,
+            "Box" if full.ends_with("]>") && full.contains("<[") && !full.contains("; ") => {
+                TypeKind::Sequence
+            }
+            "Box" if full.contains("<dyn ") || full.ends_with("{{closure}}>") => TypeKind::Dynamic,
+            "Box" | "LinkedList" => TypeKind::Pointer,
+            _ => TypeKind::Other,
+        }
+    }
+}
+
 /// What the stack says a site's blocks hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Contents {

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use super::page::Page;
-use super::{Options, Style, resident};
+use super::{Options, Style};
 use crate::profile::{Profile, State};
 use crate::units::{Bytes, Count, Nanos, counted, printable};
 
@@ -124,7 +124,7 @@ pub(super) fn write_figures<W: Write>(page: &mut Page<'_, W>, profile: &Profile)
             ),
         )?;
     }
-    if let Some(at) = resident(profile) {
+    if let Some(at) = profile.resident() {
         let seen = match at.not_seen_bytes() {
             Some(bytes) => {
                 format!(

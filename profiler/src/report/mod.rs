@@ -2,33 +2,28 @@
 //! phase or arena, and the values the program had measured.
 //!
 //! Text and JSON are made from the same [`rows`], so they cannot disagree. Must never show a figure without what
-//! bounds it: every loss is a sentence ([`losses`]), what is left out of the table is counted. Must never let a
+//! bounds it: every loss is a sentence ([`Profile::losses`]), what is left out of the table is counted. Must never let a
 //! control character of a recorded name reach a terminal.
 
 mod escape;
-mod footprints;
 mod header;
 mod json;
-mod losses;
 mod notes;
 mod page;
-mod resident;
-mod rows;
 #[cfg(test)]
 mod tests;
 mod text;
 
 use crate::profile::Measure;
+#[cfg(doc)]
+use crate::profile::Profile;
 
-pub use footprints::{Estimate, Measured, Place, footprints};
-pub use json::{FORMAT, write_json};
-pub use losses::losses;
-pub use notes::{NO_FIELDS, REALLOC_POLICY};
-pub use resident::{Resident, resident};
-pub use rows::{
+pub use crate::table::{
     Amplification, ArenaDetail, ArenaLeak, ArenaPart, By, Detail, FieldDetail, Part, PhaseDetail,
     Row, TypeDetail, rows,
 };
+pub use json::{FORMAT, write_json};
+pub use notes::{NO_FIELDS, REALLOC_POLICY};
 pub use text::{write_summary, write_text};
 
 /// Rows of a text report when [`Options::top`] says nothing.

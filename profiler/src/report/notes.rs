@@ -1,10 +1,9 @@
 //! What stands below the rows of each grouping: what a reader must know before comparing them.
 
 use super::{By, Row};
-use crate::arenas::HOW_TO_NAME;
-use crate::fields::NO_FIELD;
-use crate::profile::Profile;
-use crate::types::{UNKNOWN, missing};
+use crate::profile::arenas::HOW_TO_NAME;
+use crate::profile::fields::NO_FIELD;
+use crate::profile::{Profile, UNKNOWN};
 use crate::units::printable;
 
 /// Where single sites are shown, people who compare with other tools must know.
@@ -43,8 +42,8 @@ pub(super) fn notes(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
         }
         By::Site => vec![REALLOC_POLICY.to_owned()],
         By::Type if rows.iter().any(|row| row.key == UNKNOWN) => {
-            vec![match missing(profile) {
-                Some(why) => format!("{UNKNOWN}: {}.", printable(&why)),
+            vec![match profile.unnamed() {
+                Some(why) => format!("{UNKNOWN}: {}.", printable(why)),
                 None => NO_CONTAINER.to_owned(),
             }]
         }

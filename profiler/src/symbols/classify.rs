@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use super::names::{Mangling, last_segment, mangling, without_version};
 use super::short::{crate_of, is_std_crate, short};
 use super::{SourceFrame, Symbols};
-use crate::profile::{Function, Origin};
+use crate::profile::{Function, OWN_CRATES, Origin};
 
 /// Decides what functions are, with what all frames of a recording together tell about crates.
 #[derive(Clone, Debug, Default)]
@@ -19,9 +19,6 @@ pub struct Classifier {
     /// Crates with a `main`: the program under study even when it was built from a registry (`cargo install`).
     programs: HashSet<String>,
 }
-
-/// The folder heapglass's own crates are recognised by, wherever they are built.
-const OWN_CRATES: [&str; 2] = ["tracking_alloc", "tracking_alloc_recording"];
 
 impl Classifier {
     /// Learns from all frames with a source file whose the crates are.
@@ -117,11 +114,6 @@ impl Classifier {
             _ => (Origin::User, image_name(module).replace('-', "_")),
         }
     }
-}
-
-/// Whether a function is heapglass's own, wherever it was built.
-pub(crate) fn is_own(function: &Function) -> bool {
-    OWN_CRATES.contains(&function.krate.as_str())
 }
 
 /// `.../tracking-alloc/src/..` of a checkout, `.../tracking-alloc-0.1.0/src/..` of a registry.

@@ -23,7 +23,6 @@ mod table;
 mod trim;
 
 pub(crate) use classify::is_allocator_shim;
-pub(crate) use classify::is_own;
 pub use classify::{Classifier, unresolved};
 pub use error::Error;
 pub(crate) use short::{segments, self_type, split_outermost};

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::classify::{is_allocator_shim, is_own};
+use super::classify::is_allocator_shim;
 use super::names::{last_segment, strip_generics};
 use crate::profile::{Function, Origin};
 
@@ -123,7 +123,7 @@ fn path(function: &Function) -> &str {
 fn is_machinery(function: &Function) -> bool {
     let path = path(function);
     MACHINERY.iter().any(|prefix| path.starts_with(prefix))
-        || is_own(function)
+        || function.is_own()
         || is_allocator_shim(&function.name)
         // Whoever implements it, a global allocator's method is machinery.
         || function.name.contains(" as core::alloc::global::GlobalAlloc>::")

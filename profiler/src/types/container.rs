@@ -3,7 +3,7 @@
 //! It must never take a container for the one around it: a `Vec<String>` is not made of its strings.
 
 use super::call::{path_and_arguments, split_arguments};
-use super::normal;
+use super::spell::normal;
 
 /// What asked for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

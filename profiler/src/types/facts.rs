@@ -1,7 +1,7 @@
 //! What one function's name says, found out once: thousands of stacks share their functions. No stack is known here.
 
 use super::call::Call;
-use super::owner;
+use super::reader;
 use super::rules::CONTAINER_CRATES;
 use crate::profile::{Function, Origin};
 use crate::symbols::is_allocator_shim;
@@ -53,9 +53,8 @@ impl Facts {
             || name.contains(" as core::alloc::Allocator>::");
         let buffer = starts(&["alloc::raw_vec::"]);
         let known = CONTAINER_CRATES.contains(&function.krate.as_str());
-        let ours = ["tracking_alloc", "tracking_alloc_recording"];
         Facts {
-            hook: ours.contains(&function.krate.as_str()) || name.contains("GlobalAlloc>::"),
+            hook: function.is_own() || name.contains("GlobalAlloc>::"),
             allocation,
             collection: std && !starts(&["core::", "std::thread::local"]),
             looked_through: std || (function.origin == Origin::Dependency && known),
@@ -65,10 +64,10 @@ impl Facts {
                 || buffer
                 || allocation
                 || starts(&["alloc::collections::btree::", "hashbrown::raw::"]),
-            made: owner::made(name),
-            read: owner::read_type(name),
+            made: reader::made(name),
+            read: reader::read_type(name),
             entered: (function.origin == Origin::Dependency)
-                .then(|| owner::entered(name))
+                .then(|| reader::entered(name))
                 .flatten(),
             visits: function.origin == Origin::User && name.contains("::visit_"),
         }

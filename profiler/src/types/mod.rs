@@ -3,7 +3,7 @@
 //! A stack is read from the allocator outward (`stack`): each function's name is taken apart (`call`), says which
 //! container it is part of (`rules`), and the containers found are laid into each other (`container`) up to the
 //! program's own code; around that is the type being read or cloned (`owner`). It must never guess: what no
-//! frame tells has no type, and programs without debug information are told which setting helps (`missing`).
+//! frame tells has no type.
 //!
 //! One limit is the compiler's: functions whose machine code is equal become one, under one of their names. The
 //! functions inlined into the program's own code then still tell the truth and win; where such a function of the
@@ -19,19 +19,16 @@ mod call;
 mod container;
 mod facts;
 mod merged;
-mod missing;
 mod owner;
+mod reader;
 mod rules;
 mod spell;
 mod stack;
-mod table;
 
-pub use missing::missing;
-pub use spell::{kind_of, normal, short};
+pub use spell::{normal, short};
 pub use stack::{StackFrame, Stacks, Told};
-pub use table::{Keys, Source, TypeRow, UNKNOWN, table, type_of};
 
-use crate::profile::{TypeId, TypeName};
+use crate::profile::{TypeId, TypeKind, TypeName};
 use std::collections::HashMap;
 
 /// Types numbered in the order they were first seen, whatever the source spelled them like.
@@ -51,7 +48,7 @@ impl Types {
         let number = TypeId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
         self.values.push(TypeName {
             short: short(&full),
-            kind: kind_of(&full),
+            kind: TypeKind::of(&full),
             full: full.clone(),
         });
         self.numbers.insert(full, number);

@@ -5,7 +5,6 @@
 //! argument that is *not* the default is never dropped.
 
 use super::call::split_arguments;
-use crate::profile::TypeKind;
 
 /// Arguments open at the same time; what nests deeper is copied as it is.
 const MAX_DEPTH: usize = 64;
@@ -272,29 +271,10 @@ pub fn short(full: &str) -> String {
     out
 }
 
-/// What kind of container a type is, by its full name.
-pub fn kind_of(full: &str) -> TypeKind {
-    let name = full.split('<').next().unwrap_or(full);
-    match name.rsplit("::").next().unwrap_or(name) {
-        "String" | "PathBuf" | "OsString" | "CString" => TypeKind::Text,
-        "Vec" | "VecDeque" | "BinaryHeap" | "SmallVec" | "ArrayVec" => TypeKind::Sequence,
-        "HashMap" | "BTreeMap" | "HashSet" | "BTreeSet" | "IndexMap" | "IndexSet" | "HashTable" => {
-            TypeKind::Map
-        }
-        "Rc" | "Arc" => TypeKind::Shared,
-        "Box" if full.ends_with("<str>") => TypeKind::Text,
-        "Box" if full.ends_with("]>") && full.contains("<[") && !full.contains("; ") => {
-            TypeKind::Sequence
-        }
-        "Box" if full.contains("<dyn ") || full.ends_with("{{closure}}>") => TypeKind::Dynamic,
-        "Box" | "LinkedList" => TypeKind::Pointer,
-        _ => TypeKind::Other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::TypeKind;
 
     #[test]
     fn a_short_name_keeps_generics_and_loses_paths() {
@@ -390,7 +370,7 @@ mod tests {
         ] {
             let spelled = normal(name);
             assert_eq!(normal(&spelled), normal(&normal(&spelled)), "{name}");
-            let _ = (short(name), kind_of(name));
+            let _ = (short(name), TypeKind::of(name));
         }
         assert!(normal(&"a<".repeat(10_000)).len() >= 10_000);
     }

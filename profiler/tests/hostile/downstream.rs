@@ -2,7 +2,6 @@
 
 use heapglass_profiler::arenas;
 use heapglass_profiler::calltree::{self, CallTree};
-use heapglass_profiler::fields::{Fields, Phases};
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Measure, Profile, ScopeId};
 use heapglass_profiler::report;
@@ -32,6 +31,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
         keep_all,
         scopes: pick % 3 == 1,
         within,
+        ..calltree::Options::default()
     };
     let mut tree = CallTree::build(profile, &options);
     tree.sort(measure);
@@ -53,17 +53,17 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
         // Figures beyond 64 bits are an error value.
         let _drawn = flamegraph::write_svg(profile, &options, sink());
     }
-    let fields = Fields::of(profile);
-    let phases = Phases::of(profile);
+    let fields = profile.fields();
+    let phases = profile.phases();
     for scope in 0..profile.scopes.len().min(50) as u32 {
         let _ =
             phases.path(profile, ScopeId(scope)).len() + fields.field_of(ScopeId(scope)) as usize;
     }
-    for leak in arenas::leaks(profile, &fields) {
-        let _ = arenas::leak_text(profile, &fields, &leak).len();
+    for leak in profile.leaks() {
+        let _ = arenas::leak_text(profile, leak).len();
     }
     for arena in &profile.arenas {
-        let _ = arenas::advice(arena, &fields, profile.process.state).len();
+        let _ = arenas::advice(arena, fields, profile.process.state).len();
         let _ = arenas::bar(arena, pick % 100).len() + arenas::points(arena).len();
     }
 }

@@ -291,7 +291,7 @@ fn figures_that_cannot_be_are_damage_in_a_finished_recording_and_torn_in_a_runni
         // Recorded on another machine: it may still be written there.
         let running = with_rows(false, change);
         assert!(running.lost.torn > 0 && running.lost.damaged == 0);
-        let sentences = report::losses(&running).join(" ");
+        let sentences = running.losses().join(" ");
         assert!(
             sentences.contains("read while the program wrote it"),
             "{sentences}"

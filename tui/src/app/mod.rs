@@ -1,28 +1,22 @@
 //! The model: all that the screen is a function of. Changed by [`update()`] alone, read by drawing.
 
-mod data;
-pub(crate) mod keys;
-mod message;
-mod prompt;
+mod areas;
 mod update;
-mod within;
 
 use std::sync::Arc;
 
 use heapglass_profiler::profile::Measure;
 use ratatui::layout::Size;
 
-pub(crate) use data::{Data, Owner};
-pub(crate) use keys::Focus;
-pub(crate) use message::{Command, Edit, Message};
-pub(crate) use prompt::{Pattern, Prompt};
+pub(crate) use areas::areas;
 pub(crate) use update::update;
-pub(crate) use within::{FieldKey, Within, inside, type_key};
 
+use crate::model::{Context, Data, Prompt, TreeSpec, ViewId};
+use crate::pages::Page;
 use crate::theme::Theme;
-use crate::views::flame::TreeSpec;
-use crate::views::{Context, Views};
-use crate::{Error, Options, ViewId};
+use crate::views::Views;
+use crate::views::focus::Focus;
+use crate::{Error, Options};
 
 /// What the main loop must do for the model: it cannot reach the loader itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,15 +25,6 @@ pub(crate) enum Request {
     Pause(bool),
     /// The call tree to make of the next profile, ahead of its being shown.
     Tree(TreeSpec),
-}
-
-/// A page over the views.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Page {
-    /// The keys.
-    Help,
-    /// What is known of the recording, and what was lost.
-    About,
 }
 
 /// The whole state of the UI.
@@ -144,7 +129,7 @@ impl App {
             data,
             measure: self.measure,
             all_frames: self.all_frames,
-            body: crate::screen::body(self),
+            body: areas::body(self),
             source_roots: &self.options.source_roots,
         })
     }

@@ -2,9 +2,11 @@
 
 use heapglass_profiler::profile::Measure;
 
-use crate::app::{App, Command, Edit, Message, Page, Pattern, Prompt, Request};
-use crate::views::{Context, Outcome, View};
-use crate::{Error, ViewId};
+use super::{App, Request, areas};
+use crate::Error;
+use crate::model::{Command, Context, Edit, Message, Outcome, Pattern, Prompt, ViewId};
+use crate::pages::{self, Page};
+use crate::views::View;
 
 /// Applies `message` to `app`.
 pub(crate) fn update(app: &mut App, message: Message) {
@@ -162,8 +164,14 @@ fn pause(app: &mut App) {
 /// Scrolls or closes the open page.
 fn turn(app: &mut App, command: Command) {
     let Some((page, at)) = app.page else { return };
-    let rows = crate::screen::body(app).height.max(1);
-    let lines = crate::screen::page_lines(app, page).len();
+    let rows = areas::body(app).height.max(1);
+    let lines = pages::lines(
+        page,
+        app.data.as_deref(),
+        app.view,
+        (&app.title, app.size.width),
+    )
+    .len();
     let last = u16::try_from(lines)
         .unwrap_or(u16::MAX)
         .saturating_sub(rows);

@@ -9,8 +9,7 @@ use std::time::Duration;
 use heapglass_profiler::profile::State;
 
 use crate::Source;
-use crate::app::{Data, Message};
-use crate::views::flame::TreeSpec;
+use crate::model::{Data, Message, TreeSpec};
 
 /// What the main loop tells the loader.
 #[derive(Clone, Copy, Debug)]

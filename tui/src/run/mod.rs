@@ -15,7 +15,8 @@ use ratatui::Terminal;
 use ratatui::backend::Backend;
 use ratatui::layout::Size;
 
-use crate::app::{App, Message, Request, update};
+use crate::app::{App, Request, update};
+use crate::model::Message;
 use crate::{Error, Options, Source, screen};
 use events::{Events, TerminalEvents};
 use loader::{Loader, Order};

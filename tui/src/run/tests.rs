@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::sample;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use heapglass_profiler::profile::{Profile, State};
-use heapglass_profiler::sample;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 

@@ -5,8 +5,9 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use crate::app::keys::Binding;
-use crate::app::{App, Command, Prompt};
+use crate::app::App;
+use crate::model::keys::Binding;
+use crate::model::{Command, Prompt};
 use crate::text::{clean, fit, fit_end, width};
 use crate::theme;
 

@@ -10,8 +10,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use crate::ViewId;
-use crate::app::{App, Data};
+use crate::app::App;
+use crate::model::{Data, ViewId};
 use crate::text::{clean, fit, width};
 use crate::theme;
 
@@ -165,7 +165,7 @@ fn tab_line(app: &App, tight: bool) -> Line<'static> {
 
 /// The measure and its total, from long to short.
 fn measure(app: &App, data: &Data) -> [String; 4] {
-    let figure = crate::text::figure(app.measure, app.measure.of(&data.profile.totals));
+    let figure = app.measure.amount(app.measure.of(&data.profile.totals));
     let exactness = exactness(app.measure, data);
     [
         format!("{}: {figure}{exactness}", app.measure.title()),

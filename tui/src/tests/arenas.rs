@@ -1,7 +1,7 @@
 //! The view Arenas: its screens, what is inside one, and what is said when there is nothing.
 
+use crate::sample;
 use heapglass_profiler::profile::{Profile, ScopeId, TypeId};
-use heapglass_profiler::sample;
 
 use super::Screen;
 use crate::Options;

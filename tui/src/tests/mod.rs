@@ -11,15 +11,16 @@ mod wasm;
 
 use std::sync::Arc;
 
+use crate::sample;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use heapglass_profiler::profile::Profile;
-use heapglass_profiler::sample;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Size;
 
-use crate::app::{App, Data, Message, update};
+use crate::app::{App, update};
+use crate::model::{Data, Message};
 use crate::{Options, screen};
 
 /// An app on a test terminal.

@@ -4,7 +4,8 @@ use heapglass_profiler::profile::{State, TypeId};
 
 use super::{Screen, fleet, profile};
 use crate::Options;
-use crate::app::{Message, update};
+use crate::app::update;
+use crate::model::Message;
 
 /// Snapshots the screen after `keys` at 80x24 and 120x40.
 macro_rules! screens {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use heapglass_profiler::sample;
+use crate::sample;
 
 use super::Screen;
 use crate::Options;

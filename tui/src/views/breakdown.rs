@@ -3,20 +3,16 @@
 
 use std::cmp::Reverse;
 
-use heapglass_profiler::profile::{Figures, Measure};
+use heapglass_profiler::profile::Figures;
 use heapglass_profiler::units::Share;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::app::{Command, Within};
-use crate::text::{figure, fit_end, wrap};
+use crate::model::{Command, Context, Jump, Outcome, ViewId, Within};
+use crate::text::{fit_end, wrap};
 use crate::theme;
-use crate::views::parts::{
-    Column, Cursor, all_figures, bar, blocks, count, flow, headings, measure_heading, rule, slice,
-    stretch, table_row, write,
-};
-use crate::views::{Context, Jump, Outcome, ViewId};
+use crate::widgets::{Cursor, Table, all_figures, count, flow, rule, slice, write};
 
 /// One part.
 #[derive(Clone, Debug)]
@@ -99,61 +95,34 @@ impl Breakdown {
             .iter()
             .map(|part| cx.measure.of(&part.figures))
             .fold(0, u64::saturating_add);
-        let mut columns = columns(cx.measure, self.noun, area.width);
-        stretch(&mut columns, area.width as usize);
-        headings(buffer, table, &columns);
-        if self.parts.is_empty() {
-            write(
+        let value = |part: &&Part| cx.measure.of(&part.figures);
+        let unit = cx.measure.blocks(&Figures::default()).1;
+        Table::new()
+            .right("of it", 7, |part| Share::of(value(part), whole).to_string())
+            .right("of all", 7, |part| {
+                Share::of(value(part), cx.whole()).to_string()
+            })
+            .right(cx.measure.name(), 10, |part| cx.measure.amount(value(part)))
+            .bars(if area.width >= 100 { 16 } else { 8 }, |part| {
+                (value(part), whole)
+            })
+            .right(unit, 10, |part| count(cx.measure.blocks(&part.figures).0))
+            .right("sites", 6, |part| count(part.sites))
+            // A path says most at its end.
+            .left(self.noun, 0, |part, cells| {
+                (fit_end(&part.name, cells).into_owned(), part.style)
+            })
+            .render(
+                table,
                 buffer,
-                slice(table, 1, 1),
+                self.parts.iter(),
+                (self.cursor, theme::selected()),
                 "it has no blocks: nothing was allocated",
-                theme::dim(),
             );
-            return;
-        }
-        let shown = self.parts.iter().enumerate().skip(self.cursor.top);
-        for (at, part) in shown.take(table.height.saturating_sub(1) as usize) {
-            let row = slice(table, 1 + (at - self.cursor.top) as u16, 1);
-            let style = if at == self.cursor.selected {
-                theme::selected()
-            } else {
-                theme::plain()
-            };
-            self.row(part, cx, whole, &columns, row, style, buffer);
-        }
         if let Some(part) = self.selected() {
             let rest = slice(area, table.height, details);
             self.details(part, cx, whole, rest, buffer);
         }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "a row is drawn of all of them")]
-    fn row(
-        &self,
-        part: &Part,
-        cx: &Context<'_>,
-        whole: u64,
-        columns: &[Column],
-        row: Rect,
-        style: Style,
-        buffer: &mut Buffer,
-    ) {
-        let value = cx.measure.of(&part.figures);
-        let bar_cells = columns.get(3).map_or(0, |c| c.width);
-        let name_cells = columns.last().map_or(0, |c| c.width);
-        // A path says most at its end.
-        let name = fit_end(&part.name, name_cells).into_owned();
-        let cells = [
-            (Share::of(value, whole).to_string(), theme::plain()),
-            (Share::of(value, cx.whole()).to_string(), theme::plain()),
-            (figure(cx.measure, value), theme::plain()),
-            (bar(value, whole, bar_cells), theme::bar()),
-            (count(blocks(cx.measure, &part.figures).0), theme::plain()),
-            (count(part.sites), theme::plain()),
-            (name, part.style),
-        ];
-        let cells = cells.into_iter().map(|(text, style)| (text.into(), style));
-        table_row(buffer, row, columns, cells, style);
     }
 
     fn details(&self, part: &Part, cx: &Context<'_>, whole: u64, area: Rect, buffer: &mut Buffer) {
@@ -179,18 +148,6 @@ impl Breakdown {
         let rest = slice(area, used, area.height.saturating_sub(used));
         flow(buffer, rest, &all_figures(&part.figures), theme::plain());
     }
-}
-
-fn columns(measure: Measure, noun: &'static str, width: u16) -> Vec<Column> {
-    vec![
-        Column::right("of it", 7),
-        Column::right("of all", 7),
-        Column::right(measure_heading(measure), 10),
-        Column::left("", if width >= 100 { 16 } else { 8 }),
-        Column::right(blocks(measure, &Figures::default()).1, 10),
-        Column::right("sites", 6),
-        Column::left(noun, 0),
-    ]
 }
 
 /// Rows of the table on the present screen, below the breadcrumb.

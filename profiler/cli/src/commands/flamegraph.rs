@@ -1,6 +1,5 @@
 //! `heapglass flamegraph`: the SVG.
 
-use heapglass_profiler::fields::Phases;
 use heapglass_profiler::flamegraph::{By, NOT_OF_ARENAS, Options, is_of_arenas, write_svg};
 use heapglass_profiler::profile::{Measure, Profile, ScopeId};
 use heapglass_profiler::units::Count;
@@ -100,7 +99,7 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
     let Some(wanted) = &args.phase else {
         return Ok(None);
     };
-    let phases = Phases::of(profile);
+    let phases = profile.phases();
     let all = (1..profile.scopes.len() as u32).map(ScopeId);
     let all: Vec<(ScopeId, String)> = all
         .filter(|&scope| phases.phase_of(scope) == scope)

@@ -1,7 +1,7 @@
 //! The summary for people.
 
 use heapglass_profiler::profile::Profile;
-use heapglass_profiler::report::{self, DEFAULT_WIDTH, Options, write_summary};
+use heapglass_profiler::report::{DEFAULT_WIDTH, Options, write_summary};
 use heapglass_profiler::units::{Bytes, Nanos, printable};
 
 use super::{Opened, Run, from_here, main_one, nothing, quoted};
@@ -96,7 +96,7 @@ fn out_of_memory(killed: &Killed, main: Option<&Opened<'_>>) {
         0 => "heapglass's own share of it not yet read".to_owned(),
         own => format!("{} of it heapglass's own", Bytes(own)),
     };
-    let resident = match report::resident(profile) {
+    let resident = match profile.resident() {
         Some(resident) => format!(
             "resident {} when last read, {own}",
             Bytes(resident.rss_bytes.max(capture.peak_rss_bytes)),

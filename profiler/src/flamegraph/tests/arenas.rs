@@ -1,7 +1,7 @@
 //! Pictures by arena: what widths come to, what is refused, and chunks in pictures by stack.
 
 use super::*;
-use crate::arenas::Part;
+use crate::profile::arenas::Part;
 
 fn by_arena(measure: Measure) -> Options {
     Options {

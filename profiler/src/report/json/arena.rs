@@ -6,10 +6,10 @@
 
 use serde::Serialize;
 
-use crate::arenas::Handed;
+use crate::profile::arenas::Handed;
 use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaValues, Figures, Profile};
-use crate::report::rows::place;
 use crate::report::{ArenaDetail, ArenaLeak, ArenaPart, Row};
+use crate::table::place;
 use crate::units::Share;
 
 /// The figures that all rows have, of what is inside arenas.

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use crate::profile::Profile;
-use crate::report::footprints::{Measured, Place, type_name};
+use crate::profile::{Measured, Place, Profile};
 
 #[derive(Serialize)]
 pub(super) struct FootprintJson {
@@ -71,9 +70,9 @@ struct NodeJson {
     shared_bytes: u64,
 }
 
-pub(super) fn footprint(profile: &Profile, measured: &Measured<'_>) -> FootprintJson {
-    let footprint = measured.footprint;
-    let name = type_name(profile, footprint.value_type);
+pub(super) fn footprint(profile: &Profile, measured: &Measured) -> FootprintJson {
+    let footprint = &measured.footprint;
+    let name = profile.named_type(footprint.value_type);
     let found = || Found {
         blocks: measured.blocks,
         usable_bytes: measured.usable_bytes,
@@ -109,9 +108,9 @@ pub(super) fn footprint(profile: &Profile, measured: &Measured<'_>) -> Footprint
     }
 }
 
-fn node(profile: &Profile, place: &Place<'_>) -> NodeJson {
-    let node = place.node;
-    let name = type_name(profile, node.value_type);
+fn node(profile: &Profile, place: &Place) -> NodeJson {
+    let node = &place.node;
+    let name = profile.named_type(node.value_type);
     NodeJson {
         path: place.path.clone(),
         type_key: name.map(|name| name.short.clone()),
@@ -123,7 +122,7 @@ fn node(profile: &Profile, place: &Place<'_>) -> NodeJson {
         with_inner_bytes: place.with_inner_bytes,
         usable_bytes: Some(node.usable_bytes).filter(|&bytes| bytes > 0),
         used_bytes: node.used_bytes,
-        slack_bytes: place.slack_bytes(),
+        slack_bytes: place.slack_bytes,
         shared_blocks: node.shared_blocks,
         shared_bytes: node.shared_bytes,
     }

@@ -15,7 +15,7 @@ use serde_json::ser::PrettyFormatter;
 use super::escape::Escaping;
 use super::header::{command, threads};
 use super::notes::notes;
-use super::{By, Options, Row, footprints, losses, resident, rows};
+use super::{By, Options, Row, rows};
 use crate::profile::{
     Figures, LinearMemory, Lost, Measure, Profile, State, SymbolSource, TimelinePoint,
 };
@@ -48,7 +48,7 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write)
             sum.add(&row.figures);
             sum
         });
-    let at = resident(profile);
+    let at = profile.resident();
     let (process, capture) = (&profile.process, &profile.capture);
     let json = Json {
         format: FORMAT,
@@ -77,7 +77,7 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write)
         own_bytes: capture.own_bytes,
         not_seen_bytes: at.and_then(|at| at.not_seen_bytes()),
         lost: LostJson::new(&profile.lost),
-        losses: losses(profile),
+        losses: profile.losses(),
         totals: profile.totals,
         by: options.by.name(),
         measure: options.measure,
@@ -98,7 +98,8 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write)
             rows: &rows[..shown],
             measure: options.measure,
         },
-        footprints: footprints(profile)
+        footprints: profile
+            .measured()
             .iter()
             .map(|measured| footprint(profile, measured))
             .collect(),
@@ -171,7 +172,7 @@ struct Json<'a> {
     /// Of the largest resident set size; null when it was never read or live was larger.
     not_seen_bytes: Option<u64>,
     lost: LostJson<'a>,
-    losses: Vec<String>,
+    losses: &'a [String],
     totals: Figures,
     by: &'static str,
     measure: Measure,

@@ -4,11 +4,10 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::arena;
-use crate::arenas::measured;
-use crate::fields::Phases;
-use crate::profile::{Figures, FrameId, Measure, Origin, Profile, ScopeId};
-use crate::report::rows::{function_name, place};
+use crate::profile::arenas::measured;
+use crate::profile::{Figures, Measure, Origin, Profile, ScopeId};
 use crate::report::{Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail};
+use crate::table::{function_name, place};
 
 pub(super) struct Rows<'a> {
     pub(super) profile: &'a Profile,
@@ -20,7 +19,6 @@ impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
         let whole = self.measure.of(&self.profile.totals);
-        let phases = Phases::of(self.profile);
         for row in self.rows {
             if let Detail::Arena(detail) = &row.detail {
                 let arenas = self.profile.arenas.iter();
@@ -37,7 +35,7 @@ impl Serialize for Rows<'_> {
                 key: &row.key,
                 share,
                 figures: row.figures,
-                detail: detail(self.profile, &phases, row),
+                detail: detail(self.profile, row),
             })?;
         }
         sequence.end()
@@ -166,12 +164,13 @@ fn type_part(part: &Part) -> TypePart<'_> {
 }
 
 /// What a row has besides its figures; rows of arenas are written apart.
-fn detail<'a>(profile: &'a Profile, phases: &Phases, row: &'a Row) -> DetailJson<'a> {
+fn detail<'a>(profile: &'a Profile, row: &'a Row) -> DetailJson<'a> {
     match &row.detail {
         Detail::Site {
             frames,
             owner,
             scope,
+            place: charged,
             field,
             type_key,
             chunk_of,
@@ -187,9 +186,10 @@ fn detail<'a>(profile: &'a Profile, phases: &Phases, row: &'a Row) -> DetailJson
                 (marks.folded, "folded"),
                 (marks.synthetic, "synthetic"),
             ];
+            let phases = profile.phases();
             let in_phase = phases.phase_of(*scope) != ScopeId(0);
             DetailJson::Site {
-                function: frame.map_or("(no stack)", |frame| function_name(profile, frame)),
+                function: frame.map_or(row.key.as_str(), |frame| function_name(profile, frame)),
                 file: frame.and_then(|frame| frame.file.as_deref()),
                 line: frame.and_then(|frame| frame.line),
                 krate: function.map_or("", |function| &function.krate),
@@ -207,10 +207,10 @@ fn detail<'a>(profile: &'a Profile, phases: &Phases, row: &'a Row) -> DetailJson
                     .filter_map(|(set, name)| set.then_some(name))
                     .collect(),
                 sites: sites.len(),
-                stack: frames
-                    .iter()
-                    .map(|&id: &FrameId| place(profile, id))
-                    .collect(),
+                stack: match charged {
+                    Some(_) => vec![row.key.clone()],
+                    None => frames.iter().map(|&id| place(profile, id)).collect(),
+                },
             }
         }
         Detail::Type(detail) => type_row(detail),

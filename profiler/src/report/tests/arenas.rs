@@ -98,7 +98,7 @@ fn a_smuggled_string_is_named_with_its_site_and_its_type() {
 #[test]
 fn an_arena_that_does_not_add_up_is_a_loss_in_every_report() {
     let mut profile = sample::city_arenas();
-    assert!(!losses(&profile).iter().any(|loss| loss.contains("Arena")));
+    assert!(!profile.losses().iter().any(|loss| loss.contains("Arena")));
     profile.arenas[0].padding_bytes += 8;
     for by in By::ALL {
         let options = Options {
@@ -187,8 +187,9 @@ fn nothing_inside_an_arena_is_temporary_in_any_report() {
         };
         assert_eq!((detail.measured, row.figures.temporary_bytes), (None, 0));
         let arena = &profile.arenas[detail.arena];
-        for inside in crate::arenas::by_type(&profile, arena) {
-            let measured = crate::arenas::measured_inside(&inside.handed, Measure::Temporary);
+        for inside in crate::profile::arenas::by_type(&profile, arena) {
+            let measured =
+                crate::profile::arenas::measured_inside(&inside.handed, Measure::Temporary);
             assert_eq!(measured, None);
         }
     }
@@ -207,7 +208,7 @@ fn every_measure_of_arenas_reads_the_figure_it_is_called_by() {
         grows: 6,
         ..Default::default()
     };
-    let handed = crate::arenas::Handed {
+    let handed = crate::profile::arenas::Handed {
         live_bytes: 2,
         total_bytes: 3,
         total_blocks: 4,
@@ -218,11 +219,11 @@ fn every_measure_of_arenas_reads_the_figure_it_is_called_by() {
     let told: Vec<_> = Measure::ALL
         .into_iter()
         .map(|measure| {
-            let of_arena = crate::arenas::measured(&arena, measure);
-            let inside = crate::arenas::measured_inside(&handed, measure);
-            let named = crate::arenas::measured_title(measure).is_some();
+            let of_arena = crate::profile::arenas::measured(&arena, measure);
+            let inside = crate::profile::arenas::measured_inside(&handed, measure);
+            let named = crate::profile::arenas::measured_title(measure).is_some();
             assert_eq!(named, of_arena.is_some());
-            let named = crate::arenas::measured_inside_title(measure).is_some();
+            let named = crate::profile::arenas::measured_inside_title(measure).is_some();
             assert_eq!(named, inside.is_some());
             (measure.name(), of_arena, inside)
         })

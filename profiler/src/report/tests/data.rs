@@ -1,7 +1,6 @@
 //! Rows by type and by field, phases with their input, footprints.
 
 use super::*;
-use crate::fields::Fields;
 use crate::profile::{ScopeKind, TypeId};
 
 fn by(by: By) -> Options<'static> {
@@ -293,7 +292,7 @@ fn thousands_of_footprints_are_compared_in_no_time_and_cut_in_the_text() {
         profile.footprints.push(one);
     }
     let started = std::time::Instant::now();
-    let all = footprints(&profile);
+    let all = profile.measured();
     let compared = all.iter().filter(|one| one.estimate.is_some()).count();
     assert!(compared > 1_000, "{compared}");
     let text = text(&profile, &by(By::Phase));
@@ -341,7 +340,7 @@ fn a_tree_cut_short_counts_what_it_leaves_out() {
         ..by(By::Field)
     };
     let text = text(&profile, &options);
-    let fields = Fields::of(&profile).nodes.len();
+    let fields = profile.fields().nodes.len();
     assert!(
         text.contains(&format!("... {} more fields", fields - 4)),
         "{text}"

@@ -17,13 +17,14 @@ use crate::sample::{self, Builder, figures};
 
 fn json(profile: &Profile, options: &Options<'_>) -> Value {
     let mut out = Vec::new();
-    write_json(profile, options, &mut out).expect("writing to memory");
+    // Tests change profiles between two reports.
+    write_json(&profile.clone(), options, &mut out).expect("writing to memory");
     serde_json::from_slice(&out).expect("valid JSON")
 }
 
 fn text(profile: &Profile, options: &Options<'_>) -> String {
     let mut out = Vec::new();
-    write_text(profile, options, &mut out).expect("writing to memory");
+    write_text(&profile.clone(), options, &mut out).expect("writing to memory");
     String::from_utf8(out).expect("text")
 }
 
@@ -379,7 +380,7 @@ fn the_peak_is_never_shown_without_its_bound() {
 #[test]
 fn every_kind_of_loss_is_a_sentence() {
     let clean = Profile::default();
-    assert!(losses(&clean).is_empty());
+    assert!(clean.losses().is_empty());
     let mut profile = Profile::default();
     let lost = &mut profile.lost;
     let counters = [
@@ -405,11 +406,11 @@ fn every_kind_of_loss_is_a_sentence() {
         build_id: String::new(),
         symbols: SymbolSource::Missing("it is gone".into()),
     });
-    let sentences = losses(&profile);
+    let sentences = profile.losses();
     assert_eq!(sentences.len(), kinds + 2);
     let mut broken = profile.clone();
     broken.lost.damaged = 1_234;
-    let first = &losses(&broken)[1];
+    let first = &broken.losses()[1];
     assert!(
         first.starts_with("The recording is damaged: 1,234 records"),
         "{first}"
@@ -434,7 +435,7 @@ fn every_kind_of_loss_is_a_sentence() {
 #[test]
 fn what_the_allocator_did_not_see_comes_from_one_reading() {
     let profile = sample::profile();
-    let at = resident(&profile).expect("the timeline has resident sizes");
+    let at = profile.resident().expect("the timeline has resident sizes");
     let point = profile
         .timeline
         .iter()
@@ -445,13 +446,13 @@ fn what_the_allocator_did_not_see_comes_from_one_reading() {
         (point.rss_bytes, point.live_bytes)
     );
     assert_eq!(at.not_seen_bytes(), Some(4_800_000));
-    let untouched = Resident {
+    let untouched = crate::profile::Resident {
         rss_bytes: 10,
         live_bytes: 20,
         ..at
     };
     assert_eq!(untouched.not_seen_bytes(), None);
-    assert_eq!(resident(&Profile::default()), None);
+    assert_eq!(Profile::default().resident(), None);
 }
 
 #[test]

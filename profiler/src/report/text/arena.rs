@@ -5,11 +5,11 @@
 use std::io::{self, Write};
 
 use super::Page;
-use crate::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_title};
+use crate::profile::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_title};
 use crate::profile::{Arena, Measure, Profile, State};
 use crate::report::notes::ARENA_FIGURES;
-use crate::report::rows::place;
 use crate::report::{ArenaDetail, ArenaLeak, ArenaPart, DEFAULT_TOP, Detail, Options, Row, Style};
+use crate::table::place;
 use crate::units::{Bytes, Count, Share, counted, printable};
 
 /// Types and fields that are named; the others are counted.
@@ -60,7 +60,7 @@ pub(super) fn write<W: Write>(
                 _ => Some(sum),
             });
         let bytes = bytes.map_or(String::new(), |bytes| {
-            format!(", {}", super::amount(options.measure, bytes))
+            format!(", {}", options.measure.amount(bytes))
         });
         let more = format!(
             "... {}{bytes} (--top {top})",

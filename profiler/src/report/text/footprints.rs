@@ -4,12 +4,11 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::tree::preorder;
-use super::{Page, signed_bytes};
-use crate::profile::Profile;
-use crate::report::footprints::short_name;
-use crate::report::{DEFAULT_TOP, Measured, Options, Style, footprints};
-use crate::units::{Bytes, Count, Nanos, counted, printable};
+use super::Page;
+use crate::profile::{Measured, Profile};
+use crate::report::{DEFAULT_TOP, Options, Style};
+use crate::table::{preorder, weighty};
+use crate::units::{Bytes, Count, Nanos, counted, printable, signed_bytes};
 
 /// Footprints of one label that are shown; the newest ones.
 const MOMENTS: usize = 10;
@@ -19,10 +18,10 @@ pub(super) fn write<W: Write>(
     profile: &Profile,
     options: &Options<'_>,
 ) -> io::Result<()> {
-    let all = footprints(profile);
-    let mut labels: Vec<(&str, Vec<&Measured<'_>>)> = Vec::new();
+    let all = profile.measured();
+    let mut labels: Vec<(&str, Vec<&Measured>)> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
-    for measured in &all {
+    for measured in all {
         let label = measured.footprint.label.as_str();
         let at = *known.entry(label).or_insert(labels.len());
         match labels.get_mut(at) {
@@ -32,12 +31,16 @@ pub(super) fn write<W: Write>(
     }
     let top = options.top.unwrap_or(DEFAULT_TOP);
     for (label, of_label) in labels.iter().take(top) {
-        let (estimates, exact): (Vec<&Measured<'_>>, Vec<&Measured<'_>>) = of_label
+        let (estimates, exact): (Vec<&Measured>, Vec<&Measured>) = of_label
             .iter()
             .partition(|measured| measured.footprint.estimate);
         page.blank()?;
         let newest = exact.last().or(estimates.last());
-        let name = newest.and_then(|newest| short_name(profile, newest.footprint.value_type));
+        let name = newest.and_then(|newest| {
+            profile
+                .named_type(newest.footprint.value_type)
+                .map(|name| name.short.as_str())
+        });
         let name = name
             .map(|name| format!(": {}", printable(name)))
             .unwrap_or_default();
@@ -70,7 +73,7 @@ pub(super) fn write<W: Write>(
 }
 
 /// A cell of the table of moments and how wide its column is.
-type Cell = (&'static str, usize, fn(&Measured<'_>) -> String);
+type Cell = (&'static str, usize, fn(&Measured) -> String);
 
 const CELLS: [Cell; 7] = [
     ("time", 10, |m| Nanos(m.footprint.time_ns).to_string()),
@@ -98,7 +101,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-fn write_moments<W: Write>(page: &mut Page<'_, W>, exact: &[&Measured<'_>]) -> io::Result<()> {
+fn write_moments<W: Write>(page: &mut Page<'_, W>, exact: &[&Measured]) -> io::Result<()> {
     let some_estimate = exact.iter().any(|measured| measured.estimate.is_some());
     let series = exact.len() > 1;
     let mut used = 0;
@@ -117,7 +120,7 @@ fn write_moments<W: Write>(page: &mut Page<'_, W>, exact: &[&Measured<'_>]) -> i
     if exact.is_empty() {
         return Ok(());
     }
-    let line = |text: fn(&Cell, &Measured<'_>) -> String, measured: &Measured<'_>| {
+    let line = |text: fn(&Cell, &Measured) -> String, measured: &Measured| {
         let cell = |cell: &&Cell| format!(" {:>1$}", text(cell, measured), cell.1);
         cells.iter().map(cell).collect::<String>()
     };
@@ -176,8 +179,8 @@ fn write_moments<W: Write>(page: &mut Page<'_, W>, exact: &[&Measured<'_>]) -> i
 /// Estimates without an exact figure of their label.
 fn write_estimates<W: Write>(
     page: &mut Page<'_, W>,
-    exact: &[&Measured<'_>],
-    estimates: &[&Measured<'_>],
+    exact: &[&Measured],
+    estimates: &[&Measured],
 ) -> io::Result<()> {
     if !exact.is_empty() {
         return Ok(());
@@ -198,7 +201,7 @@ fn write_places<W: Write>(
     page: &mut Page<'_, W>,
     profile: &Profile,
     options: &Options<'_>,
-    measured: &Measured<'_>,
+    measured: &Measured,
 ) -> io::Result<()> {
     let parents: Vec<Option<usize>> = measured.places.iter().map(|place| place.parent).collect();
     let weights: Vec<u64> = measured
@@ -206,7 +209,8 @@ fn write_places<W: Write>(
         .iter()
         .map(|place| place.with_inner_bytes)
         .collect();
-    let places = preorder(&parents, &weights, options.top.unwrap_or(DEFAULT_TOP));
+    let top = options.top.unwrap_or(DEFAULT_TOP).min(weighty(&weights));
+    let places = preorder(&parents, &weights, top);
     if places.is_empty() {
         return Ok(());
     }
@@ -226,7 +230,7 @@ fn write_places<W: Write>(
         let start = head(
             &Bytes(place.node.block_bytes).to_string(),
             &Bytes(place.with_inner_bytes).to_string(),
-            &Bytes(place.slack_bytes()).to_string(),
+            &Bytes(place.slack_bytes).to_string(),
             &Count(place.node.blocks).to_string(),
             &Count(place.node.count).to_string(),
         );
@@ -234,7 +238,9 @@ fn write_places<W: Write>(
         let indent = (2 * depth).min(page.width.saturating_sub(start.len()) / 2);
         let mut name = format!("{}{}", " ".repeat(indent), printable(&place.step));
         if *index > 0
-            && let Some(of_type) = short_name(profile, place.node.value_type)
+            && let Some(of_type) = profile
+                .named_type(place.node.value_type)
+                .map(|name| name.short.as_str())
         {
             name.push_str("  ");
             name.push_str(&printable(of_type));

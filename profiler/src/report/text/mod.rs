@@ -6,18 +6,16 @@
 use std::io::{self, Write};
 
 mod arena;
-mod columns;
 mod footprints;
 mod legend;
 mod row;
 mod tree;
 
 use super::page::Page;
-use super::{By, DEFAULT_TOP, Detail, Options, Row, Style, header, losses, rows};
-use crate::fields::Phases;
-use crate::profile::{Figures, Measure, Profile};
-use crate::units::{Bytes, Count, Share, counted, printable};
-use columns::{Column, SHARE_WIDTH, columns};
+use super::{By, DEFAULT_TOP, Detail, Options, Row, Style, header, rows};
+use crate::profile::{Figures, Profile};
+use crate::table::{Column, SHARE_WIDTH, columns};
+use crate::units::{Share, counted, printable};
 use row::{site_name, write_row};
 
 /// Writes the whole report.
@@ -65,13 +63,15 @@ pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) 
         let start = format!(
             "  {:>8} {:>11}  ",
             Share::of(value, whole),
-            amount(measure, value)
+            measure.amount(value)
         );
         page.part(Style::Strong, &start)?;
         let text = match &row.detail {
-            Detail::Site { owner, .. } => {
-                site_name(profile, *owner, page.width.saturating_sub(start.len()))
-            }
+            Detail::Site { owner, place, .. } => site_name(
+                profile,
+                (*owner, *place),
+                page.width.saturating_sub(start.len()),
+            ),
             _ => printable(&row.key).into_owned(),
         };
         page.end(&text, start.len())?;
@@ -80,8 +80,8 @@ pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) 
 }
 
 fn write_losses<W: Write>(page: &mut Page<W>, profile: &Profile) -> io::Result<()> {
-    for loss in losses(profile) {
-        page.wrap(Style::Warning, "  ! ", &loss)?;
+    for loss in profile.losses() {
+        page.wrap(Style::Warning, "  ! ", loss)?;
     }
     Ok(())
 }
@@ -129,7 +129,6 @@ fn write_rows<W: Write>(
 ) -> io::Result<()> {
     let measure = options.measure;
     let whole = measure.of(&profile.totals);
-    let phases = Phases::of(profile);
     let mut head = format!("{:>SHARE_WIDTH$}", "share");
     for column in columns {
         head.push_str(&format!(" {:>1$}", column.title, column.width));
@@ -144,7 +143,7 @@ fn write_rows<W: Write>(
         .take_while(|row| by_phase || measure.of(&row.figures) > 0)
         .count();
     for row in rows.iter().take(shown) {
-        write_row(page, profile, &phases, row, columns, (measure, whole))?;
+        write_row(page, profile, row, columns, (measure, whole))?;
     }
     write_rest(page, options, whole, &rows[shown..], shown)
 }
@@ -177,24 +176,9 @@ fn write_rest<W: Write>(
     let more = format!(
         "... {}, {}{hint}",
         counted(rest.len() as u64, &noun),
-        amount(measure, value)
+        measure.amount(value)
     );
     page.line(Style::Faint, &format!("{share:>SHARE_WIDTH$} {more}"))
-}
-
-/// A figure in the unit of its measure.
-pub(super) fn amount(measure: Measure, value: u64) -> String {
-    if measure.is_bytes() {
-        Bytes(value).to_string()
-    } else {
-        Count(value).to_string()
-    }
-}
-
-/// Bytes that may be negative: `-2.0 KiB`.
-fn signed_bytes(bytes: i64) -> String {
-    let sign = if bytes < 0 { "-" } else { "" };
-    format!("{sign}{}", Bytes(bytes.unsigned_abs()))
 }
 
 fn capital(word: &str) -> String {

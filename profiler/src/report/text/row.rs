@@ -4,13 +4,11 @@ use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr;
 
-use super::columns::{Column, SHARE_WIDTH, bytes_each};
-use super::{Page, amount};
-use crate::arenas::chunk_label;
-use crate::fields::Phases;
-use crate::profile::{FrameId, Measure, Profile, ScopeId};
-use crate::report::rows::{Amplification, file_and_line, function_name};
+use super::Page;
+use crate::profile::arenas::chunk_label;
+use crate::profile::{Charged, FrameId, Measure, Profile, ScopeId};
 use crate::report::{Detail, Part, PhaseDetail, Row, Style, TypeDetail};
+use crate::table::{Amplification, Column, SHARE_WIDTH, bytes_each, file_and_line};
 use crate::units::{Bytes, Share, counted, printable};
 
 /// Parts of a row that are named; the others are counted.
@@ -19,7 +17,6 @@ const PARTS: usize = 3;
 pub(super) fn write_row<W: Write>(
     page: &mut Page<'_, W>,
     profile: &Profile,
-    phases: &Phases,
     row: &Row,
     columns: &[Column],
     (measure, whole): (Measure, u64),
@@ -35,7 +32,9 @@ pub(super) fn write_row<W: Write>(
     page.part(Style::Faint, "  ")?;
     used += 2;
     let name = match &row.detail {
-        Detail::Site { owner, .. } => owner_name(profile, *owner, page.width.saturating_sub(used)),
+        Detail::Site { owner, place, .. } => {
+            owner_name(profile, (*owner, *place), page.width.saturating_sub(used))
+        }
         Detail::Thread { count } if *count != 1 => {
             format!("{} ({})", printable(&row.key), counted(*count, "thread"))
         }
@@ -43,7 +42,7 @@ pub(super) fn write_row<W: Write>(
     };
     page.end(&name, used)?;
     let more = match &row.detail {
-        Detail::Site { .. } => of_site(profile, phases, row),
+        Detail::Site { .. } => of_site(profile, row),
         Detail::Type(detail) => {
             let whole = (name.width() + used > page.width).then_some(name);
             let more = Some(of_type(detail, measure)).filter(|more| !more.is_empty());
@@ -59,11 +58,12 @@ pub(super) fn write_row<W: Write>(
 }
 
 /// `src/model.rs:20  [load]  Fleet.vessels[].name: String  String::clone <- City::visit_name <- .. <- main`
-fn of_site(profile: &Profile, phases: &Phases, row: &Row) -> String {
+fn of_site(profile: &Profile, row: &Row) -> String {
     let Detail::Site {
         frames,
         owner,
         scope,
+        place: charged,
         field,
         type_key,
         chunk_of,
@@ -79,6 +79,7 @@ fn of_site(profile: &Profile, phases: &Phases, row: &Row) -> String {
     let mut text = place
         .map(|place| format!("{}  ", printable(&place)))
         .unwrap_or_default();
+    let phases = profile.phases();
     if phases.phase_of(*scope) != ScopeId(0) {
         text.push_str(&format!("[{}]  ", printable(&phases.path(profile, *scope))));
     }
@@ -95,7 +96,10 @@ fn of_site(profile: &Profile, phases: &Phases, row: &Row) -> String {
         let chunk = chunk_label(profile, chunk_of);
         text.push_str(&format!("({})  ", printable(&chunk)));
     }
-    text.push_str(&short_stack(profile, frames));
+    match charged {
+        Some(charged) => text.push_str(&printable(&charged.short_name(profile))),
+        None => text.push_str(&short_stack(profile, frames)),
+    }
     for (set, mark) in [
         (marks.cut, "[cut]"),
         (marks.foreign, "[foreign stack]"),
@@ -144,7 +148,7 @@ fn largest(word: &str, parts: &[Part], measure: Measure) -> Option<String> {
             format!(
                 "{} {}",
                 printable(&part.key),
-                amount(measure, measure.of(&part.figures))
+                measure.amount(measure.of(&part.figures))
             )
         })
         .collect();
@@ -168,7 +172,7 @@ fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure, columns: &[Column
         said.push(counted(detail.records, "record"));
     }
     if detail.entered > 0 && detail.with_inner != row.figures {
-        let value = amount(measure, measure.of(&detail.with_inner));
+        let value = measure.amount(measure.of(&detail.with_inner));
         said.push(format!("with the phases inside it {value}"));
     }
     if let Some(bytes @ ..0) = detail.retained_bytes {
@@ -230,29 +234,28 @@ fn short_stack(profile: &Profile, frames: &[FrameId]) -> String {
     names.join(" <- ")
 }
 
+/// What a site is charged to: a frame, or a place where no stacks were recorded.
+type Owner = (Option<FrameId>, Option<Charged>);
+
 /// The whole name of a site's owner, its short name when that is too long.
-fn owner_name(profile: &Profile, owner: Option<FrameId>, columns: usize) -> String {
-    let Some(frame) = owner.and_then(|owner| profile.frames.get(owner.0 as usize)) else {
+fn owner_name(profile: &Profile, (frame, place): Owner, columns: usize) -> String {
+    let frame = frame.and_then(|owner| profile.frames.get(owner.0 as usize));
+    let function = frame.map(|frame| Charged::Function(frame.function));
+    let Some(charged) = function.or(place) else {
         return "(no stack)".to_owned();
     };
-    let name = printable(function_name(profile, frame));
+    let name = charged.name(profile);
+    let name = printable(&name);
     if name.width() <= columns {
         return name.into_owned();
     }
-    let short = profile
-        .functions
-        .get(frame.function.0 as usize)
-        .map_or("", |function| &function.short);
-    if short.is_empty() {
-        name.into_owned()
-    } else {
-        printable(short).into_owned()
-    }
+    printable(&charged.short_name(profile)).into_owned()
 }
 
 /// `City::visit_name  src/model.rs:20`
-pub(super) fn site_name(profile: &Profile, owner: Option<FrameId>, columns: usize) -> String {
+pub(super) fn site_name(profile: &Profile, owner: Owner, columns: usize) -> String {
     let place = owner
+        .0
         .and_then(|owner| profile.frames.get(owner.0 as usize))
         .and_then(file_and_line)
         .map(|place| format!("  {}", printable(&place)))

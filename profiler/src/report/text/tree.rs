@@ -3,15 +3,13 @@
 //! Must never leave out a row without counting it: a place stands only below all places around it, which hold at
 //! least as much.
 
-use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::columns::{NAME_WIDTH, SHARE_WIDTH, of_measure};
-use super::{Page, amount, signed_bytes, write_rest};
-use crate::fields::Fields;
+use super::{Page, write_rest};
 use crate::profile::{Measure, Profile, ScopeKind};
 use crate::report::{DEFAULT_TOP, Detail, FieldDetail, Options, Row, Style};
-use crate::units::{Count, Share, printable};
+use crate::table::{NAME_WIDTH, SHARE_WIDTH, of_measure, preorder, weighty};
+use crate::units::{Count, Share, printable, signed_bytes};
 
 /// Columns of figures with the places inside, in the order they are left out from the end.
 const OTHERS: [Measure; 4] = [
@@ -30,7 +28,7 @@ pub(super) fn write<W: Write>(
     rows: &[Row],
 ) -> io::Result<()> {
     let measure = options.measure;
-    let fields = Fields::of(profile);
+    let fields = profile.fields();
     let whole = measure.of(&profile.totals);
     let mut by_node: Vec<Option<&Row>> = vec![None; fields.nodes.len()];
     for row in rows {
@@ -51,7 +49,7 @@ pub(super) fn write<W: Write>(
         .iter()
         .map(|field| measure.of(&field.with_inner))
         .collect();
-    let top = options.top.unwrap_or(DEFAULT_TOP);
+    let top = options.top.unwrap_or(DEFAULT_TOP).min(weighty(&weights));
     let places = preorder(&parents, &weights, top);
     let others = others(measure, page.width);
     let own = of_measure(measure);
@@ -74,7 +72,7 @@ pub(super) fn write<W: Write>(
     for (node, depth) in &places {
         shown[*node] = true;
         if let Some(row) = by_node[*node] {
-            write_place(page, row, *depth, (measure, whole), &others, &fields)?;
+            write_place(page, row, *depth, (measure, whole), &others, fields)?;
         }
     }
     let rest: Vec<Row> = rows
@@ -114,7 +112,7 @@ fn write_place<W: Write>(
     depth: usize,
     (measure, whole): (Measure, u64),
     others: &[Measure],
-    fields: &Fields,
+    fields: &crate::profile::fields::Fields,
 ) -> io::Result<()> {
     let Detail::Field(detail) = &row.detail else {
         return Ok(());
@@ -123,16 +121,16 @@ fn write_place<W: Write>(
     let share = Share::of(value, whole).to_string();
     page.part(Style::Faint, &format!("{share:>SHARE_WIDTH$}"))?;
     let own = of_measure(measure);
-    let inner_cell = format!(" {:>1$}", amount(measure, value), own.width);
+    let inner_cell = format!(" {:>1$}", measure.amount(value), own.width);
     let own_cell = format!(
         " {:>1$}",
-        amount(measure, measure.of(&row.figures)),
+        measure.amount(measure.of(&row.figures)),
         own.width
     );
     page.part(Style::Strong, &inner_cell)?;
     let mut rest = own_cell;
     for &other in others {
-        let figure = amount(other, other.of(&detail.with_inner));
+        let figure = other.amount(other.of(&detail.with_inner));
         rest.push_str(&format!(" {figure:>0$}", of_measure(other).width));
     }
     if values_fit(measure, page.width) {
@@ -181,33 +179,4 @@ fn name(step: &str, detail: &FieldDetail) -> String {
         }
     }
     name
-}
-
-/// The `top` heaviest nodes that weigh anything, each below its parent, siblings by weight, with their depths.
-/// Parents come before children and weigh at least as much, so every parent of a node that is taken is taken.
-pub(super) fn preorder(
-    parents: &[Option<usize>],
-    weights: &[u64],
-    top: usize,
-) -> Vec<(usize, usize)> {
-    let mut taken: Vec<usize> = (0..parents.len())
-        .filter(|&node| weights[node] > 0)
-        .collect();
-    taken.sort_by_key(|&node| (Reverse(weights[node]), node));
-    taken.truncate(top);
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
-    let mut todo: Vec<(usize, usize)> = Vec::new();
-    // Lightest first: the last one pushed is the first one popped.
-    for &node in taken.iter().rev() {
-        match parents[node] {
-            Some(parent) => children[parent].push(node),
-            None => todo.push((node, 0)),
-        }
-    }
-    let mut ordered = Vec::with_capacity(taken.len());
-    while let Some((node, depth)) = todo.pop() {
-        ordered.push((node, depth));
-        todo.extend(children[node].iter().map(|&child| (child, depth + 1)));
-    }
-    ordered
 }

@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 
 use crate::text::width;
 use crate::theme;
-use crate::views::parts::{slice, write};
+use crate::widgets::{slice, write};
 
 const AXIS: u16 = 11;
 

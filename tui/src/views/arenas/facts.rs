@@ -1,9 +1,9 @@
 //! What is said of an arena: advice, leaks, and whether its figures can be relied on. Every text is clean.
 
-use heapglass_profiler::arenas::{Certainty, Point, advice, imbalance, leak_text, leaks, points};
+use heapglass_profiler::arenas::{Certainty, Point, advice, imbalance, leak_text, points};
 use heapglass_profiler::profile::Arena;
 
-use crate::app::Data;
+use crate::model::Data;
 
 /// What is said of one arena.
 #[derive(Debug, Default)]
@@ -20,14 +20,14 @@ pub(super) struct Facts {
 
 /// What is said of every arena of the profile, in its order.
 pub(super) fn gather(data: &Data) -> Vec<Facts> {
-    let leaks = leaks(&data.profile, &data.fields);
+    let leaks = data.profile.leaks();
     let arenas = data.profile.arenas.iter().enumerate();
     let facts = |(index, arena): (usize, &Arena)| {
         let mut warnings: Vec<String> = imbalance(arena).into_iter().collect();
         let own = || leaks.iter().filter(|leak| leak.arenas.contains(&index));
-        warnings.extend(own().map(|leak| leak_text(&data.profile, &data.fields, leak)));
+        warnings.extend(own().map(|leak| leak_text(&data.profile, leak)));
         Facts {
-            advice: advice(arena, &data.fields, data.profile.process.state)
+            advice: advice(arena, data.profile.fields(), data.profile.process.state)
                 .into_iter()
                 .map(|advice| advice.text)
                 .collect(),

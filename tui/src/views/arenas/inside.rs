@@ -8,14 +8,10 @@ use heapglass_profiler::units::{Bytes, Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::{Command, Data, type_key};
+use crate::model::{Command, Context, Data, Outcome, type_key};
 use crate::text::{clean, fit_end, type_cell, wrap};
 use crate::theme;
-use crate::views::parts::{
-    Column, Cursor, bar, bytes, count, flow, headings, row_style, rule, slice, stretch, table_row,
-    write,
-};
-use crate::views::{Context, Outcome};
+use crate::widgets::{Cursor, Table, bytes, count, flow, rule, slice, write};
 
 /// Lines below the table.
 const DETAILS: u16 = 5;
@@ -160,63 +156,37 @@ impl Inside {
         let details = details_height(area.height);
         let table = slice(area, 0, area.height - details);
         let wide = area.width >= 110;
-        let bar_cells = if wide { 16 } else { 8 };
         let noun = if self.by == By::Type { "type" } else { "field" };
-        let mut columns = vec![
-            Column::right("of it", 7),
-            Column::left("", bar_cells),
-            Column::right("handed out", 10),
-            Column::right("in use", 10),
-            Column::right("pieces", 11),
-        ];
-        if wide {
-            columns.extend([
-                Column::right("copied", 10),
-                Column::right("grows", 9),
-                Column::right("past", 10),
-            ]);
-        }
-        columns.push(Column::left(noun, 0));
-        stretch(&mut columns, area.width as usize);
-        headings(buffer, table, &columns);
-        if self.rows.is_empty() {
-            let text = "nothing was handed out through the handle";
-            write(buffer, slice(table, 1, 1), text, theme::dim());
-            return;
-        }
         let whole = self.whole(cx.measure);
-        let room = columns.last().map_or(0, |column| column.width);
-        let shown = self.rows.iter().enumerate().skip(self.cursor.top);
-        for (at, row) in shown.take(table.height.saturating_sub(1) as usize) {
-            let h = &row.handed;
-            let (of_it, bar) = match measured_inside(h, cx.measure) {
-                Some(value) => (
-                    Share::of(value, whole).to_string(),
-                    bar(value, whole, bar_cells),
-                ),
-                None => ("-".to_owned(), String::new()),
-            };
-            let mut cells = vec![
-                (of_it, theme::plain()),
-                (bar, theme::bar()),
-                (bytes(h.total_bytes), theme::plain()),
-                (bytes(h.live_bytes), theme::plain()),
-                (count(h.total_blocks), theme::plain()),
-            ];
-            if wide {
-                let more = [bytes(h.copied_bytes), count(h.grows), bytes(h.past_bytes)];
-                cells.extend(more.map(|text| (text, theme::plain())));
-            }
-            let (name, style) = if self.by == By::Type {
-                (type_cell(&row.name, room), theme::kind(row.kind))
-            } else {
-                (fit_end(&row.name, room).into_owned(), theme::plain())
-            };
-            cells.push((name, style));
-            let line = slice(table, 1 + (at - self.cursor.top) as u16, 1);
-            let cells = cells.into_iter().map(|(text, style)| (text.into(), style));
-            table_row(buffer, line, &columns, cells, row_style(at, &self.cursor));
-        }
+        let value = |row: &&Row| measured_inside(&row.handed, cx.measure);
+        Table::new()
+            .right("of it", 7, |row| {
+                let share = value(row).map(|value| Share::of(value, whole).to_string());
+                share.unwrap_or("-".to_owned())
+            })
+            .bars(if wide { 16 } else { 8 }, |row| {
+                value(row).map_or((0, 0), |value| (value, whole))
+            })
+            .right("handed out", 10, |row| bytes(row.handed.total_bytes))
+            .right("in use", 10, |row| bytes(row.handed.live_bytes))
+            .right("pieces", 11, |row| count(row.handed.total_blocks))
+            .right_if(wide, "copied", 10, |row| bytes(row.handed.copied_bytes))
+            .right_if(wide, "grows", 9, |row| count(row.handed.grows))
+            .right_if(wide, "past", 10, |row| bytes(row.handed.past_bytes))
+            .left(noun, 0, |row, cells| {
+                if self.by == By::Type {
+                    (type_cell(&row.name, cells), theme::kind(row.kind))
+                } else {
+                    (fit_end(&row.name, cells).into_owned(), theme::plain())
+                }
+            })
+            .render(
+                table,
+                buffer,
+                self.rows.iter(),
+                (self.cursor, theme::selected()),
+                "nothing was handed out through the handle",
+            );
         if let Some(row) = self.rows.get(self.cursor.selected) {
             let rest = slice(area, table.height, details);
             self.details(row, noun, whole, cx.measure, rest, buffer);
@@ -313,7 +283,10 @@ fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
             handed: row.handed,
         }
     };
-    by_field(&data.fields, arena).into_iter().map(row).collect()
+    by_field(data.profile.fields(), arena)
+        .into_iter()
+        .map(row)
+        .collect()
 }
 
 /// The arena with the rows of one type alone.

@@ -14,10 +14,10 @@ use heapglass_profiler::profile::Arena;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::app::{Command, Data};
-use crate::views::parts::Cursor;
-use crate::views::{Context, Outcome, View};
+use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
+use crate::model::{Command, Context, Data, Outcome};
+use crate::views::View;
+use crate::widgets::Cursor;
 use facts::Facts;
 use inside::Inside;
 

@@ -9,12 +9,10 @@ use ratatui::style::Style;
 
 use super::facts::Facts;
 use super::{Arenas, chart};
+use crate::model::Context;
 use crate::text::{clean, fit, width};
 use crate::theme;
-use crate::views::Context;
-use crate::views::parts::{
-    Column, bytes, flow, headings, row_style, rule, slice, stretch, table_row, write,
-};
+use crate::widgets::{Table, bytes, count, flow, rule, slice, write};
 
 /// Lines of the table at least, its heading included.
 const TABLE: u16 = 5;
@@ -89,45 +87,44 @@ fn order(measure: Measure) -> String {
 fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let wide = area.width >= 100;
     let bar_cells = if wide { 30 } else { 14 };
-    let mut columns = vec![
-        Column::right("at most", 10),
-        Column::right("chunks now", 10),
-        Column::left("", bar_cells),
-        Column::right("handed out", 10),
-    ];
-    if wide {
-        columns.push(Column::right("pieces", 12));
-    }
-    columns.extend([Column::right("live/made", 11), Column::left("arena", 0)]);
-    stretch(&mut columns, area.width as usize);
-    headings(buffer, area, &columns);
-    let shown = view.order.iter().enumerate().skip(view.cursor.top);
-    for (at, index) in shown.take(area.height.saturating_sub(1) as usize) {
-        let Some(arena) = cx.data.profile.arenas.get(*index) else {
-            continue;
-        };
-        let facts = view.facts.get(*index);
-        let leaked = facts.is_some_and(|facts| facts.leaked);
-        let name = format!("{}{}", if leaked { "! " } else { "" }, clean(&arena.name));
-        let live = arena.made.saturating_sub(arena.dropped);
-        let mut cells = vec![
-            bytes(arena.most_chunk_bytes),
-            bytes(arena.chunk_bytes),
-            String::new(),
-            bytes(arena.total_handed_bytes),
-        ];
-        if wide {
-            cells.push(Count(arena.total_handed_blocks).to_string());
-        }
-        cells.extend([format!("{}/{}", Count(live), Count(arena.made)), name]);
-        let row = slice(area, 1 + (at - view.cursor.top) as u16, 1);
-        let cells = cells.into_iter().map(|text| (text.into(), theme::plain()));
-        table_row(buffer, row, &columns, cells, row_style(at, &view.cursor));
-        let before: usize = columns.iter().take(2).map(|column| column.width + 1).sum();
-        let left = (row.width as usize).saturating_sub(before);
+    let table = Table::new()
+        .right("at most", 10, |(_, arena): &(usize, &Arena)| {
+            bytes(arena.most_chunk_bytes)
+        })
+        .right("chunks now", 10, |(_, arena)| bytes(arena.chunk_bytes))
+        // The bars of parts are drawn below.
+        .left("", bar_cells, |_, _| (String::new(), theme::plain()))
+        .right("handed out", 10, |(_, arena)| {
+            bytes(arena.total_handed_bytes)
+        })
+        .right_if(wide, "pieces", 12, |(_, arena)| {
+            count(arena.total_handed_blocks)
+        })
+        .right("live/made", 11, |(_, arena)| {
+            let live = arena.made.saturating_sub(arena.dropped);
+            format!("{}/{}", Count(live), Count(arena.made))
+        })
+        .left("arena", 0, |(index, arena), _| {
+            let facts = view.facts.get(*index);
+            let mark = match facts.is_some_and(|facts| facts.leaked) {
+                true => "! ",
+                false => "",
+            };
+            (format!("{mark}{}", clean(&arena.name)), theme::plain())
+        });
+    let all = &cx.data.profile.arenas;
+    let rows = view.order.iter();
+    let rows: Vec<(usize, &Arena)> = rows
+        .filter_map(|index| Some((*index, all.get(*index)?)))
+        .collect();
+    let selection = (view.cursor, theme::selected());
+    table.render(area, buffer, rows.clone().into_iter(), selection, "");
+    let lines = slice(area, 1, area.height.saturating_sub(1));
+    for ((_, arena), row) in rows.into_iter().skip(view.cursor.top).zip(lines.rows()) {
+        let before = 22.min(row.width);
         let place = Rect {
-            x: row.x + before.min(row.width as usize) as u16,
-            width: bar_cells.min(left) as u16,
+            x: row.x + before,
+            width: (bar_cells as u16).min(row.width - before),
             ..row
         };
         parts_bar(arena, place, buffer);

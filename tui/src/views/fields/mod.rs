@@ -8,17 +8,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::{Figures, TypeId};
-use heapglass_profiler::types::type_of;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::app::{Command, Data, FieldKey, Pattern, Within, inside};
+use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
+use crate::model::{
+    Command, Context, Data, FieldKey, Jump, Outcome, Pattern, ViewId, Within, inside,
+};
 use crate::text::clean;
 use crate::theme;
+use crate::views::View;
 use crate::views::breakdown::{Breakdown, Part};
-use crate::views::parts::Cursor;
-use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::widgets::Cursor;
 use tree::{Found, Row, Sort};
 
 /// The keys of this view.
@@ -173,7 +174,7 @@ impl FieldTree {
         match command {
             Command::Enter => {
                 let key = self.selected().and_then(|node| FieldKey::of(cx.data, node));
-                match key.filter(|_| !cx.data.fields.is_empty()) {
+                match key.filter(|_| !cx.data.profile.fields().is_empty()) {
                     Some(key) => self.open(key, cx),
                     None => return Outcome::Notice("no field is selected".to_owned()),
                 }
@@ -187,7 +188,9 @@ impl FieldTree {
                 return Outcome::Notice(format!("sorted by {}", self.sort.name(cx.measure)));
             }
             Command::Follow => {
-                let node = self.selected().filter(|_| !cx.data.fields.is_empty());
+                let node = self
+                    .selected()
+                    .filter(|_| !cx.data.profile.fields().is_empty());
                 return match Within::new(cx.data, None, node, true) {
                     Some(within) => Outcome::Goto(ViewId::Flamegraph, Jump::Within(within)),
                     None => Outcome::Notice("no field is selected".to_owned()),
@@ -208,7 +211,7 @@ fn types_of(data: &Data, node: u32) -> Breakdown {
         let sites = data.field(field).map(|field| field.sites.as_slice());
         let sites = sites.unwrap_or_default().iter();
         for site in sites.filter_map(|at| data.profile.sites.get(*at)) {
-            let id = type_of(&data.profile, site).map(|(id, _)| id);
+            let id = data.profile.type_id_of(site);
             let (figures, count) = types.entry(id).or_default();
             figures.add(&site.figures);
             *count += 1;

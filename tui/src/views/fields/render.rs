@@ -9,13 +9,10 @@ use ratatui::style::Style;
 
 use super::tree::{Row, Sort};
 use super::{Context, FieldTree};
-use crate::app::Data;
-use crate::text::{clean, figure, fit_end, type_cell, wrap};
+use crate::model::Data;
+use crate::text::{clean, fit_end, type_cell, wrap};
 use crate::theme;
-use crate::views::parts::{
-    Column, all_figures, bar, bytes, count, flow, headings, row_style, rule, signed, slice,
-    stretch, table_row, write,
-};
+use crate::widgets::{Table, all_figures, bytes, count, flow, rule, signed, slice, some, write};
 
 /// Where things are. Empty panes are not drawn.
 struct Panes {
@@ -47,7 +44,7 @@ pub(super) fn rows(cx: &Context<'_>) -> usize {
 }
 
 pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    if cx.data.fields.is_empty() {
+    if cx.data.profile.fields().is_empty() {
         return absent(cx.data, area, buffer);
     }
     let panes = panes(area);
@@ -77,7 +74,12 @@ fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
         };
         write(buffer, slice(area, at, 1), line, style);
     }
-    if data.types.iter().any(|row| row.type_id.is_some()) {
+    if data
+        .profile
+        .type_rows()
+        .iter()
+        .any(|row| row.type_id.is_some())
+    {
         let line = "Types (3) are known from stacks all the same.";
         write(buffer, slice(area, 3, 1), line, theme::dim());
     }
@@ -100,7 +102,7 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
             Share::of(view.found.value, cx.whole())
         );
     }
-    let nodes = &cx.data.fields.nodes;
+    let nodes = &cx.data.profile.fields().nodes;
     let roots = nodes.iter().skip(1).filter(|field| field.parent == 0);
     let value = roots
         .map(|field| cx.measure.of(&field.with_inner))
@@ -118,71 +120,48 @@ fn tree(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let mark = if view.sort == sort { "▼" } else { "" };
         format!("{title}{mark}")
     };
-    let bar_cells = if wide { 12 } else { 0 };
-    let mut columns = vec![Column::right("share", 7)];
+    type Line<'a> = (Row, &'a Field);
+    let value = |line: &Line<'_>| cx.measure.of(&line.1.with_inner);
+    let mut table = Table::new().right("share", 7, |line| {
+        Share::of(value(line), cx.whole()).to_string()
+    });
     if wide {
-        columns.push(Column::left("", bar_cells));
+        table = table.bars(12, |line| (value(line), cx.whole()));
     }
-    columns.extend([
-        Column::right(sorted(Sort::WithInner, "with inner"), 11),
-        Column::right(sorted(Sort::Own, "own"), 10),
-    ]);
-    if area.width >= 60 {
-        columns.push(Column::right(sorted(Sort::Values, "values"), 9));
-    }
-    if wide {
-        columns.push(Column::right("retained", 10));
-    }
-    columns.push(Column::left(sorted(Sort::Recorded, "field"), 0));
+    table = table
+        .right(sorted(Sort::WithInner, "with inner"), 11, |line| {
+            cx.measure.amount(value(line))
+        })
+        .right(sorted(Sort::Own, "own"), 10, |line| {
+            some(cx.measure.of(&line.1.own), |own| cx.measure.amount(own))
+        })
+        .right_if(
+            area.width >= 60,
+            sorted(Sort::Values, "values"),
+            9,
+            |line| some(line.1.values, count),
+        )
+        .right_if(wide, "retained", 10, |line| {
+            retained(line.1).unwrap_or_default()
+        })
+        .left(sorted(Sort::Recorded, "field"), 0, |(row, field), cells| {
+            (
+                label(view, field, *row, cells),
+                step_style(view, field, row.node),
+            )
+        });
     if area.width >= 70 {
-        columns.push(Column::left("type", 0));
-    }
-    stretch(&mut columns, area.width as usize);
-    headings(buffer, area, &columns);
-    let shown = view.rows.iter().enumerate().skip(view.cursor.top);
-    for (at, row) in shown.take(area.height.saturating_sub(1) as usize) {
-        let Some(field) = cx.data.field(row.node) else {
-            continue;
-        };
-        let value = cx.measure.of(&field.with_inner);
-        let own = cx.measure.of(&field.own);
-        let plain = |text: String| (text, theme::plain());
-        let mut cells = vec![plain(Share::of(value, cx.whole()).to_string())];
-        if wide {
-            cells.push((bar(value, cx.whole(), bar_cells), theme::bar()));
-        }
-        cells.push(plain(figure(cx.measure, value)));
-        cells.push(plain(if own == 0 {
-            String::new()
-        } else {
-            figure(cx.measure, own)
-        }));
-        if area.width >= 60 {
-            let values = if field.values == 0 {
-                String::new()
-            } else {
-                count(field.values)
-            };
-            cells.push(plain(values));
-        }
-        if wide {
-            cells.push(plain(retained(field).unwrap_or_default()));
-        }
-        let room = columns.get(cells.len()).map_or(0, |column| column.width);
-        cells.push((
-            label(view, field, *row, room),
-            step_style(view, field, row.node),
-        ));
-        if area.width >= 70 {
+        table = table.left("type", 0, |(_, field), cells| {
             let style = theme::kind(cx.data.type_kind(field.value_type));
             let name = field.value_type.map(|id| cx.data.type_label(Some(id)));
-            let room = columns.last().map_or(0, |column| column.width);
-            cells.push((type_cell(&name.unwrap_or_default(), room), style));
-        }
-        let line = slice(area, 1 + (at - view.cursor.top) as u16, 1);
-        let cells = cells.into_iter().map(|(text, style)| (text.into(), style));
-        table_row(buffer, line, &columns, cells, row_style(at, &view.cursor));
+            (type_cell(&name.unwrap_or_default(), cells), style)
+        });
     }
+    let rows = view.rows.iter();
+    let rows = rows.filter_map(|row| Some((*row, cx.data.field(row.node)?)));
+    let rows: Vec<Line<'_>> = rows.collect();
+    let selection = (view.cursor, theme::selected());
+    table.render(area, buffer, rows.into_iter(), selection, "");
 }
 
 /// What stays of a root when deserializing ends: net bytes, known for roots alone.

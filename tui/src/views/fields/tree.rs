@@ -6,8 +6,7 @@ use std::cmp::Reverse;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::Measure;
 
-use crate::app::{Data, Pattern};
-use crate::views::Context;
+use crate::model::{Context, Data, Pattern};
 
 /// Trees up to this many fields are open at first.
 const SMALL: usize = 200;
@@ -59,7 +58,7 @@ impl Sort {
 pub(super) fn is_open(data: &Data, node: u32) -> bool {
     let is_root = |node: u32| data.field(node).is_some_and(|field| field.parent == 0);
     let around = data.field(node).map_or(0, |field| field.parent);
-    data.fields.nodes.len() <= SMALL || is_root(node) || is_root(around)
+    data.profile.fields().nodes.len() <= SMALL || is_root(node) || is_root(around)
 }
 
 /// The visible rows: roots and "(no field)", and below each open field its children.
@@ -125,8 +124,8 @@ impl Found {
         let data = cx.data;
         let mut found = Found::default();
         // Whether a field is inside a found one; parents come before children.
-        let mut covered = vec![false; data.fields.nodes.len()];
-        for (node, field) in (0..).zip(&data.fields.nodes) {
+        let mut covered = vec![false; data.profile.fields().nodes.len()];
+        for (node, field) in (0..).zip(&data.profile.fields().nodes) {
             let name = data.type_name(field.value_type);
             let matched = pattern.is_match(&field.step)
                 || name.is_some_and(|name| pattern.is_match(&name.short));

@@ -197,8 +197,8 @@ pub(super) fn is_drawn(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample;
     use heapglass_profiler::calltree::Options;
-    use heapglass_profiler::sample;
 
     fn tree() -> CallTree {
         let mut tree = CallTree::build(&sample::profile(), &Options::default());

@@ -1,8 +1,10 @@
 //! What a search found in the tree: which frames, how many, and the bytes that pass through them, counted once.
 
+use std::collections::HashMap;
+
 use heapglass_profiler::calltree::{CallTree, Label, NodeId};
 
-use crate::views::Context;
+use crate::model::Context;
 
 /// The frames found.
 #[derive(Clone, Debug, Default)]
@@ -25,12 +27,8 @@ impl Matches {
         wanted: impl Fn(&str, &str) -> bool,
     ) -> Self {
         let profile = &cx.data.profile;
-        // A function has many nodes: ask once for each.
-        let functions: Vec<bool> = profile
-            .functions
-            .iter()
-            .map(|f| wanted(&f.name, &f.short))
-            .collect();
+        // A label has many nodes: ask once for each.
+        let mut known: HashMap<Label, bool> = HashMap::new();
         let mut found = Matches {
             is_match: vec![false; tree.len()],
             ..Matches::default()
@@ -39,16 +37,10 @@ impl Matches {
         let mut inside = vec![false; tree.len()];
         for id in tree.ids() {
             let node = tree.node(id);
-            let matched = match node.label {
-                Label::Root => false,
-                Label::Function(function) => {
-                    functions.get(function.0 as usize).copied().unwrap_or(false)
-                }
-                Label::Scope(_) | Label::Mark(_) => {
-                    let name = tree.name(id, profile);
-                    wanted(&name, &name)
-                }
-            };
+            let matched = *known.entry(node.label).or_insert_with(|| {
+                let (name, short) = (tree.name(id, profile), tree.short_name(id, profile));
+                id != NodeId::ROOT && wanted(&name, &short)
+            });
             let within = node
                 .parent
                 .is_some_and(|p| inside.get(p.0 as usize).copied().unwrap_or(false));
@@ -109,12 +101,12 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
+    use crate::sample::{Builder, figures};
     use heapglass_profiler::calltree::Options;
     use heapglass_profiler::profile::{Measure, Origin, ScopeId};
-    use heapglass_profiler::sample::{Builder, figures};
     use ratatui::layout::Size;
 
-    use crate::app::Data;
+    use crate::model::Data;
 
     #[test]
     fn recursion_is_counted_once() {

@@ -9,18 +9,17 @@ mod tree;
 
 use std::sync::Arc;
 
-use heapglass_profiler::calltree::{CallTree, Label, NodeId};
-use heapglass_profiler::profile::{FunctionId, Measure};
+use heapglass_profiler::calltree::{By, CallTree, Label, NodeId};
+use heapglass_profiler::profile::{Charged, Measure};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) use tree::{Shown, TreeSpec};
-
-use crate::app::keys::{BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char};
-use crate::app::{Command, Data, Pattern};
-use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::model::keys::{
+    BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char,
+};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, TreeSpec, ViewId};
+use crate::views::View;
 use matches::Matches;
-use regroup::By;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -47,7 +46,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 #[derive(Debug, Default)]
 pub(crate) struct Flame {
     spec: TreeSpec,
-    tree: Option<Shown>,
+    tree: Option<CallTree>,
     /// The data the tree was made of.
     made_of: Option<Arc<Data>>,
     /// Frames zoomed into, each inside the one before; empty = everything.
@@ -99,7 +98,7 @@ impl Flame {
             && spec.shape() == self.spec.shape()
             && let Some(tree) = &mut self.tree
         {
-            tree.calls.sort(spec.measure);
+            tree.sort(spec.measure);
             self.spec = spec;
             self.rematch(cx);
             return;
@@ -112,8 +111,8 @@ impl Flame {
             && spec.phases == self.spec.phases
             && spec.by == self.spec.by
         {
-            let (before, now) = (old.names(&data), tree.names(cx.data));
-            let moved = |id: NodeId| tree::same_place((&old.calls, before), id, (&tree.calls, now));
+            let (before, now) = (&data.profile, &cx.data.profile);
+            let moved = |id: NodeId| tree::same_place((&old, before), id, (&tree, now));
             zooms = self.zooms.iter().filter_map(|id| moved(*id)).collect();
             zooms.dedup();
             selected = self.selected.and_then(moved);
@@ -129,15 +128,13 @@ impl Flame {
     /// Counts the highlight again, in the present tree and measure.
     fn rematch(&mut self, cx: &Context<'_>) {
         self.matches = match (&self.highlight, &self.tree) {
-            (Some(Highlight::Pattern(pattern)), Some(tree)) => Some(Matches::find(
-                &tree.calls,
-                &tree.context(cx),
-                |name, short| pattern.is_match(name) || pattern.is_match(short),
-            )),
-            (Some(Highlight::Symbol(symbol)), Some(tree)) => {
-                Some(Matches::find(&tree.calls, &tree.context(cx), |name, _| {
-                    name == symbol
+            (Some(Highlight::Pattern(pattern)), Some(tree)) => {
+                Some(Matches::find(tree, cx, |name, short| {
+                    pattern.is_match(name) || pattern.is_match(short)
                 }))
+            }
+            (Some(Highlight::Symbol(symbol)), Some(tree)) => {
+                Some(Matches::find(tree, cx, |name, _| name == symbol))
             }
             _ => None,
         };
@@ -145,7 +142,7 @@ impl Flame {
 
     /// Keeps selection and window where something is drawn.
     fn settle(&mut self, cx: &Context<'_>) {
-        let Some(Shown { calls: tree, .. }) = &self.tree else {
+        let Some(tree) = &self.tree else {
             return;
         };
         let shown = |id: NodeId| cx.measure.of(tree.total(id)) > 0;
@@ -198,7 +195,7 @@ impl Flame {
     }
 
     fn go(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
-        let Some(Shown { calls: tree, .. }) = &self.tree else {
+        let Some(tree) = &self.tree else {
             return Outcome::Done;
         };
         let page = u32::from(render::frame_rows(cx)).saturating_sub(1).max(1);
@@ -232,7 +229,7 @@ impl Flame {
     }
 
     fn enter(&mut self, cx: &Context<'_>) -> Outcome {
-        let Some(Shown { calls: tree, .. }) = &self.tree else {
+        let Some(tree) = &self.tree else {
             return Outcome::Done;
         };
         let selected = self.selected();
@@ -260,7 +257,7 @@ impl Flame {
 
     /// Selects `id`; zooms so that it is drawn.
     fn show(&mut self, id: NodeId, cx: &Context<'_>) {
-        let Some(Shown { calls: tree, .. }) = &self.tree else {
+        let Some(tree) = &self.tree else {
             return;
         };
         while !self.zooms.is_empty() && !layout::is_inside(tree, self.zoom(), id) {
@@ -296,20 +293,18 @@ impl Flame {
         }
     }
 
-    fn selected_function(&self) -> Option<FunctionId> {
-        match self.tree.as_ref()?.calls.node(self.selected()).label {
-            Label::Function(function) => Some(function),
-            _ => None,
-        }
+    fn selected_label(&self) -> Option<Label> {
+        Some(self.tree.as_ref()?.node(self.selected()).label)
     }
 
-    fn same_symbol(&mut self, function: Option<FunctionId>, cx: &Context<'_>) -> Outcome {
-        let named = self.tree.as_ref().map(|tree| tree.context(cx));
-        let data = named.as_ref().map_or(cx.data, |named| named.data);
-        let Some(function) = function.and_then(|id| data.function(id)) else {
-            return Outcome::Notice("no function is selected".to_owned());
+    fn same_symbol(&mut self, label: Option<Label>, cx: &Context<'_>) -> Outcome {
+        let symbol = match label {
+            None | Some(Label::Root | Label::Scope(_) | Label::Mark(_)) => {
+                return Outcome::Notice("no function is selected".to_owned());
+            }
+            Some(label) => label.name(&cx.data.profile).into_owned(),
         };
-        self.highlight = Some(Highlight::Symbol(function.name.clone()));
+        self.highlight = Some(Highlight::Symbol(symbol));
         self.rematch(cx);
         Outcome::Done
     }
@@ -328,15 +323,21 @@ impl Flame {
             Command::Back => self.back(),
             Command::NextMatch => self.step_match(true, cx),
             Command::PreviousMatch => self.step_match(false, cx),
-            Command::SameSymbol => self.same_symbol(self.selected_function(), cx),
+            Command::SameSymbol => self.same_symbol(self.selected_label(), cx),
             Command::Follow if self.spec.by != By::Stack => match self.within(cx) {
                 Some(within) => Outcome::Goto(ViewId::Sites, Jump::Within(within)),
                 None => Outcome::Notice("neither field nor type is selected".to_owned()),
             },
             Command::Grouping => self.next_grouping(cx),
-            Command::Follow => match self.selected_function() {
-                Some(function) => Outcome::Goto(ViewId::Sites, Jump::Function(function)),
-                None => Outcome::Notice("no function is selected".to_owned()),
+            Command::Follow => match self.selected_label() {
+                Some(Label::Function(function)) => {
+                    Outcome::Goto(ViewId::Sites, Jump::Function(Charged::Function(function)))
+                }
+                Some(Label::Place(scope)) => {
+                    Outcome::Goto(ViewId::Sites, Jump::Function(Charged::Place(scope)))
+                }
+
+                _ => Outcome::Notice("no function is selected".to_owned()),
             },
             Command::Invert => {
                 self.spec.inverted = !self.spec.inverted;
@@ -397,16 +398,16 @@ impl View for Flame {
 
     fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
         let outcome = match jump {
-            Jump::Function(function) | Jump::Owner(function) => {
+            Jump::Function(charged) | Jump::Owner(charged) => {
                 self.group(By::Stack, cx);
-                self.same_symbol(Some(*function), cx);
+                self.same_symbol(Some(Label::from(*charged)), cx);
                 self.step_match(true, cx)
             }
             Jump::Site(site) => {
                 self.group(By::Stack, cx);
                 let leaf = self.tree.as_ref().and_then(|tree| {
-                    let leaf = tree.calls.leaf(*site as usize)?;
-                    Some((leaf, cx.measure.of(tree.calls.total(leaf))))
+                    let leaf = tree.leaf(*site as usize)?;
+                    Some((leaf, cx.measure.of(tree.total(leaf))))
                 });
                 if let Some((leaf, _)) = leaf {
                     self.show(leaf, cx);

@@ -1,36 +1,27 @@
 //! Between stacks, fields and types: which of them the frames are, and what a frame means to the other views.
 
-use heapglass_profiler::calltree::{Label, NodeId};
-use heapglass_profiler::retold::What;
+use heapglass_profiler::calltree::{By, Label, NodeId};
 
 use super::{Flame, nothing};
-use crate::app::Within;
-use crate::views::{Context, Outcome};
-
-/// What the frames of the graph are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum By {
-    /// Functions along the stack.
-    #[default]
-    Stack,
-    /// Fields from the root inward, then the type.
-    Field,
-    /// Types, then the field as one, then the function that is charged.
-    Type,
-}
+use crate::model::{Context, Outcome, Within};
 
 impl Flame {
     /// What the frames are: the next of stack, field and type that the recording tells of.
     pub(super) fn next_grouping(&mut self, cx: &Context<'_>) -> Outcome {
-        let fields = !cx.data.fields.is_empty();
-        let types = cx.data.types.iter().any(|row| row.type_id.is_some());
+        let fields = !cx.data.profile.fields().is_empty();
+        let types = cx
+            .data
+            .profile
+            .type_rows()
+            .iter()
+            .any(|row| row.type_id.is_some());
         self.spec.by = match self.spec.by {
             By::Stack if fields => By::Field,
             By::Stack | By::Field if types => By::Type,
             By::Stack => {
                 return Outcome::Notice("neither fields nor types were recorded".to_owned());
             }
-            By::Field | By::Type => By::Stack,
+            By::Field | By::Type | By::Arena => By::Stack,
         };
         self.highlight = None;
         self.reshape(cx)
@@ -49,16 +40,13 @@ impl Flame {
     pub(super) fn within(&self, cx: &Context<'_>) -> Option<Within> {
         let tree = self.tree.as_ref()?;
         let (mut id, mut field) = (None, None);
-        for step in tree.calls.path(self.selected()) {
-            let Label::Function(function) = tree.calls.node(step).label else {
-                continue;
-            };
-            match tree.what(function)? {
-                What::Type(seen) => id = Some(seen),
+        for step in tree.path(self.selected()) {
+            match tree.node(step).label {
+                Label::Type(seen) => id = Some(seen),
                 // Outermost frames come first, in an inverted graph too.
-                What::Field(node) if self.spec.inverted => field = field.or(Some(node)),
-                What::Field(node) | What::Path(node) => field = Some(node),
-                What::Owner(_) | What::Function(_) | What::Arena(_) | What::Note(_) => {}
+                Label::Field(node) if self.spec.inverted => field = field.or(Some(node)),
+                Label::Field(node) | Label::Path(node) => field = Some(node),
+                _ => {}
             }
         }
         Within::new(cx.data, id, field, id.is_none())
@@ -68,17 +56,14 @@ impl Flame {
     pub(super) fn show_within(&mut self, within: &Within, cx: &Context<'_>) -> Outcome {
         let field = within.field_in(cx.data);
         let wanted = match field {
-            Some(node) => What::Field(node),
-            None => What::Type(within.type_in(cx.data)),
+            Some(node) => Label::Field(node),
+            None => Label::Type(within.type_in(cx.data)),
         };
         self.group(if field.is_some() { By::Field } else { By::Type }, cx);
         let found = self.tree.as_ref().and_then(|tree| {
-            let is_it = |id: &NodeId| match tree.calls.node(*id).label {
-                Label::Function(function) => tree.what(function) == Some(wanted),
-                _ => false,
-            };
-            let found = tree.calls.ids().find(is_it)?;
-            Some((found, cx.measure.of(tree.calls.total(found))))
+            let is_it = |id: &NodeId| tree.node(*id).label == wanted;
+            let found = tree.ids().find(is_it)?;
+            Some((found, cx.measure.of(tree.total(found))))
         });
         match found {
             Some((_, 0)) => Outcome::Notice(nothing(cx.measure)),

@@ -1,20 +1,18 @@
 //! Draws the flamegraph: breadcrumb, frames, details. Says how many frames were too narrow to draw.
 
-use heapglass_profiler::calltree::{CallTree, Label, NodeId};
+use heapglass_profiler::calltree::{By, CallTree, Label, NodeId};
 use heapglass_profiler::profile::{Function, Origin};
-use heapglass_profiler::retold::What;
 use heapglass_profiler::units::{Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::layout::{Cell, Layout, Rest};
-use super::regroup::By;
-use super::{Flame, Highlight, Shown, nothing};
-use crate::text::{clean, figure, fit, fit_end, pad, width, wrap};
+use super::{Flame, Highlight, nothing};
+use crate::model::Context;
+use crate::text::{clean, fit, fit_end, pad, width, wrap};
 use crate::theme;
-use crate::views::Context;
-use crate::views::parts::{blocks, slice, write};
+use crate::widgets::{slice, write};
 
 struct Parts {
     breadcrumb: Rect,
@@ -48,14 +46,11 @@ pub(super) fn frame_rows(cx: &Context<'_>) -> u16 {
 
 pub(super) fn render(
     view: &Flame,
-    shown: &Shown,
+    tree: &CallTree,
     cx: &Context<'_>,
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let tree = &shown.calls;
-    let kinds = cx;
-    let cx = &shown.context(cx);
     let parts = parts(area);
     breadcrumb(view, tree, cx, parts.breadcrumb, buffer);
     if cx.measure.of(tree.total(view.zoom())) == 0 {
@@ -80,7 +75,7 @@ pub(super) fn render(
             draw_rest(*rest, place, buffer);
         }
         for cell in &row.cells {
-            let style = frame_style(shown, kinds, cell.node);
+            let style = frame_style(tree, cx, cell.node);
             draw_frame(view, tree, cx, (*cell, style), place, buffer);
         }
     }
@@ -91,7 +86,7 @@ pub(super) fn render(
 fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let mut flags = String::new();
     match view.spec.by {
-        By::Stack => {}
+        By::Stack | By::Arena => {}
         By::Field => flags.push_str("by field "),
         By::Type => flags.push_str("by type "),
     }
@@ -135,14 +130,14 @@ fn function<'a>(tree: &CallTree, cx: &Context<'a>, id: NodeId) -> Option<&'a Fun
 }
 
 /// The colour of a frame: of a function its crate, of a field or a type the kind of container.
-fn frame_style(shown: &Shown, cx: &Context<'_>, id: NodeId) -> Style {
-    let Label::Function(function) = shown.calls.node(id).label else {
-        return theme::frame(None);
-    };
-    match shown.what(function) {
-        None => theme::frame(cx.data.function(function)),
-        Some(What::Function(Some(function))) => theme::frame(cx.data.function(function)),
-        Some(what) => theme::kind_frame(cx.data.type_kind(what.type_id(&cx.data.fields))),
+fn frame_style(tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Style {
+    let label = tree.node(id).label;
+    match label {
+        Label::Root | Label::Scope(_) => theme::frame(None),
+        Label::Mark(_) if tree.by() == By::Stack => theme::frame(None),
+        Label::Function(function) => theme::frame(cx.data.function(function)),
+        Label::Place(_) => theme::place_frame(),
+        _ => theme::kind_frame(cx.data.type_kind(label.type_id(&cx.data.profile))),
     }
 }
 
@@ -171,7 +166,7 @@ fn draw_frame(
     let room = area.width.saturating_sub(1) as usize;
     let short = tree.short_name(cell.node, profile);
     let name = clean(&short);
-    let size = figure(cx.measure, cx.measure.of(tree.total(cell.node)));
+    let size = cx.measure.amount(cx.measure.of(tree.total(cell.node)));
     // Two letters say more than one and a mark that there were more.
     let mut text = if room < 3 {
         name.chars().take(room).collect()
@@ -255,10 +250,10 @@ fn details(
 fn figures(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> String {
     let total = tree.total(id);
     let value = cx.measure.of(total);
-    let (blocks, unit) = blocks(cx.measure, total);
+    let (blocks, unit) = cx.measure.blocks(total);
     let mut text = format!(
         "{}, {} of all",
-        figure(cx.measure, value),
+        cx.measure.amount(value),
         Share::of(value, cx.whole())
     );
     if view.zoom() != NodeId::ROOT {
@@ -270,7 +265,7 @@ fn figures(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Strin
     }
     let own = cx.measure.of(tree.own(id));
     if own > 0 && own != value {
-        text.push_str(&format!(", {} itself", figure(cx.measure, own)));
+        text.push_str(&format!(", {} itself", cx.measure.amount(own)));
     }
     text
 }
@@ -336,7 +331,7 @@ fn notes(view: &Flame, cx: &Context<'_>, layout: &Layout) -> String {
         parts.push(format!(
             "{} {word} too narrow to draw ({})",
             Count(frames),
-            figure(cx.measure, value)
+            cx.measure.amount(value)
         ));
     }
     if layout.deeper {

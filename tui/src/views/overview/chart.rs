@@ -6,10 +6,10 @@ use heapglass_profiler::units::{Bytes, Nanos};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::Data;
+use crate::model::Data;
 use crate::text::{clean, fit, width};
 use crate::theme;
-use crate::views::parts::{slice, write};
+use crate::widgets::{slice, write};
 
 const AXIS: u16 = 11;
 

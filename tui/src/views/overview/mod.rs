@@ -3,10 +3,12 @@
 mod chart;
 mod render;
 
-use crate::app::keys::{Binding, ENTER, bindings, char};
-use crate::app::{Command, Owner};
-use crate::views::parts::Cursor;
-use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::model::keys::{Binding, ENTER, bindings, char};
+use heapglass_profiler::profile::Owner;
+
+use crate::model::{Command, Context, Jump, Outcome, ViewId};
+use crate::views::View;
+use crate::widgets::Cursor;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -25,17 +27,14 @@ pub(crate) struct Overview {
 
 impl View for Overview {
     fn refresh(&mut self, cx: &Context<'_>) {
-        let name = |o: &Owner| {
-            o.function
-                .and_then(|f| cx.data.function(f))
-                .map(|f| f.name.clone())
-        };
+        let profile = &cx.data.profile;
+        let name = |o: &Owner| o.charged.map(|charged| charged.name(profile).into_owned());
         let kept = self
             .owners
             .get(self.cursor.selected)
             .filter(|_| self.cursor.selected > 0)
             .and_then(name);
-        self.owners = cx.data.owners();
+        self.owners = profile.owners().to_vec();
         self.owners
             .sort_by_cached_key(|o| (std::cmp::Reverse(cx.measure.of(&o.figures)), name(o)));
         if let Some(kept) = kept
@@ -56,14 +55,11 @@ impl View for Overview {
         {
             return Outcome::Done;
         }
-        let function = self
-            .owners
-            .get(self.cursor.selected)
-            .and_then(|owner| owner.function);
-        match (command, function) {
-            (Command::Enter, Some(function)) => Outcome::Goto(ViewId::Sites, Jump::Owner(function)),
-            (Command::Follow, Some(function)) => {
-                Outcome::Goto(ViewId::Flamegraph, Jump::Function(function))
+        let owner = self.owners.get(self.cursor.selected);
+        match (command, owner.and_then(|owner| owner.charged)) {
+            (Command::Enter, Some(owner)) => Outcome::Goto(ViewId::Sites, Jump::Owner(owner)),
+            (Command::Follow, Some(owner)) => {
+                Outcome::Goto(ViewId::Flamegraph, Jump::Function(owner))
             }
             _ => Outcome::Done,
         }

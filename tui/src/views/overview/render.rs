@@ -1,19 +1,15 @@
 //! Draws the overview: totals above, the timeline in the middle, owners below; each gives way on small screens.
 
-use heapglass_profiler::profile::{LinearMemory, State};
-use heapglass_profiler::report;
+use heapglass_profiler::profile::{LinearMemory, Owner, State};
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Overview, chart};
-use crate::app::Data;
-use crate::text::{clean, figure, pad, width};
+use crate::model::{Context, Data};
+use crate::text::{clean, pad, width};
 use crate::theme;
-use crate::views::Context;
-use crate::views::parts::{
-    Column, bar, count, headings, measure_heading, slice, stretch, table_row, write,
-};
+use crate::widgets::{Table, bar, count, slice, write};
 
 /// Where the three parts are.
 struct Parts {
@@ -166,7 +162,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
         let (now, most) = (Bytes(capture.rss_bytes), Bytes(capture.peak_rss_bytes));
         vec![format!("{now}, at most {most}")]
     };
-    let unseen = report::resident(&data.profile).map_or_else(unread, |resident| {
+    let unseen = data.profile.resident().map_or_else(unread, |resident| {
         let own = Bytes(resident.own_bytes);
         match resident.not_seen_bytes().map(Bytes) {
             Some(unseen) => vec![
@@ -241,53 +237,38 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     } else {
         0
     };
-    let mut columns = vec![
-        Column::right("share", 7),
-        Column::right(measure_heading(cx.measure), 11),
-    ];
+    let value = |owner: &&Owner| cx.measure.of(&owner.figures);
+    let largest = view.owners.first().map_or(0, |owner| value(&owner));
+    let mut table = Table::new()
+        .right("share", 7, |owner| {
+            Share::of(value(owner), cx.whole()).to_string()
+        })
+        .right(cx.measure.name(), 11, |owner| {
+            cx.measure.amount(value(owner))
+        });
     if bars > 0 {
-        columns.push(Column::left("", bars));
-        columns.push(Column::right("sites", 6));
+        table = table
+            .left("", bars, |owner, cells| {
+                (pad(&bar(value(owner), largest, cells), cells), theme::bar())
+            })
+            .right("sites", 6, |owner| count(owner.sites));
     }
-    columns.push(Column::left(
-        "owner: innermost function of your own code",
-        0,
-    ));
-    stretch(&mut columns, area.width as usize);
-    headings(buffer, area, &columns);
-    let largest = view.owners.first().map_or(0, |o| cx.measure.of(&o.figures));
-    let rows = area.height.saturating_sub(1) as usize;
-    let shown = view
-        .owners
-        .iter()
-        .enumerate()
-        .skip(view.cursor.top)
-        .take(rows);
-    for (at, owner) in shown {
-        let value = cx.measure.of(&owner.figures);
-        let function = owner.function.and_then(|f| cx.data.function(f));
-        let style = if at == view.cursor.selected {
-            theme::selected()
-        } else {
-            theme::plain()
-        };
-        let mut cells = vec![
-            (Share::of(value, cx.whole()).to_string(), theme::plain()),
-            (figure(cx.measure, value), theme::plain()),
-        ];
-        if bars > 0 {
-            cells.push((pad(&bar(value, largest, bars), bars), theme::bar()));
-            cells.push((count(owner.sites), theme::plain()));
-        }
-        let name = function.map_or("[no stack]".into(), |f| clean(&f.name).into_owned());
-        cells.push((name, function.map_or(theme::dim(), theme::origin)));
-        let row = slice(area, 1 + (at - view.cursor.top) as u16, 1);
-        table_row(
+    let profile = &cx.data.profile;
+    table
+        .left(
+            "owner: innermost function of your own code",
+            0,
+            |owner, _| {
+                let name = owner.charged.map(|charged| charged.name(profile));
+                let name = name.map_or("[no stack]".into(), |name| clean(&name).into_owned());
+                (name, theme::charged(profile, owner.charged))
+            },
+        )
+        .render(
+            area,
             buffer,
-            row,
-            &columns,
-            cells.into_iter().map(|(text, style)| (text.into(), style)),
-            style,
+            view.owners.iter(),
+            (view.cursor, theme::selected()),
+            "",
         );
-    }
 }

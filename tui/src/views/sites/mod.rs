@@ -7,16 +7,16 @@ mod source;
 
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{FrameId, FunctionId};
+use heapglass_profiler::profile::{Charged, FrameId};
 use heapglass_profiler::units::{Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::keys::{BACK, Binding, ENTER, bindings, char};
-use crate::app::{Command, Data, Pattern};
+use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId};
 use crate::text::clean;
-use crate::views::parts::Cursor;
-use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::views::View;
+use crate::widgets::Cursor;
 use order::{Listing, Named, Only, Sort};
 use source::{Excerpt, Sources};
 
@@ -109,7 +109,7 @@ impl Sites {
             let owner = self
                 .selected()
                 .and_then(|i| cx.data.site(i))
-                .and_then(|site| cx.data.owner(site));
+                .and_then(|site| site.charged());
             let at = stack
                 .iter()
                 .position(|frame| Some(*frame) == owner)
@@ -155,9 +155,9 @@ impl Sites {
                 self.list(cx);
             }
             Command::SameSymbol => match self.symbol(cx) {
-                Some(function) => {
+                Some(charged) => {
                     self.visited = false;
-                    return self.only(Named::new(function, cx).map(Only::Through), cx);
+                    return self.only(Named::new(charged, cx).map(Only::Through), cx);
                 }
                 None => return Outcome::Notice("no function is selected".to_owned()),
             },
@@ -196,13 +196,13 @@ impl Sites {
         Outcome::Out
     }
 
-    /// The function `#` means: of the selected frame, which in the list is the owner.
-    fn symbol(&self, cx: &Context<'_>) -> Option<FunctionId> {
-        let frame = self
-            .stack(cx.data, cx.all_frames)
-            .get(self.frame.selected)
-            .copied()?;
-        cx.data.frame(frame).map(|frame| frame.function)
+    /// The function `#` means: of the selected frame, which in the list is the owner; of a site without a stack its place.
+    fn symbol(&self, cx: &Context<'_>) -> Option<Charged> {
+        let stack = self.stack(cx.data, cx.all_frames);
+        let frame = stack.get(self.frame.selected);
+        let frame = frame.and_then(|frame| cx.data.frame(*frame));
+        let function = frame.map(|frame| Charged::Function(frame.function));
+        function.or_else(|| cx.data.profile.place_of(cx.data.site(self.selected()?)?))
     }
 
     fn only(&mut self, only: Option<Only>, cx: &Context<'_>) -> Outcome {
@@ -274,8 +274,8 @@ impl View for Sites {
         self.visited = true;
         self.cursor = Cursor::default();
         match jump {
-            Jump::Function(function) => self.only(Named::new(*function, cx).map(Only::Through), cx),
-            Jump::Owner(function) => self.only(Named::new(*function, cx).map(Only::Owned), cx),
+            Jump::Function(charged) => self.only(Named::new(*charged, cx).map(Only::Through), cx),
+            Jump::Owner(charged) => self.only(Named::new(*charged, cx).map(Only::Owned), cx),
             Jump::Within(within) => self.only(Only::within(within.clone(), cx), cx),
             Jump::Site(site) => {
                 self.only(None, cx);

@@ -2,12 +2,10 @@
 
 use std::cmp::Reverse;
 
-use heapglass_profiler::profile::{Frame, Function, FunctionId, Measure, Site};
+use heapglass_profiler::profile::{Charged, FunctionId, Measure, ScopeId, Site};
 
-use crate::app::{Data, Pattern, Within};
+use crate::model::{Context, Data, Pattern, Within};
 use crate::text::clean;
-use crate::views::Context;
-use crate::views::parts::blocks;
 
 /// The column the list is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,36 +74,44 @@ pub(super) enum Only {
     Within(Within, Vec<bool>),
 }
 
-/// A function by its name.
+/// A function, or a place where no stacks were recorded, by its name.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
-    function: FunctionId,
+    charged: Charged,
     name: String,
     short: String,
 }
 
 impl Named {
-    pub(super) fn new(function: FunctionId, cx: &Context<'_>) -> Option<Named> {
-        let known = cx.data.function(function)?;
-        Some(Named {
-            function,
-            name: known.name.clone(),
-            short: known.short.clone(),
+    pub(super) fn new(charged: Charged, cx: &Context<'_>) -> Option<Named> {
+        let profile = &cx.data.profile;
+        let known = match charged {
+            Charged::Function(id) => (id.0 as usize) < profile.functions.len(),
+            Charged::Place(scope) => (scope.0 as usize) < profile.scopes.len(),
+        };
+        known.then(|| Named {
+            charged,
+            name: charged.name(profile).into_owned(),
+            short: charged.short_name(profile).into_owned(),
         })
     }
 
-    /// The same function in other data, where it may have another number.
+    /// The same one in other data, where it may have another number.
     fn in_data(self, cx: &Context<'_>) -> Option<Named> {
-        let functions = &cx.data.profile.functions;
-        let is_it = |f: &Function| f.name == self.name;
-        if functions.get(self.function.0 as usize).is_some_and(is_it) {
+        let profile = &cx.data.profile;
+        let is_it = |charged: &Charged| charged.name(profile) == self.name;
+        if Named::new(self.charged, cx)?.name == self.name {
             return Some(self);
         }
-        let at = u32::try_from(functions.iter().position(is_it)?).ok()?;
-        Some(Named {
-            function: FunctionId(at),
-            ..self
-        })
+        let charged = match self.charged {
+            Charged::Function(_) => (0..profile.functions.len() as u32)
+                .map(|id| Charged::Function(FunctionId(id)))
+                .find(is_it),
+            Charged::Place(_) => (0..profile.scopes.len() as u32)
+                .map(|scope| Charged::Place(ScopeId(scope)))
+                .find(is_it),
+        }?;
+        Some(Named { charged, ..self })
     }
 }
 
@@ -130,24 +136,18 @@ impl Only {
             Only::Owned(named) => ("charged to", named),
             Only::Within(within, _) => return within.label.clone(),
         };
-        let name = if named.short.is_empty() {
-            &named.name
-        } else {
-            &named.short
-        };
-        format!("{how} {}", clean(name))
+        format!("{how} {}", clean(&named.short))
     }
 
     fn admits(&self, index: u32, site: &Site, cx: &Context<'_>) -> bool {
         match self {
             Only::Within(_, sites) => sites.get(index as usize).copied().unwrap_or(false),
-            Only::Owned(named) => cx.data.owner_function(site) == Some(named.function),
+            Only::Owned(named) => cx.data.profile.charged_to(site) == Some(named.charged),
             Only::Through(named) => {
-                let frames = cx.data.frames(site, cx.all_frames);
-                let is_it = |frame: &Frame| frame.function == named.function;
-                frames
-                    .iter()
-                    .any(|frame| cx.data.frame(*frame).is_some_and(is_it))
+                let frames = cx.data.frames(site, cx.all_frames).iter();
+                let mut frames = frames.filter_map(|frame| cx.data.frame(*frame));
+                frames.any(|frame| Charged::Function(frame.function) == named.charged)
+                    || cx.data.profile.place_of(site) == Some(named.charged)
             }
         }
     }
@@ -187,9 +187,13 @@ impl Listing {
             only.is_none_or(|only| only.admits(index, site, cx))
                 && matching.as_ref().is_none_or(|matching| {
                     let frames = data.frames(site, cx.all_frames);
+                    let place = data.profile.place_of(site);
                     frames
                         .iter()
                         .any(|f| matching.get(f.0 as usize).copied().unwrap_or(false))
+                        || place.is_some_and(|place| {
+                            filter.is_some_and(|filter| filter.is_match(&place.name(&data.profile)))
+                        })
                 })
         };
         let mut sites: Vec<(u32, &Site)> = (0..)
@@ -201,19 +205,18 @@ impl Listing {
             .map(|(_, site)| cx.measure.of(&site.figures))
             .fold(0_u64, u64::saturating_add);
         let name = |site: &Site| {
-            data.owner_function(site)
-                .and_then(|f| data.function(f))
-                .map(|f| f.name.as_str())
+            let charged = data.profile.charged_to(site);
+            charged.map(|charged| charged.name(&data.profile))
         };
         let place = |site: &Site| {
-            let frame = data.owner(site).and_then(|frame| data.frame(frame));
+            let frame = site.charged().and_then(|frame| data.frame(frame));
             frame.map(|frame| (frame.file.as_deref(), frame.line))
         };
         let measure = |site: &Site| Reverse(cx.measure.of(&site.figures));
         match sort {
             Sort::Measure => sites.sort_by_key(|(_, s)| measure(s)),
             Sort::Blocks => {
-                sites.sort_by_key(|(_, s)| (Reverse(blocks(cx.measure, &s.figures).0), measure(s)))
+                sites.sort_by_key(|(_, s)| (Reverse(cx.measure.blocks(&s.figures).0), measure(s)))
             }
             Sort::Live => sites.sort_by_key(|(_, s)| (Reverse(s.figures.live_bytes), measure(s))),
             Sort::Mean => sites.sort_by_key(|(_, s)| (Reverse(mean(s)), measure(s))),

@@ -1,20 +1,16 @@
 //! Draws the sites: the list above, below it the stack of the selected one and the source of the selected frame.
 
-use heapglass_profiler::profile::{Function, Origin, ScopeId, Site};
-use heapglass_profiler::types::type_of;
+use heapglass_profiler::profile::{Figures, Function, Origin, ScopeId, Site};
 use heapglass_profiler::units::{Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::Sites;
 use super::order::{Sort, mean};
-use crate::text::{clean, figure, fit_end, width, wrap};
+use crate::model::Context;
+use crate::text::{clean, fit_end, width, wrap};
 use crate::theme;
-use crate::views::Context;
-use crate::views::parts::{
-    Column, all_figures, blocks, bytes, count, flow, headings, measure_heading, rule, slice,
-    stretch, table_row, write,
-};
+use crate::widgets::{Table, all_figures, bytes, count, draw_row, flow, rule, slice, write};
 
 /// Where things are. Empty panes are not drawn.
 pub(super) struct Panes {
@@ -104,85 +100,59 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             title.to_owned()
         }
     };
-    let mut columns = vec![
-        Column::right("share", 7),
-        Column::right(sorted(Sort::Measure, &measure_heading(cx.measure)), 11),
-    ];
-    if !narrow {
-        let (_, unit) = blocks(cx.measure, &Default::default());
-        columns.push(Column::right(sorted(Sort::Blocks, unit), 10));
-    }
-    if wide {
-        columns.push(Column::right(sorted(Sort::Live, "live"), 10));
-        columns.push(Column::right(sorted(Sort::Mean, "mean"), 9));
-    }
-    columns.push(Column::left(
-        sorted(Sort::Function, "site: owner › what it called"),
-        0,
-    ));
-    if !narrow {
-        columns.push(Column::left(sorted(Sort::Place, "file:line"), 0));
-    }
-    stretch(&mut columns, area.width as usize);
-    headings(buffer, area, &columns);
-
-    if view.listing.sites.is_empty() {
-        let text = match view.restriction(cx) {
-            none if none.is_empty() => "no sites were recorded".to_owned(),
-            some => format!("{some}; Esc shows all"),
-        };
-        write(buffer, slice(area, 1, 1), &text, theme::dim());
-        return;
-    }
-    let rows = area.height.saturating_sub(1) as usize;
-    let shown = view
-        .listing
-        .sites
-        .iter()
-        .enumerate()
-        .skip(view.cursor.top)
-        .take(rows);
-    let place_width = columns.last().map_or(0, |c| c.width);
-    for (at, index) in shown {
-        let Some(site) = cx.data.site(*index) else {
-            continue;
-        };
-        let value = cx.measure.of(&site.figures);
-        let owner = cx.data.owner(site);
-        let function = owner.and_then(|frame| cx.data.function_of(frame));
-        let mut cells = vec![
-            (Share::of(value, cx.whole()).to_string(), theme::plain()),
-            (figure(cx.measure, value), theme::plain()),
-        ];
-        if !narrow {
-            cells.push((count(blocks(cx.measure, &site.figures).0), theme::plain()));
-        }
-        if wide {
-            cells.push((bytes(site.figures.live_bytes), theme::plain()));
-            cells.push((bytes(mean(site)), theme::plain()));
-        }
-        let name = function.map_or("[no stack]".into(), |f| called(cx, site, f));
-        cells.push((name, function.map_or(theme::dim(), theme::origin)));
-        if !narrow {
-            let place = owner
-                .and_then(|frame| cx.data.short_place(frame))
-                .unwrap_or_default();
-            cells.push((fit_end(&place, place_width).into_owned(), theme::dim()));
-        }
-        let style = match (at == view.cursor.selected, view.in_stack) {
-            (true, false) => theme::selected(),
-            (true, true) => theme::strong(),
-            _ => theme::plain(),
-        };
-        let row = slice(area, 1 + (at - view.cursor.top) as u16, 1);
-        table_row(
-            buffer,
-            row,
-            &columns,
-            cells.into_iter().map(|(text, style)| (text.into(), style)),
-            style,
+    let profile = &cx.data.profile;
+    let (_, unit) = cx.measure.blocks(&Figures::default());
+    let value = |site: &&Site| cx.measure.of(&site.figures);
+    let mut table = Table::new()
+        .right("share", 7, |site| {
+            Share::of(value(site), cx.whole()).to_string()
+        })
+        .right(sorted(Sort::Measure, cx.measure.name()), 11, |site| {
+            cx.measure.amount(value(site))
+        })
+        .right_if(!narrow, sorted(Sort::Blocks, unit), 10, |site| {
+            count(cx.measure.blocks(&site.figures).0)
+        })
+        .right_if(wide, sorted(Sort::Live, "live"), 10, |site| {
+            bytes(site.figures.live_bytes)
+        })
+        .right_if(wide, sorted(Sort::Mean, "mean"), 9, |site| {
+            bytes(mean(site))
+        })
+        .left(
+            sorted(Sort::Function, "site: owner › what it called"),
+            0,
+            |site, _| {
+                let charged = profile.charged_to(site);
+                let function = site.charged().and_then(|frame| cx.data.function_of(frame));
+                let name = match (function, charged) {
+                    (Some(function), _) => called(cx, site, function),
+                    (None, Some(place)) => clean(&place.short_name(profile)).into_owned(),
+                    (None, None) => "[no stack]".to_owned(),
+                };
+                (name, theme::charged(profile, charged))
+            },
         );
+    if !narrow {
+        table = table.left(sorted(Sort::Place, "file:line"), 0, |site, cells| {
+            let place = site.charged().and_then(|frame| cx.data.short_place(frame));
+            (
+                fit_end(&place.unwrap_or_default(), cells).into_owned(),
+                theme::dim(),
+            )
+        });
     }
+    let rows = view.listing.sites.iter();
+    let rows: Vec<&Site> = rows.filter_map(|index| cx.data.site(*index)).collect();
+    let empty = match view.restriction(cx) {
+        none if none.is_empty() => "no sites were recorded".to_owned(),
+        some => format!("{some}; Esc shows all"),
+    };
+    let style = match view.in_stack {
+        true => theme::strong(),
+        false => theme::selected(),
+    };
+    table.render(area, buffer, rows.into_iter(), (view.cursor, style), &empty);
 }
 
 /// The owner and, behind it, what of std allocated for it: one line of the owner may own several sites.
@@ -230,10 +200,10 @@ fn figures(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut
     if !phase.is_empty() {
         parts.push(format!("phase {phase}"));
     }
-    if let Some((id, _)) = type_of(&cx.data.profile, site) {
+    if let Some((id, _)) = cx.data.profile.type_of(site) {
         parts.push(cx.data.type_label(Some(id)).into_owned());
     }
-    let field = cx.data.fields.field_of(site.scope);
+    let field = cx.data.profile.fields().field_of(site.scope);
     if let Some(field) = cx.data.field(field).filter(|_| field != 0) {
         parts.push(format!("field {}", clean(&field.path)));
     }
@@ -299,7 +269,7 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
         counted(frames.len() as u64, "frame")
     );
     write(buffer, slice(area, 0, 1), &title, theme::heading());
-    let owner = cx.data.owner(site);
+    let owner = site.charged();
     let shown = frames
         .iter()
         .enumerate()
@@ -330,19 +300,14 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
             theme::plain()
         };
         let row = slice(area, 1 + (at - view.frame.top) as u16, 1);
-        let columns = [
-            Column::left("", 1),
-            Column::left("", left),
-            Column::left("", right),
-        ];
         let name_style = function.map_or(theme::dim(), theme::origin);
         let place = fit_end(&place, right).into_owned();
         let cells = [
-            (mark.into(), theme::key()),
-            (name, name_style),
-            (place.into(), theme::dim()),
+            (1, false, mark.into(), theme::key()),
+            (left, false, name, name_style),
+            (right, false, place.into(), theme::dim()),
         ];
-        table_row(buffer, row, &columns, cells, style);
+        draw_row(buffer, row, cells, style);
     }
 }
 

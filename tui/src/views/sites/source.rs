@@ -10,8 +10,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use heapglass_profiler::profile::{FrameId, Origin};
 
+use crate::model::Context;
 use crate::text::clean;
-use crate::views::Context;
 
 /// Larger files are not source.
 const LARGEST: u64 = 8 << 20;
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn packed_lines_win_and_keep_their_numbers() {
-        let mut profile = heapglass_profiler::sample::profile();
+        let mut profile = crate::sample::profile();
         let lines = vec![(26, "}".to_owned()), (25, "fn packed() {\u{1b}".to_owned())];
         profile.sources.insert("src/model.rs".into(), lines);
         let frame = profile
@@ -320,7 +320,7 @@ mod tests {
             .iter()
             .position(|f| f.line == Some(25))
             .expect("line 25 of the sample");
-        let data = Arc::new(crate::app::Data::new(profile));
+        let data = Arc::new(crate::model::Data::new(profile));
         let cx = Context {
             data: &data,
             measure: heapglass_profiler::profile::Measure::Peak,
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_file_changed_since_the_recording_says_so() {
-        let mut profile = heapglass_profiler::sample::profile();
+        let mut profile = crate::sample::profile();
         let frame = profile
             .frames
             .iter()
@@ -344,7 +344,7 @@ mod tests {
             .expect("line 25 of the sample");
         let mut note = |started_unix_ns| {
             profile.process.started_unix_ns = started_unix_ns;
-            let data = Arc::new(crate::app::Data::new(profile.clone()));
+            let data = Arc::new(crate::model::Data::new(profile.clone()));
             let cx = Context {
                 data: &data,
                 measure: heapglass_profiler::profile::Measure::Peak,

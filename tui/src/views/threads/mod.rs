@@ -2,9 +2,9 @@
 
 mod render;
 
-use crate::app::{Command, Data};
-use crate::views::parts::Cursor;
-use crate::views::{Context, Outcome, View};
+use crate::model::{Command, Context, Data, Outcome};
+use crate::views::View;
+use crate::widgets::Cursor;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

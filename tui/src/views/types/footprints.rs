@@ -3,58 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use heapglass_profiler::profile::{FootprintNode, Profile, TypeId};
-use heapglass_profiler::report::{self, footprints};
+use heapglass_profiler::profile::{Measured, Profile, TypeId};
+use heapglass_profiler::table::preorder;
 
-use crate::app::{Command, Data};
-use crate::views::parts::Cursor;
-use crate::views::{Context, Outcome};
-
-/// One value at one moment: found, estimated or both.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Measured {
-    /// As recorded.
-    pub(super) label: String,
-    pub(super) value_type: Option<TypeId>,
-    pub(super) time_ns: u64,
-    pub(super) found: Option<Found>,
-    /// What deepsize says, bytes.
-    pub(super) estimate_bytes: Option<u64>,
-    /// The estimate less what was found.
-    pub(super) difference_bytes: Option<i64>,
-}
-
-/// What was found by following the value.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
-    /// Index into what [`footprints`] answers.
-    at: usize,
-    /// Requested bytes of the blocks it owns, and how many.
-    pub(super) bytes: u64,
-    pub(super) blocks: u64,
-    /// Bytes of those blocks in which no value was seen: spare capacity, and what containers keep for themselves.
-    pub(super) slack_bytes: u64,
-    /// More than the time before, of the same label.
-    pub(super) change_bytes: Option<i64>,
-    /// Places counted at their parent.
-    pub(super) folded: u64,
-    /// Values that could not be looked into.
-    pub(super) hidden_values: u64,
-}
-
-/// What one kind of place inside a value came to.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
-    pub(super) node: FootprintNode,
-    /// As recorded.
-    pub(super) step: String,
-    /// As recorded.
-    pub(super) path: String,
-    pub(super) depth: u16,
-    /// Requested bytes with what is inside.
-    pub(super) with_inner: u64,
-    pub(super) slack_bytes: u64,
-}
+use crate::model::{Command, Context, Data, Outcome};
+use crate::widgets::Cursor;
 
 /// What of a type's values was found, the last time each label was measured.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,15 +17,19 @@ pub(super) struct OfType {
     pub(super) slack_bytes: u64,
 }
 
+/// Indexes of places, each with its depth.
+type Places = Vec<(usize, usize)>;
+
 /// All measured values, and what of them is open.
 #[derive(Debug, Default)]
 pub(super) struct Footprints {
-    pub(super) values: Vec<Measured>,
+    /// Indexes into [`Profile::measured`]: the exact ones, and the estimates of labels that have no exact one.
+    pub(super) values: Vec<usize>,
     by_type: HashMap<TypeId, OfType>,
     pub(super) cursor: Cursor,
     open: bool,
-    /// The places of the value that was entered.
-    pub(super) inside: Option<(usize, Vec<Place>, Cursor)>,
+    /// The value that was entered, and its places with their depths.
+    pub(super) inside: Option<(usize, Places, Cursor)>,
 }
 
 impl Footprints {
@@ -118,12 +75,11 @@ impl Footprints {
         match command {
             Command::Enter => {
                 let at = self.cursor.selected;
-                let Some(found) = self.values.get(at).and_then(|value| value.found) else {
+                let value = self.value(at, cx.data).filter(|value| is_exact(value));
+                let Some(value) = value else {
                     return Outcome::Notice("an estimate has nothing inside".to_owned());
                 };
-                let all = footprints(&cx.data.profile);
-                let places = all.get(found.at).map(in_order).unwrap_or_default();
-                self.inside = Some((at, places, Cursor::default()));
+                self.inside = Some((at, in_order(value), Cursor::default()));
             }
             Command::Footprints => self.open = false,
             _ => {
@@ -131,6 +87,11 @@ impl Footprints {
             }
         }
         Outcome::Done
+    }
+
+    /// The value of a row.
+    pub(super) fn value<'a>(&self, row: usize, data: &'a Data) -> Option<&'a Measured> {
+        data.profile.measured().get(*self.values.get(row)?)
     }
 
     /// What was found of the values of a type, in the last footprint of each label; `None` = nothing.
@@ -143,7 +104,7 @@ impl Footprints {
 fn by_type(profile: &Profile) -> HashMap<TypeId, OfType> {
     let mut types: HashMap<TypeId, OfType> = HashMap::new();
     let mut labels: HashSet<&str> = HashSet::new();
-    let all = footprints(profile);
+    let all = profile.measured();
     let exact = all.iter().rev().filter(|value| !value.footprint.estimate);
     for value in exact.filter(|value| labels.insert(&value.footprint.label)) {
         for place in &value.places {
@@ -153,7 +114,7 @@ fn by_type(profile: &Profile) -> HashMap<TypeId, OfType> {
             let sum = types.entry(id).or_default();
             sum.blocks = sum.blocks.saturating_add(place.node.blocks);
             sum.bytes = sum.bytes.saturating_add(place.node.block_bytes);
-            sum.slack_bytes = sum.slack_bytes.saturating_add(place.slack_bytes());
+            sum.slack_bytes = sum.slack_bytes.saturating_add(place.slack_bytes);
         }
     }
     types
@@ -166,78 +127,41 @@ pub(super) fn rows(cx: &Context<'_>) -> usize {
         .saturating_sub(2 + super::render::FOOTPRINT_DETAILS) as usize
 }
 
+/// What deepsize says of a value, bytes.
+pub(super) fn estimate_bytes(value: &Measured) -> Option<u64> {
+    let alone = (!is_exact(value)).then_some(value.bytes);
+    value.estimate.map(|estimate| estimate.bytes).or(alone)
+}
+
+/// Whether a value was found by following it.
+pub(super) fn is_exact(value: &Measured) -> bool {
+    !value.footprint.estimate
+}
+
 /// The exact ones with the estimates beside them, and the estimates of labels that have no exact one.
-fn gather(profile: &Profile) -> Vec<Measured> {
-    let all = footprints(profile);
-    let exact: HashSet<&str> = all
-        .iter()
-        .filter(|value| !value.footprint.estimate)
-        .map(|value| value.footprint.label.as_str())
-        .collect();
-    let shown = all.iter().enumerate().filter(|(_, value)| {
-        !value.footprint.estimate || !exact.contains(value.footprint.label.as_str())
-    });
-    shown
-        .map(|(at, value)| {
-            let found = (!value.footprint.estimate).then_some(Found {
-                at,
-                bytes: value.bytes,
-                blocks: value.blocks,
-                slack_bytes: value.slack_bytes,
-                change_bytes: value.change_bytes,
-                folded: value.footprint.folded,
-                hidden_values: value.footprint.hidden_values,
-            });
-            let alone = value.footprint.estimate.then_some(value.bytes);
-            Measured {
-                label: value.footprint.label.clone(),
-                value_type: value.footprint.value_type,
-                time_ns: value.footprint.time_ns,
-                found,
-                estimate_bytes: value.estimate.map(|estimate| estimate.bytes).or(alone),
-                difference_bytes: value.estimate.map(|estimate| estimate.difference_bytes),
-            }
-        })
+fn gather(profile: &Profile) -> Vec<usize> {
+    let all = profile.measured();
+    let exact = all.iter().filter(|value| is_exact(value));
+    let exact: HashSet<&str> = exact.map(|value| value.footprint.label.as_str()).collect();
+    let shown = |value: &Measured| is_exact(value) || !exact.contains(&*value.footprint.label);
+    (0..all.len())
+        .filter(|at| all.get(*at).is_some_and(shown))
         .collect()
 }
 
-/// The places inside a value, each below the one around it, largest first.
-fn in_order(value: &report::Measured<'_>) -> Vec<Place> {
-    let places = &value.places;
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); places.len()];
-    for (at, place) in places.iter().enumerate() {
-        if let Some(list) = place.parent.and_then(|parent| children.get_mut(parent)) {
-            list.push(at);
-        }
-    }
-    let size = |at: &usize| places.get(*at).map_or(0, |place| place.with_inner_bytes);
-    let mut open: Vec<(usize, u16)> = places.first().map(|_| (0, 0)).into_iter().collect();
-    let mut rows = Vec::with_capacity(places.len());
-    while let Some((at, depth)) = open.pop() {
-        if let Some(place) = places.get(at) {
-            rows.push(Place {
-                node: place.node.clone(),
-                step: place.step.clone(),
-                path: place.path.clone(),
-                depth,
-                with_inner: place.with_inner_bytes,
-                slack_bytes: place.slack_bytes(),
-            });
-        }
-        if let Some(inner) = children.get_mut(at) {
-            // The last one pushed is shown first; equal ones in the order of the recording.
-            inner.sort_by_key(|child| (size(child), std::cmp::Reverse(*child)));
-            let below = inner.iter().map(|child| (*child, depth.saturating_add(1)));
-            open.extend(below);
-        }
-    }
-    rows
+/// The places inside a value with their depths, each below the one around it, largest first.
+fn in_order(value: &Measured) -> Places {
+    let places = value.places.iter();
+    let (parents, weights): (Vec<_>, Vec<_>) = places
+        .map(|place| (place.parent, place.with_inner_bytes))
+        .unzip();
+    preorder(&parents, &weights, usize::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapglass_profiler::profile::Footprint;
+    use heapglass_profiler::profile::{Footprint, FootprintNode};
 
     fn footprint(
         label: &str,
@@ -270,13 +194,18 @@ mod tests {
             footprint("b", 3, true, vec![node(0, 5)]),
             footprint("a", 40, false, vec![node(0, 20)]),
         ];
-        let values = gather(&Profile {
+        let profile = Profile {
             footprints,
             ..Profile::default()
-        });
-        let seen: Vec<_> = values
-            .iter()
-            .map(|v| (v.label.as_str(), v.found.map(|f| f.bytes), v.estimate_bytes))
+        };
+        let all = profile.measured();
+        let seen: Vec<_> = gather(&profile)
+            .into_iter()
+            .map(|at| &all[at])
+            .map(|v| {
+                let found = is_exact(v).then_some(v.bytes);
+                (v.footprint.label.as_str(), found, estimate_bytes(v))
+            })
             .collect();
         let alone = ("b", None, Some(5));
         assert_eq!(
@@ -292,12 +221,13 @@ mod tests {
             footprints: vec![footprint("a", 1, false, nodes), Footprint::default()],
             ..Profile::default()
         };
-        let seen: Vec<Vec<_>> = footprints(&profile)
+        let seen: Vec<Vec<_>> = profile
+            .measured()
             .iter()
             .map(|value| {
                 in_order(value)
                     .iter()
-                    .map(|p| (p.depth, p.with_inner))
+                    .map(|(at, depth)| (*depth, value.places[*at].with_inner_bytes))
                     .collect()
             })
             .collect();

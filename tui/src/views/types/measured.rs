@@ -1,22 +1,20 @@
 //! Draws the values that were measured: as a table, and the places inside one of them.
 
+use heapglass_profiler::profile::{Measured, Place};
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::footprints::{Footprints, Found, Measured};
-use super::render::{FOOTPRINT_DETAILS, some};
-use crate::app::Data;
+use super::footprints::{Footprints, estimate_bytes, is_exact};
+use super::render::FOOTPRINT_DETAILS;
+use crate::model::{Context, Data};
 use crate::text::clean;
 use crate::theme;
-use crate::views::Context;
-use crate::views::parts::{
-    Column, bytes, count, flow, headings, row_style, rule, signed, slice, stretch, table_row, write,
-};
+use crate::widgets::{Cursor, Table, bytes, count, flow, rule, signed, slice, some, write};
 
 /// Values that were measured, from `first` on; `selected` is the one of the cursor.
 pub(super) fn values_table(
-    values: &[Measured],
+    view: &Footprints,
     first: usize,
     selected: Option<usize>,
     data: &Data,
@@ -28,61 +26,59 @@ pub(super) fn values_table(
     }
     let wide = area.width >= 100;
     let more = if selected.is_none() { " (f)" } else { "" };
-    let mut columns = vec![
-        Column::right("exact", 10),
-        Column::right("estimate", 10),
-        Column::right("off by", 19),
-        Column::right("at", 9),
-    ];
-    if wide {
-        columns.extend([
-            Column::right("blocks", 10),
-            Column::right("slack", 10),
-            Column::right("grown by", 11),
-        ]);
-    }
-    columns.push(Column::left(format!("footprint{more}"), 0));
-    stretch(&mut columns, area.width as usize);
-    headings(buffer, area, &columns);
-    let rows = area.height.saturating_sub(1) as usize;
-    for (row, (at, value)) in values.iter().enumerate().skip(first).take(rows).enumerate() {
-        let found = value.found;
-        let off = found.zip(value.difference_bytes).map(|(found, by)| {
-            let share = Share::of(by.unsigned_abs(), found.bytes);
-            format!("{} ({share})", signed(by.into()))
+    let found = |value: &&Measured, spell: &dyn Fn(&Measured) -> String, none: &str| match is_exact(
+        value,
+    ) {
+        true => spell(value),
+        false => none.to_owned(),
+    };
+    let table = Table::new()
+        .right("exact", 10, move |value| {
+            found(value, &|value| bytes(value.bytes), "-")
+        })
+        .right("estimate", 10, |value: &&Measured| {
+            estimate_bytes(value).map_or(String::new(), bytes)
+        })
+        .right("off by", 19, |value| {
+            let off = value.estimate.map(|estimate| {
+                let by = estimate.difference_bytes;
+                let share = Share::of(by.unsigned_abs(), value.bytes);
+                format!("{} ({share})", signed(by.into()))
+            });
+            off.unwrap_or_default()
+        })
+        .right("at", 9, |value| Nanos(value.footprint.time_ns).to_string())
+        .right_if(wide, "blocks", 10, move |value| {
+            found(value, &|value| count(value.blocks), "")
+        })
+        .right_if(wide, "slack", 10, move |value| {
+            found(value, &|value| bytes(value.slack_bytes), "")
+        })
+        .right_if(wide, "grown by", 11, |value| {
+            let grown = value.change_bytes.filter(|_| is_exact(value));
+            grown.map_or(String::new(), |by| signed(by.into()))
+        })
+        .left(format!("footprint{more}"), 0, |value, _| {
+            let name = data.type_label(value.footprint.value_type);
+            (
+                format!("{}: {name}", clean(&value.footprint.label)),
+                theme::plain(),
+            )
         });
-        let mut cells = vec![
-            found.map_or("-".to_owned(), |found| bytes(found.bytes)),
-            value.estimate_bytes.map_or(String::new(), bytes),
-            off.unwrap_or_default(),
-            Nanos(value.time_ns).to_string(),
-        ];
-        if wide {
-            let grown = found.and_then(|found| found.change_bytes);
-            let grown = grown.map(|by| signed(by.into()));
-            cells.push(found.map_or(String::new(), |found| count(found.blocks)));
-            cells.push(found.map_or(String::new(), |found| bytes(found.slack_bytes)));
-            cells.push(grown.unwrap_or_default());
-        }
-        cells.push(format!(
-            "{}: {}",
-            clean(&value.label),
-            data.type_label(value.value_type)
-        ));
-        let style = if selected == Some(at) {
-            theme::selected()
-        } else {
-            theme::plain()
-        };
-        let cells = cells.into_iter().map(|text| (text.into(), theme::plain()));
-        table_row(
-            buffer,
-            slice(area, 1 + row as u16, 1),
-            &columns,
-            cells,
-            style,
-        );
-    }
+    let cursor = Cursor {
+        top: first,
+        // Nothing is selected where the keys move elsewhere.
+        selected: selected.unwrap_or(usize::MAX),
+    };
+    let rows = (0..view.values.len()).filter_map(|row| view.value(row, data));
+    let rows: Vec<&Measured> = rows.collect();
+    table.render(
+        area,
+        buffer,
+        rows.into_iter(),
+        (cursor, theme::selected()),
+        "",
+    );
 }
 
 /// The list of measured values, or the places inside one.
@@ -92,7 +88,7 @@ pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer
     let notes = slice(area, area.height - details, details);
     if let Some((at, ..)) = &view.inside {
         places(view, cx.data, table, notes, buffer);
-        let found = view.values.get(*at).and_then(|value| value.found);
+        let found = view.value(*at, cx.data).filter(|value| is_exact(value));
         let text = found.and_then(|found| lower_bound(found).or_else(|| folded(found)));
         if let Some(text) = text {
             write(buffer, slice(notes, 3, 1), &text, theme::warning());
@@ -101,7 +97,7 @@ pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer
     }
     let selected = view.cursor.selected;
     values_table(
-        &view.values,
+        view,
         view.cursor.top,
         Some(selected),
         cx.data,
@@ -120,72 +116,74 @@ pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer
     for (at, line) in (1..).zip(lines) {
         write(buffer, slice(notes, at, 1), line, theme::dim());
     }
-    let found = view.values.get(selected).and_then(|value| value.found);
+    let found = view.value(selected, cx.data);
+    let found = found.filter(|value| is_exact(value));
     if let Some(text) = found.and_then(lower_bound) {
         write(buffer, slice(notes, 3, 1), &text, theme::warning());
     }
 }
 
 /// That there is more than was found.
-fn lower_bound(found: Found) -> Option<String> {
-    (found.hidden_values > 0).then(|| {
+fn lower_bound(found: &Measured) -> Option<String> {
+    (found.footprint.hidden_values > 0).then(|| {
         format!(
             "{} could not be looked into: the figures are a lower bound",
-            counted(found.hidden_values, "value")
+            counted(found.footprint.hidden_values, "value")
         )
     })
 }
 
-fn folded(found: Found) -> Option<String> {
-    (found.folded > 0).then(|| {
+fn folded(found: &Measured) -> Option<String> {
+    (found.footprint.folded > 0).then(|| {
         format!(
             "{} found no room of their own and were counted around them",
-            counted(found.folded, "place")
+            counted(found.footprint.folded, "place")
         )
     })
 }
 
 fn places(view: &Footprints, data: &Data, table: Rect, notes: Rect, buffer: &mut Buffer) {
-    let Some((_, places, cursor)) = &view.inside else {
+    let Some((at, order, cursor)) = &view.inside else {
         return;
     };
+    let Some(value) = view.value(*at, data) else {
+        return;
+    };
+    let rows = order.iter();
+    let rows = rows.filter_map(|(at, depth)| Some((value.places.get(*at)?, *depth)));
+    let places: Vec<(&Place, usize)> = rows.collect();
     let wide = table.width >= 110;
-    let mut columns = vec![
-        Column::right("with inner", 10),
-        Column::right("own", 10),
-        Column::right("blocks", 9),
-        Column::right("slack", 10),
-    ];
+    let mut columns = Table::new()
+        .right("with inner", 10, |(place, _): &(&Place, usize)| {
+            bytes(place.with_inner_bytes)
+        })
+        .right("own", 10, |(place, _)| some(place.node.block_bytes, bytes))
+        .right("blocks", 9, |(place, _)| some(place.node.blocks, count))
+        .right("slack", 10, |(place, _)| some(place.slack_bytes, bytes))
+        .right_if(wide, "values", 10, |(place, _)| count(place.node.count))
+        .right_if(wide, "shared", 10, |(place, _)| {
+            some(place.node.shared_bytes, bytes)
+        })
+        .left("inside", 0, |(place, depth), _| {
+            let indent = "  ".repeat(*depth.min(&40));
+            (format!("{indent}{}", clean(&place.step)), theme::plain())
+        });
     if wide {
-        columns.extend([Column::right("values", 10), Column::right("shared", 10)]);
+        columns = columns.left("type", 0, |(place, _), _| {
+            (
+                data.type_label(place.node.value_type).into_owned(),
+                theme::plain(),
+            )
+        });
     }
-    columns.push(Column::left("inside", 0));
-    if wide {
-        columns.push(Column::left("type", 0));
-    }
-    stretch(&mut columns, table.width as usize);
-    headings(buffer, table, &columns);
-    let shown = places.iter().enumerate().skip(cursor.top);
-    for (at, place) in shown.take(table.height.saturating_sub(1) as usize) {
-        let node = &place.node;
-        let name = data.type_label(node.value_type);
-        let indent = "  ".repeat(usize::from(place.depth.min(40)));
-        let mut cells = vec![
-            bytes(place.with_inner),
-            some(node.block_bytes, bytes),
-            some(node.blocks, count),
-            some(place.slack_bytes, bytes),
-        ];
-        if wide {
-            cells.extend([count(node.count), some(node.shared_bytes, bytes)]);
-        }
-        cells.push(format!("{indent}{}", clean(&place.step)));
-        cells.extend(wide.then(|| name.clone().into_owned()));
-        let cells = cells.into_iter().map(|text| (text.into(), theme::plain()));
-        let line = slice(table, 1 + (at - cursor.top) as u16, 1);
-        table_row(buffer, line, &columns, cells, row_style(at, cursor));
-    }
-    let Some(place) = places.get(cursor.selected) else {
+    columns.render(
+        table,
+        buffer,
+        places.iter().copied(),
+        (*cursor, theme::selected()),
+        "",
+    );
+    let Some((place, _)) = places.get(cursor.selected) else {
         return;
     };
     let node = &place.node;

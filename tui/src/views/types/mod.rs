@@ -9,17 +9,17 @@ mod render;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use heapglass_profiler::types::TypeRow;
+use heapglass_profiler::profile::TypeRow;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::app::{Command, Data, Pattern, Within, type_key};
+use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId, Within, type_key};
 use crate::text::clean;
 use crate::theme;
+use crate::views::View;
 use crate::views::breakdown::{Breakdown, Part};
-use crate::views::parts::Cursor;
-use crate::views::{Context, Jump, Outcome, View, ViewId};
+use crate::widgets::Cursor;
 use footprints::Footprints;
 use order::Sort;
 
@@ -54,7 +54,9 @@ pub(crate) struct Types {
 
 impl Types {
     fn selected<'a>(&self, data: &'a Data) -> Option<&'a TypeRow> {
-        data.types.get(*self.order.get(self.cursor.selected)?)
+        data.profile
+            .type_rows()
+            .get(*self.order.get(self.cursor.selected)?)
     }
 
     /// Lists the types again; the same one stays selected where it still is in the list.
@@ -67,7 +69,7 @@ impl Types {
         self.order = order::listed(cx, self.sort, self.reversed, self.filter.as_ref());
         self.made_of = Some(Arc::clone(cx.data));
         let key = |row: &usize| {
-            let row = cx.data.types.get(*row);
+            let row = cx.data.profile.type_rows().get(*row);
             row.map(|row| type_key(cx.data, row.type_id))
         };
         let at = kept.and_then(|kept| {
@@ -87,7 +89,7 @@ impl Types {
     fn open(&mut self, name: Option<String>, cx: &Context<'_>) {
         let is_it = |row: &&TypeRow| type_key(cx.data, row.type_id) == name;
         let before = self.inside.take().map(|(_, before)| before);
-        if let Some(row) = cx.data.types.iter().find(is_it) {
+        if let Some(row) = cx.data.profile.type_rows().iter().find(is_it) {
             let mut parts = fields_of(row, cx.data);
             parts.settle(before.as_ref(), cx);
             self.inside = Some((name, parts));
@@ -160,7 +162,9 @@ fn fields_of(row: &TypeRow, data: &Data) -> Breakdown {
         .iter()
         .filter_map(|at| data.profile.sites.get(*at))
     {
-        *sites.entry(data.fields.field_of(site.scope)).or_default() += 1;
+        *sites
+            .entry(data.profile.fields().field_of(site.scope))
+            .or_default() += 1;
     }
     let parts = row.fields.iter().map(|(node, figures)| {
         let path = data.field(*node).map_or("", |field| field.path.as_str());

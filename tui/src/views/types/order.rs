@@ -3,11 +3,9 @@
 use std::cmp::Reverse;
 
 use heapglass_profiler::profile::Measure;
-use heapglass_profiler::types::TypeRow;
+use heapglass_profiler::profile::TypeRow;
 
-use crate::app::{Pattern, type_key};
-use crate::views::Context;
-use crate::views::parts::blocks;
+use crate::model::{Context, Pattern, type_key};
 
 /// The column the table is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,7 +71,8 @@ pub(super) fn listed(
         })
     };
     let mut rows: Vec<(usize, &TypeRow)> = data
-        .types
+        .profile
+        .type_rows()
         .iter()
         .enumerate()
         .filter(|(_, row)| admitted(row))
@@ -82,7 +81,7 @@ pub(super) fn listed(
         Sort::Measure | Sort::Name => 0,
         Sort::Values => row.values,
         Sort::Inline => row.inline_bytes,
-        Sort::Blocks => blocks(cx.measure, &row.figures).0,
+        Sort::Blocks => cx.measure.blocks(&row.figures).0,
         Sort::Mean => row.mean_block_bytes(),
     };
     rows.sort_by_cached_key(|(_, row)| {

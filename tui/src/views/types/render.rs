@@ -1,7 +1,7 @@
 //! Draws the types: breadcrumb, table, the selected type in full, and the last values that were measured.
 
 use heapglass_profiler::profile::TypeKind;
-use heapglass_profiler::types::TypeRow;
+use heapglass_profiler::profile::TypeRow;
 use heapglass_profiler::units::{Bytes, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,13 +10,10 @@ use super::Types;
 use super::footprints::Footprints;
 use super::measured::{footprints, values_table};
 use super::order::Sort;
-use crate::text::{clean, figure, type_cell, wrap};
+use crate::model::Context;
+use crate::text::{clean, type_cell, wrap};
 use crate::theme;
-use crate::views::Context;
-use crate::views::parts::{
-    Column, all_figures, bar, blocks, bytes, count, flow, headings, measure_heading, row_style,
-    rule, slice, stretch, table_row, write,
-};
+use crate::widgets::{Table, all_figures, bytes, count, flow, rule, slice, some, write};
 
 /// Lines below the list of footprints, and below the places inside one.
 pub(super) const FOOTPRINT_DETAILS: u16 = 4;
@@ -83,7 +80,14 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     let values = &view.footprints.values;
     let shown = panes.footprints.height.saturating_sub(1) as usize;
     let first = values.len().saturating_sub(shown);
-    values_table(values, first, None, cx.data, panes.footprints, buffer);
+    values_table(
+        &view.footprints,
+        first,
+        None,
+        cx.data,
+        panes.footprints,
+        buffer,
+    );
 }
 
 /// Where the reader is, and how much the table names.
@@ -91,8 +95,8 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
     if view.footprints.is_open() {
         let mut text = "types › footprints".to_owned();
         let inside = view.footprints.inside.as_ref();
-        if let Some(value) = inside.and_then(|(at, ..)| view.footprints.values.get(*at)) {
-            text.push_str(&format!(" › {}", clean(&value.label)));
+        if let Some(value) = inside.and_then(|(at, ..)| view.footprints.value(*at, cx.data)) {
+            text.push_str(&format!(" › {}", clean(&value.footprint.label)));
         }
         return text;
     }
@@ -100,12 +104,15 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
         return format!("types › {} › by field, Enter: its sites", parts.of);
     }
     let of = |wanted: &dyn Fn(&TypeRow) -> bool| {
-        let rows = cx.data.types.iter().filter(|row| wanted(row));
+        let rows = cx.data.profile.type_rows().iter().filter(|row| wanted(row));
         let values = rows.map(|row| cx.measure.of(&row.figures));
         values.fold(0, u64::saturating_add)
     };
     if let Some(filter) = &view.filter {
-        let rows = view.order.iter().filter_map(|at| cx.data.types.get(*at));
+        let rows = view
+            .order
+            .iter()
+            .filter_map(|at| cx.data.profile.type_rows().get(*at));
         let value = rows
             .map(|row| cx.measure.of(&row.figures))
             .fold(0, u64::saturating_add);
@@ -113,11 +120,16 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
             "types › /{}/: {} of {}, {} of all",
             clean(&filter.text),
             view.order.len(),
-            cx.data.types.len(),
+            cx.data.profile.type_rows().len(),
             Share::of(value, cx.whole())
         );
     }
-    let named = cx.data.types.iter().filter(|row| row.type_id.is_some());
+    let named = cx
+        .data
+        .profile
+        .type_rows()
+        .iter()
+        .filter(|row| row.type_id.is_some());
     format!(
         "{}; {} of all is typed",
         counted(named.count() as u64, "type"),
@@ -125,8 +137,7 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
     )
 }
 
-/// Which columns there is room and data for.
-fn columns(view: &Types, cx: &Context<'_>, width: u16) -> Vec<(Sort, Column)> {
+fn table(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let sorted = |sort: Sort, title: &str| {
         let mark = if view.reversed { "▲" } else { "▼" };
         if view.sort == sort {
@@ -135,100 +146,57 @@ fn columns(view: &Types, cx: &Context<'_>, width: u16) -> Vec<(Sort, Column)> {
             title.to_owned()
         }
     };
-    let has_values = cx.data.types.iter().any(|row| row.values > 0);
-    let (_, unit) = blocks(cx.measure, &Default::default());
-    let heading = sorted(Sort::Measure, &measure_heading(cx.measure));
-    let mut columns = vec![(Sort::Measure, Column::right(heading, 10))];
-    if has_values && width >= 70 {
-        columns.push((
-            Sort::Values,
-            Column::right(sorted(Sort::Values, "values"), 10),
-        ));
-    }
-    if has_values && width >= 100 {
-        columns.push((
-            Sort::Inline,
-            Column::right(sorted(Sort::Inline, "inline"), 10),
-        ));
-    }
-    if width >= 50 {
-        columns.push((Sort::Blocks, Column::right(sorted(Sort::Blocks, unit), 10)));
-    }
-    if width >= 70 {
-        columns.push((Sort::Mean, Column::right(sorted(Sort::Mean, "mean"), 9)));
-    }
-    columns.push((Sort::Name, Column::left(sorted(Sort::Name, "type"), 0)));
-    columns
-}
-
-fn table(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let sorts = columns(view, cx, area.width);
-    let bar_cells = if area.width >= 100 { 12 } else { 6 };
-    let measured = area.width >= 110 && !view.footprints.values.is_empty();
-    let mut columns = vec![Column::right("share", 7), Column::left("", bar_cells)];
-    columns.extend(sorts.iter().map(|(_, column)| column.clone()));
-    if measured {
-        let last = columns.len() - 1;
-        let extra = [Column::right("measured", 10), Column::right("slack", 10)];
-        columns.splice(last..last, extra);
-    }
-    stretch(&mut columns, area.width as usize);
-    headings(buffer, area, &columns);
-    if view.order.is_empty() {
-        let text = if cx.data.types.is_empty() {
-            "no sites were recorded"
-        } else {
-            "nothing is called so; Esc shows all"
-        };
-        write(buffer, slice(area, 1, 1), text, theme::dim());
-        return;
-    }
-    let room = columns.last().map_or(0, |column| column.width);
-    let shown = view.order.iter().enumerate().skip(view.cursor.top);
-    for (at, index) in shown.take(area.height.saturating_sub(1) as usize) {
-        let Some(row) = cx.data.types.get(*index) else {
-            continue;
-        };
-        let value = cx.measure.of(&row.figures);
-        let mut cells = vec![
-            (Share::of(value, cx.whole()).to_string(), theme::plain()),
-            (bar(value, cx.whole(), bar_cells), theme::bar()),
-        ];
-        for (sort, _) in &sorts {
-            cells.push(match sort {
-                Sort::Measure => (figure(cx.measure, value), theme::plain()),
-                Sort::Values => (some(row.values, count), theme::plain()),
-                Sort::Inline => (some(row.inline_bytes, bytes), theme::plain()),
-                Sort::Blocks => (count(blocks(cx.measure, &row.figures).0), theme::plain()),
-                Sort::Mean => (bytes(row.mean_block_bytes()), theme::plain()),
-                Sort::Name => (
-                    type_cell(&cx.data.type_label(row.type_id), room),
-                    theme::kind(cx.data.type_kind(row.type_id)),
-                ),
-            });
-        }
-        if measured {
-            let found = row.type_id.and_then(|id| view.footprints.of_type(id));
-            let last = cells.len() - 1;
-            let texts = [
-                found.map_or(String::new(), |found| some(found.bytes, bytes)),
-                found.map_or(String::new(), |found| some(found.slack_bytes, bytes)),
-            ];
-            cells.splice(last..last, texts.map(|text| (text, theme::plain())));
-        }
-        let line = slice(area, 1 + (at - view.cursor.top) as u16, 1);
-        let cells = cells.into_iter().map(|(text, style)| (text.into(), style));
-        table_row(buffer, line, &columns, cells, row_style(at, &view.cursor));
-    }
-}
-
-/// Nothing for 0: an empty cell is easier to pass over.
-pub(super) fn some(value: u64, spell: fn(u64) -> String) -> String {
-    if value == 0 {
-        String::new()
-    } else {
-        spell(value)
-    }
+    let (width, all) = (area.width, cx.data.profile.type_rows());
+    let values = all.iter().any(|row| row.values > 0);
+    let measured = width >= 110 && !view.footprints.values.is_empty();
+    let (_, unit) = cx.measure.blocks(&Default::default());
+    let value = |row: &&TypeRow| cx.measure.of(&row.figures);
+    let found = |row: &&TypeRow| row.type_id.and_then(|id| view.footprints.of_type(id));
+    let table = Table::new()
+        .right("share", 7, |row| {
+            Share::of(value(row), cx.whole()).to_string()
+        })
+        .bars(if width >= 100 { 12 } else { 6 }, |row| {
+            (value(row), cx.whole())
+        })
+        .right(sorted(Sort::Measure, cx.measure.name()), 10, |row| {
+            cx.measure.amount(value(row))
+        })
+        .right_if(
+            values && width >= 70,
+            sorted(Sort::Values, "values"),
+            10,
+            |row| some(row.values, count),
+        )
+        .right_if(
+            values && width >= 100,
+            sorted(Sort::Inline, "inline"),
+            10,
+            |row| some(row.inline_bytes, bytes),
+        )
+        .right_if(width >= 50, sorted(Sort::Blocks, unit), 10, |row| {
+            count(cx.measure.blocks(&row.figures).0)
+        })
+        .right_if(width >= 70, sorted(Sort::Mean, "mean"), 9, |row| {
+            bytes(row.mean_block_bytes())
+        })
+        .right_if(measured, "measured", 10, |row| {
+            found(row).map_or(String::new(), |found| some(found.bytes, bytes))
+        })
+        .right_if(measured, "slack", 10, |row| {
+            found(row).map_or(String::new(), |found| some(found.slack_bytes, bytes))
+        })
+        .left(sorted(Sort::Name, "type"), 0, |row, cells| {
+            let name = type_cell(&cx.data.type_label(row.type_id), cells);
+            (name, theme::kind(cx.data.type_kind(row.type_id)))
+        });
+    let rows: Vec<&TypeRow> = view.order.iter().filter_map(|at| all.get(*at)).collect();
+    let empty = match all {
+        [] => "no sites were recorded",
+        _ => "nothing is called so; Esc shows all",
+    };
+    let selection = (view.cursor, theme::selected());
+    table.render(area, buffer, rows.into_iter(), selection, empty);
 }
 
 /// The selected type: its full name, every figure, what is known of its values.
@@ -248,7 +216,7 @@ fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &m
     rule(buffer, area, &text);
     let full = match cx.data.type_name(row.type_id) {
         Some(name) => clean(&name.full).into_owned(),
-        None => cx.data.unnamed().to_owned(),
+        None => cx.data.unnamed().into_owned(),
     };
     let most = match (row.type_id, area.height) {
         (None, _) => 3,

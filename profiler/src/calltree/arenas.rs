@@ -1,0 +1,96 @@
+//! What lies inside arenas: each arena, the fields of the data inside it, and the type of what was handed out.
+//!
+//! Figures are bytes inside arenas, of blocks that are counted elsewhere already. Must keep the sum: what rows do not tell
+//! has a node of its own, and the nodes of what is live come to the chunk bytes.
+
+use super::label::{Label, MarkKind};
+use crate::profile::arenas::{Part, unscoped};
+use crate::profile::{Arena, Figures, Measure, Profile, ScopeId};
+
+/// Bytes inside an arena that have one path.
+pub(super) struct Inside {
+    pub(super) path: Vec<Label>,
+    pub(super) scope: ScopeId,
+    pub(super) figures: Figures,
+}
+
+/// What is inside all arenas, or inside one of them (index into [`Profile::arenas`]).
+pub(super) fn blocks_inside(
+    profile: &Profile,
+    only: Option<usize>,
+    measure: Measure,
+) -> Vec<Inside> {
+    let mut all = Vec::new();
+    for (index, arena) in profile.arenas.iter().enumerate() {
+        if only.is_none_or(|only| only == index) {
+            inside(profile, index as u32, arena, measure, &mut all);
+        }
+    }
+    all
+}
+
+fn inside(profile: &Profile, index: u32, arena: &Arena, measure: Measure, all: &mut Vec<Inside>) {
+    let root = Label::Arena(index);
+    let fields = profile.fields();
+    for row in &arena.rows {
+        let mut path = vec![root];
+        let of_field = fields.path_to(fields.field_of(row.scope));
+        path.extend(of_field.into_iter().map(Label::Field));
+        // What went past the handle went past it here, whenever that was.
+        if measure == Measure::Total && row.past_bytes > 0 {
+            let mut path = path.clone();
+            path.push(Label::Mark(MarkKind::Part(Part::Past)));
+            all.push(Inside {
+                path,
+                scope: row.scope,
+                figures: bytes(row.past_bytes, measure),
+            });
+        }
+        let scope = profile.scopes.get(row.scope.0 as usize);
+        let id = scope.and_then(|scope| scope.value_type);
+        path.extend(id.map(|id| Label::Type(Some(id))));
+        all.push(Inside {
+            path,
+            scope: row.scope,
+            figures: Figures {
+                total_bytes: row.total_bytes,
+                total_blocks: row.total_blocks,
+                live_bytes: row.live_bytes,
+                live_blocks: row.live_blocks,
+                ..Figures::default()
+            },
+        });
+    }
+    let mut add = |mark: MarkKind, figures: Figures| {
+        all.push(Inside {
+            path: vec![root, Label::Mark(mark)],
+            scope: ScopeId(0),
+            figures,
+        });
+    };
+    let rest = unscoped(arena);
+    let rest = Figures {
+        total_bytes: rest.total_bytes,
+        total_blocks: rest.total_blocks,
+        live_bytes: rest.live_bytes,
+        ..Figures::default()
+    };
+    if measure.of(&rest) > 0 {
+        add(MarkKind::NoRow, rest);
+    }
+    if measure == Measure::Live {
+        for part in Part::ALL.into_iter().filter(|part| *part != Part::Handed) {
+            add(MarkKind::Part(part), bytes(part.of(arena), measure));
+        }
+    }
+}
+
+/// Bytes of no pieces.
+fn bytes(bytes: u64, measure: Measure) -> Figures {
+    let mut figures = Figures::default();
+    match measure {
+        Measure::Live => figures.live_bytes = bytes,
+        _ => figures.total_bytes = bytes,
+    }
+    figures
+}

@@ -1,0 +1,154 @@
+//! What a node stands for, and what it is called.
+
+use std::borrow::Cow;
+
+use crate::profile::arenas::{Part, chunk_label};
+use crate::profile::fields::Field;
+use crate::profile::{Charged, FunctionId, Profile, ScopeId, TypeId};
+
+/// What a node stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Label {
+    /// Everything.
+    Root,
+    /// A phase, in brackets: `[load]`.
+    Scope(ScopeId),
+    /// Something that is said instead of a frame.
+    Mark(MarkKind),
+    /// A function; different lines of it are one node.
+    Function(FunctionId),
+    /// A phase or field that stands for a stack, where none were recorded.
+    Place(ScopeId),
+    /// A field (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)), by the last step of its path.
+    Field(u32),
+    /// A field, by its whole path.
+    Path(u32),
+    /// What blocks hold.
+    Type(Option<TypeId>),
+    /// The type that was being built.
+    Building(TypeId),
+    /// An arena (index into [`Profile::arenas`]).
+    Arena(u32),
+}
+
+/// What stands where there is no frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MarkKind {
+    /// Cut where a return address was in no known code.
+    Cut,
+    /// Taken on a stack that is not the thread's own.
+    Foreign,
+    /// Deeper than the walk's limit.
+    Deep,
+    /// No frame at all.
+    Empty,
+    /// Not a frame either: the block is a chunk of this arena (index into [`Profile::arenas`]), or of several.
+    Chunk(Option<u32>),
+    /// Bytes of an arena's chunks that are not in use.
+    Part(Part),
+    /// What an arena handed out in places for which the recording had no room.
+    NoRow,
+}
+
+impl MarkKind {
+    /// As frontends show it, in brackets.
+    pub fn name(self) -> &'static str {
+        match self {
+            MarkKind::Cut => "[cut]",
+            MarkKind::Foreign => "[foreign stack]",
+            MarkKind::Deep => "[deep]",
+            MarkKind::Empty => "[no stack]",
+            MarkKind::Chunk(_) => "[chunk of arenas]",
+            MarkKind::Part(Part::Handed) => "(handed out)",
+            MarkKind::Part(Part::Padding) => "(padding)",
+            MarkKind::Part(Part::Abandoned) => "(abandoned)",
+            MarkKind::Part(Part::Past) => "(past the handle)",
+            MarkKind::Part(Part::Tail) => "(tail)",
+            MarkKind::NoRow => "(no row: the recording had no room)",
+        }
+    }
+}
+
+impl From<Charged> for Label {
+    fn from(charged: Charged) -> Label {
+        match charged {
+            Charged::Function(function) => Label::Function(function),
+            Charged::Place(scope) => Label::Place(scope),
+        }
+    }
+}
+
+impl Label {
+    /// The whole name as recorded: not safe for a terminal before [`crate::units::printable`].
+    pub fn name(self, profile: &Profile) -> Cow<'_, str> {
+        match self {
+            Label::Root => Cow::Borrowed("all"),
+            Label::Mark(MarkKind::Chunk(Some(arena))) => {
+                Cow::Owned(format!("[{}]", chunk_label(profile, &[arena as usize])))
+            }
+            Label::Mark(mark) => Cow::Borrowed(mark.name()),
+            Label::Scope(scope) => {
+                let scope = profile.scopes.get(scope.0 as usize);
+                Cow::Owned(format!("[{}]", scope.map_or("?", |scope| &scope.name)))
+            }
+            Label::Function(function) => Charged::Function(function).name(profile),
+            Label::Place(scope) => Charged::Place(scope).name(profile),
+            Label::Field(number) | Label::Path(number) => {
+                let Some(field) = field(profile, number) else {
+                    return Cow::Borrowed("?");
+                };
+                match profile.named_type(field.value_type) {
+                    Some(of_type) => Cow::Owned(format!("{}: {}", field.path, of_type.full)),
+                    None => Cow::Borrowed(&field.path),
+                }
+            }
+            Label::Type(id) => Cow::Borrowed(full_name(profile, id)),
+            Label::Building(id) => {
+                Cow::Owned(format!("while building {}", full_name(profile, Some(id))))
+            }
+            Label::Arena(arena) => match profile.arenas.get(arena as usize) {
+                Some(arena) => Cow::Owned(format!("arena {} of {}", arena.name, arena.krate)),
+                None => Cow::Borrowed("?"),
+            },
+        }
+    }
+
+    /// The name for narrow cells: `Vec::push`. Not safe for a terminal before [`crate::units::printable`].
+    pub fn short_name(self, profile: &Profile) -> Cow<'_, str> {
+        match self {
+            Label::Function(function) => Charged::Function(function).short_name(profile),
+            Label::Place(scope) => Charged::Place(scope).short_name(profile),
+            Label::Field(number) => field(profile, number)
+                .map_or(Cow::Borrowed("?"), |field| Cow::Borrowed(&field.step)),
+            Label::Path(number) => field(profile, number)
+                .map_or(Cow::Borrowed("?"), |field| Cow::Borrowed(&field.path)),
+            Label::Type(id) => Cow::Borrowed(profile.type_key(id)),
+            Label::Building(id) => Cow::Owned(format!("in {}", profile.type_key(Some(id)))),
+            Label::Arena(arena) => profile
+                .arenas
+                .get(arena as usize)
+                .map_or(Cow::Borrowed("?"), |arena| Cow::Borrowed(&arena.name)),
+            Label::Root | Label::Mark(_) | Label::Scope(_) => self.name(profile),
+        }
+    }
+
+    /// The type that is meant, of a field that of its values; `None` where there is none, or nothing tells.
+    pub fn type_id(self, profile: &Profile) -> Option<TypeId> {
+        match self {
+            Label::Field(number) | Label::Path(number) => field(profile, number)?.value_type,
+            Label::Type(id) => id,
+            Label::Building(id) => Some(id),
+            Label::Root | Label::Mark(_) | Label::Scope(_) => None,
+            Label::Function(_) | Label::Place(_) | Label::Arena(_) => None,
+        }
+    }
+}
+
+fn field(profile: &Profile, number: u32) -> Option<&Field> {
+    profile.fields().nodes.get(number as usize)
+}
+
+fn full_name(profile: &Profile, id: Option<TypeId>) -> &str {
+    let name = profile.named_type(id);
+    name.map_or_else(|| profile.type_key(id), |name| &name.full)
+}

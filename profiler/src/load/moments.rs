@@ -1,0 +1,189 @@
+//! What is not of sites: how it was recorded, threads, the timeline and marks.
+
+use super::counters::{LANE_DRIFT, Peak, PeakAt, at_epoch, mark_rows, net};
+use crate::profile::{Capture, Figures, LinearMemory, Mark, Thread, TimelinePoint};
+use std::collections::BTreeMap;
+use tracking_alloc_recording::{
+    CLOCK_SNAPSHOT_BITS, HeaderValue, MarkValue, Recording, arch, mode, unwinder,
+};
+
+/// How it was recorded, and how exact the peak is.
+pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
+    let header = &recording.header;
+    let bound = u64::from(header.most_lanes.max(header.lanes.min(1))) * LANE_DRIFT;
+    let error = peak.doubt.saturating_sub(peak.bytes).max(0) as u64;
+    Capture {
+        mode: match header.mode {
+            mode::EXACT => "exact".to_owned(),
+            other => format!("unknown ({other})"),
+        },
+        unwinder: match header.unwinder {
+            unwinder::FRAME_POINTERS => "frame-pointers",
+            unwinder::EH_FRAME => "eh-frame",
+            _ => "none",
+        }
+        .to_owned(),
+        architecture: match header.arch {
+            arch::X86_64 => "x86_64",
+            arch::AARCH64 => "aarch64",
+            arch::WASM32 => "wasm32",
+            _ => "",
+        }
+        .to_owned(),
+        linear_memory: linear_memory(header),
+        peak_error_bytes: error.min(bound),
+        peak_discrepancy_bytes: peak.bytes.abs_diff(peak.register),
+        peak_time_ns: peak.time_ns,
+        rss_bytes: header.rss_bytes,
+        peak_rss_bytes: header.peak_rss_bytes,
+        own_bytes: header.own_bytes,
+        recording_bytes: recording.file_bytes,
+        layout: header.version,
+    }
+}
+
+/// Linear memory, of a module that has any.
+fn linear_memory(header: &HeaderValue) -> Option<LinearMemory> {
+    (header.arch == arch::WASM32).then(|| LinearMemory {
+        pages: header.memory_pages.saturating_sub(header.own_pages),
+        first_pages: header.first_pages,
+        grows: header.memory_grows,
+        own_pages: header.own_pages,
+    })
+}
+
+/// A thread name as bytes, up to its NUL.
+fn thread_name(words: [u64; 2]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let length = bytes
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..length]).into_owned()
+}
+
+fn from_words(words: &[u64; 9]) -> Figures {
+    Figures {
+        total_bytes: words[0],
+        total_blocks: words[1],
+        freed_bytes: words[2],
+        freed_blocks: words[3],
+        grows: words[4],
+        shrinks: words[5],
+        copied_bytes: words[6],
+        temporary_blocks: words[7],
+        temporary_bytes: words[8],
+        live_bytes: (words[0].wrapping_sub(words[2]) as i64).max(0) as u64,
+        live_blocks: (words[1].wrapping_sub(words[3]) as i64).max(0) as u64,
+        ..Figures::default()
+    }
+}
+
+/// Threads merged by name, those that ended and those that had a lane at the end.
+pub(super) fn threads(recording: &Recording, peak: &Peak) -> Vec<Thread> {
+    let header = &recording.header;
+    let epoch = header.clock >> CLOCK_SNAPSHOT_BITS;
+    let mut threads: BTreeMap<String, Thread> = BTreeMap::new();
+    let mut add = |name: String, count: u64, figures: Figures| {
+        let thread = threads.entry(name.clone()).or_default();
+        thread.name = name;
+        thread.count = thread.count.saturating_add(count);
+        thread.figures.add(&figures);
+    };
+    for ended in &recording.threads {
+        let mut figures = from_words(&ended.figures);
+        // Merged in an older epoch: its threads ended before the peak and hold what they left behind.
+        let at_peak = match peak.at {
+            PeakAt::Epoch if ended.clock >> CLOCK_SNAPSHOT_BITS == epoch => {
+                (ended.peak_bytes, ended.peak_blocks)
+            }
+            PeakAt::Epoch | PeakAt::Now => (figures.live_bytes as i64, figures.live_blocks as i64),
+            PeakAt::Mark(_) => (0, 0),
+        };
+        figures.peak_bytes = at_peak.0.max(0) as u64;
+        figures.peak_blocks = at_peak.1.max(0) as u64;
+        add(thread_name(ended.name), ended.count, figures);
+    }
+    for lane in &recording.lanes {
+        let all = &lane.all;
+        let now = [
+            all.total_bytes,
+            all.total_blocks,
+            all.freed_bytes,
+            all.freed_blocks,
+            all.grows,
+            all.shrinks,
+            all.copied_bytes,
+            all.temporary_blocks,
+            all.temporary_bytes,
+        ];
+        let since = &lane.lane.since;
+        let words: [u64; 9] = std::array::from_fn(|index| now[index].saturating_sub(since[index]));
+        let mut figures = from_words(&words);
+        let (before_bytes, before_blocks) = (
+            since[0].wrapping_sub(since[2]) as i64,
+            since[1].wrapping_sub(since[3]) as i64,
+        );
+        let (bytes, blocks) = match peak.at {
+            PeakAt::Now => net(all),
+            PeakAt::Epoch
+                if lane.lane.since_clock >> CLOCK_SNAPSHOT_BITS < epoch
+                    || lane.lane.tenancies <= 1 =>
+            {
+                at_epoch(all, header)
+            }
+            PeakAt::Epoch => (before_bytes, before_blocks),
+            PeakAt::Mark(index) => recording.marks.get(index).map_or((0, 0), |mark| {
+                let of_lane = mark_rows(recording, mark)
+                    .iter()
+                    .filter(|row| row.lane == lane.number);
+                of_lane.fold((before_bytes, before_blocks), |(bytes, blocks), row| {
+                    (
+                        bytes.saturating_add(row.peak_bytes),
+                        blocks.saturating_add(row.peak_blocks),
+                    )
+                })
+            }),
+        };
+        figures.peak_bytes = bytes.saturating_sub(before_bytes).max(0) as u64;
+        figures.peak_blocks = blocks.saturating_sub(before_blocks).max(0) as u64;
+        if lane.lane.kind == 2 {
+            if figures.total_blocks > 0 || figures.freed_blocks > 0 {
+                add(
+                    "(further threads)".to_owned(),
+                    u64::from(lane.lane.tenancies.max(1)),
+                    figures,
+                );
+            }
+        } else {
+            add(thread_name(lane.lane.name), 1, figures);
+        }
+    }
+    threads.into_values().collect()
+}
+
+/// The timeline.
+pub(super) fn timeline(recording: &Recording) -> Vec<TimelinePoint> {
+    let point = |point: &tracking_alloc_recording::PointValue| TimelinePoint {
+        time_ns: point.time_ns,
+        live_bytes: point.live_bytes,
+        live_blocks: point.live_blocks,
+        total_bytes: point.total_bytes,
+        rss_bytes: point.rss_bytes,
+    };
+    recording.timeline.iter().map(point).collect()
+}
+
+/// The marks, with the peak of the window each one ended.
+pub(super) fn marks(recording: &Recording) -> Vec<Mark> {
+    let mark = |mark: &MarkValue| Mark {
+        name: recording.string(mark.name).unwrap_or_default(),
+        time_ns: mark.time_ns,
+        figures: Figures {
+            peak_bytes: mark.peak_bytes.max(0) as u64,
+            peak_blocks: mark.peak_blocks.max(0) as u64,
+            ..from_words(&mark.figures)
+        },
+    };
+    recording.marks.iter().map(mark).collect()
+}

@@ -1,0 +1,98 @@
+//! What every frontend needs of a profile: fields, phases, types, owners, footprints, leaks and losses, each computed on
+//! first use and then kept.
+
+use super::arenas::{Leak, chunk_sites, leaks};
+use super::fields::{Fields, Phases};
+use super::losses::losses;
+use super::measured::{Measured, measured};
+use super::owners::{Owner, owners};
+use super::type_rows::{TypeRow, full_keys, type_rows};
+use super::unnamed::unnamed;
+use super::{Profile, TypeId, UNKNOWN};
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
+
+/// The analysis of a profile, as much of it as was asked for: see [`Profile::fields`] and its neighbours.
+#[derive(Debug, Default)]
+pub struct Analysis {
+    fields: OnceLock<Fields>,
+    phases: OnceLock<Phases>,
+    types: OnceLock<Vec<TypeRow>>,
+    full_keys: OnceLock<HashSet<TypeId>>,
+    owners: OnceLock<Vec<Owner>>,
+    measured: OnceLock<Vec<Measured>>,
+    chunks: OnceLock<HashMap<usize, Vec<usize>>>,
+    leaks: OnceLock<Vec<Leak>>,
+    losses: OnceLock<Vec<String>>,
+    unnamed: OnceLock<Option<String>>,
+}
+
+/// A clone may be changed, so it begins without an analysis.
+impl Clone for Analysis {
+    fn clone(&self) -> Self {
+        Analysis::default()
+    }
+}
+
+/// Each is computed when it is first asked for and then kept: to change a profile afterwards, change a clone of it.
+impl Profile {
+    /// The places in the data that the program deserialized, with what each allocated.
+    pub fn fields(&self) -> &Fields {
+        self.analysis.fields.get_or_init(|| Fields::of(self))
+    }
+
+    /// The phases that the program named.
+    pub fn phases(&self) -> &Phases {
+        self.analysis.phases.get_or_init(|| Phases::of(self))
+    }
+
+    /// What all blocks of a type came to, in no particular order.
+    pub fn type_rows(&self) -> &[TypeRow] {
+        self.analysis.types.get_or_init(|| type_rows(self))
+    }
+
+    /// What the row of a type is called: its short name, its full one where two rows share the short one, [`UNKNOWN`]
+    /// without a type. As recorded: not safe for a terminal before [`crate::units::printable`].
+    pub fn type_key(&self, id: Option<TypeId>) -> &str {
+        let in_full = self.analysis.full_keys.get_or_init(|| full_keys(self));
+        match id.and_then(|id| Some((id, self.types.get(id.0 as usize)?))) {
+            Some((id, name)) if in_full.contains(&id) => &name.full,
+            Some((_, name)) => &name.short,
+            None => UNKNOWN,
+        }
+    }
+
+    /// Sites added up by the function or place they are charged to, in no particular order.
+    pub fn owners(&self) -> &[Owner] {
+        self.analysis.owners.get_or_init(|| owners(self))
+    }
+
+    /// The footprints, oldest first, with estimates beside them.
+    pub fn measured(&self) -> &[Measured] {
+        self.analysis.measured.get_or_init(|| measured(self))
+    }
+
+    /// The arenas (indexes into [`Profile::arenas`]) that each site (index into [`Profile::sites`]) allocates chunks for.
+    pub fn chunk_sites(&self) -> &HashMap<usize, Vec<usize>> {
+        self.analysis.chunks.get_or_init(|| chunk_sites(self))
+    }
+
+    /// All blocks of the global heap that values in arenas left behind, most bytes first.
+    pub fn leaks(&self) -> &[Leak] {
+        self.analysis.leaks.get_or_init(|| leaks(self))
+    }
+
+    /// What could not be counted or named: one sentence a loss, free of control characters; empty when nothing was lost.
+    pub fn losses(&self) -> &[String] {
+        self.analysis.losses.get_or_init(|| losses(self))
+    }
+
+    /// A sentence for people when the program's own frames have no debug information, so that stacks name no types;
+    /// `None` when nothing is missing.
+    pub fn unnamed(&self) -> Option<&str> {
+        self.analysis
+            .unnamed
+            .get_or_init(|| unnamed(self))
+            .as_deref()
+    }
+}

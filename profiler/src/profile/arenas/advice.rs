@@ -1,0 +1,286 @@
+//! Advice: what would make an arena cheaper, each with the figures it rests on.
+//!
+//! Must only say what holds for what was recorded: a capacity is enough for the largest instance, a share is of bytes
+//! that were counted. Says nothing rather than something doubtful.
+
+use super::chunks::joined;
+use super::inside::{FieldInside, by_field};
+use crate::profile::fields::Fields;
+use crate::profile::{Arena, State};
+use crate::units::{Bytes, Count, Share, counted, printable};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Below this share of the chunk bytes, what is abandoned or padding is not worth a sentence: one in so many.
+const WORTH_ONE_IN: u64 = 20;
+
+/// An arena smaller than this is not called too large, bytes.
+const SMALL: u64 = 64 * 1024;
+
+/// Bytes that alignment may cost more where a chunk began before.
+const SEAM: u64 = 16;
+
+/// One piece of advice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// What about.
+    pub kind: AdviceKind,
+    /// A sentence without its stop, free of control characters.
+    pub text: String,
+    /// A capacity to give the arena, bytes.
+    pub capacity_bytes: Option<u64>,
+}
+
+/// What advice is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AdviceKind {
+    /// Several chunks where one would do.
+    Capacity,
+    /// A chunk much larger than what was ever used.
+    TooLarge,
+    /// Growth left bytes behind.
+    Abandoned,
+    /// Alignment cost bytes.
+    Padding,
+    /// Bytes went past the handle.
+    Past,
+    /// Instances were never dropped.
+    NeverDropped,
+    /// A limit refused requests.
+    Limit,
+    /// Values were put in whose drop never runs.
+    Undropped,
+}
+
+impl AdviceKind {
+    /// The word of the JSON report.
+    pub fn name(self) -> &'static str {
+        match self {
+            AdviceKind::Capacity => "capacity",
+            AdviceKind::TooLarge => "too large",
+            AdviceKind::Abandoned => "abandoned",
+            AdviceKind::Padding => "padding",
+            AdviceKind::Past => "past the handle",
+            AdviceKind::NeverDropped => "never dropped",
+            AdviceKind::Limit => "limit",
+            AdviceKind::Undropped => "drop never runs",
+        }
+    }
+}
+
+/// Advice for an arena, what saves most first.
+pub fn advice(arena: &Arena, fields: &Fields, state: State) -> Vec<Advice> {
+    let plain = |kind, text| Advice {
+        kind,
+        text,
+        capacity_bytes: None,
+    };
+    [
+        capacity(arena),
+        abandoned(arena, fields).map(|text| plain(AdviceKind::Abandoned, text)),
+        padding(arena).map(|text| plain(AdviceKind::Padding, text)),
+        past(arena, fields).map(|text| plain(AdviceKind::Past, text)),
+        never_dropped(arena, state).map(|text| plain(AdviceKind::NeverDropped, text)),
+        limit(arena).map(|text| plain(AdviceKind::Limit, text)),
+        undropped(arena).map(|text| plain(AdviceKind::Undropped, text)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// `grew 14 times: with_capacity(6.1 MiB) would have been one chunk`
+fn capacity(arena: &Arena) -> Option<Advice> {
+    let used = arena.most_used_bytes;
+    // Where a limit refused something, more would have been used than was.
+    if used == 0 || arena.limit_reached > 0 {
+        return None;
+    }
+    if arena.most_chunks < 2 {
+        return too_large(arena);
+    }
+    let grew = arena.most_chunks - 1;
+    let need = used.checked_add(grew.checked_mul(SEAM)?)?;
+    let capacity = round_up(need)?;
+    let which = if arena.made > 1 {
+        format!("the largest of {} ", counted(arena.made, "instance"))
+    } else {
+        String::new()
+    };
+    let mut text = format!(
+        "{which}grew {}: with_capacity({}) would have been one chunk",
+        times(grew),
+        Bytes(capacity)
+    );
+    let mean = arena.total_chunk_bytes / arena.made.max(1);
+    if arena.made > 1 && mean < capacity / 4 {
+        text.push_str(&format!(
+            ", but the mean instance takes only {}: reuse instances with reset() instead",
+            Bytes(mean)
+        ));
+    }
+    Some(Advice {
+        kind: AdviceKind::Capacity,
+        text,
+        capacity_bytes: Some(capacity),
+    })
+}
+
+fn times(count: u64) -> String {
+    if count == 1 {
+        "once".to_owned()
+    } else {
+        counted(count, "time")
+    }
+}
+
+fn too_large(arena: &Arena) -> Option<Advice> {
+    let (used, took) = (arena.most_used_bytes, arena.most_instance_bytes);
+    if took < SMALL || used > took / 2 {
+        return None;
+    }
+    let capacity = round_up(used)?;
+    Some(Advice {
+        kind: AdviceKind::TooLarge,
+        text: format!(
+            "took {} and never used more than {}: with_capacity({}) would have been enough",
+            Bytes(took),
+            Bytes(used),
+            Bytes(capacity)
+        ),
+        capacity_bytes: Some(capacity),
+    })
+}
+
+/// `bytes` rounded up to what [`Bytes`] spells without rounding: a figure to copy that is enough.
+fn round_up(bytes: u64) -> Option<u64> {
+    let mut unit = 1024_u128;
+    if bytes < 1024 {
+        return Some(bytes);
+    }
+    while (u128::from(bytes) * 10).div_ceil(unit) >= 10_240 {
+        unit *= 1024;
+    }
+    let tenths = (u128::from(bytes) * 10).div_ceil(unit);
+    u64::try_from((tenths * unit).div_ceil(10)).ok()
+}
+
+fn worth(part: u64, whole: u64) -> bool {
+    part > 0 && part >= whole.div_ceil(WORTH_ONE_IN)
+}
+
+/// `12.3 % abandoned by growth (1.2 MiB), most at City.tags: ..`
+fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
+    // Of instances that are gone only what growth copied is known: each copy left its old bytes behind.
+    let (bytes, whole, past) = if arena.chunk_bytes > 0 {
+        (arena.abandoned_bytes, arena.chunk_bytes, "")
+    } else {
+        (
+            arena.copied_bytes,
+            arena.total_chunk_bytes,
+            " of the chunks ever taken",
+        )
+    };
+    if !worth(bytes, whole) {
+        return None;
+    }
+    let place = widest(arena, fields, |row| row.handed.copied_bytes)
+        .map(|path| format!(", most at {path}"))
+        .unwrap_or_default();
+    Some(format!(
+        "{}{past} abandoned by growth ({}{place}): reserve first, or collect in place",
+        Share::of(bytes, whole),
+        Bytes(bytes)
+    ))
+}
+
+fn padding(arena: &Arena) -> Option<String> {
+    worth(arena.padding_bytes, arena.chunk_bytes).then(|| {
+        format!(
+            "{} padding ({}): hand out what is less aligned (strings, bytes) from an arena of its own",
+            Share::of(arena.padding_bytes, arena.chunk_bytes),
+            Bytes(arena.padding_bytes)
+        )
+    })
+}
+
+/// `1.2 MiB went past the handle ..`
+fn past(arena: &Arena, fields: &Fields) -> Option<String> {
+    let by_rows = arena
+        .rows
+        .iter()
+        .fold(0_u64, |sum, row| sum.saturating_add(row.past_bytes));
+    let bytes = by_rows.max(arena.past_bytes);
+    if bytes == 0 {
+        return None;
+    }
+    let place = widest(arena, fields, |row| row.handed.past_bytes)
+        .map(|path| format!(", most at {path}"))
+        .unwrap_or_default();
+    Some(format!(
+        "{} went past the handle{place}: collections made on the bare arena are seen only as chunk bytes used; make them \
+         on the tracked handle to see pieces and growth",
+        Bytes(bytes)
+    ))
+}
+
+/// The path of the field with most of something.
+fn widest(arena: &Arena, fields: &Fields, of: impl Fn(&FieldInside) -> u64) -> Option<String> {
+    let rows = by_field(fields, arena);
+    let row = rows.iter().max_by_key(|row| of(row))?;
+    if row.field == 0 || of(row) == 0 {
+        return None;
+    }
+    let field = fields.nodes.get(row.field as usize)?;
+    Some(printable(&field.path).into_owned())
+}
+
+/// `3 instances never dropped: 1.2 MiB of chunks`
+fn never_dropped(arena: &Arena, state: State) -> Option<String> {
+    let left = arena.made.saturating_sub(arena.dropped);
+    // A program that was killed had no time to drop anything.
+    if left == 0 || state != State::Finished {
+        return None;
+    }
+    Some(format!(
+        "{} never dropped: {} of chunks were held to the end",
+        counted(left, "instance"),
+        Bytes(arena.chunk_bytes)
+    ))
+}
+
+fn limit(arena: &Arena) -> Option<String> {
+    (arena.limit_reached > 0).then(|| {
+        format!(
+            "its limit refused {} request{}",
+            Count(arena.limit_reached),
+            if arena.limit_reached == 1 { "" } else { "s" }
+        )
+    })
+}
+
+/// `drop never runs for 40 values put in by its handle (40 String): ..`
+fn undropped(arena: &Arena) -> Option<String> {
+    const NAMED: usize = 3;
+    let mut types: BTreeMap<&str, u64> = BTreeMap::new();
+    for values in arena.values.iter().filter(|values| values.site.is_none()) {
+        let count = types.entry(&values.type_name).or_default();
+        *count = count.saturating_add(values.count);
+    }
+    let mut types: Vec<(&str, u64)> = types.into_iter().filter(|(_, count)| *count > 0).collect();
+    types.sort_by_key(|&(_, count)| Reverse(count));
+    let mut named: Vec<String> = types
+        .iter()
+        .take(NAMED)
+        .map(|(name, count)| format!("{} {}", Count(*count), printable(name)))
+        .collect();
+    if types.len() > NAMED {
+        named.push(counted((types.len() - NAMED) as u64, "more type"));
+    }
+    (!named.is_empty()).then(|| {
+        format!(
+            "drop never runs for values put in through its handle: {}. What they own leaks: put in text and slices instead",
+            joined(&named)
+        )
+    })
+}

@@ -1,0 +1,142 @@
+//! Which sites of the process allocate chunks of arenas: as recorded of named ones, and by their stacks of all others.
+
+use crate::profile::{ArenaEvent, Function, FunctionId, Origin, Profile, Site};
+use std::collections::{HashMap, HashSet};
+
+/// Crates of arenas, by the name their functions have. Nothing but chunks is asked of the allocator by their own code.
+const ARENA_CRATES: [&str; 2] = ["bumpalo", "bump_scope"];
+
+/// What the blocks of a site are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// Chunks of an arena, whether it has a name or not.
+    Chunks,
+    /// Something else.
+    Values,
+    /// The stack does not tell, or tells a function that also allocates chunks of a named arena.
+    Unknown,
+}
+
+/// What is known of chunks.
+pub(super) struct Chunks<'a> {
+    profile: &'a Profile,
+    sites: &'a HashMap<usize, Vec<usize>>,
+    /// Functions that allocated chunks of named arenas of the program's own making.
+    functions: HashSet<FunctionId>,
+}
+
+impl<'a> Chunks<'a> {
+    pub(super) fn of(profile: &'a Profile) -> Self {
+        let sites = profile.chunk_sites();
+        let functions = sites
+            .keys()
+            .filter_map(|&site| own_function(profile, profile.sites.get(site)?))
+            .filter(|id| function(profile, *id).is_some_and(|function| !in_arena_crate(function)))
+            .collect();
+        Chunks {
+            profile,
+            sites,
+            functions,
+        }
+    }
+
+    /// What the blocks of a site (index into [`Profile::sites`]) are.
+    pub(super) fn held_by(&self, index: usize) -> Holds {
+        let Some(site) = self.profile.sites.get(index) else {
+            return Holds::Unknown;
+        };
+        if self.sites.contains_key(&index) {
+            return Holds::Chunks;
+        }
+        let Some(own) = own_function(self.profile, site) else {
+            return Holds::Unknown;
+        };
+        let asked = site
+            .stack
+            .iter()
+            .rev()
+            .filter_map(|frame| self.profile.frames.get(frame.0 as usize))
+            .filter_map(|frame| function(self.profile, frame.function))
+            .find(|function| !is_machinery(function));
+        if asked.is_some_and(|asked| in_arena_crate(asked) && !is_collection(asked)) {
+            Holds::Chunks
+        } else if self.functions.contains(&own) {
+            Holds::Unknown
+        } else {
+            Holds::Values
+        }
+    }
+}
+
+fn function(profile: &Profile, id: FunctionId) -> Option<&Function> {
+    profile.functions.get(id.0 as usize)
+}
+
+/// The innermost function of a stack that is not the standard library's; `None` when it has no name, or there is none.
+fn own_function(profile: &Profile, site: &Site) -> Option<FunctionId> {
+    let mut functions = site.stack.iter().rev().filter_map(|frame| {
+        let id = profile.frames.get(frame.0 as usize)?.function;
+        Some((id, function(profile, id)?))
+    });
+    let (id, function) = functions
+        .find(|(_, function)| !is_machinery(function) && function.origin != Origin::Std)?;
+    (function.origin != Origin::Unresolved).then_some(id)
+}
+
+/// Between the code that asks for a block and the allocator.
+fn is_machinery(function: &Function) -> bool {
+    let name = function.name.trim_start_matches('<');
+    matches!(function.krate.as_str(), "tracking_alloc" | "core")
+        || name.starts_with("alloc::alloc::")
+        || name.starts_with("__rust")
+        || name.starts_with("__rustc")
+        || (in_arena_crate(function) && name.contains("alloc::Global"))
+}
+
+fn in_arena_crate(function: &Function) -> bool {
+    ARENA_CRATES.contains(&function.krate.as_str())
+}
+
+/// Collections may hold closures of theirs that clone a value of the program's.
+fn is_collection(function: &Function) -> bool {
+    ["collections", "boxed"]
+        .iter()
+        .any(|module| function.name.contains(&format!("::{module}::")))
+}
+
+/// The arenas (indexes into [`Profile::arenas`]) that each site (index into [`Profile::sites`]) allocates chunks for.
+pub(in crate::profile) fn chunk_sites(profile: &Profile) -> HashMap<usize, Vec<usize>> {
+    let mut sites: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (arena, record) in profile.arenas.iter().enumerate() {
+        for moment in &record.history {
+            if let Some(site) = moment.site.filter(|_| moment.what == ArenaEvent::Chunk) {
+                let arenas = sites.entry(site).or_default();
+                if !arenas.contains(&arena) {
+                    arenas.push(arena);
+                }
+            }
+        }
+    }
+    sites
+}
+
+/// A list of names as a sentence has them: `a`, `a and b`, `a, b and c`.
+pub(super) fn joined(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `chunk of arena cities`, for a site of [`Profile::chunk_sites`]. As recorded: not safe for a terminal before
+/// [`crate::units::printable`].
+pub fn chunk_label(profile: &Profile, arenas: &[usize]) -> String {
+    let names: Vec<String> = arenas
+        .iter()
+        .filter_map(|&arena| profile.arenas.get(arena))
+        .map(|arena| arena.name.clone())
+        .collect();
+    let noun = if names.len() == 1 { "arena" } else { "arenas" };
+    format!("chunk of {noun} {}", joined(&names))
+}

@@ -1,0 +1,105 @@
+//! A leak by an arena's drop, and the sentence about it.
+
+use super::chunks::joined;
+use crate::profile::{Profile, TypeId};
+use crate::units::{Bytes, counted, printable};
+
+/// Blocks of one site that outlived the arena of the values they belong to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leak {
+    /// The arenas (indexes into [`Profile::arenas`]) that values of the same root were built in; mostly one.
+    pub arenas: Vec<usize>,
+    /// Index into [`Profile::sites`].
+    pub site: usize,
+    /// What the blocks hold: what the stack says, else the type of the field.
+    pub type_id: Option<TypeId>,
+    /// The field they were allocated in (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)).
+    pub field: u32,
+    /// Bytes live at the end.
+    pub live_bytes: u64,
+    /// Blocks live at the end.
+    pub live_blocks: u64,
+    /// Whether it can be known.
+    pub certainty: Certainty,
+}
+
+/// Whether blocks are leaked for certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Certainty {
+    /// No value of the arena is alive: they are leaked by its drop (or reset).
+    Leaked,
+    /// Instances of the arena are alive, and some blocks may belong to values in them: those will be leaked.
+    InstancesLive,
+    /// Whether the values lie in the arena is not known: they may lie on the heap and drop what they own.
+    PlaceUnknown,
+    /// Values in the arena pointed to the blocks; whether they own them is not known.
+    OwnerUnknown,
+    /// The arena holds chunks whose blocks could not be told from others: these may be such blocks.
+    ChunksUnknown,
+}
+
+impl Certainty {
+    /// The word of the JSON report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Certainty::Leaked => "leaked",
+            Certainty::InstancesLive => "instances live",
+            Certainty::PlaceUnknown => "place unknown",
+            Certainty::OwnerUnknown => "owner unknown",
+            Certainty::ChunksUnknown => "chunks unknown",
+        }
+    }
+}
+
+/// A sentence for people without its stop, free of control characters: `String at City.name: 24,000 blocks (1.2 MiB) of
+/// the global heap leaked by the arena's drop: ..`
+pub fn leak_text(profile: &Profile, leak: &Leak) -> String {
+    let fields = profile.fields();
+    let what = leak
+        .type_id
+        .and_then(|id| profile.types.get(id.0 as usize))
+        .map_or("Blocks".into(), |name| printable(&name.short));
+    let place = fields
+        .nodes
+        .get(leak.field as usize)
+        .filter(|_| leak.field != 0)
+        .map_or_else(String::new, |field| {
+            format!(" at {}", printable(&field.path))
+        });
+    let names: Vec<String> = leak
+        .arenas
+        .iter()
+        .filter_map(|&arena| profile.arenas.get(arena))
+        .map(|arena| printable(&arena.name).into_owned())
+        .collect();
+    let arenas = match names.as_slice() {
+        [one] => format!("arena {one}"),
+        several => format!("arenas {}", joined(several)),
+    };
+    let blocks = counted(leak.live_blocks, "block");
+    let bytes = Bytes(leak.live_bytes);
+    let start = format!("{what}{place}: {blocks} ({bytes}) of the global heap");
+    match leak.certainty {
+        Certainty::Leaked => {
+            format!(
+                "{start} leaked by the arena's drop, unless the program moved them out: {arenas} does not drop the values \
+                 in it"
+            )
+        }
+        Certainty::InstancesLive => format!(
+            "{start} in values of {arenas}: the arena's drop leaks them. While instances live it cannot be known how many \
+             are leaked already"
+        ),
+        Certainty::PlaceUnknown => format!(
+            "{start} in values that point into {arenas}: leaked by the arena's drop if the values lie in it too, theirs to \
+             free if they lie on the heap"
+        ),
+        Certainty::OwnerUnknown => format!(
+            "{start} that values in {arenas} point to: leaked by the arena's drop if those values own them"
+        ),
+        Certainty::ChunksUnknown => format!(
+            "{start} leaked by the drop or reset of {arenas}, or chunks of an arena: it cannot be known, because the sites \
+             of all its chunks are not"
+        ),
+    }
+}

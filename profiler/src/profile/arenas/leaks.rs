@@ -1,0 +1,124 @@
+//! Leaks by an arena's drop: blocks of the global heap that values inside an arena owned. An arena does not drop what
+//! lies in it, so a `String` in there is never freed.
+//!
+//! How it is worked out: rows of an arena name the scopes it handed bytes out in. The root of such a scope is a value that
+//! was built in the arena when the derive says so; a value of `Profiled<T>` may as well lie on the heap and only point
+//! into the arena, and that is said. A site of the global heap under that root with blocks still live at the end is a
+//! leak when no value of that root can be alive: every instance is gone or was reset since. While some are alive it
+//! cannot be known whose the blocks are, and that is said. Blocks that the program moved out of the values and keeps on
+//! purpose look the same, and the text says so.
+//!
+//! Besides, values that own something and were put in through a handle are recorded with the sites of the blocks they
+//! pointed to (`put_in`). Must never take an arena's own chunks for leaks, those of arenas without a name neither
+//! (`chunks`).
+
+use super::chunks::{Chunks, Holds};
+use super::leak::{Certainty, Leak};
+use super::put_in::put_in;
+use crate::profile::{ArenaEvent, Profile, ScopeId, ScopeKind};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// What is known of a root that values in arenas were built under.
+#[derive(Default)]
+struct Root {
+    arenas: Vec<usize>,
+    /// Arenas hold values of it.
+    alive: bool,
+}
+
+/// All blocks of the global heap that values in arenas left behind, most bytes first.
+pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
+    let fields = profile.fields();
+    let mut roots: BTreeMap<ScopeId, Root> = BTreeMap::new();
+    for (index, arena) in profile.arenas.iter().enumerate() {
+        let dropped = arena.dropped >= arena.made;
+        for row in &arena.rows {
+            // Read as long as the row was written: an empty row says nothing.
+            if row.total_blocks == 0 && row.past_bytes == 0 {
+                continue;
+            }
+            for scope in root_of(profile, row.scope) {
+                let root = roots.entry(scope).or_default();
+                if !root.arenas.contains(&index) {
+                    root.arenas.push(index);
+                }
+                // Bytes past the handle have no count of what is in use: they may be, while an instance lives.
+                let unknown = row.past_bytes > 0 && arena.past_bytes > 0;
+                root.alive |= !dropped && (row.live_blocks > 0 || row.live_bytes > 0 || unknown);
+            }
+        }
+    }
+    let chunks = Chunks::of(profile);
+    let mut leaks: Vec<Leak> = Vec::new();
+    for (index, site) in profile.sites.iter().enumerate() {
+        if site.figures.live_blocks == 0 || site.marks.synthetic {
+            continue;
+        }
+        let mut around = root_of(profile, site.scope);
+        let Some((scope, root)) = around.find_map(|scope| Some((scope, roots.get(&scope)?))) else {
+            continue;
+        };
+        let holds = chunks.held_by(index);
+        if holds == Holds::Chunks {
+            continue;
+        }
+        let in_arena = profile
+            .scopes
+            .get(scope.0 as usize)
+            .is_some_and(|scope| scope.in_arena);
+        let certainty = if !in_arena {
+            Certainty::PlaceUnknown
+        } else if root.alive {
+            Certainty::InstancesLive
+        } else if holds == Holds::Unknown
+            || root
+                .arenas
+                .iter()
+                .any(|&arena| chunks_unknown(profile, arena))
+        {
+            Certainty::ChunksUnknown
+        } else {
+            Certainty::Leaked
+        };
+        leaks.push(Leak {
+            arenas: root.arenas.clone(),
+            site: index,
+            type_id: profile.type_id_of(site),
+            field: fields.field_of(site.scope),
+            live_bytes: site.figures.live_bytes,
+            live_blocks: site.figures.live_blocks,
+            certainty,
+        });
+    }
+    let more = put_in(profile, &chunks, &leaks);
+    leaks.extend(more);
+    leaks.sort_by_key(|leak| (Reverse(leak.live_bytes), leak.site));
+    leaks
+}
+
+/// Whether the arena holds chunks and it is not known which blocks they are.
+fn chunks_unknown(profile: &Profile, arena: usize) -> bool {
+    profile.arenas.get(arena).is_some_and(|arena| {
+        let known = arena
+            .history
+            .iter()
+            .filter(|moment| moment.what == ArenaEvent::Chunk && moment.site.is_some())
+            .count();
+        arena.chunks > 0 && (known as u64) < arena.total_chunks
+    })
+}
+
+/// The roots around a scope, the innermost first.
+fn root_of(profile: &Profile, scope: ScopeId) -> impl Iterator<Item = ScopeId> {
+    let mut at = Some(scope);
+    std::iter::from_fn(move || {
+        let this = at?;
+        let scope = profile.scopes.get(this.0 as usize)?;
+        // Parents come before children; anything else is a damaged recording, and might be a circle.
+        at = (scope.parent < this.0).then_some(ScopeId(scope.parent));
+        Some((this, scope.kind))
+    })
+    .filter(|(_, kind)| *kind == ScopeKind::Root)
+    .map(|(scope, _)| scope)
+}

@@ -1,0 +1,34 @@
+//! Arenas: what lies inside the chunks that the global allocator sees as single blocks, and what to do about it.
+//!
+//! Figures here are *inside* an arena: its chunks are blocks of the process already, so they must never be added to the
+//! process's totals. Knows no frontend: report, SVG and terminal UI all read these tables.
+
+mod advice;
+mod chunks;
+mod history;
+mod inside;
+mod leak;
+mod leaks;
+mod measured;
+mod parts;
+mod put_in;
+mod record;
+#[cfg(test)]
+mod tests;
+
+pub use advice::{Advice, AdviceKind, advice};
+pub use chunks::chunk_label;
+pub(super) use chunks::chunk_sites;
+pub use history::{Point, last_full, points};
+pub use inside::{FieldInside, Handed, TypeInside, by_field, by_type, unscoped};
+pub use leak::{Certainty, Leak, leak_text};
+pub(super) use leaks::leaks;
+pub use measured::{measured, measured_inside, measured_inside_title, measured_title, ordered};
+pub use parts::{Part, bar, imbalance};
+pub use record::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues};
+
+/// How a program gives an arena a name, for faces of a recording without one.
+pub const HOW_TO_NAME: [&str; 2] = [
+    "No arenas were recorded: only their chunks, as blocks. Name one to look inside:",
+    "let cities = tracking_alloc::arena::Tracked::new(\"cities\", &bump);",
+];

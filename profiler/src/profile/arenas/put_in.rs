@@ -1,0 +1,80 @@
+//! Blocks of values that were put into an arena by hand, through its handle: `tracked.alloc(String::from(".."))`.
+//!
+//! The recording names the sites of the blocks that a value pointed to when it was put in. Whether it owns them its type
+//! tells where everybody knows it, else nobody. Must never claim more blocks of a site than are live at the end.
+
+use super::chunks::{Chunks, Holds};
+use super::leak::{Certainty, Leak};
+use crate::profile::Profile;
+use std::collections::HashMap;
+
+/// Types whose pointers are all to blocks of their own, up to their arguments.
+const OWNERS: [&str; 7] = [
+    "alloc::string::String",
+    "alloc::vec::Vec<",
+    "alloc::boxed::Box<",
+    "alloc::collections::vec_deque::VecDeque<",
+    "alloc::ffi::c_str::CString",
+    "std::ffi::os_str::OsString",
+    "std::path::PathBuf",
+];
+
+/// What is live of blocks that values put into arenas pointed to, but for what `known` tells already.
+pub(super) fn put_in(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) -> Vec<Leak> {
+    let fields = profile.fields();
+    let mut leaks = Vec::new();
+    // Blocks and bytes of a site that nothing claimed yet.
+    let mut left: HashMap<usize, (u64, u64)> = HashMap::new();
+    for (index, arena) in profile.arenas.iter().enumerate() {
+        let alive = arena.dropped < arena.made && arena.handed_bytes > 0;
+        for values in &arena.values {
+            let Some(at) = values.site else { continue };
+            let Some(site) = profile.sites.get(at).filter(|site| !site.marks.synthetic) else {
+                continue;
+            };
+            if chunks.held_by(at) == Holds::Chunks || known.iter().any(|leak| leak.site == at) {
+                continue;
+            }
+            let live = (site.figures.live_blocks, site.figures.live_bytes);
+            let (blocks, bytes) = left.entry(at).or_insert(live);
+            let live_blocks = values.count.min(*blocks);
+            if live_blocks == 0 {
+                continue;
+            }
+            let live_bytes = if live_blocks == *blocks {
+                *bytes
+            } else {
+                values.bytes.min(*bytes)
+            };
+            *blocks -= live_blocks;
+            *bytes -= live_bytes;
+            let certainty = if !owns(profile, values.type_id.0) {
+                Certainty::OwnerUnknown
+            } else if alive {
+                Certainty::InstancesLive
+            } else {
+                Certainty::Leaked
+            };
+            leaks.push(Leak {
+                arenas: vec![index],
+                site: at,
+                type_id: Some(values.type_id),
+                field: fields.field_of(values.scope),
+                live_bytes,
+                live_blocks,
+                certainty,
+            });
+        }
+    }
+    leaks
+}
+
+/// Whether all that a value of the type points to is its own.
+fn owns(profile: &Profile, type_id: u32) -> bool {
+    let name = profile.types.get(type_id as usize);
+    name.is_some_and(|name| {
+        let inner = name.full.strip_prefix("core::option::Option<");
+        let name = inner.unwrap_or(&name.full);
+        OWNERS.iter().any(|owner| name.starts_with(owner))
+    })
+}

@@ -1,0 +1,134 @@
+//! Arenas: what lies inside the chunks that a global allocator sees as single blocks.
+
+use crate::profile::{ScopeId, TypeId};
+
+/// Arenas of one name, all instances together.
+///
+/// Of live instances, always: `chunk_bytes = handed_bytes + padding_bytes + abandoned_bytes + past_bytes + tail_bytes`.
+#[derive(Clone, Debug, Default)]
+pub struct Arena {
+    /// What the program called it.
+    pub name: String,
+    /// The crate it comes from: `bumpalo`.
+    pub krate: String,
+    /// Instances made.
+    pub made: u64,
+    /// Instances dropped; the others were live (or leaked) at the end.
+    pub dropped: u64,
+    /// Resets.
+    pub resets: u64,
+    /// Usable bytes of the chunks of live instances: what bumpalo calls `allocated_bytes`, not bytes handed out.
+    pub chunk_bytes: u64,
+    /// The same with the crate's own headers.
+    pub chunk_bytes_with_metadata: u64,
+    /// Chunks of live instances.
+    pub chunks: u64,
+    /// Bytes handed out and still in use.
+    pub handed_bytes: u64,
+    /// Bytes lost to alignment.
+    pub padding_bytes: u64,
+    /// Bytes given up by growth inside the arena.
+    pub abandoned_bytes: u64,
+    /// Bytes used without the handle: collections that were given the bare arena.
+    pub past_bytes: u64,
+    /// Bytes not used yet.
+    pub tail_bytes: u64,
+    /// Largest `chunk_bytes` of all live instances together.
+    pub most_chunk_bytes: u64,
+    /// Largest `chunk_bytes` of a single instance.
+    pub most_instance_bytes: u64,
+    /// Most bytes a single instance had in use: a capacity that would have been one chunk.
+    pub most_used_bytes: u64,
+    /// Most chunks a single instance took.
+    pub most_chunks: u64,
+    /// Chunks ever taken.
+    pub total_chunks: u64,
+    /// Usable bytes of those.
+    pub total_chunk_bytes: u64,
+    /// Bytes ever handed out; a growth counts with its new size.
+    pub total_handed_bytes: u64,
+    /// How often.
+    pub total_handed_blocks: u64,
+    /// Growths inside the arena.
+    pub grows: u64,
+    /// Of those, in place.
+    pub grows_in_place: u64,
+    /// Bytes copied by the others.
+    pub copied_bytes: u64,
+    /// Requests refused by a limit.
+    pub limit_reached: u64,
+    /// What was handed out, by scope.
+    pub rows: Vec<ArenaRow>,
+    /// Its history, oldest first.
+    pub history: Vec<ArenaMoment>,
+    /// Values put into it through its handle whose drop never runs, and the blocks they pointed to.
+    pub values: Vec<ArenaValues>,
+}
+
+/// Values of one type put into an arena by one scope, whose drop never runs; or the blocks of one site that they pointed
+/// to when they were put in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArenaValues {
+    /// The phase and field that put them in.
+    pub scope: ScopeId,
+    /// Their type.
+    pub type_id: TypeId,
+    /// Its short name.
+    pub type_name: String,
+    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site of the blocks; `None` = this counts the values.
+    pub site: Option<usize>,
+    /// Values, or blocks.
+    pub count: u64,
+    /// Their own bytes.
+    pub bytes: u64,
+}
+
+/// What an arena handed out under one scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArenaRow {
+    /// The phase and field.
+    pub scope: ScopeId,
+    /// Bytes ever handed out.
+    pub total_bytes: u64,
+    /// How often.
+    pub total_blocks: u64,
+    /// Bytes in use in live instances.
+    pub live_bytes: u64,
+    /// Pieces in use in live instances.
+    pub live_blocks: u64,
+    /// Bytes copied by growth that could not be in place.
+    pub copied_bytes: u64,
+    /// Bytes ever used without the handle, less those that came back.
+    pub past_bytes: u64,
+    /// Growths.
+    pub grows: u64,
+}
+
+/// A moment in the life of an arena.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArenaMoment {
+    /// What happened.
+    pub what: ArenaEvent,
+    /// Which instance, from 1.
+    pub instance: u64,
+    /// Nanoseconds after the start.
+    pub time_ns: u64,
+    /// Usable bytes of the instance's chunks after it.
+    pub chunk_bytes: u64,
+    /// Bytes in use before it.
+    pub used_bytes: u64,
+    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site that allocated the chunk.
+    pub site: Option<usize>,
+}
+
+/// What happened to an arena.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ArenaEvent {
+    /// It took a chunk.
+    #[default]
+    Chunk,
+    /// It was reset.
+    Reset,
+    /// It was dropped.
+    Drop,
+}

@@ -1,0 +1,205 @@
+//! What is called a leak, and what is not.
+
+use super::*;
+use crate::profile::arenas::{Certainty, leak_text};
+use crate::profile::{ArenaValues, ScopeKind, TypeId};
+
+fn found(profile: &Profile) -> Vec<(String, Certainty)> {
+    // Tests change profiles between two calls.
+    let profile = profile.clone();
+    let text = |leak| leak_text(&profile, leak);
+    let leaks = profile.leaks().iter();
+    leaks.map(|leak| (text(leak), leak.certainty)).collect()
+}
+
+#[test]
+fn a_string_smuggled_into_an_arena_that_is_gone_is_named_with_its_field() {
+    let profile = sample::city_arenas();
+    let fields = profile.fields();
+    let all = profile.leaks();
+    let leak = all
+        .iter()
+        .find(|leak| leak.certainty == Certainty::Leaked)
+        .expect("a leak");
+    assert_eq!(
+        profile.type_name(leak.type_id.expect("a type")).short,
+        "String"
+    );
+    assert_eq!(fields.nodes[leak.field as usize].path, "City.note");
+    assert_eq!((leak.live_blocks, leak.live_bytes), (300, 14_400));
+    assert_eq!(
+        leak_text(&profile, leak),
+        "String at City.note: 300 blocks (14.1 KiB) of the global heap leaked by the arena's drop, unless the program moved \
+         them out: arena request does not drop the values in it"
+    );
+}
+
+#[test]
+fn while_instances_live_it_cannot_be_known() {
+    let profile = sample::city_arenas();
+    let said = found(&profile);
+    let (text, _) = said
+        .iter()
+        .find(|(_, certainty)| *certainty == Certainty::InstancesLive)
+        .expect("strings in an arena that lives");
+    assert!(
+        text.contains("4,000 blocks") && text.contains("cannot be known"),
+        "{text}"
+    );
+    assert_eq!(said.len(), 2);
+}
+
+#[test]
+fn a_reset_arena_with_nothing_in_it_leaked_what_its_values_owned() {
+    let mut profile = sample::city_arenas();
+    let cities = &mut profile.arenas[0];
+    for row in &mut cities.rows {
+        (row.live_bytes, row.live_blocks) = (0, 0);
+    }
+    cities.past_bytes = 0;
+    cities.resets = 1;
+    assert!(
+        found(&profile)
+            .iter()
+            .all(|(_, certainty)| *certainty == Certainty::Leaked)
+    );
+    // A chunk whose site is not known might be one of these blocks.
+    for moment in &mut profile.arenas[0].history {
+        moment.site = None;
+    }
+    assert!(
+        found(&profile)
+            .iter()
+            .any(|(_, certainty)| *certainty == Certainty::ChunksUnknown)
+    );
+}
+
+#[test]
+fn the_chunks_of_an_arena_are_never_its_leaks() {
+    let profile = sample::city_arenas();
+    let chunks = profile.chunk_sites();
+    for leak in profile.leaks() {
+        assert!(!chunks.contains_key(&leak.site));
+    }
+}
+
+#[test]
+fn the_chunks_of_an_arena_without_a_name_are_no_leaks() {
+    let mut profile = sample::city_arenas();
+    let before = found(&profile);
+    let known: Vec<usize> = profile.chunk_sites().keys().copied().collect();
+    for index in known {
+        let mut bare = profile.sites[index].clone();
+        (bare.figures.live_blocks, bare.figures.live_bytes) = (7, 70_000);
+        profile.sites.push(bare);
+    }
+    assert_eq!(found(&profile), before);
+    // Where nothing tells what the stack is, it might be one.
+    for function in &mut profile.functions {
+        function.origin = crate::profile::Origin::Unresolved;
+    }
+    assert!(
+        found(&profile)
+            .iter()
+            .all(|(_, certainty)| *certainty != Certainty::Leaked)
+    );
+}
+
+#[test]
+fn a_value_put_in_by_hand_is_named_with_its_type_and_site() {
+    let mut profile = sample::city_arenas();
+    let mut outside = profile.sites[0].clone();
+    outside.scope = ScopeId(0);
+    (outside.figures.live_blocks, outside.figures.live_bytes) = (30, 600);
+    let site = profile.sites.len();
+    profile.sites.push(outside);
+    let id = |full: &str| {
+        let at = profile.types.iter().position(|name| name.full == full);
+        TypeId(at.expect("a type of the sample") as u32)
+    };
+    let (string, city) = (id("alloc::string::String"), id("atlas::model::City"));
+    let values = |type_id, site, count, bytes| ArenaValues {
+        type_id,
+        type_name: "Put".into(),
+        site,
+        count,
+        bytes,
+        ..ArenaValues::default()
+    };
+    let before = found(&profile).len();
+    profile.arenas[1].values = vec![
+        values(string, None, 40, 960),
+        values(string, Some(site), 40, 840),
+    ];
+    let fields = profile.fields();
+    let leak = |profile: &Profile| {
+        let all = profile.clone();
+        let all = all.leaks();
+        assert_eq!(all.len(), before + 1);
+        all.iter()
+            .find(|leak| leak.site == site)
+            .expect("it")
+            .clone()
+    };
+    let put_in = leak(&profile);
+    assert_eq!(
+        leak_text(&profile, &put_in),
+        "String: 30 blocks (600 B) of the global heap leaked by the arena's drop, unless the program moved them out: arena \
+         request does not drop the values in it"
+    );
+    assert_eq!(put_in.certainty, Certainty::Leaked);
+    let said = advice(&profile.arenas[1], fields, profile.process.state);
+    let said = said
+        .iter()
+        .find(|advice| advice.kind == AdviceKind::Undropped)
+        .expect("advice");
+    assert!(said.text.contains("40 Put"), "{}", said.text);
+
+    // Of a type nobody knows, a pointer may be borrowed.
+    profile.arenas[1].values[1].type_id = city;
+    assert_eq!(leak(&profile).certainty, Certainty::OwnerUnknown);
+
+    // Fewer than the site's live blocks: only those.
+    profile.arenas[1].values[1].count = 10;
+    profile.arenas[1].values[1].bytes = 210;
+    let some = leak(&profile);
+    assert_eq!((some.live_blocks, some.live_bytes), (10, 210));
+
+    // In an arena that lives they are not leaked yet.
+    profile.arenas[0].values = vec![values(string, Some(site), 5, 100)];
+    profile.arenas[1].values.clear();
+    assert_eq!(leak(&profile).certainty, Certainty::InstancesLive);
+
+    // Freed before the end.
+    profile.sites[site].figures.live_blocks = 0;
+    assert_eq!(found(&profile).len(), before);
+}
+
+#[test]
+fn blocks_outside_values_of_an_arena_are_no_leaks() {
+    let mut profile = sample::city_arenas();
+    // Fields of values on the heap, of the same shape.
+    for arena in &mut profile.arenas {
+        arena.rows.clear();
+    }
+    assert!(found(&profile).is_empty());
+    let mut profile = sample::city_arenas();
+    for scope in &mut profile.scopes {
+        scope.kind = ScopeKind::Phase;
+    }
+    assert!(found(&profile).is_empty());
+}
+
+#[test]
+fn of_values_that_may_lie_on_the_heap_it_cannot_be_known() {
+    let mut profile = sample::city_arenas();
+    for scope in &mut profile.scopes {
+        scope.in_arena = false;
+    }
+    let said = found(&profile);
+    assert_eq!(said.len(), 2);
+    for (text, certainty) in said {
+        assert_eq!(certainty, Certainty::PlaceUnknown);
+        assert!(text.contains("if they lie on the heap"), "{text}");
+    }
+}

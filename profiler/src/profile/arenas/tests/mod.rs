@@ -1,0 +1,357 @@
+//! Parts, tables, advice and history of arenas made by hand.
+
+mod leaks;
+
+use super::*;
+use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaRow, Profile, ScopeId, State};
+use crate::sample;
+use crate::units::Bytes;
+
+fn arena<'a>(profile: &'a Profile, name: &str) -> &'a Arena {
+    let found = profile.arenas.iter().find(|arena| arena.name == name);
+    found.expect("an arena of the sample")
+}
+
+fn texts(arena: &Arena) -> Vec<String> {
+    let profile = sample::city_arenas();
+    advice(arena, profile.fields(), State::Finished)
+        .into_iter()
+        .map(|advice| advice.text)
+        .collect()
+}
+
+#[test]
+fn the_parts_of_every_arena_add_up() {
+    for arena in &sample::city_arenas().arenas {
+        assert_eq!(imbalance(arena), None);
+    }
+}
+
+#[test]
+fn an_arena_whose_parts_do_not_add_up_is_told() {
+    let mut broken = sample::city_arenas().arenas.remove(0);
+    broken.name = "cit\u{1b}[2Jies".into();
+    broken.tail_bytes += 1;
+    let said = imbalance(&broken).expect("a sentence");
+    assert!(
+        said.contains("6400001 bytes") && said.contains("6400000") && !said.contains('\u{1b}'),
+        "{said}"
+    );
+    for part in [
+        &mut broken.handed_bytes,
+        &mut broken.past_bytes,
+        &mut broken.tail_bytes,
+    ] {
+        *part = u64::MAX;
+    }
+    assert!(imbalance(&broken).is_some());
+}
+
+#[test]
+fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
+    let profile = sample::city_arenas();
+    let cities = arena(&profile, "cities");
+    for cells in 0..60 {
+        let parts = bar(cities, cells);
+        let sum: usize = parts.iter().map(|(_, cells)| cells).sum();
+        assert_eq!(sum, cells);
+        if cells >= 10 {
+            assert!(parts.iter().all(|(_, cells)| *cells > 0), "{parts:?}");
+        }
+    }
+    assert!(
+        bar(arena(&profile, "request"), 20)
+            .iter()
+            .all(|(_, cells)| *cells == 0)
+    );
+    let huge = Arena {
+        handed_bytes: u64::MAX,
+        tail_bytes: u64::MAX,
+        ..Arena::default()
+    };
+    assert_eq!(bar(&huge, 10).map(|(_, cells)| cells), [5, 0, 0, 0, 5]);
+}
+
+#[test]
+fn types_and_fields_hold_all_that_was_handed_out() {
+    let profile = sample::city_arenas();
+    let fields = profile.fields();
+    for arena in &profile.arenas {
+        let mut types = unscoped(arena);
+        for row in by_type(&profile, arena) {
+            types.add(&row.handed);
+        }
+        let mut places = unscoped(arena);
+        for row in by_field(fields, arena) {
+            places.add(&row.handed);
+        }
+        assert_eq!(types, places);
+        assert_eq!(
+            (types.total_bytes, types.total_blocks, types.live_bytes),
+            (
+                arena.total_handed_bytes,
+                arena.total_handed_blocks,
+                arena.handed_bytes
+            )
+        );
+    }
+    assert_eq!(unscoped(arena(&profile, "scratch")).total_bytes, 100_000);
+}
+
+#[test]
+fn one_type_in_two_fields_is_one_row() {
+    let profile = sample::city_arenas();
+    let fields = profile.fields();
+    let cities = arena(&profile, "cities");
+    let types = by_type(&profile, cities);
+    let name = |row: &TypeInside| {
+        profile
+            .type_name(row.type_id.expect("a type"))
+            .short
+            .clone()
+    };
+    assert_eq!(name(&types[0]), "Vec<Citizen>");
+    assert_eq!(name(&types[1]), "&str");
+    assert_eq!(types[1].handed.total_bytes, 48_000 + 960_000);
+    let paths: Vec<&str> = by_field(fields, cities)
+        .iter()
+        .map(|row| fields.nodes[row.field as usize].path.as_str())
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            "City.citizens",
+            "City.citizens[].first_name",
+            "City.citizens[].tags",
+            "City.name"
+        ]
+    );
+}
+
+#[test]
+fn a_capacity_that_is_advised_is_enough_and_read_as_it_is() {
+    let profile = sample::city_arenas();
+    let fields = profile.fields();
+    let cities = arena(&profile, "cities");
+    let advised = advice(cities, fields, State::Finished);
+    assert_eq!(advised[0].kind, AdviceKind::Capacity);
+    assert_eq!(
+        advised[0].text,
+        "grew 14 times: with_capacity(5.7 MiB) would have been one chunk"
+    );
+    for used in [
+        1,
+        1_000,
+        1_023,
+        1_024,
+        1_100,
+        104_857,
+        1_048_575,
+        1_048_576,
+        5_950_000,
+        1 << 40,
+    ] {
+        let arena = Arena {
+            most_chunks: 3,
+            most_used_bytes: used,
+            made: 1,
+            ..Arena::default()
+        };
+        let capacity = advice(&arena, fields, State::Finished)[0]
+            .capacity_bytes
+            .expect("a capacity");
+        assert!(capacity >= used + 32, "{used}");
+        // A tenth of the unit at most.
+        assert!(
+            capacity <= (used + 32) + (used + 32) / 9,
+            "{used}: {capacity}"
+        );
+        // What is copied from the screen is enough too.
+        let spelled = Bytes(capacity).to_string();
+        let (number, unit) = spelled.split_once(' ').expect("a number and its unit");
+        let unit = ["B", "KiB", "MiB", "GiB", "TiB"]
+            .iter()
+            .position(|known| *known == unit);
+        let unit = 1024_f64.powi(unit.expect("a unit") as i32);
+        assert!(
+            number.parse::<f64>().expect("a number") * unit >= (used + 32) as f64,
+            "{spelled}"
+        );
+    }
+}
+
+#[test]
+fn no_capacity_is_advised_where_it_would_not_hold() {
+    let base = Arena {
+        made: 1,
+        dropped: 1,
+        most_chunks: 9,
+        most_used_bytes: 10_000,
+        ..Arena::default()
+    };
+    assert_eq!(texts(&base).len(), 1);
+    let one_chunk = Arena {
+        most_chunks: 1,
+        ..base.clone()
+    };
+    assert!(texts(&one_chunk).is_empty());
+    let unused = Arena {
+        most_used_bytes: 0,
+        ..base.clone()
+    };
+    assert!(texts(&unused).is_empty());
+    let limited = Arena {
+        limit_reached: 1,
+        ..base.clone()
+    };
+    assert_eq!(texts(&limited), ["its limit refused 1 request"]);
+    let absurd = Arena {
+        most_used_bytes: u64::MAX,
+        most_chunks: u64::MAX,
+        ..base
+    };
+    assert!(texts(&absurd).is_empty());
+}
+
+#[test]
+fn a_capacity_for_the_largest_of_many_small_instances_says_what_it_would_waste() {
+    let many = Arena {
+        made: 1_000,
+        dropped: 1_000,
+        most_chunks: 4,
+        most_used_bytes: 1 << 20,
+        total_chunk_bytes: 1_000 * 4_096,
+        ..Arena::default()
+    };
+    assert_eq!(
+        texts(&many),
+        [
+            "the largest of 1,000 instances grew 3 times: with_capacity(1.1 MiB) would have been one chunk, but the mean \
+          instance takes only 4.0 KiB: reuse instances with reset() instead"
+        ]
+    );
+}
+
+#[test]
+fn every_waste_is_advised_with_its_place() {
+    let profile = sample::city_arenas();
+    insta::with_settings!({ description => "if the change is right, refresh with: cargo bless" }, {
+        let said: Vec<(String, Vec<String>)> = profile
+            .arenas
+            .iter()
+            .map(|arena| (arena.name.clone(), texts(arena)))
+            .collect();
+        insta::assert_debug_snapshot!(said);
+    });
+}
+
+#[test]
+fn a_killed_program_did_not_forget_to_drop() {
+    let profile = sample::city_arenas();
+    let fields = profile.fields();
+    let index = arena(&profile, "index");
+    let kinds = |state| {
+        advice(index, fields, state)
+            .into_iter()
+            .map(|advice| advice.kind)
+            .collect::<Vec<_>>()
+    };
+    assert!(kinds(State::Finished).contains(&AdviceKind::NeverDropped));
+    for state in [State::Running, State::Ended, State::Unknown] {
+        assert!(!kinds(state).contains(&AdviceKind::NeverDropped));
+    }
+}
+
+#[test]
+fn the_history_adds_up_live_instances_and_forgets_dropped_ones() {
+    let moment = |what, instance, time_ns, chunk_bytes, used_bytes| ArenaMoment {
+        what,
+        instance,
+        time_ns,
+        chunk_bytes,
+        used_bytes,
+        site: None,
+    };
+    let arena = Arena {
+        history: vec![
+            moment(ArenaEvent::Chunk, 1, 10, 100, 0),
+            // Written late by another thread.
+            moment(ArenaEvent::Drop, 2, 40, 0, 90),
+            moment(ArenaEvent::Chunk, 2, 20, 200, 0),
+            moment(ArenaEvent::Reset, 1, 30, 100, 60),
+        ],
+        ..Arena::default()
+    };
+    let seen: Vec<(u64, u64, u64)> = points(&arena)
+        .iter()
+        .map(|point| (point.time_ns, point.chunk_bytes, point.used_bytes))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (10, 0, 0),
+            (10, 100, 0),
+            (20, 100, 0),
+            (20, 300, 0),
+            (30, 300, 60),
+            (30, 300, 0),
+            (40, 300, 90),
+            (40, 100, 0)
+        ]
+    );
+}
+
+#[test]
+fn an_arena_that_is_gone_shows_what_it_was_before() {
+    let profile = sample::city_arenas();
+    let point = last_full(arena(&profile, "request")).expect("a point");
+    assert_eq!((point.chunk_bytes, point.used_bytes), (65_536, 13_000));
+    assert_eq!(last_full(arena(&profile, "cities")), None);
+}
+
+#[test]
+fn sites_of_chunks_know_their_arena() {
+    let profile = sample::city_arenas();
+    let sites = profile.chunk_sites();
+    assert_eq!(sites.len(), 2);
+    let named: Vec<String> = (0..profile.sites.len())
+        .filter_map(|site| sites.get(&site))
+        .map(|arenas| chunk_label(&profile, arenas))
+        .collect();
+    assert_eq!(named, ["chunk of arena cities", "chunk of arena request"]);
+    assert_eq!(
+        chunk_label(&profile, &[0, 1]),
+        "chunk of arenas cities and request"
+    );
+}
+
+#[test]
+fn rows_of_a_damaged_recording_are_counted_somewhere() {
+    let mut profile = sample::city_arenas();
+    let lost = ArenaRow {
+        scope: ScopeId(u32::MAX),
+        total_bytes: u64::MAX,
+        total_blocks: u64::MAX,
+        live_bytes: u64::MAX,
+        live_blocks: 1,
+        ..ArenaRow::default()
+    };
+    profile.arenas[0].rows.push(lost);
+    profile.arenas[0].history.push(ArenaMoment {
+        site: Some(usize::MAX),
+        ..ArenaMoment::default()
+    });
+    for scope in &mut profile.scopes {
+        scope.parent = u32::MAX;
+        scope.value_type = Some(crate::profile::TypeId(u32::MAX));
+    }
+    let fields = profile.fields();
+    assert!(by_type(&profile, &profile.arenas[0])[0].type_id.is_none());
+    assert!(
+        by_field(fields, &profile.arenas[0])
+            .iter()
+            .any(|row| row.field == 0)
+    );
+    assert_eq!(unscoped(&profile.arenas[0]).total_bytes, 0);
+    let _ = (points(&profile.arenas[0]), profile.leaks());
+}

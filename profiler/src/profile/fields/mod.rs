@@ -1,0 +1,214 @@
+//! Fields: the places in the data that a program deserialized as `Profiled<T>`, with what each allocated.
+//!
+//! The same place under several phases is one. Must keep the sum: every site is in exactly one field, those outside
+//! all data in the first, "(no field)".
+
+mod phases;
+#[cfg(test)]
+mod tests;
+
+use crate::profile::{Figures, Profile, Scope, ScopeId, ScopeKind, TypeId, both};
+use std::collections::{HashMap, HashSet};
+
+pub use phases::Phases;
+
+/// The path of what was allocated outside all data.
+pub const NO_FIELD: &str = "(no field)";
+
+/// Deeper paths are written with their innermost steps only.
+const PATH_STEPS: usize = 64;
+
+/// The tree of fields of a profile.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    /// All fields, parents before children; the first is "(no field)": what was allocated outside all data.
+    pub nodes: Vec<Field>,
+    /// The field of each scope.
+    of_scope: Vec<u32>,
+}
+
+/// A place in the data.
+#[derive(Clone, Debug, Default)]
+pub struct Field {
+    /// The place around it; the first, and every root, hangs at 0.
+    pub parent: u32,
+    /// The places directly inside it.
+    pub children: Vec<u32>,
+    /// From the root: `Fleet.vessels[].crew[].first`. As recorded: not safe for a terminal before
+    /// [`crate::units::printable`].
+    pub path: String,
+    /// The last step of the path: `.first`, `[]`, `{key}`, `::Variant`; of a root the type.
+    pub step: String,
+    /// What it is.
+    pub kind: ScopeKind,
+    /// The type of its values.
+    pub value_type: Option<TypeId>,
+    /// The type contains itself: inner values are counted here.
+    pub recursive: bool,
+    /// Places inside were counted here for want of room or because they lie too deep.
+    pub folded: bool,
+    /// How many values there were.
+    pub values: u64,
+    /// Their own size, bytes, all of them: `values * size_of`.
+    pub inline_bytes: u64,
+    /// What was allocated here, without the places inside.
+    pub own: Figures,
+    /// With the places inside.
+    pub with_inner: Figures,
+    /// Roots: net bytes that stayed when deserializing ended; `None` where it is not known.
+    pub retained_bytes: Option<i64>,
+    /// Its scopes, one under each phase.
+    pub scopes: Vec<ScopeId>,
+    /// Indexes of its sites in [`Profile::sites`].
+    pub sites: Vec<usize>,
+}
+
+impl Fields {
+    /// Gathers the fields of a profile.
+    pub(super) fn of(profile: &Profile) -> Fields {
+        let mut fields = Fields {
+            nodes: vec![Field {
+                path: NO_FIELD.to_owned(),
+                step: NO_FIELD.to_owned(),
+                ..Field::default()
+            }],
+            of_scope: vec![0; profile.scopes.len().max(1)],
+        };
+        let roots = roots_of_one_name(profile);
+        let mut known: HashMap<(u32, ScopeKind, &str, Option<TypeId>), u32> = HashMap::new();
+        for (index, scope) in profile.scopes.iter().enumerate() {
+            if !scope.kind.is_field() {
+                continue;
+            }
+            // Parents come before children; what only a damaged recording has hangs at the root.
+            let parent = (scope.parent as usize).min(index);
+            let parent = fields.of_scope.get(parent).copied().unwrap_or(0);
+            // A value deserialized inside another one begins a path of its own.
+            let parent = if scope.kind == ScopeKind::Root {
+                0
+            } else {
+                parent
+            };
+            let key = (parent, scope.kind, scope.name.as_str(), scope.value_type);
+            let node = match known.get(&key) {
+                Some(node) => *node,
+                None => {
+                    let node = fields.add(profile, &roots, parent, scope);
+                    known.insert(key, node);
+                    node
+                }
+            };
+            fields.of_scope[index] = node;
+            let field = &mut fields.nodes[node as usize];
+            field.recursive |= scope.recursive;
+            field.folded |= scope.folded;
+            field.values = field.values.saturating_add(scope.entered);
+            let inline_bytes = scope.entered.saturating_mul(scope.value_bytes);
+            field.inline_bytes = field.inline_bytes.saturating_add(inline_bytes);
+            field.retained_bytes = both(field.retained_bytes, scope.retained_bytes);
+            field.scopes.push(ScopeId(index as u32));
+        }
+        for (index, site) in profile.sites.iter().enumerate() {
+            let field = fields.field_of(site.scope);
+            let field = &mut fields.nodes[field as usize];
+            field.own.add(&site.figures);
+            field.sites.push(index);
+        }
+        fields.sum();
+        fields
+    }
+
+    /// Whether the program deserialized anything as `Profiled<T>`.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() <= 1
+    }
+
+    /// The field of a scope; 0 for phases.
+    pub fn field_of(&self, scope: ScopeId) -> u32 {
+        self.of_scope.get(scope.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// The fields from the root to `field`, itself included.
+    pub fn path_to(&self, field: u32) -> Vec<u32> {
+        let mut path = vec![field];
+        let mut at = field;
+        while let Some(known) = self.nodes.get(at as usize)
+            && known.parent != 0
+            && known.parent < at
+        {
+            at = known.parent;
+            path.push(at);
+        }
+        path.reverse();
+        path
+    }
+
+    fn add(
+        &mut self,
+        profile: &Profile,
+        roots: &HashSet<TypeId>,
+        parent: u32,
+        scope: &Scope,
+    ) -> u32 {
+        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        let name = scope
+            .value_type
+            .and_then(|id| Some((id, profile.types.get(id.0 as usize)?)))
+            .map(|(id, name)| match roots.contains(&id) {
+                true => name.full.as_str(),
+                false => name.short.as_str(),
+            });
+        let step = scope.kind.step(&scope.name, name);
+        let outer = &mut self.nodes[parent as usize];
+        outer.children.push(number);
+        let path = match scope.kind {
+            ScopeKind::Root => step.clone(),
+            _ if outer.path.len() > PATH_STEPS * 64 => format!("...{step}"),
+            _ => format!("{}{step}", outer.path),
+        };
+        self.nodes.push(Field {
+            parent,
+            path,
+            step,
+            kind: scope.kind,
+            value_type: scope.value_type,
+            retained_bytes: Some(0),
+            ..Field::default()
+        });
+        number
+    }
+
+    fn sum(&mut self) {
+        for node in &mut self.nodes {
+            node.with_inner = node.own;
+        }
+        // "(no field)" is apart: roots are not inside it.
+        for index in (1..self.nodes.len()).rev() {
+            let (parent, figures) = (self.nodes[index].parent, self.nodes[index].with_inner);
+            if parent != 0 {
+                self.nodes[parent as usize].with_inner.add(&figures);
+            }
+        }
+    }
+}
+
+/// Types that begin a path and share their short name with another one that does.
+fn roots_of_one_name(profile: &Profile) -> HashSet<TypeId> {
+    let roots: HashSet<TypeId> = profile
+        .scopes
+        .iter()
+        .filter(|scope| scope.kind == ScopeKind::Root)
+        .filter_map(|scope| scope.value_type)
+        .collect();
+    let mut by_name: HashMap<&str, Vec<TypeId>> = HashMap::new();
+    for id in roots {
+        if let Some(name) = profile.types.get(id.0 as usize) {
+            by_name.entry(&name.short).or_default().push(id);
+        }
+    }
+    by_name
+        .into_values()
+        .filter(|ids| ids.len() > 1)
+        .flatten()
+        .collect()
+}

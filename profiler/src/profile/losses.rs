@@ -1,0 +1,146 @@
+//! What could not be counted or named, as plain sentences.
+//!
+//! Must name every loss that the profile knows of, with its size and what to do about it.
+
+use super::arenas::imbalance;
+use super::{Profile, SymbolSource};
+use crate::units::{Bytes, counted, printable};
+
+/// More modules without symbols than this are only counted.
+const MODULES_NAMED: usize = 5;
+
+pub(super) fn losses(profile: &Profile) -> Vec<String> {
+    let lost = &profile.lost;
+    let mut sentences = Vec::new();
+    // Bytes without blocks would still be a loss.
+    if lost.table_full_blocks > 0 || lost.table_full_bytes > 0 {
+        let what = format!(
+            "({}) found no room in the tables, counted in the row \"(table full)\": a larger HEAPGLASS_MAX_BYTES gives \
+             them rows of their own",
+            Bytes(lost.table_full_bytes)
+        );
+        sentences.push(format!(
+            "{} {what}.",
+            counted(lost.table_full_blocks, "block")
+        ));
+    }
+    if lost.damaged > 0 {
+        sentences.push(format!(
+            "The recording is damaged: {} that no recorder writes; its figures are no facts, record again.",
+            counted(lost.damaged, "record")
+        ));
+    }
+    let mut say = |count: u64, noun: &str, what: &str| {
+        if count > 0 {
+            sentences.push(format!("{} {what}.", counted(count, noun)));
+        }
+    };
+    say(
+        lost.untracked_blocks,
+        "block",
+        "could not be followed to the end, so live and peak are too high by them",
+    );
+    say(
+        lost.unattributed_blocks,
+        "block",
+        "allocated while the hook was busy (in a signal handler), counted without a stack",
+    );
+    say(
+        lost.unknown_frees,
+        "free",
+        "of blocks older than the recording, counted nowhere",
+    );
+    say(
+        lost.cut_stacks,
+        "stack",
+        "cut at a return address in no known code, shown as [cut]",
+    );
+    say(
+        lost.foreign_stacks,
+        "allocation",
+        "made on a stack that is not the thread's own, shown as [foreign stack]",
+    );
+    say(
+        lost.deep_stacks,
+        "stack",
+        "deeper than the walk goes, without the outermost frames, shown as [deep]",
+    );
+    say(
+        lost.folded_stacks,
+        "site",
+        "with repeated cycles of frames folded into one, shown as [folded]",
+    );
+    if lost.marks > 0 {
+        say(
+            lost.marks,
+            "time",
+            "a mark or a point of the timeline found no room",
+        );
+    }
+    say(
+        lost.torn,
+        "row",
+        "read while the program wrote it, clamped: read again when the program has ended",
+    );
+    say(
+        lost.scopes,
+        "time",
+        "a phase or field found no room among the scopes and was counted at the one around it",
+    );
+    say(
+        lost.records,
+        "time",
+        "a footprint or an arena's record found no room",
+    );
+    say(
+        lost.unresolved_frames,
+        "frame",
+        "without a name, shown as module+offset: build with debug = \"line-tables-only\", or say where symbols are with \
+         --binary or --debug-dir",
+    );
+    sentences.extend(
+        profile
+            .arenas
+            .iter()
+            .filter_map(imbalance)
+            .map(|sentence| format!("{sentence}.")),
+    );
+    let missing: Vec<String> = profile
+        .modules
+        .iter()
+        .filter_map(|module| match &module.symbols {
+            SymbolSource::Missing(why) => Some(format!(
+                "No symbols for {}: {}.",
+                printable(&module.path),
+                printable(why).trim_end_matches('.')
+            )),
+            _ => None,
+        })
+        .collect();
+    let unnamed = missing.len().saturating_sub(MODULES_NAMED);
+    sentences.extend(missing.into_iter().take(MODULES_NAMED));
+    if unnamed > 0 {
+        sentences.push(format!(
+            "No symbols for {unnamed} more modules (report --json names them)."
+        ));
+    }
+    sentences.extend(lost.notes.iter().map(|note| {
+        let note = printable(note.trim());
+        // A note that begins with a file's name keeps it as it is.
+        let named = note
+            .split(' ')
+            .next()
+            .is_some_and(|word| word.ends_with(':'));
+        let mut sentence: String = if named {
+            note.chars().take(1).collect()
+        } else {
+            note.chars().take(1).flat_map(char::to_uppercase).collect()
+        };
+        sentence.extend(note.chars().skip(1));
+        if !sentence.ends_with(['.', '!', '?']) {
+            sentence.push('.');
+        }
+        sentence
+    }));
+    sentences
+}

@@ -1,0 +1,156 @@
+//! Footprints by type: what all blocks of one type came to.
+//!
+//! Must keep the sum: every site is in exactly one row, those whose type nothing tells in the row of `None`.
+
+use super::{Figures, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};
+use std::collections::{HashMap, HashSet};
+
+/// The key of the row without a type.
+pub const UNKNOWN: &str = "(unknown type)";
+
+/// One type and all it allocated.
+#[derive(Clone, Debug, Default)]
+pub struct TypeRow {
+    /// The type; `None` = neither the stack nor a field tells.
+    pub type_id: Option<TypeId>,
+    /// What its blocks came to: the heap side of its footprint.
+    pub figures: Figures,
+    /// Values seen by `Profiled`; 0 where none was.
+    pub values: u64,
+    /// Their own size, bytes, wherever they lie.
+    pub inline_bytes: u64,
+    /// The part of [`figures`](TypeRow::figures) whose type came from a field, not from the stack.
+    pub from_fields: Figures,
+    /// Indexes of its sites in [`Profile::sites`].
+    pub sites: Vec<usize>,
+    /// The fields (indexes into [`Fields::nodes`](super::fields::Fields::nodes)) its blocks were allocated in, with what; largest total first.
+    pub fields: Vec<(u32, Figures)>,
+}
+
+impl TypeRow {
+    /// Mean size of a block, bytes; 0 without blocks.
+    pub fn mean_block_bytes(&self) -> u64 {
+        self.figures
+            .total_bytes
+            .checked_div(self.figures.total_blocks)
+            .unwrap_or(0)
+    }
+}
+
+/// Types that rows call by their full name, because two rows share the short one.
+pub(super) fn full_keys(profile: &Profile) -> HashSet<TypeId> {
+    let mut by_name: HashMap<&str, Vec<TypeId>> = HashMap::new();
+    for id in profile.type_rows().iter().filter_map(|row| row.type_id) {
+        if let Some(name) = profile.types.get(id.0 as usize) {
+            by_name.entry(&name.short).or_default().push(id);
+        }
+    }
+    let shared = by_name.into_values().filter(|ids| ids.len() > 1);
+    shared.flatten().collect()
+}
+
+/// Where the type of a site's blocks came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The stack (debug information).
+    Stack,
+    /// The field it happened in.
+    Field,
+}
+
+impl Profile {
+    /// The type of a site's blocks: what the stack says, else the type of the field it happened in, where that is a
+    /// container and the stack could not be read at all (no stack, no debug information).
+    ///
+    /// A stack that can be read and names no container is a format's scratch memory, or code without containers: it would
+    /// be wrong to call that by the field it happened to be in, so it has no type.
+    pub fn type_of(&self, site: &Site) -> Option<(TypeId, Source)> {
+        if let Some(contents) = site.contents {
+            return Some((contents.container, Source::Stack));
+        }
+        let scope = self.scopes.get(site.scope.0 as usize)?;
+        let told = !matches!(
+            scope.kind,
+            ScopeKind::Phase | ScopeKind::Buffered | ScopeKind::FromBuffer | ScopeKind::Other
+        );
+        let id = scope.value_type.filter(|_| told && !site.marks.synthetic)?;
+        let name = self.types.get(id.0 as usize)?;
+        (owns_blocks(&name.full) && !is_described(self, site)).then_some((id, Source::Field))
+    }
+
+    /// The type of a site's blocks, wherever it came from.
+    pub fn type_id_of(&self, site: &Site) -> Option<TypeId> {
+        self.type_of(site).map(|(id, _)| id)
+    }
+}
+
+/// Whether the innermost code of the program, or of its dependencies, on a site's stack has debug information.
+fn is_described(profile: &Profile, site: &Site) -> bool {
+    let innermost = site.stack.iter().rev().find_map(|&id| {
+        let (frame, function) = profile.lookup(id)?;
+        let known = matches!(function.origin, Origin::User | Origin::Dependency);
+        (known && !function.is_own()).then_some(frame)
+    });
+    innermost.is_some_and(|frame| frame.file.is_some())
+}
+
+/// Whether values of a type ask for blocks themselves, and not only what is in them.
+fn owns_blocks(full: &str) -> bool {
+    let inside = |path: &str| {
+        let rest = full.strip_prefix(path)?.strip_prefix('<')?;
+        rest.strip_suffix('>')
+    };
+    match inside("core::option::Option") {
+        Some(of) => owns_blocks(of),
+        None => inside("alloc::borrow::Cow").is_some() || TypeKind::of(full) != TypeKind::Other,
+    }
+}
+
+/// All types with blocks or values, in no particular order; the row of `None` only when it has blocks.
+pub(super) fn type_rows(profile: &Profile) -> Vec<TypeRow> {
+    let fields = profile.fields();
+    let mut rows: Vec<TypeRow> = Vec::new();
+    let mut known: HashMap<Option<TypeId>, usize> = HashMap::new();
+    let mut row_of = |id: Option<TypeId>, rows: &mut Vec<TypeRow>| {
+        *known.entry(id).or_insert_with(|| {
+            rows.push(TypeRow {
+                type_id: id,
+                ..TypeRow::default()
+            });
+            rows.len() - 1
+        })
+    };
+    let mut by_field: HashMap<(usize, u32), Figures> = HashMap::new();
+    for (index, site) in profile.sites.iter().enumerate() {
+        let found = profile.type_of(site);
+        let number = row_of(found.map(|(id, _)| id), &mut rows);
+        let row = &mut rows[number];
+        row.figures.add(&site.figures);
+        if matches!(found, Some((_, Source::Field))) {
+            row.from_fields.add(&site.figures);
+        }
+        row.sites.push(index);
+        let field = fields.field_of(site.scope);
+        by_field
+            .entry((number, field))
+            .or_default()
+            .add(&site.figures);
+    }
+    for field in fields.nodes.iter().skip(1) {
+        if field.value_type.is_none() || field.values == 0 {
+            continue;
+        }
+        let number = row_of(field.value_type, &mut rows);
+        let row = &mut rows[number];
+        row.values = row.values.saturating_add(field.values);
+        row.inline_bytes = row.inline_bytes.saturating_add(field.inline_bytes);
+    }
+    for ((number, field), figures) in by_field {
+        rows[number].fields.push((field, figures));
+    }
+    for row in &mut rows {
+        row.fields
+            .sort_by_key(|(field, figures)| (std::cmp::Reverse(figures.total_bytes), *field));
+    }
+    rows
+}

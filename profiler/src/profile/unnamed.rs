@@ -1,0 +1,60 @@
+//! Why types are not named, and what to do: said instead of guessing.
+
+use super::{Origin, Profile, SymbolSource};
+use std::collections::HashSet;
+
+/// Why types are not named and what to do about it, where that is to be said.
+pub(super) fn unnamed(profile: &Profile) -> Option<String> {
+    let total: u64 = profile.totals.total_bytes;
+    let described = described(profile);
+    let mut untold: u64 = 0;
+    let mut program = "";
+    for site in &profile.sites {
+        if site.contents.is_some() || site.marks.synthetic {
+            continue;
+        }
+        let frames = site.stack.iter().rev();
+        let mut frames = frames.filter_map(|&id| profile.lookup(id));
+        let without = frames.find(|(_, function)| {
+            matches!(function.origin, Origin::User | Origin::Dependency) && !function.is_own()
+        });
+        if let Some((frame, function)) = without
+            && frame.file.is_none()
+            && !described.contains(function.krate.as_str())
+        {
+            untold = untold.saturating_add(site.figures.total_bytes);
+            let module = profile.modules.get(frame.module as usize);
+            program = module.map_or(program, |module| match &module.symbols {
+                SymbolSource::Table(_) | SymbolSource::Debug(_) | SymbolSource::Packed => {
+                    &module.path
+                }
+                _ => program,
+            });
+        }
+    }
+    // A dependency here and there is compiled without; then the rows say "no type" for themselves.
+    if untold == 0 || untold.saturating_mul(100) < total {
+        return None;
+    }
+    let program = program.rsplit('/').next().unwrap_or(program);
+    Some(format!(
+        "types are not named for {:.0} % of the bytes: {} was built without debug information. Build it with \
+         `[profile.release] debug = \"line-tables-only\"` (or 1) in Cargo.toml and record again",
+        untold as f64 * 100.0 / total.max(1) as f64,
+        if program.is_empty() {
+            "the program"
+        } else {
+            program
+        },
+    ))
+}
+
+/// Crates with debug information: a function of such a crate may still have none (the compiler made it, or made it one
+/// with others), which no setting helps.
+fn described(profile: &Profile) -> HashSet<&str> {
+    let frames = profile.frames.iter().filter(|frame| frame.file.is_some());
+    frames
+        .filter_map(|frame| profile.functions.get(frame.function.0 as usize))
+        .map(|function| function.krate.as_str())
+        .collect()
+}

@@ -1,0 +1,176 @@
+//! Rows by arena: all instances of one name, with what lies inside.
+//!
+//! Figures are *inside* the arena: its chunks are blocks of the process already, so these rows must never be added to
+//! the process's totals, nor held against them.
+
+use std::collections::HashMap;
+
+use super::{Detail, Row};
+use crate::profile::arenas::{
+    Advice, Handed, Leak, advice, by_field, by_type, imbalance, measured, ordered, unscoped,
+};
+use crate::profile::fields::Fields;
+use crate::profile::{Arena, Figures, Measure, Profile, TypeId, UNKNOWN};
+
+/// An arena.
+#[derive(Clone, Debug)]
+pub struct ArenaDetail {
+    /// Index into [`Profile::arenas`].
+    pub arena: usize,
+    /// What it [counts for](measured) by the measure; `None` = arenas have no such figure.
+    pub measured: Option<u64>,
+    /// What was handed out by type, most bytes first.
+    pub types: Vec<ArenaPart>,
+    /// What was handed out by field, most bytes first.
+    pub fields: Vec<ArenaPart>,
+    /// What neither tells: rows that found no room in the recording.
+    pub unscoped: Handed,
+    /// What would make it cheaper.
+    pub advice: Vec<Advice>,
+    /// Blocks of the global heap that its values left behind, most bytes first.
+    pub leaks: Vec<ArenaLeak>,
+    /// A sentence when its parts do not add up: its figures are wrong somewhere.
+    pub imbalance: Option<String>,
+}
+
+/// A part of an arena, by type or by field.
+#[derive(Clone, Debug)]
+pub struct ArenaPart {
+    /// A type's short name (the full one where two of the arena share the short one), or a field's path.
+    pub key: String,
+    /// The full name of the type, of a field that of its values.
+    pub full_name: Option<String>,
+    /// What it was handed.
+    pub handed: Handed,
+}
+
+/// A leak, named.
+#[derive(Clone, Debug)]
+pub struct ArenaLeak {
+    /// What was found.
+    pub leak: Leak,
+    /// A sentence without its stop, free of control characters.
+    pub text: String,
+    /// Short name of what the blocks hold.
+    pub type_key: Option<String>,
+    /// Its full name.
+    pub full_name: Option<String>,
+    /// The path of the field.
+    pub field: Option<String>,
+}
+
+/// All arenas, largest first.
+pub(super) fn rows(profile: &Profile, measure: Measure) -> Vec<Row> {
+    let fields = profile.fields();
+    let row = |index: usize| {
+        let arena = &profile.arenas[index];
+        let detail = ArenaDetail {
+            arena: index,
+            measured: measured(arena, measure),
+            types: types(profile, arena),
+            fields: places(profile, fields, arena),
+            unscoped: unscoped(arena),
+            advice: advice(arena, fields, profile.process.state),
+            leaks: profile
+                .leaks()
+                .iter()
+                .filter(|leak| leak.arenas.contains(&index))
+                .map(|leak| named(profile, fields, leak))
+                .collect(),
+            imbalance: imbalance(arena),
+        };
+        Row {
+            key: arena.name.clone(),
+            figures: figures(arena),
+            detail: Detail::Arena(Box::new(detail)),
+        }
+    };
+    ordered(&profile.arenas, measure)
+        .into_iter()
+        .map(row)
+        .collect()
+}
+
+/// The figures that there are inside an arena: what was handed out, taken back (freed, abandoned, reset, dropped), and
+/// is in use. An arena tells no peak of what it handed out, and nothing of shrinks and temporary pieces: those are 0 here,
+/// null in JSON and shown nowhere.
+fn figures(arena: &Arena) -> Figures {
+    let live_blocks = arena
+        .rows
+        .iter()
+        .fold(0, |sum: u64, row| sum.saturating_add(row.live_blocks));
+    Figures {
+        total_bytes: arena.total_handed_bytes,
+        total_blocks: arena.total_handed_blocks,
+        freed_bytes: arena.total_handed_bytes.saturating_sub(arena.handed_bytes),
+        freed_blocks: arena.total_handed_blocks.saturating_sub(live_blocks),
+        live_bytes: arena.handed_bytes,
+        live_blocks,
+        grows: arena.grows,
+        copied_bytes: arena.copied_bytes,
+        ..Figures::default()
+    }
+}
+
+fn types(profile: &Profile, arena: &Arena) -> Vec<ArenaPart> {
+    let rows = by_type(profile, arena);
+    let name = |id: Option<TypeId>| id.and_then(|id| profile.types.get(id.0 as usize));
+    let mut shorts: HashMap<&str, usize> = HashMap::new();
+    for row in &rows {
+        if let Some(name) = name(row.type_id) {
+            *shorts.entry(&name.short).or_default() += 1;
+        }
+    }
+    rows.iter()
+        .map(|row| {
+            let name = name(row.type_id);
+            let key = name.map_or(UNKNOWN, |name| {
+                if shorts
+                    .get(name.short.as_str())
+                    .is_some_and(|types| *types > 1)
+                {
+                    &name.full
+                } else {
+                    &name.short
+                }
+            });
+            ArenaPart {
+                key: key.to_owned(),
+                full_name: name.map(|name| name.full.clone()),
+                handed: row.handed,
+            }
+        })
+        .collect()
+}
+
+fn places(profile: &Profile, fields: &Fields, arena: &Arena) -> Vec<ArenaPart> {
+    by_field(fields, arena)
+        .into_iter()
+        .filter_map(|row| {
+            let field = fields.nodes.get(row.field as usize)?;
+            let name = field
+                .value_type
+                .and_then(|id| profile.types.get(id.0 as usize));
+            Some(ArenaPart {
+                key: field.path.clone(),
+                full_name: name.map(|name| name.full.clone()),
+                handed: row.handed,
+            })
+        })
+        .collect()
+}
+
+fn named(profile: &Profile, fields: &Fields, leak: &Leak) -> ArenaLeak {
+    let name = leak.type_id.and_then(|id| profile.types.get(id.0 as usize));
+    ArenaLeak {
+        text: crate::profile::arenas::leak_text(profile, leak),
+        type_key: name.map(|name| name.short.clone()),
+        full_name: name.map(|name| name.full.clone()),
+        field: fields
+            .nodes
+            .get(leak.field as usize)
+            .filter(|_| leak.field != 0)
+            .map(|field| field.path.clone()),
+        leak: leak.clone(),
+    }
+}

@@ -1,0 +1,32 @@
+//! What rows call frames: function, file and line.
+
+use crate::profile::{Frame, FrameId, Profile};
+
+/// `function (file:line)`, or what is known of it.
+pub(crate) fn place(profile: &Profile, id: FrameId) -> String {
+    let Some(frame) = profile.frames.get(id.0 as usize) else {
+        return "[unnamed]".to_owned();
+    };
+    let name = function_name(profile, frame);
+    match file_and_line(frame) {
+        Some(file) => format!("{name} ({file})"),
+        None => name.to_owned(),
+    }
+}
+
+pub(crate) fn function_name<'a>(profile: &'a Profile, frame: &Frame) -> &'a str {
+    match profile.functions.get(frame.function.0 as usize) {
+        Some(function) if !function.name.is_empty() => &function.name,
+        _ => "[unnamed]",
+    }
+}
+
+/// `src/main.rs:12`, or the file alone.
+pub(crate) fn file_and_line(frame: &Frame) -> Option<String> {
+    let file = frame.file.as_deref()?;
+    Some(
+        frame
+            .line
+            .map_or_else(|| file.to_owned(), |line| format!("{file}:{line}")),
+    )
+}

@@ -1,0 +1,109 @@
+//! Rows by phase, and what a phase allocated for each byte and record of its input.
+//!
+//! What was allocated in fields counts at the phase around them. Must never divide by an input nobody stated.
+
+use serde::Serialize;
+
+use super::{Detail, Row};
+use crate::profile::{Figures, Profile, ScopeId, ScopeKind, both};
+
+/// A phase, all its places in the tree of scopes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhaseDetail {
+    /// The phase and all phases inside it.
+    pub with_inner: Figures,
+    /// How often it was entered.
+    pub entered: u64,
+    /// Input bytes reported by the program, 0 = not said.
+    pub input_bytes: u64,
+    /// Records reported by the program, 0 = not said.
+    pub records: u64,
+    /// Net bytes its threads allocated while in it, phases inside it included; negative when they freed more. `None`
+    /// where no phase was entered.
+    pub retained_bytes: Option<i64>,
+}
+
+/// Bytes for one byte, or one record, of input; of the phase with the phases inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Amplification {
+    /// Allocated.
+    pub total: f64,
+    /// Still there when the phase ended.
+    pub retained: Option<f64>,
+    /// Live at the peak of the program.
+    pub peak: f64,
+}
+
+impl PhaseDetail {
+    /// For each byte of input; `None` when the program did not say how many there were.
+    pub fn per_input_byte(&self) -> Option<Amplification> {
+        self.per(self.input_bytes)
+    }
+
+    /// For each record; `None` when the program did not say how many there were.
+    pub fn per_record(&self) -> Option<Amplification> {
+        self.per(self.records)
+    }
+
+    fn per(&self, count: u64) -> Option<Amplification> {
+        let count = (count > 0).then_some(count as f64)?;
+        Some(Amplification {
+            total: self.with_inner.total_bytes as f64 / count,
+            retained: self.retained_bytes.map(|bytes| bytes as f64 / count),
+            peak: self.with_inner.peak_bytes as f64 / count,
+        })
+    }
+}
+
+pub(super) fn rows(profile: &Profile) -> Vec<Row> {
+    let phases = profile.phases();
+    // Even a profile without a table of scopes has the root.
+    let count = profile.scopes.len().max(1);
+    let mut own = vec![Figures::default(); count];
+    for site in &profile.sites {
+        // A scope that does not exist counts at the root: never lost.
+        own[phases.phase_of(site.scope).0 as usize].add(&site.figures);
+    }
+    let mut details: Vec<PhaseDetail> = own
+        .iter()
+        .map(|&with_inner| PhaseDetail {
+            with_inner,
+            ..PhaseDetail::default()
+        })
+        .collect();
+    for (index, scope) in profile.scopes.iter().enumerate().skip(1) {
+        if scope.kind != ScopeKind::Phase {
+            continue;
+        }
+        let detail = &mut details[phases.phase_of(ScopeId(index as u32)).0 as usize];
+        let first = detail.entered == 0;
+        detail.entered = detail.entered.saturating_add(scope.entered);
+        detail.input_bytes = detail.input_bytes.saturating_add(scope.input_bytes);
+        detail.records = detail.records.saturating_add(scope.records);
+        if scope.entered > 0 {
+            let before = match first {
+                true => Some(0),
+                false => detail.retained_bytes,
+            };
+            detail.retained_bytes = both(before, scope.retained_bytes);
+        }
+    }
+    // From the last scope to the first: parents come before children.
+    for phase in (1..count).rev() {
+        let figures = details[phase].with_inner;
+        let parent = phases.parent(ScopeId(phase as u32)).0 as usize;
+        if phases.phase_of(ScopeId(phase as u32)).0 as usize == phase {
+            details[parent].with_inner.add(&figures);
+        }
+    }
+    (0..count)
+        .filter(|&phase| {
+            details[phase].entered > 0 || details[phase].with_inner != Figures::default()
+        })
+        .map(|phase| Row {
+            key: phases.path(profile, ScopeId(phase as u32)),
+            figures: own[phase],
+            detail: Detail::Phase(Box::new(details[phase])),
+        })
+        .collect()
+}

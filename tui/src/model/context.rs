@@ -1,0 +1,55 @@
+//! What passes between the views and what drives them: what a view may read, and what it asks for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use heapglass_profiler::profile::{Charged, Measure};
+use ratatui::layout::Size;
+
+use super::data::Data;
+use super::view_id::ViewId;
+use super::within::Within;
+
+/// What a view may read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) data: &'a Arc<Data>,
+    pub(crate) measure: Measure,
+    /// Frames of start-up and allocator machinery are shown too.
+    pub(crate) all_frames: bool,
+    /// The room a view has.
+    pub(crate) body: Size,
+    pub(crate) source_roots: &'a [PathBuf],
+}
+
+impl Context<'_> {
+    /// The measure's total over the process: the whole of every share.
+    pub(crate) fn whole(&self) -> u64 {
+        self.measure.of(&self.data.profile.totals)
+    }
+}
+
+/// What a view wants after a command.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
+    Done,
+    /// Say this in the hint bar until the next key.
+    Notice(String),
+    /// Show that view, at that place.
+    Goto(ViewId, Jump),
+    /// There is no level left to go out of: back to the view that led here, if one did.
+    Out,
+}
+
+/// A place in another view.
+#[derive(Clone, Debug)]
+pub(crate) enum Jump {
+    /// Everything that passes through this function.
+    Function(Charged),
+    /// The sites charged to this function.
+    Owner(Charged),
+    /// The stack of this site (index into the profile's sites).
+    Site(u32),
+    /// The sites of a type in a field.
+    Within(Within),
+}

@@ -1,0 +1,146 @@
+//! One loaded profile with what views look up in it. Never panics on ids a profile got wrong: it answers `None`.
+
+use std::borrow::Cow;
+use std::sync::Mutex;
+
+use heapglass_profiler::calltree::CallTree;
+use heapglass_profiler::fields::Field;
+use heapglass_profiler::profile::{
+    Frame, FrameId, Function, FunctionId, Profile, Site, State, TypeId, TypeKind, TypeName,
+};
+use heapglass_profiler::units::{printable, without_store};
+
+use super::prompt::Pattern;
+use super::tree_spec::TreeSpec;
+
+/// A profile and look-ups shared by the views. Made on the loader's thread.
+#[derive(Debug, Default)]
+pub(crate) struct Data {
+    pub(crate) profile: Profile,
+    /// A call tree made ahead on the loader's thread, for the flamegraph to take.
+    tree: Mutex<Option<(TreeSpec, CallTree)>>,
+}
+
+impl Data {
+    pub(crate) fn new(profile: Profile) -> Self {
+        // Every view needs these, and drawing shall not wait for them.
+        profile.type_key(None);
+        profile.losses();
+        profile.unnamed();
+        Data {
+            profile,
+            tree: Mutex::new(None),
+        }
+    }
+
+    /// Makes the tree that will probably be shown: slow, so not on the thread that reads keys.
+    pub(crate) fn prepare_tree(&self, spec: TreeSpec) {
+        let tree = spec.build(&self.profile);
+        if let Ok(mut slot) = self.tree.lock() {
+            *slot = Some((spec, tree));
+        }
+    }
+
+    /// The tree of `spec`: the prepared one when it is that, else a new one.
+    pub(crate) fn take_tree(&self, spec: TreeSpec) -> CallTree {
+        let prepared = self
+            .tree
+            .lock()
+            .ok()
+            .and_then(|mut slot| slot.take_if(|(made, _)| *made == spec));
+        prepared.map_or_else(|| spec.build(&self.profile), |(_, tree)| tree)
+    }
+
+    /// What was lost, a sentence each, free of control characters; empty = nothing.
+    pub(crate) fn losses(&self) -> &[String] {
+        self.profile.losses()
+    }
+
+    pub(crate) fn frame(&self, id: FrameId) -> Option<&Frame> {
+        self.profile.frames.get(id.0 as usize)
+    }
+
+    pub(crate) fn function(&self, id: FunctionId) -> Option<&Function> {
+        self.profile.functions.get(id.0 as usize)
+    }
+
+    pub(crate) fn function_of(&self, frame: FrameId) -> Option<&Function> {
+        self.frame(frame)
+            .and_then(|frame| self.function(frame.function))
+    }
+
+    pub(crate) fn field(&self, node: u32) -> Option<&Field> {
+        self.profile.fields().nodes.get(node as usize)
+    }
+
+    pub(crate) fn type_name(&self, id: Option<TypeId>) -> Option<&TypeName> {
+        self.profile.named_type(id)
+    }
+
+    /// A type for cells, clean: its short name, or the full one where two types share the short one.
+    pub(crate) fn type_label(&self, id: Option<TypeId>) -> Cow<'_, str> {
+        printable(self.profile.type_key(id))
+    }
+
+    /// Why some blocks have no type and what to do, free of control characters.
+    pub(crate) fn unnamed(&self) -> Cow<'_, str> {
+        let unknown = "no container of Rust on the stack, or C code, and no field tells";
+        printable(self.profile.unnamed().unwrap_or(unknown))
+    }
+
+    pub(crate) fn type_kind(&self, id: Option<TypeId>) -> Option<TypeKind> {
+        self.type_name(id).map(|name| name.kind)
+    }
+
+    pub(crate) fn site(&self, index: u32) -> Option<&Site> {
+        self.profile.sites.get(index as usize)
+    }
+
+    /// The frames of a site worth showing, outermost first, or all of them.
+    pub(crate) fn frames<'a>(&self, site: &'a Site, all: bool) -> &'a [FrameId] {
+        if all {
+            &site.stack
+        } else {
+            site.stack.get(site.shown.clone()).unwrap_or(&site.stack)
+        }
+    }
+
+    /// For each function, whether `pattern` matches its full or its short name.
+    pub(crate) fn matching(&self, pattern: &Pattern) -> Vec<bool> {
+        self.profile
+            .functions
+            .iter()
+            .map(|f| pattern.is_match(&f.name) || pattern.is_match(&f.short))
+            .collect()
+    }
+
+    /// `file:line` of a frame, or the module and offset when that is all there is.
+    pub(crate) fn place(&self, frame: FrameId) -> Option<String> {
+        let frame = self.frame(frame)?;
+        match (&frame.file, frame.line) {
+            (Some(file), Some(line)) => Some(format!("{file}:{line}")),
+            (Some(file), None) => Some(file.clone()),
+            (None, _) => {
+                let module = self.profile.modules.get(frame.module as usize)?;
+                let name = module.path.rsplit('/').next().unwrap_or_default();
+                (!name.is_empty()).then(|| format!("{name}+{:#x}", frame.offset))
+            }
+        }
+    }
+
+    /// [`Data::place`] for cells, clean: without the folders in which registries and toolchains keep their crates.
+    pub(crate) fn short_place(&self, frame: FrameId) -> Option<String> {
+        let place = self.place(frame)?;
+        Some(printable(without_store(&place)).into_owned())
+    }
+
+    /// What is known of the process's end, in one or two words.
+    pub(crate) fn state(&self) -> &'static str {
+        match self.profile.process.state {
+            State::Running => "running",
+            State::Finished => "finished",
+            State::Ended => "ended unfinished (killed, aborted or _exit)",
+            State::Unknown => "end unknown",
+        }
+    }
+}

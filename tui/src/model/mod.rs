@@ -1,0 +1,19 @@
+//! What the UI is about: the loaded profile, what keys ask for, what views read and ask for. Imports no view and nothing
+//! that draws.
+
+mod context;
+mod data;
+pub(crate) mod keys;
+mod message;
+mod prompt;
+mod tree_spec;
+mod view_id;
+mod within;
+
+pub(crate) use context::{Context, Jump, Outcome};
+pub(crate) use data::Data;
+pub(crate) use message::{Command, Edit, Message};
+pub(crate) use prompt::{Pattern, Prompt};
+pub(crate) use tree_spec::TreeSpec;
+pub use view_id::ViewId;
+pub(crate) use within::{FieldKey, Within, inside, type_key};

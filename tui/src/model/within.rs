@@ -1,0 +1,142 @@
+//! A part of a profile: blocks of one type, of one field, or of both. By name, so that it survives a reload in which
+//! ids change. Never holds figures.
+
+use heapglass_profiler::fields::Field;
+use heapglass_profiler::profile::TypeId;
+use heapglass_profiler::profile::TypeRow;
+
+use super::data::Data;
+use crate::text::clean;
+
+/// A field by its path and the full name of its type: the path alone need not be unique.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FieldKey {
+    path: String,
+    type_name: Option<String>,
+}
+
+impl FieldKey {
+    pub(crate) fn of(data: &Data, node: u32) -> Option<FieldKey> {
+        let field = data.field(node)?;
+        Some(FieldKey {
+            path: field.path.clone(),
+            type_name: type_key(data, field.value_type),
+        })
+    }
+
+    /// The field of that key in `data`, which need not be the data the key was made of.
+    pub(crate) fn find(&self, data: &Data) -> Option<u32> {
+        let is_it = |node: &u32| FieldKey::of(data, *node).as_ref() == Some(self);
+        let named = |(node, field): (u32, &Field)| (field.path == self.path).then_some(node);
+        (0..)
+            .zip(&data.profile.fields().nodes)
+            .filter_map(named)
+            .find(is_it)
+    }
+}
+
+/// The full name of a type, `None` for what has none.
+pub(crate) fn type_key(data: &Data, id: Option<TypeId>) -> Option<String> {
+    data.type_name(id).map(|name| name.full.clone())
+}
+
+/// Blocks of a type, in a field, or both.
+#[derive(Clone, Debug)]
+pub(crate) struct Within {
+    /// The full name; `Some(None)` = those without a type.
+    type_name: Option<Option<String>>,
+    field: Option<FieldKey>,
+    /// The places inside the field belong to it too.
+    inner: bool,
+    /// For people, clean.
+    pub(crate) label: String,
+}
+
+impl Within {
+    /// The blocks of type `id` (`Some(None)` = those without a type) in field `node` (0 = outside all fields), those of
+    /// the places inside it included with `inner`. `None` for either = whatever it is; for both there is nothing to name.
+    pub(crate) fn new(
+        data: &Data,
+        id: Option<Option<TypeId>>,
+        node: Option<u32>,
+        inner: bool,
+    ) -> Option<Within> {
+        let field = match node {
+            Some(node) => Some(FieldKey::of(data, node)?),
+            None => None,
+        };
+        // Other fields are not inside "(no field)".
+        let inner = inner && node != Some(0);
+        let mut words = Vec::new();
+        words.extend(id.map(|id| data.type_label(id).into_owned()));
+        words.extend(field.as_ref().map(|field| match (node, inner) {
+            (Some(0), _) => "outside fields".to_owned(),
+            (_, true) => format!("in {} and inside", clean(&field.path)),
+            (_, false) => format!("in {}", clean(&field.path)),
+        }));
+        (!words.is_empty()).then(|| Within {
+            label: words.join(" "),
+            type_name: id.map(|id| type_key(data, id)),
+            field,
+            inner,
+        })
+    }
+
+    /// The field in `data`.
+    pub(crate) fn field_in(&self, data: &Data) -> Option<u32> {
+        self.field.as_ref()?.find(data)
+    }
+
+    /// The type in `data`; `None` when it has no name or is not there.
+    pub(crate) fn type_in(&self, data: &Data) -> Option<TypeId> {
+        let name = self.type_name.as_ref()?.as_ref()?;
+        let at = data.profile.types.iter().position(|t| t.full == *name)?;
+        u32::try_from(at).ok().map(TypeId)
+    }
+
+    /// For each site of `data`, whether it is one of them; `None` when type or field are not there.
+    pub(crate) fn sites(&self, data: &Data) -> Option<Vec<bool>> {
+        let mut met = vec![true; data.profile.sites.len()];
+        if let Some(name) = &self.type_name {
+            let is_it = |row: &&TypeRow| type_key(data, row.type_id) == *name;
+            keep(
+                &mut met,
+                &data.profile.type_rows().iter().find(is_it)?.sites,
+            );
+        }
+        if let Some(field) = &self.field {
+            let nodes = inside(data, field.find(data)?, self.inner);
+            let fields = nodes.into_iter().filter_map(|node| data.field(node));
+            let sites: Vec<usize> = fields.flat_map(|field| &field.sites).copied().collect();
+            keep(&mut met, &sites);
+        }
+        Some(met)
+    }
+}
+
+/// Leaves only `sites` set.
+fn keep(met: &mut Vec<bool>, sites: &[usize]) {
+    let mut kept = vec![false; met.len()];
+    for site in sites {
+        if let (Some(kept), Some(met)) = (kept.get_mut(*site), met.get(*site)) {
+            *kept = *met;
+        }
+    }
+    *met = kept;
+}
+
+/// The field and, with `inner`, all places inside it.
+pub(crate) fn inside(data: &Data, node: u32, inner: bool) -> Vec<u32> {
+    let mut nodes = vec![node];
+    let mut at = 0;
+    // Children come after their parents: each node is met once, in a damaged recording too.
+    while inner
+        && node != 0
+        && let Some(next) = nodes.get(at).copied()
+    {
+        let children = data.field(next).map(|field| field.children.as_slice());
+        nodes.extend(children.unwrap_or_default());
+        at += 1;
+    }
+    nodes
+}

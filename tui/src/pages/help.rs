@@ -1,0 +1,60 @@
+//! The help: every row of the key table that applies, in two columns where there is room. Written by the table alone.
+
+use ratatui::text::{Line, Span};
+
+use crate::model::ViewId;
+use crate::model::keys::Binding;
+use crate::text::{pad, width};
+use crate::theme;
+use crate::views::focus::help_sections;
+
+const KEYS: usize = 11;
+const COLUMN: usize = 54;
+
+/// The help while `view` is shown, for a screen `cells` wide.
+pub(super) fn lines(view: ViewId, cells: u16) -> Vec<Line<'static>> {
+    let sections = help_sections(view);
+    let cells = cells as usize;
+    let columns = if cells >= 72 { 2 } else { 1 };
+    let wide = (cells / columns).min(COLUMN);
+    let blocks: Vec<Vec<Line<'static>>> = sections
+        .iter()
+        .map(|(title, rows)| section(title, rows, wide))
+        .collect();
+    if columns == 1 {
+        return blocks.into_iter().flatten().collect();
+    }
+    // What the view has of its own and what moves left; the others right.
+    let mut blocks = blocks.into_iter();
+    let left: Vec<Line<'static>> = blocks.by_ref().take(2).flatten().collect();
+    let right: Vec<Line<'static>> = blocks.flatten().collect();
+    let rows = left.len().max(right.len());
+    let mut left = left.into_iter();
+    let mut right = right.into_iter();
+    (0..rows)
+        .map(|_| {
+            let mut line = left.next().unwrap_or_default();
+            line.push_span(Span::raw(" ".repeat(wide.saturating_sub(line.width()))));
+            line.extend(right.next().unwrap_or_default().spans);
+            line
+        })
+        .collect()
+}
+
+fn section(title: &'static str, rows: &[&'static Binding], wide: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled(title, theme::heading())];
+    for row in rows {
+        let mut keys: Vec<String> = row.keys.iter().map(|key| key.label()).collect();
+        while keys.len() > 1 && width(&keys.join(" ")) > KEYS - 1 {
+            keys.pop();
+        }
+        let text = pad(row.help, wide.saturating_sub(KEYS + 3));
+        lines.push(Line::from(vec![
+            Span::raw("  "),
+            Span::styled(pad(&keys.join(" "), KEYS), theme::key()),
+            Span::raw(text.trim_end().to_owned()),
+        ]));
+    }
+    lines.push(Line::default());
+    lines
+}

@@ -1,0 +1,215 @@
+//! What the keys mean: one table from which look-up, help and hint bar are all made, so none can drift from the others.
+//!
+//! A view brings its own rows (its `BINDINGS`), which win over the common ones; no key is compared anywhere else.
+
+use std::collections::HashSet;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::{arenas, fields, flame, overview, sites, types};
+use crate::model::keys::{
+    BACK, Binding, DOWN, ENTER, FIRST, Key, LAST, UP, bindings, char, control, named,
+};
+use crate::model::{Command, Edit, ViewId};
+
+/// The rows of the key table that only a view has.
+fn bindings_of(view: ViewId) -> &'static [Binding] {
+    match view {
+        ViewId::Overview => overview::BINDINGS,
+        ViewId::Flamegraph => flame::BINDINGS,
+        ViewId::Types => types::BINDINGS,
+        ViewId::Fields => fields::BINDINGS,
+        ViewId::Sites => sites::BINDINGS,
+        ViewId::Threads => &[],
+        ViewId::Arenas => arenas::BINDINGS,
+    }
+}
+
+/// What is in front, hence which rows apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Focus {
+    /// Nothing loaded yet.
+    Loading,
+    View(ViewId),
+    /// A page over the views: the help, or what is known of the recording.
+    Page,
+    Prompt,
+}
+
+impl Focus {
+    /// The tables that apply, the first to know a key wins.
+    fn tables(self) -> [&'static [Binding]; 3] {
+        match self {
+            Focus::Loading => [LOADING, &[], &[]],
+            Focus::View(view) => [bindings_of(view), MOVES, COMMON],
+            Focus::Page => [PAGE, MOVES, LOADING],
+            Focus::Prompt => [PROMPT, &[], &[]],
+        }
+    }
+
+    /// The tables, each without the rows that an earlier one takes all keys of.
+    pub(crate) fn sections(self) -> [Vec<&'static Binding>; 3] {
+        let mut taken: HashSet<Key> = HashSet::new();
+        self.tables().map(|table| {
+            let open = |row: &&Binding| !row.keys.iter().all(|key| taken.contains(key));
+            let rows: Vec<&'static Binding> = table.iter().filter(open).collect();
+            taken.extend(table.iter().flat_map(|row| row.keys));
+            rows
+        })
+    }
+
+    /// What `event` asks for.
+    pub(crate) fn command(self, event: KeyEvent) -> Option<Command> {
+        let rows = self.tables().into_iter().flatten();
+        rows.into_iter()
+            .find(|row| row.keys.iter().any(|key| key.is(event)))
+            .map(|row| row.command)
+    }
+
+    /// The character `event` types into the prompt, when it has the focus.
+    pub(crate) fn typed(self, event: KeyEvent) -> Option<char> {
+        let plain = !event
+            .modifiers
+            .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        match event.code {
+            KeyCode::Char(c) if self == Focus::Prompt && plain => Some(c),
+            _ => None,
+        }
+    }
+}
+
+const LOADING: &[Binding] = bindings! {
+    [char('q'), control('c')] => Quit, "quit", "quit";
+};
+
+/// In every view and page: one spelling for what moves.
+const MOVES: &[Binding] = bindings! {
+    DOWN => Down, "move", "down";
+    UP => Up, "move", "up";
+    [named(KeyCode::PageDown), control('f')] => PageDown, "", "a page down";
+    [named(KeyCode::PageUp), control('b')] => PageUp, "", "a page up";
+    FIRST => First, "", "to the first";
+    LAST => Last, "", "to the last";
+};
+
+const COMMON: &[Binding] = bindings! {
+    [char('?'), named(KeyCode::F(1))] => Help, "help", "this help";
+    [char('!')] => About, "", "the recording, its losses";
+    [char('q'), control('c')] => Quit, "quit", "quit";
+    [named(KeyCode::Tab)] => NextView, "view", "next view";
+    [named(KeyCode::BackTab)] => PreviousView, "", "previous view";
+    [char('1')] => Show(ViewId::Overview), "", "overview";
+    [char('2')] => Show(ViewId::Flamegraph), "", "flamegraph";
+    [char('3')] => Show(ViewId::Types), "", "types";
+    [char('4')] => Show(ViewId::Fields), "", "fields";
+    [char('5')] => Show(ViewId::Sites), "", "sites";
+    [char('6')] => Show(ViewId::Threads), "", "threads";
+    [char('7')] => Show(ViewId::Arenas), "", "arenas";
+    [char('m')] => NextMeasure, "", "next measure";
+    [char('M')] => PreviousMeasure, "", "previous measure";
+    [char(' ')] => Pause, "", "pause the live view";
+    [char('r'), control('l')] => Reload, "", "load it again now";
+    BACK => Back, "", "one level out";
+};
+
+const PAGE: &[Binding] = bindings! {
+    [named(KeyCode::Esc), char('?'), named(KeyCode::F(1)), char('!'), named(KeyCode::Enter)] => Back, "close", "close the page";
+};
+
+const PROMPT: &[Binding] = bindings! {
+    ENTER => Edit(Edit::Accept), "accept", "accept the regex";
+    [named(KeyCode::Esc), control('c'), control('g')] => Edit(Edit::Cancel), "cancel", "leave it as it was";
+    [control('u')] => Edit(Edit::Clear), "clear", "clear the line";
+    [control('w')] => Edit(Edit::DeleteWord), "", "delete a word";
+    [named(KeyCode::Backspace), control('h')] => Edit(Edit::DeleteBack), "", "delete before the cursor";
+    [named(KeyCode::Delete), control('d')] => Edit(Edit::DeleteForward), "", "delete under the cursor";
+    [named(KeyCode::Left), control('b')] => Edit(Edit::Left), "", "cursor left";
+    [named(KeyCode::Right), control('f')] => Edit(Edit::Right), "", "cursor right";
+    [named(KeyCode::Home), control('a')] => Edit(Edit::Home), "", "to the beginning";
+    [named(KeyCode::End), control('e')] => Edit(Edit::End), "", "to the end";
+};
+
+/// A heading, and the rows of a table that no earlier table takes all keys of.
+pub(crate) type Section = (&'static str, Vec<&'static Binding>);
+
+/// The tables of the help of `view`, with their headings.
+pub(crate) fn help_sections(view: ViewId) -> [Section; 4] {
+    let [own, moves, common] = Focus::View(view).sections();
+    [
+        (view.title(), own),
+        ("Moving", moves),
+        ("Everywhere", common),
+        ("While typing a regex", PROMPT.iter().collect()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_table_gives_one_key_two_meanings() {
+        for focus in ViewId::ALL.iter().map(|v| Focus::View(*v)).chain([
+            Focus::Page,
+            Focus::Prompt,
+            Focus::Loading,
+        ]) {
+            for table in focus.tables() {
+                let mut seen = HashSet::new();
+                for key in table.iter().flat_map(|row| row.keys) {
+                    assert!(
+                        seen.insert(*key),
+                        "{} means two things in {focus:?}",
+                        key.label()
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_help_is_cut_on_eighty_columns() {
+        for view in ViewId::ALL {
+            for row in help_sections(view).iter().flat_map(|(_, rows)| rows) {
+                assert!(row.help.len() <= 26, "{}", row.help);
+            }
+        }
+    }
+
+    #[test]
+    fn control_c_gets_out_of_everything() {
+        let event = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        for view in ViewId::ALL {
+            assert_eq!(Focus::View(view).command(event), Some(Command::Quit));
+        }
+        assert_eq!(Focus::Page.command(event), Some(Command::Quit));
+        assert_eq!(Focus::Loading.command(event), Some(Command::Quit));
+        assert_eq!(
+            Focus::Prompt.command(event),
+            Some(Command::Edit(Edit::Cancel))
+        );
+    }
+
+    #[test]
+    fn the_digit_of_a_view_is_its_place_among_the_tabs() {
+        for (index, view) in ViewId::ALL.into_iter().enumerate() {
+            let digit = std::char::from_digit(index as u32 + 1, 10).expect("fewer than ten views");
+            let event = KeyEvent::new(KeyCode::Char(digit), KeyModifiers::NONE);
+            assert_eq!(
+                Focus::View(ViewId::Overview).command(event),
+                Some(Command::Show(view))
+            );
+        }
+    }
+
+    #[test]
+    fn capitals_arrive_with_or_without_the_shift_flag() {
+        for modifiers in [KeyModifiers::NONE, KeyModifiers::SHIFT] {
+            let event = KeyEvent::new(KeyCode::Char('M'), modifiers);
+            assert_eq!(
+                Focus::View(ViewId::Overview).command(event),
+                Some(Command::PreviousMeasure)
+            );
+        }
+    }
+}
