@@ -270,7 +270,7 @@ mod tests {
     fn addresses_are_spread_over_shards_and_slots() {
         let mut counts = [0; SHARDS];
         for address in (1..100_000).step_by(16) {
-            counts[hash(address) % SHARDS] += 1;
+            counts[spread(address as u64) as usize % SHARDS] += 1;
         }
         assert!(
             counts.iter().all(|count| (49..=147).contains(count)),
