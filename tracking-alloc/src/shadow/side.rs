@@ -225,7 +225,7 @@ mod tests {
             let expected = blocks.remove(&address);
             let taken = table.take(address).map(|owner| owner.site());
             assert_eq!(taken, expected);
-            if random % 4 != 0 {
+            if !random.is_multiple_of(4) {
                 assert!(table.put(address, 10, owner(number)));
                 blocks.insert(address, number);
             }
@@ -270,7 +270,7 @@ mod tests {
     fn addresses_are_spread_over_shards_and_slots() {
         let mut counts = [0; SHARDS];
         for address in (1..100_000).step_by(16) {
-            counts[spread(address as u64) as usize % SHARDS] += 1;
+            counts[spread(address as u64) % SHARDS] += 1;
         }
         assert!(
             counts.iter().all(|count| (49..=147).contains(count)),

@@ -141,7 +141,7 @@ extern "C" fn handler(_: libc::c_int) {
 /// Signals come in the middle of events, too. What the handler leaves is freed and reallocated outside of it.
 fn interrupted() {
     let phase = enter("handled");
-    let mut events = 0;
+    let mut events = 0_usize;
     // SAFETY: a handler that takes the signal's number, and a timer that is stopped again.
     unsafe {
         libc::signal(libc::SIGALRM, handler as *const () as usize);
@@ -154,7 +154,7 @@ fn interrupted() {
             Block::new(BYTES).free();
             let place = PASSED[events % KEPT].swap(std::ptr::null_mut(), AcqRel);
             if let Some(mut block) = Block::of(place, 100) {
-                if events % 2 == 0 {
+                if events.is_multiple_of(2) {
                     block.resize(100);
                 }
                 block.free();
