@@ -3,6 +3,9 @@
 //! `cargo cliffs`; `-- --runs N` changes how often (9), `-- --program PATH`
 //! measures another build of the program `cliffs`.
 
+mod common;
+
+use common::median;
 use std::process::Command;
 
 /// A situation, what it is compared with, the title, and the ratio that we hold ourselves to.
@@ -29,16 +32,9 @@ const RATIOS: [(&str, &str, &str, f64); 8] = [
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
-    let after = |flag: &str| {
-        words
-            .iter()
-            .position(|word| word == flag)
-            .and_then(|index| words.get(index + 1))
-    };
-    let runs: usize = after("--runs")
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(9);
-    let program = after("--program").map_or(env!("CARGO_BIN_EXE_cliffs"), String::as_str);
+    let runs = common::runs(&words, 9);
+    let program =
+        common::after(&words, "--program").map_or(env!("CARGO_BIN_EXE_cliffs"), String::as_str);
     let mut situations: Vec<(&str, Vec<f64>)> = Vec::new();
     for (situation, base, ..) in RATIOS {
         for name in [base, situation] {
@@ -54,7 +50,7 @@ fn main() {
     }
     let of = |name: &str| {
         let found = situations.iter().find(|(known, _)| *known == name);
-        found.map_or(f64::NAN, |(_, samples)| median(samples))
+        found.map_or(f64::NAN, |(_, samples)| median(samples.iter().copied()))
     };
     println!(
         "{:<42} {:>9} {:>9} {:>7}",
@@ -83,10 +79,4 @@ fn measure(program: &str, situation: &str) -> f64 {
     );
     let text = String::from_utf8_lossy(&output.stdout);
     text.trim().parse().expect("a number")
-}
-
-fn median(samples: &[f64]) -> f64 {
-    let mut samples = samples.to_vec();
-    samples.sort_by(f64::total_cmp);
-    samples[samples.len() / 2]
 }

@@ -4,6 +4,9 @@
 //! `cargo cost` (or `cargo bench --package heapglass-examples --bench cost`); `-- --dhat` puts dhat-rs beside,
 //! `-- --runs N` changes how often (7), `-- json churn fields` runs only those: `fields` is what `Profiled<T>` costs.
 
+mod common;
+
+use common::median;
 use std::path::Path;
 use std::process::Command;
 
@@ -35,15 +38,7 @@ fn main() {
         .skip(1)
         .filter(|word| word != "--bench")
         .collect();
-    let after = |flag: &str| {
-        words
-            .iter()
-            .position(|word| word == flag)
-            .and_then(|index| words.get(index + 1))
-    };
-    let runs: usize = after("--runs")
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(7);
+    let runs = common::runs(&words, 7);
     let mut configurations = vec![
         Configuration {
             name: "bare",
@@ -175,10 +170,4 @@ fn measure(configuration: &Configuration, work: &str, recording: &Path) -> (f64,
         numbers.next().expect("nanoseconds"),
         numbers.next().expect("KiB"),
     )
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

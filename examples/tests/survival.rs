@@ -5,7 +5,7 @@ mod common;
 
 use common::{Target, assert_consistent, assert_work_is_as_printed, files, number};
 use heapglass_examples::{data::Random, recorded};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::time::Duration;
 use tracking_alloc_recording::{Recording, growth, state};
@@ -100,16 +100,8 @@ fn a_program_killed_at_any_moment_never_leaves_an_unreadable_recording() {
 
 /// Runs `many-sites` under a limit: it must end with its own status; the recording and what it printed.
 fn limited(mut target: Target) -> (Recording, String) {
-    let output = target.run();
-    assert_eq!(
-        output.status.code(),
-        Some(7),
-        "{:?}: {}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let printed = target.ends_with(7);
     let recording = recorded::open(&target.recording());
-    let printed = String::from_utf8(output.stdout).expect("text");
     assert_consistent(&recording);
     // Every byte is there, at its site or at "(table full)".
     let full = recording.lanes.iter().fold((0, 0), |sum, column| {
@@ -133,31 +125,9 @@ fn limited(mut target: Target) -> (Recording, String) {
     (recording, printed)
 }
 
-fn with_limit(mut target: Target, resource: libc::__rlimit_resource_t, bytes: u64) -> Target {
-    // SAFETY: setrlimit is async-signal-safe.
-    unsafe {
-        target.command.pre_exec(move || {
-            let limit = libc::rlimit {
-                rlim_cur: bytes,
-                rlim_max: bytes,
-            };
-            if libc::setrlimit(resource, &limit) == 0 {
-                Ok(())
-            } else {
-                Err(std::io::Error::last_os_error())
-            }
-        });
-    }
-    target
-}
-
 #[test]
 fn a_file_size_limit_ends_growth_and_nothing_else() {
-    let target = with_limit(
-        Target::case(&["many-sites", "20000"]),
-        libc::RLIMIT_FSIZE,
-        2 << 20,
-    );
+    let target = Target::case(&["many-sites", "20000"]).limit(libc::RLIMIT_FSIZE, 2 << 20);
     let (recording, _) = limited(target);
     assert_eq!(recording.header.growth_ended, growth::FILE_SIZE_LIMIT);
     assert!(recording.file_bytes <= 2 << 20);
@@ -165,11 +135,7 @@ fn a_file_size_limit_ends_growth_and_nothing_else() {
 
 #[test]
 fn a_file_size_limit_below_the_smallest_recording_is_a_line_on_stderr() {
-    let mut target = with_limit(
-        Target::case(&["many-sites", "100"]),
-        libc::RLIMIT_FSIZE,
-        100 << 10,
-    );
+    let mut target = Target::case(&["many-sites", "100"]).limit(libc::RLIMIT_FSIZE, 100 << 10);
     let output = target.run();
     assert_eq!(output.status.code(), Some(7));
     let text = String::from_utf8_lossy(&output.stderr);
@@ -196,11 +162,8 @@ fn the_cap_ends_growth_and_nothing_else() {
 fn a_limit_of_address_space_ends_growth_or_recording_and_nothing_else() {
     let mut began = 0;
     for mebibytes in [40, 60, 80, 90, 100, 110, 150, 200, 300, 400] {
-        let mut target = with_limit(
-            Target::case(&["many-sites", "20000"]),
-            libc::RLIMIT_AS,
-            mebibytes << 20,
-        );
+        let mut target =
+            Target::case(&["many-sites", "20000"]).limit(libc::RLIMIT_AS, mebibytes << 20);
         let output = target.run();
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(
@@ -234,13 +197,7 @@ fn a_recording_whose_folder_is_removed_stops_growing_and_nothing_else() {
     let mut target = Target::case(&["many-sites", "20000"]);
     let folder = target.folder.path().to_str().expect("text").to_owned();
     target.command.arg(&folder);
-    let output = target.run();
-    assert_eq!(
-        output.status.code(),
-        Some(7),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    target.ends_with(7);
     assert!(
         !target.folder.path().exists(),
         "nothing makes the folder again"

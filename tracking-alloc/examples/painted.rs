@@ -3,6 +3,9 @@
 //! The stack below is painted, then the event happens, then the lowest byte that lost its paint tells. The inner
 //! allocator only counts up, so that everything below the call is heapglass's own.
 
+#[cfg(target_arch = "x86_64")]
+mod in_no_file;
+
 use std::alloc::{GlobalAlloc, Layout};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -105,25 +108,11 @@ extern "C" fn first_event(_: *mut libc::c_void) -> *mut libc::c_void {
 /// Calls `block` from code that is in no file.
 #[cfg(target_arch = "x86_64")]
 fn from_code_in_no_file() {
-    // push rbp; mov rbp, rsp; call rdi; pop rbp; ret
-    const CODE: [u8; 8] = [0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3];
     extern "C" fn called() {
         block();
     }
-    // SAFETY: a page of our own that holds a whole function.
-    unsafe {
-        let (write, run) = (
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::PROT_READ | libc::PROT_EXEC,
-        );
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        let page = libc::mmap(std::ptr::null_mut(), 4096, write, flags, -1, 0);
-        assert_ne!(page, libc::MAP_FAILED);
-        page.cast::<[u8; 8]>().write(CODE);
-        assert_eq!(libc::mprotect(page, 4096, run), 0);
-        let code: extern "C" fn(extern "C" fn()) = std::mem::transmute(page);
-        say("unknown_code", depth(|| code(called)));
-    }
+    let code = in_no_file::caller();
+    say("unknown_code", depth(|| code(called)));
 }
 
 #[cfg(not(target_arch = "x86_64"))]

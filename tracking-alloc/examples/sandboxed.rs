@@ -1,6 +1,9 @@
 //! Forbids itself every call that opens, maps or changes a file, then goes on allocating in all the ways there are
 //! (`tests/sandbox.rs`).
 
+#[cfg(target_arch = "x86_64")]
+mod in_no_file;
+
 use std::hint::black_box;
 
 #[global_allocator]
@@ -70,26 +73,12 @@ fn other_way(stack: u32, left: u32) -> Vec<u8> {
 /// Calls back from code that is in no file.
 #[cfg(target_arch = "x86_64")]
 fn from_code_in_no_file() {
-    // push rbp; mov rbp, rsp; call rdi; pop rbp; ret
-    const CODE: [u8; 8] = [0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3];
     extern "C" fn called() {
         black_box(Box::new(black_box(1u64)));
     }
-    // SAFETY: a page of our own that holds a whole function.
-    unsafe {
-        let (write, run) = (
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::PROT_READ | libc::PROT_EXEC,
-        );
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        let page = libc::mmap(std::ptr::null_mut(), 4096, write, flags, -1, 0);
-        assert_ne!(page, libc::MAP_FAILED);
-        page.cast::<[u8; 8]>().write(CODE);
-        assert_eq!(libc::mprotect(page, 4096, run), 0);
-        let code: extern "C" fn(extern "C" fn()) = std::mem::transmute(page);
-        for _ in 0..100 {
-            code(called);
-        }
+    let code = in_no_file::caller();
+    for _ in 0..100 {
+        code(called);
     }
 }
 

@@ -38,11 +38,11 @@ pub(crate) enum Counter {
     AtRiskBytes,
 }
 
-/// How many counters everybody has.
-pub(crate) const SUMS: usize = 9;
+/// The values of the counters that everybody has.
+pub(crate) use tracking_alloc_recording::Sums;
 
-/// The values of those.
-pub(crate) type Sums = [u64; SUMS];
+/// How many those are.
+pub(crate) const SUMS: usize = size_of::<Sums>() / size_of::<u64>();
 
 /// Something that counts.
 pub(crate) trait Counters {

@@ -10,16 +10,6 @@ use build::{Flags, Program};
 use std::os::unix::process::ExitStatusExt;
 use tracking_alloc_recording::{Recording, module_id, site_flags, state, unwinder};
 
-const KEPT: Flags = Flags {
-    frame_pointers: true,
-    panic: "unwind",
-    opt_level: "3",
-};
-const OMITTED: Flags = Flags {
-    frame_pointers: false,
-    ..KEPT
-};
-
 /// Most stack that beginning a recording may take, bytes.
 const MOST_AT_START: usize = 16 << 10;
 /// The same for any other event.
@@ -28,8 +18,8 @@ const MOST_IN_EVENT: usize = 4 << 10;
 #[test]
 fn a_preallocated_recording_makes_no_file_call_later() {
     for (flags, by) in [
-        (KEPT, unwinder::FRAME_POINTERS),
-        (OMITTED, unwinder::EH_FRAME),
+        (Flags::KEPT, unwinder::FRAME_POINTERS),
+        (Flags::OMITTED, unwinder::EH_FRAME),
     ] {
         let program = Program::build("sandboxed", flags);
         let bare = program.command().output().expect("it starts");
@@ -74,7 +64,7 @@ fn a_preallocated_recording_makes_no_file_call_later() {
 
 #[test]
 fn recording_takes_little_stack() {
-    for flags in [KEPT, OMITTED] {
+    for flags in [Flags::KEPT, Flags::OMITTED] {
         let program = Program::build("painted", flags);
         let path = program.recording("painted");
         let mut by_environment = program.command();

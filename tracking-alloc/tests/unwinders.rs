@@ -11,16 +11,6 @@ use build::{Flags, Program};
 use stacks::Stacks;
 use tracking_alloc_recording::{site_flags, unwinder};
 
-const KEPT: Flags = Flags {
-    frame_pointers: true,
-    panic: "unwind",
-    opt_level: "3",
-};
-const OMITTED: Flags = Flags {
-    frame_pointers: false,
-    ..KEPT
-};
-
 /// A program's recordings with and without frame pointers show the same stacks as often.
 fn assert_same_stacks(flags: Flags) {
     let kept = Stacks::of(
@@ -72,20 +62,20 @@ fn assert_same_stacks(flags: Flags) {
 
 #[test]
 fn with_and_without_frame_pointers_the_stacks_are_the_same() {
-    assert_same_stacks(KEPT);
+    assert_same_stacks(Flags::KEPT);
 }
 
 #[test]
 fn with_and_without_frame_pointers_the_stacks_are_the_same_when_panics_abort() {
     assert_same_stacks(Flags {
         panic: "abort",
-        ..KEPT
+        ..Flags::KEPT
     });
 }
 
 #[test]
 fn under_a_c_callback_the_whole_stack_is_there_without_frame_pointers() {
-    let stacks = Stacks::of(&Program::build("callbacks", OMITTED), "qsort");
+    let stacks = Stacks::of(&Program::build("callbacks", Flags::OMITTED), "qsort");
     assert_eq!(stacks.header.unwinder, unwinder::EH_FRAME);
     let through = stacks.through("callbacks::compare");
     assert!(
@@ -103,7 +93,7 @@ fn under_a_c_callback_the_whole_stack_is_there_without_frame_pointers() {
 
 #[test]
 fn frame_pointers_that_miss_frames_are_told_by_the_early_stacks() {
-    let stacks = Stacks::of(&Program::build("callbacks", KEPT), "missed");
+    let stacks = Stacks::of(&Program::build("callbacks", Flags::KEPT), "missed");
     assert_eq!(stacks.header.unwinder, unwinder::FRAME_POINTERS);
     assert!(
         stacks.header.unwinder_disagreements > 0,
@@ -113,7 +103,7 @@ fn frame_pointers_that_miss_frames_are_told_by_the_early_stacks() {
 
 #[test]
 fn code_that_keeps_data_in_the_frame_pointer_makes_a_handful_of_sites() {
-    for flags in [KEPT, OMITTED] {
+    for flags in [Flags::KEPT, Flags::OMITTED] {
         let stacks = Stacks::of(&Program::build("callbacks", flags), "data");
         let through = stacks.through("callbacks::called_back");
         assert!(

@@ -8,6 +8,7 @@
 pub(crate) mod places;
 
 use heapglass_examples::recorded;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tracking_alloc_recording::Recording;
@@ -55,15 +56,39 @@ impl Target {
 
     /// Runs it to its end, which must be a success; what it printed.
     pub(crate) fn succeed(&mut self) -> String {
+        self.ends_with(0)
+    }
+
+    /// Runs it to its end with that exit status; what it printed.
+    pub(crate) fn ends_with(&mut self, status: i32) -> String {
         let output = self.run();
-        assert!(
-            output.status.success(),
+        assert_eq!(
+            output.status.code(),
+            Some(status),
             "{:?}: {}\n{}",
             self.command,
             output.status,
             String::from_utf8_lossy(&output.stderr)
         );
         String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// Limits what it may take of a resource.
+    pub(crate) fn limit(mut self, resource: libc::__rlimit_resource_t, most: u64) -> Target {
+        // SAFETY: setrlimit is async-signal-safe.
+        unsafe {
+            self.command.pre_exec(move || {
+                let limit = libc::rlimit {
+                    rlim_cur: most,
+                    rlim_max: most,
+                };
+                match libc::setrlimit(resource, &limit) {
+                    0 => Ok(()),
+                    _ => Err(std::io::Error::last_os_error()),
+                }
+            });
+        }
+        self
     }
 }
 

@@ -8,7 +8,7 @@ use crate::profile::Figures;
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
     CLOCK_SNAPSHOT_BITS, HeaderValue, LaneColumns, MarkValue, Recording, RowValue, SITE_TABLE_FULL,
-    SITE_UNATTRIBUTED, state,
+    SITE_UNATTRIBUTED, Sums, state,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
@@ -186,7 +186,7 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
                 continue;
             }
             let sum = sums.entry(site).or_default();
-            add_row(&mut sum.figures, row);
+            sum.figures.add(&from_sums(&row.sums()));
             let (live_bytes, live_blocks) = net(row);
             sum.impossible |= is_impossible(row, header);
             sum.live_bytes = sum.live_bytes.saturating_add(live_bytes);
@@ -250,39 +250,37 @@ const MOST_BYTES: u64 = 1 << 56;
 /// Whether a row of a lane is one that no writer leaves. An event that a kill cut short may be half counted.
 fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
     let slack = u64::from(header.state != state::FINISHED);
-    let words = [
-        row.total_bytes,
-        row.total_blocks,
-        row.freed_bytes,
-        row.freed_blocks,
-        row.grows,
-        row.shrinks,
-        row.copied_bytes,
-        row.temporary_blocks,
-        row.temporary_bytes,
-    ];
-    words.iter().any(|word| *word > MOST_BYTES)
+    row.sums().iter().any(|word| *word > MOST_BYTES)
         || row.grows + row.shrinks > row.total_blocks + slack
         || row.temporary_blocks > row.freed_blocks + slack
         || slack == 0
             && (row.temporary_bytes > row.freed_bytes || row.copied_bytes > row.total_bytes)
 }
 
-/// Adds the unsigned columns of a row.
-fn add_row(figures: &mut Figures, row: &RowValue) {
-    let pairs = [
-        (&mut figures.total_bytes, row.total_bytes),
-        (&mut figures.total_blocks, row.total_blocks),
-        (&mut figures.freed_bytes, row.freed_bytes),
-        (&mut figures.freed_blocks, row.freed_blocks),
-        (&mut figures.grows, row.grows),
-        (&mut figures.shrinks, row.shrinks),
-        (&mut figures.copied_bytes, row.copied_bytes),
-        (&mut figures.temporary_blocks, row.temporary_blocks),
-        (&mut figures.temporary_bytes, row.temporary_bytes),
-    ];
-    for (sum, more) in pairs {
-        *sum = sum.saturating_add(more);
+/// The figures that sums tell, without what is live or was at the peak.
+pub(super) fn from_sums(sums: &Sums) -> Figures {
+    let [
+        total_bytes,
+        total_blocks,
+        freed_bytes,
+        freed_blocks,
+        grows,
+        shrinks,
+        copied_bytes,
+        temporary_blocks,
+        temporary_bytes,
+    ] = *sums;
+    Figures {
+        total_bytes,
+        total_blocks,
+        freed_bytes,
+        freed_blocks,
+        grows,
+        shrinks,
+        copied_bytes,
+        temporary_blocks,
+        temporary_bytes,
+        ..Figures::default()
     }
 }
 

@@ -1,10 +1,10 @@
 //! What is not of sites: how it was recorded, threads, the timeline and marks.
 
-use super::counters::{LANE_DRIFT, Peak, PeakAt, at_epoch, mark_rows, net};
+use super::counters::{LANE_DRIFT, Peak, PeakAt, at_epoch, from_sums, mark_rows, net};
 use crate::profile::{Capture, Figures, LinearMemory, Mark, Thread, TimelinePoint};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, HeaderValue, MarkValue, Recording, arch, mode, unwinder,
+    CLOCK_SNAPSHOT_BITS, HeaderValue, MarkValue, Recording, Sums, arch, mode, unwinder,
 };
 
 /// How it was recorded, and how exact the peak is.
@@ -62,20 +62,12 @@ fn thread_name(words: [u64; 2]) -> String {
     String::from_utf8_lossy(&bytes[..length]).into_owned()
 }
 
-fn from_words(words: &[u64; 9]) -> Figures {
+/// The figures that sums tell, what was at the peak left out.
+fn with_live(sums: &Sums) -> Figures {
     Figures {
-        total_bytes: words[0],
-        total_blocks: words[1],
-        freed_bytes: words[2],
-        freed_blocks: words[3],
-        grows: words[4],
-        shrinks: words[5],
-        copied_bytes: words[6],
-        temporary_blocks: words[7],
-        temporary_bytes: words[8],
-        live_bytes: (words[0].wrapping_sub(words[2]) as i64).max(0) as u64,
-        live_blocks: (words[1].wrapping_sub(words[3]) as i64).max(0) as u64,
-        ..Figures::default()
+        live_bytes: (sums[0].wrapping_sub(sums[2]) as i64).max(0) as u64,
+        live_blocks: (sums[1].wrapping_sub(sums[3]) as i64).max(0) as u64,
+        ..from_sums(sums)
     }
 }
 
@@ -91,7 +83,7 @@ pub(super) fn threads(recording: &Recording, peak: &Peak) -> Vec<Thread> {
         thread.figures.add(&figures);
     };
     for ended in &recording.threads {
-        let mut figures = from_words(&ended.figures);
+        let mut figures = with_live(&ended.figures);
         // Merged in an older epoch: its threads ended before the peak and hold what they left behind.
         let at_peak = match peak.at {
             PeakAt::Epoch if ended.clock >> CLOCK_SNAPSHOT_BITS == epoch => {
@@ -106,20 +98,10 @@ pub(super) fn threads(recording: &Recording, peak: &Peak) -> Vec<Thread> {
     }
     for lane in &recording.lanes {
         let all = &lane.all;
-        let now = [
-            all.total_bytes,
-            all.total_blocks,
-            all.freed_bytes,
-            all.freed_blocks,
-            all.grows,
-            all.shrinks,
-            all.copied_bytes,
-            all.temporary_blocks,
-            all.temporary_bytes,
-        ];
+        let now = all.sums();
         let since = &lane.lane.since;
-        let words: [u64; 9] = std::array::from_fn(|index| now[index].saturating_sub(since[index]));
-        let mut figures = from_words(&words);
+        let sums: Sums = std::array::from_fn(|index| now[index].saturating_sub(since[index]));
+        let mut figures = with_live(&sums);
         let (before_bytes, before_blocks) = (
             since[0].wrapping_sub(since[2]) as i64,
             since[1].wrapping_sub(since[3]) as i64,
@@ -182,7 +164,7 @@ pub(super) fn marks(recording: &Recording) -> Vec<Mark> {
         figures: Figures {
             peak_bytes: mark.peak_bytes.max(0) as u64,
             peak_blocks: mark.peak_blocks.max(0) as u64,
-            ..from_words(&mark.figures)
+            ..with_live(&mark.figures)
         },
     };
     recording.marks.iter().map(mark).collect()

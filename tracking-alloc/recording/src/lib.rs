@@ -71,6 +71,7 @@ mod pack;
 mod pattern;
 mod read;
 mod size_class;
+mod sums;
 mod words;
 mod writer;
 
@@ -80,5 +81,6 @@ pub use pack::with_symbols;
 pub use pattern::{PathPiece, literal_path, path_pieces};
 pub use read::{CHECKSUM_OFFSET, Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};
 pub use size_class::{SIZE_CLASSES, class_bounds, size_class};
+pub use sums::Sums;
 pub use words::{Record, Word};
 pub use writer::{Here, ProcessEntry, ProcessStat, Writer, is_own_proc, parse_boot_id};

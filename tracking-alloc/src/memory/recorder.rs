@@ -1,7 +1,7 @@
 //! The recorder: what each event does to the rows, the blocks and the figures of linear memory.
 
 use super::blocks::{Blocks, Take};
-use super::rows::{Place, Rows, net, sums};
+use super::rows::{Place, Rows, net};
 #[cfg(feature = "serde")]
 use super::scopes::Scope;
 use super::scopes::{Scopes, owned};
@@ -279,6 +279,6 @@ impl Recorder {
 
     /// Everything so far.
     pub(crate) fn figures(&self) -> Figures {
-        Figures::new(sums(&self.rows.all), self.rows.peak_now())
+        Figures::new(self.rows.all.sums(), self.rows.peak_now())
     }
 }

@@ -3,7 +3,7 @@
 //! The peak is looked for before a fall, and a row that changes after one first saves what it held then: exactly the
 //! rules of the mapped recording, so the reader needs to know nothing.
 
-use crate::counters::{Counter, Counters, Sums};
+use crate::counters::{Counter, Counters};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, FIRST_SITE, RowValue};
 
 /// Which row an event counts in.
@@ -101,21 +101,6 @@ impl Rows {
         let now = net(&self.all);
         if now.0 >= self.peak.0 { now } else { self.peak }
     }
-}
-
-/// What all rows count alike.
-pub(super) fn sums(row: &RowValue) -> Sums {
-    [
-        row.total_bytes,
-        row.total_blocks,
-        row.freed_bytes,
-        row.freed_blocks,
-        row.grows,
-        row.shrinks,
-        row.copied_bytes,
-        row.temporary_blocks,
-        row.temporary_bytes,
-    ]
 }
 
 impl Counters for &mut RowValue {

@@ -11,6 +11,18 @@ pub(crate) struct Flags {
     pub(crate) opt_level: &'static str,
 }
 
+impl Flags {
+    pub(crate) const KEPT: Flags = Flags {
+        frame_pointers: true,
+        panic: "unwind",
+        opt_level: "3",
+    };
+    pub(crate) const OMITTED: Flags = Flags {
+        frame_pointers: false,
+        ..Flags::KEPT
+    };
+}
+
 /// A built example.
 pub(crate) struct Program {
     executable: PathBuf,

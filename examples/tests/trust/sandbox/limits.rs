@@ -2,7 +2,6 @@
 
 use crate::common::{Target, assert_consistent, files, number};
 use heapglass_examples::recorded;
-use std::os::unix::process::CommandExt;
 use std::process::Output;
 
 /// Its own exit status, and either a whole recording or a line that says why there is none. True when it was recorded.
@@ -33,21 +32,8 @@ fn assert_lives(target: &Target, output: &Output, what: &str) -> bool {
 fn a_limit_of_private_memory_ends_growth_or_recording_and_nothing_else() {
     let mut began = 0;
     for mebibytes in [16, 40, 60, 70, 80, 90, 100, 110, 150, 200, 260, 300, 400] {
-        let mut target = Target::case(&["many-sites", "20000"]);
-        // SAFETY: setrlimit is async-signal-safe.
-        unsafe {
-            target.command.pre_exec(move || {
-                let limit = libc::rlimit {
-                    rlim_cur: mebibytes << 20,
-                    rlim_max: mebibytes << 20,
-                };
-                if libc::setrlimit(libc::RLIMIT_DATA, &limit) == 0 {
-                    Ok(())
-                } else {
-                    Err(std::io::Error::last_os_error())
-                }
-            });
-        }
+        let mut target =
+            Target::case(&["many-sites", "20000"]).limit(libc::RLIMIT_DATA, mebibytes << 20);
         let output = target.run();
         let recorded = assert_lives(&target, &output, &format!("{mebibytes} MiB"));
         began += u32::from(recorded);
