@@ -40,6 +40,7 @@ extern "C" fn instead_of_main() {
         crate::random::PROGRAMS,
         crate::counted::PROGRAMS,
         crate::beside::PROGRAMS,
+        crate::looks::PROGRAMS,
     ];
     let mut programs = programs.into_iter().flatten();
     let (_, program) = programs
@@ -101,6 +102,10 @@ impl Block {
     /// `place` is null or was [`Block::as_ptr`] of a block of `bytes`, which is not used any more.
     pub(crate) unsafe fn of(place: *mut u8, bytes: usize) -> Option<Block> {
         (!place.is_null()).then_some(Block { place, bytes })
+    }
+
+    pub(crate) fn bytes(self) -> usize {
+        self.bytes
     }
 
     pub(crate) fn as_ptr(self) -> *mut u8 {
@@ -260,6 +265,24 @@ impl Run {
         }
         let left = self.read();
         (alive, left)
+    }
+
+    /// The recording each time that it says it is to be read, and the one it leaves when it then ends in order.
+    pub(crate) fn watched(
+        mut self,
+        times: usize,
+        mut each: impl FnMut(usize, Recording),
+    ) -> Recording {
+        let mut child = self.command.spawn().expect("it starts");
+        let mut output = child.stdout.take().expect("its output");
+        let mut input = child.stdin.take().expect("its input");
+        for time in 0..times {
+            output.read_exact(&mut [0]).expect("it says so");
+            each(time, self.read());
+            input.write_all(b".").expect("it reads");
+        }
+        assert!(ended(&mut child).success(), "{:?}", self.command);
+        self.read()
     }
 
     pub(crate) fn read(&self) -> Recording {

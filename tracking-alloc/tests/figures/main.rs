@@ -16,6 +16,7 @@ mod child;
 mod counted;
 mod ends;
 mod inner;
+mod looks;
 mod model;
 mod one_thread;
 mod peaks;
