@@ -47,3 +47,24 @@ fn leave(frame: &'static Frame) {
         crate::hook::measuring(false);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::thread;
+
+    fn is_measuring() -> bool {
+        thread::with(|thread| !thread.measure.get().is_null()) == Some(true)
+    }
+
+    #[test]
+    fn a_thread_measures_as_long_as_the_function_runs() {
+        let (inside, _) = measured(|| measured(is_measuring).0 && is_measuring());
+        assert!(inside);
+        assert!(!is_measuring());
+        let unwound =
+            std::panic::catch_unwind(|| measured(|| std::panic::resume_unwind(Box::new(()))));
+        assert!(unwound.is_err());
+        assert!(!is_measuring());
+    }
+}

@@ -6,7 +6,7 @@ use super::{Event, Linear, Recorder};
 use crate::scope::Added;
 use std::collections::HashMap;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, FIRST_SITE, Recording, RowValue, arch, state, unwinder,
+    CLOCK_SNAPSHOT_BITS, FIRST_SITE, Recording, RowValue, arch, mode, state, unwinder,
 };
 #[cfg(feature = "serde")]
 use tracking_alloc_recording::{scope_flags, scope_kind};
@@ -283,6 +283,12 @@ fn the_bytes_say_what_kind_of_recording_they_are() {
         (header.state, header.pid, header.elapsed_ns),
         (state::FINISHED, 0, 0)
     );
+    assert_eq!((header.mode, header.stacks_len), (mode::EXACT, 1));
+    // Pages of WebAssembly have 64 KiB.
+    assert_eq!((header.own_pages, header.own_bytes), (2, 2 << 16));
+    let name = recording.lanes[0].lane.name.map(u64::to_le_bytes).concat();
+    assert_eq!(name, *b"main\0\0\0\0\0\0\0\0\0\0\0\0");
+    assert_eq!(recording.sites[FIRST_SITE as usize].scope, 0);
     assert_eq!(
         recording.string(header.executable).as_deref(),
         Some("tests")
@@ -303,6 +309,12 @@ fn fields_keep_name_type_visits_and_flags() {
     let Added::Scope(field) = field else {
         panic!("there is room");
     };
+    let list = recorder.field(
+        (phase, scope_kind::FIELD, scope_flags::FOLDED),
+        "list",
+        ("alloc::vec::Vec<u8>", 24),
+    );
+    assert!(matches!(list, Added::Scope(_)));
     recorder.rename(field, scope_kind::FIELD, "name");
     recorder.retype(field, "alloc::string::String", 12);
     recorder.flag(field, scope_flags::FOLDED);
@@ -311,6 +323,14 @@ fn fields_keep_name_type_visits_and_flags() {
     recorder.left(phase, 4);
     let recording = read(&recorder);
     let (outer, inner) = (recording.scopes[1], recording.scopes[2]);
+    let list = recording.scopes[3];
+    assert_eq!(
+        (list.parent, list.kind, list.flags, list.value_bytes),
+        (phase, scope_kind::FIELD, scope_flags::FOLDED, 24)
+    );
+    let told = [list.name, list.type_name].map(|text| recording.string(text));
+    let told = told.map(Option::unwrap_or_default);
+    assert_eq!(told, ["list", "alloc::vec::Vec<u8>"]);
     assert_eq!(
         (outer.entered, outer.input_bytes, outer.records),
         (2, 500, 3)

@@ -41,6 +41,7 @@ extern "C" fn instead_of_main() {
         crate::counted::PROGRAMS,
         crate::beside::PROGRAMS,
         crate::looks::PROGRAMS,
+        crate::own::PROGRAMS,
     ];
     let mut programs = programs.into_iter().flatten();
     let (_, program) = programs

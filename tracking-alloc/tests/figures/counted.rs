@@ -91,6 +91,10 @@ fn measure_counts_every_kind_of_event_of_its_thread() {
         let run = if record { Run::new } else { Run::unrecorded };
         run("measured", "move").succeeds();
     }
+    // Measuring changes nothing of what is recorded: one lane for each of the two threads, taken once.
+    let recording = Run::new("measured", "move").finished();
+    let tenancies = recording.lanes.iter().map(|lane| lane.lane.tenancies);
+    assert_eq!(tenancies.collect::<Vec<_>>(), [1, 1]);
 }
 
 fn nested() {

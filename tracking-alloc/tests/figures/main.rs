@@ -19,6 +19,7 @@ mod inner;
 mod looks;
 mod model;
 mod one_thread;
+mod own;
 mod peaks;
 mod random;
 mod read;

@@ -15,6 +15,7 @@ pub(crate) const PROGRAMS: Programs = &[
     ("older", older),
     ("paused", paused),
     ("sizes", of_many_sizes),
+    ("sizes-of-one-place", of_sizes_that_share_a_place),
     ("input", input),
 ];
 
@@ -390,10 +391,27 @@ fn sizes_are_counted_for_each_class_of_a_site_that_has_several() {
     assert_eq!(grown, expected);
 }
 
+/// Sizes that a record looks for at the same place first.
+fn of_sizes_that_share_a_place() {
+    let _phase = enter("shared");
+    for bytes in [5, 5, 12, 12, 12, 19, 5, 19, 19, 12, 19, 19] {
+        Block::new(bytes).free();
+    }
+}
+
+#[test]
+fn sizes_that_share_a_place_are_counted_apart_in_one_record() {
+    let recording = Run::new("sizes-of-one-place", "move").finished();
+    let expected = BTreeMap::from([(5, 3), (12, 4), (19, 5)]);
+    assert_eq!(sizes(&recording, "shared"), expected);
+    assert_eq!(recording.lanes[0].sizes.len(), 1);
+}
+
 /// What a program says of a phase.
 fn input() {
+    let older = Block::new(1000);
     let phase = enter("load");
-    let kept = Block::new(40);
+    let (kept, _) = (Block::new(40), Block::new(7));
     {
         let inner = enter("inner").input_bytes(5).records(1);
         Block::new(16).free();
@@ -402,6 +420,7 @@ fn input() {
     drop(phase.input_bytes(1000).records(10));
     let again = enter("load").input_bytes(500);
     kept.free();
+    older.free();
     drop(again);
 }
 
@@ -418,7 +437,7 @@ fn phases_say_their_input_records_entries_and_what_stayed() {
         })
         .collect();
     let expected = [
-        ("load".to_owned(), 1, 2, (1500, 10), 40 - 40),
+        ("load".to_owned(), 1, 2, (1500, 10), 47 - 40 - 1000),
         ("inner".to_owned(), 2, 1, (5, 1), 0),
     ];
     assert_eq!(scopes, expected);
