@@ -213,3 +213,75 @@ pub fn pack(
     tracking_alloc_recording::with_symbols(bytes, &json)
         .map_err(|error| Error::recording(&path, error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_between_letters() {
+        assert_eq!(cut("short"), "short");
+        assert_eq!(cut(&"a".repeat(LONGEST_NAME)).len(), LONGEST_NAME);
+        assert_eq!(cut(&"a".repeat(LONGEST_NAME + 1)).len(), LONGEST_NAME);
+        let letters = format!("a{}", "\u{e4}".repeat(LONGEST_NAME));
+        assert_eq!(cut(&letters).len(), LONGEST_NAME - 1, "two bytes each");
+    }
+
+    fn frame(file: Option<&Path>, line: Option<u32>) -> SourceFrame {
+        SourceFrame {
+            function: "app::load".into(),
+            raw: None,
+            file: file.map(|file| file.to_str().expect("letters").into()),
+            line,
+            inlined: false,
+        }
+    }
+
+    #[test]
+    fn lines_around_each_frame_are_taken_from_sources_that_are_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [source, large] = ["lib.rs", "large.rs"].map(|name| folder.path().join(name));
+        let text: String = (1..=30).map(|line| format!("line {line}\n")).collect();
+        std::fs::write(&source, &text).expect("written");
+        std::fs::write(&large, &text).expect("written");
+        let open = std::fs::File::options()
+            .write(true)
+            .open(&large)
+            .expect("there");
+        open.set_len(LARGEST_SOURCE).expect("sparse");
+        let sources_of = |frames: Vec<SourceFrame>| {
+            let symbols = Symbols {
+                frames: vec![Vec::new(), frames],
+                ..Symbols::default()
+            };
+            let packed = Packed::of(&symbols);
+            assert_eq!(packed.symbols(2, 0).frames, symbols.frames);
+            packed.sources()
+        };
+        let kept = sources_of(vec![
+            frame(Some(&source), Some(6)),
+            frame(Some(&source), Some(29)),
+            frame(Some(&source), None),
+            frame(None, Some(15)),
+            frame(Some(&large), Some(1)),
+            frame(Some(folder.path()), Some(1)),
+            frame(Some(&folder.path().join("gone.rs")), Some(1)),
+        ]);
+        let lines = |path: &Path| -> Vec<u32> {
+            let lines = kept.get(path.to_str().expect("letters"));
+            let lines = lines.into_iter().flat_map(|lines| lines.iter());
+            lines.map(|(number, _)| *number).collect()
+        };
+        assert_eq!(lines(&source), (2..=10).chain(25..=30).collect::<Vec<_>>());
+        assert_eq!(
+            kept[source.to_str().expect("letters")][0],
+            (2, "line 2".to_owned())
+        );
+        assert_eq!(lines(&large), [1, 2, 3, 4, 5]);
+        assert_eq!(kept.len(), 2);
+        // One byte more is too much.
+        open.set_len(LARGEST_SOURCE + 1).expect("sparse");
+        assert!(sources_of(vec![frame(Some(&large), Some(1))]).is_empty());
+        assert!(sources_of(vec![frame(Some(&source), None), frame(None, Some(1))]).is_empty());
+    }
+}

@@ -11,6 +11,8 @@ mod names;
 mod phase;
 mod preorder;
 mod site;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Reverse;
 

@@ -1,6 +1,8 @@
 //! Valid recordings made by hand, and every figure of what is loaded from them, by arithmetic.
 
+mod arenas;
 mod losses;
 mod made;
+mod names;
 mod peak;
 mod tables;

@@ -165,6 +165,18 @@ fn a_value_put_in_by_hand_is_named_with_its_type_and_site() {
     let some = leak(&profile);
     assert_eq!((some.live_blocks, some.live_bytes), (10, 210));
 
+    // Values of two arenas share what is live there: 30 blocks, 600 bytes.
+    profile.arenas[0].values = vec![values(string, Some(site), 12, 300)];
+    profile.arenas[1].values[1].count = 40;
+    let both: Vec<_> = profile
+        .clone()
+        .leaks()
+        .iter()
+        .filter(|leak| leak.site == site)
+        .map(|leak| (leak.arenas[0], leak.live_blocks, leak.live_bytes))
+        .collect();
+    assert_eq!(both, [(0, 12, 300), (1, 18, 300)]);
+
     // In an arena that lives they are not leaked yet.
     profile.arenas[0].values = vec![values(string, Some(site), 5, 100)];
     profile.arenas[1].values.clear();

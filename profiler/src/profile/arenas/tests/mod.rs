@@ -233,6 +233,92 @@ fn a_capacity_for_the_largest_of_many_small_instances_says_what_it_would_waste()
 }
 
 #[test]
+fn a_mean_instance_of_a_quarter_of_the_largest_is_no_waste() {
+    let many = |mean: u64| Arena {
+        made: 10,
+        dropped: 10,
+        most_chunks: 2,
+        most_used_bytes: 4_096 - 16,
+        total_chunk_bytes: 10 * mean,
+        ..Arena::default()
+    };
+    let largest =
+        "the largest of 10 instances grew once: with_capacity(4.0 KiB) would have been one chunk";
+    assert_eq!(texts(&many(1_024)), [largest]);
+    assert_eq!(
+        texts(&many(1_023)),
+        [format!(
+            "{largest}, but the mean instance takes only 1023 B: reuse instances with reset() instead"
+        )]
+    );
+    // One instance is not compared with itself.
+    let one = Arena {
+        made: 1,
+        dropped: 1,
+        total_chunk_bytes: 100,
+        ..many(0)
+    };
+    assert_eq!(
+        texts(&one),
+        ["grew once: with_capacity(4.0 KiB) would have been one chunk"]
+    );
+}
+
+#[test]
+fn a_chunk_used_by_half_or_small_is_not_too_large() {
+    let of = |took: u64, used: u64| {
+        let arena = Arena {
+            made: 1,
+            dropped: 1,
+            most_chunks: 1,
+            most_used_bytes: used,
+            most_instance_bytes: took,
+            ..Arena::default()
+        };
+        texts(&arena)
+    };
+    assert_eq!(
+        of(64 << 10, 32 << 10),
+        [
+            "took 64.0 KiB and never used more than 32.0 KiB: with_capacity(32.0 KiB) would have been enough"
+        ]
+    );
+    assert!(of(64 << 10, (32 << 10) + 1).is_empty());
+    assert!(of((64 << 10) - 1, 1).is_empty());
+}
+
+#[test]
+fn of_values_that_are_never_dropped_three_types_are_named() {
+    let of = |types: &[(&str, u64)]| {
+        let values = |(name, count): &(&str, u64)| ArenaValues {
+            type_name: (*name).to_owned(),
+            count: *count,
+            ..Default::default()
+        };
+        let arena = Arena {
+            values: types.iter().map(values).collect(),
+            ..Arena::default()
+        };
+        texts(&arena)
+    };
+    let said = |named: &str| {
+        [format!(
+            "drop never runs for values put in through its handle: {named}. What they own leaks: put in text and slices \
+             instead"
+        )]
+    };
+    assert_eq!(of(&[("A", 0)]), [""; 0]);
+    assert_eq!(
+        of(&[("A", 1), ("B", 3), ("C", 2)]),
+        said("3 B, 2 C and 1 A")
+    );
+    let four = [("A", 1), ("B", 3), ("C", 2), ("D", 4)];
+    assert_eq!(of(&four), said("4 D, 3 B, 2 C and 1 more type"));
+    let five = [("A", 1), ("B", 3), ("C", 2), ("D", 4), ("E", 5)];
+    assert_eq!(of(&five), said("5 E, 4 D, 3 B and 2 more types"));
+}
+
+#[test]
 fn every_waste_is_advised_with_its_place() {
     let profile = sample::city_arenas();
     insta::with_settings!({ description => "if the change is right, refresh with: cargo bless" }, {

@@ -1,0 +1,159 @@
+//! Columns of rows made by hand, and the words of the command line.
+
+use super::*;
+use crate::calltree;
+use crate::profile::{Frame, Function};
+use crate::sample;
+
+fn row(detail: Detail) -> Row {
+    Row {
+        key: "key".to_owned(),
+        figures: Figures::default(),
+        detail,
+    }
+}
+
+fn titles(by: By, rows: &[Row]) -> Vec<&'static str> {
+    let columns = columns(by, Measure::Total, 1_000, rows);
+    let measures: Vec<_> = Measure::ALL
+        .into_iter()
+        .map(|measure| of_measure(measure).title)
+        .collect();
+    let titles = columns.iter().map(|column| column.title);
+    titles.filter(|title| !measures.contains(title)).collect()
+}
+
+fn cells(by: By, row: Row) -> Vec<String> {
+    let rows = [row];
+    let columns = columns(by, Measure::Total, 1_000, &rows);
+    let special = columns
+        .iter()
+        .filter(|column| titles(by, &rows).contains(&column.title));
+    special.map(|column| column.cell(&rows[0])).collect()
+}
+
+#[test]
+fn every_grouping_is_found_by_its_word() {
+    for by in By::ALL {
+        assert!(!by.name().is_empty());
+        assert_eq!(By::from_name(by.name()), Some(by));
+    }
+    assert_eq!(By::from_name("sites"), None);
+    for by in calltree::By::ALL {
+        assert_eq!(calltree::By::from_name(by.name()), Some(by));
+    }
+    let words = calltree::By::ALL.map(calltree::By::name);
+    assert_eq!(words, ["stack", "field", "type", "arena"]);
+    assert_eq!(calltree::By::from_name(""), None);
+}
+
+#[test]
+fn phases_have_the_columns_that_one_of_them_has_figures_for() {
+    let phase = |detail: PhaseDetail| row(Detail::Phase(Box::new(detail)));
+    let said_nothing = || phase(PhaseDetail::default());
+    assert_eq!(titles(By::Phase, &[said_nothing()]), [""; 0]);
+    let retained = phase(PhaseDetail {
+        retained_bytes: Some(-10),
+        ..PhaseDetail::default()
+    });
+    assert_eq!(
+        titles(By::Phase, &[said_nothing(), retained.clone()]),
+        ["retained"]
+    );
+    assert_eq!(cells(By::Phase, retained), ["-10 B"]);
+    let detail = PhaseDetail {
+        with_inner: Figures {
+            total_bytes: 1_000,
+            peak_bytes: 500,
+            ..Figures::default()
+        },
+        input_bytes: 100,
+        retained_bytes: Some(250),
+        ..PhaseDetail::default()
+    };
+    let with_input = phase(detail.clone());
+    let of_input = ["retained", "total/in", "kept/in", "peak/in"];
+    assert_eq!(
+        titles(By::Phase, &[said_nothing(), with_input.clone()]),
+        of_input
+    );
+    assert_eq!(
+        cells(By::Phase, with_input),
+        ["250 B", "10.00", "2.50", "5.00"]
+    );
+    let with_records = phase(PhaseDetail {
+        input_bytes: 0,
+        records: 4,
+        ..detail
+    });
+    let of_records = ["retained", "total/rec", "kept/rec", "peak/rec"];
+    assert_eq!(
+        titles(By::Phase, &[said_nothing(), with_records.clone()]),
+        of_records
+    );
+    assert_eq!(
+        cells(By::Phase, with_records),
+        ["250 B", "250 B", "62.5 B", "125 B"]
+    );
+}
+
+#[test]
+fn types_without_values_or_blocks_have_no_figures_of_them() {
+    let detail = TypeDetail {
+        values: 3,
+        inline_bytes: 72,
+        mean_block_bytes: 40,
+        full_name: None,
+        slack: None,
+        from: None,
+        fields: Vec::new(),
+        owners: Vec::new(),
+    };
+    let of = |blocks: u64, values: u64| {
+        let mut row = row(Detail::Type(Box::new(TypeDetail {
+            values,
+            ..detail.clone()
+        })));
+        row.figures.total_blocks = blocks;
+        cells(By::Type, row)
+    };
+    assert_eq!(of(2, 3), ["3", "72 B", "40 B"]);
+    assert_eq!(of(0, 3), ["3", "72 B", "-"]);
+    assert_eq!(of(2, 0), ["-", "-", "40 B"]);
+    assert_eq!(
+        cells(By::Type, row(Detail::Thread { count: 1 })),
+        ["-", "-", "-"]
+    );
+}
+
+#[test]
+fn bytes_for_one_have_a_decimal_below_a_hundred() {
+    let told = [0.04, 99.94, -99.94, 100.0, -100.0, 2_048.4].map(bytes_each);
+    assert_eq!(
+        told,
+        ["0.0 B", "99.9 B", "-99.9 B", "100 B", "-100 B", "2.0 KiB"]
+    );
+}
+
+#[test]
+fn functions_without_a_name_are_called_so() {
+    let mut profile = sample::city_arenas();
+    let nameless = crate::profile::FunctionId(profile.functions.len() as u32);
+    profile.functions.push(Function::default());
+    let name = |function| {
+        let frame = Frame {
+            function,
+            ..Frame::default()
+        };
+        function_name(&profile, &frame).to_owned()
+    };
+    assert_eq!(name(nameless), "[unnamed]");
+    assert_eq!(
+        name(crate::profile::FunctionId(nameless.0 + 1)),
+        "[unnamed]"
+    );
+    assert_eq!(
+        name(crate::profile::FunctionId(0)),
+        profile.functions[0].name
+    );
+}

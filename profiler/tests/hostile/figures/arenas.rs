@@ -1,0 +1,187 @@
+//! Arenas are as they were recorded, each figure in its place.
+
+use super::made::{add_lanes, add_scopes, empty, lane, load, row};
+use heapglass_profiler::profile::{ArenaEvent, ArenaRow, ScopeId};
+use tracking_alloc_recording::*;
+
+#[test]
+fn arenas_rows_history_and_values_are_as_they_were_recorded() {
+    let mut parts = empty();
+    add_scopes(&mut parts, 1);
+    let words = ["cities", "bumpalo", "alloc::string::String"].map(|text| parts.string(text));
+    let arena = ArenaValue {
+        name: words[0],
+        krate: words[1],
+        made: 1,
+        dropped: 2,
+        resets: 3,
+        chunk_bytes: 4,
+        chunk_bytes_with_metadata: 5,
+        chunks: 6,
+        handed_bytes: 7,
+        padding_bytes: 8,
+        abandoned_bytes: 9,
+        past_bytes: 10,
+        tail_bytes: 11,
+        most_chunk_bytes: 12,
+        most_instance_bytes: 13,
+        most_used_bytes: 14,
+        total_chunks: 15,
+        total_chunk_bytes: 16,
+        total_handed_bytes: 17,
+        total_handed_blocks: 18,
+        grows: 19,
+        grows_in_place: 20,
+        copied_bytes: 21,
+        limit_reached: 22,
+        most_chunks: 23,
+        ..ArenaValue::default()
+    };
+    parts.append(table::ARENAS, 0, &[arena]);
+    parts.header.arenas_len = 1;
+    let handed = ArenaRowValue {
+        scope: 1,
+        total_bytes: 31,
+        total_blocks: 32,
+        live_bytes: 33,
+        live_blocks: 34,
+        copied_bytes: 35,
+        past_bytes: 36,
+        grows: 37,
+        ..ArenaRowValue::default()
+    };
+    let below_zero = ArenaRowValue {
+        live_bytes: -1,
+        live_blocks: -1,
+        past_bytes: -1_i64 as u64,
+        ..handed
+    };
+    parts.header.arena_rows_len = 2;
+    parts.append(table::ARENA_ROWS, 0, &[handed, below_zero]);
+    let event = |what, instance, site| ArenaChunkValue {
+        what,
+        instance,
+        time_ns: 40 + instance,
+        chunk_bytes: 50 + instance,
+        used_bytes: 60 + instance,
+        site,
+        ..ArenaChunkValue::default()
+    };
+    let history = [
+        event(arena_event::CHUNK, 1, FIRST_SITE),
+        event(arena_event::RESET, 2, 0),
+        event(arena_event::DROP, 3, 99),
+        event(0, 4, 0),
+    ];
+    parts.header.arena_chunks_len = 4;
+    parts.append(table::ARENA_CHUNKS, 0, &history);
+    let put_in = |site, count, bytes| ArenaValuesValue {
+        scope: 1,
+        type_name: words[2],
+        site,
+        count,
+        bytes,
+        ..ArenaValuesValue::default()
+    };
+    let values = [
+        put_in(0, 5, 24),
+        put_in(FIRST_SITE, 4, 100),
+        put_in(99, 1, 1),
+    ];
+    parts.header.arena_values_len = 3;
+    parts.append(table::ARENA_VALUES, 0, &values);
+    let rows = [row(FIRST_SITE, (10, 1), (0, 0), (10, 1))];
+    add_lanes(
+        &mut parts,
+        &[(lane(b"main\0\0\0\0"), &rows, [RowValue::default(); 2])],
+    );
+    let profile = load(&parts);
+    let [arena] = &profile.arenas[..] else {
+        panic!("one arena: {:?}", profile.arenas);
+    };
+    assert_eq!(
+        (arena.name.as_str(), arena.krate.as_str()),
+        ("cities", "bumpalo")
+    );
+    let figures = [
+        arena.made,
+        arena.dropped,
+        arena.resets,
+        arena.chunk_bytes,
+        arena.chunk_bytes_with_metadata,
+        arena.chunks,
+        arena.handed_bytes,
+        arena.padding_bytes,
+        arena.abandoned_bytes,
+        arena.past_bytes,
+        arena.tail_bytes,
+        arena.most_chunk_bytes,
+        arena.most_instance_bytes,
+        arena.most_used_bytes,
+        arena.total_chunks,
+        arena.total_chunk_bytes,
+        arena.total_handed_bytes,
+        arena.total_handed_blocks,
+        arena.grows,
+        arena.grows_in_place,
+        arena.copied_bytes,
+        arena.limit_reached,
+        arena.most_chunks,
+    ];
+    assert_eq!(figures, std::array::from_fn(|index| index as u64 + 1));
+    let handed = ArenaRow {
+        scope: ScopeId(1),
+        total_bytes: 31,
+        total_blocks: 32,
+        live_bytes: 33,
+        live_blocks: 34,
+        copied_bytes: 35,
+        past_bytes: 36,
+        grows: 37,
+    };
+    let at_zero = ArenaRow {
+        live_bytes: 0,
+        live_blocks: 0,
+        past_bytes: 0,
+        ..handed
+    };
+    assert_eq!(arena.rows, [handed, at_zero]);
+    let history: Vec<_> = arena
+        .history
+        .iter()
+        .map(|moment| {
+            let bytes = (moment.chunk_bytes, moment.used_bytes);
+            (
+                moment.what,
+                moment.instance,
+                moment.time_ns,
+                bytes,
+                moment.site,
+            )
+        })
+        .collect();
+    let expected = [
+        (ArenaEvent::Chunk, 1, 41, (51, 61), Some(0)),
+        (ArenaEvent::Reset, 2, 42, (52, 62), None),
+        (ArenaEvent::Drop, 3, 43, (53, 63), None),
+    ];
+    assert_eq!(history, expected);
+    let values: Vec<_> = arena
+        .values
+        .iter()
+        .map(|values| {
+            (
+                values.scope,
+                values.type_name.as_str(),
+                values.site,
+                values.count,
+                values.bytes,
+            )
+        })
+        .collect();
+    let expected = [
+        (ScopeId(1), "String", None, 5, 24),
+        (ScopeId(1), "String", Some(0), 4, 100),
+    ];
+    assert_eq!(values, expected);
+}
