@@ -1,17 +1,20 @@
 //! The peak: which moment it was, and what each row held then.
 
 use crate::child::{Block, Programs, Run};
-use crate::read::{all, phase};
+use crate::read::{self, all, phase};
 use std::collections::BTreeMap;
 use tracking_alloc::phase as enter;
 use tracking_alloc_recording::Recording;
 
 pub(crate) const PROGRAMS: Programs = &[
     ("equal-peaks", equal_peaks),
+    ("one-for-one", one_for_one),
+    ("shrunk", shrunk),
     ("last-rise", last_rise),
     ("zero-difference", zero_difference),
     ("large", large),
     ("windows", windows),
+    ("snapshots", snapshots),
 ];
 
 /// Two equal maxima of different phases.
@@ -36,6 +39,43 @@ fn of_equal_peaks_the_latest_counts() {
     assert_eq!(phase(&recording, "later").peak, (500, 2));
     assert_eq!(phase(&recording, "").peak, (0, 0));
     assert_eq!(recording.header.peak_bytes, 500);
+}
+
+/// The same maximum again, one block in the place of another.
+fn one_for_one() {
+    for name in ["earlier", "later"] {
+        let _phase = enter(name);
+        Block::new(500).free();
+    }
+}
+
+#[test]
+fn a_maximum_reached_with_another_block_is_the_later_one() {
+    let recording = Run::new("one-for-one", "move").finished();
+    assert_eq!(phase(&recording, "earlier").peak, (0, 0));
+    assert_eq!(phase(&recording, "later").peak, (500, 1));
+}
+
+/// The first fall is a realloc.
+fn shrunk() {
+    let mut block = {
+        let _phase = enter("top");
+        Block::new(1_000)
+    };
+    let _phase = enter("shrunk");
+    block.resize(10);
+    block.resize(20);
+    block.free();
+}
+
+#[test]
+fn a_realloc_that_shrinks_falls_from_the_peak() {
+    for word in ["move", "stay"] {
+        let recording = Run::new("shrunk", word).finished();
+        assert_eq!(phase(&recording, "top").peak, (1_000, 1));
+        assert_eq!(phase(&recording, "shrunk").peak, (0, 0));
+        assert_eq!(recording.header.peak_bytes, 1_000);
+    }
 }
 
 /// The most is there at the end, and is reached twice.
@@ -192,4 +232,51 @@ fn a_mark_keeps_the_totals_and_the_peak_of_its_window() {
     assert_eq!(recording.header.peak_bytes, 17);
     assert_eq!(recording.header.window, 3);
     assert_eq!(recording.header.lost_marks, 0);
+}
+
+/// Three snapshots, each due when a large block is allocated. Live bytes stand behind each event.
+fn snapshots() {
+    fn take() {
+        // SAFETY: no preconditions. A snapshot is due after 50 ms.
+        unsafe { libc::usleep(60_000) };
+        let _phase = enter("large");
+        Block::new(40_000).free();
+    }
+    fn kept(name: &str, bytes: usize) -> Block {
+        let _phase = enter(name);
+        Block::new(bytes)
+    }
+    let first = kept("first", 100);
+    let second = kept("second", 50);
+    take(); // 40,150
+    first.free();
+    let again = kept("first", 30);
+    take(); // 40,080
+    second.free();
+    take(); // 40,030
+    again.free();
+}
+
+#[test]
+fn snapshots_have_what_each_row_held() {
+    let recording = Run::new("snapshots", "move").finished();
+    let held = |phases: &[(&str, i64)]| -> BTreeMap<String, i64> {
+        let owned = |(name, live): &(&str, i64)| ((*name).to_owned(), *live);
+        phases.iter().map(owned).collect()
+    };
+    let expected = [
+        (
+            40_150,
+            held(&[("first", 100), ("second", 50), ("large", 40_000)]),
+        ),
+        (
+            40_080,
+            held(&[("first", 30), ("second", 50), ("large", 40_000)]),
+        ),
+        (40_030, held(&[("first", 30), ("large", 40_000)])),
+    ];
+    let mut taken = read::snapshots(&recording);
+    // On a busy machine one more may be due when the large block is freed.
+    taken.dedup();
+    assert_eq!(taken, expected);
 }

@@ -192,3 +192,30 @@ pub(crate) fn sizes(recording: &Recording, phase: &str) -> BTreeMap<u64, u64> {
     }
     sizes
 }
+
+/// Live bytes of all and of each phase at each snapshot.
+pub(crate) fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<String, i64>)> {
+    let header = &recording.header;
+    let taken = (0..header.snapshot_seq.len()).filter(|slot| header.snapshot_seq[*slot] != 0);
+    taken
+        .map(|slot| {
+            let mut phases: BTreeMap<String, i64> = BTreeMap::new();
+            for lane in &recording.lanes {
+                for (index, row) in (0_u32..).zip(&lane.rows) {
+                    // What the row held then was kept when it changed for the first time since.
+                    let changed =
+                        row.clock & ((1 << CLOCK_SNAPSHOT_BITS) - 1) >= header.snapshot_seq[slot];
+                    let kept = lane
+                        .snaps
+                        .iter()
+                        .find(|snaps| snaps.row == index && changed);
+                    let live = kept.map_or(net(row).0, |snaps| snaps.live_bytes[slot]);
+                    let scope = recording.sites[row.site as usize].scope;
+                    *phases.entry(path(recording, scope)).or_default() += live;
+                }
+            }
+            phases.retain(|_, live| *live != 0);
+            (header.snapshot_live[slot], phases)
+        })
+        .collect()
+}
