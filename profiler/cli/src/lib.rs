@@ -37,6 +37,9 @@ pub fn heapglass() -> ExitCode {
     if let Some(target) = demo::as_target(std::env::args_os()) {
         return answer(target);
     }
+    if let Some(error) = args::misspelt(std::env::args_os().nth(1)) {
+        return answer(Err(error));
+    }
     answer(commands::dispatch(args::Cli::parse()))
 }
 

@@ -5,12 +5,14 @@
 mod values;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::Measure;
 use heapglass_profiler::report::By;
+
+use crate::error::Error;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +47,31 @@ pub(crate) struct Cli {
     /// List recordings as JSON instead of choosing one
     #[arg(long, conflicts_with = "file")]
     pub(crate) json: bool,
+}
+
+/// The first word of the command line, if it is neither a command nor a file but reads like a command.
+// NOTE: clap takes such a word for FILE, and complains about what follows it.
+pub(crate) fn misspelt(word: Option<OsString>) -> Option<Error> {
+    let word = word?;
+    let text = word.to_str().filter(|text| !text.starts_with('-'))?;
+    let mut cli = Cli::command();
+    cli.build();
+    let commands = || {
+        cli.get_subcommands()
+            .filter(|command| !command.is_hide_set())
+    };
+    if cli.find_subcommand(text).is_some() || Path::new(&word).symlink_metadata().is_ok() {
+        return None;
+    }
+    let alike = |name: &str| strsim::jaro(name, text);
+    let command = commands()
+        .map(clap::Command::get_name)
+        .max_by(|one, other| alike(one).total_cmp(&alike(other)))?;
+    (alike(command) > 0.7).then(|| {
+        Error::misuse(format_args!(
+            "{text}: neither a command nor a file; did you mean `heapglass {command}`?"
+        ))
+    })
 }
 
 /// What to do.
@@ -85,9 +112,9 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) tui: bool,
     /// Print no summary, only what went wrong
-    #[arg(short, long, conflicts_with = "json")]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// The summary as one line of JSON, on standard error
+    /// The summary as one line of JSON, on standard error; also with --quiet
     #[arg(long)]
     pub(crate) json: bool,
     /// The command and its arguments

@@ -57,6 +57,9 @@ pub(super) fn why(executables: &[PathBuf]) -> Vec<String> {
                 "                 tracking-alloc = \"0.1\"",
                 "    main.rs      #[global_allocator]",
                 "                 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();",
+                "                 or, around an allocator of yours:",
+                "                 static ALLOC: tracking_alloc::TrackingAlloc<YourAllocator> =",
+                "                     tracking_alloc::TrackingAlloc::new(YourAllocator);",
             ]
             .map(str::to_owned),
         );

@@ -12,6 +12,8 @@ pub(super) enum Kind {
     Io(io::Error),
     Empty,
     Foreign,
+    /// A folder, or something else that is no regular file.
+    NoFile { is_folder: bool },
     Truncated { needed: u64, found: u64 },
     Version { found: u32 },
     Damaged(String),
@@ -20,14 +22,14 @@ pub(super) enum Kind {
 }
 
 impl Error {
-    /// The file could not be read at all (missing, no permission, a directory).
+    /// The file could not be read at all (missing, no permission).
     pub fn is_io(&self) -> bool {
         matches!(self.0, Kind::Io(_))
     }
 
     /// The file is not a recording.
     pub fn is_foreign(&self) -> bool {
-        matches!(self.0, Kind::Foreign | Kind::Empty)
+        matches!(self.0, Kind::Foreign | Kind::NoFile { .. } | Kind::Empty)
     }
 
     /// The recording is of a version this reader does not know.
@@ -77,6 +79,8 @@ impl fmt::Display for Error {
             Kind::Io(error) => write!(f, "cannot read it: {error}"),
             Kind::Empty => f.write_str("the file is empty: the program ended before its recording began; record again"),
             Kind::Foreign => f.write_str("not a heapglass recording (its first bytes differ); give the .hg file that a recorded program wrote"),
+            Kind::NoFile { is_folder: true } => f.write_str("a folder; give a .hg file in it"),
+            Kind::NoFile { is_folder: false } => f.write_str("no regular file; give the .hg file that a recorded program wrote"),
             Kind::Truncated { needed, found } => {
                 write!(f, "truncated: {found} bytes where the recording needs {needed}; copy it again, whole")
             }

@@ -51,8 +51,10 @@ pub(super) fn open_regular(path: &Path) -> Result<File, Error> {
     }
     let file = options.open(path)?;
     // Asked of what was opened: the name may mean something else by now.
-    if !file.metadata()?.is_file() {
-        return Err(Error(Kind::Foreign));
+    let kind = file.metadata()?.file_type();
+    if !kind.is_file() {
+        let is_folder = kind.is_dir();
+        return Err(Error(Kind::NoFile { is_folder }));
     }
     Ok(file)
 }
