@@ -22,7 +22,7 @@ pub(crate) struct Realloc {
     pub(crate) bytes: usize,
 }
 
-/// Counters; the first nine in the order of a row's words.
+/// Counters, in the order of a row's words.
 #[derive(Clone, Copy)]
 pub(crate) enum Counter {
     TotalBytes,
@@ -34,8 +34,6 @@ pub(crate) enum Counter {
     CopiedBytes,
     TemporaryBlocks,
     TemporaryBytes,
-    /// Rows alone have it.
-    AtRiskBytes,
 }
 
 /// The values of the counters that everybody has.
@@ -75,7 +73,6 @@ pub(crate) fn was_temporary(mut to: impl Counters, bytes: u64) {
 pub(crate) fn resized(mut to: impl Counters, old: u64, new: u64, moved: bool) {
     if new >= old {
         to.add(Counter::Grows, 1);
-        to.add(Counter::AtRiskBytes, old);
     } else {
         to.add(Counter::Shrinks, 1);
     }

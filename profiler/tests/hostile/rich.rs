@@ -98,7 +98,7 @@ fn row(site: u32, size: u64) -> RowValue {
         copied_bytes: size,
         temporary_blocks: 2,
         temporary_bytes: size * 2,
-        at_risk_bytes: size,
+        lifetime_blocks: 2,
         lifetime: 9,
         saved_bytes: size as i64 * 6,
         saved_blocks: 6,
@@ -147,7 +147,7 @@ fn lanes(parts: &mut Parts, first_site: u32) {
         let sizes: Vec<SizesValue> = (0..20)
             .map(|row| SizesValue {
                 row,
-                pairs: [40 << 48 | 3; SIZE_PAIRS],
+                pairs: [24 << 48 | 6, 40 << 48 | 4, 0, 0, 0, 0, 0],
                 ..SizesValue::default()
             })
             .collect();

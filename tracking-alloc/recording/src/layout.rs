@@ -13,7 +13,8 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 /// |---|---|
 /// | 1 | sites, lanes, timeline, phases, marks |
 /// | 2 | fields and types in [`Scope`], [`Visits`], footprints, arenas; what 1 had is where it was. Since then, in words that were zero: [`arch::WASM32`] and its linear memory, [`ArenaValues`] |
-pub const VERSION: u32 = 2;
+/// | 3 | [`Row::lifetime_blocks`], where rows had the old sizes of grows. Words that nobody read are unused: the operating system, the number of the window, modules that could not be read, the self-test and live bytes of snapshots in [`Header`]; addresses and inode in [`Module`]; the key in [`Site`]; the thread id in [`Lane`] |
+pub const VERSION: u32 = 3;
 
 /// The oldest version that is read: it has zeros where later ones have more.
 pub const OLDEST_VERSION: u32 = 1;
@@ -94,14 +95,6 @@ pub mod mode {
     pub const EXACT: u32 = 1;
 }
 
-/// Values of [`Header::os`].
-pub mod os {
-    /// None that is known: a WebAssembly module.
-    pub const NONE: u32 = 0;
-    /// Linux.
-    pub const LINUX: u32 = 1;
-}
-
 /// Values of [`Header::arch`].
 pub mod arch {
     /// x86-64.
@@ -119,14 +112,6 @@ pub mod unwinder {
     /// Frame pointers.
     pub const FRAME_POINTERS: u32 = 1;
     /// The rules of `.eh_frame`.
-    pub const EH_FRAME: u32 = 2;
-}
-
-/// Bits of [`Header::self_test`]: unwinders that passed it.
-pub mod self_test {
-    /// Our own functions, built with the program's flags, keep frame pointers.
-    pub const FRAME_POINTERS: u32 = 1;
-    /// A walk by `.eh_frame` found the callers of our own functions, or followed an early stack.
     pub const EH_FRAME: u32 = 2;
 }
 
@@ -305,8 +290,8 @@ record! {
         20 mode: u32,
         /// See [`unwinder`].
         24 unwinder: u32,
-        /// See [`os`].
-        28 os: u32,
+        /// Unused since version 3.
+        28 unused_28: u32,
         /// See [`arch`].
         32 arch: u32,
         /// Process id.
@@ -345,8 +330,8 @@ record! {
         136 peak_ns: u64,
         /// Upper bound on live bytes at moments when several lanes moved at once.
         144 doubt_bytes: i64,
-        /// Marks that began a window: the current one began at `marks[window - 1]`, 0 = at the start.
-        152 window: u32,
+        /// Unused since version 3.
+        152 unused_152: u32,
         /// Points in the current half of the timeline.
         156 timeline_len: u32,
         /// Directory entries.
@@ -385,18 +370,14 @@ record! {
         256 lost_threads: u64,
         /// Rows of values that were put into arenas.
         264 arena_values_len: u64,
-        /// Modules whose file could not be read.
-        272 unread_modules: u64,
-        /// See [`self_test`].
-        280 self_test: u32,
-        /// Keeps what follows aligned.
-        284 reserved: u32,
+        /// Unused since version 3.
+        272 unused_272: [u64; 2],
         /// Sequence number of the snapshot in each slot; 0 = free.
         288 snapshot_seq: [u64; 16],
         /// Nanoseconds after the start of each.
         416 snapshot_ns: [u64; 16],
-        /// Live bytes at each.
-        544 snapshot_live: [u64; 16],
+        /// Unused since version 3.
+        544 unused_544: [u64; 16],
         /// Set when finished: [`Checksum`](crate::Checksum) of the whole file with this word zero; 0 = none.
         672 checksum: u64,
         /// Of the first stacks walked by frame pointers (up to 32), those that `.eh_frame` tells differently.
@@ -455,16 +436,8 @@ record! {
         12 generation: u32,
         /// Build-id, or size and modification time (nanoseconds) of the file.
         16 id: [u64; 4],
-        /// Address minus ELF virtual address.
-        48 bias: u64,
-        /// Lowest executable address.
-        56 start: u64,
-        /// End of the highest executable range.
-        64 end: u64,
-        /// Inode of the file.
-        72 inode: u64,
-        /// Zero.
-        80 spare: [u64; 6],
+        /// Zero since version 3.
+        48 spare: [u64; 10],
     }
 }
 
@@ -541,10 +514,8 @@ record! {
         8 flags: u32,
         /// Zero.
         12 reserved: u32,
-        /// The key under which the hook finds it.
-        16 key: u64,
-        /// Zero.
-        24 spare: u64,
+        /// Zero since version 3.
+        16 spare: [u64; 2],
     }
 }
 
@@ -561,8 +532,8 @@ record! {
         12 snaps_len: u32,
         /// Threads that had the lane.
         16 tenancies: u32,
-        /// Kernel thread id of the present one.
-        20 tid: u32,
+        /// Unused since version 3.
+        20 unused_20: u32,
         /// Its name, up to 15 bytes, NUL-padded.
         24 name: [u64; 2],
         /// The clock when it came.
@@ -607,11 +578,13 @@ record! {
         56 temporary_blocks: u64,
         /// Bytes of those.
         64 temporary_bytes: u64,
-        /// Sum of old sizes of grows: what growth may have to copy, whatever the allocator did.
-        72 at_risk_bytes: u64,
-        /// Sum of lifetimes of blocks freed by their own thread, in that thread's allocations.
+        /// Blocks whose lifetime is in `lifetime`. Before version 3 another figure stood here.
+        72 lifetime_blocks: u64,
+        /// Sum of lifetimes of blocks freed by their own thread: allocations, reallocs included, that the thread made
+        /// from the block's allocation to its free. A realloc is neither. Not known of blocks up to 16 bytes, and where
+        /// the birth number may have wrapped.
         80 lifetime: u64,
-        /// Blocks freed by another thread (or tenancy) than the one that allocated them.
+        /// Blocks freed by another thread (or tenancy) than the one that allocated them, of those above 16 bytes.
         88 freed_elsewhere: u64,
         /// Net bytes at the peak of epoch `clock`.
         96 saved_bytes: i64,

@@ -254,7 +254,10 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
         counters::was_temporary(owned(all), size);
     }
     match lane.lifetime(owner) {
-        Lifetime::Here(lifetime) => add(&row.lifetime, lifetime),
+        Lifetime::Here(lifetime) => {
+            add(&row.lifetime, lifetime);
+            add(&row.lifetime_blocks, 1);
+        }
         Lifetime::Elsewhere => add(&row.freed_elsewhere, 1),
         Lifetime::Unknown => {}
     }

@@ -53,7 +53,6 @@ impl Recorder {
         let mut sites = vec![SiteValue::default(); FIRST_SITE as usize];
         sites.extend(self.rows.scopes.iter().map(|scope| SiteValue {
             scope: *scope,
-            key: u64::from(*scope),
             ..SiteValue::default()
         }));
         let rows = &self.rows;
@@ -111,7 +110,6 @@ fn plain_header() -> HeaderValue {
         state: recording::state::FINISHED,
         mode: recording::mode::EXACT,
         unwinder: recording::unwinder::NONE,
-        os: recording::os::NONE,
         arch: recording::arch::WASM32,
         lanes: 1,
         most_lanes: 1,

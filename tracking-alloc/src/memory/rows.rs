@@ -115,7 +115,6 @@ impl Counters for &mut RowValue {
             Counter::CopiedBytes => &mut self.copied_bytes,
             Counter::TemporaryBlocks => &mut self.temporary_blocks,
             Counter::TemporaryBytes => &mut self.temporary_bytes,
-            Counter::AtRiskBytes => &mut self.at_risk_bytes,
         } += more;
     }
 }

@@ -38,11 +38,11 @@ struct CodeRange {
 
 #[derive(Clone, Copy)]
 pub(crate) struct Image {
-    pub(crate) inode: u64,
+    inode: u64,
     /// Address minus ELF virtual address.
-    pub(crate) bias: u64,
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+    bias: u64,
+    /// Lowest executable address.
+    start: u64,
     /// Address of its first byte, 0 = not known.
     head: u64,
     /// Of what lies there, 0 = not known.
@@ -293,7 +293,6 @@ impl Modules {
                     inode: line.inode,
                     bias,
                     start: line.start,
-                    end: line.end,
                     head,
                     fingerprint,
                     generation: generation as u32,
@@ -311,7 +310,6 @@ impl Modules {
         let image = &mut self.images[index];
         image.loaded = true;
         image.start = image.start.min(line.start);
-        image.end = image.end.max(line.end);
         let code = line.start..line.end;
         image.lasting |= sys::lasting_code()
             .iter()

@@ -65,9 +65,8 @@ impl Writer {
         }
         let header = self.store.header();
         let (index, _) = self.marks.add(&mut self.store, mark)?;
-        match window {
-            Some(_) => header.window.store(index + 1, Relaxed),
-            None => _ = header.lost_marks.fetch_add(1, Relaxed),
+        if window.is_none() {
+            header.lost_marks.fetch_add(1, Relaxed);
         }
         header.marks_len.store(index + 1, Release);
         Some(())

@@ -320,7 +320,6 @@ impl Writer {
         header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
         header.state.store(recording::state::RUNNING, Relaxed);
         header.mode.store(mode::EXACT, Relaxed);
-        header.os.store(recording::os::LINUX, Relaxed);
         let arch = match cfg!(target_arch = "x86_64") {
             true => recording::arch::X86_64,
             false => recording::arch::AARCH64,

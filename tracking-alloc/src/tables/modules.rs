@@ -3,7 +3,7 @@
 use super::Writer;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{ModuleValue, module_id};
+use tracking_alloc_recording::ModuleValue;
 
 impl Writer {
     /// Reads what is loaded now.
@@ -31,10 +31,6 @@ impl Writer {
             let module = ModuleValue {
                 path: reference,
                 generation: image.generation,
-                bias: image.bias,
-                start: image.start,
-                end: image.end,
-                inode: image.inode,
                 id_kind: identity.kind,
                 id_bytes: identity.len as u32,
                 id: std::array::from_fn(|word| {
@@ -45,9 +41,6 @@ impl Writer {
             let Some((number, _)) = self.modules.add(&mut self.store, module) else {
                 return;
             };
-            if identity.kind == module_id::NONE {
-                header.unread_modules.fetch_add(1, Relaxed);
-            }
             header.modules_len.store(number + 1, Release);
         }
     }

@@ -30,7 +30,6 @@ fn word(row: &Row, counter: Counter) -> &AtomicU64 {
         Counter::CopiedBytes => &row.copied_bytes,
         Counter::TemporaryBlocks => &row.temporary_blocks,
         Counter::TemporaryBytes => &row.temporary_bytes,
-        Counter::AtRiskBytes => &row.at_risk_bytes,
     }
 }
 

@@ -120,7 +120,7 @@ impl Timeline {
         let errno = sys::Errno::keep();
         self.point(header, now, moment);
         drop(errno);
-        now >= self.snapshot_due_ns && self.snapshot(header, now, moment.0)
+        now >= self.snapshot_due_ns && self.snapshot(header, now)
     }
 
     fn schedule(&mut self, ticks: u64, wait_ns: u64) {
@@ -198,7 +198,7 @@ impl Timeline {
     }
 
     /// Gives the next snapshot a slot, thinning the older ones when all are taken.
-    fn snapshot(&mut self, header: &Header, now: u64, live: u64) -> bool {
+    fn snapshot(&mut self, header: &Header, now: u64) -> bool {
         if self.snapshots >= MOST_SNAPSHOTS {
             return false;
         }
@@ -212,15 +212,12 @@ impl Timeline {
         };
         self.snapshots += 1;
         self.snapshot_due_ns = now + self.snapshot_step_ns;
-        let (Some(sequence), Some(time), Some(bytes)) = (
-            header.snapshot_seq.get(slot),
-            header.snapshot_ns.get(slot),
-            header.snapshot_live.get(slot),
-        ) else {
+        let (Some(sequence), Some(time)) =
+            (header.snapshot_seq.get(slot), header.snapshot_ns.get(slot))
+        else {
             return false;
         };
         time.store(now, Relaxed);
-        bytes.store(live, Relaxed);
         sequence.store(self.snapshots, Release);
         true
     }

@@ -4,7 +4,7 @@ use super::{Session, Writer, current};
 use crate::stack::{self, Bounds, Code, Frame, Rule};
 use crate::sys::Errno;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{Header, self_test, unwinder};
+use tracking_alloc_recording::{Header, unwinder};
 
 /// The rule of a frame that the cache has none for.
 pub(crate) fn find_rule(frame: Frame, bounds: Bounds) -> Rule {
@@ -26,11 +26,11 @@ pub(crate) fn choose_unwinder(session: &Session, header: &Header, at_once: bool)
     if at_once {
         session.write.hold().read_modules();
     }
-    let (unwinder, test) = if stack::keeps_frame_pointers() {
+    let unwinder = if stack::keeps_frame_pointers() {
         if !at_once {
             session.write.hold().eh_frames.check_early_stacks();
         }
-        (unwinder::FRAME_POINTERS, self_test::FRAME_POINTERS)
+        unwinder::FRAME_POINTERS
     } else if stack::IS_SUPPORTED
         && stack::prepare(&mut session.write.hold().bump)
         && stack::finds_callers(find_rule)
@@ -38,14 +38,13 @@ pub(crate) fn choose_unwinder(session: &Session, header: &Header, at_once: bool)
         if at_once {
             session.write.hold().with_code(|code| code.read_tables());
         }
-        (unwinder::EH_FRAME, self_test::EH_FRAME)
+        unwinder::EH_FRAME
     } else {
-        (unwinder::NONE, 0)
+        unwinder::NONE
     };
     if at_once {
         session.write.hold().images.close();
     }
-    header.self_test.store(test, Relaxed);
     header.unwinder.store(unwinder, Relaxed);
     stack::walk_with(unwinder);
 }

@@ -88,6 +88,7 @@ fn a_future_counts_in_its_phase_while_it_is_polled() {
         temporary: (20, 1),
         // Allocated as the second block, freed when there were six.
         lifetime: 4,
+        lifetime_blocks: 2,
         ..temporary(0, 0)
     };
     let found = Counts {

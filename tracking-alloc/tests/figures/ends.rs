@@ -26,8 +26,8 @@ fn waits_of(recording: &Recording) {
         freed: (900 + 50, 2),
         grows: 1,
         copied_bytes: 600,
-        at_risk_bytes: 600,
         temporary: (50, 1),
+        lifetime_blocks: 1,
         peak: (900 + 50, 2),
         ..Counts::default()
     };
@@ -69,6 +69,7 @@ fn a_recording_in_memory_is_the_same() {
         total: (100, 2),
         freed: (70, 1),
         temporary: (70, 1),
+        lifetime_blocks: 1,
         peak: (70, 1),
         ..Counts::default()
     };

@@ -112,7 +112,6 @@ impl Model {
                 let here = &mut self.phases[self.phase];
                 if bytes >= old.bytes {
                     here.grows += 1;
-                    here.at_risk_bytes += old.bytes as u64;
                 } else {
                     here.shrinks += 1;
                 }
@@ -131,7 +130,10 @@ impl Model {
                     its.temporary.1 += 1;
                     self.last = None;
                 }
-                its.lifetime += old.birth.map_or(0, |birth| self.births - birth);
+                if let Some(birth) = old.birth {
+                    its.lifetime += self.births - birth;
+                    its.lifetime_blocks += 1;
+                }
             }
         }
         // The latest of equal maxima, and only once an event is over.

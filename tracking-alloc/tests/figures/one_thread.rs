@@ -62,11 +62,12 @@ fn one_of(recording: &Recording, moved: bool) {
                 grows: 2,
                 shrinks: 1,
                 copied_bytes: copied(40 + 90 + 60),
-                at_risk_bytes: 40 + 90,
                 // The block that was reallocated last is not the one allocated last.
                 temporary: (24, 1),
                 // Allocated as the second block, freed when there were five.
                 lifetime: 3,
+                // And the temporary one, that lived for none.
+                lifetime_blocks: 2,
                 ..Counts::default()
             },
         ),
@@ -78,9 +79,9 @@ fn one_of(recording: &Recording, moved: bool) {
                 grows: 1,
                 shrinks: 1,
                 copied_bytes: copied(50 + 50),
-                at_risk_bytes: 50,
                 // Allocated as the first block, freed when there were nine.
                 lifetime: 8,
+                lifetime_blocks: 1,
                 peak: (200, 1),
                 ..Counts::default()
             },
@@ -206,14 +207,17 @@ fn lifetimes() {
 #[test]
 fn lifetimes_count_the_allocations_a_block_lived_for() {
     let recording = Run::new("lifetimes", "move").finished();
-    let lifetime = |path: &str| phase(&recording, path).lifetime;
+    let lifetime = |path: &str| {
+        let counts = phase(&recording, path);
+        (counts.lifetime, counts.lifetime_blocks)
+    };
     // Each of the five is freed six allocations and reallocs after the one before it.
-    assert_eq!(lifetime("16 bytes"), 0, "not known of small blocks");
-    assert_eq!(lifetime("17 bytes"), 1000 + 3 + 6);
-    assert_eq!(lifetime("32 bytes"), 1000 + 2 + 12);
-    assert_eq!(lifetime("33 bytes"), 1000 + 1 + 18);
-    assert_eq!(lifetime("more"), 1000 + 24);
-    assert_eq!(lifetime("then"), 5);
+    assert_eq!(lifetime("16 bytes"), (0, 0), "not known of small blocks");
+    assert_eq!(lifetime("17 bytes"), (1000 + 3 + 6, 1));
+    assert_eq!(lifetime("32 bytes"), (1000 + 2 + 12, 1));
+    assert_eq!(lifetime("33 bytes"), (1000 + 1 + 18, 1));
+    assert_eq!(lifetime("more"), (1000 + 24, 1));
+    assert_eq!(lifetime("then"), (5, 5));
     assert_eq!(all(&recording).freed_elsewhere, 0);
 }
 
@@ -237,8 +241,8 @@ fn a_realloc_that_fails_is_not_an_event() {
         freed: (77 + 88, 2),
         grows: 1,
         copied_bytes: 77,
-        at_risk_bytes: 77,
         lifetime: 1,
+        lifetime_blocks: 1,
         peak: (0, 0),
         ..Counts::default()
     };
@@ -281,6 +285,8 @@ fn blocks_older_than_the_recording_are_unknown_frees_and_their_reallocs_fresh_bl
         freed: (500 + 9, 2),
         // Not the one that was reallocated, fresh as it is here.
         temporary: (9, 1),
+        // The one of 500 bytes, freed before anything else was allocated.
+        lifetime_blocks: 1,
         peak: (500, 1),
         ..Counts::default()
     };
@@ -315,10 +321,11 @@ fn while_it_pauses_new_blocks_are_not_counted_and_known_ones_are_followed() {
         freed: (10 + 20 + 80 + 40, 4),
         grows: 1,
         copied_bytes: 20,
-        at_risk_bytes: 20,
         temporary: (80, 1),
         // The block of 40 bytes: allocated as the third, freed when there were six.
         lifetime: 3,
+        // And the one of 80 bytes.
+        lifetime_blocks: 2,
         peak: (50 + 40 + 300 + 80, 4),
         ..Counts::default()
     };

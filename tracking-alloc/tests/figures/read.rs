@@ -14,9 +14,9 @@ pub(crate) struct Counts {
     pub(crate) grows: u64,
     pub(crate) shrinks: u64,
     pub(crate) copied_bytes: u64,
-    pub(crate) at_risk_bytes: u64,
     pub(crate) temporary: (u64, u64),
     pub(crate) lifetime: u64,
+    pub(crate) lifetime_blocks: u64,
     pub(crate) freed_elsewhere: u64,
     pub(crate) peak: (i64, i64),
 }
@@ -37,9 +37,9 @@ impl Counts {
             grows: row.grows,
             shrinks: row.shrinks,
             copied_bytes: row.copied_bytes,
-            at_risk_bytes: row.at_risk_bytes,
             temporary: (row.temporary_bytes, row.temporary_blocks),
             lifetime: row.lifetime,
+            lifetime_blocks: row.lifetime_blocks,
             freed_elsewhere: row.freed_elsewhere,
             peak,
         }
@@ -54,9 +54,9 @@ impl Counts {
         self.grows += other.grows;
         self.shrinks += other.shrinks;
         self.copied_bytes += other.copied_bytes;
-        self.at_risk_bytes += other.at_risk_bytes;
         pair(&mut self.temporary, other.temporary);
         self.lifetime += other.lifetime;
+        self.lifetime_blocks += other.lifetime_blocks;
         self.freed_elsewhere += other.freed_elsewhere;
         pair(&mut self.peak, other.peak);
     }
@@ -145,6 +145,7 @@ pub(crate) fn all(recording: &Recording) -> Counts {
         assert_eq!(
             Counts {
                 lifetime: 0,
+                lifetime_blocks: 0,
                 freed_elsewhere: 0,
                 ..of_lane
             },
@@ -215,7 +216,11 @@ pub(crate) fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<String, i64
                 }
             }
             phases.retain(|_, live| *live != 0);
-            (header.snapshot_live[slot], phases)
+            // A snapshot is taken together with a point of the timeline.
+            let time_ns = header.snapshot_ns[slot];
+            let mut points = recording.timeline.iter();
+            let point = points.find(|point| point.time_ns == time_ns);
+            (point.expect("a point").live_bytes, phases)
         })
         .collect()
 }

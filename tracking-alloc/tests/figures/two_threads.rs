@@ -70,9 +70,9 @@ fn both(recording: &Recording) {
         freed: (400 + 70, 2),
         grows: 1,
         copied_bytes: 300,
-        at_risk_bytes: 300,
         // Not the reallocated one: it was born in the other thread. The other one is the last.
         temporary: (70, 1),
+        lifetime_blocks: 1,
         freed_elsewhere: 1,
         ..Counts::default()
     };

@@ -193,7 +193,7 @@ fn clear_temporary(path: &Path, wanted: &Path, pid: u32) {
             header.pid == pid
                 && header.state == state::RUNNING
                 && header.pid_namespace != 0
-                && (header.version == 0 || header.version == VERSION)
+                && header.version <= VERSION
         }
         MAGIC if peek.is_pointer() => header.pid == pid,
         MAGIC => Recording::open(path).is_ok_and(|recording| never_recorded(peek, &recording)),

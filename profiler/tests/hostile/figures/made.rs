@@ -7,7 +7,7 @@ use tracking_alloc_recording::*;
 
 /// A finished recording without anything in its tables but what is reserved.
 pub(super) fn empty() -> Parts {
-    let mut parts = Parts::of(&crate::golden("v2.hg"));
+    let mut parts = Parts::of(&crate::golden("v3.hg"));
     parts.segments.clear();
     let golden = parts.header;
     parts.header = HeaderValue {
@@ -17,7 +17,6 @@ pub(super) fn empty() -> Parts {
         state: state::FINISHED,
         mode: mode::EXACT,
         unwinder: unwinder::FRAME_POINTERS,
-        os: os::LINUX,
         arch: arch::X86_64,
         clock: EPOCH << CLOCK_SNAPSHOT_BITS,
         ..HeaderValue::default()

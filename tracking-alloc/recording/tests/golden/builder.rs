@@ -70,7 +70,7 @@ fn row(site: u32, total: (u64, u64), freed: (u64, u64), saved: (i64, i64)) -> Ro
         copied_bytes: 48,
         temporary_blocks: 3,
         temporary_bytes: 72,
-        at_risk_bytes: 64,
+        lifetime_blocks: 2,
         lifetime: 17,
         freed_elsewhere: 1,
         saved_bytes: saved.0,
@@ -112,7 +112,6 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         state,
         mode: mode::EXACT,
         unwinder: unwinder::FRAME_POINTERS,
-        os: 1,
         arch: 1,
         pid: 4321,
         started_unix_ns: 1_700_000_000_000_000_000,
@@ -149,7 +148,6 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         id_kind: module_id::BUILD_ID,
         id_bytes: 20,
         id: [1, 2, 3, 0],
-        bias: 0x5555_0000_0000,
         ..ModuleValue::default()
     };
     builder.records(table::MODULES, 0, 0, &[ModuleValue::default(), module]);
@@ -223,7 +221,6 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         sizes_len: 1,
         snaps_len: 1,
         tenancies: 1,
-        tid: 4321,
         visits_len: 2,
         name: [u64::from_le_bytes(*b"main\0\0\0\0"), 0],
         ..LaneValue::default()

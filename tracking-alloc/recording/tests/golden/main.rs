@@ -34,6 +34,22 @@ fn golden_recordings_of_all_versions_read_as_what_was_put_in() {
     }
 }
 
+#[test]
+fn the_golden_recording_of_version_3_counts_the_blocks_of_its_lifetimes() {
+    let recording = Recording::open(&golden_path(3)).expect("readable");
+    let row = recording.lanes[0].rows[1];
+    assert_eq!(
+        (row.lifetime_blocks, row.lifetime, row.freed_elsewhere),
+        (2, 17, 1)
+    );
+    let header = recording.header;
+    assert_eq!((header.unused_28, header.unused_152), (0, 0));
+    assert_eq!((header.unused_272, header.unused_544), ([0; 2], [0; 16]));
+    let module = recording.modules[1];
+    assert_eq!((module.id, module.spare), ([1, 2, 3, 0], [0; 10]));
+    assert_eq!(recording.lanes[0].lane.unused_20, 0);
+}
+
 fn reads_as_what_version_1_put_in(version: u32) {
     let recording = Recording::open(&golden_path(version)).expect("readable");
     assert_eq!(recording.header.version, version);
@@ -112,8 +128,14 @@ fn a_recording_of_version_1_has_nothing_of_what_came_later() {
 }
 
 #[test]
-fn the_golden_recording_of_version_2_has_fields_footprints_and_arenas() {
-    let recording = Recording::open(&golden_path(2)).expect("readable");
+fn golden_recordings_from_version_2_on_have_fields_footprints_and_arenas() {
+    for version in 2..=VERSION {
+        has_what_version_2_put_in(version);
+    }
+}
+
+fn has_what_version_2_put_in(version: u32) {
+    let recording = Recording::open(&golden_path(version)).expect("readable");
     let string = |reference| recording.string(reference).unwrap_or_default();
     let crew = recording.scopes[2];
     assert_eq!(

@@ -210,7 +210,6 @@ impl Lane {
             since.store(now, Relaxed);
         }
         record.since_clock.store(CLOCK.load(Relaxed), Relaxed);
-        record.tid.store(sys::thread_id(), Relaxed);
         record
             .tenancies
             .store(record.tenancies.load(Relaxed) + 1, Relaxed);

@@ -35,14 +35,6 @@ pub(crate) struct Code<'a> {
     pub(crate) read_modules: bool,
 }
 
-/// What a comparison of two walks found.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Compared {
-    /// `.eh_frame` gave an account.
-    pub(crate) followed: bool,
-    pub(crate) differs: bool,
-}
-
 /// So many of the first stacks are compared.
 const CHECKS: u32 = 32;
 
@@ -169,10 +161,11 @@ impl Code<'_> {
         })
     }
 
-    /// Compares a stack walked by frame pointers, innermost first, with `.eh_frame`'s account, as long as stacks are early.
-    pub(crate) fn compare(&mut self, start: Start, stack: Stack, addresses: &[u64]) -> Compared {
+    /// Whether a stack walked by frame pointers, innermost first, differs from `.eh_frame`'s account; asked as long as
+    /// stacks are early.
+    pub(crate) fn differs(&mut self, start: Start, stack: Stack, addresses: &[u64]) -> bool {
         if self.eh_frames.checks == 0 {
-            return Compared::default();
+            return false;
         }
         let (mut seen, mut differs) = (0, false);
         let end = super::walk_by(
@@ -195,10 +188,6 @@ impl Code<'_> {
                 .for_each(Tables::forget);
         }
         // What .eh_frame could not follow to the end says nothing about what lies beyond.
-        let differs = differs || seen != addresses.len() && end == End::Outermost;
-        Compared {
-            followed: seen != 0,
-            differs,
-        }
+        differs || seen != addresses.len() && end == End::Outermost
     }
 }

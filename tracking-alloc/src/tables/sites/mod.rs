@@ -18,8 +18,7 @@ use crate::stack::{self, Limits, Start};
 use crate::{module, sys};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    FrameValue, MAX_FRAMES, MAX_SITES, SITE_TABLE_FULL, SiteValue, StackValue, self_test,
-    site_flags,
+    FrameValue, MAX_FRAMES, MAX_SITES, SITE_TABLE_FULL, SiteValue, StackValue, site_flags,
 };
 
 /// The site of the calling stack in a scope, interned when it is new. The stack is walked into `scratch`; `key` is what
@@ -51,12 +50,9 @@ pub(crate) fn intern(
     // Not so when keys were changed meanwhile, or when code became known between the two walks.
     let is_key = stack::key(stack::hash(addresses), scope) == key;
     let mut flags = walked.flags;
-    let compared = writer.with_code(|code| code.compare(start, limits.stack.get(), addresses));
-    let header = writer.store.header();
-    if compared.followed {
-        header.self_test.fetch_or(self_test::EH_FRAME, Relaxed);
-    }
-    if compared.differs {
+    let differs = writer.with_code(|code| code.differs(start, limits.stack.get(), addresses));
+    if differs {
+        let header = writer.store.header();
         header.unwinder_disagreements.fetch_add(1, Relaxed);
     }
     let tidied = cut::tidy(&mut writer.images, addresses, &mut flags);
@@ -136,7 +132,7 @@ impl Writer {
         let known = key.and_then(find_site);
         let site = self.maps.sites.find(place).or_else(|| {
             let flags = flags | known.map_or(0, |_| site_flags::COLLIDED);
-            self.add_site(place, stack, scope, flags, key.unwrap_or(0))
+            self.add_site(place, stack, scope, flags)
         });
         let Some(site) = site else {
             return SITE_TABLE_FULL;
@@ -150,14 +146,7 @@ impl Writer {
         site
     }
 
-    fn add_site(
-        &mut self,
-        place: u64,
-        stack: u32,
-        scope: u32,
-        flags: u32,
-        key: u64,
-    ) -> Option<u32> {
+    fn add_site(&mut self, place: u64, stack: u32, scope: u32, flags: u32) -> Option<u32> {
         if self.sites.len() >= u64::from(MAX_SITES) || !self.maps.sites.reserve(&mut self.bump) {
             return None;
         }
@@ -165,7 +154,6 @@ impl Writer {
             stack,
             scope,
             flags,
-            key,
             ..SiteValue::default()
         };
         let (index, _) = self.sites.add(&mut self.store, site)?;
