@@ -3,7 +3,7 @@
 use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues, ScopeId};
 use crate::types::{Types, short};
 use std::collections::HashMap;
-use tracking_alloc_recording::Recording;
+use tracking_alloc_recording::{Recording, arena_event};
 
 /// All arenas, by name. `sites` says where a site of the recording stands in the profile.
 pub(super) fn arenas(
@@ -67,9 +67,9 @@ pub(super) fn arenas(
             continue;
         };
         let what = match chunk.what {
-            1 => ArenaEvent::Chunk,
-            2 => ArenaEvent::Reset,
-            3 => ArenaEvent::Drop,
+            arena_event::CHUNK => ArenaEvent::Chunk,
+            arena_event::RESET => ArenaEvent::Reset,
+            arena_event::DROP => ArenaEvent::Drop,
             // Not written yet.
             _ => continue,
         };
