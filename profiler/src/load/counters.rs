@@ -4,7 +4,8 @@
 //! A sum that is negative all the same is shown as 0: of a program that still runs it was read while it was written
 //! (`lost.torn`), else the recording is damaged (`lost.damaged`). Sums saturate: a file may claim any figures.
 
-use crate::profile::Figures;
+use super::distribution::SizeRecords;
+use crate::profile::{Distribution, Figures};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
     CLOCK_SNAPSHOT_BITS, HeaderValue, LaneColumns, MarkValue, Recording, RowValue, SITE_TABLE_FULL,
@@ -14,18 +15,19 @@ use tracking_alloc_recording::{
 /// The error each live lane may add to the peak while several move at once, bytes.
 pub(super) const LANE_DRIFT: u64 = 64 << 10;
 
-/// Figures of each site by its number, and its live bytes at each snapshot.
+/// Figures of each site by its number, sizes and lifetimes of its blocks, and its live bytes at each snapshot.
 pub(super) struct Counted {
-    pub(super) sites: BTreeMap<u32, Figures>,
+    pub(super) sites: BTreeMap<u32, (Figures, Distribution)>,
     pub(super) snapshots: Vec<(u64, BTreeMap<u32, u64>)>,
     /// Sites whose figures cannot be, as they stand.
     pub(super) impossible: u64,
 }
 
 /// Sums of one site over lanes, signed.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Sum {
     figures: Figures,
+    distribution: Distribution,
     live_bytes: i64,
     live_blocks: i64,
     peak_bytes: i64,
@@ -175,7 +177,8 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
     let drift = i64::from(header.most_lanes.max(header.lanes)).saturating_mul(LANE_DRIFT as i64);
     let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
     for lane in &recording.lanes {
-        for (site, row, _) in rows(lane) {
+        let records = SizeRecords::of(lane);
+        for (site, row, index) in rows(lane) {
             if *row
                 == (RowValue {
                     site: row.site,
@@ -188,6 +191,10 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
             let sum = sums.entry(site).or_default();
             sum.figures.add(&from_sums(&row.sums()));
             let (live_bytes, live_blocks) = net(row);
+            match records.distribution(row, index, header) {
+                Some(distribution) => sum.distribution.add(&distribution),
+                None => sum.impossible = true,
+            }
             sum.impossible |= is_impossible(row, header);
             sum.live_bytes = sum.live_bytes.saturating_add(live_bytes);
             sum.live_blocks = sum.live_blocks.saturating_add(live_blocks);
@@ -234,7 +241,7 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
                 peak_blocks,
                 ..sum.figures
             };
-            (site, figures)
+            (site, (figures, sum.distribution))
         })
         .collect();
     Counted {

@@ -5,6 +5,7 @@
 
 mod arenas;
 mod counters;
+mod distribution;
 mod error;
 mod losses;
 mod modules;

@@ -4,7 +4,7 @@ use super::counters::{LANE_DRIFT, Peak, PeakAt, at_epoch, from_sums, mark_rows, 
 use crate::profile::{Capture, Figures, LinearMemory, Mark, Thread, TimelinePoint};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, HeaderValue, MarkValue, Recording, Sums, arch, mode, unwinder,
+    CLOCK_SNAPSHOT_BITS, HeaderValue, MarkValue, Recording, Sums, arch, lane_kind, mode, unwinder,
 };
 
 /// How it was recorded, and how exact the peak is.
@@ -129,7 +129,7 @@ pub(super) fn threads(recording: &Recording, peak: &Peak) -> Vec<Thread> {
         };
         figures.peak_bytes = bytes.saturating_sub(before_bytes).max(0) as u64;
         figures.peak_blocks = blocks.saturating_sub(before_blocks).max(0) as u64;
-        if lane.lane.kind == 2 {
+        if lane.lane.kind == lane_kind::SHARED {
             if figures.total_blocks > 0 || figures.freed_blocks > 0 {
                 add(
                     "(further threads)".to_owned(),
@@ -152,6 +152,7 @@ pub(super) fn timeline(recording: &Recording) -> Vec<TimelinePoint> {
         live_blocks: point.live_blocks,
         total_bytes: point.total_bytes,
         rss_bytes: point.rss_bytes,
+        own_bytes: point.own_bytes,
     };
     recording.timeline.iter().map(point).collect()
 }

@@ -35,9 +35,9 @@ pub(super) fn fill(
     let mut builder = Builder::new(recording, &modules, &symbols);
     let mut read = Stacks::default();
     let mut order = HashMap::new();
-    for (site, figures) in &counted.sites {
-        order.insert(*site, profile.sites.len());
-        let (mut stack, marks, scope) = builder.stack(*site);
+    for (site, (figures, distribution)) in counted.sites {
+        order.insert(site, profile.sites.len());
+        let (mut stack, marks, scope) = builder.stack(site);
         let contents = builder.contents(&stack, &mut read, &mut types);
         let functions = |stack: &[FrameId]| -> Vec<&Function> {
             stack.iter().map(|frame| builder.function(*frame)).collect()
@@ -63,7 +63,8 @@ pub(super) fn fill(
             scope,
             contents,
             marks,
-            figures: *figures,
+            figures,
+            distribution,
         });
     }
     profile.lost.unresolved_frames = builder.unresolved;

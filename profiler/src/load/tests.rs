@@ -4,7 +4,7 @@
 //! Refreshed by `examples/wasm/run --golden`. Pointers have 4 bytes there, `String` and `Vec` 12, a person 40.
 
 use super::{Options, open};
-use crate::profile::{Figures, Profile, State};
+use crate::profile::{Distribution, Figures, Profile, State};
 use crate::report::{self, By, Detail, Row};
 use std::path::Path;
 
@@ -131,6 +131,7 @@ fn linear_memory_is_shown_and_no_stack_is_claimed() {
     // No frame, but called by its scope: nobody takes it for a stack.
     let named = |site: &crate::profile::Site| {
         assert!(site.stack.is_empty());
+        assert_eq!(site.distribution, Distribution::default(), "not recorded");
         let charged = profile.charged_to(site).expect("a place");
         charged.name(&profile).into_owned()
     };

@@ -5,6 +5,7 @@
 
 mod analysis;
 pub mod arenas;
+mod distribution;
 pub mod fields;
 mod figures;
 mod footprints;
@@ -22,6 +23,7 @@ mod unnamed;
 
 pub use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues};
+pub use distribution::Distribution;
 pub use figures::{Figures, Measure};
 pub use footprints::{Footprint, FootprintNode};
 pub use linear::LinearMemory;
@@ -284,6 +286,8 @@ pub struct Site {
     pub marks: StackMarks,
     /// What was counted.
     pub figures: Figures,
+    /// Sizes and lifetimes of its blocks.
+    pub distribution: Distribution,
 }
 
 impl Site {
@@ -337,6 +341,8 @@ pub struct TimelinePoint {
     pub total_bytes: u64,
     /// Resident set size, bytes; 0 = not read.
     pub rss_bytes: u64,
+    /// Resident bytes of heapglass itself, part of the resident set; 0 = not read.
+    pub own_bytes: u64,
 }
 
 /// Live bytes of every site at one moment.

@@ -29,7 +29,6 @@ impl Profile {
     /// At the largest resident set size of the timeline; when the timeline has none, as last read. `None` when it was
     /// never read.
     pub fn resident(&self) -> Option<Resident> {
-        let own_bytes = self.capture.own_bytes;
         let largest = self
             .timeline
             .iter()
@@ -40,13 +39,13 @@ impl Profile {
                 time_ns: point.time_ns,
                 rss_bytes: point.rss_bytes,
                 live_bytes: point.live_bytes,
-                own_bytes,
+                own_bytes: point.own_bytes,
             }),
             None if self.capture.rss_bytes > 0 => Some(Resident {
                 time_ns: self.process.duration_ns,
                 rss_bytes: self.capture.rss_bytes,
                 live_bytes: self.totals.live_bytes,
-                own_bytes,
+                own_bytes: self.capture.own_bytes,
             }),
             None => None,
         }

@@ -2,8 +2,8 @@
 
 use super::Source;
 use super::{
-    Contents, Figures, Frame, FrameId, Function, FunctionId, Origin, Profile, Scope, ScopeId,
-    ScopeKind, Site, StackMarks, TypeId,
+    Contents, Distribution, Figures, Frame, FrameId, Function, FunctionId, Origin, Profile, Scope,
+    ScopeId, ScopeKind, Site, StackMarks, TypeId,
 };
 use crate::types::Types;
 
@@ -61,6 +61,7 @@ fn profile(value_type: &str, stacks: &[&[Described]]) -> Profile {
                 total_bytes: 100,
                 ..Figures::default()
             },
+            distribution: Distribution::default(),
         });
     }
     profile

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use super::page::Page;
 use super::{Options, Style};
-use crate::profile::{Profile, State};
+use crate::profile::{Figures, Profile, State};
 use crate::units::{Bytes, Count, Nanos, counted, printable};
 
 /// As wide as the names of the figures.
@@ -101,14 +101,8 @@ pub(super) fn write_figures<W: Write>(page: &mut Page<'_, W>, profile: &Profile)
         ))?;
     }
     page.wrap(Style::Faint, INDENT, &peak(profile))?;
-    if totals.grows > 0 || totals.shrinks > 0 {
-        page.plain(&format!(
-            "  {:<11} {}, {}, at most {} copied",
-            "reallocs",
-            counted(totals.grows, "grow"),
-            counted(totals.shrinks, "shrink"),
-            Bytes(totals.copied_bytes)
-        ))?;
+    if let Some(reallocs) = reallocs(totals) {
+        page.plain(&format!("  {:<11} {reallocs}", "reallocs"))?;
     }
     if let Some(memory) = capture.linear_memory {
         page.wrap(
@@ -161,6 +155,18 @@ pub(super) fn write_figures<W: Write>(page: &mut Page<'_, W>, profile: &Profile)
         )?;
     }
     Ok(())
+}
+
+/// `12 grows, 1 shrink, at most 1.4 MiB copied`, where there were any.
+pub(super) fn reallocs(figures: &Figures) -> Option<String> {
+    (figures.grows > 0 || figures.shrinks > 0).then(|| {
+        format!(
+            "{}, {}, at most {} copied",
+            counted(figures.grows, "grow"),
+            counted(figures.shrinks, "shrink"),
+            Bytes(figures.copied_bytes)
+        )
+    })
 }
 
 /// When the peak was and how exact it is.

@@ -6,9 +6,9 @@ mod city_arenas;
 mod fleet;
 
 use heapglass_profiler::profile::{
-    Capture, Figures, Frame, FrameId, Function, FunctionId, Lost, Mark, Module, Origin, Process,
-    Profile, Scope, ScopeId, ScopeKind, Site, Snapshot, StackMarks, State, SymbolSource, Thread,
-    TimelinePoint, TypeId, TypeKind, TypeName,
+    Capture, Distribution, Figures, Frame, FrameId, Function, FunctionId, Lost, Mark, Module,
+    Origin, Process, Profile, Scope, ScopeId, ScopeKind, Site, Snapshot, StackMarks, State,
+    SymbolSource, Thread, TimelinePoint, TypeId, TypeKind, TypeName,
 };
 use heapglass_profiler::types::{normal, short as short_type};
 
@@ -153,6 +153,7 @@ impl Builder {
             contents: None,
             marks: StackMarks::default(),
             figures,
+            distribution: distribution(&figures),
         });
         let last = self.profile.sites.len() - 1;
         &mut self.profile.sites[last]
@@ -190,6 +191,25 @@ pub(crate) fn figures(blocks: u64, size: u64, live: u64) -> Figures {
         temporary_blocks: temporary,
         temporary_bytes: temporary * size,
     }
+}
+
+/// A tenth of the blocks is twice as large as the others. Of the freed ones half were freed by their thread after 40
+/// allocations each, an eighth by another one; of the others, that is not known.
+fn distribution(figures: &Figures) -> Distribution {
+    let (blocks, freed) = (figures.total_blocks, figures.freed_blocks);
+    let mut distribution = Distribution {
+        lifetime: freed / 2 * 40,
+        lifetime_blocks: freed / 2,
+        freed_elsewhere: freed / 8,
+        ..Distribution::default()
+    };
+    if let Some(mean) = figures.total_bytes.checked_div(blocks) {
+        distribution.add_blocks(mean, blocks - blocks / 10);
+    }
+    if blocks >= 10 {
+        distribution.add_blocks(2 * figures.total_bytes / blocks, blocks / 10);
+    }
+    distribution
 }
 
 /// A program that loads and indexes cities: about forty sites, user code over two dependencies and std, two threads,
@@ -313,9 +333,9 @@ pub(crate) fn profile() -> Profile {
         .cut = true;
     let full = b.function("(table full)", "", Origin::Unresolved);
     let full = b.frame(full, None, 0);
-    b.site(&[full], ScopeId(0), figures(9, 300, 0))
-        .marks
-        .synthetic = true;
+    let site = b.site(&[full], ScopeId(0), figures(9, 300, 0));
+    site.marks.synthetic = true;
+    site.distribution = Distribution::default();
     surroundings(&mut b);
     b.build()
 }
@@ -469,6 +489,7 @@ fn surroundings(b: &mut Builder) {
                 } else {
                     0
                 },
+                own_bytes: p.capture.own_bytes,
             }
         })
         .collect();

@@ -17,7 +17,7 @@ use super::header::{command, threads};
 use super::notes::notes;
 use super::{By, Options, Row, rows};
 use crate::profile::{
-    Figures, LinearMemory, Lost, Measure, Profile, State, SymbolSource, TimelinePoint,
+    Figures, LinearMemory, Lost, Measure, Profile, Snapshot, State, SymbolSource, TimelinePoint,
 };
 use arena::InsideJson;
 use footprint::{FootprintJson, footprint};
@@ -33,7 +33,12 @@ pub const FORMAT: u32 = 1;
 /// `type` what its blocks hold (null = nothing tells). Figures of a field row are of the field alone, so that rows add
 /// up; `with_inner` has the places inside it too. `per_input_byte` and `per_record` of a phase are of the phase with
 /// the phases inside it. `footprints` has every value the program had measured, whatever the rows are; `bytes` are of
-/// heap blocks. `linear_memory` is of WebAssembly modules, whose times are all 0. `exact` says that every event was
+/// heap blocks. `sizes` of a site row are blocks allocated by size (reallocs count with their new one), as far as
+/// `sized_blocks` of `total_blocks`. Its `lifetime` (null = known of no block) is in allocations of the thread: `mean`
+/// over `blocks` that their own thread freed, from allocation to free; a realloc ends no lifetime. `freed_elsewhere`
+/// blocks were freed by another thread, the `freed_elsewhere_share` of both. Neither is known of blocks up to 16 bytes:
+/// `known_share` says of what part of `freed_blocks` it is, which count reallocated ones too. Snapshots are moments with
+/// the live bytes of everything, and in each site row, in the same order, of that row. `linear_memory` is of WebAssembly modules, whose times are all 0. `exact` says that every event was
 /// counted (no sampling) and nothing made totals or live wrong; how exact the peak is, `peak_error_bytes` says.
 ///
 /// # Errors
@@ -103,6 +108,7 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write)
             .iter()
             .map(|measured| footprint(profile, measured))
             .collect(),
+        snapshots: profile.snapshots.iter().map(snapshot).collect(),
         marks: profile
             .marks
             .iter()
@@ -183,6 +189,7 @@ struct Json<'a> {
     notes: Vec<String>,
     rows: Rows<'a>,
     footprints: Vec<FootprintJson>,
+    snapshots: Vec<SnapshotJson>,
     marks: Vec<MarkJson<'a>>,
     modules: Vec<ModuleJson<'a>>,
     timeline: &'a [PointJson],
@@ -294,6 +301,20 @@ struct MarkJson<'a> {
 }
 
 #[derive(Serialize)]
+struct SnapshotJson {
+    time_ns: u64,
+    live_bytes: u64,
+}
+
+fn snapshot(snapshot: &Snapshot) -> SnapshotJson {
+    let of_sites = snapshot.live_bytes.iter().copied();
+    SnapshotJson {
+        time_ns: snapshot.time_ns,
+        live_bytes: of_sites.fold(0, u64::saturating_add),
+    }
+}
+
+#[derive(Serialize)]
 struct ModuleJson<'a> {
     path: &'a str,
     build_id: &'a str,
@@ -330,6 +351,8 @@ struct PointJson {
     total_bytes: u64,
     /// null when it was not read.
     rss_bytes: Option<u64>,
+    /// Of heapglass itself; null when it was not read.
+    own_bytes: Option<u64>,
 }
 
 fn point(point: &TimelinePoint) -> PointJson {
@@ -339,6 +362,7 @@ fn point(point: &TimelinePoint) -> PointJson {
         live_blocks,
         total_bytes,
         rss_bytes,
+        own_bytes,
     } = *point;
     PointJson {
         time_ns,
@@ -346,6 +370,7 @@ fn point(point: &TimelinePoint) -> PointJson {
         live_blocks,
         total_bytes,
         rss_bytes: (rss_bytes > 0).then_some(rss_bytes),
+        own_bytes: (own_bytes > 0).then_some(own_bytes),
     }
 }
 

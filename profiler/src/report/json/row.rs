@@ -1,11 +1,13 @@
 //! Rows as JSON, made one by one as they are written.
 
+use std::ops::RangeInclusive;
+
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::arena;
 use crate::profile::arenas::measured;
-use crate::profile::{Figures, Measure, Origin, Profile, ScopeId};
+use crate::profile::{Distribution, Figures, Measure, Origin, Profile, ScopeId};
 use crate::report::{Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail};
 use crate::table::{function_name, place};
 
@@ -73,6 +75,12 @@ enum DetailJson<'a> {
         marks: Vec<&'static str>,
         /// Sites that look the same and were merged.
         sites: usize,
+        /// Blocks allocated by size.
+        sizes: Vec<SizeJson>,
+        sized_blocks: u64,
+        lifetime: Option<LifetimeJson>,
+        /// Live bytes at each snapshot.
+        snapshot_live_bytes: Vec<u64>,
         /// Outermost first.
         stack: Vec<String>,
     },
@@ -118,6 +126,44 @@ enum DetailJson<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         per_record: Option<Amplification>,
     },
+}
+
+/// Blocks of `min_bytes` to `max_bytes`.
+#[derive(Serialize)]
+struct SizeJson {
+    min_bytes: u64,
+    max_bytes: u64,
+    blocks: u64,
+}
+
+/// In allocations of the thread.
+#[derive(Serialize)]
+struct LifetimeJson {
+    /// null when no block was freed by its own thread.
+    mean: Option<f64>,
+    blocks: u64,
+    freed_elsewhere: u64,
+    freed_elsewhere_share: f64,
+    known_share: f64,
+}
+
+fn sizes(of: &Distribution) -> Vec<SizeJson> {
+    let size = |(bytes, blocks): (RangeInclusive<u64>, u64)| SizeJson {
+        min_bytes: *bytes.start(),
+        max_bytes: *bytes.end(),
+        blocks,
+    };
+    of.classes().map(size).collect()
+}
+
+fn lifetime(of: &Distribution, figures: &Figures) -> Option<LifetimeJson> {
+    (of.known_blocks() > 0).then(|| LifetimeJson {
+        mean: of.mean_lifetime(),
+        blocks: of.lifetime_blocks,
+        freed_elsewhere: of.freed_elsewhere,
+        freed_elsewhere_share: of.freed_elsewhere_share().fraction(),
+        known_share: of.known_share(figures).fraction(),
+    })
 }
 
 /// What a type has in one field.
@@ -188,6 +234,7 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row) -> DetailJson<'a> {
             ];
             let phases = profile.phases();
             let in_phase = phases.phase_of(*scope) != ScopeId(0);
+            let distribution = profile.distribution(sites);
             DetailJson::Site {
                 function: frame.map_or(row.key.as_str(), |frame| function_name(profile, frame)),
                 file: frame.and_then(|frame| frame.file.as_deref()),
@@ -207,6 +254,10 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row) -> DetailJson<'a> {
                     .filter_map(|(set, name)| set.then_some(name))
                     .collect(),
                 sites: sites.len(),
+                sizes: sizes(&distribution),
+                sized_blocks: distribution.sized_blocks(),
+                lifetime: lifetime(&distribution, &row.figures),
+                snapshot_live_bytes: profile.live_bytes_at_snapshots(sites),
                 stack: match charged {
                     Some(_) => vec![row.key.clone()],
                     None => frames.iter().map(|&id| place(profile, id)).collect(),

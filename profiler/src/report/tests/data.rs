@@ -1,7 +1,7 @@
 //! Rows by type and by field, phases with their input, footprints.
 
 use super::*;
-use crate::profile::{ScopeKind, TypeId};
+use crate::profile::{Distribution, ScopeKind, Snapshot, TypeId};
 
 fn by(by: By) -> Options<'static> {
     Options {
@@ -417,4 +417,107 @@ fn a_damaged_recording_loses_no_bytes_and_finds_an_end() {
         assert!(text(&profile, &by(grouping)).contains("Footprint fleet"));
         json(&profile, &by(grouping));
     }
+}
+
+/// Two sites that are one row, and what is said of their blocks.
+fn of_two_sites() -> Profile {
+    let mut b = Builder::new();
+    let main = b.function("app::main", "app", Origin::User);
+    let main = b.frame(main, Some("src/main.rs"), 3);
+    let counted = |total_blocks: u64, total_bytes: u64, freed_blocks: u64| Figures {
+        total_blocks,
+        total_bytes,
+        freed_blocks,
+        ..Figures::default()
+    };
+    let mut first = Distribution {
+        lifetime: 50,
+        lifetime_blocks: 5,
+        freed_elsewhere: 1,
+        ..Distribution::default()
+    };
+    first.add_blocks(24, 6);
+    first.add_blocks(40, 2);
+    b.site(&[main], ScopeId(0), counted(8, 6 * 24 + 2 * 40, 7))
+        .distribution = first;
+    let mut second = Distribution {
+        lifetime: 4,
+        lifetime_blocks: 1,
+        freed_elsewhere: 1,
+        ..Distribution::default()
+    };
+    second.add_blocks(24, 1);
+    b.site(&[main], ScopeId(0), counted(2, 2 * 24, 3))
+        .distribution = second;
+    let snapshot = |time_ns, first, second| Snapshot {
+        time_ns,
+        live_bytes: vec![first, second],
+    };
+    b.profile().snapshots = vec![snapshot(100, 64, 0), snapshot(200, 24, 48)];
+    b.build()
+}
+
+#[test]
+fn a_site_says_sizes_lifetimes_and_what_it_held_at_snapshots() {
+    let json = json(&of_two_sites(), &by(By::Site));
+    let rows = json["rows"].as_array().expect("rows");
+    let [row] = &rows[..] else {
+        panic!("one row: {rows:#?}");
+    };
+    let size = |min: u64, max: u64, blocks: u64| serde_json::json!({"min_bytes": min, "max_bytes": max, "blocks": blocks});
+    assert_eq!(
+        row["sizes"],
+        Value::Array(vec![size(24, 24, 6 + 1), size(33, 40, 2)])
+    );
+    assert_eq!(
+        (&row["sized_blocks"], &row["total_blocks"]),
+        (&9.into(), &10.into())
+    );
+    let lifetime = serde_json::json!({
+        "mean": (50.0 + 4.0) / 6.0,
+        "blocks": 6,
+        "freed_elsewhere": 2,
+        "freed_elsewhere_share": 0.25,
+        "known_share": 0.8,
+    });
+    assert_eq!(row["lifetime"], lifetime);
+    assert_eq!(row["snapshot_live_bytes"], serde_json::json!([64, 24 + 48]));
+    let moments = serde_json::json!([
+        {"time_ns": 100, "live_bytes": 64},
+        {"time_ns": 200, "live_bytes": 24 + 48},
+    ]);
+    assert_eq!(json["snapshots"], moments);
+}
+
+#[test]
+fn the_text_of_a_site_says_them_as_well() {
+    let options = Options {
+        measure: Measure::Total,
+        width: 200,
+        ..Options::default()
+    };
+    let said = text(&of_two_sites(), &options);
+    let expected = "sizes 24 B (7), 33-40 B (2), unknown (1); lifetime 9.0 allocations (of 80.0 % of freed); freed \
+                    elsewhere 25.0 %\n";
+    assert!(said.contains(expected), "{said}");
+}
+
+#[test]
+fn where_nothing_is_known_of_a_sites_blocks_nothing_is_claimed() {
+    let mut profile = of_two_sites();
+    for site in &mut profile.sites {
+        site.distribution = Distribution::default();
+    }
+    let json = json(&profile, &by(By::Site));
+    let row = &json["rows"][0];
+    assert_eq!(row["sizes"], Value::Array(Vec::new()));
+    assert_eq!(
+        (&row["sized_blocks"], &row["lifetime"]),
+        (&0.into(), &Value::Null)
+    );
+    let text = text(&profile, &by(By::Site));
+    assert!(
+        !text.contains("lifetime 0") && !text.contains("sizes unknown"),
+        "{text}"
+    );
 }

@@ -57,7 +57,15 @@ pub(super) fn write<W: Write>(
                 )?;
             }
         }
-        By::Site | By::Thread | By::Arena => {}
+        By::Site => {
+            say(
+                "sizes: blocks by their size when allocated or reallocated, the most frequent first. lifetime: allocations \
+                 that the thread made from a block's allocation to its free, the mean over blocks that the thread freed \
+                 itself; freed elsewhere: by another thread. Both are known of blocks above 16 B: of how many of the freed \
+                 blocks stands in brackets (reallocated ones count as freed).",
+            )?;
+        }
+        By::Thread | By::Arena => {}
     }
     for note in notes(profile, options.by, rows) {
         say(&note)?;

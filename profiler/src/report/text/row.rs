@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use super::Page;
 use crate::profile::arenas::chunk_label;
 use crate::profile::{Charged, FrameId, Measure, Profile, ScopeId};
+use crate::report::header::reallocs;
 use crate::report::{Detail, Part, PhaseDetail, Row, Style, TypeDetail};
 use crate::table::{Amplification, Column, SHARE_WIDTH, bytes_each, file_and_line};
 use crate::units::{Bytes, Share, counted, printable};
@@ -51,10 +52,19 @@ pub(super) fn write_row<W: Write>(
         Detail::Phase(detail) => of_phase(detail, row, measure, columns),
         Detail::Field(_) | Detail::Thread { .. } | Detail::Arena(_) => String::new(),
     };
-    if more.is_empty() {
+    let indent = " ".repeat(SHARE_WIDTH + 1);
+    if !more.is_empty() {
+        page.wrap(Style::Faint, &indent, &more)?;
+    }
+    let Detail::Site { sites, .. } = &row.detail else {
+        return Ok(());
+    };
+    let mut blocks = profile.distribution(sites).details(&row.figures);
+    blocks.extend(reallocs(&row.figures));
+    if blocks.is_empty() {
         return Ok(());
     }
-    page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &more)
+    page.wrap(Style::Faint, &indent, &blocks.join("; "))
 }
 
 /// `src/model.rs:20  [load]  Fleet.vessels[].name: String  String::clone <- City::visit_name <- .. <- main`

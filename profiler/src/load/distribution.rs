@@ -1,0 +1,86 @@
+//! From a lane's rows and size records to sizes and lifetimes of blocks.
+
+use crate::profile::Distribution;
+use std::collections::HashMap;
+use tracking_alloc_recording::{
+    HeaderValue, LaneColumns, RowValue, SIZE_CLASSES, SizesValue, arch, class_bounds, growth,
+    size_class, state,
+};
+
+/// Bits of the count in a pair of class and count.
+const COUNT_BITS: u32 = 48;
+
+/// From this layout on rows say how many blocks the sum of lifetimes is of.
+const LAYOUT_WITH_LIFETIME_BLOCKS: u32 = 3;
+
+/// The size records of one lane, by row.
+pub(super) struct SizeRecords<'a>(HashMap<u32, Vec<&'a SizesValue>>);
+
+impl<'a> SizeRecords<'a> {
+    pub(super) fn of(lane: &'a LaneColumns) -> Self {
+        let mut records: HashMap<u32, Vec<&SizesValue>> = HashMap::new();
+        for record in &lane.sizes {
+            records.entry(record.row).or_default().push(record);
+        }
+        SizeRecords(records)
+    }
+
+    /// What a row tells of its blocks, with its index among the lane's rows; `None` when no writer leaves it so. While it is
+    /// written, what is read last may count more.
+    pub(super) fn distribution(
+        &self,
+        row: &RowValue,
+        index: Option<usize>,
+        header: &HeaderValue,
+    ) -> Option<Distribution> {
+        let is_finished = header.state == state::FINISHED;
+        let mut found = Distribution::default();
+        if let Some(index) = index {
+            let records = u32::try_from(index)
+                .ok()
+                .and_then(|index| self.0.get(&index));
+            match records {
+                Some(records) => add_sizes(&mut found, records)?,
+                None => found.sizes.extend(only_size(row, header)),
+            }
+            if is_finished && found.sized_blocks() > row.total_blocks {
+                return None;
+            }
+        }
+        if header.version >= LAYOUT_WITH_LIFETIME_BLOCKS {
+            found.lifetime = row.lifetime;
+            found.lifetime_blocks = row.lifetime_blocks;
+            found.freed_elsewhere = row.freed_elsewhere;
+            if is_finished && found.known_blocks() > row.freed_blocks {
+                return None;
+            }
+        }
+        Some(found)
+    }
+}
+
+fn add_sizes(to: &mut Distribution, records: &[&SizesValue]) -> Option<()> {
+    let pairs = records.iter().flat_map(|record| record.pairs);
+    for pair in pairs.filter(|pair| *pair != 0) {
+        let class = u16::try_from(pair >> COUNT_BITS).ok()?;
+        if usize::from(class) >= SIZE_CLASSES {
+            return None;
+        }
+        to.add_size(class, pair & ((1 << COUNT_BITS) - 1));
+    }
+    Some(())
+}
+
+/// The class of all blocks of a row without size records: a site has none until it leaves its first class. Nothing where
+/// a record may be missing, or sizes are not recorded at all.
+fn only_size(row: &RowValue, header: &HeaderValue) -> Option<(u16, u64)> {
+    let grew = header.growth_ended == growth::OPEN && header.growth_errno == 0;
+    if header.arch == arch::WASM32 || !grew || row.total_blocks == 0 {
+        return None;
+    }
+    let class = size_class(row.total_bytes / row.total_blocks);
+    let (low, high) = class_bounds(class);
+    let bytes = |each: u64| u128::from(each) * u128::from(row.total_blocks);
+    let is_one = (bytes(low)..=bytes(high)).contains(&u128::from(row.total_bytes));
+    is_one.then_some((class, row.total_blocks))
+}
