@@ -45,8 +45,9 @@ pub(super) fn panes(area: Rect) -> Panes {
     let list = (area.height * 2 / 5).max(4);
     let figures = match area.height {
         ..16 => 1,
-        _ if area.width >= 130 => 2,
-        _ => 3,
+        // What is behind the figures of all rows is of this site's blocks: sizes, lifetimes.
+        _ if area.width >= 130 => 4,
+        _ => 5,
     };
     let rest = slice(area, list + figures, area.height - list - figures);
     let (stack, source) = if area.width >= 110 {
@@ -221,7 +222,9 @@ fn figures(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut
     );
     rule(buffer, area, &parts.join(" · "));
     let rest = slice(area, 1, area.height.saturating_sub(1));
-    flow(buffer, rest, &all_figures(&site.figures), theme::plain());
+    let mut items = all_figures(&site.figures);
+    items.extend(site.distribution.details(&site.figures));
+    flow(buffer, rest, &items, theme::plain());
 }
 
 /// The phases around a site, outermost first.
