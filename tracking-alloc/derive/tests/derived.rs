@@ -1,3 +1,5 @@
+//! Derived code needs no unsafe code, no prelude and no other dependency: it compiles here.
+
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 #![no_implicit_prelude]
@@ -16,4 +18,5 @@ pub enum Kind<'bump> {
     Of(&'bump [u8]),
 }
 
-fn main() {}
+#[::std::prelude::v1::test]
+fn derived_code_needs_no_unsafe_and_no_other_dependency() {}
