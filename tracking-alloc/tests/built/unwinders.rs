@@ -1,14 +1,7 @@
 //! The two ways of walking a stack: the same program, built with and without frame pointers, shows the same stacks.
-//!
-//! Builds `examples/unwound.rs` and `examples/callbacks.rs` with several flags into target folders of their own.
 
-#[path = "unwinders/build.rs"]
-mod build;
-#[path = "unwinders/stacks.rs"]
-mod stacks;
-
-use build::{Flags, Program};
-use stacks::Stacks;
+use crate::build::{Flags, Program};
+use crate::stacks::Stacks;
 use tracking_alloc_recording::{site_flags, unwinder};
 
 /// A program's recordings with and without frame pointers show the same stacks as often.

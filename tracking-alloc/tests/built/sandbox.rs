@@ -1,12 +1,6 @@
 //! What the recorder asks of a program that has little: no calls that have to do with files, little stack.
-//!
-//! Builds `examples/sandboxed.rs` and `examples/painted.rs` with and without frame pointers.
-#![cfg(target_os = "linux")]
 
-#[path = "unwinders/build.rs"]
-mod build;
-
-use build::{Flags, Program};
+use crate::build::{Flags, Program};
 use std::os::unix::process::ExitStatusExt;
 use tracking_alloc_recording::{Recording, module_id, site_flags, state, unwinder};
 

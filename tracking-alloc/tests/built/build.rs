@@ -1,7 +1,8 @@
-//! Builds an example of this crate with chosen flags.
+//! Builds examples of this crate with chosen flags.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// What a program is built with.
 #[derive(Clone, Copy, Debug)]
@@ -23,31 +24,53 @@ impl Flags {
     };
 }
 
+/// The examples that are built.
+const PROGRAMS: [&str; 4] = ["callbacks", "painted", "sandboxed", "unwound"];
+
+/// A package with the examples as its programs. As examples they would bring the dependencies of all tests, and each
+/// choice of flags would build those again.
+fn package() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let this = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples");
+        let programs: String = PROGRAMS
+            .iter()
+            .map(|name| {
+                let path = this.join("examples").join(name).with_extension("rs");
+                format!("[[bin]]\nname = {name:?}\npath = {path:?}\n")
+            })
+            .collect();
+        let manifest = format!(
+            "[package]\nname = \"examples\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+             [dependencies]\ntracking-alloc = {{ path = {this:?} }}\n\
+             libc = {{ version = \"0.2\", default-features = false }}\n{programs}[workspace]\n"
+        );
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join("Cargo.toml"), manifest).expect("a manifest");
+        // The same versions as here, so that nothing need be fetched.
+        std::fs::copy(this.join("../Cargo.lock"), folder.join("Cargo.lock")).expect("a lock file");
+        folder
+    })
+}
+
 /// A built example.
 pub(crate) struct Program {
     executable: PathBuf,
 }
 
 impl Program {
-    /// Builds `examples/NAME.rs`, or finds it built already. Tests that build the same wait for each other in cargo.
+    /// Builds `examples/NAME.rs` and the others, or finds them built already. Tests that build with the same flags wait
+    /// for each other in cargo.
     pub(crate) fn build(name: &str, flags: Flags) -> Program {
         let kept = if flags.frame_pointers { "yes" } else { "no" };
         let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("{kept}-{}-{}", flags.panic, flags.opt_level));
         let output = Command::new(env!("CARGO"))
-            .args([
-                "build",
-                "--quiet",
-                "--offline",
-                "--release",
-                "--example",
-                name,
-            ])
-            .args([
-                "--manifest-path",
-                concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
-                "--target-dir",
-            ])
+            .args(["build", "--quiet", "--offline", "--release"])
+            .arg("--manifest-path")
+            .arg(package().join("Cargo.toml"))
+            .arg("--target-dir")
             .arg(&target)
             .env_remove("CARGO_ENCODED_RUSTFLAGS")
             .env("RUSTFLAGS", format!("-C force-frame-pointers={kept}"))
@@ -63,7 +86,7 @@ impl Program {
             String::from_utf8_lossy(&output.stderr)
         );
         Program {
-            executable: target.join("release/examples").join(name),
+            executable: target.join("release").join(name),
         }
     }
 
