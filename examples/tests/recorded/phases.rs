@@ -1,8 +1,6 @@
 //! Phases, marks, pauses, time; and a recording that stays small however much happens.
 
-mod common;
-
-use common::{Target, assert_consistent, assert_work_is_as_printed};
+use crate::common::{Target, assert_consistent, assert_work_is_as_printed};
 use heapglass_examples::recorded::{self, Sums};
 use tracking_alloc_recording::Recording;
 
@@ -174,7 +172,9 @@ fn ten_thousand_sites_on_eight_lanes_stay_below_32_mebibytes() {
     let (recording, printed) = record(&["bounded", "8", "10000"]);
     assert_eq!(recording.header.growth_ended, 0);
     assert!(recording.sites.len() > 10_000, "{}", recording.sites.len());
-    assert!(recorded::sums(&recording).total_blocks >= common::number(&printed, "total_blocks"));
+    assert!(
+        recorded::sums(&recording).total_blocks >= crate::common::number(&printed, "total_blocks")
+    );
     assert!(
         recording.file_bytes < 32 << 20,
         "{} MiB",

@@ -1,13 +1,11 @@
 //! What kills leave behind is found by the next command, moved to where it was wanted, and gone.
 
-mod common;
-
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::{HEAPGLASS, INPUT, Place, wait_until};
+use crate::common::{HEAPGLASS, INPUT, Place, wait_until};
 
 /// A run whose target waits for input, in a place whose memory is `memory`.
 struct Waiting {

@@ -1,12 +1,10 @@
 //! `cargo heapglass`: the user's own flags and runner stay, only their programs are recorded.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{CARGO_HEAPGLASS, Done, Place};
+use crate::common::{CARGO_HEAPGLASS, Done, Place};
 
 const MAIN: &str = r#"
 #[global_allocator]
@@ -36,7 +34,7 @@ fn project() -> Place {
     let manifest = format!(
         "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
          [dependencies]\n{dependency}[build-dependencies]\n{dependency}\
-         [profile.release]\nstrip = true\n[workspace]\n\
+         [profile.release]\nstrip = true\n[profile.release.package.\"*\"]\nopt-level = 0\n[workspace]\n\
          [lints.rust]\nunexpected_cfgs = \"allow\"\n"
     );
     for folder in ["src", "tests", ".cargo"] {

@@ -1,8 +1,6 @@
 //! Children, commands, exec, closed descriptors: the parent's totals stay exact and nobody's files are touched.
 
-mod common;
-
-use common::{Target, assert_work_is_as_printed, files};
+use crate::common::{Target, assert_work_is_as_printed, files};
 use heapglass_examples::recorded;
 
 #[test]
@@ -50,12 +48,14 @@ fn a_program_that_closes_all_descriptors_keeps_its_files_and_its_recording() {
     target.command.arg(&own);
     let printed = target.succeed();
     let recording = recorded::open(&target.recording());
-    common::assert_consistent(&recording);
+    crate::common::assert_consistent(&recording);
     assert_eq!(
         recording.header.growth_ended, 0,
         "growing needs no old descriptor"
     );
-    assert!(recorded::sums(&recording).total_blocks >= common::number(&printed, "total_blocks"));
+    assert!(
+        recorded::sums(&recording).total_blocks >= crate::common::number(&printed, "total_blocks")
+    );
     assert_eq!(
         std::fs::read(own).expect("read"),
         b"nobody else writes here"
@@ -70,7 +70,7 @@ fn a_forked_child_may_record_on_its_own() {
     let printed = target.succeed();
     assert_work_is_as_printed(&recorded::open(&target.recording()), &printed);
     let child = recorded::open(&own);
-    common::assert_consistent(&child);
+    crate::common::assert_consistent(&child);
     let counted = recorded::sums_in_scope(&child, "child");
     let bytes = 2 * (1..500u64).sum::<u64>();
     assert_eq!(

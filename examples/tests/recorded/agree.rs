@@ -2,9 +2,7 @@
 //! (debug information). On three programs they agree to the byte, type by type; where they say different things, both
 //! are true, and the table below says how.
 
-mod common;
-
-use common::Target;
+use crate::common::Target;
 use heapglass_profiler::profile::{Profile, Site, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,6 @@
 //! Inner allocators that lay small blocks close together: live per site equals arithmetic after every step.
 
-mod common;
-
-use common::{Target, assert_work_is_as_printed};
+use crate::common::{Target, assert_work_is_as_printed};
 use heapglass_examples::recorded;
 
 const INNER: [&str; 4] = ["system", "mimalloc", "jemalloc", "pack"];

@@ -1,9 +1,7 @@
 //! A thousand tasks on four threads, each in a phase of its own that ends and begins at every await.
 
-mod common;
-
-use common::places::{Places, at, total};
-use common::{Target, assert_consistent};
+use crate::common::places::{Places, at, total};
+use crate::common::{Target, assert_consistent};
 use heapglass_examples::recorded::{self, Sums};
 use heapglass_examples::tasks::{Job, ROUNDS};
 

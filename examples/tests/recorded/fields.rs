@@ -2,10 +2,8 @@
 //!
 //! `tests/golden/fields.txt` lists every place of every feature: the table in the documentation of `Profiled` in full.
 
-mod common;
-
-use common::places::{Places, at, total};
-use common::{Target, assert_consistent};
+use crate::common::places::{Places, at, total};
+use crate::common::{Target, assert_consistent};
 use heapglass_examples::recorded;
 use std::collections::BTreeMap;
 use std::fmt::Write;

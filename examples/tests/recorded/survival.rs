@@ -1,9 +1,7 @@
 //! However a program ends, and whatever the system refuses: the recording opens and holds every event up to then, and
 //! the program ends with its own status.
 
-mod common;
-
-use common::{Target, assert_consistent, assert_work_is_as_printed, files, number};
+use crate::common::{Target, assert_consistent, assert_work_is_as_printed, files, number};
 use heapglass_examples::{data::Random, recorded};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;

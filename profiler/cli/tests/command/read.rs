@@ -1,11 +1,9 @@
 //! Reading commands: bad input and output that cannot be had are one line and status 2, and nothing is lost.
 
-mod common;
-
 use std::fs;
 use std::process::Stdio;
 
-use common::Place;
+use crate::common::Place;
 
 /// Every command that reads a recording, for a recording named `x.hg`.
 const READERS: [&[&str]; 5] = [
@@ -77,7 +75,7 @@ fn a_binary_of_another_build_is_refused() {
     let done = place.run(&["report", "x.hg", "--binary", "/bin/sh"]);
     assert_eq!(done.status, Some(2), "{}", done.stderr);
     assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
-    let done = place.run(&["report", "x.hg", "--binary", common::HEAPGLASS]);
+    let done = place.run(&["report", "x.hg", "--binary", crate::common::HEAPGLASS]);
     assert_eq!(done.status, Some(0), "{}", done.stderr);
 }
 
@@ -129,7 +127,7 @@ fn a_reader_that_went_away_is_no_failure() {
 fn a_packed_recording_reports_the_same_without_its_binary() {
     let place = Place::new();
     // A binary that is gone afterwards.
-    fs::copy(common::HEAPGLASS, place.path("program")).unwrap();
+    fs::copy(crate::common::HEAPGLASS, place.path("program")).unwrap();
     let words = [
         "run",
         "-q",

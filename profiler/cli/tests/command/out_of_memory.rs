@@ -1,11 +1,9 @@
 //! An end for want of memory is told as one. Needs the right to make a control group; says so where it has none.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Done, HEAPGLASS, Place};
+use crate::common::{Done, HEAPGLASS, Place};
 
 /// A control group with a limit, removed at the end.
 struct Group(PathBuf);
@@ -51,7 +49,7 @@ fn an_end_for_want_of_memory_is_told_with_live_peak_and_limit() {
     let place = Place::new();
     let long = "x".repeat(1 << 20);
     let words: Vec<String> = (0..64).map(|_| format!("\"{long}\"")).collect();
-    let input = common::INPUT.replace("\"one\"", &words.join(","));
+    let input = crate::common::INPUT.replace("\"one\"", &words.join(","));
     fs::write(place.path("input.json"), input).unwrap();
     // The shell goes into the group, then becomes the program; heapglass stays outside.
     let script = format!(

@@ -1,12 +1,10 @@
 //! Signals reach the command once, whoever sends them.
 
-mod common;
-
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
-use common::{HEAPGLASS, Place, terminal};
+use crate::common::{HEAPGLASS, Place, terminal};
 
 /// Counts SIGINT and SIGTERM until it hears USR1, then prints the counts.
 const COUNTER: &str = "i=0; t=0; go=1

@@ -2,8 +2,6 @@
 //!
 //! The recorded program is the command's own hidden demo target: it deserializes the file it is given, and given a
 //! pipe it waits until somebody writes into it.
-#![expect(dead_code, reason = "every test file uses a part of it")]
-
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,10 +1,8 @@
 //! Live values measured by their addresses, held against what the recorder counted while they were made: exact to the
 //! byte, also where deepsize is far off.
 
-mod common;
-
-use common::places::{Place, Places, step, total};
-use common::{Target, assert_consistent, number};
+use crate::common::places::{Place, Places, step, total};
+use crate::common::{Target, assert_consistent, number};
 use heapglass_examples::recorded;
 use std::collections::BTreeMap;
 use std::process::Command;

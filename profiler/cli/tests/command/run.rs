@@ -1,12 +1,10 @@
 //! `heapglass run`: the command is left alone, its end is told, its recordings are kept.
 
-mod common;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use common::{Done, HEAPGLASS, INPUT, Place, wait_until};
+use crate::common::{Done, HEAPGLASS, INPUT, Place, wait_until};
 
 #[test]
 fn the_exit_status_is_the_commands() {

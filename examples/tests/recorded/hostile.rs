@@ -1,10 +1,8 @@
 //! Data made to do harm: the table of scopes stays bounded, what is lost is told, no name reaches a terminal as it is,
 //! and the sums stay what they are.
 
-mod common;
-
-use common::places::{Place, Places, at, total};
-use common::{Target, assert_consistent, number};
+use crate::common::places::{Place, Places, at, total};
+use crate::common::{Target, assert_consistent, number};
 use heapglass_examples::recorded;
 use heapglass_profiler::profile::{Measure, Profile};
 use heapglass_profiler::{flamegraph, report};

@@ -1,13 +1,12 @@
 //! What changes when there is a terminal, and what must not.
 
-mod common;
-
 use std::fs::File;
 use std::io::Read;
+use std::process::Stdio;
 
-use common::{Place, terminal};
+use crate::common::{Place, terminal};
 
-/// What a command prints on a terminal.
+/// What a command prints on a terminal. On standard error a line is drawn and erased where reading takes long.
 fn on_a_terminal(place: &Place, words: &[&str], environment: &[(&str, &str)]) -> String {
     let (mut ours, theirs) = terminal();
     let mut command = place.heapglass(words);
@@ -15,8 +14,8 @@ fn on_a_terminal(place: &Place, words: &[&str], environment: &[(&str, &str)]) ->
         .env("TERM", "xterm-256color")
         .env_remove("NO_COLOR")
         .envs(environment.iter().copied())
-        .stdout(theirs.try_clone().unwrap())
-        .stderr(theirs);
+        .stdout(theirs)
+        .stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     drop(command);
     let text = read_to_end(&mut ours);

@@ -1,10 +1,8 @@
 //! `heapglass demo`: from nothing to a recording, a picture and a report, every name resolved.
 
-mod common;
-
 use std::fs;
 
-use common::Place;
+use crate::common::Place;
 
 #[test]
 fn outside_a_workspace_the_demo_generates_its_input_and_says_so() {

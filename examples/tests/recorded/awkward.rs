@@ -1,8 +1,6 @@
 //! Awkward moments: signal handlers in the middle of events, `errno`, a frame register that holds data.
 
-mod common;
-
-use common::{Target, assert_consistent, assert_work_is_as_printed, number};
+use crate::common::{Target, assert_consistent, assert_work_is_as_printed, number};
 use heapglass_examples::recorded;
 
 #[test]

@@ -1,8 +1,6 @@
 //! Threads of every kind: not an event is lost, whoever allocates and whoever frees.
 
-mod common;
-
-use common::{Target, assert_work_is_as_printed, peak_error};
+use crate::common::{Target, assert_work_is_as_printed, peak_error};
 use heapglass_examples::recorded;
 use tracking_alloc_recording::{MAX_LANES, Recording};
 
@@ -99,7 +97,7 @@ fn the_peak_of_many_threads_is_within_the_stated_bound() {
             peak_error(&recording),
         );
         let work = recorded::sums_in_scope(&recording, "work").peak_bytes;
-        let wanted = common::number(&printed, "work_peak_bytes") as i64;
+        let wanted = crate::common::number(&printed, "work_peak_bytes") as i64;
         assert!(
             (work - wanted).abs() <= bound,
             "{threads} threads: {work} at the peak, {wanted} by arithmetic, bound {bound}"

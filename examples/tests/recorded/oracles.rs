@@ -1,8 +1,6 @@
 //! The same window counted by heapglass, dhat-rs, stats_alloc and the workload's own arithmetic: equal to the byte and block.
 
-mod common;
-
-use common::Target;
+use crate::common::Target;
 use heapglass_examples::oracle::WORKLOADS;
 use heapglass_examples::recorded;
 use serde_json::Value;
