@@ -1,5 +1,5 @@
 //! Allocates under callers that frame pointers cannot see through: C's `qsort`, and assembly that keeps data in rbp
-//! (`tests/unwinders.rs`).
+//! (`tests/built/unwinders.rs`).
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Prints how many bytes of stack the recorder takes at its cold paths (`tests/sandbox.rs`): `painted RECORDING`.
+//! Prints how many bytes of stack the recorder takes at its cold paths (`tests/built/sandbox.rs`): `painted RECORDING`.
 //!
 //! The stack below is painted, then the event happens, then the lowest byte that lost its paint tells. The inner
 //! allocator only counts up, so that everything below the call is heapglass's own.

@@ -1,5 +1,5 @@
 //! Forbids itself every call that opens, maps or changes a file, then goes on allocating in all the ways there are
-//! (`tests/sandbox.rs`).
+//! (`tests/built/sandbox.rs`).
 
 #[cfg(target_arch = "x86_64")]
 mod in_no_file;

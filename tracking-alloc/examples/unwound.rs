@@ -1,5 +1,5 @@
 //! Allocates from many kinds of places, the same ones in the same order each time: built with and without frame
-//! pointers, its recordings must show the same stacks (`tests/unwinders.rs`).
+//! pointers, its recordings must show the same stacks (`tests/built/unwinders.rs`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;

@@ -10,14 +10,14 @@ use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a function is, and how long: by its address in the file.
-struct Function {
-    size: u64,
+pub(crate) struct Function {
+    pub(crate) size: u64,
     /// Belongs to every variant.
-    common: bool,
+    pub(crate) common: bool,
 }
 
 /// Bytes of machine code reachable from the function that stands at this address in this process.
-pub(super) fn reached_from(start: *const ()) -> Option<u64> {
+pub(crate) fn reached_from(start: *const ()) -> Option<u64> {
     if !cfg!(target_arch = "x86_64") {
         return None;
     }
@@ -46,7 +46,7 @@ pub(super) fn reached_from(start: *const ()) -> Option<u64> {
 }
 
 /// All functions, by address. One that stands under several names is common if any of them says so.
-fn functions(file: &object::File<'_>) -> BTreeMap<u64, Function> {
+pub(crate) fn functions(file: &object::File<'_>) -> BTreeMap<u64, Function> {
     let mut functions: BTreeMap<u64, Function> = BTreeMap::new();
     let symbols = file.symbols();
     for symbol in symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0) {
@@ -70,7 +70,7 @@ fn slots(file: &object::File<'_>) -> BTreeMap<u64, u64> {
 }
 
 /// Whether a function belongs to the allocator, the window, its instruments, or what happens on a panic.
-fn is_common(mangled: &str) -> bool {
+pub(crate) fn is_common(mangled: &str) -> bool {
     let name = format!("{:#}", rustc_demangle::demangle(mangled));
     let name = name.rsplit("::__rustc::").next().unwrap_or(&name);
     ["__rust", "__rg_", "rust_begin_unwind", "_Unwind"]
@@ -85,7 +85,7 @@ fn is_common(mangled: &str) -> bool {
 }
 
 /// How far from its addresses in the file the program was loaded: where this very function stands tells.
-fn loaded_at(file: &object::File<'_>) -> Option<u64> {
+pub(crate) fn loaded_at(file: &object::File<'_>) -> Option<u64> {
     let own = file
         .symbols()
         .find(|symbol| symbol.name() == Ok("heapglass_gauntlet_landmark"))?;
@@ -113,47 +113,4 @@ fn targets(code: &[u8], at: u64) -> impl Iterator<Item = u64> {
             None
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[inline(never)]
-    extern "C" fn leaf(value: u64) -> u64 {
-        std::hint::black_box(value) * 3
-    }
-
-    #[inline(never)]
-    extern "C" fn branch(value: u64) -> u64 {
-        leaf(value) + leaf(value + 1) + 1
-    }
-
-    #[test]
-    #[cfg(target_arch = "x86_64")]
-    fn code_called_is_counted_once_with_its_caller() {
-        assert_eq!(branch(1), 10);
-        let whole = reached_from(branch as *const ()).expect("symbols");
-        let inner = reached_from(leaf as *const ()).expect("symbols");
-        assert!(inner > 0);
-        let bytes = std::fs::read("/proc/self/exe").expect("this program");
-        let file = object::File::parse(bytes.as_slice()).expect("this program");
-        let own = branch as *const () as u64 - loaded_at(&file).expect("a landmark");
-        let own = functions(&file)[&own].size;
-        assert_eq!(whole, own + inner);
-    }
-
-    #[test]
-    fn allocator_and_panics_are_common() {
-        for name in [
-            "_RNvCsgqlKwRK3fr0_7___rustc12___rust_alloc",
-            "_ZN4core9panicking9panic_fmt17h0123456789abcdefE",
-            "_ZN5alloc5alloc18handle_alloc_error17h0123456789abcdefE",
-        ] {
-            assert!(is_common(name), "{name}");
-        }
-        assert!(!is_common(
-            "_ZN10serde_json2de8from_str17h0123456789abcdefE"
-        ));
-    }
 }

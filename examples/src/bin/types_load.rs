@@ -1,6 +1,6 @@
 //! Reads a fleet from JSON inside the phase `load` and prints the bytes that each type asks for, by arithmetic: what
-//! types from stacks are held to (`tests/types.rs`), built there at several levels of debug information. It must know
-//! its figures from the values and the rules of the containers, never from a count of allocator calls.
+//! types from stacks are held to (`tests/recorded/types.rs`), built there at several levels of debug information. It must
+//! know its figures from the values and the rules of the containers, never from a count of allocator calls.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -1,5 +1,5 @@
 //! Containers of crates that are no part of the standard library, and the bytes they come to by arithmetic; built by
-//! `tests/types.rs`.
+//! `tests/recorded/types.rs`.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

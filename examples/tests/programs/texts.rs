@@ -1,5 +1,5 @@
-//! Texts read from JSON, and the bytes they come to by arithmetic; built by `tests/types.rs`. What serde's visitors do
-//! with a text is where the compiler makes one piece of code of several: it must all be told as what it is.
+//! Texts read from JSON, and the bytes they come to by arithmetic; built by `tests/recorded/types.rs`. What serde's
+//! visitors do with a text is where the compiler makes one piece of code of several: it must all be told as what it is.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;

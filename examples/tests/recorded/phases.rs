@@ -1,0 +1,194 @@
+//! Phases, marks, pauses, time; and a recording that stays small however much happens.
+
+use crate::common::{Target, assert_consistent, assert_work_is_as_printed};
+use heapglass_examples::recorded::{self, Sums};
+use tracking_alloc_recording::Recording;
+
+fn record(words: &[&str]) -> (Recording, String) {
+    let mut target = Target::case(words);
+    let printed = target.succeed();
+    let recording = recorded::open(&target.recording());
+    assert_consistent(&recording);
+    (recording, printed)
+}
+
+fn live(recording: &Recording, scope: &str) -> (i64, i64) {
+    let sums: Sums = recorded::sums_in_scope(recording, scope);
+    (sums.live_bytes(), sums.live_blocks())
+}
+
+#[test]
+fn blocks_belong_to_the_innermost_phase_they_were_made_in() {
+    let (recording, _) = record(&["phases"]);
+    assert_eq!(live(&recording, "load"), (2 * (1_000 + 24), 4));
+    assert_eq!(live(&recording, "parse"), (600, 6));
+    let scope = |name: &str| {
+        let found = recording
+            .scopes
+            .iter()
+            .position(|scope| recording.string(scope.name).as_deref() == Some(name));
+        found.unwrap_or_else(|| panic!("no scope is called {name}"))
+    };
+    let (load, parse) = (
+        recording.scopes[scope("load")],
+        recording.scopes[scope("parse")],
+    );
+    assert_eq!((load.entered, load.input_bytes, load.depth), (2, 10_000, 1));
+    assert_eq!((parse.entered, parse.records, parse.depth), (6, 12, 2));
+    assert_eq!(parse.parent as usize, scope("load"));
+    let panics = recorded::sums_in_scope(&recording, "panics");
+    // What panicking itself allocates; not the block made after the phase was unwound.
+    assert!(panics.total_blocks < 20, "{panics:?}");
+}
+
+#[test]
+fn phases_that_take_each_others_place_end_in_turn() {
+    let (recording, _) = record(&["phases-in-turn"]);
+    assert_eq!(live(&recording, "load"), (1_000, 1));
+    assert_eq!(live(&recording, "work"), (2_000, 1));
+    assert_eq!(live(&recording, "save"), (3_000, 1));
+}
+
+#[test]
+fn futures_polled_in_turn_on_two_threads_keep_their_phases() {
+    let (recording, _) = record(&["async", "1000"]);
+    let sums = |scope: &str| {
+        let sums = recorded::sums_in_scope(&recording, scope);
+        (sums.total_bytes, sums.total_blocks, sums.live_blocks())
+    };
+    assert_eq!(sums("even"), (500 * 300, 1_500, 0));
+    assert_eq!(sums("odd"), (500 * 99, 1_500, 0));
+}
+
+#[test]
+fn a_pause_counts_no_new_blocks_and_follows_the_known_ones() {
+    let (recording, printed) = record(&["pause"]);
+    assert_work_is_as_printed(&recording, &printed);
+}
+
+#[test]
+fn every_window_between_marks_has_a_peak_of_its_own() {
+    let (recording, _) = record(&["windows"]);
+    let figures: Vec<_> = recording
+        .marks
+        .iter()
+        .map(|mark| (recording.string(mark.name).unwrap_or_default(), mark))
+        .collect();
+    assert_eq!(
+        figures
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect::<Vec<_>>(),
+        ["first", "second", "third"]
+    );
+    let work: std::collections::HashSet<u32> = (0u32..)
+        .zip(&recording.sites)
+        .filter(|(_, site)| {
+            recording
+                .scopes
+                .get(site.scope as usize)
+                .is_some_and(|scope| scope.depth > 0)
+        })
+        .map(|(number, _)| number)
+        .collect();
+    for ((name, mark), bytes) in figures.iter().zip([50_000, 400_000, 100_000]) {
+        assert_eq!(mark.has_rows, 1);
+        let rows =
+            &recording.mark_rows[mark.first_row as usize..(mark.first_row + mark.rows) as usize];
+        let in_work: i64 = rows
+            .iter()
+            .filter(|row| work.contains(&row.site))
+            .map(|row| row.peak_bytes)
+            .sum();
+        assert_eq!(in_work, bytes + bytes / 2, "{name}");
+        assert_eq!(
+            rows.iter().map(|row| row.peak_bytes).sum::<i64>(),
+            mark.peak_bytes,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn timeline_and_snapshots_follow_the_rise_and_fall() {
+    let (recording, printed) = record(&["time", "2500"]);
+    assert_work_is_as_printed(&recording, &printed);
+    let points = &recording.timeline;
+    assert!(
+        (30..=1024).contains(&points.len()),
+        "{} points",
+        points.len()
+    );
+    assert!(points.windows(2).all(
+        |pair| pair[0].time_ns <= pair[1].time_ns && pair[0].total_bytes <= pair[1].total_bytes
+    ));
+    let highest = points
+        .iter()
+        .max_by_key(|point| point.live_bytes)
+        .expect("points");
+    assert!(
+        (4_000_000..6_000_000).contains(&highest.live_bytes),
+        "{highest:?}"
+    );
+    let end = points.last().expect("points");
+    assert!(
+        end.live_bytes < 1_000_000 && end.time_ns > 2_000_000_000,
+        "{end:?}"
+    );
+    assert!(
+        (end.time_ns / 4..end.time_ns / 4 * 3).contains(&highest.time_ns),
+        "{highest:?} of {end:?}"
+    );
+    assert!(points.iter().any(|point| point.rss_bytes > 1 << 20));
+    let taken: Vec<usize> = (0..16)
+        .filter(|slot| recording.header.snapshot_seq[*slot] != 0)
+        .collect();
+    assert!(taken.len() >= 6, "{} snapshots", taken.len());
+    for slot in taken {
+        let time_ns = recording.header.snapshot_ns[slot];
+        // A snapshot is taken together with a point of the timeline, of which none was thinned yet.
+        let point = points.iter().find(|point| point.time_ns == time_ns);
+        let seen = point.expect("the point of the snapshot").live_bytes as i64;
+        let mut sum = 0;
+        for column in &recording.lanes {
+            for (index, row) in (0u32..).zip(&column.rows) {
+                let later = row.clock & 0xffff >= recording.header.snapshot_seq[slot];
+                let kept = column
+                    .snaps
+                    .iter()
+                    .find(|snaps| snaps.row == index && later);
+                sum += kept.map_or((row.total_bytes - row.freed_bytes) as i64, |snaps| {
+                    snaps.live_bytes[slot]
+                });
+            }
+        }
+        assert_eq!(sum, seen, "the sites of the snapshot at {time_ns} ns");
+    }
+}
+
+#[test]
+fn ten_thousand_sites_on_eight_lanes_stay_below_32_mebibytes() {
+    let (recording, printed) = record(&["bounded", "8", "10000"]);
+    assert_eq!(recording.header.growth_ended, 0);
+    assert!(recording.sites.len() > 10_000, "{}", recording.sites.len());
+    assert!(
+        recorded::sums(&recording).total_blocks >= crate::common::number(&printed, "total_blocks")
+    );
+    assert!(
+        recording.file_bytes < 32 << 20,
+        "{} MiB",
+        recording.file_bytes >> 20
+    );
+    let longest = recording.lanes.iter().map(|column| {
+        let mut counts = vec![0; column.rows.len()];
+        column
+            .sizes
+            .iter()
+            .for_each(|sizes| counts[sizes.row as usize] += 1);
+        counts.into_iter().max().unwrap_or(0)
+    });
+    assert!(
+        longest.max().unwrap_or(0) <= 14,
+        "size records of one site are bounded by the number of classes"
+    );
+}

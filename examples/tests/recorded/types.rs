@@ -1,0 +1,201 @@
+//! Types from stacks on a program that reads JSON with no change to its types, at the levels of debug information
+//! and with the manglings that programs are built with: bytes by type are what arithmetic says.
+
+use crate::common::Target;
+use heapglass_profiler::profile::{Profile, Site};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Bytes by name.
+type Sums = BTreeMap<String, u64>;
+
+/// What the program says that it comes to.
+#[derive(serde::Deserialize)]
+struct Expected {
+    types: Sums,
+    /// Not said where nothing is read.
+    #[serde(default)]
+    owners: Option<Sums>,
+}
+
+const WAYS: [(&str, &[&str]); 4] = [
+    ("1", &[]),
+    ("line-tables-only", &["-Csymbol-mangling-version=v0"]),
+    ("line-tables-only", &[]),
+    ("1", &["-Csymbol-mangling-version=v0"]),
+];
+
+/// A package with the fixture as its program, and the versions of this workspace. It stays, and so does what it builds:
+/// what does not depend on the way of building is built once.
+fn package() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let workspace = workspace.canonicalize().expect("the workspace");
+        let manifest = format!(
+            "[package]\nname = \"types_load\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+             [[bin]]\nname = \"types_load\"\npath = {:?}\n\
+             [dependencies]\ntracking-alloc = {{ path = {:?} }}\n\
+             serde = {{ version = \"1\", features = [\"derive\"] }}\nserde_json = \"1\"\n\
+             bumpalo = \"3\"\nhashbrown = \"0.17\"\nindexmap = \"2\"\nsmallvec = \"1\"\n\
+             [[bin]]\nname = \"containers\"\npath = {:?}\n\
+             [[bin]]\nname = \"texts\"\npath = {:?}\n\
+             [workspace]\n[profile.release]\nopt-level = 3\n",
+            workspace.join("examples/src/bin/types_load.rs"),
+            workspace.join("tracking-alloc"),
+            workspace.join("examples/tests/programs/containers.rs"),
+            workspace.join("examples/tests/programs/texts.rs"),
+        );
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("types");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join("Cargo.toml"), manifest).expect("a manifest");
+        // The same versions as here, so that nothing need be fetched.
+        std::fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock"))
+            .expect("a lock file");
+        folder
+    })
+}
+
+/// The machine that everything here is built for.
+fn host() -> &'static str {
+    static HOST: OnceLock<String> = OnceLock::new();
+    HOST.get_or_init(|| {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let output = Command::new(rustc).arg("-vV").output();
+        let said = output.expect("rustc starts").stdout;
+        let said = String::from_utf8(said).expect("text");
+        let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+        host.expect("a host").to_owned()
+    })
+}
+
+/// Builds the programs of [`package`], and copies them to a folder of their own: the first of them.
+fn build(debug: &str, lto: &str, flags: &[&str]) -> PathBuf {
+    static BUILDING: Mutex<()> = Mutex::new(());
+    let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = package();
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .current_dir(folder)
+        .args(["build", "--release", "--offline", "--quiet"])
+        // With a target that is named, flags are for the programs alone, and macros are built once.
+        .args(["--target-dir", "target", "--target", host()])
+        .env("CARGO_PROFILE_RELEASE_DEBUG", debug)
+        .env("CARGO_PROFILE_RELEASE_LTO", lto)
+        .env_remove("RUSTFLAGS")
+        .env(
+            "CARGO_ENCODED_RUSTFLAGS",
+            [&["-Cforce-frame-pointers=yes"], flags]
+                .concat()
+                .join("\u{1f}"),
+        );
+    let output = command.output().expect("cargo starts");
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let copies = folder.join(format!("{debug}-{lto}{}", flags.concat()));
+    std::fs::create_dir_all(&copies).expect("a folder");
+    let built = folder.join("target").join(host()).join("release");
+    for name in ["types_load", "containers", "texts"] {
+        std::fs::copy(built.join(name), copies.join(name)).expect("a program");
+    }
+    copies.join("types_load")
+}
+
+/// Runs it; the profile of what it recorded, and what it printed.
+fn record(program: &Path) -> (Profile, Expected) {
+    let mut target = Target::new(program.to_str().expect("a path"), &[]);
+    let printed = target.succeed();
+    let profile = heapglass_profiler::open(
+        &target.recording(),
+        &heapglass_profiler::Options::default(),
+        &|_| (),
+    )
+    .expect("a recording");
+    (profile, serde_json::from_str(&printed).expect("JSON"))
+}
+
+fn loaded(profile: &Profile) -> impl Iterator<Item = &Site> {
+    let in_load = |site: &&Site| {
+        profile
+            .scopes
+            .get(site.scope.0 as usize)
+            .is_some_and(|scope| scope.name == "load")
+    };
+    profile.sites.iter().filter(in_load)
+}
+
+fn stack(profile: &Profile, site: &Site) -> Vec<String> {
+    let frames = site.stack.iter().rev().take(40);
+    frames
+        .map(|id| profile.function(*id).name.clone())
+        .collect()
+}
+
+/// Bytes by container and by owner are what the program says; a site without one shows its stack.
+fn assert_types(program: &Path, how: &str) {
+    let (profile, expected) = record(program);
+    let (mut types, mut owners) = (Sums::new(), Sums::new());
+    for site in loaded(&profile) {
+        let unnamed = || format!("? {:#?}", stack(&profile, site));
+        let (container, owner) = match site.contents {
+            Some(contents) => (
+                profile.type_name(contents.container).full.clone(),
+                contents
+                    .owner
+                    .map_or_else(unnamed, |id| profile.type_name(id).short.clone()),
+            ),
+            None => (unnamed(), unnamed()),
+        };
+        *types.entry(container).or_default() += site.figures.total_bytes;
+        *owners.entry(owner).or_default() += site.figures.total_bytes;
+    }
+    assert_eq!(types, expected.types, "{how}");
+    if let Some(expected) = expected.owners {
+        assert_eq!(owners, expected, "{how}");
+    }
+    assert_eq!(profile.unnamed(), None, "{how}");
+}
+
+#[test]
+fn bytes_by_type_are_what_arithmetic_says_at_every_level_of_debug_information() {
+    for (debug, flags) in WAYS {
+        let how = format!("debug = {debug}, {flags:?}");
+        let program = build(debug, "false", flags);
+        assert_types(&program, &how);
+        assert_types(&program.with_file_name("containers"), &how);
+        assert_types(&program.with_file_name("texts"), &how);
+    }
+}
+
+#[test]
+fn bytes_by_type_are_what_arithmetic_says_with_fat_lto() {
+    let program = build("line-tables-only", "fat", &[]);
+    assert_types(&program, "fat LTO");
+    assert_types(&program.with_file_name("texts"), "fat LTO, texts");
+}
+
+#[test]
+fn bytes_by_type_are_what_arithmetic_says_without_optimization() {
+    assert_types(
+        Path::new(env!("CARGO_BIN_EXE_types_load")),
+        "as built for tests",
+    );
+}
+
+#[test]
+fn without_debug_information_no_type_is_named_and_the_setting_is() {
+    let program = build("0", "false", &[]);
+    let (profile, _) = record(&program);
+    assert!(loaded(&profile).all(|site| site.contents.is_none()));
+    let missing = profile.unnamed().expect("a sentence");
+    assert!(
+        missing.contains("debug = \"line-tables-only\"") && missing.contains("types_load"),
+        "{missing}"
+    );
+}

@@ -1,0 +1,131 @@
+//! `cargo heapglass`: the user's own flags and runner stay, only their programs are recorded.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::{CARGO_HEAPGLASS, Done, Place};
+
+const MAIN: &str = r#"
+#[global_allocator]
+static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    println!("{words:?} mine={}", cfg!(mine));
+    std::process::exit(if words.is_empty() { 0 } else { 9 });
+}
+"#;
+
+const TEST: &str = r#"
+#[global_allocator]
+static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+#[test]
+fn passes() {
+    assert!(cfg!(mine));
+}
+"#;
+
+/// A project with this workspace's tracking-alloc, whose build script could be recorded by mistake.
+fn project() -> Place {
+    let place = Place::new();
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let tracking_alloc = workspace.join("tracking-alloc").canonicalize().unwrap();
+    let dependency = format!("tracking-alloc = {{ path = {tracking_alloc:?} }}\n");
+    let manifest = format!(
+        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+         [dependencies]\n{dependency}[build-dependencies]\n{dependency}\
+         [profile.release]\nstrip = true\n[profile.release.package.\"*\"]\nopt-level = 0\n[workspace]\n\
+         [lints.rust]\nunexpected_cfgs = \"allow\"\n"
+    );
+    for folder in ["src", "tests", ".cargo"] {
+        fs::create_dir(place.path(folder)).unwrap();
+    }
+    for (name, text) in [
+        ("Cargo.toml", manifest.as_str()),
+        ("src/main.rs", MAIN),
+        ("build.rs", MAIN),
+        ("tests/a.rs", TEST),
+        ("tests/b.rs", TEST),
+        (
+            ".cargo/config.toml",
+            "[build]\nrustflags = [\"--cfg\", \"other\"]\n\
+             [target.'cfg(unix)']\nrustflags = [\"--cfg\", \"mine\"]\nrunner = \"./runner\"\n",
+        ),
+        ("runner", "#!/bin/sh\necho their runner >&2\nexec \"$@\"\n"),
+    ] {
+        fs::write(place.path(name), text).unwrap();
+    }
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(place.path("runner"), executable).unwrap();
+    // The same versions as here, so that nothing need be fetched.
+    fs::copy(workspace.join("Cargo.lock"), place.path("Cargo.lock")).unwrap();
+    place
+}
+
+fn cargo_heapglass(place: &Place, words: &[&str]) -> Done {
+    let mut command = Command::new(CARGO_HEAPGLASS);
+    command.arg("heapglass").args(words);
+    place.isolate(&mut command);
+    for name in [
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_TARGET_DIR",
+        "CARGO_BUILD_RUSTFLAGS",
+    ] {
+        command.env_remove(name);
+    }
+    Done::from(command.env("CARGO_NET_OFFLINE", "true").output().unwrap())
+}
+
+#[test]
+fn cargo_heapglass_keeps_flags_runner_arguments_and_status_and_records_programs_only() {
+    let place = project();
+    let done = cargo_heapglass(&place, &["run", "--release", "--", "--release", "x y"]);
+    assert_eq!(done.status, Some(9), "{}", done.stderr);
+    assert_eq!(done.stdout, "[\"--release\", \"x y\"] mine=true\n");
+    assert!(done.stderr.contains("their runner"), "{}", done.stderr);
+    let recordings = place.files(".hg");
+    assert_eq!(
+        recordings.len(),
+        1,
+        "the build script is not recorded: {recordings:?}"
+    );
+    let report = place.report(&recordings[0]);
+    assert_eq!(report["unwinder"], "frame-pointers");
+    // A stripped release build has neither names nor lines; this one has both.
+    let rows = report["rows"].as_array().unwrap();
+    let own = |row: &&serde_json::Value| {
+        row["file"]
+            .as_str()
+            .is_some_and(|file| file.ends_with("src/main.rs"))
+    };
+    assert!(
+        rows.iter().any(|row| own(&row) && row["line"].is_u64()),
+        "{rows:?}"
+    );
+    assert!(place.path("target/heapglass/release/sample").exists());
+
+    let done = cargo_heapglass(&place, &["test", "-q"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let recordings = place.files(".hg");
+    for name in ["a-", "b-", "sample-"] {
+        assert!(
+            recordings.iter().any(|file| file.starts_with(name)),
+            "{recordings:?}"
+        );
+    }
+
+    // What does not build was not run, and nothing is said of recording.
+    fs::write(place.path("src/main.rs"), "fn main() { nonsense }").unwrap();
+    let done = cargo_heapglass(&place, &["run", "-q"]);
+    assert_eq!(done.status, Some(101), "{}", done.stderr);
+    assert!(!done.stderr.contains("recorded"), "{}", done.stderr);
+}
+
+#[test]
+fn outside_a_workspace_it_says_so() {
+    let place = Place::new();
+    let done = cargo_heapglass(&place, &["run"]);
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("Cargo.toml"), "{}", done.stderr);
+}

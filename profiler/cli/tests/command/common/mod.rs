@@ -1,0 +1,149 @@
+//! What the tests of the command share: a folder of their own, the command in it, a program that records.
+//!
+//! The recorded program is the command's own hidden demo target: it deserializes the file it is given, and given a
+//! pipe it waits until somebody writes into it.
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+pub(crate) const HEAPGLASS: &str = env!("CARGO_BIN_EXE_heapglass");
+pub(crate) const CARGO_HEAPGLASS: &str = env!("CARGO_BIN_EXE_cargo-heapglass");
+
+/// What the demo's target reads.
+pub(crate) const INPUT: &str = r#"{"packages": [], "workspace_members": [], "resolve": null, "workspace_root": "/w",
+    "target_directory": "/t", "version": 1, "metadata": ["one", "two", {"three": [1, 2, 3]}]}"#;
+
+/// A folder, removed at the end of the test.
+pub(crate) struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("input.json"), INPUT).unwrap();
+        Place { folder }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The command, in the folder, with everything it keeps for later in there too.
+    pub(crate) fn heapglass(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(HEAPGLASS);
+        command.args(words);
+        self.isolate(&mut command);
+        command
+    }
+
+    pub(crate) fn isolate(&self, command: &mut Command) {
+        command
+            .current_dir(self.root())
+            .env("XDG_STATE_HOME", self.path(".state"))
+            .env("XDG_CACHE_HOME", self.path(".cache"))
+            .env_remove("HEAPGLASS_OUT")
+            .env_remove("HEAPGLASS_MODE")
+            .env_remove("HEAPGLASS_MAX_BYTES")
+            .stdin(Stdio::null());
+    }
+
+    /// Runs the command to its end.
+    pub(crate) fn run(&self, words: &[&str]) -> Done {
+        Done::from(self.heapglass(words).output().unwrap())
+    }
+
+    /// Records the demo's target to `name`.
+    pub(crate) fn record(&self, name: &str) {
+        let done = self.run(&[
+            "run",
+            "-q",
+            "--out",
+            name,
+            "--",
+            HEAPGLASS,
+            "demo",
+            "--target",
+            "input.json",
+        ]);
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+    }
+
+    /// Makes a named pipe.
+    pub(crate) fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        assert!(
+            Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
+        path
+    }
+
+    /// Names of the visible files whose name contains `part`, sorted.
+    pub(crate) fn files(&self, part: &str) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.root())
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .filter(|name| !name.starts_with('.') && name.contains(part))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The recording as JSON.
+    pub(crate) fn report(&self, name: &str) -> serde_json::Value {
+        let done = self.run(&["report", name, "--json"]);
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        serde_json::from_str(&done.stdout).unwrap()
+    }
+}
+
+/// A command that ended.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Self {
+        Done {
+            status: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// Waits until `ready` says so.
+pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !ready() {
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "waited for {what}"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The two ends of a new terminal.
+pub(crate) fn terminal() -> (File, File) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let path = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let theirs = File::options().read(true).write(true).open(path).unwrap();
+    (File::from(ours), theirs)
+}

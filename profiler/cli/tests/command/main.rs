@@ -1,0 +1,11 @@
+//! The command as it is called, by what it does.
+
+mod cargo;
+mod common;
+mod demo;
+mod out_of_memory;
+mod read;
+mod recover;
+mod run;
+mod signals;
+mod terminal;

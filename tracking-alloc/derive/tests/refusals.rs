@@ -1,0 +1,9 @@
+//! What the derive refuses, and what it says then. Here and not in tracking-alloc, whose tests have many dependencies:
+//! all that the package's tests depend on is checked for this.
+//!
+//! Refresh with `TRYBUILD=overwrite cargo test -p tracking-alloc-derive --test refusals`.
+
+#[test]
+fn types_that_own_global_memory_and_misspelled_attributes_are_refused() {
+    trybuild::TestCases::new().compile_fail("tests/refusals/*.rs");
+}

@@ -1,0 +1,123 @@
+//! The two ways of walking a stack: the same program, built with and without frame pointers, shows the same stacks.
+
+use crate::build::{Flags, Program};
+use crate::stacks::Stacks;
+use tracking_alloc_recording::{site_flags, unwinder};
+
+/// A program's recordings with and without frame pointers show the same stacks as often.
+fn assert_same_stacks(flags: Flags) {
+    let kept = Stacks::of(
+        &Program::build(
+            "unwound",
+            Flags {
+                frame_pointers: true,
+                ..flags
+            },
+        ),
+        "kept",
+    );
+    let omitted = Stacks::of(
+        &Program::build(
+            "unwound",
+            Flags {
+                frame_pointers: false,
+                ..flags
+            },
+        ),
+        "omitted",
+    );
+    assert_eq!(
+        kept.header.unwinder,
+        unwinder::FRAME_POINTERS,
+        "built with frame pointers"
+    );
+    assert_eq!(omitted.header.unwinder, unwinder::EH_FRAME, "built without");
+    assert_eq!(
+        kept.header.unwinder_disagreements, 0,
+        "early stacks against .eh_frame"
+    );
+    assert_eq!(
+        omitted.flagged(site_flags::CUT | site_flags::FOREIGN),
+        Vec::<String>::new(),
+        "stacks not followed to their end"
+    );
+    assert!(
+        kept.blocks.len() > 100,
+        "too few stacks to mean anything: {}",
+        kept.blocks.len()
+    );
+    assert_eq!(
+        kept.difference(&omitted),
+        Vec::<String>::new(),
+        "stacks (- with frame pointers, + without)"
+    );
+}
+
+#[test]
+fn with_and_without_frame_pointers_the_stacks_are_the_same() {
+    assert_same_stacks(Flags::KEPT);
+}
+
+#[test]
+fn with_and_without_frame_pointers_the_stacks_are_the_same_when_panics_abort() {
+    assert_same_stacks(Flags {
+        panic: "abort",
+        ..Flags::KEPT
+    });
+}
+
+#[test]
+fn under_a_c_callback_the_whole_stack_is_there_without_frame_pointers() {
+    let stacks = Stacks::of(&Program::build("callbacks", Flags::OMITTED), "qsort");
+    assert_eq!(stacks.header.unwinder, unwinder::EH_FRAME);
+    let through = stacks.through("callbacks::compare");
+    assert!(
+        !through.is_empty() && through.len() <= 8,
+        "{} sites",
+        through.len()
+    );
+    assert!(
+        through.iter().all(
+            |stack| stack.contains("callbacks::sort_in_c") && stack.contains("callbacks::main")
+        ),
+        "{through:#?}"
+    );
+}
+
+#[test]
+fn frame_pointers_that_miss_frames_are_told_by_the_early_stacks() {
+    let stacks = Stacks::of(&Program::build("callbacks", Flags::KEPT), "missed");
+    assert_eq!(stacks.header.unwinder, unwinder::FRAME_POINTERS);
+    assert!(
+        stacks.header.unwinder_disagreements > 0,
+        "C code between `compare` and `main` keeps none"
+    );
+}
+
+#[test]
+fn code_that_keeps_data_in_the_frame_pointer_makes_a_handful_of_sites() {
+    for flags in [Flags::KEPT, Flags::OMITTED] {
+        let stacks = Stacks::of(&Program::build("callbacks", flags), "data");
+        let through = stacks.through("callbacks::called_back");
+        assert!(
+            !through.is_empty() && through.len() <= 100,
+            "{} sites of 10,000 calls, {flags:?}",
+            through.len()
+        );
+        // Described by .eh_frame rules, the assembly is no obstacle; frame pointers end at it.
+        let whole = through
+            .iter()
+            .filter(|stack| stack.contains("callbacks::main"))
+            .count();
+        assert!(
+            flags.frame_pointers || whole == through.len(),
+            "{through:#?}"
+        );
+        let blind = stacks.through("callbacks::called_back_without_rules");
+        assert!(
+            !blind.is_empty() && blind.len() <= 100,
+            "{} sites without rules, {flags:?}",
+            blind.len()
+        );
+    }
+}
