@@ -71,7 +71,7 @@ fn phases_have_the_columns_that_one_of_them_has_figures_for() {
         retained_bytes: Some(250),
         ..PhaseDetail::default()
     };
-    let with_input = phase(detail.clone());
+    let with_input = phase(detail);
     let of_input = ["retained", "total/in", "kept/in", "peak/in"];
     assert_eq!(
         titles(By::Phase, &[said_nothing(), with_input.clone()]),

@@ -4,17 +4,24 @@
 #![deny(warnings)]
 #![no_implicit_prelude]
 
+/// With a field of each kind.
 #[derive(::tracking_alloc::arena::ArenaDeserialize)]
 pub struct City<'bump> {
+    /// Text.
     pub name: &'bump str,
+    /// Another type.
     pub kind: Kind<'bump>,
+    /// May be missing.
     #[arena(default)]
     pub twin: ::std::option::Option<&'bump City<'bump>>,
 }
 
+/// With and without a value.
 #[derive(::tracking_alloc::arena::ArenaDeserialize)]
 pub enum Kind<'bump> {
+    /// Without.
     Free,
+    /// With.
     Of(&'bump [u8]),
 }
 

@@ -13,9 +13,16 @@ pub(super) enum Kind {
     Empty,
     Foreign,
     /// A folder, or something else that is no regular file.
-    NoFile { is_folder: bool },
-    Truncated { needed: u64, found: u64 },
-    Version { found: u32 },
+    NoFile {
+        is_folder: bool,
+    },
+    Truncated {
+        needed: u64,
+        found: u64,
+    },
+    Version {
+        found: u32,
+    },
     Damaged(String),
     Elsewhere(String),
     NoMemory,
