@@ -3,7 +3,7 @@
 //! Progress goes to standard error, and only when that is a terminal: it must never get into anything that is kept.
 
 use std::fmt::Display;
-use std::io::{ErrorKind, IsTerminal};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::args::Symbols;
 use crate::error::Error;
 use crate::files::recover;
+use crate::say;
 
 /// Shorter waits need no explanation.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -116,7 +117,7 @@ struct Bar {
 
 impl Bar {
     fn new() -> Bar {
-        let target = if std::io::stderr().is_terminal() {
+        let target = if say::understands_escapes(&std::io::stderr()) {
             ProgressDrawTarget::stderr_with_hz(10)
         } else {
             ProgressDrawTarget::hidden()

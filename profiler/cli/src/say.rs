@@ -12,10 +12,14 @@ pub(crate) fn line(text: impl fmt::Display) {
 
 /// Mark-up for `stream`: escape sequences on a terminal that wants colours, else none.
 pub(crate) fn paint(stream: &impl IsTerminal) -> Paint {
-    let wanted = stream.is_terminal()
-        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+    let wanted = understands_escapes(stream)
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     if wanted { in_colour } else { plain }
+}
+
+/// Whether `stream` is a terminal that understands escape sequences.
+pub(crate) fn understands_escapes(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
 fn in_colour(style: Style) -> (&'static str, &'static str) {

@@ -69,6 +69,45 @@ fn missing_empty_foreign_and_cut_recordings_are_refused() {
 }
 
 #[test]
+fn a_folder_given_as_a_recording_is_called_so() {
+    let place = Place::new();
+    fs::create_dir(place.path("x.hg")).unwrap();
+    let done = place.run(&["report", "x.hg"]);
+    assert!(done.stderr.contains("x.hg: a folder;"), "{}", done.stderr);
+}
+
+#[test]
+fn a_word_that_reads_like_a_command_is_no_missing_file() {
+    let place = Place::new();
+    for words in [
+        &["repot"][..],
+        &["repot", "x.hg"],
+        &["reports", "--top", "3"],
+    ] {
+        let done = place.run(words);
+        assert_eq!(done.status, Some(2), "{words:?}");
+        let meant = format!(
+            "heapglass: {}: neither a command nor a file; did you mean `heapglass report`?\n",
+            words[0]
+        );
+        assert_eq!(done.stderr, meant);
+    }
+    // A file of that name is a file, and another word is one that is missing.
+    fs::write(place.path("repot"), "").unwrap();
+    let there = place.run(&["repot"]);
+    assert!(there.stderr.contains("empty"), "{}", there.stderr);
+    let missing = place.run(&["x.hg"]);
+    assert!(
+        missing.stderr.contains("x.hg: no such file"),
+        "{}",
+        missing.stderr
+    );
+    for words in [["help", "report"], ["report", "--help"]] {
+        assert_eq!(place.run(&words).status, Some(0), "{words:?}");
+    }
+}
+
+#[test]
 fn a_binary_of_another_build_is_refused() {
     let place = Place::new();
     place.record("x.hg");
