@@ -90,9 +90,11 @@ impl Distribution {
         }
         let known = self.known_share(figures);
         if let Some(mean) = self.mean_lifetime() {
-            details.push(format!(
-                "lifetime {mean:.1} allocations (of {known} of freed)"
-            ));
+            let mean = match mean < 100.0 {
+                true => format!("{mean:.1}"),
+                false => Count(mean.round() as u64).to_string(),
+            };
+            details.push(format!("lifetime {mean} allocations (of {known} of freed)"));
         }
         if self.freed_elsewhere > 0 {
             details.push(format!("freed elsewhere {}", self.freed_elsewhere_share()));
@@ -208,6 +210,19 @@ mod tests {
             ]
         );
         assert_eq!(sizes_of_class(&(786_433..=1_048_576)), "768.0 KiB-1.0 MiB");
+        let of_mean = |lifetime: u64| Distribution {
+            lifetime,
+            lifetime_blocks: 10,
+            ..Distribution::default()
+        };
+        let told = [999, 1_000, 12_345_678].map(|lifetime| of_mean(lifetime).details(&figures));
+        let expected = ["99.9", "100", "1,234,568"];
+        for (told, mean) in told.iter().zip(expected) {
+            assert_eq!(
+                *told,
+                [format!("lifetime {mean} allocations (of 100.0 % of freed)")]
+            );
+        }
         assert!(Distribution::default().details(&figures).is_empty());
         let elsewhere = Distribution {
             freed_elsewhere: 5,
