@@ -1,6 +1,6 @@
 //! The `heapglass` and `cargo heapglass` commands, as a library so that both binaries share one of everything.
 //!
-//! | room | what happens there |
+//! | module | what happens there |
 //! |---|---|
 //! | `args` | the command line as it is typed |
 //! | `commands` | one file a command: flags checked, work handed to the profiler or the TUI |
@@ -37,10 +37,7 @@ pub fn heapglass() -> ExitCode {
     if let Some(target) = demo::as_target(std::env::args_os()) {
         return answer(target);
     }
-    if let Some(error) = args::misspelt(std::env::args_os().nth(1)) {
-        return answer(Err(error));
-    }
-    answer(commands::dispatch(args::Cli::parse()))
+    answer(args::parse().and_then(commands::dispatch))
 }
 
 /// The `cargo heapglass` command, given as `cargo-heapglass heapglass ..` by cargo or called by itself.

@@ -3,12 +3,9 @@
 use crate::profile::Distribution;
 use std::collections::HashMap;
 use tracking_alloc_recording::{
-    HeaderValue, LaneColumns, RowValue, SIZE_CLASSES, SizesValue, arch, class_bounds, growth,
-    size_class, state,
+    HeaderValue, LaneColumns, RowValue, SIZE_CLASSES, SIZE_COUNT_BITS, SizesValue, arch,
+    class_bounds, growth, size_class, state,
 };
-
-/// Bits of the count in a pair of class and count.
-const COUNT_BITS: u32 = 48;
 
 /// From this layout on rows say how many blocks the sum of lifetimes is of.
 const LAYOUT_WITH_LIFETIME_BLOCKS: u32 = 3;
@@ -62,11 +59,11 @@ impl<'a> SizeRecords<'a> {
 fn add_sizes(to: &mut Distribution, records: &[&SizesValue]) -> Option<()> {
     let pairs = records.iter().flat_map(|record| record.pairs);
     for pair in pairs.filter(|pair| *pair != 0) {
-        let class = u16::try_from(pair >> COUNT_BITS).ok()?;
+        let class = u16::try_from(pair >> SIZE_COUNT_BITS).ok()?;
         if usize::from(class) >= SIZE_CLASSES {
             return None;
         }
-        to.add_size(class, pair & ((1 << COUNT_BITS) - 1));
+        to.add_size(class, pair & ((1 << SIZE_COUNT_BITS) - 1));
     }
     Some(())
 }

@@ -64,6 +64,9 @@ pub const SNAPSHOT_SLOTS: usize = 16;
 /// (class, count) pairs in one record of [`Sizes`].
 pub const SIZE_PAIRS: usize = 7;
 
+/// Bits of the count in such a pair; the class stands above them.
+pub const SIZE_COUNT_BITS: u32 = 48;
+
 /// Points of each half of the timeline.
 pub const TIMELINE_POINTS: usize = 1024;
 

@@ -14,7 +14,7 @@ pub(super) use all::{reset_limits, rows_of};
 pub(crate) use mine::visit;
 pub(crate) use mine::{Net, measuring, net_here};
 pub(super) use owner::{of_thread, own, stack_of_thread};
-pub(super) use slots::{COUNT_BITS, Slot};
+pub(super) use slots::Slot;
 
 use super::peak::Turning;
 use crate::record::Table;

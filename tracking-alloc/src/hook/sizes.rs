@@ -4,11 +4,11 @@
 //! table that leads from a class to its pair: each class has one pair in one record, so the records of a site are
 //! bounded by the number of classes, whatever happens.
 
-use super::lane::{COUNT_BITS, Lane, Slot};
+use super::lane::{Lane, Slot};
 use std::cell::Cell;
 use std::ptr::null;
 use std::sync::atomic::{AtomicU64, Ordering::*};
-use tracking_alloc_recording::{SIZE_CLASSES, SIZE_PAIRS, Sizes};
+use tracking_alloc_recording::{SIZE_CLASSES, SIZE_COUNT_BITS, SIZE_PAIRS, Sizes};
 
 const MOST_RECORDS: usize = SIZE_CLASSES.div_ceil(SIZE_PAIRS);
 
@@ -23,8 +23,11 @@ pub(super) struct Spread {
 }
 
 fn add_to(pair: &AtomicU64, class: u16, more: u64) {
-    let count = pair.load(Relaxed) & ((1 << COUNT_BITS) - 1);
-    pair.store(u64::from(class) << COUNT_BITS | (count + more), Relaxed);
+    let count = pair.load(Relaxed) & ((1 << SIZE_COUNT_BITS) - 1);
+    pair.store(
+        u64::from(class) << SIZE_COUNT_BITS | (count + more),
+        Relaxed,
+    );
 }
 
 /// Adds to the count of a class. What finds no room is left out: the histogram then tells less than the row.
@@ -44,7 +47,7 @@ pub(super) fn add(lane: &Lane, slot: &Slot, class: u16, more: u64) {
     let (before, after) = sizes.pairs.split_at(class as usize % SIZE_PAIRS);
     for pair in after.iter().chain(before) {
         let word = pair.load(Relaxed);
-        if word == 0 || word >> COUNT_BITS == u64::from(class) {
+        if word == 0 || word >> SIZE_COUNT_BITS == u64::from(class) {
             return add_to(pair, class, more);
         }
     }
@@ -62,7 +65,7 @@ impl Spread {
         let spread: &'static Spread = unsafe { lane.take::<Spread>()?.as_ref() };
         spread.records.first()?.set(full);
         for pair in &full.pairs {
-            let class = (pair.load(Relaxed) >> COUNT_BITS) as usize;
+            let class = (pair.load(Relaxed) >> SIZE_COUNT_BITS) as usize;
             spread.pairs.get(class)?.set(pair);
         }
         spread.used.set(SIZE_PAIRS as u32);

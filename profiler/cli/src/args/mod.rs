@@ -4,7 +4,7 @@
 
 mod values;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -49,22 +49,33 @@ pub(crate) struct Cli {
     pub(crate) json: bool,
 }
 
-/// The first word of the command line, if it is neither a command nor a file but reads like a command.
-// NOTE: clap takes such a word for FILE, and complains about what follows it.
-pub(crate) fn misspelt(word: Option<OsString>) -> Option<Error> {
-    let word = word?;
+/// Parses the process's arguments. Ends the process itself for `--help`, `--version` and misuse, as clap does.
+///
+/// # Errors
+/// When the first word reads like a command, and is none.
+pub(crate) fn parse() -> Result<Cli, Error> {
+    let parsed = Cli::try_parse();
+    // NOTE: clap takes a mistyped command for FILE, and complains about what follows it.
+    let has_command = parsed.as_ref().is_ok_and(|cli| cli.command.is_some());
+    let first = std::env::args_os().nth(1).filter(|_| !has_command);
+    match first.and_then(|word| misspelt(&word)) {
+        Some(error) => Err(error),
+        None => Ok(parsed.unwrap_or_else(|error| error.exit())),
+    }
+}
+
+/// What to say of a word that is neither a command nor a file but reads like a command.
+fn misspelt(word: &OsStr) -> Option<Error> {
     let text = word.to_str().filter(|text| !text.starts_with('-'))?;
     let mut cli = Cli::command();
     cli.build();
-    let commands = || {
-        cli.get_subcommands()
-            .filter(|command| !command.is_hide_set())
-    };
-    if cli.find_subcommand(text).is_some() || Path::new(&word).symlink_metadata().is_ok() {
+    if cli.find_subcommand(text).is_some() || Path::new(word).symlink_metadata().is_ok() {
         return None;
     }
     let alike = |name: &str| strsim::jaro(name, text);
-    let command = commands()
+    let command = cli
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
         .map(clap::Command::get_name)
         .max_by(|one, other| alike(one).total_cmp(&alike(other)))?;
     (alike(command) > 0.7).then(|| {

@@ -10,7 +10,8 @@ use std::cell::Cell;
 use std::ptr::null;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, Row, SITE_TABLE_FULL, SIZE_PAIRS, Sizes, Snaps, size_class,
+    CLOCK_SNAPSHOT_BITS, Row, SITE_TABLE_FULL, SIZE_COUNT_BITS, SIZE_PAIRS, Sizes, Snaps,
+    size_class,
 };
 
 const _: () = assert!(
@@ -29,8 +30,6 @@ pub(in crate::hook) struct Slot {
     snaps: Cell<*const Snaps>,
 }
 
-/// Bits of a count in a pair of class and count.
-pub(in crate::hook) const COUNT_BITS: u32 = 48;
 /// No block was allocated at the site yet.
 const NO_CLASS: u32 = u32::MAX;
 /// Several classes: they are counted in size records.
@@ -256,7 +255,7 @@ impl Lane {
         if let Some(sizes) = slot.one_record() {
             let pair = &sizes.pairs[class as usize % SIZE_PAIRS];
             let word = pair.load(Relaxed);
-            if word >> COUNT_BITS == u64::from(class) && word != 0 {
+            if word >> SIZE_COUNT_BITS == u64::from(class) && word != 0 {
                 pair.store(word + 1, Relaxed);
                 return;
             }
