@@ -63,6 +63,17 @@ pub(crate) fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Both ends of `text`, at most `cells` wide, with `…` for the middle when something was cut.
+pub(crate) fn fit_middle(text: &str, cells: usize) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    let tail = cells.saturating_sub(1) / 2;
+    let head = fit(text, cells.saturating_sub(tail));
+    let end = fit_end(text, tail + 1);
+    Cow::Owned(format!("{head}{}", end.trim_start_matches('…')))
+}
+
 /// The name of a type, at most `cells` wide: of a name with its path, which stands for one of several with the same end,
 /// the end; of a short one the beginning.
 pub(crate) fn type_cell(name: &str, cells: usize) -> String {

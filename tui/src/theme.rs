@@ -141,7 +141,7 @@ pub(crate) fn charged(profile: &Profile, charged: Option<Charged>) -> Style {
             let function = profile.functions.get(id.0 as usize);
             function.map_or(dim(), origin)
         }
-        Some(Charged::Place(_)) => Style::new().fg(UNRESOLVED),
+        Some(Charged::Group(_) | Charged::Place(_)) => Style::new().fg(UNRESOLVED),
         None => dim(),
     }
 }

@@ -9,10 +9,28 @@ use super::arenas::blocks_inside;
 use super::label::{Label, MarkKind};
 use super::{By, CallTree, Node, NodeId, Options};
 use crate::profile::fields::Phases;
-use crate::profile::{Figures, FrameId, Profile, ScopeId, Site};
+use crate::profile::{self, Figures, FrameId, Frames, Origin, Profile, ScopeId, Site, StepKind};
 
-/// One step of a path: what the node stands for and the source frame it was met at.
-type Step = (Label, Option<FrameId>);
+/// One step of a path: what the node stands for, the source frame it was met at, how many frames it stands for, how
+/// often its function is on the stack.
+#[derive(Clone, Copy)]
+struct Step {
+    label: Label,
+    frame: Option<FrameId>,
+    frames: u32,
+    recursion: u32,
+}
+
+impl Step {
+    fn new(label: Label, frame: Option<FrameId>) -> Step {
+        Step {
+            label,
+            frame,
+            frames: 1,
+            recursion: 1,
+        }
+    }
+}
 
 pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
     let mut tree = CallTree {
@@ -41,7 +59,7 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
     if options.by == By::Arena {
         for block in blocks_inside(profile, options.arena, options.measure) {
             if around(profile, options, block.scope, &mut path) {
-                path.extend(block.path.into_iter().map(|label| (label, None)));
+                path.extend(block.path.into_iter().map(|label| Step::new(label, None)));
                 add(&path, &block.figures);
             }
         }
@@ -70,7 +88,8 @@ fn around(profile: &Profile, options: &Options, scope: ScopeId, path: &mut Vec<S
     path.clear();
     if options.scopes {
         let around = phases.around(scope);
-        path.extend(around.into_iter().map(|phase| (Label::Scope(phase), None)));
+        let around = around.into_iter().map(Label::Scope);
+        path.extend(around.map(|label| Step::new(label, None)));
     }
     let within = options.within;
     within.is_none_or(|within| is_within(profile, phases, scope, within))
@@ -79,22 +98,62 @@ fn around(profile: &Profile, options: &Options, scope: ScopeId, path: &mut Vec<S
 /// The frames of a site, between what is said of both ends.
 fn by_stack(profile: &Profile, options: &Options, index: usize, path: &mut Vec<Step>) {
     let site = &profile.sites[index];
-    path.extend(marks(site).map(|mark| (Label::Mark(mark), None)));
-    for &frame in site.frames(options.keep_all) {
-        if let Some(source) = profile.frames.get(frame.0 as usize) {
-            path.push((Label::Function(source.function), Some(frame)));
+    path.extend(marks(site).map(|mark| Step::new(Label::Mark(mark), None)));
+    let before = path.len();
+    match options.frames {
+        Frames::Folded => {
+            let steps = profile.folding().steps(index).iter();
+            path.extend(steps.filter_map(|step| folded(profile, site, step)));
+        }
+        Frames::Own | Frames::All => {
+            let frames = site.frames(options.frames == Frames::All).iter().copied();
+            let own = |frame: &FrameId| {
+                options.frames == Frames::All
+                    || profile
+                        .lookup(*frame)
+                        .is_some_and(|(_, function)| function.origin == Origin::User)
+            };
+            path.extend(
+                frames
+                    .filter(own)
+                    .filter_map(|frame| function(profile, frame)),
+            );
+            if path.len() == before {
+                path.extend(site.charged().and_then(|frame| function(profile, frame)));
+            }
         }
     }
-    if !matches!(path.last(), Some((Label::Function(_), _))) {
-        path.push((without_stack(profile, site), None));
+    if path.len() == before {
+        path.push(Step::new(without_stack(profile, site), None));
     }
     if let Some(arenas) = profile.chunk_sites().get(&index) {
         let one = match arenas.as_slice() {
             [one] => u32::try_from(*one).ok(),
             _ => None,
         };
-        path.push((Label::Mark(MarkKind::Chunk(one)), None));
+        path.push(Step::new(Label::Mark(MarkKind::Chunk(one)), None));
     }
+}
+
+fn function(profile: &Profile, frame: FrameId) -> Option<Step> {
+    let source = profile.frames.get(frame.0 as usize)?;
+    Some(Step::new(Label::Function(source.function), Some(frame)))
+}
+
+/// A step of a folded stack; `None` of contents that nothing tells.
+fn folded(profile: &Profile, site: &Site, step: &profile::Step) -> Option<Step> {
+    let label = match step.kind {
+        StepKind::Function(function) => Label::Function(function),
+        StepKind::Call(text) => Label::Call(text),
+        StepKind::Group(group) => Label::Group(group),
+        StepKind::Contents => Label::Type(Some(profile.type_id_of(site)?)),
+    };
+    Some(Step {
+        label,
+        frame: step.frame,
+        frames: step.frames,
+        recursion: step.depth,
+    })
 }
 
 /// What stands for the frames of a site that has none.
@@ -107,8 +166,12 @@ fn without_stack(profile: &Profile, site: &Site) -> Label {
 fn by_field(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
     let fields = profile.fields();
     let fields = fields.path_to(fields.field_of(site.scope));
-    path.extend(fields.into_iter().map(|field| (Label::Field(field), None)));
-    path.push((Label::Type(profile.type_id_of(site)), None));
+    path.extend(
+        fields
+            .into_iter()
+            .map(|field| Step::new(Label::Field(field), None)),
+    );
+    path.push(Step::new(Label::Type(profile.type_id_of(site)), None));
 }
 
 /// The type, the field (outside all data, the type that was being built), the function that is charged.
@@ -123,9 +186,9 @@ fn by_type(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
     let charged = frame.map(|frame| Label::Function(frame.function));
     let charged = charged.unwrap_or_else(|| without_stack(profile, site));
     path.extend([
-        (Label::Type(profile.type_id_of(site)), None),
-        (place, None),
-        (charged, owner.filter(|_| frame.is_some())),
+        Step::new(Label::Type(profile.type_id_of(site)), None),
+        Step::new(place, None),
+        Step::new(charged, owner.filter(|_| frame.is_some())),
     ]);
 }
 
@@ -136,6 +199,8 @@ fn new_node(label: Label, parent: Option<NodeId>, depth: u32, frame: Option<Fram
         depth,
         frame,
         several_places: false,
+        frames: 1,
+        recursion: 1,
         rank: 0,
         own: 0,
         children: (0, 0),
@@ -148,16 +213,21 @@ fn next(
     tree: &mut CallTree,
     by_parent: &mut HashMap<(NodeId, Label), NodeId>,
     at: NodeId,
-    (label, frame): Step,
+    step: Step,
 ) -> NodeId {
+    let Step { label, frame, .. } = step;
     let next = NodeId(tree.nodes.len() as u32);
     let id = *by_parent.entry((at, label)).or_insert(next);
     if id == next {
         let depth = tree.node(at).depth + 1;
-        tree.nodes.push(new_node(label, Some(at), depth, frame));
+        let mut node = new_node(label, Some(at), depth, frame);
+        (node.frames, node.recursion) = (step.frames, step.recursion);
+        tree.nodes.push(node);
         return id;
     }
     let node = &mut tree.nodes[id.index()];
+    node.frames = node.frames.max(step.frames);
+    node.recursion = node.recursion.max(step.recursion);
     if !node.several_places
         && node.frame != frame
         && let (Some(known), Some(met)) = (node.frame, frame)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::profile::arenas::{Part, chunk_label};
 use crate::profile::fields::Field;
-use crate::profile::{Charged, FunctionId, Profile, ScopeId, TypeId};
+use crate::profile::{Charged, FunctionId, Group, Profile, ScopeId, TypeId};
 
 /// What a node stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,6 +17,11 @@ pub enum Label {
     Mark(MarkKind),
     /// A function; different lines of it are one node.
     Function(FunctionId),
+    /// A run of frames that are not the program's, or copies of one function: an index for
+    /// [`Folding::text`](crate::profile::Folding::text).
+    Call(u32),
+    /// What no code of the program asked for.
+    Group(Group),
     /// A phase or field that stands for a stack, where none were recorded.
     Place(ScopeId),
     /// A field (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)), by the last step of its path.
@@ -74,6 +79,7 @@ impl From<Charged> for Label {
         match charged {
             Charged::Function(function) => Label::Function(function),
             Charged::Place(scope) => Label::Place(scope),
+            Charged::Group(group) => Label::Group(group),
         }
     }
 }
@@ -92,6 +98,8 @@ impl Label {
                 Cow::Owned(format!("[{}]", scope.map_or("?", |scope| &scope.name)))
             }
             Label::Function(function) => Charged::Function(function).name(profile),
+            Label::Call(text) => Cow::Borrowed(profile.folding().text(text)),
+            Label::Group(group) => Cow::Borrowed(group.name()),
             Label::Place(scope) => Charged::Place(scope).name(profile),
             Label::Field(number) | Label::Path(number) => {
                 let Some(field) = field(profile, number) else {
@@ -128,6 +136,7 @@ impl Label {
                 .arenas
                 .get(arena as usize)
                 .map_or(Cow::Borrowed("?"), |arena| Cow::Borrowed(&arena.name)),
+            Label::Call(_) | Label::Group(_) => self.name(profile),
             Label::Root | Label::Mark(_) | Label::Scope(_) => self.name(profile),
         }
     }
@@ -139,7 +148,8 @@ impl Label {
             Label::Type(id) => id,
             Label::Building(id) => Some(id),
             Label::Root | Label::Mark(_) | Label::Scope(_) => None,
-            Label::Function(_) | Label::Place(_) | Label::Arena(_) => None,
+            Label::Function(_) | Label::Call(_) | Label::Group(_) => None,
+            Label::Place(_) | Label::Arena(_) => None,
         }
     }
 }

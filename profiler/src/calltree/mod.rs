@@ -14,7 +14,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use crate::profile::{Figures, FrameId, Measure, Profile, ScopeId};
+use crate::profile::{Figures, FrameId, Frames, Measure, Profile, ScopeId};
 
 pub use folded::write_folded;
 pub use label::{Label, MarkKind};
@@ -77,8 +77,8 @@ pub struct Options {
     pub measure: Measure,
     /// Grow from the allocation outward (callers below callees) instead of from `main` inward.
     pub inverted: bool,
-    /// Keep allocator machinery and run-time start-up.
-    pub keep_all: bool,
+    /// Which frames of a stack become nodes.
+    pub frames: Frames,
     /// Show phases as the outermost frames: `[load]`.
     pub scopes: bool,
     /// Only sites of this phase or field and of what lies inside it.
@@ -98,6 +98,10 @@ pub struct Node {
     pub frame: Option<FrameId>,
     /// Whether frames at other lines were merged into this node, so that [`Node::frame`] is only one of several.
     pub several_places: bool,
+    /// How many frames it stands for, at most.
+    pub frames: u32,
+    /// How often its function is on the stack, at most; 1 = no recursion.
+    pub recursion: u32,
     /// Position among its siblings by name: breaks ties.
     rank: u32,
     /// Index into the tree's own figures; 0 = none.

@@ -33,7 +33,11 @@ fn the_root_holds_the_totals_whatever_the_options() {
     for bits in 0..8 {
         let options = Options {
             inverted: bits & 1 != 0,
-            keep_all: bits & 2 != 0,
+            frames: if bits & 2 != 0 {
+                Frames::All
+            } else {
+                Frames::Own
+            },
             scopes: bits & 4 != 0,
             within: None,
             ..Options::default()

@@ -22,7 +22,7 @@ use inferno::flamegraph::{Direction, TextTruncateDirection, from_lines};
 
 pub use crate::calltree::By;
 use crate::calltree::{self, CallTree, NodeId};
-use crate::profile::{Measure, Profile, ScopeId};
+use crate::profile::{Frames, Measure, Profile, ScopeId};
 
 /// What to draw.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,8 +33,8 @@ pub struct Options {
     pub measure: Measure,
     /// Allocations at the top, their callers below.
     pub inverted: bool,
-    /// Keep allocator machinery and run-time start-up.
-    pub keep_all: bool,
+    /// Which frames of a stack are drawn.
+    pub frames: Frames,
     /// Show phases as the outermost frames.
     pub scopes: bool,
     /// Only this phase or field and what lies inside it.
@@ -79,7 +79,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
             arena: options.arena,
             measure: options.measure,
             inverted: options.inverted,
-            keep_all: options.keep_all,
+            frames: options.frames,
             scopes: options.scopes,
             within: options.within,
         },

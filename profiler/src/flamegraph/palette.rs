@@ -59,7 +59,13 @@ pub fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
             .functions
             .get(function.0 as usize)
             .map_or(ROOT, of_function),
-        Label::Place(_) => of_function(&Function {
+        // The first frame of a run tells whose code it is.
+        Label::Call(_) => tree
+            .node(id)
+            .frame
+            .and_then(|frame| profile.lookup(frame))
+            .map_or(ROOT, |(_, function)| of_function(function)),
+        Label::Group(_) | Label::Place(_) => of_function(&Function {
             name: label.name(profile).into_owned(),
             origin: Origin::Unresolved,
             ..Function::default()
@@ -107,6 +113,7 @@ mod tests {
             short: name.into(),
             krate: krate.into(),
             origin,
+            ..Function::default()
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::counters::Counted;
 use super::modules::Modules;
-use super::{Error, Options, arenas, packed, scopes};
+use super::{Error, Options, arenas, functions, owner, packed, scopes};
 use crate::profile::{
     Contents, Frame, FrameId, Function, FunctionId, Origin, Profile, ScopeId, Site, Snapshot,
     StackMarks,
@@ -51,15 +51,15 @@ pub(super) fn fill(
         });
         let functions = functions(&stack);
         let shown = symbols::trim(&functions);
-        let owner = shown
-            .clone()
-            .rev()
-            .find(|index| functions[*index].origin == Origin::User)
-            .or_else(|| shown.clone().next_back());
+        let (owner, group) = match marks.synthetic {
+            true => (shown.clone().next_back(), None),
+            false => owner::owner(&functions, shown.clone()),
+        };
         profile.sites.push(Site {
             stack,
             shown,
             owner,
+            group,
             scope,
             contents,
             marks,
@@ -291,6 +291,7 @@ impl<'a> Builder<'a> {
             short: name.to_owned(),
             krate: String::new(),
             origin: Origin::Unresolved,
+            ..Function::default()
         };
         let function = FunctionId(self.functions.number(function));
         FrameId(self.frames.number(Frame {
@@ -319,7 +320,7 @@ impl<'a> Builder<'a> {
             .map_or(&[][..], Vec::as_slice);
         let mut frames = Vec::with_capacity(named.len().max(1));
         for source in named.iter().rev() {
-            let function = self.classifier.function(source, &path);
+            let function = functions::described(self.classifier.function(source, &path));
             let function = FunctionId(self.functions.number(function));
             frames.push(FrameId(self.frames.number(Frame {
                 function,

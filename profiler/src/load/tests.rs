@@ -4,7 +4,7 @@
 //! Refreshed by `examples/wasm/run --golden`. Pointers have 4 bytes there, `String` and `Vec` 12, a person 40.
 
 use super::{Options, open};
-use crate::profile::{Distribution, Figures, Profile, State};
+use crate::profile::{Distribution, Figures, Frames, Profile, State};
 use crate::report::{self, By, Detail, Row};
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn golden() -> Profile {
 }
 
 fn row(profile: &Profile, by: By, key: &str) -> Row {
-    let rows = report::rows(profile, by, Default::default(), false);
+    let rows = report::rows(profile, by, Default::default(), Frames::Folded);
     let found = rows.into_iter().find(|row| row.key == key);
     found.unwrap_or_else(|| panic!("no row {key}"))
 }

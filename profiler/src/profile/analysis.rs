@@ -3,13 +3,16 @@
 
 use super::arenas::{Leak, chunk_sites, leaks};
 use super::fields::{Fields, Phases};
+use super::folding::Folding;
 use super::losses::losses;
 use super::measured::{Measured, measured};
 use super::owners::{Owner, owners};
-use super::type_rows::{TypeRow, full_keys, type_rows};
+use super::places::source_root;
+use super::type_names::qualified;
+use super::type_rows::{TypeRow, type_rows};
 use super::unnamed::unnamed;
 use super::{Profile, TypeId, UNKNOWN};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// The analysis of a profile, as much of it as was asked for: see [`Profile::fields`] and its neighbours.
@@ -18,13 +21,15 @@ pub struct Analysis {
     fields: OnceLock<Fields>,
     phases: OnceLock<Phases>,
     types: OnceLock<Vec<TypeRow>>,
-    full_keys: OnceLock<HashSet<TypeId>>,
+    type_names: OnceLock<HashMap<TypeId, String>>,
     owners: OnceLock<Vec<Owner>>,
     measured: OnceLock<Vec<Measured>>,
     chunks: OnceLock<HashMap<usize, Vec<usize>>>,
     leaks: OnceLock<Vec<Leak>>,
     losses: OnceLock<Vec<String>>,
     unnamed: OnceLock<Option<String>>,
+    folding: OnceLock<Folding>,
+    source_root: OnceLock<String>,
 }
 
 /// A clone may be changed, so it begins without an analysis.
@@ -51,13 +56,12 @@ impl Profile {
         self.analysis.types.get_or_init(|| type_rows(self))
     }
 
-    /// What the row of a type is called: its short name, its full one where two rows share the short one, [`UNKNOWN`]
-    /// without a type. As recorded: not safe for a terminal before [`crate::units::printable`].
+    /// What the row of a type is called: its short name, with as much of its path as tells it apart where two rows share
+    /// that, [`UNKNOWN`] without a type. As recorded: not safe for a terminal before [`crate::units::printable`].
     pub fn type_key(&self, id: Option<TypeId>) -> &str {
-        let in_full = self.analysis.full_keys.get_or_init(|| full_keys(self));
+        let qualified = self.analysis.type_names.get_or_init(|| qualified(self));
         match id.and_then(|id| Some((id, self.types.get(id.0 as usize)?))) {
-            Some((id, name)) if in_full.contains(&id) => &name.full,
-            Some((_, name)) => &name.short,
+            Some((id, name)) => qualified.get(&id).unwrap_or(&name.short),
             None => UNKNOWN,
         }
     }
@@ -75,6 +79,16 @@ impl Profile {
     /// The arenas (indexes into [`Profile::arenas`]) that each site (index into [`Profile::sites`]) allocates chunks for.
     pub fn chunk_sites(&self) -> &HashMap<usize, Vec<usize>> {
         self.analysis.chunks.get_or_init(|| chunk_sites(self))
+    }
+
+    /// The folder that holds the program's own source files, with a slash at its end; empty when there is none.
+    pub fn source_root(&self) -> &str {
+        self.analysis.source_root.get_or_init(|| source_root(self))
+    }
+
+    /// The folded stack of each site.
+    pub fn folding(&self) -> &Folding {
+        self.analysis.folding.get_or_init(|| Folding::of(self))
     }
 
     /// All blocks of the global heap that values in arenas left behind, most bytes first.

@@ -8,15 +8,18 @@ pub mod arenas;
 mod distribution;
 pub mod fields;
 mod figures;
+mod folding;
 mod footprints;
 mod linear;
 mod losses;
 mod measured;
 mod owners;
+mod places;
 mod resident;
 mod scopes;
 #[cfg(test)]
 mod tests;
+mod type_names;
 mod type_rows;
 mod types;
 mod unnamed;
@@ -25,6 +28,8 @@ pub use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues};
 pub use distribution::Distribution;
 pub use figures::{Figures, Measure};
+pub(crate) use folding::plain;
+pub use folding::{Folding, Frames, Step, StepKind};
 pub use footprints::{Footprint, FootprintNode};
 pub use linear::LinearMemory;
 pub use measured::{Estimate, Measured, Place};
@@ -233,6 +238,29 @@ pub struct Function {
     pub krate: String,
     /// Whose code it is.
     pub origin: Origin,
+    /// What part it plays on a stack.
+    pub role: Role,
+    /// What a call of it does, for a frame that stands for all that it calls: `serde_json::from_str -> Catalog`. Empty:
+    /// as [`short`](Function::short).
+    pub does: String,
+    /// The type that it deserializes, in short: `Product`.
+    pub makes: Option<String>,
+}
+
+/// What part a function plays on a stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// No special one.
+    #[default]
+    Plain,
+    /// Called back by what a program called: `Deserialize`, its visitors, `Clone`.
+    Callback,
+    /// Of a crate that reads or writes data formats.
+    Format,
+    /// Passes a call on: the call of a closure, an iterator's adaptor.
+    Glue,
+    /// Reports a panic: message, hook, backtrace.
+    Panic,
 }
 
 /// Whose code a function is.
@@ -275,9 +303,12 @@ pub struct Site {
     pub stack: Vec<FrameId>,
     /// The part of `stack` worth showing: without run-time start-up (outside) and allocator machinery (inside).
     pub shown: std::ops::Range<usize>,
-    /// The frame the site is charged to: the innermost shown frame of the user's own code, else the innermost
-    /// shown one. Index into `stack`; `None` when the stack is empty.
+    /// The frame the site is charged to: the innermost shown frame of the user's own code that nothing called back, else
+    /// the nearest frame of a dependency, else the innermost shown one. Index into `stack`; `None` when the stack is
+    /// empty.
     pub owner: Option<usize>,
+    /// What it is charged to instead where no code of the program or of a dependency asked for its blocks.
+    pub group: Option<Group>,
     /// The phase and field it happened in.
     pub scope: ScopeId,
     /// What its stack says its blocks hold; `None` where that cannot be known.
@@ -290,13 +321,32 @@ pub struct Site {
     pub distribution: Distribution,
 }
 
+/// Blocks that no code of the program asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Group {
+    /// What the standard library needs to start, to run threads, and to end.
+    Runtime,
+    /// The report of a panic: its message and its backtrace.
+    Panic,
+}
+
+impl Group {
+    /// As frontends show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Runtime => "(start-up and threads of std)",
+            Group::Panic => "(panic message and backtrace)",
+        }
+    }
+}
+
 impl Site {
-    /// The frames worth showing, outermost first; all of them with `keep_all`.
-    pub fn frames(&self, keep_all: bool) -> &[FrameId] {
-        if keep_all {
+    /// The frames worth showing, outermost first; all of them when `all`. A synthetic site has nothing to trim.
+    pub fn frames(&self, all: bool) -> &[FrameId] {
+        if all || self.marks.synthetic {
             &self.stack
         } else {
-            &self.stack[self.shown.clone()]
+            self.stack.get(self.shown.clone()).unwrap_or(&self.stack)
         }
     }
 }

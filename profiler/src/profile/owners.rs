@@ -3,7 +3,7 @@
 //! A recording without stacks has nothing but phases and fields to tell sites apart by: its sites are charged to their
 //! place. Must never look like a stack: a place is in parentheses, of no file and no known code.
 
-use super::{Figures, FrameId, FunctionId, Profile, ScopeId, Site};
+use super::{Figures, FrameId, FunctionId, Group, Profile, ScopeId, Site};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -14,6 +14,8 @@ pub enum Charged {
     Function(FunctionId),
     /// A phase or field, in a recording without stacks.
     Place(ScopeId),
+    /// No code of the program.
+    Group(Group),
 }
 
 impl Charged {
@@ -25,6 +27,7 @@ impl Charged {
                 Some(function) if !function.name.is_empty() => Cow::Borrowed(&function.name),
                 _ => Cow::Borrowed("[unnamed]"),
             },
+            Charged::Group(group) => Cow::Borrowed(group.name()),
             Charged::Place(scope) => {
                 let phase = phase_path(profile, scope);
                 match (phase, field_path(profile, scope)) {
@@ -45,6 +48,7 @@ impl Charged {
                 Some(function) if !function.short.is_empty() => Cow::Borrowed(&function.short),
                 _ => self.name(profile),
             },
+            Charged::Group(_) => self.name(profile),
             Charged::Place(scope) => match field_path(profile, scope) {
                 Some(field) => format!("(in {field})").into(),
                 None => self.name(profile),
@@ -76,6 +80,9 @@ impl Profile {
 
     /// What a site is charged to; `None` where nothing is known.
     pub fn charged_to(&self, site: &Site) -> Option<Charged> {
+        if let Some(group) = site.group {
+            return Some(Charged::Group(group));
+        }
         let frame = site.charged();
         let frame = frame.and_then(|frame| self.frames.get(frame.0 as usize));
         let function = frame.map(|frame| Charged::Function(frame.function));

@@ -54,6 +54,7 @@ fn profile(value_type: &str, stacks: &[&[Described]]) -> Profile {
             shown: 0..frames.len(),
             stack: frames,
             owner: None,
+            group: None,
             scope: ScopeId(1),
             contents: None,
             marks: StackMarks::default(),

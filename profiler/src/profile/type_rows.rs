@@ -3,7 +3,7 @@
 //! Must keep the sum: every site is in exactly one row, those whose type nothing tells in the row of `None`.
 
 use super::{Figures, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The key of the row without a type.
 pub const UNKNOWN: &str = "(unknown type)";
@@ -35,18 +35,6 @@ impl TypeRow {
             .checked_div(self.figures.total_blocks)
             .unwrap_or(0)
     }
-}
-
-/// Types that rows call by their full name, because two rows share the short one.
-pub(super) fn full_keys(profile: &Profile) -> HashSet<TypeId> {
-    let mut by_name: HashMap<&str, Vec<TypeId>> = HashMap::new();
-    for id in profile.type_rows().iter().filter_map(|row| row.type_id) {
-        if let Some(name) = profile.types.get(id.0 as usize) {
-            by_name.entry(&name.short).or_default().push(id);
-        }
-    }
-    let shared = by_name.into_values().filter(|ids| ids.len() > 1);
-    shared.flatten().collect()
 }
 
 /// Where the type of a site's blocks came from.

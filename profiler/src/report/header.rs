@@ -7,10 +7,7 @@ use std::io::{self, Write};
 use super::page::Page;
 use super::{Options, Style};
 use crate::profile::{Figures, Profile, State};
-use crate::units::{Bytes, Count, Nanos, counted, printable};
-
-/// As wide as the names of the figures.
-const INDENT: &str = "              ";
+use crate::units::{Bytes, Count, Nanos, Share, counted, printable};
 
 pub(super) fn write<W: Write>(
     page: &mut Page<'_, W>,
@@ -67,49 +64,65 @@ pub(super) fn write<W: Write>(
     }
     page.wrap(Style::Faint, "  recorded    ", &how)?;
     page.blank()?;
-    write_figures(page, profile)
+    write_figures(page, profile, options.explain)
 }
 
-/// Totals, peak and resident memory.
-pub(super) fn write_figures<W: Write>(page: &mut Page<'_, W>, profile: &Profile) -> io::Result<()> {
+/// Totals, peak and resident memory; with `explain` the exact bytes.
+pub(super) fn write_figures<W: Write>(
+    page: &mut Page<'_, W>,
+    profile: &Profile,
+    explain: bool,
+) -> io::Result<()> {
     let (totals, capture) = (&profile.totals, &profile.capture);
     let running = profile.process.state == State::Running;
     let (live, peak_name) = if running {
         ("live now", "peak so far")
     } else {
-        ("live at end", "peak")
+        ("at exit", "peak")
     };
-    let rows = [
-        ("total", totals.total_bytes, totals.total_blocks),
-        ("freed", totals.freed_bytes, totals.freed_blocks),
-        ("temporary", totals.temporary_bytes, totals.temporary_blocks),
-        (live, totals.live_bytes, totals.live_blocks),
-        (peak_name, totals.peak_bytes, totals.peak_blocks),
+    let amount = |bytes: u64, blocks: u64| {
+        let exact = match explain && bytes >= 1024 {
+            true => format!(" ({} bytes)", Count(bytes)),
+            false => String::new(),
+        };
+        format!("{}{exact} in {}", Bytes(bytes), counted(blocks, "block"))
+    };
+    let share = Share::of(totals.temporary_blocks, totals.total_blocks).to_string();
+    let mut lines = vec![
+        (
+            peak_name,
+            format!(
+                "{}{}",
+                amount(totals.peak_bytes, totals.peak_blocks),
+                peak(profile)
+            ),
+        ),
+        (
+            "total",
+            format!(
+                "{}; temporary {} ({})",
+                amount(totals.total_bytes, totals.total_blocks),
+                amount(totals.temporary_bytes, totals.temporary_blocks),
+                share.trim()
+            ),
+        ),
+        (live, amount(totals.live_bytes, totals.live_blocks)),
     ];
-    let widest = |figure: fn(&(&str, u64, u64)) -> u64| {
-        rows.iter()
-            .map(|row| Count(figure(row)).to_string().len())
-            .max()
-            .unwrap_or(0)
-    };
-    let (bytes_width, blocks_width) = (widest(|row| row.1), widest(|row| row.2));
-    for (name, bytes, blocks) in rows {
-        let (exact, blocks) = (Count(bytes), Count(blocks));
-        page.plain(&format!(
-            "  {name:<11} {:>10}  {exact:>bytes_width$} bytes  {blocks:>blocks_width$} blocks",
-            Bytes(bytes)
-        ))?;
+    if explain {
+        lines.push(("freed", amount(totals.freed_bytes, totals.freed_blocks)));
     }
-    page.wrap(Style::Faint, INDENT, &peak(profile))?;
+    for (name, text) in lines {
+        page.wrap(Style::Strong, &format!("  {name:<11} "), &text)?;
+    }
     if let Some(reallocs) = reallocs(totals) {
-        page.plain(&format!("  {:<11} {reallocs}", "reallocs"))?;
+        page.wrap(Style::Faint, &format!("  {:<11} ", "reallocs"), &reallocs)?;
     }
     if let Some(memory) = capture.linear_memory {
         page.wrap(
             Style::Faint,
             "  memory      ",
             &format!(
-                "{} linear, {} ({} at first), grown {}; {} of heapglass's own beside it",
+                "{} linear, {} ({} at first), grown {}; {} of profiler overhead beside it",
                 Bytes(memory.bytes()),
                 counted(memory.pages, "page"),
                 Count(memory.first_pages),
@@ -119,32 +132,28 @@ pub(super) fn write_figures<W: Write>(page: &mut Page<'_, W>, profile: &Profile)
         )?;
     }
     if let Some(at) = profile.resident() {
-        let seen = match at.not_seen_bytes() {
-            Some(bytes) => {
-                format!(
+        let mut said = vec![format!("{} at most", Bytes(at.rss_bytes))];
+        if at.own_bytes > 0 {
+            said.push(format!("{} of it profiler overhead", Bytes(at.own_bytes)));
+        }
+        if explain {
+            said.push(format!("at {}", Nanos(at.time_ns)));
+            said.push(match at.not_seen_bytes() {
+                Some(bytes) => format!(
                     "{} not seen by Rust's allocator ({} live then)",
                     Bytes(bytes),
                     Bytes(at.live_bytes)
-                )
-            }
-            None => format!(
-                "less than the {} live then: some was never touched",
-                Bytes(at.live_bytes)
-            ),
-        };
-        let own = if at.own_bytes > 0 {
-            format!("; {} of it are heapglass's own", Bytes(at.own_bytes))
-        } else {
-            String::new()
-        };
+                ),
+                None => format!(
+                    "less than the {} live then: some was never touched",
+                    Bytes(at.live_bytes)
+                ),
+            });
+        }
         page.wrap(
             Style::Faint,
-            "  RSS         ",
-            &format!(
-                "{} at its largest ({}), {seen}{own}",
-                Bytes(at.rss_bytes),
-                Nanos(at.time_ns)
-            ),
+            &format!("  {:<11} ", "resident"),
+            &said.join(", "),
         )?;
     }
     if capture.mode != "exact" {
@@ -169,21 +178,24 @@ pub(super) fn reallocs(figures: &Figures) -> Option<String> {
     })
 }
 
-/// When the peak was and how exact it is.
+/// When the peak was and how exact it is: `, at 94.5 ms (exact)`.
 fn peak(profile: &Profile) -> String {
     let capture = &profile.capture;
     let when = if capture.peak_time_ns > 0 {
-        format!("peak at {}, ", Nanos(capture.peak_time_ns))
+        format!(", at {}", Nanos(capture.peak_time_ns))
     } else {
         String::new()
     };
     if capture.peak_error_bytes == 0 && capture.peak_discrepancy_bytes == 0 {
-        return format!("{when}exact to the byte");
+        return format!("{when} (exact)");
     }
+    let discrepancy = match capture.peak_discrepancy_bytes {
+        0 => String::new(),
+        bytes => format!("; measured discrepancy {}", Bytes(bytes)),
+    };
     format!(
-        "{when}within {}; measured discrepancy {}",
-        Bytes(capture.peak_error_bytes),
-        Bytes(capture.peak_discrepancy_bytes)
+        "{when} (within {}{discrepancy})",
+        Bytes(capture.peak_error_bytes)
     )
 }
 

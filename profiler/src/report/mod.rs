@@ -14,20 +14,20 @@ mod page;
 mod tests;
 mod text;
 
-use crate::profile::Measure;
 #[cfg(doc)]
 use crate::profile::Profile;
+use crate::profile::{Frames, Measure};
 
 pub use crate::table::{
-    Amplification, ArenaDetail, ArenaLeak, ArenaPart, By, Detail, FieldDetail, Part, PhaseDetail,
-    Row, TypeDetail, rows,
+    Amplification, ArenaDetail, ArenaLeak, ArenaPart, By, Detail, FieldDetail, FunctionDetail,
+    Part, PhaseDetail, Row, SiteLabel, TypeDetail, rows,
 };
 pub use json::{FORMAT, write_json};
 pub use notes::{NO_FIELDS, REALLOC_POLICY};
 pub use text::{write_summary, write_text};
 
 /// Rows of a text report when [`Options::top`] says nothing.
-pub const DEFAULT_TOP: usize = 20;
+pub const DEFAULT_TOP: usize = 10;
 
 /// Columns of a text report that is not written to a terminal.
 pub const DEFAULT_WIDTH: usize = 100;
@@ -41,8 +41,10 @@ pub struct Options<'a> {
     pub measure: Measure,
     /// At most so many rows; `None` = [`DEFAULT_TOP`] in text, all of them in JSON.
     pub top: Option<usize>,
-    /// Stacks with allocator machinery and run-time start-up; sites that differ only there are then rows of their own.
-    pub keep_all: bool,
+    /// Which frames of a stack count; folded, sites that read the same are one row, else those of one stack are.
+    pub frames: Frames,
+    /// Say what columns mean, and all that is known of each row.
+    pub explain: bool,
     /// Columns of the terminal; the text breaks no line at less than 40.
     pub width: usize,
     /// The recording that was read, to be named.
@@ -57,7 +59,8 @@ impl Default for Options<'_> {
             by: By::Site,
             measure: Measure::Peak,
             top: None,
-            keep_all: false,
+            frames: Frames::Folded,
+            explain: false,
             width: DEFAULT_WIDTH,
             recording: None,
             paint: plain,

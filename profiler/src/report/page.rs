@@ -49,8 +49,37 @@ impl<'a, W: Write> Page<'a, W> {
 
     /// Lines broken at blanks; those after the first are indented as `start` is wide.
     pub(super) fn wrap(&mut self, style: Style, start: &str, text: &str) -> io::Result<()> {
+        self.broken(style, start, start, text)
+    }
+
+    /// Parts with two blanks between, broken there where they do not fit in one line, else at any blank; as much of the
+    /// first line is written already as `start` is wide.
+    pub(super) fn parts_after(
+        &mut self,
+        style: Style,
+        start: &str,
+        parts: &[&str],
+    ) -> io::Result<()> {
         let room = self.width.saturating_sub(start.width()).max(20);
-        let mut lead = start.to_owned();
+        let mut first = "";
+        let mut line = String::new();
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            let more = line.width() + 2 + part.width();
+            if !line.is_empty() && more > room {
+                self.broken(style, start, first, &line)?;
+                first = start;
+                line.clear();
+            } else if !line.is_empty() {
+                line.push_str("  ");
+            }
+            line.push_str(part);
+        }
+        self.broken(style, start, first, &line)
+    }
+
+    fn broken(&mut self, style: Style, start: &str, first: &str, text: &str) -> io::Result<()> {
+        let room = self.width.saturating_sub(start.width()).max(20);
+        let mut lead = first.to_owned();
         let mut line = String::new();
         for word in text.split(' ') {
             let word = clip(word, room);
@@ -65,6 +94,33 @@ impl<'a, W: Write> Page<'a, W> {
         }
         self.line(style, &format!("{lead}{line}"))
     }
+}
+
+/// At most `columns` columns, the middle replaced by dots.
+pub(super) fn clip_middle(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(2);
+    let tail = room / 2;
+    let mut used = 0;
+    let fits = |c: &char, most: usize, used: &mut usize| {
+        *used += c.width().unwrap_or(0);
+        *used <= most
+    };
+    let head: String = text
+        .chars()
+        .take_while(|c| fits(c, room - tail, &mut used))
+        .collect();
+    used = 0;
+    let mut end: Vec<char> = text
+        .chars()
+        .rev()
+        .take_while(|c| fits(c, tail, &mut used))
+        .collect();
+    end.reverse();
+    let dots = &".."[..columns.min(2)];
+    format!("{head}{dots}{}", end.into_iter().collect::<String>())
 }
 
 /// At most `columns` columns, the end replaced by dots.

@@ -64,6 +64,7 @@ impl Classifier {
             short,
             krate,
             origin,
+            ..Function::default()
         }
     }
 
@@ -135,6 +136,7 @@ pub fn unresolved(module: &str, offset: u64) -> Function {
         name,
         krate: image.to_owned(),
         origin: Origin::Unresolved,
+        ..Function::default()
     }
 }
 

@@ -18,6 +18,7 @@ mod image;
 mod locate;
 mod module;
 mod names;
+mod role;
 mod short;
 mod table;
 mod trim;
@@ -25,6 +26,7 @@ mod trim;
 pub(crate) use classify::is_allocator_shim;
 pub use classify::{Classifier, unresolved};
 pub use error::Error;
+pub(crate) use role::{role, serves_others};
 pub(crate) use short::{segments, self_type, split_outermost};
 pub use trim::trim;
 

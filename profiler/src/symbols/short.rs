@@ -87,6 +87,20 @@ fn is_parameter(of: &str) -> bool {
     of == "Self" || of == "_" || (of.len() <= 2 && of.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
+/// The type that a macro's visitor makes: `app::Product` of `app::_::<impl Deserialize for app::Product>::deserialize::__Visitor`.
+fn visited(of: &str) -> Option<&str> {
+    let segments = segments(of);
+    let last = strip_generics(segments.last()?);
+    if !last.starts_with("__") {
+        return None;
+    }
+    let made = segments
+        .iter()
+        .rev()
+        .find(|segment| segment.starts_with('<'))?;
+    self_type(made).map(|(of, _)| of)
+}
+
 /// A type for narrow cells: `Vec` of `&mut alloc::vec::Vec<u8>`, `[u8]` of `[u8]`.
 fn short_type(of: &str) -> String {
     let plain = plain(of);
@@ -101,6 +115,9 @@ fn short_type(of: &str) -> String {
     }
     if plain.starts_with('(') {
         return "(..)".to_owned();
+    }
+    if let Some(made) = visited(plain) {
+        return short_type(made);
     }
     match segments(plain)
         .iter()
@@ -157,6 +174,17 @@ pub(super) fn short(name: &str) -> String {
         (!noise).then(|| strip_generics(segment).to_owned())
     });
     let suffix = if closure { "::{{closure}}" } else { "" };
+    // Without a linkage name only the module is told; of these the type is as good as certain.
+    let parent = match type_of_module(before) {
+        Some(of)
+            if parent
+                .as_deref()
+                .is_some_and(|parent| parent.starts_with(char::is_lowercase)) =>
+        {
+            Some(of.to_owned())
+        }
+        _ => parent,
+    };
     match parent {
         // `main::{{closure}}` says enough; a method's closure keeps its type.
         Some(parent)
@@ -167,6 +195,24 @@ pub(super) fn short(name: &str) -> String {
         Some(parent) => format!("{parent}::{function}{suffix}"),
         None => format!("{function}{suffix}"),
     }
+}
+
+/// The type that nearly all functions of a module of the standard library are methods of.
+fn type_of_module(path: &[&str]) -> Option<&'static str> {
+    let of = match path {
+        ["alloc", "vec"] => "Vec",
+        ["alloc", "string"] => "String",
+        ["alloc", "boxed"] => "Box",
+        ["alloc", "rc"] => "Rc",
+        ["alloc", "sync"] => "Arc",
+        ["alloc", "collections", "vec_deque"] => "VecDeque",
+        ["alloc", "collections", "btree", "map"] => "BTreeMap",
+        ["alloc", "collections", "btree", "set"] => "BTreeSet",
+        ["std", "collections", "hash", "map"] | ["hashbrown", "map"] => "HashMap",
+        ["std", "collections", "hash", "set"] | ["hashbrown", "set"] => "HashSet",
+        _ => return None,
+    };
+    Some(of)
 }
 
 /// The crate a path begins with: `alloc` of `alloc::vec::Vec<T>`; none for primitives, parameters, tuples.

@@ -3,7 +3,7 @@
 //! The measure's own column always stands, the others as long as there is room.
 
 use super::{Amplification, By, Detail, Row};
-use crate::profile::Measure;
+use crate::profile::{Figures, Measure};
 use crate::units::{Bytes, Count, signed_bytes};
 
 pub(crate) const SHARE_WIDTH: usize = 8;
@@ -21,6 +21,8 @@ enum Figure {
     Retained,
     PerInput(Of),
     PerRecord(Of),
+    Inclusive(Measure),
+    BlocksOf(Measure),
 }
 
 /// What is divided by the input.
@@ -56,7 +58,10 @@ pub(crate) fn of_measure(measure: Measure) -> Column {
 /// The columns that fit, the measure's own first; `copied` and `grows` only when asked for.
 pub(crate) fn columns(by: By, measure: Measure, width: usize, rows: &[Row]) -> Vec<Column> {
     let mut all = vec![of_measure(measure)];
-    all.extend(special(by, rows));
+    all.extend(special(by, measure, rows));
+    if by == By::Site {
+        return all;
+    }
     all.extend(
         Measure::ALL
             .into_iter()
@@ -76,7 +81,7 @@ pub(crate) fn columns(by: By, measure: Measure, width: usize, rows: &[Row]) -> V
 }
 
 /// What only rows of one kind have.
-fn special(by: By, rows: &[Row]) -> Vec<Column> {
+fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column> {
     let phases = || {
         rows.iter().filter_map(|row| match &row.detail {
             Detail::Phase(detail) => Some(detail),
@@ -84,11 +89,24 @@ fn special(by: By, rows: &[Row]) -> Vec<Column> {
         })
     };
     match by {
-        By::Type => vec![
-            column(Figure::Values, "values", 9),
-            column(Figure::Inline, "inline", 10),
-            column(Figure::MeanBlock, "mean block", 10),
-        ],
+        By::Type => {
+            let seen = |row: &Row| matches!(&row.detail, Detail::Type(of) if of.values > 0);
+            let mut columns = vec![column(Figure::MeanBlock, "mean block", 10)];
+            if rows.iter().any(seen) {
+                columns.insert(0, column(Figure::Inline, "inline", 10));
+                columns.insert(0, column(Figure::Values, "values", 9));
+            }
+            columns
+        }
+        By::Site => {
+            let (_, what) = measure.blocks(&Figures::default());
+            let other = measure.is_bytes() || measure == Measure::Grows;
+            other
+                .then(|| column(Figure::BlocksOf(measure), what, 11))
+                .into_iter()
+                .collect()
+        }
+        By::Function => vec![column(Figure::Inclusive(measure), "inclusive", 10)],
         By::Phase => {
             let mut columns = Vec::new();
             if phases().any(|phase| phase.retained_bytes.is_some()) {
@@ -106,7 +124,8 @@ fn special(by: By, rows: &[Row]) -> Vec<Column> {
             }
             columns
         }
-        By::Site | By::Field | By::Thread | By::Arena => Vec::new(),
+        By::Owner | By::Crate | By::Module => Vec::new(),
+        By::Field | By::Thread | By::Arena => Vec::new(),
     }
 }
 
@@ -116,6 +135,10 @@ impl Column {
         let none = || "-".to_owned();
         match (self.figure, &row.detail) {
             (Figure::Measure(measure), _) => measure.amount(measure.of(&row.figures)),
+            (Figure::BlocksOf(measure), _) => Count(measure.blocks(&row.figures).0).to_string(),
+            (Figure::Inclusive(measure), Detail::Function(detail)) => {
+                measure.amount(measure.of(&detail.inclusive))
+            }
             (Figure::Values, Detail::Type(detail)) if detail.values > 0 => {
                 Count(detail.values).to_string()
             }

@@ -7,6 +7,7 @@
 mod arena;
 mod columns;
 mod data;
+mod function;
 mod names;
 mod phase;
 mod preorder;
@@ -16,23 +17,34 @@ mod tests;
 
 use std::cmp::Reverse;
 
-use crate::profile::{Charged, Figures, FrameId, Measure, Profile, ScopeId, StackMarks};
+use crate::profile::{Charged, Figures, FrameId, Frames, Measure, Profile, ScopeId, StackMarks};
 
 pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
 pub(crate) use columns::{Column, NAME_WIDTH, SHARE_WIDTH, bytes_each, columns, of_measure};
 pub use data::{FieldDetail, Part, TypeDetail};
-pub(crate) use names::{file_and_line, function_name, place};
+pub use function::FunctionDetail;
+pub(crate) use names::{function_name, place};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;
 pub(crate) use preorder::weighty;
+pub use site::SiteLabel;
+pub(crate) use site::shown_frames;
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum By {
-    /// A stack under a phase and field. Sites whose shown frames are the same lines of the same functions and whose
-    /// blocks hold the same are one row.
+    /// What was allocated, where in the data or by which call, and the line that owns it. Sites that would read the same
+    /// are one row.
     #[default]
     Site,
+    /// The function that owns the blocks: of the program, or of the nearest dependency.
+    Owner,
+    /// A function on the stack: what it asked for itself, and with all that it calls.
+    Function,
+    /// The crate whose code asked; the standard library asks for whoever called it.
+    Crate,
+    /// The loaded image (executable or library) whose code asked.
+    Module,
     /// What blocks hold.
     Type,
     /// A place in the data that was deserialized as `Profiled<T>`, without the places inside it.
@@ -49,10 +61,14 @@ pub enum By {
 
 impl By {
     /// Every grouping, in the order faces offer them.
-    pub const ALL: [By; 6] = [
+    pub const ALL: [By; 10] = [
         By::Site,
+        By::Owner,
         By::Type,
         By::Field,
+        By::Function,
+        By::Crate,
+        By::Module,
         By::Thread,
         By::Phase,
         By::Arena,
@@ -62,6 +78,10 @@ impl By {
     pub fn name(self) -> &'static str {
         match self {
             By::Site => "site",
+            By::Owner => "owner",
+            By::Function => "function",
+            By::Crate => "crate",
+            By::Module => "module",
             By::Type => "type",
             By::Field => "field",
             By::Thread => "thread",
@@ -88,18 +108,32 @@ pub struct Row {
     pub detail: Detail,
 }
 
+impl Row {
+    /// What tells rows of one key apart, for their order.
+    fn second_key(&self) -> (&str, &str) {
+        match &self.detail {
+            Detail::Site { label, .. } => (&label.what, &label.location),
+            _ => ("", ""),
+        }
+    }
+}
+
 /// What a row stands for.
 #[derive(Clone, Debug)]
 pub enum Detail {
-    /// A stack under a phase and field.
+    /// Stacks that read the same.
     Site {
-        /// The frames, outermost first.
-        frames: Vec<FrameId>,
-        /// The frame the site is charged to.
+        /// What a reader sees.
+        label: SiteLabel,
+        /// The frames of the stack with most of the measure, outermost first.
+        stack: Vec<FrameId>,
+        /// How many different stacks there are.
+        stacks: u64,
+        /// The frame it is charged to.
         owner: Option<FrameId>,
-        /// The phase or field.
-        scope: ScopeId,
-        /// What it is charged to where no stacks were recorded.
+        /// The phase.
+        phase: ScopeId,
+        /// What it is charged to where that is no frame.
         place: Option<Charged>,
         /// The field's path.
         field: Option<String>,
@@ -109,8 +143,22 @@ pub enum Detail {
         chunk_of: Vec<usize>,
         /// What the walk had to do to the stack.
         marks: StackMarks,
-        /// Indexes into [`Profile::sites`] of what was merged.
+        /// Indexes into [`Profile::sites`] of what was merged, most of the measure first.
         sites: Vec<usize>,
+    },
+    /// A function that owns blocks.
+    Owner {
+        /// Its frame with most of the measure.
+        owner: Option<FrameId>,
+        /// Indexes into [`Profile::sites`].
+        sites: Vec<usize>,
+    },
+    /// A function on the stack.
+    Function(Box<FunctionDetail>),
+    /// A crate or a loaded image.
+    Code {
+        /// How many sites.
+        sites: u64,
     },
     /// A type.
     Type(Box<TypeDetail>),
@@ -128,9 +176,15 @@ pub enum Detail {
 }
 
 /// All rows, ordered by `measure` (largest first), then total bytes, then key.
-pub fn rows(profile: &Profile, by: By, measure: Measure, keep_all: bool) -> Vec<Row> {
+///
+/// `frames` tells sites apart: folded, those that read the same are one row; else those of the same stack are.
+pub fn rows(profile: &Profile, by: By, measure: Measure, frames: Frames) -> Vec<Row> {
     let mut rows = match by {
-        By::Site => site::rows(profile, keep_all),
+        By::Site => site::rows(profile, measure, frames),
+        By::Owner => function::owners(profile, measure),
+        By::Function => function::functions(profile, measure, frames),
+        By::Crate => function::crates(profile),
+        By::Module => function::modules(profile),
         By::Type => data::by_type(profile),
         By::Field => data::by_field(profile),
         By::Thread => by_thread(profile),
@@ -144,7 +198,12 @@ pub fn rows(profile: &Profile, by: By, measure: Measure, keep_all: bool) -> Vec<
                 Reverse(row.figures.total_bytes),
             )
         };
-        order(a).cmp(&order(b)).then_with(|| a.key.cmp(&b.key))
+        let names = || {
+            a.key
+                .cmp(&b.key)
+                .then_with(|| a.second_key().cmp(&b.second_key()))
+        };
+        order(a).cmp(&order(b)).then_with(names)
     });
     rows
 }

@@ -1,84 +1,293 @@
-//! Rows by site: a stack in a phase and a field, its blocks of one type.
+//! Rows by site: what was allocated, where in the data or by which call, and the line of the program that owns it. Sites
+//! that would read the same are one row.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 
 use super::{Detail, Row, place};
-use crate::profile::{FrameId, FunctionId, Profile, ScopeId, Site, TypeId};
+use crate::calltree::MarkKind;
+use crate::profile::arenas::chunk_label;
+use crate::profile::{
+    Charged, Figures, FrameId, Frames, FunctionId, Measure, Origin, Profile, Role, ScopeId, Site,
+    StepKind, TypeId, UNKNOWN,
+};
 
-/// What makes two sites look the same.
-type Look = (ScopeId, [bool; 5], Option<TypeId>, Vec<usize>, Vec<FrameId>);
+/// What a reader sees of a row, as recorded: not safe for a terminal before [`crate::units::printable`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SiteLabel {
+    /// What was allocated: a type; where none is known the function of a dependency that asked; empty of what no code of
+    /// the program asked for.
+    pub what: String,
+    /// Where: the field of the data, else the call of a library that asked; empty when the owner itself did.
+    pub location: String,
+    /// The function, or the place, that owns it: `shop::parse`, `ignore::walk::read_dir (dependency)`.
+    pub owner: String,
+    /// Its file and line.
+    pub source: Option<String>,
+}
 
-pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
-    let (fields, chunks) = (profile.fields(), profile.chunk_sites());
-    // Frames at the same line of the same function look alike: one number for each look.
-    let mut looks: HashMap<(FunctionId, Option<&str>, Option<u32>), FrameId> = HashMap::new();
-    let looks: Vec<FrameId> = profile
-        .frames
-        .iter()
-        .enumerate()
-        .map(|(i, frame)| {
-            *looks
-                .entry((frame.function, frame.file.as_deref(), frame.line))
-                .or_insert(FrameId(i as u32))
-        })
-        .collect();
+impl SiteLabel {
+    /// The owner with file and line: `shop::parse src/lib.rs:92`.
+    pub fn owner_and_source(&self) -> String {
+        match &self.source {
+            Some(source) => format!("{}  {source}", self.owner),
+            None => self.owner.clone(),
+        }
+    }
+}
+
+/// What makes two sites one row.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Look {
+    label: SiteLabel,
+    phase: ScopeId,
+    type_id: Option<TypeId>,
+    marks: [bool; 3],
+    chunk_of: Vec<usize>,
+    /// The stack, unless stacks are folded.
+    frames: Option<Vec<FrameId>>,
+}
+
+pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<Row> {
+    let chunks = profile.chunk_sites();
+    let phases = profile.phases();
+    let looks = frame_looks(profile);
     let look = |id: &FrameId| looks.get(id.0 as usize).copied();
     let mut rows: Vec<Row> = Vec::new();
     let mut known: HashMap<Look, usize> = HashMap::new();
+    let mut stacks: HashSet<(usize, Vec<FrameId>)> = HashSet::new();
     for (index, site) in profile.sites.iter().enumerate() {
-        let frames: Vec<FrameId> = shown(site, keep_all).iter().filter_map(look).collect();
+        let stack = shown_frames(profile, site, frames);
+        let stack: Vec<FrameId> = stack.iter().filter_map(look).collect();
         let m = site.marks;
-        let marks = [m.cut, m.foreign, m.deep, m.folded, m.synthetic];
-        let type_id = profile.type_id_of(site);
         let chunk_of = chunks.get(&index).cloned().unwrap_or_default();
-        let look_of_site = (site.scope, marks, type_id, chunk_of, frames);
-        if let Some(&row) = known.get(&look_of_site) {
-            let row = &mut rows[row];
-            row.figures.add(&site.figures);
-            if let Detail::Site { sites, .. } = &mut row.detail {
-                sites.push(index);
-            }
-            continue;
-        }
-        let (chunk_of, frames) = (look_of_site.3.clone(), look_of_site.4.clone());
-        known.insert(look_of_site, rows.len());
-        let owner = site
-            .owner
-            .and_then(|owner| site.stack.get(owner))
-            .and_then(look)
-            .or(frames.last().copied());
-        let key = match (owner, profile.place_of(site)) {
-            (Some(owner), _) => place(profile, owner),
-            (None, Some(scope)) => scope.name(profile).into_owned(),
-            (None, None) => "(no stack)".to_owned(),
+        let look = Look {
+            label: label(profile, index, &chunk_of),
+            phase: phases.phase_of(site.scope),
+            type_id: profile.type_id_of(site).filter(|_| site.group.is_none()),
+            // How deep a stack was is no difference to a reader.
+            marks: [m.cut, m.foreign, m.synthetic],
+            chunk_of,
+            frames: (frames != Frames::Folded).then(|| stack.clone()),
         };
-        let field = fields.field_of(site.scope);
-        let field = Some(field).filter(|&field| field != 0);
-        rows.push(Row {
-            key,
-            figures: site.figures,
-            detail: Detail::Site {
-                frames,
-                owner,
-                scope: site.scope,
-                place: profile.place_of(site),
-                field: field.map(|field| fields.nodes[field as usize].path.clone()),
-                type_key: type_id.map(|id| profile.type_key(Some(id)).to_owned()),
-                chunk_of,
-                marks: m,
-                sites: vec![index],
-            },
-        });
+        let row = match known.get(&look) {
+            Some(&row) => row,
+            None => {
+                rows.push(new_row(profile, site, &look));
+                known.insert(look, rows.len() - 1);
+                rows.len() - 1
+            }
+        };
+        let is_new = stacks.insert((row, stack));
+        let row = &mut rows[row];
+        row.figures.add(&site.figures);
+        if let Detail::Site {
+            sites,
+            stacks,
+            marks,
+            ..
+        } = &mut row.detail
+        {
+            marks.deep |= m.deep;
+            marks.folded |= m.folded;
+            sites.push(index);
+            *stacks += u64::from(is_new);
+        }
+    }
+    drop(stacks);
+    for row in &mut rows {
+        let Detail::Site { sites, stack, .. } = &mut row.detail else {
+            continue;
+        };
+        // The stack that stands for all of a row is the one with most of the measure.
+        let weight = |&site: &usize| {
+            let figures = &profile.sites[site].figures;
+            (
+                Reverse(measure.of(figures)),
+                Reverse(figures.total_bytes),
+                site,
+            )
+        };
+        sites.sort_by_key(weight);
+        if let Some(site) = sites.first().and_then(|&site| profile.sites.get(site)) {
+            let of_site = shown_frames(profile, site, frames);
+            *stack = of_site.iter().filter_map(look).collect();
+        }
     }
     rows
 }
 
+/// Frames at the same line of the same function look alike: one number for each look.
+fn frame_looks(profile: &Profile) -> Vec<FrameId> {
+    let mut looks: HashMap<(FunctionId, Option<&str>, Option<u32>), FrameId> = HashMap::new();
+    (0..)
+        .zip(&profile.frames)
+        .map(|(number, frame)| {
+            let key = (frame.function, frame.file.as_deref(), frame.line);
+            *looks.entry(key).or_insert(FrameId(number))
+        })
+        .collect()
+}
+
+fn new_row(profile: &Profile, site: &Site, look: &Look) -> Row {
+    let fields = profile.fields();
+    let owner = site.charged().filter(|_| site.group.is_none());
+    let charged = match site.group {
+        Some(group) => Some(Charged::Group(group)),
+        None => profile.place_of(site),
+    };
+    let key = match (owner, charged) {
+        (_, Some(charged)) => charged.name(profile).into_owned(),
+        (Some(owner), None) => place(profile, owner),
+        (None, None) => "(no stack)".to_owned(),
+    };
+    let field = Some(fields.field_of(site.scope)).filter(|&field| field != 0);
+    Row {
+        key,
+        figures: Figures::default(),
+        detail: Detail::Site {
+            label: look.label.clone(),
+            stack: Vec::new(),
+            stacks: 0,
+            owner,
+            phase: look.phase,
+            place: charged,
+            field: field.map(|field| fields.nodes[field as usize].path.clone()),
+            type_key: look.type_id.map(|id| profile.type_key(Some(id)).to_owned()),
+            chunk_of: look.chunk_of.clone(),
+            marks: site.marks,
+            sites: Vec::new(),
+        },
+    }
+}
+
+/// What a reader sees of the row of a site.
+pub(super) fn label(profile: &Profile, index: usize, chunk_of: &[usize]) -> SiteLabel {
+    let Some(site) = profile.sites.get(index) else {
+        return SiteLabel::default();
+    };
+    if let Some(group) = site.group {
+        return SiteLabel {
+            owner: group.name().to_owned(),
+            ..SiteLabel::default()
+        };
+    }
+    let owner_frame = site.charged();
+    let owner = owner_frame.and_then(|frame| profile.lookup(frame));
+    let what = match profile.type_id_of(site) {
+        Some(id) => profile.type_key(Some(id)).to_owned(),
+        None if site.marks.synthetic => String::new(),
+        None => asking(profile, site).unwrap_or_else(|| UNKNOWN.to_owned()),
+    };
+    let field = profile.fields().field_of(site.scope);
+    let field = profile
+        .fields()
+        .nodes
+        .get(field as usize)
+        .filter(|_| field != 0);
+    let mut location = match field {
+        Some(field) => field.path.clone(),
+        None if !chunk_of.is_empty() => chunk_label(profile, chunk_of),
+        None => call_below(profile, index, owner_frame),
+    };
+    let phases = profile.phases();
+    let phase = phases.phase_of(site.scope);
+    if phase.0 != 0 {
+        let path = phases.path(profile, site.scope);
+        location = match location.as_str() {
+            "" => format!("[{path}]"),
+            _ => format!("[{path}] {location}"),
+        };
+    }
+    let owner = match (owner, profile.charged_to(site)) {
+        (Some((_, function)), Some(charged)) => {
+            let name = match function.origin {
+                Origin::Dependency if !function.does.is_empty() => function
+                    .does
+                    .split(" -> ")
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+                _ => charged.short_name(profile).into_owned(),
+            };
+            match function.origin {
+                Origin::Dependency => format!("{name} (dependency)"),
+                _ => name,
+            }
+        }
+        (_, Some(charged)) => charged.short_name(profile).into_owned(),
+        (_, None) => "(no stack)".to_owned(),
+    };
+    let mut owner = owner;
+    for (set, mark) in [
+        (site.marks.cut, MarkKind::Cut),
+        (site.marks.foreign, MarkKind::Foreign),
+    ] {
+        if set {
+            owner.push_str(&format!(" {}", mark.name()));
+        }
+    }
+    SiteLabel {
+        what,
+        location,
+        owner,
+        source: owner_frame.and_then(|frame| profile.source_of(frame)),
+    }
+}
+
+/// The function of a dependency, or of C, that asked for a block without any container: `crossbeam_deque::Buffer::alloc`.
+fn asking(profile: &Profile, site: &Site) -> Option<String> {
+    let frames = site.frames(false).iter().rev();
+    let mut functions = frames.filter_map(|&id| Some(profile.lookup(id)?.1));
+    let function =
+        functions.find(|function| function.origin != Origin::Std && !function.is_own())?;
+    let does = || match function.does.as_str() {
+        "" => function.short.clone(),
+        does => does.to_owned(),
+    };
+    matches!(function.origin, Origin::Dependency | Origin::Native).then(does)
+}
+
+/// The nearest call of a library, or type that is deserialized, inside the owner.
+fn call_below(profile: &Profile, index: usize, owner: Option<FrameId>) -> String {
+    let folding = profile.folding();
+    let name = |frame: Option<FrameId>| frame.and_then(|frame| profile.lookup(frame));
+    let own = owner.and_then(|owner| profile.lookup(owner));
+    for step in folding.steps(index).iter().rev() {
+        match step.kind {
+            StepKind::Contents => {}
+            StepKind::Call(text) => {
+                // Copies of one function of the program are a step of this kind too.
+                let same = name(step.frame).is_some_and(|(frame, function)| {
+                    let is_owner = own.is_some_and(|(owner, _)| frame.function == owner.function);
+                    is_owner || (function.origin == Origin::User && function.role != Role::Callback)
+                });
+                return match same {
+                    true => String::new(),
+                    false => folding.text(text).to_owned(),
+                };
+            }
+            StepKind::Function(_) | StepKind::Group(_) => break,
+        }
+    }
+    String::new()
+}
+
 /// The frames of a site that its row shows.
-fn shown(site: &Site, keep_all: bool) -> &[FrameId] {
-    // A synthetic site has nothing to trim.
-    if site.marks.synthetic {
-        &site.stack
-    } else {
-        site.frames(keep_all)
+pub(crate) fn shown_frames(profile: &Profile, site: &Site, frames: Frames) -> Vec<FrameId> {
+    let own = |id: &FrameId| {
+        let found = profile.lookup(*id);
+        found.is_some_and(|(_, function)| function.origin == Origin::User)
+    };
+    let all = site.frames(frames == Frames::All);
+    match frames {
+        Frames::Folded | Frames::All => all.to_vec(),
+        Frames::Own => {
+            let own: Vec<FrameId> = all.iter().copied().filter(own).collect();
+            match own.is_empty() {
+                true => site.charged().into_iter().collect(),
+                false => own,
+            }
+        }
     }
 }

@@ -31,6 +31,19 @@ pub use stack::{StackFrame, Stacks, Told};
 use crate::profile::{TypeId, TypeKind, TypeName};
 use std::collections::HashMap;
 
+/// The type that a function deserializes, in short: of a `Deserialize`, its visitor, or a reader of serde's traits;
+/// only what is of the program or a dependency, or a container of such.
+pub(crate) fn deserialized(name: &str) -> Option<String> {
+    let full = reader::deserialized(name)?;
+    Some(short(&normal(&full)))
+}
+
+/// The type that a function which reads a format returns, in short: `Catalog` of `from_str<Catalog>`.
+pub(crate) fn read_by(name: &str) -> Option<String> {
+    let full = reader::result(name)?;
+    Some(short(&normal(&full)))
+}
+
 /// Types numbered in the order they were first seen, whatever the source spelled them like.
 #[derive(Clone, Debug, Default)]
 pub struct Types {

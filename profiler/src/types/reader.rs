@@ -100,6 +100,43 @@ pub(super) fn entered(name: &str) -> Option<String> {
     Some((*read).to_owned())
 }
 
+/// The type that a `Deserialize`, its visitor or a reader of serde's traits makes: one of the program's or a container.
+pub(super) fn deserialized(name: &str) -> Option<String> {
+    let cloned = name.contains("core::clone::Clone");
+    let of = made(name).filter(|_| !cloned).or_else(|| read_type(name))?;
+    let of = unwrapped(&of);
+    let container = [
+        "alloc::vec::",
+        "alloc::collections::",
+        "std::collections::",
+        "hashbrown::",
+    ];
+    let worth = is_own(of) || container.iter().any(|start| of.starts_with(start));
+    worth.then(|| of.to_owned())
+}
+
+/// The value that a function which begins to read a format returns: the last of its arguments that is no reader.
+pub(super) fn result(name: &str) -> Option<String> {
+    let call = Call::parse(name)?;
+    let enters = ["from_", "take_from_", "deserialize_from", "decode_from"];
+    if !enters.iter().any(|start| call.name.starts_with(start)) || call.of.is_some() {
+        return None;
+    }
+    let read = call.arguments.last().filter(|of| is_whole(of))?;
+    let closure = read.contains("{closure") || read.contains("Visitor");
+    (!closure).then(|| unwrapped(read).to_owned())
+}
+
+/// The value inside our own wrapper.
+fn unwrapped(of: &str) -> &str {
+    match path_and_arguments(of) {
+        ("tracking_alloc::profiled::Profiled", arguments) => {
+            arguments.first().copied().unwrap_or(of)
+        }
+        _ => of,
+    }
+}
+
 /// Whether a type is one of the program's or of a dependency's that is no part of reading.
 pub(super) fn is_own(of: &str) -> bool {
     let Some((krate, _)) = of.split_once("::") else {

@@ -3,20 +3,21 @@
 use heapglass_profiler::arenas;
 use heapglass_profiler::calltree::{self, CallTree};
 use heapglass_profiler::flamegraph;
-use heapglass_profiler::profile::{Measure, Profile, ScopeId};
+use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
 use heapglass_profiler::report;
 use std::io::sink;
 
 /// `pick` chooses among measures and options, so that all of them have their turn without each input taking all.
 pub(crate) fn use_all(profile: &Profile, pick: usize) {
     let measure = Measure::ALL[pick % Measure::ALL.len()];
-    let keep_all = pick.is_multiple_of(2);
+    let frames = Frames::ALL[pick % 3];
     for by in report::By::ALL {
         let options = report::Options {
             by,
             measure,
-            keep_all,
+            frames,
             top: pick.is_multiple_of(3).then_some(3),
+            explain: pick.is_multiple_of(2),
             width: 40 + pick % 120,
             ..report::Options::default()
         };
@@ -28,7 +29,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
     let within = pick.is_multiple_of(4).then_some(ScopeId(pick as u32 % 9));
     let options = calltree::Options {
         inverted: pick % 2 == 1,
-        keep_all,
+        frames,
         scopes: pick % 3 == 1,
         within,
         ..calltree::Options::default()
@@ -45,7 +46,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
                 measure
             },
             inverted: pick % 2 == 1,
-            keep_all,
+            frames,
             scopes: pick % 3 == 1,
             within,
             arena: pick.is_multiple_of(5).then_some(pick % 3),

@@ -43,6 +43,7 @@ impl Builder {
             short,
             krate: krate.into(),
             origin,
+            ..Function::default()
         };
         let known = self
             .profile
@@ -149,6 +150,7 @@ impl Builder {
             stack: stack.to_vec(),
             shown: 0..stack.len(),
             owner,
+            group: None,
             scope,
             contents: None,
             marks: StackMarks::default(),
@@ -361,6 +363,7 @@ pub(crate) fn sized(sites: u32, depth: u32) -> Profile {
             name,
             krate,
             origin,
+            ..Function::default()
         });
         let file = Some(format!("src/file{}.rs", f % 97));
         b.profile.frames.push(Frame {

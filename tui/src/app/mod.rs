@@ -5,7 +5,7 @@ mod update;
 
 use std::sync::Arc;
 
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::profile::{Frames, Measure};
 use ratatui::layout::Size;
 
 pub(crate) use areas::areas;
@@ -43,7 +43,7 @@ pub(crate) struct App {
     /// Views whose state was made for the present data, measure, frames and size.
     fresh: Vec<ViewId>,
     pub(crate) measure: Measure,
-    pub(crate) all_frames: bool,
+    pub(crate) frames: Frames,
     /// The page open over the views, and its first line shown.
     pub(crate) page: Option<(Page, u16)>,
     pub(crate) prompt: Option<Prompt>,
@@ -80,7 +80,7 @@ impl App {
             trail: Vec::new(),
             fresh: Vec::new(),
             measure: options.measure,
-            all_frames: false,
+            frames: Frames::Folded,
             page: None,
             prompt: None,
             notice: None,
@@ -119,7 +119,7 @@ impl App {
 
     /// The call tree that is or would be shown.
     pub(crate) fn tree_spec(&self) -> TreeSpec {
-        self.views.tree_spec(self.measure, self.all_frames)
+        self.views.tree_spec(self.measure, self.frames)
     }
 
     /// What views may read, once there is data.
@@ -128,7 +128,7 @@ impl App {
         Some(Context {
             data,
             measure: self.measure,
-            all_frames: self.all_frames,
+            frames: self.frames,
             body: areas::body(self),
             source_roots: &self.options.source_roots,
         })

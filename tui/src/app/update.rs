@@ -1,6 +1,6 @@
 //! `update`: the only place where a message changes the model. Never draws, never blocks on the loader.
 
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::profile::{Frames, Measure};
 
 use super::{App, Request, areas};
 use crate::Error;
@@ -76,15 +76,21 @@ fn act(app: &mut App, command: Command) {
         Command::PreviousView => go(app, app.view.step(ViewId::ALL.len() - 1)),
         Command::NextMeasure => change_measure(app, 1),
         Command::PreviousMeasure => change_measure(app, Measure::ALL.len() - 1),
-        Command::AllFrames => {
-            app.all_frames = !app.all_frames;
-            app.fresh.clear();
-            app.notice = Some(if app.all_frames {
-                "all frames, with start-up and allocator machinery".to_owned()
-            } else {
-                "frames of start-up and allocator machinery hidden".to_owned()
-            });
-        }
+        Command::AllFrames => change_frames(
+            app,
+            match app.frames {
+                Frames::All => Frames::Folded,
+                Frames::Folded | Frames::Own => Frames::All,
+            },
+        ),
+        Command::NextFrames => change_frames(
+            app,
+            match app.frames {
+                Frames::Folded => Frames::Own,
+                Frames::Own => Frames::All,
+                Frames::All => Frames::Folded,
+            },
+        ),
         Command::Pause => pause(app),
         Command::Reload => {
             app.requests.push(Request::Reload);
@@ -103,6 +109,17 @@ fn act(app: &mut App, command: Command) {
             follow(app, outcome);
         }
     }
+}
+
+fn change_frames(app: &mut App, frames: Frames) {
+    app.frames = frames;
+    app.fresh.clear();
+    let said = match frames {
+        Frames::Folded => "frames outside your crates are folded",
+        Frames::Own => "only frames of your crates",
+        Frames::All => "all frames, with start-up and allocator machinery",
+    };
+    app.notice = Some(said.to_owned());
 }
 
 fn follow(app: &mut App, outcome: Outcome) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{Charged, Measure};
+use heapglass_profiler::profile::{Charged, Frames, Measure};
 use ratatui::layout::Size;
 
 use super::data::Data;
@@ -15,8 +15,8 @@ use super::within::Within;
 pub(crate) struct Context<'a> {
     pub(crate) data: &'a Arc<Data>,
     pub(crate) measure: Measure,
-    /// Frames of start-up and allocator machinery are shown too.
-    pub(crate) all_frames: bool,
+    /// Which frames of stacks are shown.
+    pub(crate) frames: Frames,
     /// The room a view has.
     pub(crate) body: Size,
     pub(crate) source_roots: &'a [PathBuf],

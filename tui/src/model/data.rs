@@ -1,14 +1,16 @@
 //! One loaded profile with what views look up in it. Never panics on ids a profile got wrong: it answers `None`.
 
 use std::borrow::Cow;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use heapglass_profiler::calltree::CallTree;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::{
-    Frame, FrameId, Function, FunctionId, Profile, Site, State, TypeId, TypeKind, TypeName,
+    Frame, FrameId, Frames, Function, FunctionId, Measure, Origin, Profile, Site, State, TypeId,
+    TypeKind, TypeName,
 };
-use heapglass_profiler::units::{printable, without_store};
+use heapglass_profiler::report::{By, Row, rows};
+use heapglass_profiler::units::printable;
 
 use super::prompt::Pattern;
 use super::tree_spec::TreeSpec;
@@ -19,6 +21,8 @@ pub(crate) struct Data {
     pub(crate) profile: Profile,
     /// A call tree made ahead on the loader's thread, for the flamegraph to take.
     tree: Mutex<Option<(TreeSpec, CallTree)>>,
+    /// The rows by site, once asked for.
+    site_rows: OnceLock<Vec<Row>>,
 }
 
 impl Data {
@@ -30,6 +34,7 @@ impl Data {
         Data {
             profile,
             tree: Mutex::new(None),
+            site_rows: OnceLock::new(),
         }
     }
 
@@ -49,6 +54,12 @@ impl Data {
             .ok()
             .and_then(|mut slot| slot.take_if(|(made, _)| *made == spec));
         prepared.map_or_else(|| spec.build(&self.profile), |(_, tree)| tree)
+    }
+
+    /// The rows by site, as the report has them. Their order is the view's.
+    pub(crate) fn site_rows(&self) -> &[Row] {
+        self.site_rows
+            .get_or_init(|| rows(&self.profile, By::Site, Measure::Peak, Frames::Folded))
     }
 
     /// What was lost, a sentence each, free of control characters; empty = nothing.
@@ -96,12 +107,18 @@ impl Data {
         self.profile.sites.get(index as usize)
     }
 
-    /// The frames of a site worth showing, outermost first, or all of them.
-    pub(crate) fn frames<'a>(&self, site: &'a Site, all: bool) -> &'a [FrameId] {
-        if all {
-            &site.stack
-        } else {
-            site.stack.get(site.shown.clone()).unwrap_or(&site.stack)
+    /// The frames of a site, outermost first: all, those of the program, or those worth showing.
+    pub(crate) fn frames(&self, site: &Site, frames: Frames) -> Vec<FrameId> {
+        let own = |id: &FrameId| {
+            let function = self.function_of(*id);
+            frames != Frames::Own
+                || function.is_some_and(|function| function.origin == Origin::User)
+        };
+        let all = site.frames(frames == Frames::All).iter().copied();
+        let shown: Vec<FrameId> = all.filter(own).collect();
+        match shown.is_empty() {
+            true => site.charged().into_iter().collect(),
+            false => shown,
         }
     }
 
@@ -128,10 +145,13 @@ impl Data {
         }
     }
 
-    /// [`Data::place`] for cells, clean: without the folders in which registries and toolchains keep their crates.
+    /// [`Data::place`] for cells, clean: as tables of the report have it.
     pub(crate) fn short_place(&self, frame: FrameId) -> Option<String> {
-        let place = self.place(frame)?;
-        Some(printable(without_store(&place)).into_owned())
+        let place = self
+            .profile
+            .source_of(frame)
+            .or_else(|| self.place(frame))?;
+        Some(printable(&place).into_owned())
     }
 
     /// What is known of the process's end, in one or two words.

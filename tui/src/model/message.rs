@@ -69,8 +69,14 @@ pub(crate) enum Command {
     Sort,
     ReverseSort,
     Invert,
-    /// Frames of start-up and allocator machinery, shown or not.
+    /// All frames of stacks, or folded ones again.
     AllFrames,
+    /// The next choice of frames: folded, own, all.
+    NextFrames,
+    /// The next of several stacks that read the same.
+    NextStack,
+    /// The one before.
+    PreviousStack,
     /// Phases as outermost frames, shown or not.
     Phases,
     /// The next of what the flamegraph's frames can be.

@@ -1,14 +1,14 @@
 //! Which call tree is shown: made on the loader's thread where it can be.
 
 use heapglass_profiler::calltree::{By, CallTree, Options};
-use heapglass_profiler::profile::{Measure, Profile};
+use heapglass_profiler::profile::{Frames, Measure, Profile};
 
 /// Everything a shown tree depends on besides the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TreeSpec {
     pub(crate) inverted: bool,
     pub(crate) phases: bool,
-    pub(crate) all_frames: bool,
+    pub(crate) frames: Frames,
     /// What the frames are.
     pub(crate) by: By,
     /// The order of children.
@@ -17,8 +17,8 @@ pub(crate) struct TreeSpec {
 
 impl TreeSpec {
     /// What decides the nodes of the tree; the measure only sorts them.
-    pub(crate) fn shape(self) -> (bool, bool, bool, By) {
-        (self.inverted, self.phases, self.all_frames, self.by)
+    pub(crate) fn shape(self) -> (bool, bool, Frames, By) {
+        (self.inverted, self.phases, self.frames, self.by)
     }
 
     /// The tree.
@@ -26,7 +26,7 @@ impl TreeSpec {
         let options = Options {
             by: self.by,
             inverted: self.inverted,
-            keep_all: self.all_frames,
+            frames: self.frames,
             scopes: self.phases,
             ..Options::default()
         };

@@ -12,7 +12,7 @@ mod sites;
 mod threads;
 mod types;
 
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::profile::{Frames, Measure};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -62,10 +62,10 @@ pub(crate) struct Views {
 
 impl Views {
     /// The call tree the flamegraph shows, or would if it were visible.
-    pub(crate) fn tree_spec(&self, measure: Measure, all_frames: bool) -> TreeSpec {
+    pub(crate) fn tree_spec(&self, measure: Measure, frames: Frames) -> TreeSpec {
         TreeSpec {
             measure,
-            all_frames,
+            frames,
             ..self.flame.spec()
         }
     }

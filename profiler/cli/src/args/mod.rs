@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use heapglass_profiler::flamegraph;
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
 
 use crate::error::Error;
@@ -144,6 +144,7 @@ pub(crate) struct Run {
 Examples:
   heapglass report app.hg
   heapglass report app.hg --measure total --top 5
+  heapglass report app.hg --by owner           which of your functions
   heapglass report app.hg --by type            what blocks hold
   heapglass report app.hg --by field           where in the data, of Profiled<T>
   heapglass report app.hg --by phase           with bytes for each byte of input
@@ -154,19 +155,23 @@ pub(crate) struct Report {
     /// The recording
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// What a row is: a call site, what blocks hold, a place in data deserialized as Profiled<T>, a thread, a phase, or
-    /// an arena (figures inside it)
+    /// What a row is: a call site, the function that owns the blocks, what blocks hold, a place in data deserialized as
+    /// Profiled<T>, a function (itself and with all that it calls), a crate, a loaded image, a thread, a phase, or an
+    /// arena (figures inside it)
     #[arg(long, value_name = "BY", default_value = "site", value_parser = values::by())]
     pub(crate) by: By,
     #[command(flatten)]
     pub(crate) measure: MeasureFlag,
-    /// Most rows [default: 20 in text, all in JSON]
+    /// Most rows [default: 10 in text, all in JSON]
     #[arg(long, value_name = "N", value_parser = values::top())]
     pub(crate) top: Option<usize>,
+    /// Say what the columns mean, and all that is known of each row: its stack, sizes, lifetimes, growth
+    #[arg(long)]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
     #[command(flatten)]
-    pub(crate) frames: Frames,
+    pub(crate) frames: FramesFlag,
     /// JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -212,7 +217,7 @@ pub(crate) struct Flamegraph {
     #[command(flatten)]
     pub(crate) symbols: Symbols,
     #[command(flatten)]
-    pub(crate) frames: Frames,
+    pub(crate) frames: FramesFlag,
     /// Say what was drawn as JSON, on standard output
     #[arg(long)]
     pub(crate) json: bool,
@@ -306,10 +311,24 @@ pub(crate) struct Symbols {
 
 /// Which frames count.
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub(crate) struct Frames {
-    /// Keep frames of the allocator's machinery and of the runtime's start-up
-    #[arg(long)]
-    pub(crate) keep_all: bool,
+pub(crate) struct FramesFlag {
+    /// Which frames of a stack are shown: `folded`, where a run of frames outside your crates is one frame that says what
+    /// it does; `own`, only those of your crates; `all`
+    #[arg(long, value_name = "FRAMES", default_value = "folded", value_parser = values::frames())]
+    frames: Frames,
+    #[arg(long, hide = true, conflicts_with = "frames")]
+    keep_all: bool,
+}
+
+impl FramesFlag {
+    /// What was asked for.
+    pub(crate) fn get(self) -> Frames {
+        if self.keep_all {
+            Frames::All
+        } else {
+            self.frames
+        }
+    }
 }
 
 /// `cargo heapglass`.

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use heapglass_profiler::flamegraph;
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
 
 /// The words of `--measure`.
@@ -21,6 +21,12 @@ pub(super) fn by() -> impl TypedValueParser<Value = By> {
 pub(super) fn picture() -> impl TypedValueParser<Value = flamegraph::By> {
     PossibleValuesParser::new(flamegraph::By::ALL.map(flamegraph::By::name))
         .map(|word| flamegraph::By::from_name(&word).unwrap_or_default())
+}
+
+/// The words of `--frames`.
+pub(super) fn frames() -> impl TypedValueParser<Value = Frames> {
+    PossibleValuesParser::new(Frames::ALL.map(Frames::name))
+        .map(|word| Frames::from_name(&word).unwrap_or_default())
 }
 
 /// A number of rows.

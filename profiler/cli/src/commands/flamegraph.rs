@@ -38,7 +38,7 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
         by: args.by,
         measure,
         inverted: args.inverted,
-        keep_all: args.frames.keep_all,
+        frames: args.frames.get(),
         scopes: args.phases,
         within: phase(&profile, args)?,
         arena,

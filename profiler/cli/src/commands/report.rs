@@ -16,7 +16,8 @@ pub(super) fn run(args: &Report) -> Result<u8, Error> {
         by: args.by,
         measure: args.measure.measure,
         top: args.top,
-        keep_all: args.frames.keep_all,
+        frames: args.frames.get(),
+        explain: args.explain,
         recording: Some(&recording),
         ..Options::default()
     };

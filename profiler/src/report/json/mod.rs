@@ -8,6 +8,7 @@ use std::io::{self, Write};
 mod arena;
 mod footprint;
 mod row;
+mod stacks;
 
 use serde::Serialize;
 use serde_json::ser::PrettyFormatter;
@@ -22,14 +23,17 @@ use crate::profile::{
 use arena::InsideJson;
 use footprint::{FootprintJson, footprint};
 use row::Rows;
+use stacks::{FrameJson, Stacks};
 
 /// The version of the JSON: raised when a key changes its meaning or goes.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Writes the report as one JSON object.
 ///
-/// `stack` of a site row is outermost first (`main` before its callees), each frame as `function (file:line)`;
-/// `function`, `file` and `line` are those of the frame the site is charged to; `phase` and `field` where it happened,
+/// `stack` of a site row is an index into `stacks`, whose elements are indexes into `frames`, outermost first (`main`
+/// before its callees); `stacks` of the row are all that read the same, that with most of the measure first. `what`,
+/// `where`, `owner` and `source` are what the text shows; `function`, `file` and `line` are those of the frame the site
+/// is charged to, in full; `phase` and `field` where it happened,
 /// `type` what its blocks hold (null = nothing tells). Figures of a field row are of the field alone, so that rows add
 /// up; `with_inner` has the places inside it too. `per_input_byte` and `per_record` of a phase are of the phase with
 /// the phases inside it. `footprints` has every value the program had measured, whatever the rows are; `bytes` are of
@@ -44,7 +48,7 @@ pub const FORMAT: u32 = 1;
 /// # Errors
 /// What `out` returned.
 pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write) -> io::Result<()> {
-    let rows = rows(profile, options.by, options.measure, options.keep_all);
+    let rows = rows(profile, options.by, options.measure, options.frames);
     let shown = options.top.unwrap_or(usize::MAX).min(rows.len());
     let elided = rows
         .iter()
@@ -53,6 +57,7 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write)
             sum.add(&row.figures);
             sum
         });
+    let stacks = Stacks::of(profile, &rows[..shown], options.frames);
     let at = profile.resident();
     let (process, capture) = (&profile.process, &profile.capture);
     let json = Json {
@@ -101,8 +106,11 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write)
         rows: Rows {
             profile,
             rows: &rows[..shown],
+            stacks: &stacks,
             measure: options.measure,
         },
+        frames: &stacks.frames,
+        stacks: &stacks.stacks,
         footprints: profile
             .measured()
             .iter()
@@ -188,6 +196,8 @@ struct Json<'a> {
     elided: Elided,
     notes: Vec<String>,
     rows: Rows<'a>,
+    frames: &'a [FrameJson<'a>],
+    stacks: &'a [Vec<usize>],
     footprints: Vec<FootprintJson>,
     snapshots: Vec<SnapshotJson>,
     marks: Vec<MarkJson<'a>>,

@@ -6,14 +6,16 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::arena;
+use super::stacks::Stacks;
 use crate::profile::arenas::measured;
 use crate::profile::{Distribution, Figures, Measure, Origin, Profile, ScopeId};
 use crate::report::{Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail};
-use crate::table::{function_name, place};
+use crate::table::function_name;
 
 pub(super) struct Rows<'a> {
     pub(super) profile: &'a Profile,
     pub(super) rows: &'a [Row],
+    pub(super) stacks: &'a Stacks<'a>,
     pub(super) measure: Measure,
 }
 
@@ -21,7 +23,7 @@ impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
         let whole = self.measure.of(&self.profile.totals);
-        for row in self.rows {
+        for (number, row) in self.rows.iter().enumerate() {
             if let Detail::Arena(detail) = &row.detail {
                 let arenas = self.profile.arenas.iter();
                 let whole = arenas
@@ -37,7 +39,7 @@ impl Serialize for Rows<'_> {
                 key: &row.key,
                 share,
                 figures: row.figures,
-                detail: detail(self.profile, row),
+                detail: detail(self.profile, row, self.stacks.of_row(number)),
             })?;
         }
         sequence.end()
@@ -59,6 +61,11 @@ struct RowJson<'a> {
 #[serde(untagged)]
 enum DetailJson<'a> {
     Site {
+        what: &'a str,
+        #[serde(rename = "where")]
+        location: &'a str,
+        owner: &'a str,
+        source: Option<&'a str>,
         function: &'a str,
         file: Option<&'a str>,
         line: Option<u32>,
@@ -81,8 +88,29 @@ enum DetailJson<'a> {
         lifetime: Option<LifetimeJson>,
         /// Live bytes at each snapshot.
         snapshot_live_bytes: Vec<u64>,
-        /// Outermost first.
-        stack: Vec<String>,
+        /// Of what stands for all, an index into the table.
+        stack: Option<usize>,
+        stacks: &'a [usize],
+    },
+    Owner {
+        function: &'a str,
+        file: Option<&'a str>,
+        line: Option<u32>,
+        #[serde(rename = "crate")]
+        krate: &'a str,
+        origin: &'static str,
+        sites: usize,
+    },
+    Function {
+        #[serde(rename = "crate")]
+        krate: &'a str,
+        origin: &'static str,
+        inclusive: Figures,
+        callers: Vec<FunctionPart<'a>>,
+        callees: Vec<FunctionPart<'a>>,
+    },
+    Code {
+        sites: u64,
     },
     Type {
         full_name: Option<&'a str>,
@@ -175,6 +203,21 @@ struct FieldPart<'a> {
     live_bytes: u64,
 }
 
+/// What a function has of another one's.
+#[derive(Serialize)]
+struct FunctionPart<'a> {
+    function: &'a str,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+fn function_part(part: &Part) -> FunctionPart<'_> {
+    FunctionPart {
+        function: &part.key,
+        figures: part.figures,
+    }
+}
+
 /// What one type has in a row.
 #[derive(Serialize)]
 struct TypePart<'a> {
@@ -210,18 +253,18 @@ fn type_part(part: &Part) -> TypePart<'_> {
 }
 
 /// What a row has besides its figures; rows of arenas are written apart.
-fn detail<'a>(profile: &'a Profile, row: &'a Row) -> DetailJson<'a> {
+fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> DetailJson<'a> {
     match &row.detail {
         Detail::Site {
-            frames,
+            label,
             owner,
-            scope,
-            place: charged,
+            phase,
             field,
             type_key,
             chunk_of,
             marks,
             sites,
+            ..
         } => {
             let frame = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
             let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
@@ -233,15 +276,18 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row) -> DetailJson<'a> {
                 (marks.synthetic, "synthetic"),
             ];
             let phases = profile.phases();
-            let in_phase = phases.phase_of(*scope) != ScopeId(0);
             let distribution = profile.distribution(sites);
             DetailJson::Site {
+                what: &label.what,
+                location: &label.location,
+                owner: &label.owner,
+                source: label.source.as_deref(),
                 function: frame.map_or(row.key.as_str(), |frame| function_name(profile, frame)),
                 file: frame.and_then(|frame| frame.file.as_deref()),
                 line: frame.and_then(|frame| frame.line),
                 krate: function.map_or("", |function| &function.krate),
                 origin: origin(function.map_or(Origin::Unresolved, |function| function.origin)),
-                phase: in_phase.then(|| phases.path(profile, *scope)),
+                phase: (*phase != ScopeId(0)).then(|| phases.path(profile, *phase)),
                 field: field.as_deref(),
                 type_key: type_key.as_deref(),
                 chunk_of: chunk_of
@@ -258,12 +304,30 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row) -> DetailJson<'a> {
                 sized_blocks: distribution.sized_blocks(),
                 lifetime: lifetime(&distribution, &row.figures),
                 snapshot_live_bytes: profile.live_bytes_at_snapshots(sites),
-                stack: match charged {
-                    Some(_) => vec![row.key.clone()],
-                    None => frames.iter().map(|&id| place(profile, id)).collect(),
-                },
+                stack: stacks.first().copied(),
+                stacks,
             }
         }
+        Detail::Owner { owner, sites } => {
+            let frame = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
+            let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
+            DetailJson::Owner {
+                function: frame.map_or(row.key.as_str(), |frame| function_name(profile, frame)),
+                file: frame.and_then(|frame| frame.file.as_deref()),
+                line: frame.and_then(|frame| frame.line),
+                krate: function.map_or("", |function| &function.krate),
+                origin: origin(function.map_or(Origin::Unresolved, |function| function.origin)),
+                sites: sites.len(),
+            }
+        }
+        Detail::Function(detail) => DetailJson::Function {
+            krate: &detail.krate,
+            origin: origin(detail.origin),
+            inclusive: detail.inclusive,
+            callers: detail.callers.iter().map(function_part).collect(),
+            callees: detail.callees.iter().map(function_part).collect(),
+        },
+        Detail::Code { sites } => DetailJson::Code { sites: *sites },
         Detail::Type(detail) => type_row(detail),
         Detail::Field(detail) => field_row(detail),
         Detail::Thread { count } => DetailJson::Thread { threads: *count },
@@ -313,7 +377,7 @@ fn phase_row(detail: &PhaseDetail) -> DetailJson<'_> {
     }
 }
 
-fn origin(origin: Origin) -> &'static str {
+pub(super) fn origin(origin: Origin) -> &'static str {
     match origin {
         Origin::User => "user",
         Origin::Dependency => "dependency",

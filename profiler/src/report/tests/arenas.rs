@@ -1,7 +1,7 @@
 //! Reports by arena: what is inside, what is said about it, and what is never mixed.
 
 use super::*;
-use crate::profile::TypeId;
+use crate::profile::{Frames, TypeId};
 
 fn by_arena<'a>() -> Options<'a> {
     Options {
@@ -132,7 +132,7 @@ fn a_site_of_chunks_says_which_arena_it_feeds() {
 fn arenas_are_ordered_by_the_measure() {
     let profile = sample::city_arenas();
     for measure in Measure::ALL {
-        let weights: Vec<Option<u64>> = rows(&profile, By::Arena, measure, false)
+        let weights: Vec<Option<u64>> = rows(&profile, By::Arena, measure, Frames::Folded)
             .iter()
             .map(|row| match &row.detail {
                 Detail::Arena(detail) => detail.measured,
@@ -181,7 +181,7 @@ fn nothing_inside_an_arena_is_temporary_in_any_report() {
         assert!(of["total_bytes"].as_u64() > Some(0));
     }
     assert_eq!(row(&json, "cities")["share"], Value::Null);
-    for row in rows(&profile, By::Arena, Measure::Temporary, false) {
+    for row in rows(&profile, By::Arena, Measure::Temporary, Frames::Folded) {
         let Detail::Arena(detail) = &row.detail else {
             panic!("not an arena: {row:?}");
         };

@@ -1,7 +1,7 @@
 //! Rows by type and by field, phases with their input, footprints.
 
 use super::*;
-use crate::profile::{Distribution, ScopeKind, Snapshot, TypeId};
+use crate::profile::{Distribution, Frames, ScopeKind, Snapshot, TypeId};
 
 fn by(by: By) -> Options<'static> {
     Options {
@@ -21,7 +21,7 @@ fn rows_of_types_and_of_fields_add_up_to_the_totals() {
     let profile = sample::fleet();
     for grouping in adding_up() {
         for measure in Measure::ALL {
-            let rows = rows(&profile, grouping, measure, false);
+            let rows = rows(&profile, grouping, measure, Frames::Folded);
             assert_eq!(sum(&rows), profile.totals, "rows by {}", grouping.name());
         }
     }
@@ -412,7 +412,7 @@ fn a_damaged_recording_loses_no_bytes_and_finds_an_end() {
         }
     }
     for grouping in adding_up() {
-        let rows = rows(&profile, grouping, Measure::Peak, false);
+        let rows = rows(&profile, grouping, Measure::Peak, Frames::Folded);
         assert_eq!(sum(&rows), profile.totals, "{}", grouping.name());
         assert!(text(&profile, &by(grouping)).contains("Footprint fleet"));
         json(&profile, &by(grouping));

@@ -10,8 +10,8 @@ use super::*;
 use crate::calltree::{CallTree, NodeId, write_folded};
 use crate::flamegraph;
 use crate::profile::{
-    Figures, Frame, FrameId, FunctionId, Origin, Profile, ScopeId, StackMarks, State, SymbolSource,
-    Thread,
+    Figures, Frame, FrameId, Frames, FunctionId, Origin, Profile, ScopeId, StackMarks, State,
+    SymbolSource, Thread,
 };
 use crate::sample::{self, Builder, figures};
 
@@ -53,9 +53,9 @@ fn every_face_adds_up_to_the_same_totals() {
     for measure in Measure::ALL {
         let total = measure.of(&profile.totals);
         for by in adding_up() {
-            for keep_all in [false, true] {
+            for frames in Frames::ALL {
                 assert_eq!(
-                    sum(&rows(&profile, by, measure, keep_all)),
+                    sum(&rows(&profile, by, measure, frames)),
                     profile.totals,
                     "rows by {}",
                     by.name()
@@ -239,7 +239,7 @@ fn json_has_every_row_unless_told_otherwise_and_counts_the_rest() {
 fn rows_are_ordered_by_the_measure() {
     let profile = sample::profile();
     for measure in Measure::ALL {
-        let rows = rows(&profile, By::Site, measure, false);
+        let rows = rows(&profile, By::Site, measure, Frames::Folded);
         assert!(
             rows.windows(2)
                 .all(|pair| measure.of(&pair[0].figures) >= measure.of(&pair[1].figures))
@@ -275,18 +275,18 @@ fn sites_that_look_the_same_are_one_row_until_all_frames_are_kept() {
         ..StackMarks::default()
     };
     let profile = b.build();
-    let live = |keep_all| -> Vec<u64> {
-        rows(&profile, By::Site, Measure::Live, keep_all)
+    let live = |frames| -> Vec<u64> {
+        rows(&profile, By::Site, Measure::Live, frames)
             .iter()
             .map(|row| row.figures.live_bytes)
             .collect()
     };
     assert_eq!(
-        live(false),
+        live(Frames::Folded),
         [15, 2, 1],
         "a phase and a cut stack stay apart"
     );
-    assert_eq!(live(true), [10, 5, 2, 1]);
+    assert_eq!(live(Frames::All), [10, 5, 2, 1]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn phases_of_a_damaged_recording_neither_hang_nor_lose_bytes() {
     b.site(&[], ScopeId(99), figures(1, 4, 1));
     let profile = b.build();
     assert_eq!(
-        sum(&rows(&profile, By::Phase, Measure::Peak, false)),
+        sum(&rows(&profile, By::Phase, Measure::Peak, Frames::Folded)),
         profile.totals
     );
     assert!(text(&profile, &Options::default()).contains("(no stack)"));

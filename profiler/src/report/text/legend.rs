@@ -65,6 +65,17 @@ pub(super) fn write<W: Write>(
                  blocks stands in brackets (reallocated ones count as freed).",
             )?;
         }
+        By::Owner => say(
+            "A row is the function that owns the blocks: the innermost one of the program that nothing called back, or of \
+             the nearest dependency.",
+        )?,
+        By::Function => say(
+            "peak and its neighbours: of blocks that the function asked for itself, so rows add up; inclusive: with all \
+             that it calls.",
+        )?,
+        By::Crate | By::Module => say(
+            "A row is whose code asked for the blocks; the standard library asks for whoever called it.",
+        )?,
         By::Thread | By::Arena => {}
     }
     for note in notes(profile, options.by, rows) {

@@ -9,14 +9,15 @@ mod arena;
 mod footprints;
 mod legend;
 mod row;
+mod site;
 mod tree;
 
 use super::page::Page;
-use super::{By, DEFAULT_TOP, Detail, Options, Row, Style, header, rows};
+use super::{By, DEFAULT_TOP, Options, Row, Style, header, rows};
 use crate::profile::{Figures, Profile};
 use crate::table::{Column, SHARE_WIDTH, columns};
-use crate::units::{Share, counted, printable};
-use row::{site_name, write_row};
+use crate::units::{Share, counted};
+use row::{site_details, write_row};
 
 /// Writes the whole report.
 ///
@@ -39,10 +40,10 @@ pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> 
 /// What `out` returned.
 pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let mut page = Page::new(options, out);
-    header::write_figures(&mut page, profile)?;
+    header::write_figures(&mut page, profile, options.explain)?;
     write_losses(&mut page, profile)?;
     let measure = options.measure;
-    let rows = rows(profile, options.by, measure, options.keep_all);
+    let rows = rows(profile, options.by, measure, options.frames);
     let whole = measure.of(&profile.totals);
     let top = options.top.unwrap_or(5);
     let shown: Vec<&Row> = rows
@@ -51,30 +52,10 @@ pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) 
         .filter(|row| measure.of(&row.figures) > 0)
         .collect();
     if !shown.is_empty() {
-        let heading = format!(
-            "  top {} by {}",
-            counted(shown.len() as u64, options.by.name()),
-            measure.title()
-        );
-        page.line(Style::Heading, &heading)?;
-    }
-    for row in shown {
-        let value = measure.of(&row.figures);
-        let start = format!(
-            "  {:>8} {:>11}  ",
-            Share::of(value, whole),
-            measure.amount(value)
-        );
-        page.part(Style::Strong, &start)?;
-        let text = match &row.detail {
-            Detail::Site { owner, place, .. } => site_name(
-                profile,
-                (*owner, *place),
-                page.width.saturating_sub(start.len()),
-            ),
-            _ => printable(&row.key).into_owned(),
-        };
-        page.end(&text, start.len())?;
+        page.blank()?;
+        page.line(Style::Heading, &format!("  {}", capital(measure.title())))?;
+        site::write(&mut page, profile, &shown, measure, true)?;
+        write_more(&mut page, options, whole, &rows[shown.len()..])?;
     }
     page.out.flush()
 }
@@ -92,18 +73,13 @@ fn write_table<W: Write>(
     options: &Options<'_>,
 ) -> io::Result<()> {
     let measure = options.measure;
-    let rows = rows(profile, options.by, measure, options.keep_all);
+    let rows = rows(profile, options.by, measure, options.frames);
     if options.by == By::Arena {
         return arena::write(page, profile, options, &rows);
     }
     page.line(
         Style::Heading,
-        &format!(
-            "{}s by {} ({})",
-            capital(options.by.name()),
-            measure.title(),
-            measure.name()
-        ),
+        &format!("{}s by {}", capital(options.by.name()), measure.title()),
     )?;
     if rows.is_empty() {
         page.plain("  (none)")?;
@@ -113,11 +89,16 @@ fn write_table<W: Write>(
     let columns = columns(options.by, measure, page.width, &rows);
     if options.by == By::Field {
         tree::write(page, profile, options, &rows)?;
+    } else if options.by == By::Site {
+        write_sites(page, profile, options, &rows)?;
     } else {
         write_rows(page, profile, options, &rows, &columns)?;
     }
-    page.blank()?;
-    legend::write(page, profile, options, &rows)
+    if options.explain {
+        page.blank()?;
+        legend::write(page, profile, options, &rows)?;
+    }
+    Ok(())
 }
 
 fn write_rows<W: Write>(
@@ -146,6 +127,54 @@ fn write_rows<W: Write>(
         write_row(page, profile, row, columns, (measure, whole))?;
     }
     write_rest(page, options, whole, &rows[shown..], shown)
+}
+
+fn write_sites<W: Write>(
+    page: &mut Page<W>,
+    profile: &Profile,
+    options: &Options<'_>,
+    rows: &[Row],
+) -> io::Result<()> {
+    let measure = options.measure;
+    let whole = measure.of(&profile.totals);
+    let shown: Vec<&Row> = rows
+        .iter()
+        .take(options.top.unwrap_or(DEFAULT_TOP))
+        .take_while(|row| measure.of(&row.figures) > 0)
+        .collect();
+    if options.explain {
+        for row in &shown {
+            site::write(page, profile, &[row], measure, false)?;
+            site_details(page, profile, row)?;
+        }
+    } else if !shown.is_empty() {
+        site::write(page, profile, &shown, measure, false)?;
+    }
+    write_rest(page, options, whole, &rows[shown.len()..], shown.len())
+}
+
+/// The rows that the summary has no room for, as one.
+fn write_more<W: Write>(
+    page: &mut Page<W>,
+    options: &Options<'_>,
+    whole: u64,
+    rest: &[Row],
+) -> io::Result<()> {
+    let measure = options.measure;
+    let sum = rest.iter().fold(0_u64, |sum, row| {
+        sum.saturating_add(measure.of(&row.figures))
+    });
+    let some = rest
+        .iter()
+        .filter(|row| measure.of(&row.figures) > 0)
+        .count();
+    if some == 0 {
+        return Ok(());
+    }
+    let share = Share::of(sum, whole).to_string();
+    let amount = measure.amount(sum);
+    let more = format!("{share:>SHARE_WIDTH$} {amount:>10} {:>9}  {some} more", "");
+    page.line(Style::Faint, &more)
 }
 
 /// What is not shown, counted.

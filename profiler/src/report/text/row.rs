@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
-use crate::profile::arenas::chunk_label;
-use crate::profile::{Charged, FrameId, Measure, Profile, ScopeId};
+use crate::profile::fields::NO_FIELD;
+use crate::profile::{FrameId, Measure, Profile};
 use crate::report::header::reallocs;
-use crate::report::{Detail, Part, PhaseDetail, Row, Style, TypeDetail};
-use crate::table::{Amplification, Column, SHARE_WIDTH, bytes_each, file_and_line};
+use crate::report::{Detail, FunctionDetail, Part, PhaseDetail, Row, Style, TypeDetail};
+use crate::table::{Amplification, Column, SHARE_WIDTH, bytes_each};
 use crate::units::{Bytes, Share, counted, printable};
 
 /// Parts of a row that are named; the others are counted.
@@ -33,9 +33,6 @@ pub(super) fn write_row<W: Write>(
     page.part(Style::Faint, "  ")?;
     used += 2;
     let name = match &row.detail {
-        Detail::Site { owner, place, .. } => {
-            owner_name(profile, (*owner, *place), page.width.saturating_sub(used))
-        }
         Detail::Thread { count } if *count != 1 => {
             format!("{} ({})", printable(&row.key), counted(*count, "thread"))
         }
@@ -43,22 +40,35 @@ pub(super) fn write_row<W: Write>(
     };
     page.end(&name, used)?;
     let more = match &row.detail {
-        Detail::Site { .. } => of_site(profile, row),
-        Detail::Type(detail) => {
-            let whole = (name.width() + used > page.width).then_some(name);
-            let more = Some(of_type(detail, measure)).filter(|more| !more.is_empty());
-            whole.into_iter().chain(more).collect::<Vec<_>>().join("; ")
-        }
+        Detail::Owner { owner, sites } => of_owner(profile, *owner, sites.len()),
+        Detail::Function(detail) => of_function(detail, measure),
+        Detail::Code { sites } => counted(*sites, "site"),
+        Detail::Type(detail) => of_type(detail, measure),
         Detail::Phase(detail) => of_phase(detail, row, measure, columns),
-        Detail::Field(_) | Detail::Thread { .. } | Detail::Arena(_) => String::new(),
+        Detail::Site { .. } | Detail::Field(_) => String::new(),
+        Detail::Thread { .. } | Detail::Arena(_) => String::new(),
     };
+    let whole = (name.width() + used > page.width).then_some(name);
+    let more = Some(more).filter(|more| !more.is_empty());
+    let more = whole.into_iter().chain(more).collect::<Vec<_>>().join("; ");
     let indent = " ".repeat(SHARE_WIDTH + 1);
     if !more.is_empty() {
         page.wrap(Style::Faint, &indent, &more)?;
     }
+    Ok(())
+}
+
+/// What is known of a row by site besides its names: the stack, sizes, lifetimes, growth.
+pub(super) fn site_details<W: Write>(
+    page: &mut Page<'_, W>,
+    profile: &Profile,
+    row: &Row,
+) -> io::Result<()> {
     let Detail::Site { sites, .. } = &row.detail else {
         return Ok(());
     };
+    let indent = " ".repeat(SHARE_WIDTH + 1);
+    page.wrap(Style::Faint, &indent, &of_site(profile, row))?;
     let mut blocks = profile.distribution(sites).details(&row.figures);
     blocks.extend(reallocs(&row.figures));
     if blocks.is_empty() {
@@ -67,49 +77,39 @@ pub(super) fn write_row<W: Write>(
     page.wrap(Style::Faint, &indent, &blocks.join("; "))
 }
 
-/// `src/model.rs:20  [load]  Fleet.vessels[].name: String  String::clone <- City::visit_name <- .. <- main`
+/// `src/model.rs:20, 3 sites`
+fn of_owner(profile: &Profile, owner: Option<FrameId>, sites: usize) -> String {
+    let source = owner.and_then(|owner| profile.source_of(owner));
+    let sites = counted(sites as u64, "site");
+    match source {
+        Some(source) => format!("{}, {sites}", printable(&source)),
+        None => sites,
+    }
+}
+
+/// `from shop::parse 1.2 MiB; calls serde_json::from_str 1.0 MiB`
+fn of_function(detail: &FunctionDetail, measure: Measure) -> String {
+    let mut said = Vec::new();
+    said.extend(largest("called by", &detail.callers, measure));
+    said.extend(largest("calls", &detail.callees, measure));
+    said.join("; ")
+}
+
+/// `String::clone <- City::visit_name <- .. <- main`
 fn of_site(profile: &Profile, row: &Row) -> String {
     let Detail::Site {
-        frames,
-        owner,
-        scope,
+        stack,
         place: charged,
-        field,
-        type_key,
-        chunk_of,
         marks,
         ..
     } = &row.detail
     else {
         return String::new();
     };
-    let place = owner
-        .and_then(|owner| profile.frames.get(owner.0 as usize))
-        .and_then(file_and_line);
-    let mut text = place
-        .map(|place| format!("{}  ", printable(&place)))
-        .unwrap_or_default();
-    let phases = profile.phases();
-    if phases.phase_of(*scope) != ScopeId(0) {
-        text.push_str(&format!("[{}]  ", printable(&phases.path(profile, *scope))));
-    }
-    match (field, type_key) {
-        (Some(field), Some(name)) => {
-            text.push_str(&format!("{}: {}  ", printable(field), printable(name)));
-        }
-        (Some(only), None) | (None, Some(only)) => {
-            text.push_str(&format!("{}  ", printable(only)));
-        }
-        (None, None) => {}
-    }
-    if !chunk_of.is_empty() {
-        let chunk = chunk_label(profile, chunk_of);
-        text.push_str(&format!("({})  ", printable(&chunk)));
-    }
-    match charged {
-        Some(charged) => text.push_str(&printable(&charged.short_name(profile))),
-        None => text.push_str(&short_stack(profile, frames)),
-    }
+    let mut text = match charged {
+        Some(charged) => printable(&charged.short_name(profile)).into_owned(),
+        None => short_stack(profile, stack),
+    };
     for (set, mark) in [
         (marks.cut, "[cut]"),
         (marks.foreign, "[foreign stack]"),
@@ -127,7 +127,9 @@ fn of_site(profile: &Profile, row: &Row) -> String {
 /// `in Fleet.vessels[].crew 1.2 MiB, 2 more; of Vessel; type from the stack; slack 437.5 KiB in footprint fleet`
 fn of_type(detail: &TypeDetail, measure: Measure) -> String {
     let mut said = Vec::new();
-    said.extend(largest("in", &detail.fields, measure));
+    if detail.fields.iter().any(|part| part.key != NO_FIELD) {
+        said.extend(largest("in", &detail.fields, measure));
+    }
     said.extend(largest("for", &detail.owners, measure));
     match detail.from {
         Some("field") => said.push("type told by the field alone".to_owned()),
@@ -242,34 +244,4 @@ fn short_stack(profile: &Profile, frames: &[FrameId]) -> String {
         names.extend(frames.iter().rev().map(name));
     }
     names.join(" <- ")
-}
-
-/// What a site is charged to: a frame, or a place where no stacks were recorded.
-type Owner = (Option<FrameId>, Option<Charged>);
-
-/// The whole name of a site's owner, its short name when that is too long.
-fn owner_name(profile: &Profile, (frame, place): Owner, columns: usize) -> String {
-    let frame = frame.and_then(|owner| profile.frames.get(owner.0 as usize));
-    let function = frame.map(|frame| Charged::Function(frame.function));
-    let Some(charged) = function.or(place) else {
-        return "(no stack)".to_owned();
-    };
-    let name = charged.name(profile);
-    let name = printable(&name);
-    if name.width() <= columns {
-        return name.into_owned();
-    }
-    printable(&charged.short_name(profile)).into_owned()
-}
-
-/// `City::visit_name  src/model.rs:20`
-pub(super) fn site_name(profile: &Profile, owner: Owner, columns: usize) -> String {
-    let place = owner
-        .0
-        .and_then(|owner| profile.frames.get(owner.0 as usize))
-        .and_then(file_and_line)
-        .map(|place| format!("  {}", printable(&place)))
-        .unwrap_or_default();
-    let name = owner_name(profile, owner, columns.saturating_sub(place.width()));
-    format!("{name}{place}")
 }

@@ -414,6 +414,7 @@ fn stack(names: &[&str]) -> Vec<Function> {
             short: short(name),
             krate: krate.to_owned(),
             origin,
+            ..Function::default()
         }
     };
     names.iter().map(of).collect()

@@ -23,6 +23,7 @@ fn told(stack: &[(&str, &str)]) -> Option<Told> {
                 short: String::new(),
                 krate: krate.trim_start_matches('<').to_owned(),
                 origin,
+                ..Function::default()
             };
             let merged = how.ends_with('0');
             (function, how.starts_with('i'), !how.ends_with('?'), merged)

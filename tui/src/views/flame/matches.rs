@@ -103,7 +103,7 @@ mod tests {
 
     use crate::sample::{Builder, figures};
     use heapglass_profiler::calltree::Options;
-    use heapglass_profiler::profile::{Measure, Origin, ScopeId};
+    use heapglass_profiler::profile::{Frames, Measure, Origin, ScopeId};
     use ratatui::layout::Size;
 
     use crate::model::Data;
@@ -120,11 +120,17 @@ mod tests {
         let cx = Context {
             data: &data,
             measure: Measure::Live,
-            all_frames: false,
+            frames: Frames::All,
             body: Size::new(80, 24),
             source_roots: &[],
         };
-        let tree = CallTree::build(&data.profile, &Options::default());
+        let tree = CallTree::build(
+            &data.profile,
+            &Options {
+                frames: Frames::All,
+                ..Options::default()
+            },
+        );
         let mut matches = Matches::find(&tree, &cx, |name, _| name == "f");
         assert_eq!((matches.len(), matches.value), (2, 10));
         let (first, second) = (matches.step(true), matches.step(true));

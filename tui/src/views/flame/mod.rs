@@ -10,7 +10,7 @@ mod tree;
 use std::sync::Arc;
 
 use heapglass_profiler::calltree::{By, CallTree, Label, NodeId};
-use heapglass_profiler::profile::{Charged, Measure};
+use heapglass_profiler::profile::{Charged, FunctionId, Measure};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -33,7 +33,8 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('i')] => Invert, "invert", "allocations on top";
     [char('o')] => Follow, "sites", "sites that pass through";
     [char('p')] => Phases, "phases", "phases as outermost frames";
-    [char('a')] => AllFrames, "", "all frames, untrimmed";
+    [char('f')] => NextFrames, "frames", "frames folded, own, all";
+    [char('a')] => AllFrames, "", "all frames, or folded";
     DOWN => Down, "", "to the widest frame below";
     UP => Up, "", "to the frame above";
     LEFT => Left, "", "to the frame on the left";
@@ -87,7 +88,7 @@ impl Flame {
             .as_ref()
             .is_some_and(|data| Arc::ptr_eq(data, cx.data));
         let spec = TreeSpec {
-            all_frames: cx.all_frames,
+            frames: cx.frames,
             measure: cx.measure,
             ..self.spec
         };
@@ -297,9 +298,15 @@ impl Flame {
         Some(self.tree.as_ref()?.node(self.selected()).label)
     }
 
+    /// The function of the outermost frame of what is selected.
+    fn selected_function(&self, cx: &Context<'_>) -> Option<FunctionId> {
+        let frame = self.tree.as_ref()?.node(self.selected()).frame?;
+        cx.data.frame(frame).map(|frame| frame.function)
+    }
+
     fn same_symbol(&mut self, label: Option<Label>, cx: &Context<'_>) -> Outcome {
         let symbol = match label {
-            None | Some(Label::Root | Label::Scope(_) | Label::Mark(_)) => {
+            None | Some(Label::Root | Label::Scope(_) | Label::Mark(_) | Label::Group(_)) => {
                 return Outcome::Notice("no function is selected".to_owned());
             }
             Some(label) => label.name(&cx.data.profile).into_owned(),
@@ -332,6 +339,15 @@ impl Flame {
             Command::Follow => match self.selected_label() {
                 Some(Label::Function(function)) => {
                     Outcome::Goto(ViewId::Sites, Jump::Function(Charged::Function(function)))
+                }
+                Some(Label::Call(_)) => match self.selected_function(cx) {
+                    Some(function) => {
+                        Outcome::Goto(ViewId::Sites, Jump::Function(Charged::Function(function)))
+                    }
+                    None => Outcome::Notice("no function is selected".to_owned()),
+                },
+                Some(Label::Group(group)) => {
+                    Outcome::Goto(ViewId::Sites, Jump::Owner(Charged::Group(group)))
                 }
                 Some(Label::Place(scope)) => {
                     Outcome::Goto(ViewId::Sites, Jump::Function(Charged::Place(scope)))

@@ -1,7 +1,7 @@
 //! Draws the flamegraph: breadcrumb, frames, details. Says how many frames were too narrow to draw.
 
 use heapglass_profiler::calltree::{By, CallTree, Label, NodeId};
-use heapglass_profiler::profile::{Function, Origin};
+use heapglass_profiler::profile::{Frames, Function, Origin};
 use heapglass_profiler::units::{Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -96,9 +96,11 @@ fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffe
     if view.spec.phases {
         flags.push_str("phases ");
     }
-    if view.spec.all_frames {
-        flags.push_str("all frames ");
-    }
+    flags.push_str(match view.spec.frames {
+        Frames::Folded => "",
+        Frames::Own => "own frames ",
+        Frames::All => "all frames ",
+    });
     if view.top > 0 {
         flags.push_str(&format!("▲ {} rows above ", view.top));
     }
@@ -125,6 +127,7 @@ fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffe
 fn function<'a>(tree: &CallTree, cx: &Context<'a>, id: NodeId) -> Option<&'a Function> {
     match tree.node(id).label {
         Label::Function(function) => cx.data.function(function),
+        Label::Call(_) => cx.data.function_of(tree.node(id).frame?),
         _ => None,
     }
 }
@@ -135,8 +138,8 @@ fn frame_style(tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Style {
     match label {
         Label::Root | Label::Scope(_) => theme::frame(None),
         Label::Mark(_) if tree.by() == By::Stack => theme::frame(None),
-        Label::Function(function) => theme::frame(cx.data.function(function)),
-        Label::Place(_) => theme::place_frame(),
+        Label::Function(_) | Label::Call(_) => theme::frame(function(tree, cx, id)),
+        Label::Group(_) | Label::Place(_) => theme::place_frame(),
         _ => theme::kind_frame(cx.data.type_kind(label.type_id(&cx.data.profile))),
     }
 }

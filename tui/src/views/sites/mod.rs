@@ -7,7 +7,7 @@ mod source;
 
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{Charged, FrameId};
+use heapglass_profiler::profile::{Charged, FrameId, Frames};
 use heapglass_profiler::units::{Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -17,7 +17,7 @@ use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId};
 use crate::text::clean;
 use crate::views::View;
 use crate::widgets::Cursor;
-use order::{Listing, Named, Only, Sort};
+use order::{Listed, Listing, Named, Only, Sort};
 use source::{Excerpt, Sources};
 
 /// The keys of this view.
@@ -26,10 +26,13 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     BACK => Back, "out", "out, then end the filters";
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "the other way round";
-    [char('/')] => Search, "filter", "by function or file, regex";
+    [char('/')] => Search, "filter", "by type, field, function or file";
     [char('#')] => SameSymbol, "same", "sites through the symbol";
     [char('o')] => Follow, "flamegraph", "in the flamegraph";
-    [char('a')] => AllFrames, "", "all frames, untrimmed";
+    [char('n')] => NextStack, "", "the next of several stacks";
+    [char('N')] => PreviousStack, "", "the stack before";
+    [char('f')] => NextFrames, "", "frames folded, own, all";
+    [char('a')] => AllFrames, "", "all frames, or folded";
 };
 
 /// The list, its order and filters, and the stack of the selected site.
@@ -39,6 +42,8 @@ pub(crate) struct Sites {
     /// The data the listing was made of.
     made_of: Option<Arc<Data>>,
     cursor: Cursor,
+    /// Which of the selected row's stacks is shown.
+    stack_index: usize,
     sort: Sort,
     reversed: bool,
     filter: Option<Pattern>,
@@ -54,15 +59,23 @@ pub(crate) struct Sites {
 }
 
 impl Sites {
+    fn row(&self) -> Option<&Listed> {
+        self.listing.rows.get(self.cursor.selected)
+    }
+
+    /// The site whose stack is shown.
     fn selected(&self) -> Option<u32> {
-        self.listing.sites.get(self.cursor.selected).copied()
+        self.row()?.sites.get(self.stack_index).copied()
     }
 
     /// The frames of the selected site, innermost first.
-    fn stack(&self, data: &Data, all: bool) -> Vec<FrameId> {
+    fn stack(&self, data: &Data, frames: Frames) -> Vec<FrameId> {
         let site = self.selected().and_then(|index| data.site(index));
-        site.map(|site| data.frames(site, all).iter().rev().copied().collect())
-            .unwrap_or_default()
+        let mut stack = site
+            .map(|site| data.frames(site, frames))
+            .unwrap_or_default();
+        stack.reverse();
+        stack
     }
 
     /// Makes the listing again; the same site stays selected where it still is in the list.
@@ -88,11 +101,18 @@ impl Sites {
             self.only.as_ref(),
         );
         self.made_of = Some(Arc::clone(cx.data));
-        let at = kept.and_then(|kept| self.listing.sites.iter().position(|i| *i == kept));
+        let at = kept.and_then(|kept| {
+            let rows = self.listing.rows.iter().enumerate();
+            let mut found = rows.filter_map(|(row, listed)| {
+                let stack = listed.sites.iter().position(|index| *index == kept)?;
+                Some((row, stack))
+            });
+            found.next()
+        });
         match at {
-            Some(at) => self.cursor.selected = at,
+            Some((row, stack)) => (self.cursor.selected, self.stack_index) = (row, stack),
             None => {
-                self.cursor.selected = 0;
+                (self.cursor.selected, self.stack_index) = (0, 0);
                 self.in_stack = false;
             }
         }
@@ -103,8 +123,8 @@ impl Sites {
     fn settle(&mut self, cx: &Context<'_>, new_site: bool) {
         let panes = render::panes(Rect::from((ratatui::layout::Position::ORIGIN, cx.body)));
         self.cursor
-            .clamp(self.listing.sites.len(), panes.list_rows());
-        let stack = self.stack(cx.data, cx.all_frames);
+            .clamp(self.listing.rows.len(), panes.list_rows());
+        let stack = self.stack(cx.data, cx.frames);
         if new_site {
             let owner = self
                 .selected()
@@ -129,19 +149,22 @@ impl Sites {
     fn act(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         let panes = render::panes(Rect::from((ratatui::layout::Position::ORIGIN, cx.body)));
         if self.in_stack {
-            let frames = self.stack(cx.data, cx.all_frames).len();
+            let frames = self.stack(cx.data, cx.frames).len();
             if self.frame.command(command, frames, panes.stack_rows()) {
                 self.settle(cx, false);
                 return Outcome::Done;
             }
         } else if self
             .cursor
-            .command(command, self.listing.sites.len(), panes.list_rows())
+            .command(command, self.listing.rows.len(), panes.list_rows())
         {
+            self.stack_index = 0;
             self.settle(cx, true);
             return Outcome::Done;
         }
         match command {
+            Command::NextStack => return self.step_stack(1, cx),
+            Command::PreviousStack => return self.step_stack(usize::MAX, cx),
             Command::Enter => self.enter(),
             Command::Back => return self.back(cx),
             Command::Sort => {
@@ -173,7 +196,21 @@ impl Sites {
     }
 
     fn enter(&mut self) {
-        self.in_stack = !self.listing.sites.is_empty();
+        self.in_stack = !self.listing.rows.is_empty();
+    }
+
+    /// Shows another of the stacks of the selected row: the next, or, by `usize::MAX`, the one before.
+    fn step_stack(&mut self, by: usize, cx: &Context<'_>) -> Outcome {
+        let stacks = self.row().map_or(0, |row| row.sites.len());
+        if stacks < 2 {
+            return Outcome::Notice("this row has one stack".to_owned());
+        }
+        self.stack_index = match by {
+            usize::MAX => (self.stack_index + stacks - 1) % stacks,
+            by => (self.stack_index + by) % stacks,
+        };
+        self.settle(cx, true);
+        Outcome::Done
     }
 
     /// Out of the stack, then out of the filters, the last set first.
@@ -198,7 +235,7 @@ impl Sites {
 
     /// The function `#` means: of the selected frame, which in the list is the owner; of a site without a stack its place.
     fn symbol(&self, cx: &Context<'_>) -> Option<Charged> {
-        let stack = self.stack(cx.data, cx.all_frames);
+        let stack = self.stack(cx.data, cx.frames);
         let frame = stack.get(self.frame.selected);
         let frame = frame.and_then(|frame| cx.data.frame(*frame));
         let function = frame.map(|frame| Charged::Function(frame.function));
@@ -224,10 +261,7 @@ impl Sites {
         if text.is_empty() {
             return String::new();
         }
-        let (some, all) = (
-            self.listing.sites.len() as u64,
-            cx.data.profile.sites.len() as u64,
-        );
+        let (some, all) = (self.listing.rows.len() as u64, self.listing.all as u64);
         let share = Share::of(self.listing.value, cx.whole());
         format!(
             "{}: {} of {} sites, {share} of all",
@@ -272,19 +306,19 @@ impl View for Sites {
     fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
         self.in_stack = false;
         self.visited = true;
-        self.cursor = Cursor::default();
+        (self.cursor, self.stack_index) = (Cursor::default(), 0);
         match jump {
             Jump::Function(charged) => self.only(Named::new(*charged, cx).map(Only::Through), cx),
             Jump::Owner(charged) => self.only(Named::new(*charged, cx).map(Only::Owned), cx),
             Jump::Within(within) => self.only(Only::within(within.clone(), cx), cx),
             Jump::Site(site) => {
                 self.only(None, cx);
-                self.cursor.selected = self
-                    .listing
-                    .sites
-                    .iter()
-                    .position(|i| i == site)
-                    .unwrap_or(0);
+                let rows = self.listing.rows.iter().enumerate();
+                let mut found = rows.filter_map(|(row, listed)| {
+                    let stack = listed.sites.iter().position(|index| index == site)?;
+                    Some((row, stack))
+                });
+                (self.cursor.selected, self.stack_index) = found.next().unwrap_or_default();
                 self.settle(cx, true);
                 Outcome::Done
             }

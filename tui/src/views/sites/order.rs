@@ -1,8 +1,9 @@
-//! Which sites are listed, and in which order. Deterministic: ties fall back to the profile's order.
+//! Which rows are listed, and in which order. Deterministic: ties fall back to the report's order.
 
 use std::cmp::Reverse;
 
-use heapglass_profiler::profile::{Charged, FunctionId, Measure, ScopeId, Site};
+use heapglass_profiler::profile::{Charged, Figures, FunctionId, Measure, ScopeId, Site};
+use heapglass_profiler::report::{Detail, SiteLabel};
 
 use crate::model::{Context, Data, Pattern, Within};
 use crate::text::clean;
@@ -19,20 +20,23 @@ pub(super) enum Sort {
     Live,
     /// Mean bytes of a block over all allocations.
     Mean,
-    /// The owner's name.
-    Function,
-    /// The owner's file and line.
-    Place,
+    /// What was allocated.
+    What,
+    /// Where: the field, or the call.
+    Location,
+    /// The owner, with file and line.
+    Owner,
 }
 
 impl Sort {
-    const ALL: [Sort; 6] = [
+    const ALL: [Sort; 7] = [
         Sort::Measure,
         Sort::Blocks,
         Sort::Live,
         Sort::Mean,
-        Sort::Function,
-        Sort::Place,
+        Sort::What,
+        Sort::Location,
+        Sort::Owner,
     ];
 
     pub(super) fn next(self) -> Sort {
@@ -49,17 +53,18 @@ impl Sort {
             Sort::Blocks => "blocks",
             Sort::Live => "live bytes",
             Sort::Mean => "mean block",
-            Sort::Function => "function",
-            Sort::Place => "file and line",
+            Sort::What => "what",
+            Sort::Location => "where",
+            Sort::Owner => "owner",
         }
     }
 }
 
 /// Mean bytes of a block, 0 without blocks.
-pub(super) fn mean(site: &Site) -> u64 {
-    site.figures
+pub(super) fn mean(figures: &Figures) -> u64 {
+    figures
         .total_bytes
-        .checked_div(site.figures.total_blocks)
+        .checked_div(figures.total_blocks)
         .unwrap_or(0)
 }
 
@@ -87,6 +92,7 @@ impl Named {
         let profile = &cx.data.profile;
         let known = match charged {
             Charged::Function(id) => (id.0 as usize) < profile.functions.len(),
+            Charged::Group(_) => true,
             Charged::Place(scope) => (scope.0 as usize) < profile.scopes.len(),
         };
         known.then(|| Named {
@@ -107,6 +113,7 @@ impl Named {
             Charged::Function(_) => (0..profile.functions.len() as u32)
                 .map(|id| Charged::Function(FunctionId(id)))
                 .find(is_it),
+            Charged::Group(_) => None,
             Charged::Place(_) => (0..profile.scopes.len() as u32)
                 .map(|scope| Charged::Place(ScopeId(scope)))
                 .find(is_it),
@@ -144,8 +151,8 @@ impl Only {
             Only::Within(_, sites) => sites.get(index as usize).copied().unwrap_or(false),
             Only::Owned(named) => cx.data.profile.charged_to(site) == Some(named.charged),
             Only::Through(named) => {
-                let frames = cx.data.frames(site, cx.all_frames).iter();
-                let mut frames = frames.filter_map(|frame| cx.data.frame(*frame));
+                let frames = cx.data.frames(site, cx.frames);
+                let mut frames = frames.iter().filter_map(|frame| cx.data.frame(*frame));
                 frames.any(|frame| Charged::Function(frame.function) == named.charged)
                     || cx.data.profile.place_of(site) == Some(named.charged)
             }
@@ -153,13 +160,25 @@ impl Only {
     }
 }
 
-/// The listed sites.
+/// A row of the list: sites that read the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Listed {
+    /// What a reader sees of it.
+    pub(super) label: SiteLabel,
+    /// What its sites came to.
+    pub(super) figures: Figures,
+    /// Indices into the profile's sites, most of the measure first.
+    pub(super) sites: Vec<u32>,
+}
+
+/// The listed rows.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    /// Indices into the profile's sites.
-    pub(super) sites: Vec<u32>,
+    pub(super) rows: Vec<Listed>,
     /// What they make up together, in the measure.
     pub(super) value: u64,
+    /// How many there would be without restriction.
+    pub(super) all: usize,
 }
 
 impl Listing {
@@ -183,52 +202,92 @@ impl Listing {
                 .map(|frame| function(frame.function) || file(&frame.file))
                 .collect()
         });
-        let admitted = |index: u32, site: &Site| {
-            only.is_none_or(|only| only.admits(index, site, cx))
-                && matching.as_ref().is_none_or(|matching| {
-                    let frames = data.frames(site, cx.all_frames);
-                    let place = data.profile.place_of(site);
-                    frames
-                        .iter()
-                        .any(|f| matching.get(f.0 as usize).copied().unwrap_or(false))
-                        || place.is_some_and(|place| {
-                            filter.is_some_and(|filter| filter.is_match(&place.name(&data.profile)))
-                        })
-                })
+        let by_stack = |site: &Site| {
+            matching.as_ref().is_none_or(|matching| {
+                let frames = data.frames(site, cx.frames);
+                let place = data.profile.place_of(site);
+                frames
+                    .iter()
+                    .any(|f| matching.get(f.0 as usize).copied().unwrap_or(false))
+                    || place.is_some_and(|place| {
+                        filter.is_some_and(|filter| filter.is_match(&place.name(&data.profile)))
+                    })
+            })
         };
-        let mut sites: Vec<(u32, &Site)> = (0..)
-            .zip(&data.profile.sites)
-            .filter(|(index, site)| admitted(*index, site))
-            .collect();
-        let value = sites
-            .iter()
-            .map(|(_, site)| cx.measure.of(&site.figures))
-            .fold(0_u64, u64::saturating_add);
-        let name = |site: &Site| {
-            let charged = data.profile.charged_to(site);
-            charged.map(|charged| charged.name(&data.profile))
+        // What stands in the row is matched too: type, field, owner, line.
+        let by_label = |label: &SiteLabel| {
+            filter.is_some_and(|filter| {
+                [&label.what, &label.location, &label.owner]
+                    .into_iter()
+                    .chain(&label.source)
+                    .any(|text| filter.is_match(text))
+            })
         };
-        let place = |site: &Site| {
-            let frame = site.charged().and_then(|frame| data.frame(frame));
-            frame.map(|frame| (frame.file.as_deref(), frame.line))
-        };
-        let measure = |site: &Site| Reverse(cx.measure.of(&site.figures));
-        match sort {
-            Sort::Measure => sites.sort_by_key(|(_, s)| measure(s)),
-            Sort::Blocks => {
-                sites.sort_by_key(|(_, s)| (Reverse(cx.measure.blocks(&s.figures).0), measure(s)))
+        let measure = cx.measure;
+        let mut rows: Vec<Listed> = Vec::new();
+        for row in data.site_rows() {
+            let Detail::Site { label, sites, .. } = &row.detail else {
+                continue;
+            };
+            let named = by_label(label);
+            let mut listed = Listed {
+                label: label.clone(),
+                ..Listed::default()
+            };
+            for &index in sites {
+                let Some(site) = data.profile.sites.get(index) else {
+                    continue;
+                };
+                let index = index as u32;
+                let admitted = only.is_none_or(|only| only.admits(index, site, cx));
+                if admitted && (named || by_stack(site)) {
+                    listed.figures.add(&site.figures);
+                    listed.sites.push(index);
+                }
             }
-            Sort::Live => sites.sort_by_key(|(_, s)| (Reverse(s.figures.live_bytes), measure(s))),
-            Sort::Mean => sites.sort_by_key(|(_, s)| (Reverse(mean(s)), measure(s))),
-            Sort::Function => sites.sort_by_key(|(_, s)| (name(s), measure(s))),
-            Sort::Place => sites.sort_by_key(|(_, s)| (place(s), measure(s))),
+            if !listed.sites.is_empty() {
+                let weight = |index: &u32| {
+                    let site = data.site(*index);
+                    Reverse(site.map_or(0, |site| measure.of(&site.figures)))
+                };
+                listed.sites.sort_by_key(weight);
+                rows.push(listed);
+            }
+        }
+        let value = rows
+            .iter()
+            .map(|row| measure.of(&row.figures))
+            .fold(0_u64, u64::saturating_add);
+        let by_measure = |row: &Listed| {
+            (
+                Reverse(measure.of(&row.figures)),
+                Reverse(row.figures.total_bytes),
+            )
+        };
+        match sort {
+            Sort::Measure => rows.sort_by_key(by_measure),
+            Sort::Blocks => {
+                rows.sort_by_key(|row| (Reverse(measure.blocks(&row.figures).0), by_measure(row)))
+            }
+            Sort::Live => {
+                rows.sort_by_key(|row| (Reverse(row.figures.live_bytes), by_measure(row)))
+            }
+            Sort::Mean => rows.sort_by_key(|row| (Reverse(mean(&row.figures)), by_measure(row))),
+            Sort::What => rows.sort_by_cached_key(|row| (row.label.what.clone(), by_measure(row))),
+            Sort::Location => {
+                rows.sort_by_cached_key(|row| (row.label.location.clone(), by_measure(row)))
+            }
+            Sort::Owner => {
+                rows.sort_by_cached_key(|row| (row.label.owner_and_source(), by_measure(row)))
+            }
         }
         if reversed {
-            sites.reverse();
+            rows.reverse();
         }
         Listing {
-            sites: sites.into_iter().map(|(index, _)| index).collect(),
+            rows,
             value,
+            all: data.site_rows().len(),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Draws the sites: the list above, below it the stack of the selected one and the source of the selected frame.
 
-use heapglass_profiler::profile::{Figures, Function, Origin, ScopeId, Site};
+use heapglass_profiler::profile::{Figures, ScopeId, Site};
 use heapglass_profiler::units::{Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::Sites;
-use super::order::{Sort, mean};
+use super::order::{Listed, Sort, mean};
 use crate::model::Context;
-use crate::text::{clean, fit_end, width, wrap};
+use crate::text::{clean, fit_end, fit_middle, width, wrap};
 use crate::theme;
 use crate::widgets::{Table, all_figures, bytes, count, draw_row, flow, rule, slice, write};
 
@@ -82,10 +82,13 @@ pub(super) fn panes(area: Rect) -> Panes {
 pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let panes = panes(area);
     list(view, cx, panes.list, buffer);
-    let Some(site) = view.selected().and_then(|index| cx.data.site(index)) else {
+    let (Some(row), Some(index)) = (view.row(), view.selected()) else {
         return;
     };
-    figures(view, cx, site, panes.figures, buffer);
+    let Some(site) = cx.data.site(index) else {
+        return;
+    };
+    figures(view, cx, (row, site), panes.figures, buffer);
     stack(view, cx, site, panes.stack, buffer);
     source(view, cx, panes.source, buffer);
 }
@@ -103,48 +106,52 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     };
     let profile = &cx.data.profile;
     let (_, unit) = cx.measure.blocks(&Figures::default());
-    let value = |site: &&Site| cx.measure.of(&site.figures);
+    let value = |row: &&Listed| cx.measure.of(&row.figures);
     let mut table = Table::new()
-        .right("share", 7, |site| {
-            Share::of(value(site), cx.whole()).to_string()
+        .right("share", 7, |row| {
+            Share::of(value(row), cx.whole()).to_string()
         })
-        .right(sorted(Sort::Measure, cx.measure.name()), 11, |site| {
-            cx.measure.amount(value(site))
+        .right(sorted(Sort::Measure, cx.measure.name()), 11, |row| {
+            cx.measure.amount(value(row))
         })
-        .right_if(!narrow, sorted(Sort::Blocks, unit), 10, |site| {
-            count(cx.measure.blocks(&site.figures).0)
+        .right_if(!narrow, sorted(Sort::Blocks, unit), 10, |row| {
+            count(cx.measure.blocks(&row.figures).0)
         })
-        .right_if(wide, sorted(Sort::Live, "live"), 10, |site| {
-            bytes(site.figures.live_bytes)
-        })
-        .right_if(wide, sorted(Sort::Mean, "mean"), 9, |site| {
-            bytes(mean(site))
-        })
-        .left(
-            sorted(Sort::Function, "site: owner › what it called"),
+        .right_if(
+            wide && view.sort == Sort::Live,
+            sorted(Sort::Live, "live"),
+            10,
+            |row| bytes(row.figures.live_bytes),
+        )
+        .right_if(
+            wide && view.sort == Sort::Mean,
+            sorted(Sort::Mean, "mean"),
+            9,
+            |row| bytes(mean(&row.figures)),
+        )
+        .left(sorted(Sort::What, "what"), 0, |row: &&Listed, cells| {
+            let site = row.sites.first().and_then(|index| cx.data.site(*index));
+            let kind = site.and_then(|site| profile.type_id_of(site));
+            let text = fit_middle(&clean(&row.label.what), cells).into_owned();
+            (text, theme::kind(cx.data.type_kind(kind)))
+        });
+    if !narrow {
+        table = table.left(
+            sorted(Sort::Location, "where"),
             0,
-            |site, _| {
-                let charged = profile.charged_to(site);
-                let function = site.charged().and_then(|frame| cx.data.function_of(frame));
-                let name = match (function, charged) {
-                    (Some(function), _) => called(cx, site, function),
-                    (None, Some(place)) => clean(&place.short_name(profile)).into_owned(),
-                    (None, None) => "[no stack]".to_owned(),
-                };
-                (name, theme::charged(profile, charged))
+            |row: &&Listed, cells| {
+                let text = fit_middle(&clean(&row.label.location), cells).into_owned();
+                (text, theme::plain())
             },
         );
-    if !narrow {
-        table = table.left(sorted(Sort::Place, "file:line"), 0, |site, cells| {
-            let place = site.charged().and_then(|frame| cx.data.short_place(frame));
-            (
-                fit_end(&place.unwrap_or_default(), cells).into_owned(),
-                theme::dim(),
-            )
-        });
     }
-    let rows = view.listing.sites.iter();
-    let rows: Vec<&Site> = rows.filter_map(|index| cx.data.site(*index)).collect();
+    table = table.left(sorted(Sort::Owner, "owner"), 0, |row: &&Listed, cells| {
+        let site = row.sites.first().and_then(|index| cx.data.site(*index));
+        let charged = site.and_then(|site| profile.charged_to(site));
+        let text = fit_end(&clean(&row.label.owner_and_source()), cells).into_owned();
+        (text, theme::charged(profile, charged))
+    });
+    let rows: Vec<&Listed> = view.listing.rows.iter().collect();
     let empty = match view.restriction(cx) {
         none if none.is_empty() => "no sites were recorded".to_owned(),
         some => format!("{some}; Esc shows all"),
@@ -156,41 +163,18 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     table.render(area, buffer, rows.into_iter(), (view.cursor, style), &empty);
 }
 
-/// The owner and, behind it, what of std allocated for it: one line of the owner may own several sites.
-fn called(cx: &Context<'_>, site: &Site, owner: &Function) -> String {
-    let short = |f: &Function| {
-        clean(if f.short.is_empty() {
-            &f.name
-        } else {
-            &f.short
-        })
-        .into_owned()
-    };
-    let functions = cx
-        .data
-        .frames(site, false)
-        .iter()
-        .rev()
-        .map_while(|frame| cx.data.function_of(*frame));
-    // `BTreeMap::insert` says more than the `Box::new` at its end: of the frames of std, the outermost.
-    let mut functions = functions.peekable();
-    let innermost = functions.peek().copied();
-    let container = functions
-        .take_while(|f| f.origin == Origin::Std)
-        .last()
-        .or(innermost);
-    match container {
-        Some(container) if container != owner => format!("{} › {}", short(owner), short(container)),
-        _ => short(owner),
-    }
-}
-
 /// The rule between list and details: which site, what the list is cut down to; below it every figure.
-fn figures(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut Buffer) {
+fn figures(
+    view: &Sites,
+    cx: &Context<'_>,
+    (row, site): (&Listed, &Site),
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let place = format!(
         "site {} of {}",
         Count(view.cursor.selected as u64 + 1),
-        Count(view.listing.sites.len() as u64)
+        Count(view.listing.rows.len() as u64)
     );
     let mut parts = vec![place];
     let restriction = view.restriction(cx);
@@ -222,8 +206,9 @@ fn figures(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut
     );
     rule(buffer, area, &parts.join(" · "));
     let rest = slice(area, 1, area.height.saturating_sub(1));
-    let mut items = all_figures(&site.figures);
-    items.extend(site.distribution.details(&site.figures));
+    let mut items = all_figures(&row.figures);
+    let sites: Vec<usize> = row.sites.iter().map(|&index| index as usize).collect();
+    items.extend(cx.data.profile.distribution(&sites).details(&row.figures));
     flow(buffer, rest, &items, theme::plain());
 }
 
@@ -252,7 +237,7 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
     if area.is_empty() {
         return;
     }
-    let frames = view.stack(cx.data, cx.all_frames);
+    let frames = view.stack(cx.data, cx.frames);
     let hidden = site.stack.len().saturating_sub(frames.len());
     let unseen = frames.len().saturating_sub(view_rows(area));
     let mut notes = Vec::new();
@@ -267,8 +252,17 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
     } else {
         format!(" ({})", notes.join(", "))
     };
+    let stacks = view.row().map_or(0, |row| row.sites.len());
+    let which = match stacks {
+        0 | 1 => String::new(),
+        _ => format!(
+            "stack {} of {} (n: next), ",
+            view.stack_index + 1,
+            Count(stacks as u64)
+        ),
+    };
     let title = format!(
-        "{}, innermost first{notes}",
+        "{which}{}, innermost first{notes}",
         counted(frames.len() as u64, "frame")
     );
     write(buffer, slice(area, 0, 1), &title, theme::heading());
@@ -325,7 +319,7 @@ fn source(view: &Sites, cx: &Context<'_>, mut area: Rect, buffer: &mut Buffer) {
     }
     // Where there is room; the stack beside may have had to shorten the name.
     if area.height >= 8 {
-        let frames = view.stack(cx.data, cx.all_frames);
+        let frames = view.stack(cx.data, cx.frames);
         let function = frames
             .get(view.frame.selected)
             .and_then(|frame| cx.data.function_of(*frame));

@@ -324,7 +324,7 @@ mod tests {
         let cx = Context {
             data: &data,
             measure: heapglass_profiler::profile::Measure::Peak,
-            all_frames: false,
+            frames: heapglass_profiler::profile::Frames::Folded,
             body: ratatui::layout::Size::new(80, 24),
             source_roots: &["src/tests/cities".into()],
         };
@@ -348,7 +348,7 @@ mod tests {
             let cx = Context {
                 data: &data,
                 measure: heapglass_profiler::profile::Measure::Peak,
-                all_frames: false,
+                frames: heapglass_profiler::profile::Frames::Folded,
                 body: ratatui::layout::Size::new(80, 24),
                 source_roots: &["src/tests/cities".into()],
             };

@@ -1,0 +1,117 @@
+//! What a function's name says of a call of it: the part it plays, what it does, the type it deserializes.
+
+use crate::profile::{Function, Origin, Role};
+use crate::symbols;
+use crate::types;
+
+/// The function with all that its name says.
+pub(super) fn described(mut function: Function) -> Function {
+    function.role = symbols::role(&function);
+    if function.origin == Origin::Unresolved || function.origin == Origin::Native {
+        return function;
+    }
+    function.makes = types::deserialized(&function.name).filter(|_| function.origin != Origin::Std);
+    function.does = does(&function);
+    function
+}
+
+/// `serde_json::from_str -> Catalog`, `regex::Regex::new`, `HashMap::insert`.
+fn does(function: &Function) -> String {
+    let mut text = if function.origin == Origin::Dependency {
+        let (module, name) = function
+            .short
+            .rsplit_once("::")
+            .unwrap_or(("", &function.short));
+        // A free function is the crate's, whichever module it is in; a method keeps its type.
+        let of_type = module.starts_with(|c: char| c.is_uppercase() || c == '[');
+        match (function.krate.as_str(), of_type) {
+            (krate, _) if krate == module => function.short.clone(),
+            ("", _) => function.short.clone(),
+            (krate, true) => format!("{krate}::{module}::{name}"),
+            (krate, false) => format!("{krate}::{name}"),
+        }
+    } else {
+        function.short.clone()
+    };
+    if matches!(function.role, Role::Format | Role::Plain)
+        && let Some(result) = types::read_by(&function.name)
+        && function.origin == Origin::Dependency
+    {
+        text.push_str(" -> ");
+        text.push_str(&result);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described_as(name: &str, krate: &str, origin: Origin, short: &str) -> Function {
+        described(Function {
+            name: name.into(),
+            short: short.into(),
+            krate: krate.into(),
+            origin,
+            ..Function::default()
+        })
+    }
+
+    #[test]
+    fn a_call_of_a_dependency_says_its_crate_and_what_it_reads() {
+        let does = |name: &str, krate: &str, short: &str| {
+            described_as(name, krate, Origin::Dependency, short).does
+        };
+        assert_eq!(
+            does(
+                "serde_json::de::from_str<shop::Catalog>",
+                "serde_json",
+                "de::from_str"
+            ),
+            "serde_json::from_str -> Catalog"
+        );
+        assert_eq!(
+            does(
+                "serde_json::de::from_slice::<alloc::vec::Vec<shop::Product>>",
+                "serde_json",
+                "de::from_slice"
+            ),
+            "serde_json::from_slice -> Vec<Product>"
+        );
+        assert_eq!(
+            does(
+                "serde_json::de::from_str<tracking_alloc::profiled::Profiled<shop::Catalog>>",
+                "serde_json",
+                "de::from_str"
+            ),
+            "serde_json::from_str -> Catalog"
+        );
+        assert_eq!(
+            does(
+                "serde_json::de::from_reader<std::io::BufReader<std::fs::File>, shop::Catalog>",
+                "serde_json",
+                "de::from_reader"
+            ),
+            "serde_json::from_reader -> Catalog"
+        );
+        assert_eq!(
+            does("<regex::regex::string::Regex>::new", "regex", "Regex::new"),
+            "regex::Regex::new"
+        );
+        assert_eq!(
+            does("ignore::walk::read_dir", "ignore", "walk::read_dir"),
+            "ignore::read_dir"
+        );
+    }
+
+    #[test]
+    fn a_type_is_made_by_its_deserialize_and_its_visitor() {
+        let made = |name: &str| described_as(name, "shop", Origin::User, "").makes;
+        assert_eq!(
+            made("<shop::Product as serde_core::de::Deserialize>::deserialize::<De>").as_deref(),
+            Some("Product")
+        );
+        assert_eq!(made("shop::parse"), None);
+        assert_eq!(made("<shop::Product as core::clone::Clone>::clone"), None);
+    }
+}

@@ -1,0 +1,162 @@
+//! Which frame of a stack its blocks are charged to.
+//!
+//! Must never be the standard library's, a format's or a container's where anything else is on the stack: nobody can
+//! change a program there.
+
+use crate::profile::{Function, Group, Origin, Role};
+use crate::symbols::serves_others;
+use std::ops::Range;
+
+/// The frame that owns the blocks of a stack given outermost first, of those shown; or the group that does.
+pub(super) fn owner(stack: &[&Function], shown: Range<usize>) -> (Option<usize>, Option<Group>) {
+    let innermost = |wanted: &dyn Fn(&Function) -> bool| {
+        shown
+            .clone()
+            .rev()
+            .find(|&at| stack.get(at).is_some_and(|function| wanted(function)))
+    };
+    let own = |function: &Function| function.origin == Origin::User;
+    let panic = stack
+        .iter()
+        .position(|function| function.role == Role::Panic);
+    let last_own = innermost(&own);
+    // A hook of the program's own works for the program.
+    if let Some(panic) = panic
+        && last_own.is_none_or(|own| own < panic)
+    {
+        return (
+            last_own.or_else(|| shown.clone().next_back()),
+            Some(Group::Panic),
+        );
+    }
+    // The line that began it: neither that of a derive, nor of a visitor that a format called.
+    let began = innermost(&|function| own(function) && function.role != Role::Callback);
+    if began.is_some() {
+        return (began, None);
+    }
+    let dependency =
+        |function: &Function| function.origin == Origin::Dependency && !function.is_own();
+    let named = |function: &Function| dependency(function) && !serves_others(function);
+    // What a format calls back is the program's only where nobody else asked the format.
+    let asking = match last_own {
+        Some(_) => {
+            let first = stack
+                .iter()
+                .position(|function| function.role == Role::Callback);
+            let outside = shown.start..first.unwrap_or(shown.end).clamp(shown.start, shown.end);
+            outside
+                .rev()
+                .find(|&at| stack.get(at).is_some_and(|function| named(function)))
+        }
+        None => innermost(&named),
+    };
+    let nearest = asking.or(last_own).or_else(|| innermost(&dependency));
+    if nearest.is_some() {
+        return (nearest, None);
+    }
+    let last = shown.clone().next_back();
+    let std = stack.iter().any(|function| function.origin == Origin::Std);
+    let named = stack.iter().any(|function| !function.name.starts_with('('));
+    (last, (std && named).then_some(Group::Runtime))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(name: &str, krate: &str, origin: Origin, role: Role) -> Function {
+        Function {
+            name: name.into(),
+            krate: krate.into(),
+            origin,
+            role,
+            ..Function::default()
+        }
+    }
+
+    fn of(stack: &[Function]) -> (Option<usize>, Option<Group>) {
+        let stack: Vec<&Function> = stack.iter().collect();
+        owner(&stack, 0..stack.len())
+    }
+
+    #[test]
+    fn the_line_that_began_to_read_owns_what_a_derive_allocates() {
+        let stack = [
+            function("app::main", "app", Origin::User, Role::Plain),
+            function(
+                "serde_json::from_str",
+                "serde_json",
+                Origin::Dependency,
+                Role::Format,
+            ),
+            function("app::_::visit_map", "app", Origin::User, Role::Callback),
+            function("Vec::push", "alloc", Origin::Std, Role::Plain),
+        ];
+        assert_eq!(of(&stack), (Some(0), None));
+        assert_eq!(
+            of(&stack[1..]),
+            (Some(1), None),
+            "nothing else of the program"
+        );
+        let axum = function(
+            "axum::Json::from_bytes",
+            "axum",
+            Origin::Dependency,
+            Role::Plain,
+        );
+        let [_, format, visitor, push] = stack;
+        assert_eq!(
+            of(&[axum, format, visitor, push]),
+            (Some(0), None),
+            "who asked"
+        );
+    }
+
+    #[test]
+    fn a_thread_of_a_dependency_is_owned_by_its_nearest_frame_that_is_no_format() {
+        let stack = [
+            function(
+                "ignore::Worker::run",
+                "ignore",
+                Origin::Dependency,
+                Role::Plain,
+            ),
+            function(
+                "ignore::read_dir",
+                "ignore",
+                Origin::Dependency,
+                Role::Plain,
+            ),
+            function(
+                "hashbrown::insert",
+                "hashbrown",
+                Origin::Dependency,
+                Role::Format,
+            ),
+            function("Vec::push", "alloc", Origin::Std, Role::Plain),
+        ];
+        assert_eq!(of(&stack), (Some(1), None));
+        assert_eq!(of(&stack[2..]), (Some(0), None), "better than std");
+    }
+
+    #[test]
+    fn std_alone_is_a_group_and_so_is_a_panic_but_not_a_hook_of_the_program() {
+        let std = function("std::thread::Thread::new", "std", Origin::Std, Role::Plain);
+        assert_eq!(
+            of(std::slice::from_ref(&std)),
+            (Some(0), Some(Group::Runtime))
+        );
+        let main = function("app::main", "app", Origin::User, Role::Plain);
+        let panic = function(
+            "std::panicking::default_hook",
+            "std",
+            Origin::Std,
+            Role::Panic,
+        );
+        let hook = function("app::hook", "app", Origin::User, Role::Plain);
+        let stack = [main, panic, hook];
+        assert_eq!(of(&stack[..2]), (Some(0), Some(Group::Panic)));
+        assert_eq!(of(&stack), (Some(2), None));
+        assert_eq!(of(&[]), (None, None));
+    }
+}

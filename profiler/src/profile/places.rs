@@ -1,0 +1,109 @@
+//! Where frames are in the source, as people read it: without the folder that all of the program's files share, nor
+//! those of registries and toolchains.
+
+use super::{Frame, FrameId, Origin, Profile};
+use crate::units::without_store;
+
+/// The folder that holds the program's own source files, with a slash at its end; empty when there is none.
+pub(super) fn source_root(profile: &Profile) -> String {
+    let mut root: Option<&str> = None;
+    for frame in &profile.frames {
+        let function = profile.functions.get(frame.function.0 as usize);
+        let Some(file) = frame.file.as_deref().filter(|file| file.starts_with('/')) else {
+            continue;
+        };
+        // Generic code of others is of their files.
+        if function.is_none_or(|function| function.origin != Origin::User)
+            || without_store(file) != file
+        {
+            continue;
+        }
+        let folder = &file[..file.rfind('/').map_or(0, |at| at + 1)];
+        root = Some(match root {
+            None => folder,
+            Some(root) => common(root, folder),
+        });
+    }
+    let root = root.unwrap_or_default();
+    // `src/main.rs` says more than `main.rs`.
+    root.find("/src/")
+        .map_or(root, |at| &root[..at + 1])
+        .to_owned()
+}
+
+/// What two folders have in common, with a slash at its end.
+fn common<'a>(one: &'a str, other: &str) -> &'a str {
+    let same = one
+        .bytes()
+        .zip(other.bytes())
+        .take_while(|(one, other)| one == other)
+        .count();
+    let end = one.as_bytes()[..same]
+        .iter()
+        .rposition(|&byte| byte == b'/');
+    one.get(..end.map_or(0, |at| at + 1)).unwrap_or_default()
+}
+
+impl Profile {
+    /// `src/main.rs:12` of a frame, its file alone without a line, nothing without a file. As recorded: not safe for a
+    /// terminal before [`crate::units::printable`].
+    pub fn source_of(&self, frame: FrameId) -> Option<String> {
+        let frame = self.frames.get(frame.0 as usize)?;
+        self.source_of_frame(frame)
+    }
+
+    /// [`Profile::source_of`] of a frame that is at hand.
+    pub fn source_of_frame(&self, frame: &Frame) -> Option<String> {
+        let file = without_store(frame.file.as_deref()?);
+        let file = file.strip_prefix(self.source_root()).unwrap_or(file);
+        Some(match frame.line {
+            Some(line) => format!("{file}:{line}"),
+            None => file.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Builder;
+
+    fn places(files: &[&str]) -> Vec<String> {
+        let mut b = Builder::new();
+        let own = b.function("app::main", "app", Origin::User);
+        let frames: Vec<FrameId> = files
+            .iter()
+            .map(|file| b.frame(own, Some(file), 7))
+            .collect();
+        let profile = b.build();
+        frames
+            .iter()
+            .filter_map(|&frame| profile.source_of(frame))
+            .collect()
+    }
+
+    #[test]
+    fn what_all_own_files_share_is_left_out_but_for_src() {
+        assert_eq!(places(&["/home/a/shop/src/main.rs"]), ["src/main.rs:7"]);
+        assert_eq!(
+            places(&["/home/a/shop/src/main.rs", "/home/a/shop/src/load/csv.rs"]),
+            ["src/main.rs:7", "src/load/csv.rs:7"]
+        );
+        assert_eq!(
+            places(&["/ws/one/src/lib.rs", "/ws/other/src/lib.rs"]),
+            ["one/src/lib.rs:7", "other/src/lib.rs:7"]
+        );
+        assert_eq!(
+            places(&["/ws/build.rs", "/wild/x.rs"]),
+            ["ws/build.rs:7", "wild/x.rs:7"]
+        );
+        assert_eq!(places(&["src/main.rs"]), ["src/main.rs:7"]);
+        assert_eq!(
+            places(&[
+                "/home/a/.cargo/registry/src/index-1/serde-1.0/src/de.rs",
+                "/a/src/m.rs"
+            ]),
+            ["serde-1.0/src/de.rs:7", "src/m.rs:7"]
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! Frames and stacks of site rows: each once, in tables that rows refer to by index.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::row::origin;
+use crate::profile::{Frame, FrameId, Frames, Origin, Profile};
+use crate::report::{Detail, Row};
+use crate::table::{function_name, shown_frames};
+
+/// A frame.
+#[derive(Serialize)]
+pub(super) struct FrameJson<'a> {
+    function: &'a str,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    #[serde(rename = "crate")]
+    krate: &'a str,
+    origin: &'static str,
+    inlined: bool,
+}
+
+/// The tables, and what each row refers to.
+#[derive(Default)]
+pub(super) struct Stacks<'a> {
+    pub(super) frames: Vec<FrameJson<'a>>,
+    /// Outermost frame first.
+    pub(super) stacks: Vec<Vec<usize>>,
+    /// Of each row, the one with most of the measure first.
+    of_rows: Vec<Vec<usize>>,
+}
+
+impl<'a> Stacks<'a> {
+    pub(super) fn of(profile: &'a Profile, rows: &'a [Row], shown: Frames) -> Self {
+        let mut tables = Stacks::default();
+        let mut frames: HashMap<FrameId, usize> = HashMap::new();
+        let mut stacks: HashMap<Vec<usize>, usize> = HashMap::new();
+        for row in rows {
+            let mut of_row: Vec<usize> = Vec::new();
+            let mut add = |stack: Vec<usize>, tables: &mut Self| {
+                let next = tables.stacks.len();
+                let number = *stacks.entry(stack.clone()).or_insert(next);
+                if number == next {
+                    tables.stacks.push(stack);
+                }
+                if !of_row.contains(&number) {
+                    of_row.push(number);
+                }
+            };
+            if let Detail::Site { sites, place, .. } = &row.detail {
+                for site in sites.iter().filter_map(|&site| profile.sites.get(site)) {
+                    let stack = shown_frames(profile, site, shown);
+                    let numbers = stack.into_iter().filter_map(|id| {
+                        let frame = profile.frames.get(id.0 as usize)?;
+                        Some(*frames.entry(id).or_insert_with(|| {
+                            tables.frames.push(frame_json(profile, frame));
+                            tables.frames.len() - 1
+                        }))
+                    });
+                    let numbers: Vec<usize> = numbers.collect();
+                    if numbers.is_empty() && place.is_some() {
+                        tables.frames.push(FrameJson {
+                            function: &row.key,
+                            file: None,
+                            line: None,
+                            krate: "",
+                            origin: origin(Origin::Unresolved),
+                            inlined: false,
+                        });
+                        add(vec![tables.frames.len() - 1], &mut tables);
+                        break;
+                    }
+                    add(numbers, &mut tables);
+                }
+            }
+            tables.of_rows.push(of_row);
+        }
+        tables
+    }
+
+    /// The stacks of a row, that with most of the measure first.
+    pub(super) fn of_row(&self, row: usize) -> &[usize] {
+        self.of_rows.get(row).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn frame_json<'a>(profile: &'a Profile, frame: &'a Frame) -> FrameJson<'a> {
+    let function = profile.functions.get(frame.function.0 as usize);
+    FrameJson {
+        function: function_name(profile, frame),
+        file: frame.file.as_deref(),
+        line: frame.line,
+        krate: function.map_or("", |function| &function.krate),
+        origin: origin(function.map_or(Origin::Unresolved, |function| function.origin)),
+        inlined: frame.inlined,
+    }
+}

@@ -1,0 +1,170 @@
+//! What part a function plays on a stack, by its name: whether it was called back, passes a call on, reads a format or
+//! reports a panic.
+
+use super::names::{last_segment, strip_generics};
+use super::short::{segments, self_type};
+use crate::profile::{Function, Origin, Role};
+
+/// Crates that read and write data formats, and those they are built on.
+const FORMATS: [&str; 40] = [
+    "bincode",
+    "bitcode",
+    "borsh",
+    "bson",
+    "ciborium",
+    "ciborium_ll",
+    "csv",
+    "csv_core",
+    "erased_serde",
+    "flexbuffers",
+    "json5",
+    "minicbor",
+    "postcard",
+    "prost",
+    "quick_xml",
+    "rkyv",
+    "rmp",
+    "rmp_serde",
+    "ron",
+    "serde",
+    "serde_cbor",
+    "serde_core",
+    "serde_html_form",
+    "serde_ignored",
+    "serde_json",
+    "serde_json5",
+    "serde_path_to_error",
+    "serde_qs",
+    "serde_urlencoded",
+    "serde_with",
+    "serde_yaml",
+    "serde_yaml_ng",
+    "serde_yml",
+    "simd_json",
+    "sonic_rs",
+    "speedy",
+    "toml",
+    "toml_edit",
+    "toml_parser",
+    "winnow",
+];
+
+/// Crates of containers, which ask for blocks for whoever calls them.
+const CONTAINERS: [&str; 12] = [
+    "arrayvec",
+    "bumpalo",
+    "bytes",
+    "dashmap",
+    "hashbrown",
+    "indexmap",
+    "itertools",
+    "once_cell",
+    "slab",
+    "smallvec",
+    "thin_vec",
+    "allocator_api2",
+];
+
+/// Traits whose methods run because something further out was called.
+const CALLED_BACK: [&str; 8] = [
+    "serde_core::de::Deserialize",
+    "serde_core::de::DeserializeSeed",
+    "serde_core::de::Visitor",
+    "serde::de::Deserialize",
+    "serde::de::DeserializeSeed",
+    "serde::de::Visitor",
+    "core::clone::Clone",
+    "tracking_alloc::arena::ArenaDeserialize",
+];
+
+/// What part a function plays.
+pub(crate) fn role(function: &Function) -> Role {
+    let name = function.name.as_str();
+    match function.origin {
+        Origin::Std if reports_panic(name) => Role::Panic,
+        Origin::Std if is_glue(name) => Role::Glue,
+        Origin::Dependency
+            if FORMATS.contains(&&*function.krate) || CONTAINERS.contains(&&*function.krate) =>
+        {
+            Role::Format
+        }
+        Origin::User | Origin::Dependency if is_called_back(name) => Role::Callback,
+        _ => Role::Plain,
+    }
+}
+
+/// A method of a trait that formats and containers call, or what a derive macro put beside it.
+fn is_called_back(name: &str) -> bool {
+    for segment in segments(name) {
+        // What macros put into `const _: () = { .. };`.
+        if segment == "_" {
+            return true;
+        }
+        let implemented = self_type(segment).and_then(|(_, implemented)| implemented);
+        let path = implemented.map(|path| path.split('<').next().unwrap_or(path));
+        if path.is_some_and(|path| CALLED_BACK.contains(&path)) {
+            return true;
+        }
+    }
+    // Without linkage names only the method's own is told.
+    let method = strip_generics(last_segment(name));
+    let generic = last_segment(name).contains('<');
+    method.starts_with("visit_") && generic || method == "deserialize" && generic
+}
+
+/// The call of a closure, or an adaptor of iterators, in the standard library.
+fn is_glue(name: &str) -> bool {
+    let path = name.trim_start_matches(['<', '&']);
+    let path = path.trim_start_matches("mut ");
+    let called = strip_generics(last_segment(name));
+    matches!(
+        called,
+        "call_once" | "call_mut" | "call" | "catch_unwind" | "do_call"
+    ) || name.contains("FnOnce::call_once")
+        || [
+            "core::ops::",
+            "core::iter::",
+            "core::option::",
+            "core::result::",
+            "core::array::",
+            "core::slice::",
+            "core::cell::",
+            "core::ptr::",
+            "core::future::",
+            "core::pin::",
+            "std::panic::",
+            "std::panicking::catch_unwind",
+            "std::panicking::try",
+            "std::thread::local",
+            "std::sys::thread_local",
+            "std::sys::backtrace::__rust_begin_short_backtrace",
+        ]
+        .iter()
+        .any(|start| path.starts_with(start))
+}
+
+/// What runs between a panic and its end.
+fn reports_panic(name: &str) -> bool {
+    let path = name.trim_start_matches('<');
+    [
+        "std::panicking::begin_panic",
+        "std::panicking::panic_with_hook",
+        "std::panicking::rust_panic",
+        "std::panicking::default_hook",
+        "std::panicking::panic_handler",
+        "std::panicking::payload_as_str",
+        "core::panicking::",
+        "std::sys::backtrace::__rust_end_short_backtrace",
+        "std::sys::backtrace::BacktraceLock",
+        "std::sys::backtrace::_print",
+        "std::backtrace_rs::",
+        "__rustc::rust_begin_unwind",
+    ]
+    .iter()
+    .any(|start| path.starts_with(start))
+}
+
+/// Whether a crate only holds or reads what others want: never the owner of a block where another one is on the stack.
+pub(crate) fn serves_others(function: &Function) -> bool {
+    function.role == Role::Format
+}

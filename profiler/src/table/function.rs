@@ -1,0 +1,237 @@
+//! Rows by owner, by function, by crate and by loaded image.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::site::label;
+use super::{Detail, Part, Row};
+use crate::profile::{
+    Figures, FrameId, Frames, FunctionId, Group, Measure, Origin, Profile, Site, plain,
+};
+
+/// A function on stacks.
+#[derive(Clone, Debug)]
+pub struct FunctionDetail {
+    /// The crate, or the image of native code.
+    pub krate: String,
+    /// Whose code it is.
+    pub origin: Origin,
+    /// With all that it calls; recursion counts once.
+    pub inclusive: Figures,
+    /// Who called it, with what was allocated in those calls, largest total first.
+    pub callers: Vec<Part>,
+    /// What it called, with what was allocated there, largest total first.
+    pub callees: Vec<Part>,
+}
+
+/// Adds rows up by key.
+struct Sums<T> {
+    rows: Vec<(String, Figures, T)>,
+    known: HashMap<String, usize>,
+}
+
+impl<T: Default> Sums<T> {
+    fn new() -> Self {
+        Sums {
+            rows: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    fn row(&mut self, key: String) -> &mut (String, Figures, T) {
+        let next = self.rows.len();
+        let at = *self.known.entry(key.clone()).or_insert(next);
+        if at == next {
+            self.rows.push((key, Figures::default(), T::default()));
+        }
+        &mut self.rows[at]
+    }
+}
+
+pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
+    let mut sums: Sums<Vec<usize>> = Sums::new();
+    for (index, site) in profile.sites.iter().enumerate() {
+        let (_, figures, sites) = sums.row(label(profile, index, &[]).owner);
+        figures.add(&site.figures);
+        sites.push(index);
+    }
+    let row = |(key, figures, mut sites): (String, Figures, Vec<usize>)| {
+        sites.sort_by_key(|&site| (Reverse(measure.of(&profile.sites[site].figures)), site));
+        let most = sites.first().map(|&site| &profile.sites[site]);
+        Row {
+            key,
+            figures,
+            detail: Detail::Owner {
+                owner: most
+                    .filter(|site| site.group.is_none())
+                    .and_then(Site::charged),
+                sites,
+            },
+        }
+    };
+    sums.rows.into_iter().map(row).collect()
+}
+
+/// What of a function's row is not the row itself.
+#[derive(Default)]
+struct Around {
+    function: Option<FunctionId>,
+    inclusive: Figures,
+    callers: HashMap<usize, Figures>,
+    callees: HashMap<usize, Figures>,
+}
+
+pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> Vec<Row> {
+    let mut sums: Sums<Around> = Sums::new();
+    // Copies of one generic function are one row.
+    let mut names: Vec<usize> = Vec::with_capacity(profile.functions.len());
+    for (number, function) in (0..).zip(&profile.functions) {
+        let name = match function.name.is_empty() {
+            true => "[unnamed]".to_owned(),
+            false => plain(&function.name),
+        };
+        let (_, _, around) = sums.row(name.clone());
+        around.function.get_or_insert(FunctionId(number));
+        names.extend(sums.known.get(&name));
+    }
+    let no_stack = "(no stack)";
+    for site in &profile.sites {
+        let path = path(profile, site, frames, &names);
+        let Some(&last) = path.last() else {
+            sums.row(no_stack.to_owned()).1.add(&site.figures);
+            continue;
+        };
+        sums.rows[last].1.add(&site.figures);
+        let mut seen: Vec<usize> = Vec::new();
+        for (at, &row) in path.iter().enumerate() {
+            if !seen.contains(&row) {
+                seen.push(row);
+                sums.rows[row].2.inclusive.add(&site.figures);
+            }
+            let caller = at.checked_sub(1).map(|at| path[at]);
+            if let Some(caller) = caller.filter(|&caller| caller != row) {
+                sums.rows[row]
+                    .2
+                    .callers
+                    .entry(caller)
+                    .or_default()
+                    .add(&site.figures);
+                sums.rows[caller]
+                    .2
+                    .callees
+                    .entry(row)
+                    .or_default()
+                    .add(&site.figures);
+            }
+        }
+    }
+    let keys: Vec<String> = sums.rows.iter().map(|(key, _, _)| key.clone()).collect();
+    let parts = |of: HashMap<usize, Figures>| {
+        let mut parts: Vec<Part> = of
+            .into_iter()
+            .map(|(row, figures)| Part {
+                key: keys[row].clone(),
+                full_name: None,
+                from: None,
+                figures,
+            })
+            .collect();
+        parts.sort_by(|a, b| {
+            let order = |part: &Part| Reverse(part.figures.total_bytes);
+            order(a).cmp(&order(b)).then_with(|| a.key.cmp(&b.key))
+        });
+        parts
+    };
+    let mut rows: Vec<Row> = sums
+        .rows
+        .into_iter()
+        .filter(|(key, figures, around)| {
+            key == no_stack || figures.total_blocks > 0 || around.inclusive.total_blocks > 0
+        })
+        .map(|(key, figures, around)| {
+            let function = around
+                .function
+                .and_then(|id| profile.functions.get(id.0 as usize));
+            Row {
+                key,
+                figures,
+                detail: Detail::Function(Box::new(FunctionDetail {
+                    krate: function
+                        .map(|function| function.krate.clone())
+                        .unwrap_or_default(),
+                    origin: function.map_or(Origin::Unresolved, |function| function.origin),
+                    inclusive: around.inclusive,
+                    callers: parts(around.callers),
+                    callees: parts(around.callees),
+                })),
+            }
+        })
+        .collect();
+    // Rows that asked for nothing themselves are still in the order of what they called.
+    rows.sort_by_key(|row| match &row.detail {
+        Detail::Function(detail) => Reverse(measure.of(&detail.inclusive)),
+        _ => Reverse(0),
+    });
+    rows
+}
+
+/// The rows of the functions of a site, outermost first.
+fn path(profile: &Profile, site: &Site, frames: Frames, rows: &[usize]) -> Vec<usize> {
+    let frames = site.frames(frames == Frames::All).iter();
+    let frames = frames.filter_map(|&id| profile.frames.get(id.0 as usize));
+    frames
+        .filter_map(|frame| rows.get(frame.function.0 as usize).copied())
+        .collect()
+}
+
+pub(super) fn crates(profile: &Profile) -> Vec<Row> {
+    let key = |site: &Site| {
+        if let Some(group) = site.group.filter(|group| *group == Group::Runtime) {
+            return group.name().to_owned();
+        }
+        let function = asking(profile, site).and_then(|id| Some(profile.lookup(id)?.1));
+        match function {
+            Some(function) if !function.krate.is_empty() => function.krate.clone(),
+            Some(function) => function.name.clone(),
+            None => "(no stack)".to_owned(),
+        }
+    };
+    by_code(profile, key)
+}
+
+pub(super) fn modules(profile: &Profile) -> Vec<Row> {
+    let key = |site: &Site| {
+        let frame = asking(profile, site).and_then(|id| profile.frames.get(id.0 as usize));
+        let module = frame.and_then(|frame| profile.modules.get(frame.module as usize));
+        match module.filter(|_| !site.marks.synthetic && !site.stack.is_empty()) {
+            Some(module) if !module.path.is_empty() => module.path.clone(),
+            _ => "(no stack)".to_owned(),
+        }
+    };
+    by_code(profile, key)
+}
+
+fn by_code(profile: &Profile, key: impl Fn(&Site) -> String) -> Vec<Row> {
+    let mut sums: Sums<u64> = Sums::new();
+    for site in &profile.sites {
+        let (_, figures, sites) = sums.row(key(site));
+        figures.add(&site.figures);
+        *sites += 1;
+    }
+    let row = |(key, figures, sites)| Row {
+        key,
+        figures,
+        detail: Detail::Code { sites },
+    };
+    sums.rows.into_iter().map(row).collect()
+}
+
+/// The innermost frame that is not the standard library's; the innermost of all where there is none.
+fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
+    let frames = site.frames(false);
+    let other = frames.iter().rev().find(|&&id| {
+        let found = profile.lookup(id);
+        found.is_some_and(|(_, function)| function.origin != Origin::Std && !function.is_own())
+    });
+    other.or(frames.last()).copied()
+}
