@@ -318,7 +318,13 @@ fn ten_thousand_frames_need_no_deep_stack() {
     b.site(&stack[..9_999], ScopeId(0), figures(1, 5, 1));
     let profile = b.build();
     let work = move || {
-        let mut tree = CallTree::build(&profile, &Options::default());
+        let mut tree = CallTree::build(
+            &profile,
+            &Options {
+                frames: Frames::All,
+                ..Options::default()
+            },
+        );
         tree.sort(Measure::Peak);
         assert_eq!(tree.len(), 10_001);
         assert_eq!(tree.path(NodeId(10_000)).len(), 10_000);

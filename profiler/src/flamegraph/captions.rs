@@ -9,7 +9,7 @@ use super::{By, Options, legend, prune};
 use crate::calltree::{CallTree, Label, NodeId};
 use crate::profile::arenas::{HOW_TO_NAME, imbalance};
 use crate::profile::{Figures, Lost, Measure, Profile};
-use crate::units::{Bytes, Count, Share, printable, without_store};
+use crate::units::{Bytes, Count, Share, counted, printable};
 
 /// `cities: bytes live at the peak, 6,392,832 bytes = 6.1 MiB, exact`
 pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String {
@@ -183,7 +183,17 @@ pub(super) fn frame(
         title.push_str("; ");
         title.push_str(&without_round(&name));
     }
-    if let Label::Function(_) = tree.node(id).label
+    let node = tree.node(id);
+    if node.frames > 1 {
+        title.push_str(&format!(
+            "; stands for {}",
+            counted(u64::from(node.frames), "frame")
+        ));
+    }
+    if node.recursion > 1 {
+        title.push_str(&format!("; recursion up to {} deep", node.recursion));
+    }
+    if let Label::Function(_) | Label::Call(_) = node.label
         && let Some(place) = place(tree, id, profile)
     {
         title.push_str("; ");
@@ -242,14 +252,13 @@ fn bytes(bytes: u64) -> String {
 /// File and line when all of the node is at one, else the file's first.
 fn place(tree: &CallTree, id: NodeId, profile: &Profile) -> Option<String> {
     let node = tree.node(id);
-    let frame = profile.frames.get(node.frame?.0 as usize)?;
     // A picture is for sharing: where the user keeps crates is nobody's business.
-    let file = printable(without_store(frame.file.as_deref()?));
-    match frame.line {
-        Some(line) if node.several_places => Some(format!("{file}:{line} and other lines")),
-        Some(line) => Some(format!("{file}:{line}")),
-        None => Some(file.into_owned()),
-    }
+    let source = profile.source_of(node.frame?)?;
+    let source = printable(&source);
+    Some(match node.several_places {
+        true => format!("{source} and other lines"),
+        false => source.into_owned(),
+    })
 }
 
 /// At most `chars` characters, the end replaced by dots.

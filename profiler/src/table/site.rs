@@ -15,7 +15,7 @@ use crate::profile::{
 /// What a reader sees of a row, as recorded: not safe for a terminal before [`crate::units::printable`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SiteLabel {
-    /// What was allocated: a type; where none is known the function of a dependency that asked; empty of what no code of
+    /// What was allocated: a type, a chunk of an arena; where none is known the function of a dependency that asked; empty of what no code of
     /// the program asked for.
     pub what: String,
     /// Where: the field of the data, else the call of a library that asked; empty when the owner itself did.
@@ -175,6 +175,7 @@ pub(super) fn label(profile: &Profile, index: usize, chunk_of: &[usize]) -> Site
     let owner_frame = site.charged();
     let owner = owner_frame.and_then(|frame| profile.lookup(frame));
     let what = match profile.type_id_of(site) {
+        _ if !chunk_of.is_empty() => chunk_label(profile, chunk_of),
         Some(id) => profile.type_key(Some(id)).to_owned(),
         None if site.marks.synthetic => String::new(),
         None => asking(profile, site).unwrap_or_else(|| UNKNOWN.to_owned()),
@@ -187,7 +188,6 @@ pub(super) fn label(profile: &Profile, index: usize, chunk_of: &[usize]) -> Site
         .filter(|_| field != 0);
     let mut location = match field {
         Some(field) => field.path.clone(),
-        None if !chunk_of.is_empty() => chunk_label(profile, chunk_of),
         None => call_below(profile, index, owner_frame),
     };
     let phases = profile.phases();

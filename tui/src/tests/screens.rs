@@ -99,7 +99,7 @@ fn escape_leads_back_the_way_one_came() {
     );
     // By name there is no way back: Esc stays.
     screen.press("Enter Enter 5");
-    assert!(screen.press("Esc Esc").text().contains("file:line"));
+    assert!(screen.press("Esc Esc").text().contains("owner"));
 }
 
 #[test]

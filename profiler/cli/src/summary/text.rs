@@ -93,8 +93,8 @@ fn out_of_memory(killed: &Killed, main: Option<&Opened<'_>>) {
     let totals = &profile.totals;
     // 0 means that the recording was cut short before the figure was read for the first time.
     let own = match capture.own_bytes {
-        0 => "heapglass's own share of it not yet read".to_owned(),
-        own => format!("{} of it heapglass's own", Bytes(own)),
+        0 => "profiler overhead not yet read".to_owned(),
+        own => format!("{} of it profiler overhead", Bytes(own)),
     };
     let resident = match profile.resident() {
         Some(resident) => format!(

@@ -67,7 +67,7 @@ fn a_type_in_the_picture_leads_to_fields_and_functions() {
         "Vec<Crate> (",
         "Fleet.vessels[].cargo(from buffer) (",
         "Vessel::deserialize (",
-        "alloc::vec::Vec<fleet::log::Entry> (",
+        "Vec<log::Entry> (",
         "in Vessel (",
         "(unknown type) (",
     ] {

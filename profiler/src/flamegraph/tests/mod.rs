@@ -132,7 +132,13 @@ fn tooltips_say_bytes_blocks_share_and_place() {
     );
     b.site(&[main, push], ScopeId(0), figures(1_000, 1_024, 1_000));
     b.site(&[main], ScopeId(0), figures(3_000, 1_024, 3_000));
-    let (svg, _) = draw(&b.build(), &Options::default());
+    let (svg, _) = draw(
+        &b.build(),
+        &Options {
+            frames: Frames::All,
+            ..Options::default()
+        },
+    );
     let tooltips = tooltips(&svg);
     let expected = "Vec::push (1,024,000 bytes = 1000.0 KiB, 1,000 blocks, 25.0 %; alloc::vec::Vec<T,A>::push; vec/mod [1].rs:9)";
     assert!(tooltips.iter().any(|t| t == expected), "{tooltips:#?}");
@@ -205,6 +211,7 @@ fn hostile_names_stay_text() {
     let (svg, drawn) = draw(
         &b.build(),
         &Options {
+            frames: Frames::All,
             scopes: true,
             within: Some(scope),
             ..Options::default()
@@ -378,7 +385,13 @@ fn ten_thousand_frames_are_drawn_to_a_limit_and_counted() {
     b.site(&stack, ScopeId(0), figures(1, 64, 1));
     let profile = b.build();
     let work = move || {
-        let (svg, drawn) = draw(&profile, &Options::default());
+        let (svg, drawn) = draw(
+            &profile,
+            &Options {
+                frames: Frames::All,
+                ..Options::default()
+            },
+        );
         assert_eq!((drawn.frames, drawn.elided), (500, 9_500));
         assert!(svg.contains("deeper than 500: 9,500"));
     };

@@ -117,7 +117,7 @@ fn an_arena_that_does_not_add_up_is_a_loss_in_every_report() {
 fn a_site_of_chunks_says_which_arena_it_feeds() {
     let profile = sample::city_arenas();
     let said = text(&profile, &Options::default());
-    assert!(said.contains("(chunk of arena cities)"), "{said}");
+    assert!(said.contains("chunk of arena cities"), "{said}");
     let json = json(&profile, &Options::default());
     let rows = json["rows"].as_array().expect("rows");
     let chunks: Vec<&Value> = rows

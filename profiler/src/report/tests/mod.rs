@@ -195,10 +195,23 @@ fn the_json_report_has_the_fixed_keys() {
     for key in ["key", "function", "file", "line", "stack"] {
         assert!(json["rows"][0].get(key).is_some(), "{key}");
     }
+    let index = |value: &Value| {
+        value
+            .as_u64()
+            .and_then(|at| usize::try_from(at).ok())
+            .expect("an index")
+    };
+    let stack = &json["stacks"][index(&json["rows"][0]["stack"])];
+    let outermost = &json["frames"][index(&stack[0])];
     assert_eq!(
-        json["rows"][0]["stack"][0], "cities::main (src/main.rs:41)",
-        "outermost first"
+        (
+            &outermost["function"],
+            &outermost["file"],
+            &outermost["line"]
+        ),
+        (&"cities::main".into(), &"src/main.rs".into(), &41.into())
     );
+    assert_eq!(json["rows"][0]["stacks"][0], json["rows"][0]["stack"]);
     assert_eq!(
         (&json["exact"], &json["finished"], &json["threads"]),
         (&true.into(), &true.into(), &9.into())
@@ -349,6 +362,7 @@ fn the_realloc_policy_stands_where_single_sites_are_shown() {
             &profile,
             &Options {
                 by,
+                explain: true,
                 ..Options::default()
             },
         )
@@ -372,7 +386,7 @@ fn the_peak_is_never_shown_without_its_bound() {
     );
     profile.capture.peak_error_bytes = 0;
     profile.capture.peak_discrepancy_bytes = 0;
-    assert!(text(&profile, &Options::default()).contains("exact to the byte"));
+    assert!(text(&profile, &Options::default()).contains("(exact)"));
     profile.process.state = State::Running;
     assert!(text(&profile, &Options::default()).contains("peak so far"));
 }

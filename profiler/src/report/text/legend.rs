@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::Page;
 use crate::profile::Profile;
 use crate::report::json::rows_sum_to_totals;
-use crate::report::notes::notes;
+use crate::report::notes::{ARENA_FIGURES, REALLOC_POLICY, notes};
 use crate::report::{By, Detail, Options, Row, Style};
 
 pub(super) fn write<W: Write>(
@@ -14,7 +14,15 @@ pub(super) fn write<W: Write>(
     options: &Options<'_>,
     rows: &[Row],
 ) -> io::Result<()> {
+    let always = always(profile, options.by, rows);
+    if !options.explain && always.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
     let mut say = |text: &str| page.wrap(Style::Faint, "  ", text);
+    if !options.explain {
+        return always.iter().try_for_each(|note| say(note));
+    }
     say(
         "peak: bytes live at the program's largest moment; live: at the end; total: allocated altogether, each \
          realloc with its whole new size; blocks: how many that were; temporary: bytes of blocks freed before their \
@@ -31,12 +39,6 @@ pub(super) fn write<W: Write>(
             say(
                 "own: of the field itself, so rows add up; all other columns with the places inside it. values: how many \
                  were deserialized.",
-            )?;
-        }
-        By::Thread if !rows_sum_to_totals(profile, rows) => {
-            say(
-                "A block freed by another thread is subtracted there, and no thread goes below 0: live and peak of these \
-                 rows need not add up to the totals.",
             )?;
         }
         By::Phase => {
@@ -81,5 +83,22 @@ pub(super) fn write<W: Write>(
     for note in notes(profile, options.by, rows) {
         say(&note)?;
     }
-    Ok(())
+    always
+        .iter()
+        .filter(|note| note.as_str() == APART)
+        .try_for_each(|note| say(note))
+}
+
+/// Said wherever rows of threads do not add up.
+const APART: &str = "A block freed by another thread is subtracted there, and no thread goes below 0: live and peak of \
+    these rows need not add up to the totals.";
+
+/// What is said without being asked: what bounds the figures, and how to get rows that are missing.
+fn always(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
+    if by == By::Thread && !rows_sum_to_totals(profile, rows) {
+        return vec![APART.to_owned()];
+    }
+    let mut said = notes(profile, by, rows);
+    said.retain(|note| note != REALLOC_POLICY && note != ARENA_FIGURES);
+    said
 }

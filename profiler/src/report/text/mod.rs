@@ -83,7 +83,6 @@ fn write_table<W: Write>(
     )?;
     if rows.is_empty() {
         page.plain("  (none)")?;
-        page.blank()?;
         return legend::write(page, profile, options, &rows);
     }
     let columns = columns(options.by, measure, page.width, &rows);
@@ -94,11 +93,7 @@ fn write_table<W: Write>(
     } else {
         write_rows(page, profile, options, &rows, &columns)?;
     }
-    if options.explain {
-        page.blank()?;
-        legend::write(page, profile, options, &rows)?;
-    }
-    Ok(())
+    legend::write(page, profile, options, &rows)
 }
 
 fn write_rows<W: Write>(

@@ -69,6 +69,8 @@ pub(super) fn write<W: Write>(
             _ => None,
         })
         .collect();
+    // A narrow terminal has no room for blocks, and names below the figures.
+    let narrow = page.width < 2 * FIGURES;
     let room = page.width.saturating_sub(FIGURES);
     let widest = |of: fn(&Names) -> &str, title: &str| {
         let names = names.iter().map(|names| of(names).width());
@@ -78,7 +80,9 @@ pub(super) fn write<W: Write>(
     let location = widest(|names| &names.location, "where");
     let owner = widest(|names| &names.owner, "owner");
     let stacks = widest(|names| &names.stacks, "");
-    let widths = if what + location + owner + stacks + 6 <= room {
+    let widths = if narrow {
+        None
+    } else if what + location + owner + stacks + 6 <= room {
         Some(Widths { what, location })
     } else if one_line {
         let rest = room.saturating_sub(what + owner + 4);
@@ -91,16 +95,16 @@ pub(super) fn write<W: Write>(
     };
     let (_, unit) = measure.blocks(&Figures::default());
     let unit = if measure.is_bytes() { unit } else { "" };
-    let mut head = format!(
-        "{:>SHARE_WIDTH$} {:>AMOUNT$} {unit:>BLOCKS$}  ",
-        "share",
-        measure.name()
-    );
+    let mut head = format!("{:>SHARE_WIDTH$} {:>AMOUNT$}", "share", measure.name());
+    if !narrow {
+        head.push_str(&format!(" {unit:>BLOCKS$}  "));
+    }
     head.push_str(&match &widths {
         Some(widths) => format!(
             "{:<2$}  {:<3$}  owner",
             "what", "where", widths.what, widths.location
         ),
+        None if narrow => "  below: what, where, owner".to_owned(),
         None => "what  where; below: owner".to_owned(),
     });
     page.line(Style::Heading, &head)?;
@@ -118,6 +122,11 @@ pub(super) fn write<W: Write>(
             true => Count(measure.blocks(&row.figures).0).to_string(),
             false => String::new(),
         };
+        if narrow {
+            page.end("", 0)?;
+            two_lines(page, names, "    ")?;
+            continue;
+        }
         page.part(Style::Faint, &format!(" {blocks:>BLOCKS$}  "))?;
         match &widths {
             Some(widths) => {
@@ -131,23 +140,22 @@ pub(super) fn write<W: Write>(
                 );
                 page.end(line.trim_end(), FIGURES)?;
             }
-            None => two_lines(page, names)?,
+            None => two_lines(page, names, &" ".repeat(FIGURES))?,
         }
     }
     Ok(())
 }
 
 /// What and where behind the figures, the owner below; broken at blanks where it is longer than that.
-fn two_lines<W: Write>(page: &mut Page<'_, W>, names: &Names) -> io::Result<()> {
-    let indent = " ".repeat(FIGURES);
+fn two_lines<W: Write>(page: &mut Page<'_, W>, names: &Names, indent: &str) -> io::Result<()> {
     let (owner, source) = names.owner.split_once("  ").unwrap_or((&names.owner, ""));
     let below = [owner, source, &names.stacks];
     if names.what.is_empty() && names.location.is_empty() {
-        return page.parts_after(Style::Faint, &indent, &below);
+        return page.parts_after(Style::Faint, indent, &below);
     }
-    page.parts_after(Style::Strong, &indent, &[&names.what, &names.location])?;
-    page.part(Style::Faint, &indent)?;
-    page.parts_after(Style::Faint, &indent, &below)
+    page.parts_after(Style::Strong, indent, &[&names.what, &names.location])?;
+    page.part(Style::Faint, indent)?;
+    page.parts_after(Style::Faint, indent, &below)
 }
 
 fn padded(text: &str, columns: usize) -> String {

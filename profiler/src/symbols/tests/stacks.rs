@@ -176,7 +176,7 @@ fn stacks_are_shown_from_main_to_the_collection_that_allocates() {
         ("hashed", &["HashMap::insert", "HashMap::insert"]),
         ("tree", &["BTreeMap::insert"]),
         ("counted", &["Rc::new", "Box::new"]),
-        ("zeroed", &["vec::from_elem", "u8::from_elem"]),
+        ("zeroed", &["Vec::from_elem", "u8::from_elem"]),
         ("formatted", &["fmt::format"]),
         ("closure", &[]),
     ];

@@ -93,6 +93,41 @@ pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     source(view, cx, panes.source, buffer);
 }
 
+/// How wide the columns of names are.
+struct Widths {
+    what: usize,
+    /// 0 = there is no room for it.
+    location: usize,
+    owner: usize,
+}
+
+impl Widths {
+    /// What and owner stay whole as long as they can; between them, where is cut first, and left out last.
+    fn of<'a>(rows: impl Iterator<Item = &'a Listed>, room: usize) -> Widths {
+        let (mut what, mut location, mut owner) = (4, 5, 5);
+        for Listed { label, .. } in rows {
+            what = what.max(width(&clean(&label.what)));
+            location = location.max(width(&clean(&label.location)));
+            owner = owner.max(width(&clean(&label.owner_and_source())));
+        }
+        let what = what.min(room / 3);
+        let owner = owner.min(room.saturating_sub(what + 1));
+        let rest = room.saturating_sub(what + owner + 2).min(location);
+        if rest >= location.min(10) {
+            return Widths {
+                what,
+                location: rest,
+                owner: room.saturating_sub(what + rest + 2),
+            };
+        }
+        Widths {
+            what,
+            location: 0,
+            owner: room.saturating_sub(what + 1),
+        }
+    }
+}
+
 fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let wide = area.width >= 100;
     let narrow = area.width < 50;
@@ -107,6 +142,15 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let profile = &cx.data.profile;
     let (_, unit) = cx.measure.blocks(&Figures::default());
     let value = |row: &&Listed| cx.measure.of(&row.figures);
+    let extra = match view.sort {
+        Sort::Live if wide => 11,
+        Sort::Mean if wide => 10,
+        _ => 0,
+    };
+    let figures = if narrow { 20 } else { 31 } + extra;
+    let shown = view.listing.rows.iter().skip(view.cursor.top);
+    let shown = shown.take(usize::from(area.height));
+    let widths = Widths::of(shown, usize::from(area.width).saturating_sub(figures));
     let mut table = Table::new()
         .right("share", 7, |row| {
             Share::of(value(row), cx.whole()).to_string()
@@ -129,28 +173,36 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             9,
             |row| bytes(mean(&row.figures)),
         )
-        .left(sorted(Sort::What, "what"), 0, |row: &&Listed, cells| {
-            let site = row.sites.first().and_then(|index| cx.data.site(*index));
-            let kind = site.and_then(|site| profile.type_id_of(site));
-            let text = fit_middle(&clean(&row.label.what), cells).into_owned();
-            (text, theme::kind(cx.data.type_kind(kind)))
-        });
-    if !narrow {
+        .left(
+            sorted(Sort::What, "what"),
+            widths.what,
+            |row: &&Listed, cells| {
+                let site = row.sites.first().and_then(|index| cx.data.site(*index));
+                let kind = site.and_then(|site| profile.type_id_of(site));
+                let text = fit_middle(&clean(&row.label.what), cells).into_owned();
+                (text, theme::kind(cx.data.type_kind(kind)))
+            },
+        );
+    if widths.location > 0 {
         table = table.left(
             sorted(Sort::Location, "where"),
-            0,
+            widths.location,
             |row: &&Listed, cells| {
                 let text = fit_middle(&clean(&row.label.location), cells).into_owned();
                 (text, theme::plain())
             },
         );
     }
-    table = table.left(sorted(Sort::Owner, "owner"), 0, |row: &&Listed, cells| {
-        let site = row.sites.first().and_then(|index| cx.data.site(*index));
-        let charged = site.and_then(|site| profile.charged_to(site));
-        let text = fit_end(&clean(&row.label.owner_and_source()), cells).into_owned();
-        (text, theme::charged(profile, charged))
-    });
+    table = table.left(
+        sorted(Sort::Owner, "owner"),
+        widths.owner,
+        |row: &&Listed, cells| {
+            let site = row.sites.first().and_then(|index| cx.data.site(*index));
+            let charged = site.and_then(|site| profile.charged_to(site));
+            let text = fit_end(&clean(&row.label.owner_and_source()), cells).into_owned();
+            (text, theme::charged(profile, charged))
+        },
+    );
     let rows: Vec<&Listed> = view.listing.rows.iter().collect();
     let empty = match view.restriction(cx) {
         none if none.is_empty() => "no sites were recorded".to_owned(),
