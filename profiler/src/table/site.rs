@@ -24,7 +24,8 @@ pub(super) fn rows(profile: &Profile, keep_all: bool) -> Vec<Row> {
         .collect();
     let look = |id: &FrameId| looks.get(id.0 as usize).copied();
     let mut rows: Vec<Row> = Vec::new();
-    let mut known: HashMap<Look, usize> = HashMap::new();
+    // With room for all: to make a larger map is to hash every stack again.
+    let mut known: HashMap<Look, usize> = HashMap::with_capacity(profile.sites.len());
     for (index, site) in profile.sites.iter().enumerate() {
         let frames: Vec<FrameId> = shown(site, keep_all).iter().filter_map(look).collect();
         let m = site.marks;
