@@ -41,11 +41,11 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
         children: Vec::new(),
         leaves: Vec::with_capacity(profile.sites.len()),
     };
-    let mut by_parent: HashMap<(NodeId, Label), NodeId> = HashMap::new();
+    let mut known = Children::default();
     let mut add = |path: &[Step], figures: &Figures| {
         let mut at = NodeId::ROOT;
         let mut follow = |step: &Step| {
-            at = next(profile, &mut tree, &mut by_parent, at, *step);
+            at = next(profile, &mut tree, &mut known, at, *step);
         };
         match options.inverted {
             true => path.iter().rev().for_each(&mut follow),
@@ -76,7 +76,7 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
         }
     }
     tree.leaves = leaves;
-    drop(by_parent);
+    drop(known);
     sum_up(&mut tree);
     list_children(profile, &mut tree);
     tree
@@ -207,17 +207,37 @@ fn new_node(label: Label, parent: Option<NodeId>, depth: u32, frame: Option<Fram
     }
 }
 
+/// The children of every node while a tree is built. Most nodes have one, which is found without hashing anything.
+#[derive(Default)]
+struct Children {
+    /// The first child of each node that has any.
+    first: Vec<Option<NodeId>>,
+    others: HashMap<(NodeId, Label), NodeId>,
+}
+
+impl Children {
+    /// The child of a node with that label; `new` from now on if there is none.
+    fn find_or_add(&mut self, tree: &CallTree, at: NodeId, label: Label, new: NodeId) -> NodeId {
+        self.first.resize(tree.nodes.len(), None);
+        match self.first[at.index()] {
+            None => *self.first[at.index()].insert(new),
+            Some(first) if tree.node(first).label == label => first,
+            Some(_) => *self.others.entry((at, label)).or_insert(new),
+        }
+    }
+}
+
 /// The node of a step below `at`, made when it is not there yet.
 fn next(
     profile: &Profile,
     tree: &mut CallTree,
-    by_parent: &mut HashMap<(NodeId, Label), NodeId>,
+    known: &mut Children,
     at: NodeId,
     step: Step,
 ) -> NodeId {
     let Step { label, frame, .. } = step;
     let next = NodeId(tree.nodes.len() as u32);
-    let id = *by_parent.entry((at, label)).or_insert(next);
+    let id = known.find_or_add(tree, at, label, next);
     if id == next {
         let depth = tree.node(at).depth + 1;
         let mut node = new_node(label, Some(at), depth, frame);

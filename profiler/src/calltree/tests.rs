@@ -1,7 +1,7 @@
 //! The tree against arithmetic, hostile shapes, and the folded format as inferno reads it back.
 
 use super::*;
-use crate::profile::{Origin, StackMarks};
+use crate::profile::{Arena, ArenaRow, Origin, StackMarks, TypeId};
 use crate::sample::{self, Builder, figures};
 
 fn folded(tree: &CallTree, profile: &Profile, measure: Measure) -> String {
@@ -344,8 +344,10 @@ fn scopes_that_point_in_a_circle_end() {
     let mut b = Builder::new();
     let a = b.scope(2, "a", 0, 0);
     b.scope(1, "b", 0, 0);
+    let alone = b.scope(3, "its own parent", 0, 0);
     let stack = chain(&mut b, &["f"]);
     b.site(&stack, a, figures(1, 1, 1));
+    b.site(&stack, alone, figures(1, 2, 1));
     let profile = b.build();
     let tree = CallTree::build(
         &profile,
@@ -355,6 +357,12 @@ fn scopes_that_point_in_a_circle_end() {
         },
     );
     assert_eq!(*tree.total(NodeId::ROOT), profile.totals);
+    let options = Options {
+        within: Some(a),
+        ..Options::default()
+    };
+    let tree = CallTree::build(&profile, &options);
+    assert_eq!(tree.total(NodeId::ROOT).total_bytes, 1);
 }
 
 #[test]
@@ -392,10 +400,91 @@ fn a_function_of_the_tree_by_type_keeps_its_place_in_the_source() {
     }
 }
 
+#[test]
+fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
+    let mut profile = sample::city_arenas();
+    // 700 of the bytes in use were handed out where no row tells it.
+    let scratch = &mut profile.arenas[2];
+    scratch.handed_bytes += 700;
+    scratch.chunk_bytes += 700;
+    let arenas = &profile.arenas;
+    let sum = |of: fn(&Arena) -> u64| arenas.iter().map(of).sum::<u64>();
+    let of_rows = |of: fn(&ArenaRow) -> u64| {
+        let rows = arenas.iter().flat_map(|arena| &arena.rows);
+        rows.map(of).sum::<u64>()
+    };
+    let build = |measure| {
+        let options = Options {
+            by: By::Arena,
+            measure,
+            ..Options::default()
+        };
+        CallTree::build(&profile, &options)
+    };
+    let tree = build(Measure::Total);
+    let total = tree.total(NodeId::ROOT);
+    let handed = sum(|arena| arena.total_handed_bytes);
+    assert_eq!(total.total_bytes, handed + of_rows(|row| row.past_bytes));
+    assert_eq!(
+        total.total_blocks,
+        sum(|arena| arena.total_handed_blocks),
+        "with those of no row"
+    );
+    for id in tree.ids() {
+        assert!(
+            tree.total(id).total_bytes > 0,
+            "{}",
+            tree.name(id, &profile)
+        );
+    }
+    let tree = build(Measure::Live);
+    let live = tree.total(NodeId::ROOT);
+    assert_eq!(live.live_bytes, sum(|arena| arena.chunk_bytes));
+    assert_eq!(live.live_blocks, of_rows(|row| row.live_blocks));
+    let without_row = |index| {
+        let arena = tree.children(NodeId::ROOT).iter();
+        let arena = arena
+            .copied()
+            .find(|&id| tree.node(id).label == Label::Arena(index));
+        let below = tree.children(arena.expect("an arena")).iter();
+        let found: Vec<u64> = below
+            .filter(|&&id| tree.node(id).label == Label::Mark(MarkKind::NoRow))
+            .map(|&id| tree.total(id).live_bytes)
+            .collect();
+        found
+    };
+    assert_eq!((without_row(0), without_row(2)), (vec![], vec![700]));
+}
+
+#[test]
+fn labels_know_the_type_they_are_of() {
+    let profile = sample::fleet();
+    let fields = &profile.fields().nodes;
+    let (number, typed) = (0..)
+        .zip(fields)
+        .find(|(_, field)| field.value_type.is_some_and(|id| id.0 > 0))
+        .expect("a field with a type");
+    let id = typed.value_type;
+    for (label, expected) in [
+        (Label::Field(number), id),
+        (Label::Path(number), id),
+        (Label::Field(u32::MAX), None),
+        (Label::Type(Some(TypeId(3))), Some(TypeId(3))),
+        (Label::Type(None), None),
+        (Label::Building(TypeId(4)), Some(TypeId(4))),
+        (Label::Root, None),
+        (Label::Arena(1), None),
+    ] {
+        assert_eq!(label.type_id(&profile), expected, "{label:?}");
+    }
+}
+
 fn tree_by(profile: &Profile, by: By) -> CallTree {
     let options = Options {
         by,
         ..Options::default()
     };
-    CallTree::build(profile, &options)
+    let tree = CallTree::build(profile, &options);
+    assert_eq!(tree.by(), by);
+    tree
 }

@@ -43,11 +43,12 @@ pub(super) fn fill(
             stack.iter().map(|frame| builder.function(*frame)).collect()
         };
         let inner = symbols::trim(&functions(&stack)).end;
-        // What `Profiled` and phases put between the program's frames tells nobody anything.
-        let mut index = 0;
+        // What `Profiled` and phases put between the program's frames tells nobody anything. The innermost frame that is
+        // shown stays: it is heapglass's own where nothing else is there.
+        let mut number = 0;
         stack.retain(|frame| {
-            index += 1;
-            index > inner || !builder.function(*frame).is_own()
+            number += 1;
+            number >= inner || !builder.function(*frame).is_own()
         });
         let functions = functions(&stack);
         let shown = symbols::trim(&functions);

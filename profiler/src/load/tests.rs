@@ -170,3 +170,10 @@ fn linear_memory_is_shown_and_no_stack_is_claimed() {
     assert_eq!(json["linear_memory"]["pages"], memory.pages);
     assert_eq!(json["linear_memory"]["grows"], memory.grows);
 }
+
+#[test]
+fn symbols_of_recordings_that_are_opened_are_kept_in_the_users_cache() {
+    let options = super::Options::with_cache();
+    assert_eq!(options.symbols.cache, crate::symbols::default_cache_dir());
+    assert_eq!(options.symbols.binary, None);
+}

@@ -15,8 +15,8 @@ use crate::profile::{
 /// What a reader sees of a row, as recorded: not safe for a terminal before [`crate::units::printable`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SiteLabel {
-    /// What was allocated: a type, a chunk of an arena; where none is known the function of a dependency that asked; empty of what no code of
-    /// the program asked for.
+    /// What was allocated: a type, a chunk of an arena; where none is known the function of a dependency that asked; empty
+    /// of what no code of the program asked for.
     pub what: String,
     /// Where: the field of the data, else the call of a library that asked; empty when the owner itself did.
     pub location: String,

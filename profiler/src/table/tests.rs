@@ -154,3 +154,58 @@ fn functions_without_a_name_are_called_so() {
         profile.functions[0].name
     );
 }
+
+#[test]
+fn types_that_share_a_short_name_inside_an_arena_are_told_apart() {
+    let mut profile = sample::city_arenas();
+    let keys = |profile: &Profile| -> Vec<String> {
+        let rows = rows(profile, By::Arena, Measure::Total, false);
+        let cities = rows.iter().find(|row| row.key == "cities").expect("a row");
+        let Detail::Arena(detail) = &cities.detail else {
+            panic!("an arena");
+        };
+        detail.types.iter().map(|part| part.key.clone()).collect()
+    };
+    assert_eq!(keys(&profile.clone()), ["Vec<Citizen>", "&str", "&[u8]"]);
+    for name in &mut profile.types {
+        if name.full.contains("u8]") {
+            name.short = "&str".to_owned();
+        }
+    }
+    assert_eq!(keys(&profile.clone()), ["Vec<Citizen>", "&str", "&[u8]"]);
+    let names: Vec<&str> = profile
+        .types
+        .iter()
+        .map(|name| name.short.as_str())
+        .collect();
+    assert_eq!(names.iter().filter(|name| **name == "&str").count(), 2);
+}
+
+#[test]
+fn what_a_phase_kept_is_known_when_it_is_of_each_time_it_was_entered() {
+    let mut b = sample::Builder::new();
+    for _ in 0..3 {
+        b.scope(0, "load", 0, 0);
+    }
+    let scopes = &mut b.profile().scopes;
+    (scopes[1].retained_bytes, scopes[2].retained_bytes) = (Some(5), Some(7));
+    // Found in the table, never entered.
+    (scopes[3].entered, scopes[3].retained_bytes) = (0, None);
+    let retained = |profile: &Profile| {
+        let rows = rows(profile, By::Phase, Measure::Total, false);
+        let load = rows.iter().find(|row| row.key == "load").expect("a row");
+        let Detail::Phase(detail) = &load.detail else {
+            panic!("a phase");
+        };
+        (detail.entered, detail.retained_bytes)
+    };
+    let mut profile = b.build();
+    assert_eq!(retained(&profile.clone()), (2, Some(12)));
+    profile.scopes[3].entered = 1;
+    assert_eq!(retained(&profile), (3, None));
+}
+
+#[test]
+fn nodes_of_no_weight_are_not_counted() {
+    assert_eq!(preorder::weighty(&[3, 0, 1, 0]), 2);
+}

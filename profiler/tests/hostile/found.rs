@@ -3,7 +3,6 @@
 use crate::parts::{Parts, seal};
 use crate::{SMALL_FILE_BYTES, alone, check, golden, place, rich, write};
 use heapglass_profiler::{Options, profile::Profile, report};
-use std::path::Path;
 use tracking_alloc_recording::*;
 
 /// Loads a recording and holds it to the limits.
@@ -26,15 +25,6 @@ fn unchanged_recordings_load_without_losses_of_the_reader() {
     let mut rich = rich::rich(&golden("v3.hg"), "/nonexistent", &[64, 128]).bytes();
     seal(&mut rich);
     hold("unchanged.hg", &rich);
-}
-
-#[test]
-fn files_of_the_corpus_cost_little_and_never_panic() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/corpus");
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let bytes = std::fs::read(entry.path()).expect("a file of the corpus");
-        hold("corpus.hg", &bytes);
-    }
 }
 
 #[test]

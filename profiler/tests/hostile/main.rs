@@ -3,7 +3,7 @@
 //!
 //! Inputs are valid files with some words, records, tables or sections changed, the checksum made right or the state
 //! left "running", so that they get past the first check. proptest chooses them, and makes what fails small; what was
-//! found that way is a test of its own (`found`), or a file in `tests/hostile/corpus`.
+//! found that way is a test of its own (`found`). Those that came to an end of their own are kept (`corpus`).
 //!
 //! - `cargo test -p heapglass-profiler --test hostile`: 10 seconds each for recordings and binaries
 //! - `cargo fuzz-readers` with `HEAPGLASS_FUZZ_SECONDS=300` set: ten minutes, optimized, with overflow checks
@@ -11,6 +11,7 @@
 
 mod binary;
 mod change;
+mod corpus;
 mod downstream;
 mod elf;
 mod figures;
@@ -211,9 +212,11 @@ fn changed_recordings_cost_little_and_never_panic() {
     let binaries = binary::build(folder.path());
     let bases = bases(&folder.path().join("libtiny.so"), &binaries[0].addresses);
     let path = place("changed.hg");
+    let mut keep = corpus::Keep::new("recording");
     run("recordings", &change::input(), |input, seen| {
         let bytes = input.bytes(&bases);
         write(&path, &bytes, input.length);
+        keep.input(&bytes, &path);
         check(&path, bytes.len(), input.pick.into(), seen)
     });
 }
@@ -232,9 +235,11 @@ fn changed_binaries_cost_little_and_never_panic() {
     let mut recording = recording.bytes();
     parts::seal(&mut recording);
     write(&path, &recording, None);
+    let mut keep = corpus::Keep::new("binary");
     run("binaries", &binary::input(), |input, seen| {
         let bytes = input.bytes(&binaries);
         write(&binary, &bytes, None);
+        keep.input(&bytes, &path);
         check(&path, bytes.len(), input.pick.into(), seen)
     });
 }

@@ -89,7 +89,6 @@ fn is_machinery(function: &Function) -> bool {
     matches!(function.krate.as_str(), "tracking_alloc" | "core")
         || name.starts_with("alloc::alloc::")
         || name.starts_with("__rust")
-        || name.starts_with("__rustc")
         || (in_arena_crate(function) && name.contains("alloc::Global"))
 }
 

@@ -132,9 +132,9 @@ impl Fields {
     pub fn path_to(&self, field: u32) -> Vec<u32> {
         let mut path = vec![field];
         let mut at = field;
+        // Parents come before children (`of` sees to it), so this ends.
         while let Some(known) = self.nodes.get(at as usize)
             && known.parent != 0
-            && known.parent < at
         {
             at = known.parent;
             path.push(at);

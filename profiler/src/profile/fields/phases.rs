@@ -28,9 +28,8 @@ impl Phases {
         };
         let mut known: HashMap<(u32, &str), u32> = HashMap::new();
         for (index, scope) in profile.scopes.iter().enumerate().skip(1) {
-            // Parents come before children; what only a damaged recording has hangs at the root.
-            let parent = Some(scope.parent as usize).filter(|&parent| parent < index);
-            let parent = parent.map_or(0, |parent| phases.of_scope[parent]);
+            // Parents come before children; what only a damaged recording has hangs at the root, as this scope does so far.
+            let parent = phases.of_scope[(scope.parent as usize).min(index)];
             phases.parents[index] = parent;
             phases.of_scope[index] = match scope.kind {
                 ScopeKind::Phase => *known

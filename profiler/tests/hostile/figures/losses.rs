@@ -181,12 +181,12 @@ fn figures_that_cannot_be_are_counted() {
         0,
         "now is the peak"
     );
-    let apart = |bytes: i64| {
+    let apart = |bytes: i64, blocks: i64| {
         let mut parts = empty();
         add_scopes(&mut parts, 2);
         let rows = [
             row(3, (1 << 20, 1), (1 << 20, 1), (1 << 20, 1)),
-            row(4, (9, 1), (9, 1), (bytes, 0)),
+            row(4, (9, 1), (9, 1), (bytes, blocks)),
         ];
         add_lanes(
             &mut parts,
@@ -194,7 +194,26 @@ fn figures_that_cannot_be_are_counted() {
         );
         load(&parts).lost.damaged
     };
-    assert_eq!((apart(-drift), apart(-drift - 1)), (0, 1));
+    assert_eq!((apart(-drift, 0), apart(-drift - 1, 0)), (0, 1));
+    assert_eq!((apart(0, -drift), apart(0, -drift - 1)), (0, 1));
+    assert_eq!(apart(0, -drift - 2), 1);
+}
+
+#[test]
+fn rows_that_counted_nothing_are_no_sites_and_numbers_that_no_site_has_are_damage() {
+    let sites = |row: RowValue| {
+        let mut parts = empty();
+        add_scopes(&mut parts, 1);
+        add_lanes(
+            &mut parts,
+            &[(lane(b"one\0\0\0\0\0"), &[row], [RowValue::default(); 2])],
+        );
+        load(&parts)
+    };
+    assert!(sites(row(3, (0, 0), (0, 0), (0, 0))).sites.is_empty());
+    let profile = sites(row(0, (5, 1), (0, 0), (5, 1)));
+    assert_eq!(synthetic(&profile, "(damaged)").figures.total_bytes, 5);
+    assert_eq!(profile.totals.total_bytes, 5);
 }
 
 #[test]
@@ -272,17 +291,16 @@ fn losses_and_reasons_are_told() {
                 .collect();
         }
     }
-    let path = parts.string("/lib/again.so");
-    parts.append(
-        table::MODULES,
-        0,
-        &[ModuleValue {
-            path,
-            generation: 1,
-            ..ModuleValue::default()
-        }],
-    );
-    parts.header.modules_len = 1;
+    // One library came after another one; neither did the first at its place, nor is the kernel's image a library.
+    let module = |path, generation| ModuleValue {
+        path,
+        generation,
+        ..ModuleValue::default()
+    };
+    let modules = [("/lib/again.so", 1), ("/lib/once.so", 0), ("[vdso]", 1)]
+        .map(|(path, generation)| module(parts.string(path), generation));
+    parts.append(table::MODULES, 0, &modules);
+    parts.header.modules_len = 3;
     let profile = load(&parts);
     let lost = &profile.lost;
     assert_eq!(
@@ -338,6 +356,11 @@ fn losses_and_reasons_are_told() {
             lost.notes
         );
     }
+    let mut none = two_lanes();
+    let modules = [module(none.string("/lib/once.so"), 0)];
+    none.append(table::MODULES, 0, &modules);
+    none.header.modules_len = 1;
+    assert!(load(&none).lost.notes.is_empty());
     let growth = |ended, errno| {
         let mut parts = two_lanes();
         (parts.header.growth_ended, parts.header.growth_errno) = (ended, errno);

@@ -86,12 +86,16 @@ pub(super) fn add_sites(parts: &mut Parts, sites: &[SiteValue]) {
 }
 
 pub(super) fn load(parts: &Parts) -> Profile {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("made.hg");
     let mut bytes = parts.bytes();
     if parts.header.state == state::FINISHED {
         seal(&mut bytes);
     }
+    load_bytes(&bytes)
+}
+
+pub(super) fn load_bytes(bytes: &[u8]) -> Profile {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("made.hg");
     std::fs::write(&path, bytes).expect("written");
     heapglass_profiler::open(&path, &Options::default(), &|_| ()).expect("a recording")
 }

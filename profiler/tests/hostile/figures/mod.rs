@@ -6,4 +6,5 @@ mod losses;
 mod made;
 mod names;
 mod peak;
+mod stacks;
 mod tables;

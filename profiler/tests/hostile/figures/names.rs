@@ -226,6 +226,41 @@ fn frames_of_binaries_that_are_not_there_keep_their_place() {
 }
 
 #[test]
+fn a_binary_that_was_changed_since_is_not_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let binary = folder.path().join("app");
+    std::fs::copy("/proc/self/exe", &binary).expect("a binary");
+    let length = std::fs::metadata(&binary).expect("its length").len();
+    let missing = |size| {
+        let mut parts = named();
+        let path = parts.string(binary.to_str().expect("UTF-8"));
+        for (segment, bytes) in &mut parts.segments {
+            if segment.table == table::MODULES {
+                let at = 3 * ModuleValue::SIZE;
+                let module = ModuleValue {
+                    path,
+                    id_kind: module_id::FILE,
+                    id: [size, 0, 0, 0],
+                    ..ModuleValue::default()
+                };
+                bytes[at..at + ModuleValue::SIZE].copy_from_slice(&module.to_bytes());
+            }
+        }
+        let profile = load(&parts);
+        let mut modules = profile.modules.into_iter();
+        let module =
+            modules.find(|module| module.path.ends_with("/app") && module.path != "/bin/app");
+        match module.expect("it").symbols {
+            SymbolSource::Missing(why) => why,
+            _ => String::new(),
+        }
+    };
+    let changed = "was changed since (size or modification time differ)";
+    assert!(missing(length + 1).contains(changed));
+    assert!(!missing(length).contains(changed));
+}
+
+#[test]
 fn what_was_packed_is_packed_again_as_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("named.hg");

@@ -2,7 +2,7 @@
 
 use super::made::*;
 use crate::parts::Parts;
-use heapglass_profiler::profile::{Figures, StackMarks, State};
+use heapglass_profiler::profile::{Figures, StackMarks, State, TimelinePoint};
 use tracking_alloc_recording::*;
 
 #[test]
@@ -153,9 +153,109 @@ fn the_bound_of_a_killed_programs_peak_adds_what_lanes_can_have_risen() {
     // A lane that never looked had allocated nothing.
     looked(&mut parts, 2, 40, 0, 0);
     assert_eq!(error(&parts), 700 + 364 + 40 + 200 - 1100);
-    // A finished one has its bound in the header.
+    // A finished one has its bound in the header: whoever seals it looks at every lane first.
     parts.header.state = state::FINISHED;
     assert_eq!(error(&parts), 0);
+    let unsealed = load_bytes(&parts.bytes());
+    assert_eq!(
+        unsealed.capture.peak_error_bytes,
+        700 + 364 + 40 + 200 - 1100,
+        "somebody stayed inside"
+    );
+}
+
+#[test]
+fn a_window_is_the_peak_when_it_held_more_than_all_later_ones() {
+    let with_mark = |peak_bytes| {
+        let mut parts = two_lanes();
+        let row = MarkRowValue {
+            site: 3,
+            lane: 1,
+            peak_bytes,
+            peak_blocks: 1,
+            ..MarkRowValue::default()
+        };
+        parts.append(table::MARK_ROWS, 0, &[row]);
+        parts.header.mark_rows_len = 1;
+        let mark = MarkValue {
+            has_rows: 1,
+            rows: 1,
+            peak_bytes,
+            peak_ns: 1_500,
+            ..MarkValue::default()
+        };
+        parts.append(table::MARKS, 0, &[mark]);
+        parts.header.marks_len = 1;
+        let profile = load(&parts);
+        (profile.totals.peak_bytes, profile.capture.peak_time_ns)
+    };
+    // The last window held 1,100 bytes; of equal peaks the last counts.
+    assert_eq!(with_mark(600), (1_100, 4_000));
+    assert_eq!(with_mark(1_100), (1_100, 4_000));
+    assert_eq!(with_mark(1_101), (1_101, 1_500));
+}
+
+#[test]
+fn how_and_what_was_recorded_is_told() {
+    let mut parts = two_lanes();
+    (parts.header.unwinder, parts.header.arch) = (unwinder::EH_FRAME, arch::AARCH64);
+    parts.header.executable = parts.string("/usr/bin/tool (deleted)");
+    parts.header.command = parts.string("tool\0--fast\0\0");
+    parts.header.pid = 77;
+    let points = [(5, 10), (9_500, 0)].map(|(time_ns, live_bytes)| PointValue {
+        time_ns,
+        live_bytes,
+        live_blocks: 2,
+        total_bytes: 3,
+        rss_bytes: 4,
+        own_bytes: 6,
+    });
+    parts.append(table::TIMELINE, 0, &points);
+    parts.header.timeline_len = 2;
+    let profile = load(&parts);
+    let capture = &profile.capture;
+    assert_eq!(
+        (capture.unwinder.as_str(), capture.architecture.as_str()),
+        ("eh-frame", "aarch64")
+    );
+    let process = &profile.process;
+    assert_eq!(process.command, ["tool", "--fast", ""]);
+    assert_eq!((process.program.as_str(), process.pid), ("tool", 77));
+    assert_eq!(process.duration_ns, 9_500, "the last point came later");
+    let point = |time_ns, live_bytes| TimelinePoint {
+        time_ns,
+        live_bytes,
+        live_blocks: 2,
+        total_bytes: 3,
+        rss_bytes: 4,
+        own_bytes: 6,
+    };
+    assert_eq!(profile.timeline, [point(5, 10), point(9_500, 0)]);
+}
+
+#[test]
+fn further_threads_are_there_when_they_allocated_or_freed() {
+    let threads = |row: RowValue| {
+        let mut parts = empty();
+        add_scopes(&mut parts, 1);
+        let shared = LaneValue {
+            kind: lane_kind::SHARED,
+            ..LaneValue::default()
+        };
+        let none = [RowValue::default(); 2];
+        let others = still(3, (100, 10), (0, 0));
+        add_lanes(
+            &mut parts,
+            &[
+                (lane(b"main\0\0\0\0"), &[others], none),
+                (shared, &[row], none),
+            ],
+        );
+        load(&parts).threads.len()
+    };
+    assert_eq!(threads(still(3, (0, 0), (0, 0))), 1);
+    assert_eq!(threads(still(3, (8, 1), (0, 0))), 2);
+    assert_eq!(threads(still(3, (0, 0), (8, 1))), 2);
 }
 
 #[test]

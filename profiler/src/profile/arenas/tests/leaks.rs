@@ -1,8 +1,9 @@
 //! What is called a leak, and what is not.
 
 use super::*;
+use crate::profile::arenas::chunks::{Chunks, Holds};
 use crate::profile::arenas::{Certainty, leak_text};
-use crate::profile::{ArenaValues, ScopeKind, TypeId};
+use crate::profile::{ArenaValues, Origin, ScopeKind, Site, TypeId};
 
 fn found(profile: &Profile) -> Vec<(String, Certainty)> {
     // Tests change profiles between two calls.
@@ -213,5 +214,190 @@ fn of_values_that_may_lie_on_the_heap_it_cannot_be_known() {
     for (text, certainty) in said {
         assert_eq!(certainty, Certainty::PlaceUnknown);
         assert!(text.contains("if they lie on the heap"), "{text}");
+    }
+}
+
+/// The blocks in `City.note`, when an instance lives and one row of the arena says so much.
+fn beside_row(row: ArenaRow, past_bytes: u64) -> Vec<Certainty> {
+    let mut profile = sample::city_arenas();
+    profile.arenas.truncate(1);
+    let cities = &mut profile.arenas[0];
+    let scope = cities.rows[0].scope;
+    cities.rows = vec![ArenaRow { scope, ..row }];
+    cities.past_bytes = past_bytes;
+    found(&profile)
+        .into_iter()
+        .map(|(_, certainty)| certainty)
+        .collect()
+}
+
+#[test]
+fn an_instance_holds_values_when_pieces_bytes_or_bypassing_bytes_are_in_use() {
+    let handed = ArenaRow {
+        total_bytes: 48,
+        total_blocks: 1,
+        ..ArenaRow::default()
+    };
+    let bypassing = ArenaRow {
+        past_bytes: 9,
+        ..ArenaRow::default()
+    };
+    let (gone, alive) = ([Certainty::Leaked], [Certainty::InstancesLive]);
+    assert_eq!(beside_row(ArenaRow::default(), 0), []);
+    assert_eq!(beside_row(handed, 0), gone);
+    assert_eq!(beside_row(handed, 9), gone, "those bytes are of other rows");
+    assert_eq!(beside_row(bypassing, 0), gone, "they came back");
+    assert_eq!(beside_row(bypassing, 9), alive);
+    let pieces = ArenaRow {
+        live_blocks: 1,
+        ..handed
+    };
+    assert_eq!(beside_row(pieces, 0), alive);
+    let bytes = ArenaRow {
+        live_bytes: 1,
+        ..handed
+    };
+    assert_eq!(beside_row(bytes, 0), alive);
+}
+
+#[test]
+fn sites_without_live_blocks_and_those_that_are_none_are_no_leaks() {
+    let change = |change: fn(&mut Site)| {
+        let mut profile = sample::city_arenas();
+        for leak in profile.clone().leaks() {
+            change(&mut profile.sites[leak.site]);
+        }
+        found(&profile)
+    };
+    assert_eq!(change(|_| ()).len(), 2);
+    assert_eq!(change(|site| site.figures.live_blocks = 0), []);
+    assert_eq!(change(|site| site.marks.synthetic = true), []);
+}
+
+#[test]
+fn a_value_put_in_by_hand_is_told_once_and_never_as_a_chunk() {
+    let mut profile = sample::city_arenas();
+    let before = found(&profile);
+    let leaked = profile.clone().leaks()[0].site;
+    let chunk = *profile.chunk_sites().keys().next().expect("a chunk");
+    let string = profile
+        .types
+        .iter()
+        .position(|name| name.full == "alloc::string::String");
+    let type_id = TypeId(string.expect("a type of the sample") as u32);
+    let values = |site| ArenaValues {
+        type_id,
+        site: Some(site),
+        count: 1,
+        bytes: 48,
+        ..ArenaValues::default()
+    };
+    (
+        profile.sites[chunk].figures.live_blocks,
+        profile.sites[chunk].figures.live_bytes,
+    ) = (1, 48);
+    profile.arenas[1].values = vec![values(leaked), values(chunk)];
+    assert_eq!(found(&profile), before);
+
+    // All instances are gone, or they hold nothing: what their values owned leaked.
+    let mut outside = profile.sites[leaked].clone();
+    outside.scope = ScopeId(0);
+    profile.sites.push(outside);
+    profile.arenas[1].values = vec![values(profile.sites.len() - 1)];
+    let certainty = |made, dropped, handed_bytes| {
+        let mut profile = profile.clone();
+        let arena = &mut profile.arenas[1];
+        (arena.made, arena.dropped, arena.handed_bytes) = (made, dropped, handed_bytes);
+        let leaks = profile.leaks().iter();
+        let mut put_in = leaks.filter(|leak| leak.site == profile.sites.len() - 1);
+        put_in.next().expect("a leak").certainty
+    };
+    assert_eq!(certainty(2, 2, 0), Certainty::Leaked);
+    assert_eq!(certainty(2, 2, 1), Certainty::Leaked);
+    assert_eq!(certainty(2, 1, 0), Certainty::Leaked);
+    assert_eq!(certainty(2, 1, 1), Certainty::InstancesLive);
+}
+
+/// What the blocks of a stack are (outermost function first) beside a named arena that takes its chunks in `app::Pool`.
+fn held(stack: &[(&str, &str, Origin)]) -> Holds {
+    let mut b = sample::Builder::new();
+    let mut site = |stack: &[(&str, &str, Origin)]| {
+        let frames: Vec<_> = stack
+            .iter()
+            .map(|&(name, krate, origin)| {
+                let function = b.function(name, krate, origin);
+                b.frame(function, Some("src/lib.rs"), 1)
+            })
+            .collect();
+        b.site(&frames, ScopeId(0), sample::figures(1, 64, 1));
+    };
+    site(&[MAIN, POOL, GROW]);
+    site(stack);
+    b.profile().arenas.push(Arena {
+        history: vec![ArenaMoment {
+            site: Some(0),
+            ..ArenaMoment::default()
+        }],
+        ..Arena::default()
+    });
+    let profile = b.build();
+    Chunks::of(&profile).held_by(1)
+}
+
+const MAIN: (&str, &str, Origin) = ("app::main", "app", Origin::User);
+const POOL: (&str, &str, Origin) = ("app::Pool::add_chunk", "app", Origin::User);
+const GROW: (&str, &str, Origin) = ("alloc::raw_vec::finish_grow", "alloc", Origin::Std);
+const CHUNK: (&str, &str, Origin) = ("bumpalo::Bump::new_chunk", "bumpalo", Origin::Dependency);
+
+#[test]
+fn a_stack_tells_chunks_from_values() {
+    assert_eq!(held(&[MAIN]), Holds::Values);
+    assert_eq!(held(&[MAIN, GROW]), Holds::Values);
+    assert_eq!(held(&[MAIN, CHUNK]), Holds::Chunks);
+    assert_eq!(held(&[]), Holds::Unknown);
+    // The program's own arena: another stack of the same function may be of a chunk or not.
+    assert_eq!(held(&[MAIN, POOL]), Holds::Unknown);
+    assert_eq!(held(&[POOL, MAIN]), Holds::Values);
+    for between in [
+        ("alloc::alloc::alloc", "alloc", Origin::Std),
+        (
+            "<alloc::alloc::Global as core::alloc::Allocator>::allocate",
+            "alloc",
+            Origin::Std,
+        ),
+        ("__rust_alloc", "", Origin::Std),
+        ("__rustc::__rust_alloc", "", Origin::Std),
+        (
+            "core::ops::function::FnOnce::call_once",
+            "core",
+            Origin::Std,
+        ),
+        (
+            "tracking_alloc::TrackingAlloc::alloc",
+            "tracking_alloc",
+            Origin::Dependency,
+        ),
+    ] {
+        assert_eq!(held(&[MAIN, CHUNK, between]), Holds::Chunks, "{between:?}");
+        assert_eq!(held(&[MAIN, POOL, between]), Holds::Unknown, "{between:?}");
+    }
+    // The program's own collection on the allocator of an arena's crate that stands for the global heap.
+    let global = (
+        "<bump_scope::alloc::Global as bump_scope::alloc::Allocator>::allocate",
+        "bump_scope",
+        Origin::Dependency,
+    );
+    assert_eq!(held(&[MAIN, global]), Holds::Values);
+    assert_eq!(held(&[MAIN, CHUNK, global]), Holds::Chunks);
+    // A closure inside a collection of an arena clones a value of the program's.
+    for name in [
+        "bumpalo::collections::vec::Vec<T>::resize",
+        "bumpalo::boxed::Box<T>::new_in",
+    ] {
+        assert_eq!(
+            held(&[MAIN, (name, "bumpalo", Origin::Dependency)]),
+            Holds::Values,
+            "{name}"
+        );
     }
 }

@@ -70,6 +70,13 @@ fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
         ..Arena::default()
     };
     assert_eq!(bar(&huge, 10).map(|(_, cells)| cells), [5, 0, 0, 0, 5]);
+    // The only cell stays with the largest part.
+    let two = Arena {
+        handed_bytes: 9,
+        tail_bytes: 1,
+        ..Arena::default()
+    };
+    assert_eq!(bar(&two, 1).map(|(_, cells)| cells), [1, 0, 0, 0, 0]);
 }
 
 #[test]
@@ -332,6 +339,36 @@ fn every_waste_is_advised_with_its_place() {
 }
 
 #[test]
+fn what_growth_left_behind_is_told_of_arenas_that_are_gone_too() {
+    let arena = |chunk_bytes, row: ArenaRow| Arena {
+        chunk_bytes,
+        copied_bytes: 500,
+        total_chunk_bytes: 1_000,
+        rows: vec![ArenaRow {
+            total_bytes: 500,
+            copied_bytes: 500,
+            ..row
+        }],
+        ..Arena::default()
+    };
+    let gone = "50.0 % of the chunks ever taken abandoned by growth (500 B";
+    let rest = "): reserve first, or collect in place";
+    // Outside all fields there is no place to name.
+    let outside = ArenaRow::default();
+    assert_eq!(texts(&arena(0, outside)), [format!("{gone}{rest}")]);
+    let of_field = sample::city_arenas().arenas[0].rows[0];
+    assert_eq!(
+        texts(&arena(0, of_field)),
+        [format!("{gone}, most at City.name{rest}")]
+    );
+    assert_eq!(
+        texts(&arena(1, outside)),
+        [""; 0],
+        "a live one abandoned nothing"
+    );
+}
+
+#[test]
 fn a_killed_program_did_not_forget_to_drop() {
     let profile = sample::city_arenas();
     let fields = profile.fields();
@@ -433,6 +470,13 @@ fn rows_of_a_damaged_recording_are_counted_somewhere() {
     }
     let fields = profile.fields();
     assert!(by_type(&profile, &profile.arenas[0])[0].type_id.is_none());
+    let behind_the_last = crate::profile::TypeId(profile.types.len() as u32);
+    let mut other = profile.clone();
+    for scope in &mut other.scopes {
+        scope.value_type = Some(behind_the_last);
+    }
+    let types = by_type(&other, &other.arenas[0]);
+    assert!(types.iter().all(|row| row.type_id.is_none()));
     assert!(
         by_field(fields, &profile.arenas[0])
             .iter()

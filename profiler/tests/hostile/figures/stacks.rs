@@ -1,0 +1,185 @@
+//! Stacks from raw frames: how many frames are kept, which are left out, and what blocks hold.
+
+use super::made::{add_lanes, add_sites, empty, lane, row};
+use crate::parts::{Parts, seal};
+use heapglass_profiler::Options;
+use heapglass_profiler::profile::{Profile, Site};
+use serde_json::{Value, json};
+use tracking_alloc_recording::*;
+
+/// A recording of one site for each stack. A stack is numbers of raw frames, outermost first.
+fn of_stacks(stacks: &[&[u32]]) -> Parts {
+    let mut parts = empty();
+    let path = parts.string("/bin/app");
+    parts.header.executable = path;
+    let module = ModuleValue {
+        path,
+        ..ModuleValue::default()
+    };
+    parts.append(table::MODULES, 0, &[ModuleValue::default(), module]);
+    parts.header.modules_len = 2;
+    let most = stacks.iter().flat_map(|stack| stack.iter()).max();
+    let frames: Vec<FrameValue> = (0..=*most.expect("a frame"))
+        .map(|number| FrameValue {
+            module: 1,
+            offset: u64::from(number) * 16,
+            ..FrameValue::default()
+        })
+        .collect();
+    parts.append(table::FRAMES, 0, &frames);
+    parts.header.frames_len = frames.len() as u32;
+    let mut records = vec![StackValue::default()];
+    let mut sites = Vec::new();
+    for stack in stacks {
+        let mut parent = 0;
+        for &frame in *stack {
+            records.push(StackValue { parent, frame });
+            parent = records.len() as u32 - 1;
+        }
+        sites.push(SiteValue {
+            stack: parent,
+            ..SiteValue::default()
+        });
+    }
+    parts.append(table::STACKS, 0, &records);
+    parts.header.stacks_len = records.len() as u32;
+    add_sites(&mut parts, &sites);
+    let rows: Vec<RowValue> = (FIRST_SITE..)
+        .zip(stacks)
+        .map(|(site, _)| row(site, (10, 1), (0, 0), (10, 1)))
+        .collect();
+    let none = [RowValue::default(); 2];
+    add_lanes(&mut parts, &[(lane(b"main\0\0\0\0"), &rows, none)]);
+    parts
+}
+
+/// Source frames of a raw frame, innermost first: names and files. All but the last were inlined.
+fn source(frames: &[(&str, &str)], strings: &mut Vec<String>) -> Value {
+    let mut number = |text: &str| {
+        let known = strings.iter().position(|string| string == text);
+        known.unwrap_or_else(|| {
+            strings.push(text.to_owned());
+            strings.len() - 1
+        }) + 1
+    };
+    let mut frame = |(index, &(name, file)): (usize, &(&str, &str))| json!({"function": number(name), "raw": 0, "file": number(file), "line": 7, "inlined": index + 1 < frames.len()});
+    frames.iter().enumerate().map(&mut frame).collect()
+}
+
+/// Loads a recording with the source frames of its raw frames, the first of which is number 1.
+fn load(parts: &Parts, frames: &[&[(&str, &str)]]) -> Profile {
+    let mut strings = Vec::new();
+    let mut named = vec![json!([])];
+    named.extend(frames.iter().map(|frames| source(frames, &mut strings)));
+    let symbols =
+        json!({"format": 1, "strings": strings, "frames": named, "sources": {}, "notes": []});
+    let mut bytes = parts.bytes();
+    seal(&mut bytes);
+    let bytes = with_symbols(bytes, symbols.to_string().as_bytes()).expect("a recording");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("stacks.hg");
+    std::fs::write(&path, bytes).expect("written");
+    heapglass_profiler::open(&path, &Options::default(), &|_| ()).expect("a recording")
+}
+
+fn names<'a>(profile: &'a Profile, site: &Site) -> Vec<&'a str> {
+    let frames = site.stack.iter();
+    frames
+        .map(|frame| profile.function(*frame).name.as_str())
+        .collect()
+}
+
+const MAIN: (&str, &str) = ("app::main", "src/main.rs");
+const LOAD: (&str, &str) = ("app::load", "src/main.rs");
+const PROFILED: (&str, &str) = (
+    "tracking_alloc::profiled::deserialize",
+    "/git/tracking-alloc/src/profiled.rs",
+);
+const HOOK: (&str, &str) = (
+    "tracking_alloc::hook::alloc",
+    "/git/tracking-alloc/src/hook.rs",
+);
+
+#[test]
+fn frames_of_heapglass_between_those_of_the_program_are_left_out_and_those_inside_are_kept() {
+    let profile = load(
+        &of_stacks(&[&[1, 2, 3, 4], &[1, 2, 2, 3], &[2, 4]]),
+        &[&[MAIN], &[PROFILED], &[LOAD], &[HOOK]],
+    );
+    let [first, second, third] = &profile.sites[..] else {
+        panic!("three sites");
+    };
+    assert_eq!(names(&profile, first), [MAIN.0, LOAD.0, HOOK.0]);
+    assert_eq!((first.shown.clone(), first.owner), (0..2, Some(1)));
+    assert_eq!(names(&profile, second), [MAIN.0, LOAD.0]);
+    // Nothing else is there: the innermost one is the least wrong answer.
+    assert_eq!(names(&profile, third), [HOOK.0]);
+}
+
+#[test]
+fn a_stack_says_what_its_blocks_hold() {
+    let buffer = (
+        "<alloc::raw_vec::RawVec<u8>>::with_capacity_in",
+        "/rustc/1/library/alloc/src/raw_vec/mod.rs",
+    );
+    let clone = (
+        "<alloc::string::String as core::clone::Clone>::clone",
+        "/rustc/1/library/alloc/src/string.rs",
+    );
+    let untyped = (
+        "<alloc::raw_vec::RawVecInner>::with_capacity_in",
+        "/rustc/1/library/alloc/src/raw_vec/mod.rs",
+    );
+    // Of code that the linker merged with other code only this is known; here it has a line, and is not.
+    let merged = (
+        "core::num::f64::deserialize_any<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>",
+        "/rustc/1/library/core/src/num/f64.rs",
+    );
+    let profile = load(
+        &of_stacks(&[&[1, 2], &[1, 3]]),
+        &[&[MAIN], &[buffer, clone], &[untyped, merged]],
+    );
+    let contents = profile.sites[0].contents.expect("a string");
+    let name = |id| profile.type_name(id).full.as_str();
+    assert_eq!(name(contents.container), "alloc::string::String");
+    assert_eq!(contents.element.map(name), None);
+    assert_eq!(profile.sites[1].contents, None);
+}
+
+#[test]
+fn a_stack_is_cut_after_as_many_addresses_as_a_recorder_keeps() {
+    let (longest, longer) = (vec![1; 256], vec![1; 257]);
+    let profile = load(&of_stacks(&[&longest, &longer]), &[&[MAIN]]);
+    let lengths = profile.sites.iter().map(|site| site.stack.len());
+    assert_eq!(lengths.collect::<Vec<_>>(), [256, 256]);
+}
+
+/// 100 stacks of one address three times over, into which 499 functions were inlined: how many frames each keeps.
+fn kept(name: &str, file: &str) -> Vec<usize> {
+    let raw = vec![(name, file); 500];
+    let profile = load(&of_stacks(&[&[1, 1, 1][..]; 100]), &[&raw]);
+    assert!(profile.sites.iter().all(|site| site.marks.deep));
+    let sites = profile.sites.iter();
+    sites.map(|site| site.stack.len()).collect()
+}
+
+#[test]
+fn frames_of_all_stacks_together_are_bounded_and_long_names_count_for_several() {
+    // For each of the 100 sites and the reserved ones 256 frames, and 65,536 more.
+    let all = (100 + FIRST_SITE as usize) * 256 + (64 << 10);
+    assert_eq!(all, 91_904);
+    let mut expected = vec![1_024; 89];
+    expected.push(all - 89 * 1_024);
+    // What is kept whatever was used up.
+    expected.extend([16; 10]);
+    assert_eq!(kept("app::f", "src/main.rs"), expected);
+    // 200 bytes of a name and 400 of a file count for two frames more.
+    let (name, file) = (
+        format!("app::{}", "f".repeat(195)),
+        format!("src/{}.rs", "m".repeat(393)),
+    );
+    let mut expected = vec![1_024; 29];
+    expected.push((all - 29 * 3 * 1_024) / 3);
+    expected.extend([16; 70]);
+    assert_eq!(kept(&name, &file), expected);
+}
