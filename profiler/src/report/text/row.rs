@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Page;
 use crate::profile::arenas::chunk_label;
+use crate::profile::fields::NO_FIELD;
 use crate::profile::{Charged, FrameId, Measure, Profile, ScopeId};
 use crate::report::header::reallocs;
 use crate::report::{Detail, Part, PhaseDetail, Row, Style, TypeDetail};
@@ -127,7 +128,10 @@ fn of_site(profile: &Profile, row: &Row) -> String {
 /// `in Fleet.vessels[].crew 1.2 MiB, 2 more; of Vessel; type from the stack; slack 437.5 KiB in footprint fleet`
 fn of_type(detail: &TypeDetail, measure: Measure) -> String {
     let mut said = Vec::new();
-    said.extend(largest("in", &detail.fields, measure));
+    // A type that is in no field at all needs no line to say so.
+    if detail.fields.iter().any(|part| part.key != NO_FIELD) {
+        said.extend(largest("in", &detail.fields, measure));
+    }
     said.extend(largest("for", &detail.owners, measure));
     match detail.from {
         Some("field") => said.push("type told by the field alone".to_owned()),
@@ -236,7 +240,8 @@ fn short_stack(profile: &Profile, frames: &[FrameId]) -> String {
     let mut names: Vec<String> = Vec::new();
     if frames.len() > INNER + OUTER + 1 {
         names.extend(frames.iter().rev().take(INNER).map(name));
-        names.push(format!("({} frames)", frames.len() - INNER - OUTER));
+        let between = (frames.len() - INNER - OUTER) as u64;
+        names.push(format!("({})", counted(between, "frame")));
         names.extend(frames.iter().take(OUTER).rev().map(name));
     } else {
         names.extend(frames.iter().rev().map(name));

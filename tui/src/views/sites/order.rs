@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use heapglass_profiler::profile::{Charged, FunctionId, Measure, ScopeId, Site};
+use heapglass_profiler::profile::{Charged, Figures, FunctionId, Measure, ScopeId, Site};
 
 use crate::model::{Context, Data, Pattern, Within};
 use crate::text::clean;
@@ -43,14 +43,15 @@ impl Sort {
             .unwrap_or_default()
     }
 
+    /// The title of the column.
     pub(super) fn name(self, measure: Measure) -> &'static str {
         match self {
-            Sort::Measure => measure.title(),
-            Sort::Blocks => "blocks",
-            Sort::Live => "live bytes",
-            Sort::Mean => "mean block",
-            Sort::Function => "function",
-            Sort::Place => "file and line",
+            Sort::Measure => measure.name(),
+            Sort::Blocks => measure.blocks(&Figures::default()).1,
+            Sort::Live => "live",
+            Sort::Mean => "mean",
+            Sort::Function => "site",
+            Sort::Place => "file:line",
         }
     }
 }
