@@ -26,8 +26,6 @@ mod supervise;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 pub use error::Error;
 
 /// The `heapglass` command: parses the process's arguments, does it, and says how to exit.
@@ -47,7 +45,7 @@ pub fn cargo_heapglass() -> ExitCode {
         .enumerate()
         .filter(|(at, word)| !(*at == 1 && word == "heapglass"))
         .map(|(_, word)| word);
-    answer(cargo::dispatch(args::CargoCli::parse_from(words)))
+    answer(cargo::dispatch(args::CargoCli::parse_words(words)))
 }
 
 fn answer(result: Result<u8, Error>) -> ExitCode {

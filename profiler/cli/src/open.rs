@@ -98,6 +98,7 @@ fn options(symbols: &Symbols) -> Options {
     let mut options = Options::with_cache();
     options.symbols.binary.clone_from(&symbols.binary);
     options.symbols.debug_dirs.clone_from(&symbols.debug_dir);
+    options.own.clone_from(&symbols.own);
     options
 }
 

@@ -160,7 +160,10 @@ pub(super) fn frame(
 ) -> Caption {
     let measure = options.measure;
     let name = printable_name(&tree.name(id, profile));
-    let short = printable_name(&tree.short_name(id, profile));
+    let short = match tree.node(id).label {
+        Label::Field(number) => printable_name(&field_label(profile, number)),
+        _ => printable_name(&tree.short_name(id, profile)),
+    };
     // The bracket that holds the figures may hold no other one, or the script would cut the label there.
     let label = if options.by == By::Stack && name.contains('(') {
         name.clone()
@@ -207,6 +210,23 @@ pub(super) fn frame(
     }
 }
 
+/// The last step of a field's path, elements with what they are elements of: `.vessels[]`.
+fn field_label(profile: &Profile, number: u32) -> String {
+    let nodes = &profile.fields().nodes;
+    let mut steps = Vec::new();
+    let mut at = number;
+    while let Some(field) = nodes.get(at as usize) {
+        steps.push(field.step.as_str());
+        let is_element = matches!(field.step.as_str(), "[]" | "{key}" | "{value}");
+        if !is_element || field.parent >= at || field.parent == 0 {
+            break;
+        }
+        at = field.parent;
+    }
+    steps.reverse();
+    steps.concat()
+}
+
 /// Square brackets for round ones.
 fn without_round(text: &str) -> String {
     text.replace('(', "[").replace(')', "]")
@@ -218,25 +238,25 @@ fn printable_name(name: &str) -> String {
 
 /// Bytes and blocks of a measure; for grows what they copied.
 fn amounts(measure: Measure, figures: &Figures) -> String {
-    let with = |n: u64, blocks: u64| format!("{}, {} blocks", bytes(n), Count(blocks));
+    let with = |n: u64, blocks: u64| format!("{}, {}", bytes(n), counted(blocks, "block"));
     match measure {
         Measure::Peak => with(figures.peak_bytes, figures.peak_blocks),
         Measure::Live => with(figures.live_bytes, figures.live_blocks),
         Measure::Total => with(figures.total_bytes, figures.total_blocks),
         Measure::Temporary => with(figures.temporary_bytes, figures.temporary_blocks),
         Measure::Blocks => format!(
-            "{} blocks, {}",
-            Count(figures.total_blocks),
+            "{}, {}",
+            counted(figures.total_blocks, "block"),
             bytes(figures.total_bytes)
         ),
         Measure::Copied => format!(
-            "{}, {} grows",
+            "{}, {}",
             bytes(figures.copied_bytes),
-            Count(figures.grows)
+            counted(figures.grows, "grow")
         ),
         Measure::Grows => format!(
-            "{} grows, {} copied",
-            Count(figures.grows),
+            "{}, {} copied",
+            counted(figures.grows, "grow"),
             bytes(figures.copied_bytes)
         ),
     }

@@ -14,6 +14,11 @@ use super::prune::REST;
 /// script fits them to the window.
 const CHARS_ACROSS: f64 = 1180.0 / (12.0 * 0.59);
 
+/// inferno's style of the control "Search", which can hardly be seen.
+const FAINT_SEARCH: &str = "#search { text-anchor:end; opacity:0.1;";
+/// The same, to be read.
+const READABLE_SEARCH: &str = "#search { text-anchor:end; opacity:1;";
+
 /// The texts of one frame, not yet escaped for XML.
 #[derive(Clone, Debug)]
 pub(super) struct Caption {
@@ -72,14 +77,19 @@ impl<W: Write, F: Fn(&str) -> Option<Caption>> Relabel<W, F> {
                 let element = std::str::from_utf8(&self.pending[..at]).map_err(|_| unknown())?;
                 let element = self.rewrite(element).ok_or_else(unknown)?;
                 self.out.write_all(element.as_bytes())?;
-            } else if let Some(legend) = self.legend.take() {
-                let head = std::str::from_utf8(&self.pending[..at]).map_err(|_| unknown())?;
-                // No recorded name stands before the subtitle with a quotation mark in it: they are escaped.
-                let (before, rest) = head.split_once("id=\"subtitle\"").ok_or_else(unknown)?;
-                let rest = rest.replacen(legend::PLACE, &legend, 1);
-                write!(self.out, "{before}id=\"subtitle\"{rest}")?;
             } else {
-                self.out.write_all(&self.pending[..at])?;
+                let head = std::str::from_utf8(&self.pending[..at]).map_err(|_| unknown())?;
+                let head = head.replacen(FAINT_SEARCH, READABLE_SEARCH, 1);
+                match self.legend.take() {
+                    Some(legend) => {
+                        // No recorded name stands before the subtitle with a quotation mark in it: they are escaped.
+                        let (before, rest) =
+                            head.split_once("id=\"subtitle\"").ok_or_else(unknown)?;
+                        let rest = rest.replacen(legend::PLACE, &legend, 1);
+                        write!(self.out, "{before}id=\"subtitle\"{rest}")?;
+                    }
+                    None => self.out.write_all(head.as_bytes())?,
+                }
             }
             self.in_frames = true;
             self.pending.drain(..at);

@@ -4,8 +4,16 @@ use crate::profile::{Function, Origin, Role};
 use crate::symbols;
 use crate::types;
 
-/// The function with all that its name says.
-pub(super) fn described(mut function: Function) -> Function {
+/// The function with all that its name says; `own` as in [`Options::own`](super::Options::own).
+pub(super) fn described(mut function: Function, own: &[String]) -> Function {
+    let is_own = |krate: &String| krate.replace('-', "_") == function.krate;
+    match function.origin {
+        Origin::User | Origin::Dependency if own.iter().any(is_own) => {
+            function.origin = Origin::User;
+        }
+        Origin::User if !own.is_empty() => function.origin = Origin::Dependency,
+        _ => {}
+    }
     function.role = symbols::role(&function);
     if function.origin == Origin::Unresolved || function.origin == Origin::Native {
         return function;
@@ -48,13 +56,43 @@ mod tests {
     use super::*;
 
     fn described_as(name: &str, krate: &str, origin: Origin, short: &str) -> Function {
-        described(Function {
+        let function = Function {
             name: name.into(),
             short: short.into(),
             krate: krate.into(),
             origin,
             ..Function::default()
-        })
+        };
+        described(function, &[])
+    }
+
+    #[test]
+    fn crates_named_as_own_are_and_no_others() {
+        let origin = |krate: &str, origin: Origin, own: &[&str]| {
+            let own: Vec<String> = own.iter().map(|&krate| krate.to_owned()).collect();
+            let function = Function {
+                name: format!("{krate}::f"),
+                krate: krate.into(),
+                origin,
+                ..Function::default()
+            };
+            described(function, &own).origin
+        };
+        assert_eq!(
+            origin("my_lib", Origin::Dependency, &["my-lib"]),
+            Origin::User
+        );
+        assert_eq!(origin("app", Origin::User, &["my-lib"]), Origin::Dependency);
+        assert_eq!(
+            origin("app", Origin::User, &["my-lib", "app"]),
+            Origin::User
+        );
+        assert_eq!(origin("app", Origin::User, &[]), Origin::User);
+        assert_eq!(
+            origin("alloc", Origin::Std, &["alloc"]),
+            Origin::Std,
+            "never std"
+        );
     }
 
     #[test]

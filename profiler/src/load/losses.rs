@@ -1,6 +1,7 @@
 //! What a recording could not count or name, as numbers and as sentences for people.
 
 use crate::profile::{Profile, State};
+use crate::units::counted;
 use tracking_alloc_recording::{LaneColumns, Recording, growth, site_flags, state};
 
 /// What could not be counted or named, as numbers and as sentences.
@@ -57,8 +58,13 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
     }
     if header.lost_threads > 0 {
         lost.notes.push(format!(
-            "{} threads ended without room for their names",
-            header.lost_threads
+            "{} ended without room for {}",
+            counted(header.lost_threads.into(), "thread"),
+            if header.lost_threads == 1 {
+                "its name"
+            } else {
+                "their names"
+            }
         ));
     }
 }

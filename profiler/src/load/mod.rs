@@ -32,6 +32,9 @@ use tracking_alloc_recording::Recording;
 pub struct Options {
     /// Where symbols are looked for.
     pub symbols: symbols::Options,
+    /// The crates that are the program's own, by name (`my_app` or `my-app`); none: those whose sources lie outside
+    /// registries, git checkouts and the toolchain.
+    pub own: Vec<String>,
 }
 
 impl Options {
@@ -42,6 +45,7 @@ impl Options {
                 cache: symbols::default_cache_dir(),
                 ..symbols::Options::default()
             },
+            own: Vec::new(),
         }
     }
 }

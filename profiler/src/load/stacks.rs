@@ -32,7 +32,7 @@ pub(super) fn fill(
     let mut types = Types::default();
     profile.scopes = scopes::scopes(recording, &mut types);
     profile.footprints = scopes::footprints(recording, &mut types);
-    let mut builder = Builder::new(recording, &modules, &symbols);
+    let mut builder = Builder::new(recording, &modules, &symbols, &options.own);
     let mut read = Stacks::default();
     let mut order = HashMap::new();
     for (site, (figures, distribution)) in counted.sites {
@@ -165,6 +165,7 @@ struct Builder<'a> {
     recording: &'a Recording,
     modules: &'a Modules,
     symbols: &'a Symbols,
+    own: &'a [String],
     classifier: Classifier,
     functions: Interned<Function>,
     frames: Interned<Frame>,
@@ -175,11 +176,17 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(recording: &'a Recording, modules: &'a Modules, symbols: &'a Symbols) -> Self {
+    fn new(
+        recording: &'a Recording,
+        modules: &'a Modules,
+        symbols: &'a Symbols,
+        own: &'a [String],
+    ) -> Self {
         Builder {
             recording,
             modules,
             symbols,
+            own,
             classifier: Classifier::new(symbols),
             functions: Interned::new(),
             frames: Interned::new(),
@@ -321,7 +328,7 @@ impl<'a> Builder<'a> {
             .map_or(&[][..], Vec::as_slice);
         let mut frames = Vec::with_capacity(named.len().max(1));
         for source in named.iter().rev() {
-            let function = functions::described(self.classifier.function(source, &path));
+            let function = functions::described(self.classifier.function(source, &path), self.own);
             let function = FunctionId(self.functions.number(function));
             frames.push(FrameId(self.frames.number(Frame {
                 function,

@@ -159,7 +159,7 @@ fn functions_without_a_name_are_called_so() {
 fn types_that_share_a_short_name_inside_an_arena_are_told_apart() {
     let mut profile = sample::city_arenas();
     let keys = |profile: &Profile| -> Vec<String> {
-        let rows = rows(profile, By::Arena, Measure::Total, false);
+        let rows = rows(profile, By::Arena, Measure::Total, Frames::Folded);
         let cities = rows.iter().find(|row| row.key == "cities").expect("a row");
         let Detail::Arena(detail) = &cities.detail else {
             panic!("an arena");
@@ -192,7 +192,7 @@ fn what_a_phase_kept_is_known_when_it_is_of_each_time_it_was_entered() {
     // Found in the table, never entered.
     (scopes[3].entered, scopes[3].retained_bytes) = (0, None);
     let retained = |profile: &Profile| {
-        let rows = rows(profile, By::Phase, Measure::Total, false);
+        let rows = rows(profile, By::Phase, Measure::Total, Frames::Folded);
         let load = rows.iter().find(|row| row.key == "load").expect("a row");
         let Detail::Phase(detail) = &load.detail else {
             panic!("a phase");
@@ -207,5 +207,5 @@ fn what_a_phase_kept_is_known_when_it_is_of_each_time_it_was_entered() {
 
 #[test]
 fn nodes_of_no_weight_are_not_counted() {
-    assert_eq!(preorder::weighty(&[3, 0, 1, 0]), 2);
+    assert_eq!(weighty(&[3, 0, 1, 0]), 2);
 }

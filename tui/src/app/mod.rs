@@ -23,6 +23,8 @@ use crate::{Error, Options};
 pub(crate) enum Request {
     Reload,
     Pause(bool),
+    /// Stop the process, as ^Z does elsewhere, until it is continued.
+    Suspend,
     /// The call tree to make of the next profile, ahead of its being shown.
     Tree(TreeSpec),
 }
@@ -107,8 +109,22 @@ impl App {
             Focus::Prompt
         } else if self.page.is_some() {
             Focus::Page
+        } else if self.is_empty(self.view) {
+            Focus::Empty
         } else {
             Focus::View(self.view)
+        }
+    }
+
+    /// Whether a view only says how to get what it shows: its keys would do nothing.
+    fn is_empty(&self, view: ViewId) -> bool {
+        let Some(profile) = self.data.as_ref().map(|data| &data.profile) else {
+            return false;
+        };
+        match view {
+            ViewId::Fields => profile.fields().is_empty(),
+            ViewId::Arenas => profile.arenas.is_empty(),
+            _ => false,
         }
     }
 

@@ -67,6 +67,7 @@ fn with_view<R>(app: &mut App, f: impl FnOnce(&mut dyn View, &Context<'_>) -> R)
 fn act(app: &mut App, command: Command) {
     match command {
         Command::Quit => app.exit = Some(Ok(())),
+        Command::Suspend => app.requests.push(Request::Suspend),
         Command::Edit(edit) => edited(app, edit),
         Command::Help => app.page = Some((Page::Help, 0)),
         Command::About => app.page = Some((Page::About, 0)),

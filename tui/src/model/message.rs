@@ -38,6 +38,8 @@ pub(crate) enum Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Quit,
+    /// Stop the process until it is continued.
+    Suspend,
     Help,
     /// What is known of the recording itself.
     About,

@@ -1,7 +1,7 @@
 //! The page about the recording: who, how, every loss in full, and where symbols came from or why they are missing.
 
 use heapglass_profiler::profile::{Scope, SymbolSource};
-use heapglass_profiler::units::{Bytes, Count, Nanos};
+use heapglass_profiler::units::{Bytes, Nanos, counted};
 use ratatui::text::{Line, Span};
 
 use crate::model::Data;
@@ -65,13 +65,16 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         (
             "contents",
             format!(
-                "{} sites, {} functions, {} threads, {} phases, {} fields, {} types",
-                Count(profile.sites.len() as u64),
-                Count(profile.functions.len() as u64),
-                Count(threads),
-                Count(phases),
-                Count(data.profile.fields().nodes.len().saturating_sub(1) as u64),
-                Count(profile.types.len() as u64),
+                "{}, {}, {}, {}, {}, {}",
+                counted(profile.sites.len() as u64, "site"),
+                counted(profile.functions.len() as u64, "function"),
+                counted(threads, "thread"),
+                counted(phases, "phase"),
+                counted(
+                    data.profile.fields().nodes.len().saturating_sub(1) as u64,
+                    "field"
+                ),
+                counted(profile.types.len() as u64, "type"),
             ),
         ),
         (

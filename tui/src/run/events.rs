@@ -10,6 +10,9 @@ use crate::Error;
 pub(super) trait Events {
     /// The next event, or `None` when none came in time.
     fn next(&mut self, patience: Duration) -> Result<Option<Event>, Error>;
+
+    /// Stops the process until somebody continues it, the terminal given back meanwhile.
+    fn suspend(&mut self) -> Result<(), Error>;
 }
 
 /// The terminal's keys, sizes and pastes, and the signals that end a program.
@@ -55,6 +58,19 @@ impl Events for TerminalEvents {
         } else {
             Ok(None)
         }
+    }
+
+    fn suspend(&mut self) -> Result<(), Error> {
+        #[cfg(unix)]
+        {
+            use rustix::process::{Signal, getpid, kill_process};
+            super::terminal::leave();
+            // Stops here; goes on when the shell continues it. Without job control it goes on at once.
+            let stopped = kill_process(getpid(), Signal::TSTP);
+            super::terminal::take()?;
+            stopped.map_err(|error| Error::terminal("suspending", error))?;
+        }
+        Ok(())
     }
 }
 

@@ -72,6 +72,15 @@ where
                 Request::Reload => Order::Reload,
                 Request::Pause(paused) => Order::Pause(paused),
                 Request::Tree(spec) => Order::Tree(spec),
+                Request::Suspend => {
+                    events.suspend()?;
+                    // What the shell wrote meanwhile is not known.
+                    terminal
+                        .clear()
+                        .map_err(|error| Error::terminal("drawing", error))?;
+                    stale = true;
+                    continue;
+                }
             });
         }
         if let Some(exit) = app.exit.take() {

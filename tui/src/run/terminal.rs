@@ -34,14 +34,20 @@ pub(super) fn enter() -> Result<(Terminal<CrosstermBackend<Stdout>>, Guard), Err
     }
     let failed = |error| Error::terminal("starting", error);
     let guard = Guard::new();
-    enable_raw_mode().map_err(failed)?;
-    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).map_err(failed)?;
+    take()?;
     let terminal = Terminal::new(CrosstermBackend::new(stdout())).map_err(failed)?;
     Ok((terminal, guard))
 }
 
+/// Raw mode, on the alternate screen.
+pub(super) fn take() -> Result<(), Error> {
+    let failed = |error| Error::terminal("starting", error);
+    enable_raw_mode().map_err(failed)?;
+    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).map_err(failed)
+}
+
 /// Gives the terminal back. Nothing to do about errors here: there is no terminal to say so on.
-fn leave() {
+pub(super) fn leave() {
     let _ = disable_raw_mode();
     let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);
 }

@@ -51,6 +51,8 @@ struct Script {
     patience: u32,
     /// How often had been loaded at each key.
     seen: Vec<u64>,
+    /// How often the process would have been stopped.
+    suspended: u32,
 }
 
 impl Events for Script {
@@ -68,7 +70,16 @@ impl Events for Script {
         }
         self.seen.push(self.loads.load(Ordering::SeqCst));
         let key = self.keys.pop_front().unwrap_or(KeyCode::Char('q'));
-        Ok(Some(Event::Key(KeyEvent::new(key, KeyModifiers::NONE))))
+        let modifiers = match key {
+            KeyCode::Char('z') => KeyModifiers::CONTROL,
+            _ => KeyModifiers::NONE,
+        };
+        Ok(Some(Event::Key(KeyEvent::new(key, modifiers))))
+    }
+
+    fn suspend(&mut self) -> Result<(), Error> {
+        self.suspended += 1;
+        Ok(())
     }
 }
 
@@ -98,8 +109,11 @@ fn run(
         loads: Arc::clone(&loads),
         patience: 5_000,
         seen: Vec::new(),
+        suspended: 0,
     };
     let result = main_loop(&mut terminal, &mut script, &loader, &mut app);
+    let asked = keys.iter().filter(|key| **key == KeyCode::Char('z'));
+    assert_eq!(asked.count() as u32, script.suspended);
     (result, app, script.seen)
 }
 
@@ -117,6 +131,16 @@ fn a_finished_recording_is_loaded_once_and_q_ends_the_loop() {
         app.title, "scripted-1.hg",
         "the title may be known only after a load"
     );
+}
+
+#[test]
+fn control_z_suspends_before_and_after_the_first_load_and_the_loop_goes_on() {
+    for after_loads in [0, 1] {
+        let keys = [KeyCode::Char('z'), KeyCode::Null, KeyCode::Char('z')];
+        let (result, app, _) = run(good, |_| false, after_loads, &keys);
+        result.expect("quit");
+        assert!(app.requests.is_empty());
+    }
 }
 
 #[test]

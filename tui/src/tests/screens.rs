@@ -1,6 +1,6 @@
 //! Whole screens, at the sizes people have. `cargo bless` takes over what was changed on purpose.
 
-use heapglass_profiler::profile::{State, TypeId};
+use heapglass_profiler::profile::{Profile, State, TypeId};
 
 use super::{Screen, fleet, profile};
 use crate::Options;
@@ -127,6 +127,45 @@ fn a_recording_without_fields_says_how_to_get_them() {
             .contains("Profiled<T>")
     );
     insta::assert_snapshot!(screen.press("Esc 3").text());
+}
+
+#[test]
+fn a_view_of_nothing_offers_no_keys_that_would_do_nothing() {
+    let mut screen = Screen::sample(120, 40);
+    for view in ["4", "7"] {
+        let text = screen.press(view).text();
+        let hints = text.lines().last().unwrap_or_default();
+        assert!(
+            !hints.contains("sort") && !hints.contains("Enter"),
+            "{hints}"
+        );
+        assert!(hints.contains("view") && hints.contains("quit"), "{hints}");
+    }
+}
+
+#[test]
+fn phases_as_frames_are_refused_aloud_where_none_were_recorded() {
+    let mut screen = Screen::empty(80, 24, Options::default());
+    screen.load(Profile::default(), false);
+    let text = screen.press("2 p").text();
+    assert!(text.contains("no phases recorded"), "{text}");
+}
+
+#[test]
+fn the_word_of_a_sort_is_the_title_of_the_column() {
+    let mut screen = Screen::sample(160, 40);
+    for view in ["3", "5"] {
+        screen.press(view);
+        for _ in 0..6 {
+            let text = screen.press("s").text();
+            let word = text.split("sorted by ").nth(1).expect(&text);
+            let word = word.split('"').next().unwrap_or_default().trim();
+            // On a screen too narrow for the column there is no title.
+            if let Some(titles) = text.lines().find(|line| line.contains('▼')) {
+                assert!(titles.contains(word), "{word}: {titles}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -258,7 +297,7 @@ fn an_empty_profile_is_explained_in_every_view() {
         "5 Enter s # o",
     ] {
         let mut screen = Screen::empty(80, 24, Options::default());
-        screen.load(heapglass_profiler::profile::Profile::default(), false);
+        screen.load(Profile::default(), false);
         let text = screen.press(keys).text();
         assert!(
             text.contains("recorded") || text.contains("selected") || text.contains("nothing"),

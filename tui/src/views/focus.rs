@@ -31,6 +31,8 @@ pub(crate) enum Focus {
     /// Nothing loaded yet.
     Loading,
     View(ViewId),
+    /// A view of something the recording has none of.
+    Empty,
     /// A page over the views: the help, or what is known of the recording.
     Page,
     Prompt,
@@ -42,6 +44,7 @@ impl Focus {
         match self {
             Focus::Loading => [LOADING, &[], &[]],
             Focus::View(view) => [bindings_of(view), MOVES, COMMON],
+            Focus::Empty => [&[], &[], COMMON],
             Focus::Page => [PAGE, MOVES, LOADING],
             Focus::Prompt => [PROMPT, &[], &[]],
         }
@@ -80,6 +83,7 @@ impl Focus {
 
 const LOADING: &[Binding] = bindings! {
     [char('q'), control('c')] => Quit, "quit", "quit";
+    [control('z')] => Suspend, "", "to the shell, fg returns";
 };
 
 /// In every view and page: one spelling for what moves.
@@ -96,6 +100,7 @@ const COMMON: &[Binding] = bindings! {
     [char('?'), named(KeyCode::F(1))] => Help, "help", "this help";
     [char('!')] => About, "", "the recording, its losses";
     [char('q'), control('c')] => Quit, "quit", "quit";
+    [control('z')] => Suspend, "", "to the shell, fg returns";
     [named(KeyCode::Tab)] => NextView, "view", "next view";
     [named(KeyCode::BackTab)] => PreviousView, "", "previous view";
     [char('1')] => Show(ViewId::Overview), "", "overview";
@@ -150,6 +155,7 @@ mod tests {
     #[test]
     fn no_table_gives_one_key_two_meanings() {
         for focus in ViewId::ALL.iter().map(|v| Focus::View(*v)).chain([
+            Focus::Empty,
             Focus::Page,
             Focus::Prompt,
             Focus::Loading,

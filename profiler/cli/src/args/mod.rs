@@ -112,10 +112,8 @@ Examples:
   heapglass run --out load.hg -- target/release/app < input.json > output.json
   heapglass run --tui -- target/release/server")]
 pub(crate) struct Run {
-    /// Write the recording here; %p, %e and %t stand for process id, program and start time. A path that is taken
-    /// gets a suffix, NAME-PID.hg [default: $HEAPGLASS_OUT, else ./%e-%p.hg]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) out: Out,
     /// How to record: `exact` is every event with its stack
     #[arg(long, value_name = "MODE", value_parser = ["exact"])]
     pub(crate) mode: Option<String>,
@@ -289,6 +287,18 @@ pub(crate) struct Runner {
     pub(crate) command: Vec<OsString>,
 }
 
+/// Where recordings go.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Out {
+    /// Write the recording here; %p, %e and %t stand for process id, program and start time. A path that is taken
+    /// gets a suffix, NAME-PID.hg [default: $HEAPGLASS_OUT, else ./%e-%p.hg]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Overwrite a recording that has the path of --out; one that is still written keeps it
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+}
+
 /// What figures to order by and to draw.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MeasureFlag {
@@ -307,6 +317,10 @@ pub(crate) struct Symbols {
     /// A folder with separate debug information; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) debug_dir: Vec<PathBuf>,
+    /// A crate that is yours, and no others are; may be given several times [default: those whose sources lie outside
+    /// registries, git checkouts and the toolchain]
+    #[arg(long, value_name = "CRATE")]
+    pub(crate) own: Vec<String>,
 }
 
 /// Which frames count.
@@ -339,23 +353,61 @@ impl FramesFlag {
     version,
     about = "Build with what profiling needs, run, record and explore",
     after_help = "\
-Builds into target/heapglass with frame pointers and line tables beside your
-own rustflags and profile, then records each program that cargo runs; cargo
-itself, build scripts and macros are not recorded. `run` explores the
-recording afterwards when on a terminal.
+Builds into target/heapglass with frame pointers and `debug = \"limited\"` beside
+your own rustflags and profile, then records each program that cargo runs; cargo
+itself, build scripts and macros are not recorded. `run` explores the recording
+afterwards when on a terminal. The options above may stand anywhere before `--`.
 
 Examples:
   cargo heapglass run --release -- input.json
+  cargo heapglass run --release --no-tui -o app.hg --force
   cargo heapglass test --test load
-  cargo heapglass bench -p parser",
+  cargo heapglass bench -p parser
+  cargo heapglass build --release",
     max_term_width = 100
 )]
 pub(crate) struct CargoCli {
     /// Do not open the terminal UI after `run`
     #[arg(long)]
     pub(crate) no_tui: bool,
+    #[command(flatten)]
+    pub(crate) out: Out,
     #[command(subcommand)]
     pub(crate) command: CargoCommand,
+}
+
+impl CargoCli {
+    /// Parses the words of `cargo heapglass`. Ends the process itself for `--help`, `--version` and misuse.
+    pub(crate) fn parse_words(words: impl Iterator<Item = OsString>) -> CargoCli {
+        CargoCli::parse_from(ours_first(words.collect()))
+    }
+}
+
+/// The words of `cargo heapglass` with its own options in front, wherever they stand before `--`: behind the first
+/// word that clap does not know, all words are cargo's.
+fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
+    // What the runner runs is not asked for its options.
+    if words.get(1).is_some_and(|word| word == "runner") {
+        return words;
+    }
+    let mut words = words.into_iter();
+    let mut ours: Vec<OsString> = words.next().into_iter().collect();
+    let mut cargos = Vec::new();
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--no-tui" | "--force") => ours.push(word),
+            Some("-o" | "--out") => ours.extend([Some(word), words.next()].into_iter().flatten()),
+            Some(text) if text.starts_with("--out=") => ours.push(word),
+            Some("--") => {
+                cargos.push(word);
+                break;
+            }
+            _ => cargos.push(word),
+        }
+    }
+    ours.extend(cargos);
+    ours.extend(words);
+    ours
 }
 
 /// What cargo is to do.
@@ -364,11 +416,14 @@ pub(crate) enum CargoCommand {
     /// As `cargo run`
     #[command(visible_alias = "r")]
     Run(CargoArgs),
-    /// As `cargo test`: one recording a test binary
+    /// As `cargo test`: one recording per test binary
     #[command(visible_alias = "t")]
     Test(CargoArgs),
-    /// As `cargo bench`: one recording a benchmark binary
+    /// As `cargo bench`: one recording per benchmark binary
     Bench(CargoArgs),
+    /// As `cargo build`: says where the binaries are, for `heapglass run`
+    #[command(visible_alias = "b")]
+    Build(CargoArgs),
     #[command(hide = true)]
     Runner(Runner),
 }
@@ -414,7 +469,7 @@ mod tests {
                 panic!("not run");
             };
             assert_eq!(run.command, ["p", "--out", "b"]);
-            assert_eq!(run.out, Some("a".into()));
+            assert_eq!(run.out.out, Some("a".into()));
         }
     }
 
@@ -437,12 +492,29 @@ mod tests {
     }
 
     #[test]
+    fn options_of_cargo_heapglass_may_stand_anywhere_before_two_dashes() {
+        let words = "heapglass run --release --no-tui -o a.hg -p app --force -- -o b --no-tui";
+        let words = words.split(' ').map(OsString::from).collect();
+        let cli = CargoCli::try_parse_from(ours_first(words)).unwrap();
+        assert!(cli.no_tui && cli.out.force);
+        assert_eq!(cli.out.out, Some("a.hg".into()));
+        let CargoCommand::Run(run) = cli.command else {
+            panic!("not run");
+        };
+        let rest = ["--release", "-p", "app", "--", "-o", "b", "--no-tui"];
+        assert_eq!(run.arguments, rest);
+        let runner: Vec<OsString> = ["x", "runner", "app", "--force"].map(OsString::from).into();
+        assert_eq!(ours_first(runner.clone()), runner);
+    }
+
+    #[test]
     fn what_is_not_built_is_not_offered() {
         for words in [
             &["heapglass", "report", "x", "--by", "owner"][..],
             &["heapglass", "run", "--mode", "sample", "--", "p"],
             &["heapglass", "flamegraph", "x", "-o", "-", "--by", "site"],
             &["heapglass", "report", "x", "--top", "0"],
+            &["heapglass", "run", "--force", "--", "p"],
         ] {
             let error = Cli::try_parse_from(words).unwrap_err();
             assert_eq!(error.exit_code(), 2, "{words:?}");

@@ -18,6 +18,8 @@ pub(super) struct Arguments {
     pub(super) manifest_path: Option<PathBuf>,
     /// `--target-dir` is given.
     pub(super) has_target_dir: bool,
+    /// `--message-format` is given.
+    pub(super) has_message_format: bool,
 }
 
 impl Arguments {
@@ -46,6 +48,10 @@ impl Arguments {
                 "--manifest-path" => arguments.manifest_path = value().map(PathBuf::from),
                 "--target-dir" => {
                     arguments.has_target_dir = true;
+                    value();
+                }
+                "--message-format" => {
+                    arguments.has_message_format = true;
                     value();
                 }
                 "--config" => {

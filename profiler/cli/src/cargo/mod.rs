@@ -1,5 +1,5 @@
-//! `cargo heapglass run|test|bench`: cargo itself does the building, choosing and running; this room gives it flags,
-//! a profile, a target folder and a runner.
+//! `cargo heapglass run|test|bench|build`: cargo itself does the building, choosing and running; this module gives it
+//! flags, a profile, a target folder and a runner.
 //!
 //! Must never take anything away from the user's own configuration: flags are added behind theirs, their runner still
 //! runs, and a profile with more debug information keeps it. Must never record cargo, build scripts or macros.
@@ -8,83 +8,171 @@ mod arguments;
 mod profile;
 pub(crate) mod runner;
 mod settings;
+mod unrecorded;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::SystemTime;
 
+use cargo_metadata::Package;
 use heapglass_profiler::profile::Measure;
+use heapglass_profiler::units::printable;
 
 use crate::args::{CargoArgs, CargoCli, CargoCommand, Symbols};
-use crate::commands::run::{DEFAULT_PATTERN, remember};
+use crate::commands::run::{remember, wanted};
 use crate::commands::tui;
 use crate::error::Error;
 use crate::files::place::Spool;
 use crate::say;
 use crate::summary::{self, Form, Run, Shown};
-use crate::supervise;
+use crate::supervise::{self, Finished};
 use arguments::Arguments;
+use runner::Started;
 use settings::Settings;
 
-/// Does what the command line says; the answer is the exit status.
-pub(crate) fn dispatch(cli: CargoCli) -> Result<u8, Error> {
-    match cli.command {
-        CargoCommand::Run(args) => run("run", &args, !cli.no_tui),
-        CargoCommand::Test(args) => run("test", &args, false),
-        CargoCommand::Bench(args) => run("bench", &args, false),
-        CargoCommand::Runner(args) => runner::run(&args),
+/// A command of cargo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Run,
+    Test,
+    Bench,
+    Build,
+}
+
+impl Verb {
+    fn name(self) -> &'static str {
+        match self {
+            Verb::Run => "run",
+            Verb::Test => "test",
+            Verb::Bench => "bench",
+            Verb::Build => "build",
+        }
     }
 }
 
-fn run(verb: &'static str, args: &CargoArgs, explore: bool) -> Result<u8, Error> {
-    let arguments = Arguments::parse(&args.arguments)?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let workspace = workspace(&cargo, &arguments)?;
-    let settings = Settings::load(&arguments.targets)?;
-    let mut command = Command::new(&cargo);
-    command.arg(verb);
-    for flag in profile::flags(verb, &arguments, &workspace.root) {
-        command.arg("--config").arg(flag);
+/// Does what the command line says; the answer is the exit status.
+pub(crate) fn dispatch(cli: CargoCli) -> Result<u8, Error> {
+    let (verb, args) = match &cli.command {
+        CargoCommand::Runner(args) => return runner::run(args),
+        CargoCommand::Run(args) => (Verb::Run, args),
+        CargoCommand::Test(args) => (Verb::Test, args),
+        CargoCommand::Bench(args) => (Verb::Bench, args),
+        CargoCommand::Build(args) => (Verb::Build, args),
+    };
+    let prepared = Prepared::new(verb, args)?;
+    match verb {
+        Verb::Build => build(prepared),
+        _ => run(verb, prepared, args, &cli),
     }
-    let folder = workspace.target.join("heapglass");
-    if !arguments.has_target_dir {
-        command.arg("--target-dir").arg(&folder);
+}
+
+/// A cargo command with what profiling needs, and what is known of the workspace.
+struct Prepared {
+    command: Command,
+    workspace: Workspace,
+    /// Where it builds, unless the user said otherwise.
+    folder: PathBuf,
+}
+
+impl Prepared {
+    fn new(verb: Verb, args: &CargoArgs) -> Result<Prepared, Error> {
+        let arguments = Arguments::parse(&args.arguments)?;
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+        let workspace = Workspace::ask(&cargo, &arguments)?;
+        let settings = Settings::load(&arguments.targets)?;
+        let mut command = Command::new(&cargo);
+        command.arg(verb.name());
+        for flag in profile::flags(verb.name(), &arguments, &workspace.root) {
+            command.arg("--config").arg(flag);
+        }
+        let folder = workspace.target.join("heapglass");
+        if !arguments.has_target_dir {
+            command.arg("--target-dir").arg(&folder);
+        }
+        if verb == Verb::Build {
+            if arguments.has_message_format {
+                return Err(Error::misuse(
+                    "cargo heapglass build reads cargo's messages itself; leave --message-format out",
+                ));
+            }
+            command.arg("--message-format=json-render-diagnostics");
+        }
+        command.args(&args.arguments);
+        settings.apply(&mut command)?;
+        // Cargo and what it builds with are not what is studied.
+        command.env_remove("HEAPGLASS_OUT");
+        Ok(Prepared {
+            command,
+            workspace,
+            folder,
+        })
     }
-    command.args(&args.arguments);
-    settings.apply(&mut command)?;
+}
+
+/// Builds, and says where the binaries are.
+fn build(mut prepared: Prepared) -> Result<u8, Error> {
+    let output = prepared
+        .command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| Error::misuse(format_args!("cannot run cargo: {error}")))?;
+    let mut binaries: Vec<PathBuf> = cargo_metadata::Message::parse_stream(&output.stdout[..])
+        .filter_map(|message| match message {
+            Ok(cargo_metadata::Message::CompilerArtifact(artifact)) => artifact.executable,
+            _ => None,
+        })
+        .map(PathBuf::from)
+        .collect();
+    binaries.dedup();
+    for binary in &binaries {
+        let command = summary::quoted(&summary::from_here(binary));
+        say::line(format_args!("heapglass: built {command}"));
+    }
+    if let Some(binary) = binaries.last() {
+        let command = summary::quoted(&summary::from_here(binary));
+        say::line(format_args!("  next        heapglass run -- {command}"));
+    } else if output.status.success() {
+        say::line("heapglass: built no binary");
+    }
+    Ok(status_of(output.status))
+}
+
+fn status_of(status: ExitStatus) -> u8 {
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    code.unwrap_or(u8::from(!status.success()))
+}
+
+/// Builds and runs, and says what was recorded.
+fn run(verb: Verb, prepared: Prepared, args: &CargoArgs, cli: &CargoCli) -> Result<u8, Error> {
+    let Prepared {
+        mut command,
+        workspace,
+        folder,
+    } = prepared;
     let ran = Ran::new(&folder);
-    ran.announce(&mut command);
-    // Cargo and what it builds with are not what is studied.
-    command.env_remove("HEAPGLASS_OUT");
-    let wanted = std::env::var_os("HEAPGLASS_OUT")
-        .filter(|pattern| !pattern.is_empty())
-        .map_or_else(|| PathBuf::from(DEFAULT_PATTERN), PathBuf::from);
-    let spool = Spool::new(&wanted)?;
-    let finished = supervise::start(command, spool, runner::OUT)?.wait()?;
-    let executables = ran.executables();
-    if executables.is_empty() && finished.kept.is_empty() {
+    ran.announce(verb, &mut command);
+    let spool = Spool::new(&wanted(&cli.out)?, cli.out.force)?;
+    let began = SystemTime::now();
+    let mut finished = supervise::start(command, spool, runner::OUT)?.wait()?;
+    let started = ran.started();
+    if started.is_empty() && finished.kept.is_empty() {
         // Nothing was run: cargo said why, or was not asked to.
         return Ok(finished.ended.status());
     }
+    // The build is not what is studied.
+    let began = runner::since_epoch(began);
+    if let Some(first) = started.iter().map(|started| started.at).min() {
+        let building = first.saturating_sub(began);
+        finished.took = finished.took.saturating_sub(building);
+    }
     remember(&finished);
-    let mut words = vec![OsString::from("cargo"), OsString::from(verb)];
-    words.extend(args.arguments.iter().cloned());
-    let described = Run {
-        name: format!("cargo {verb}"),
-        shown: if verb == "run" {
-            Shown::First
-        } else {
-            Shown::Largest
-        },
-        command: &words,
-        executables: &executables,
-        finished: &finished,
-    };
     let guard = finished.interruptible();
-    summary::write(&described, Form::Text);
+    write_summary(verb, args, &finished, &started, &workspace);
     // The terminal UI has its own way with signals: it must leave the terminal as it was.
     drop(guard);
-    if explore
+    if verb == Verb::Run
+        && !cli.no_tui
         && tui::has_terminal()
         && let Some(first) = finished.kept.first()
         && let Err(error) = tui::show_file(&first.path, &Symbols::default(), Measure::Peak)
@@ -95,30 +183,85 @@ fn run(verb: &'static str, args: &CargoArgs, explore: bool) -> Result<u8, Error>
     Ok(finished.ended.status())
 }
 
+fn write_summary(
+    verb: Verb,
+    args: &CargoArgs,
+    finished: &Finished,
+    started: &[Started],
+    workspace: &Workspace,
+) {
+    let mut words = vec![OsString::from("cargo"), OsString::from(verb.name())];
+    words.extend(args.arguments.iter().cloned());
+    let of_tests = verb != Verb::Run;
+    let name = match started
+        .first()
+        .and_then(|first| first.executable.file_name())
+    {
+        Some(program) if !of_tests => program.to_string_lossy().into_owned(),
+        _ => format!("cargo {}", verb.name()),
+    };
+    if of_tests && finished.kept.is_empty() {
+        let name = printable(&name);
+        say::line(format_args!(
+            "heapglass: {name} {}; nothing was recorded",
+            finished.ended
+        ));
+    } else {
+        let mut executables: Vec<PathBuf> = started
+            .iter()
+            .map(|started| started.executable.clone())
+            .collect();
+        executables.sort();
+        executables.dedup();
+        let described = Run {
+            name,
+            shown: if of_tests {
+                Shown::Largest
+            } else {
+                Shown::First
+            },
+            command: &words,
+            executables: &executables,
+            finished,
+        };
+        summary::write(&described, Form::Text);
+    }
+    if of_tests {
+        let recorded: Vec<u32> = finished.kept.iter().map(|kept| kept.pid).collect();
+        for line in unrecorded::lines(verb.name(), started, &recorded, workspace) {
+            say::line(line);
+        }
+    }
+}
+
+/// What cargo says of the workspace.
 struct Workspace {
     root: PathBuf,
     target: PathBuf,
+    packages: Vec<Package>,
 }
 
-/// Asks cargo where the workspace and its target folder are.
-fn workspace(cargo: &OsString, arguments: &Arguments) -> Result<Workspace, Error> {
-    let mut command = cargo_metadata::MetadataCommand::new();
-    command.cargo_path(cargo).no_deps();
-    if let Some(path) = &arguments.manifest_path {
-        command.manifest_path(path);
+impl Workspace {
+    fn ask(cargo: &OsString, arguments: &Arguments) -> Result<Workspace, Error> {
+        let mut command = cargo_metadata::MetadataCommand::new();
+        command.cargo_path(cargo).no_deps();
+        if let Some(path) = &arguments.manifest_path {
+            command.manifest_path(path);
+        }
+        let metadata = command.exec().map_err(|error| {
+            let text = error.to_string();
+            let text = text.trim_start_matches("`cargo metadata` exited with an error: ");
+            Error::misuse(format_args!(
+                "cargo cannot read the workspace: {}",
+                text.trim_start_matches("error: ").trim()
+            ))
+        })?;
+        Ok(Workspace {
+            root: metadata.workspace_root.into(),
+            target: metadata.target_directory.into(),
+            packages: metadata.packages,
+        })
     }
-    let metadata = command.exec().map_err(|error| {
-        let text = error.to_string();
-        let text = text.trim_start_matches("`cargo metadata` exited with an error: ");
-        Error::misuse(format_args!(
-            "cargo cannot read the workspace: {}",
-            text.trim_start_matches("error: ").trim()
-        ))
-    })?;
-    Ok(Workspace {
-        root: metadata.workspace_root.into(),
-        target: metadata.target_directory.into(),
-    })
 }
 
 /// The list of executables that the runner ran.
@@ -133,16 +276,19 @@ impl Ran {
         Ran(path)
     }
 
-    fn announce(&self, command: &mut Command) {
+    fn announce(&self, verb: Verb, command: &mut Command) {
         command.env(runner::RAN, &self.0);
+        match verb {
+            // `cargo test` also runs each benchmark once.
+            Verb::Test => command.env(runner::LISTED, ""),
+            Verb::Bench => command.env(runner::LISTED, ": benchmark"),
+            Verb::Run | Verb::Build => command.env_remove(runner::LISTED),
+        };
     }
 
-    fn executables(&self) -> Vec<PathBuf> {
+    fn started(&self) -> Vec<Started> {
         let text = std::fs::read_to_string(&self.0).unwrap_or_default();
-        let mut paths: Vec<PathBuf> = text.lines().map(PathBuf::from).collect();
-        paths.sort();
-        paths.dedup();
-        paths
+        text.lines().filter_map(Started::from_line).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The profile: line tables for names and lines, nothing stripped, whatever else the user chose.
+//! The profile: `debug = "limited"` for names and lines of functions, inlined ones too, and nothing stripped.
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ pub(super) fn flags(verb: &str, arguments: &Arguments, root: &Path) -> Vec<Strin
         _ => {}
     }
     for name in names {
-        if !has_lines(&setting(&tables, name, "debug"), name, &tables) {
-            flags.push(format!("profile.{name}.debug=\"line-tables-only\""));
+        if !is_enough(&setting(&tables, name, "debug"), name, &tables) {
+            flags.push(format!("profile.{name}.debug=\"limited\""));
         }
         flags.push(format!("profile.{name}.strip=\"none\""));
     }
@@ -81,15 +81,14 @@ fn setting(tables: &[Table], name: &str, key: &str) -> Option<Value> {
     None
 }
 
-/// Whether the setting `debug` gives at least functions and lines.
-fn has_lines(debug: &Option<Value>, name: &str, tables: &[Table]) -> bool {
+/// Whether the setting `debug` gives at least what "limited" does.
+fn is_enough(debug: &Option<Value>, name: &str, tables: &[Table]) -> bool {
     match debug {
         Some(Value::Boolean(on)) => *on,
         Some(Value::Integer(level)) => *level > 0,
-        Some(Value::String(level)) => !matches!(
-            level.as_str(),
-            "none" | "line-directives-only" | "0" | "false"
-        ),
+        Some(Value::String(level)) => {
+            matches!(level.as_str(), "limited" | "full" | "1" | "2" | "true")
+        }
         Some(_) => false,
         None => root_of(name, tables) == "dev",
     }
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_build_gets_line_tables_and_keeps_them() {
+    fn a_release_build_gets_limited_debug_information_and_keeps_it() {
         let arguments = Arguments {
             release: true,
             ..Arguments::default()
@@ -139,15 +138,15 @@ mod tests {
         assert_eq!(
             flags,
             [
-                "profile.release.debug=\"line-tables-only\"",
+                "profile.release.debug=\"limited\"",
                 "profile.release.strip=\"none\""
             ]
         );
     }
 
     #[test]
-    fn more_debug_information_than_needed_is_kept() {
-        for debug in ["true", "1", "2", "\"full\"", "\"line-tables-only\""] {
+    fn as_much_debug_information_as_needed_is_kept() {
+        for debug in ["true", "1", "2", "\"full\"", "\"limited\""] {
             let manifest = format!("[profile.fast]\ninherits = \"release\"\ndebug = {debug}");
             let flags = flags_of(&manifest, "run", &profile("fast"));
             assert_eq!(flags, ["profile.fast.strip=\"none\""], "{debug}");
@@ -155,13 +154,17 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_that_inherits_none_gets_line_tables() {
-        let manifest = "[profile.release]\ndebug = 0\n[profile.fast]\ninherits = \"release\"";
-        let flags = flags_of(manifest, "run", &profile("fast"));
-        assert!(
-            flags.contains(&"profile.fast.debug=\"line-tables-only\"".to_owned()),
-            "{flags:?}"
-        );
+    fn a_profile_with_less_gets_limited_debug_information() {
+        for debug in ["0", "false", "\"none\"", "\"line-tables-only\""] {
+            let manifest = format!(
+                "[profile.release]\ndebug = {debug}\n[profile.fast]\ninherits = \"release\""
+            );
+            let flags = flags_of(&manifest, "run", &profile("fast"));
+            assert!(
+                flags.contains(&"profile.fast.debug=\"limited\"".to_owned()),
+                "{debug}: {flags:?}"
+            );
+        }
     }
 
     #[test]
@@ -174,11 +177,11 @@ mod tests {
             &Arguments::default(),
         );
         assert!(
-            flags.contains(&"profile.test.debug=\"line-tables-only\"".to_owned()),
+            flags.contains(&"profile.test.debug=\"limited\"".to_owned()),
             "{flags:?}"
         );
         assert!(
-            flags.contains(&"profile.dev.debug=\"line-tables-only\"".to_owned()),
+            flags.contains(&"profile.dev.debug=\"limited\"".to_owned()),
             "{flags:?}"
         );
     }

@@ -1,9 +1,14 @@
 //! What cargo runs in place of each executable: it sets the variable that starts recording and becomes the executable.
 //!
-//! Only here does `HEAPGLASS_OUT` come to life, so that cargo, build scripts and macros are never recorded.
+//! Only here is `HEAPGLASS_OUT` set, so that cargo, build scripts and macros are never recorded. A test binary without
+//! tests to run is not recorded either.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use crate::args::Runner;
 use crate::error::Error;
@@ -13,8 +18,46 @@ use crate::supervise;
 pub(super) const OUT: &str = "HEAPGLASS_CARGO_OUT";
 /// Carries the user's own runner, its words as JSON.
 pub(super) const INNER: &str = "HEAPGLASS_CARGO_RUNNER";
-/// Names the file that lists the executables that were run.
+/// Names the file that lists the executables that were run, a [`Started`] each.
 pub(super) const RAN: &str = "HEAPGLASS_CARGO_RAN";
+/// Says that executables are test binaries: how their list of tests marks what is going to run.
+pub(super) const LISTED: &str = "HEAPGLASS_CARGO_LISTED";
+
+/// In every program with the standard test harness: a line of its help.
+const HARNESS: &[u8] = b"List all tests and benchmarks";
+
+/// An executable that cargo ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Started {
+    /// Its process.
+    pub(super) pid: u32,
+    /// When, since the Unix epoch.
+    pub(super) at: Duration,
+    /// Whether it was to record: a test binary without tests is not.
+    pub(super) records: bool,
+    /// Where it is.
+    pub(super) executable: PathBuf,
+}
+
+impl Started {
+    fn to_line(&self) -> String {
+        let (at, executable) = (self.at.as_nanos(), self.executable.to_string_lossy());
+        let (pid, records) = (self.pid, u8::from(self.records));
+        format!("{pid} {at} {records} {executable}\n")
+    }
+
+    /// What a line of the list says.
+    pub(super) fn from_line(line: &str) -> Option<Started> {
+        let mut words = line.splitn(4, ' ');
+        let mut word = || words.next();
+        Some(Started {
+            pid: word()?.parse().ok()?,
+            at: Duration::from_nanos(word()?.parse().ok()?),
+            records: word()? == "1",
+            executable: PathBuf::from(word()?),
+        })
+    }
+}
 
 /// Words for [`INNER`].
 ///
@@ -32,13 +75,17 @@ pub(super) fn encode<'a>(words: impl Iterator<Item = &'a OsStr>) -> Result<Strin
 /// # Errors
 /// When it cannot be executed.
 pub(crate) fn run(args: &Runner) -> Result<u8, Error> {
+    let records = std::env::var(LISTED).map_or(true, |mark| !has_no_tests(&args.command, &mark));
     if let (Some(list), Some(executable)) = (std::env::var_os(RAN), args.command.first()) {
-        let file = std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(list);
+        let started = Started {
+            pid: std::process::id(),
+            at: since_epoch(SystemTime::now()),
+            records,
+            executable: std::path::absolute(executable).unwrap_or_else(|_| executable.into()),
+        };
+        let file = File::options().append(true).create(true).open(list);
         if let Ok(mut file) = file {
-            let _ = writeln!(file, "{}", executable.to_string_lossy());
+            let _ = file.write_all(started.to_line().as_bytes());
         }
     }
     let inner = std::env::var(INNER).unwrap_or_default();
@@ -47,11 +94,98 @@ pub(crate) fn run(args: &Runner) -> Result<u8, Error> {
     words.extend(args.command.iter().cloned());
     let mut command =
         supervise::command(&words).ok_or_else(|| Error::misuse("no executable to run"))?;
-    if let Some(out) = std::env::var_os(OUT) {
+    if let Some(out) = std::env::var_os(OUT).filter(|_| records) {
         command.env("HEAPGLASS_OUT", out);
     }
-    for name in [OUT, INNER, RAN] {
+    for name in [OUT, INNER, RAN, LISTED] {
         command.env_remove(name);
     }
     supervise::replace_by(command)
+}
+
+/// How long after the Unix epoch.
+pub(super) fn since_epoch(time: SystemTime) -> Duration {
+    time.duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+}
+
+/// Whether a command is a test binary whose list, for these arguments, has no item that ends with `mark`. What is not
+/// known to list its tests is not asked.
+fn has_no_tests(words: &[OsString], mark: &str) -> bool {
+    let Some((executable, arguments)) = words.split_first() else {
+        return false;
+    };
+    if !contains(Path::new(executable), HARNESS) {
+        return false;
+    }
+    let mut command = Command::new(executable);
+    command.args(arguments).arg("--list").stdin(Stdio::null());
+    for name in [OUT, INNER, RAN, LISTED] {
+        command.env_remove(name);
+    }
+    command.output().is_ok_and(|output| {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let is_item = |line: &str| line.ends_with(": test") || line.ends_with(": benchmark");
+        let mut items = text.lines().filter(|line| is_item(line));
+        output.status.success() && !items.any(|item| item.ends_with(mark))
+    })
+}
+
+/// Whether a file has `marker` in it. One that cannot be read has not.
+fn contains(path: &Path, marker: &[u8]) -> bool {
+    let Ok(mut file) = File::open(path) else {
+        return false;
+    };
+    let mut buffer = vec![0; 1 << 20];
+    let mut kept = 0;
+    loop {
+        let end = match file.read(&mut buffer[kept..]) {
+            Ok(0) => return false,
+            Ok(read) => kept + read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => return false,
+        };
+        let is_there = buffer[..end]
+            .windows(marker.len())
+            .any(|bytes| bytes == marker);
+        if is_there {
+            return true;
+        }
+        // The marker may lie across two pieces.
+        kept = end.min(marker.len() - 1);
+        buffer.copy_within(end - kept..end, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_list_is_read_as_it_was_written() {
+        let started = Started {
+            pid: 17,
+            at: Duration::from_nanos(1_234_567_890),
+            records: true,
+            executable: PathBuf::from("/a folder/app"),
+        };
+        let line = started.to_line();
+        assert_eq!(Started::from_line(line.trim_end()), Some(started));
+        assert_eq!(Started::from_line("17 x"), None);
+    }
+
+    #[test]
+    fn the_marker_is_found_across_pieces_and_tests_themselves_have_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        for at in [0, (1 << 20) - 5, 1 << 20] {
+            let mut bytes = vec![b'L'; at];
+            bytes.extend_from_slice(HARNESS);
+            std::fs::write(&path, bytes).unwrap();
+            assert!(contains(&path, HARNESS), "{at}");
+        }
+        std::fs::write(&path, "something else").unwrap();
+        assert!(!contains(&path, HARNESS));
+        assert!(contains(&std::env::current_exe().unwrap(), HARNESS));
+    }
 }

@@ -2,7 +2,7 @@
 
 use heapglass_profiler::flamegraph::{By, NOT_OF_ARENAS, Options, is_of_arenas, write_svg};
 use heapglass_profiler::profile::{Measure, Profile, ScopeId};
-use heapglass_profiler::units::Count;
+use heapglass_profiler::units::counted;
 
 use crate::args::Flamegraph;
 use crate::error::Error;
@@ -59,10 +59,8 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
             print(&format!("{said}\n"))?;
         }
         Some(drawn) if !to_stdout => {
-            let frames = Count(drawn.frames as u64);
-            say::line(format_args!(
-                "wrote {path}: {frames} frames; open it in a browser"
-            ));
+            let frames = counted(drawn.frames as u64, "frame");
+            say::line(format_args!("wrote {path}: {frames}; open it in a browser"));
         }
         _ => {}
     }

@@ -10,7 +10,7 @@ use heapglass_profiler::profile::{Measure, Profile};
 use heapglass_tui::Source;
 
 use super::tui;
-use crate::args::{Run, Symbols};
+use crate::args::{Out, Run, Symbols};
 use crate::error::Error;
 use crate::files::place::Spool;
 use crate::files::recent;
@@ -22,13 +22,13 @@ use crate::{open, say};
 pub(crate) const DEFAULT_PATTERN: &str = "%e-%p.hg";
 
 pub(super) fn run(args: &Run) -> Result<u8, Error> {
-    let wanted = wanted(args.out.as_deref())?;
+    let wanted = wanted(&args.out)?;
     let mut command = supervise::command(&args.command)
         .ok_or_else(|| Error::misuse("no command; heapglass run -- COMMAND"))?;
     if let Some(mode) = &args.mode {
         command.env("HEAPGLASS_MODE", mode);
     }
-    let spool = Spool::new(&wanted)?;
+    let spool = Spool::new(&wanted, args.out.force)?;
     let finished = if args.tui {
         let log = Log::beside(&wanted)?;
         command
@@ -61,13 +61,13 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
 }
 
 /// The pattern of the recordings' paths: the flag, the environment, the default.
-fn wanted(flag: Option<&Path>) -> Result<PathBuf, Error> {
-    match flag {
+pub(crate) fn wanted(flag: &Out) -> Result<PathBuf, Error> {
+    match flag.out.as_deref() {
         Some(path) if path.as_os_str() == "-" => Err(Error::misuse(
             "a recording cannot go to standard output, which is the command's; name a file with --out",
         )),
         Some(path) if path.as_os_str().is_empty() => Err(Error::misuse(
-            "--out is empty; name a file, or leave it away for ./PROGRAM-PID.hg",
+            "--out is empty; name a file, or leave it out for ./PROGRAM-PID.hg",
         )),
         Some(path) => Ok(path.to_owned()),
         None => Ok(std::env::var_os("HEAPGLASS_OUT")

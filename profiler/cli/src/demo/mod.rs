@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Demo) -> Result<u8, Error> {
     let wanted = PathBuf::from(format!("{stem}.hg"));
     let picture = PathBuf::from(format!("{stem}.svg"));
     let svg = Output::open(&picture, &[])?;
-    let spool = Spool::new(&wanted)?;
+    let spool = Spool::new(&wanted, false)?;
     let input = Input::of_this_workspace();
     say::line(format_args!(
         "heapglass demo: deserializing {} ({})",

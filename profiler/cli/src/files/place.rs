@@ -5,7 +5,8 @@
 //! going to have, by a symbolic link, so that it can be watched; at the end the link gives way to the file. Should
 //! heapglass itself be killed, the link still leads to the recording, and the next command moves it ([`recover`]).
 //!
-//! Must never replace anything that it did not put there itself: a taken path gets a suffix, `NAME-PID.hg`.
+//! Must never replace anything that it did not put there itself: a taken path gets a suffix, `NAME-PID.hg`. Only with
+//! `--force` does a recording take the place of an older file, once a run.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -37,6 +38,8 @@ pub(crate) struct Spool {
     wanted: PathBuf,
     claims: BTreeMap<OsString, Claim>,
     settled: Vec<PathBuf>,
+    /// A regular file at a wanted path is replaced.
+    overwrites: bool,
     /// Locked; closing it unlocks it.
     _lock: File,
 }
@@ -67,11 +70,12 @@ pub(crate) struct Kept {
 }
 
 impl Spool {
-    /// Makes the folder. `wanted` is the pattern of the paths that recordings are going to have.
+    /// Makes the folder. `wanted` is the pattern of the paths that recordings are going to have; with `overwrites`,
+    /// files that have such a path already give way.
     ///
     /// # Errors
     /// When the folder that `wanted` names cannot be written.
-    pub(crate) fn new(wanted: &Path) -> Result<Spool, Error> {
+    pub(crate) fn new(wanted: &Path, overwrites: bool) -> Result<Spool, Error> {
         recover::before_listing();
         let wanted = std::path::absolute(wanted).map_err(|error| {
             Error::misuse(format_args!(
@@ -112,6 +116,7 @@ impl Spool {
                         wanted,
                         claims: BTreeMap::new(),
                         settled: Vec::new(),
+                        overwrites,
                         _lock: lock,
                     });
                 }
@@ -142,6 +147,7 @@ impl Spool {
             wanted,
             claims: BTreeMap::new(),
             settled: Vec::new(),
+            overwrites: false,
             _lock: lock,
         })
     }
@@ -217,6 +223,10 @@ impl Spool {
         }
         let wanted = PathBuf::from(OsString::from_vec(wanted));
         let source = self.folder.join(name);
+        // Two recordings of one run have different paths.
+        if self.overwrites && !self.claims.values().any(|claim| claim.wanted == wanted) {
+            make_way(&wanted);
+        }
         let made = first_free(&wanted, &peek, |path| {
             match std::os::unix::fs::symlink(&source, path) {
                 // It was made before by a command that was killed.
@@ -341,6 +351,15 @@ pub(super) fn first_free(
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Removes the regular file at a path, unless it is a recording that may still be written.
+fn make_way(path: &Path) {
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    if is_file && !peek::peek(path).is_some_and(Peek::may_be_written) {
+        // If that fails, the path is taken, and the summary says so.
+        let _ = fs::remove_file(path);
+    }
 }
 
 /// A suffix before the extension.

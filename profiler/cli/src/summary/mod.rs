@@ -114,7 +114,7 @@ pub(crate) fn quoted(path: &Path) -> String {
 }
 
 /// A path from here, when it lies below here.
-fn from_here(path: &Path) -> PathBuf {
+pub(crate) fn from_here(path: &Path) -> PathBuf {
     std::env::current_dir()
         .ok()
         .and_then(|here| path.strip_prefix(here).ok())

@@ -115,11 +115,82 @@ fn cargo_heapglass_keeps_flags_runner_arguments_and_status_and_records_programs_
         );
     }
 
+    what_recorded_nothing_is_said_with_the_place_for_the_allocator(&place);
+    a_build_says_where_its_binary_is_and_a_run_may_overwrite(&place);
+    the_time_of_the_summary_is_the_programs(&place);
+
     // What does not build was not run, and nothing is said of recording.
     fs::write(place.path("src/main.rs"), "fn main() { nonsense }").unwrap();
     let done = cargo_heapglass(&place, &["run", "-q"]);
     assert_eq!(done.status, Some(101), "{}", done.stderr);
     assert!(!done.stderr.contains("recorded"), "{}", done.stderr);
+}
+
+const UNCOUNTED: &str = r#"
+#[test]
+fn passes() {
+    println!("{:?}", vec![1]);
+}
+"#;
+
+fn what_recorded_nothing_is_said_with_the_place_for_the_allocator(place: &Place) {
+    fs::write(place.path("src/lib.rs"), UNCOUNTED).unwrap();
+    fs::write(place.path("tests/b.rs"), UNCOUNTED).unwrap();
+    let before = place.files(".hg").len();
+    let done = cargo_heapglass(place, &["test"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let expected = "\
+  not recorded  2 of 3 test binaries, most likely because they do not have TrackingAlloc as their allocator
+    src/lib.rs
+      tests of a library do not have the allocator of main.rs; add to it:
+        #[cfg(test)]
+        #[global_allocator]
+        static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+    tests/b.rs
+      is a program of its own; add to it:
+        #[global_allocator]
+        static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+  skipped       1 binary without tests to run
+";
+    assert!(done.stderr.ends_with(expected), "{}", done.stderr);
+    assert_eq!(place.files(".hg").len(), before + 1, "{}", done.stderr);
+
+    // A name that no test of the recorded binary has.
+    let done = cargo_heapglass(place, &["test", "--no-tui", "nonsense"]);
+    let silent = "heapglass: cargo test ended; nothing was recorded\n  \
+                  skipped       4 binaries without tests to run\n";
+    assert!(done.stderr.ends_with(silent), "{}", done.stderr);
+    fs::remove_file(place.path("src/lib.rs")).unwrap();
+}
+
+/// A program of no work behind a build of seconds.
+fn the_time_of_the_summary_is_the_programs(place: &Place) {
+    let build = "fn main() { std::thread::sleep(std::time::Duration::from_secs(2)) }";
+    fs::write(place.path("build.rs"), build).unwrap();
+    let done = cargo_heapglass(place, &["run"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let after = done.stderr.split("heapglass: sample ended after ").nth(1);
+    let took = after
+        .and_then(|text| text.lines().next())
+        .unwrap_or_default();
+    assert!(took.ends_with("ms"), "{}", done.stderr);
+}
+
+fn a_build_says_where_its_binary_is_and_a_run_may_overwrite(place: &Place) {
+    let done = cargo_heapglass(place, &["build"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let said = "heapglass: built target/heapglass/debug/sample\n  \
+                next        heapglass run -- target/heapglass/debug/sample\n";
+    assert!(done.stderr.ends_with(said), "{}", done.stderr);
+
+    let run = |words: &[&str]| {
+        let done = cargo_heapglass(place, words);
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        place.files("mine")
+    };
+    assert_eq!(run(&["run", "--no-tui", "-o", "mine.hg"]), ["mine.hg"]);
+    assert_eq!(run(&["run", "-o", "mine.hg", "--force"]), ["mine.hg"]);
+    assert_eq!(run(&["run", "-o", "mine.hg"]).len(), 2);
 }
 
 #[test]

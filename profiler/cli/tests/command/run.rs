@@ -144,6 +144,29 @@ fn a_linked_program_that_did_not_record_is_not_told_to_link() {
 }
 
 #[test]
+fn with_force_a_file_at_the_path_gives_way_once_it_is_recorded() {
+    let place = Place::new();
+    fs::write(place.path("x.hg"), "mine").unwrap();
+    let run = |words: &[&str]| {
+        let mut all = vec!["run", "--out", "x.hg", "--force", "--"];
+        all.extend(words);
+        let done = place.run(&all);
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+    };
+    run(&["true"]);
+    assert_eq!(fs::read(place.path("x.hg")).unwrap(), b"mine");
+    run(&[HEAPGLASS, "demo", "--target", "input.json"]);
+    assert_eq!(place.files(".hg"), ["x.hg"]);
+    place.report("x.hg");
+
+    // Two programs of one run do not overwrite each other.
+    let twice =
+        format!("{HEAPGLASS} demo --target input.json; {HEAPGLASS} demo --target input.json");
+    run(&["sh", "-c", &twice]);
+    assert_eq!(place.files(".hg").len(), 2);
+}
+
+#[test]
 fn a_taken_path_gets_a_suffix_and_what_stood_there_stays() {
     let place = Place::new();
     place.record("a.hg");

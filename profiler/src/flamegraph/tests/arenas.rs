@@ -22,7 +22,7 @@ fn what_is_live_comes_to_the_chunk_bytes() {
     for frame in [
         "cities (",
         ".citizens (",
-        "[] (",
+        ".citizens[] (",
         "&str (",
         "(padding) (",
         "(tail) (",

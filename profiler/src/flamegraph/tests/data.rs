@@ -113,3 +113,33 @@ fn hostile_names_of_fields_and_types_stay_text() {
         assert_eq!(svg.matches("</tspan> sequence ").count(), 1);
     }
 }
+
+#[test]
+fn elements_of_a_field_are_named_after_it() {
+    let options = Options {
+        by: By::Field,
+        ..Options::default()
+    };
+    let (svg, _) = draw(&sample::fleet(), &options);
+    let tooltips = tooltips(&svg);
+    assert!(
+        tooltips.iter().any(|text| text.starts_with(".vessels[] (")),
+        "{tooltips:?}"
+    );
+    assert!(
+        !tooltips.iter().any(|text| text.starts_with("[] (")),
+        "{tooltips:?}"
+    );
+}
+
+#[test]
+fn the_control_that_searches_can_be_read() {
+    for by in [By::Stack, By::Field] {
+        let options = Options {
+            by,
+            ..Options::default()
+        };
+        let (svg, _) = draw(&sample::fleet(), &options);
+        assert!(svg.contains("#search { text-anchor:end; opacity:1;"));
+    }
+}

@@ -2,7 +2,7 @@
 
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::ScopeKind;
-use heapglass_profiler::units::{Bytes, Count, Share, counted};
+use heapglass_profiler::units::{Bytes, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -281,7 +281,10 @@ fn known(field: &Field) -> Vec<String> {
     let sites = field.sites.len() as u64;
     items.push(format!("{} of its own", counted(sites, "site")));
     if field.scopes.len() > 1 {
-        items.push(format!("under {} phases", Count(field.scopes.len() as u64)));
+        items.push(format!(
+            "under {}",
+            counted(field.scopes.len() as u64, "phase")
+        ));
     }
     items
 }

@@ -359,6 +359,9 @@ impl Flame {
                 self.spec.inverted = !self.spec.inverted;
                 self.reshape(cx)
             }
+            Command::Phases if !has_phases(cx) => Outcome::Notice(
+                "no phases recorded: tracking_alloc::phase(\"load\") names one".to_owned(),
+            ),
             Command::Phases => {
                 self.spec.phases = !self.spec.phases;
                 self.reshape(cx)
@@ -376,6 +379,11 @@ impl Flame {
         self.rebuild(cx);
         Outcome::Done
     }
+}
+
+fn has_phases(cx: &Context<'_>) -> bool {
+    let mut scopes = cx.data.profile.scopes.iter().skip(1);
+    scopes.any(|scope| !scope.kind.is_field())
 }
 
 impl View for Flame {

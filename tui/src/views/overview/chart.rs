@@ -219,69 +219,49 @@ fn axis(top: u64, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The time axis: its ends, the marks by name where they do not cover each other, the peak over all.
+/// The time axis: its ends, the peak, and the marks by name where they cover neither. The time of the end gives way to
+/// a peak that stands where it would be.
 fn times(profile: &Profile, end: u64, area: Rect, buffer: &mut Buffer) {
+    let cells = area.width as usize;
+    let at = |x: usize, width: usize| Rect {
+        x: area.x + x as u16,
+        width: width.min(cells.saturating_sub(x)) as u16,
+        ..area
+    };
+    let peak = column_of(profile.capture.peak_time_ns, end, cells);
     let last = Nanos(end).to_string();
-    write(buffer, area, "0", theme::dim());
-    let from = area.width.saturating_sub(width(&last) as u16);
-    write(
-        buffer,
-        Rect {
-            x: area.x + from,
-            width: area.width - from,
-            ..area
-        },
-        &last,
-        theme::dim(),
-    );
-    let mut free = area.x + 2;
-    let stop = area.x + from;
+    let wide = width(&last);
+    let stop = match cells.saturating_sub(wide) {
+        from if peak >= from => peak.saturating_sub(wide + 1),
+        from => from,
+    };
+    write(buffer, at(0, 1), "0", theme::dim());
+    write(buffer, at(stop, wide), &last, theme::dim());
+    let mut free = 0;
     for mark in &profile.marks {
-        let x = area.x + column_of(mark.time_ns, end, area.width as usize) as u16;
-        if x < free || x + 1 >= stop {
+        let mut x = column_of(mark.time_ns, end, cells);
+        // The peak keeps its place: a mark of the same moment stands behind it.
+        x += usize::from(x == peak);
+        let room = match peak.min(stop) {
+            until if x < until => until - x,
+            _ => stop.saturating_sub(x + 1),
+        };
+        if x < free || room == 0 {
             continue;
         }
         let name = clean(&mark.name);
-        let text = fit(&name, 14).into_owned();
-        write(
-            buffer,
-            Rect {
-                x,
-                width: 1,
-                ..area
-            },
-            "│",
-            theme::key(),
-        );
-        write(
-            buffer,
-            Rect {
-                x: x + 1,
-                width: (stop - x - 1).min(14),
-                ..area
-            },
-            &text,
-            theme::plain(),
-        );
-        free = x + 2 + width(&text) as u16;
+        let text = fit(&name, 14.min(room - 1)).into_owned();
+        write(buffer, at(x, 1), "│", theme::key());
+        write(buffer, at(x + 1, room - 1), &text, theme::plain());
+        free = x + 2 + width(&text);
     }
-    let x = area.x + column_of(profile.capture.peak_time_ns, end, area.width as usize) as u16;
-    write(
-        buffer,
-        Rect {
-            x,
-            width: 1,
-            ..area
-        },
-        "▲",
-        theme::strong(),
-    );
+    write(buffer, at(peak, 1), "▲", theme::strong());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapglass_profiler::profile::TimelinePoint;
+    use heapglass_profiler::profile::{Mark, TimelinePoint};
 
     fn profile(points: &[(u64, u64)]) -> Profile {
         let timeline = points
@@ -326,5 +306,45 @@ mod tests {
         assert_eq!(column_of(u64::MAX, u64::MAX, 80), 79);
         assert_eq!(column_of(0, u64::MAX, 80), 0);
         assert_eq!(column_of(5, 1, 1), 0);
+    }
+
+    /// The axis of a program of 100 ns that has its peak at one moment and marks at others.
+    fn axis_of(peak_time_ns: u64, marks: &[(u64, &str)], cells: u16) -> String {
+        let mut profile = Profile::default();
+        profile.capture.peak_time_ns = peak_time_ns;
+        profile.marks = marks
+            .iter()
+            .map(|(time_ns, name)| Mark {
+                time_ns: *time_ns,
+                name: (*name).to_owned(),
+                ..Mark::default()
+            })
+            .collect();
+        let area = Rect::new(0, 0, cells, 1);
+        let mut buffer = Buffer::empty(area);
+        times(&profile, 100, area, &mut buffer);
+        let text: String = buffer.content().iter().map(|cell| cell.symbol()).collect();
+        text.trim_end().to_owned()
+    }
+
+    #[test]
+    fn the_peak_covers_neither_the_time_nor_a_mark() {
+        let marks = [(0, "load"), (50, "a long name of a mark")];
+        let axis = "│load              │a …▲          100 ns";
+        assert_eq!(axis_of(60, &marks, 40), axis);
+        assert_eq!(
+            axis_of(99, &[], 40),
+            "0                               100 ns ▲"
+        );
+        assert_eq!(
+            axis_of(97, &[], 40),
+            "0                              100 ns ▲"
+        );
+    }
+
+    #[test]
+    fn the_first_mark_has_its_label_and_one_at_the_peak_stands_behind_it() {
+        assert_eq!(axis_of(50, &[(1, "load")], 20), "│load    ▲    100 ns");
+        assert_eq!(axis_of(50, &[(50, "use")], 20), "0        ▲│u… 100 ns");
     }
 }

@@ -47,12 +47,13 @@ impl Sort {
             .unwrap_or_default()
     }
 
+    /// The title of the column.
     pub(super) fn name(self, measure: Measure) -> &'static str {
         match self {
-            Sort::Measure => measure.title(),
-            Sort::Blocks => "blocks",
-            Sort::Live => "live bytes",
-            Sort::Mean => "mean block",
+            Sort::Measure => measure.name(),
+            Sort::Blocks => measure.blocks(&Figures::default()).1,
+            Sort::Live => "live",
+            Sort::Mean => "mean",
             Sort::What => "what",
             Sort::Location => "where",
             Sort::Owner => "owner",

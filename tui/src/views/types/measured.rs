@@ -1,7 +1,7 @@
 //! Draws the values that were measured: as a table, and the places inside one of them.
 
 use heapglass_profiler::profile::{Measured, Place};
-use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
+use heapglass_profiler::units::{Bytes, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -207,9 +207,9 @@ fn places(view: &Footprints, data: &Data, table: Rect, notes: Rect, buffer: &mut
     }
     if node.shared_blocks > 0 {
         items.push(format!(
-            "met again, counted elsewhere: {} in {} blocks",
+            "met again, counted elsewhere: {} in {}",
             Bytes(node.shared_bytes),
-            Count(node.shared_blocks)
+            counted(node.shared_blocks, "block")
         ));
     }
     let rest = slice(notes, 2, 2);

@@ -2,8 +2,7 @@
 
 use std::cmp::Reverse;
 
-use heapglass_profiler::profile::Measure;
-use heapglass_profiler::profile::TypeRow;
+use heapglass_profiler::profile::{Figures, Measure, TypeRow};
 
 use crate::model::{Context, Pattern, type_key};
 
@@ -43,13 +42,14 @@ impl Sort {
             .unwrap_or_default()
     }
 
+    /// The title of the column.
     pub(super) fn name(self, measure: Measure) -> &'static str {
         match self {
-            Sort::Measure => measure.title(),
+            Sort::Measure => measure.name(),
             Sort::Values => "values",
-            Sort::Inline => "inline bytes",
-            Sort::Blocks => "blocks",
-            Sort::Mean => "mean block",
+            Sort::Inline => "inline",
+            Sort::Blocks => measure.blocks(&Figures::default()).1,
+            Sort::Mean => "mean",
             Sort::Name => "type",
         }
     }
