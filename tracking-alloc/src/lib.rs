@@ -76,6 +76,11 @@
 //! without stacks: its module `wasm` hands out the bytes. Elsewhere the crate builds and counts ([`measure`], [`stats`],
 //! phases do nothing). Only Linux has `Recorder` and `footprint`.
 
+/// The README's code compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 mod alloc;
 pub mod arena;
 mod count;

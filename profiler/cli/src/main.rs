@@ -1,5 +1,5 @@
 //! The `heapglass` binary. Its allocator is the one it offers to others, so that `heapglass demo` can record itself;
-//! while nothing records, that costs a load an allocation.
+//! while nothing records, that costs one extra load per call.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -59,7 +59,7 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
     if header.lost_threads > 0 {
         lost.notes.push(format!(
             "{} ended without room for {}",
-            counted(header.lost_threads.into(), "thread"),
+            counted(header.lost_threads, "thread"),
             if header.lost_threads == 1 {
                 "its name"
             } else {

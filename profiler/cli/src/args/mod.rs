@@ -1,4 +1,4 @@
-//! The command line as it is typed: every flag and its help. `heapglass --help` is the truth.
+//! The command line as it is typed: every flag and its help.
 //!
 //! Only spelling lives here: what flags mean together is checked by each command.
 
@@ -16,7 +16,7 @@ use crate::error::Error;
 
 const EXAMPLES: &str = "\
 Examples:
-  heapglass demo                               all of it, nothing to prepare
+  heapglass demo                               a complete example, nothing to prepare
   heapglass run -- target/release/app in.json  record a program, see a summary
   heapglass app-1234.hg                        explore, also while it runs
   heapglass report app-1234.hg --json          the same figures for scripts
@@ -31,7 +31,7 @@ Exit status: 0; 2 = misuse or unreadable input; of `run` that of the command.";
 #[command(
     name = "heapglass",
     version,
-    about = "See through your heap: which call sites of a Rust program own it, exactly",
+    about = "A heap profiler for Rust: which call sites, types and fields own the heap",
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
     max_term_width = 100
@@ -101,7 +101,7 @@ pub(crate) enum Command {
 
 /// Run a command and record it
 ///
-/// Its standard input and output are left alone, signals are passed on, and its exit status is heapglass's own (128 +
+/// Its standard input and output are left alone, signals are passed on, and its exit status becomes that of heapglass (128 +
 /// number when a signal killed it). A summary and every recording it left, those of child processes included, go to
 /// standard error. Live recordings lie in $XDG_RUNTIME_DIR or /dev/shm when twice HEAPGLASS_MAX_BYTES is free there,
 /// under a link at the path they get in the end.
@@ -233,7 +233,7 @@ pub(crate) struct Tui {
     pub(crate) symbols: Symbols,
 }
 
-/// Make a recording self-contained: with symbols, inlined frames and source lines, to carry off from CI or a container
+/// Make a recording self-contained: with symbols, inlined frames and source lines, to take away from CI or a container
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -254,7 +254,7 @@ pub(crate) struct Pack {
 
 /// Profile real input with nothing to prepare: what `cargo metadata` says of this workspace, deserialized twice
 ///
-/// Once into types, told by field, and once into values; what was built is then measured where it lies. Writes
+/// Once into types, counted by field, and once into `serde_json::Value`; both are then measured. Writes
 /// heapglass-demo-PID.hg and .svg into the current folder, then explores the recording on a terminal or prints
 /// the report elsewhere. Outside a workspace the input is generated.
 #[derive(Args, Debug)]
@@ -302,7 +302,7 @@ pub(crate) struct Out {
 /// What figures to order by and to draw.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MeasureFlag {
-    /// What is measured: bytes live at the peak, live at the end, bytes or blocks allocated in all, bytes of
+    /// What is measured: bytes live at the peak, live at exit, bytes or blocks allocated in total, bytes of
     /// temporary blocks, bytes copied by growth, or how often blocks grew
     #[arg(long = "measure", value_name = "MEASURE", default_value = "peak", value_parser = values::measure())]
     pub(crate) measure: Measure,

@@ -3,6 +3,7 @@
 mod cargo;
 mod common;
 mod demo;
+mod docs;
 mod out_of_memory;
 mod read;
 mod recover;

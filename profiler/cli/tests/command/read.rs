@@ -226,8 +226,28 @@ fn bare_heapglass_lists_what_is_here_and_what_was_made_elsewhere() {
     assert!(done.stdout.contains("heapglass demo"), "{}", done.stdout);
     place.record("x.hg");
     fs::write(place.path("y.hg"), "something else").unwrap();
+    let mut broken = fs::read(place.path("x.hg")).unwrap();
+    let middle = broken.len() / 2;
+    broken.truncate(middle);
+    fs::write(place.path("z.hg"), broken).unwrap();
     let done = place.run(&[]);
-    assert!(done.stdout.contains("x.hg  (finished"), "{}", done.stdout);
+    let line = |name: &str| {
+        let mut lines = done.stdout.lines();
+        lines
+            .find(|line| line.starts_with(name))
+            .unwrap_or_default()
+    };
+    assert!(
+        line("x.hg  (2").contains(" UTC, finished, "),
+        "{}",
+        done.stdout
+    );
+    assert!(
+        line("z.hg  (2").contains(" UTC, damaged, "),
+        "{}",
+        done.stdout
+    );
+    fs::remove_file(place.path("z.hg")).unwrap();
     assert!(!done.stdout.contains("y.hg"), "{}", done.stdout);
     fs::create_dir(place.path("elsewhere")).unwrap();
     let mut command = place.heapglass(&["--json"]);

@@ -258,7 +258,7 @@ fn a_recording_can_be_read_under_its_path_while_the_program_runs() {
     );
     let listed = place.run(&[]);
     assert!(
-        listed.stdout.contains("live.hg  (running"),
+        listed.stdout.contains("live.hg  (2") && listed.stdout.contains(" UTC, running, "),
         "{}",
         listed.stdout
     );
