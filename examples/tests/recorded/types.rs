@@ -195,7 +195,7 @@ fn without_debug_information_no_type_is_named_and_the_setting_is() {
     assert!(loaded(&profile).all(|site| site.contents.is_none()));
     let missing = profile.unnamed().expect("a sentence");
     assert!(
-        missing.contains("debug = \"line-tables-only\"") && missing.contains("types_load"),
+        missing.contains("debug = \"limited\"") && missing.contains("types_load"),
         "{missing}"
     );
 }

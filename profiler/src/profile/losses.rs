@@ -95,7 +95,7 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     say(
         lost.unresolved_frames,
         "frame",
-        "without a name, shown as module+offset: build with debug = \"line-tables-only\", or say where symbols are with \
+        "without a name, shown as module+offset: build with debug = \"limited\", or say where symbols are with \
          --binary or --debug-dir",
     );
     sentences.extend(

@@ -39,7 +39,7 @@ pub(super) fn unnamed(profile: &Profile) -> Option<String> {
     let program = program.rsplit('/').next().unwrap_or(program);
     Some(format!(
         "types are not named for {:.0} % of the bytes: {} was built without debug information. Build it with \
-         `[profile.release] debug = \"line-tables-only\"` (or 1) in Cargo.toml and record again",
+         `[profile.release] debug = \"limited\"` (or 1) in Cargo.toml and record again",
         untold as f64 * 100.0 / total.max(1) as f64,
         if program.is_empty() {
             "the program"

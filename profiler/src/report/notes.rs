@@ -25,7 +25,7 @@ const NO_STACKS_NO_TYPES: &str =
 
 /// Where stacks could name types and do not.
 const NO_CONTAINER: &str = "(unknown type): neither the stack nor a field tells what these blocks hold: allocations of C \
-    code, without a container of Rust on the stack, or in modules without debug = \"line-tables-only\".";
+    code, without a container of Rust on the stack, or in modules without debug = \"limited\".";
 
 /// What figures of arenas are.
 pub(super) const ARENA_FIGURES: &str = "Chunk bytes are what bumpalo calls allocated_bytes: usable bytes of chunks, not bytes \

@@ -248,8 +248,8 @@ fn advise_debug_information(
     // A few are the compiler's own shims.
     (bare * 10 > resolved.len()).then(|| {
         format!(
-            "{}: {bare} of {} frames have a name only (no lines, no inlined functions): set debug = \"line-tables-only\" in its \
-             cargo profile (CARGO_PROFILE_RELEASE_DEBUG=line-tables-only for one build)",
+            "{}: {bare} of {} frames have a name only (no lines, no inlined functions): set debug = \"limited\" in its \
+             cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)",
             file_name(module.path),
             resolved.len()
         )

@@ -109,7 +109,7 @@ fn is_called_back(name: &str) -> bool {
     // Without linkage names only the method's own is told.
     let method = strip_generics(last_segment(name));
     let generic = last_segment(name).contains('<');
-    method.starts_with("visit_") && generic || method == "deserialize" && generic
+    generic && (method.starts_with("visit_") || method == "deserialize")
 }
 
 /// The call of a closure, or an adaptor of iterators, in the standard library.

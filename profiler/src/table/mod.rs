@@ -17,7 +17,7 @@ mod tests;
 
 use std::cmp::Reverse;
 
-use crate::profile::{Charged, Figures, FrameId, Frames, Measure, Profile, ScopeId, StackMarks};
+use crate::profile::{Figures, FrameId, Frames, Measure, Profile};
 
 pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
 pub(crate) use columns::{Column, NAME_WIDTH, SHARE_WIDTH, bytes_each, columns, of_measure};
@@ -27,8 +27,8 @@ pub(crate) use names::{function_name, place};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;
 pub(crate) use preorder::weighty;
-pub use site::SiteLabel;
 pub(crate) use site::shown_frames;
+pub use site::{SiteDetail, SiteLabel};
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -112,7 +112,7 @@ impl Row {
     /// What tells rows of one key apart, for their order.
     fn second_key(&self) -> (&str, &str) {
         match &self.detail {
-            Detail::Site { label, .. } => (&label.what, &label.location),
+            Detail::Site(detail) => (&detail.label.what, &detail.label.location),
             _ => ("", ""),
         }
     }
@@ -122,30 +122,7 @@ impl Row {
 #[derive(Clone, Debug)]
 pub enum Detail {
     /// Stacks that read the same.
-    Site {
-        /// What a reader sees.
-        label: SiteLabel,
-        /// The frames of the stack with most of the measure, outermost first.
-        stack: Vec<FrameId>,
-        /// How many different stacks there are.
-        stacks: u64,
-        /// The frame it is charged to.
-        owner: Option<FrameId>,
-        /// The phase.
-        phase: ScopeId,
-        /// What it is charged to where that is no frame.
-        place: Option<Charged>,
-        /// The field's path.
-        field: Option<String>,
-        /// What its blocks hold, as the row of that type is called.
-        type_key: Option<String>,
-        /// The arenas (indexes into [`Profile::arenas`]) whose chunks its blocks are; mostly none.
-        chunk_of: Vec<usize>,
-        /// What the walk had to do to the stack.
-        marks: StackMarks,
-        /// Indexes into [`Profile::sites`] of what was merged, most of the measure first.
-        sites: Vec<usize>,
-    },
+    Site(Box<SiteDetail>),
     /// A function that owns blocks.
     Owner {
         /// Its frame with most of the measure.

@@ -9,7 +9,7 @@ use crate::calltree::MarkKind;
 use crate::profile::arenas::chunk_label;
 use crate::profile::{
     Charged, Figures, FrameId, Frames, FunctionId, Measure, Origin, Profile, Role, ScopeId, Site,
-    StepKind, TypeId, UNKNOWN,
+    StackMarks, StepKind, TypeId, UNKNOWN,
 };
 
 /// What a reader sees of a row, as recorded: not safe for a terminal before [`crate::units::printable`].
@@ -34,6 +34,33 @@ impl SiteLabel {
             None => self.owner.clone(),
         }
     }
+}
+
+/// Stacks that read the same.
+#[derive(Clone, Debug)]
+pub struct SiteDetail {
+    /// What a reader sees.
+    pub label: SiteLabel,
+    /// The frames of the stack with most of the measure, outermost first.
+    pub stack: Vec<FrameId>,
+    /// How many different stacks there are.
+    pub stacks: u64,
+    /// The frame it is charged to.
+    pub owner: Option<FrameId>,
+    /// The phase.
+    pub phase: ScopeId,
+    /// What it is charged to where that is no frame.
+    pub place: Option<Charged>,
+    /// The field's path.
+    pub field: Option<String>,
+    /// What its blocks hold, as the row of that type is called.
+    pub type_key: Option<String>,
+    /// The arenas (indexes into [`Profile::arenas`]) whose chunks its blocks are; mostly none.
+    pub chunk_of: Vec<usize>,
+    /// What the walk had to do to the stack.
+    pub marks: StackMarks,
+    /// Indexes into [`Profile::sites`] of what was merged, most of the measure first.
+    pub sites: Vec<usize>,
 }
 
 /// What makes two sites one row.
@@ -81,22 +108,16 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
         let is_new = stacks.insert((row, stack));
         let row = &mut rows[row];
         row.figures.add(&site.figures);
-        if let Detail::Site {
-            sites,
-            stacks,
-            marks,
-            ..
-        } = &mut row.detail
-        {
-            marks.deep |= m.deep;
-            marks.folded |= m.folded;
-            sites.push(index);
-            *stacks += u64::from(is_new);
+        if let Detail::Site(detail) = &mut row.detail {
+            detail.marks.deep |= m.deep;
+            detail.marks.folded |= m.folded;
+            detail.sites.push(index);
+            detail.stacks += u64::from(is_new);
         }
     }
     drop(stacks);
     for row in &mut rows {
-        let Detail::Site { sites, stack, .. } = &mut row.detail else {
+        let Detail::Site(detail) = &mut row.detail else {
             continue;
         };
         // The stack that stands for all of a row is the one with most of the measure.
@@ -108,10 +129,14 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
                 site,
             )
         };
-        sites.sort_by_key(weight);
-        if let Some(site) = sites.first().and_then(|&site| profile.sites.get(site)) {
+        detail.sites.sort_by_key(weight);
+        if let Some(site) = detail
+            .sites
+            .first()
+            .and_then(|&site| profile.sites.get(site))
+        {
             let of_site = shown_frames(profile, site, frames);
-            *stack = of_site.iter().filter_map(look).collect();
+            detail.stack = of_site.iter().filter_map(look).collect();
         }
     }
     rows
@@ -145,7 +170,7 @@ fn new_row(profile: &Profile, site: &Site, look: &Look) -> Row {
     Row {
         key,
         figures: Figures::default(),
-        detail: Detail::Site {
+        detail: Detail::Site(Box::new(SiteDetail {
             label: look.label.clone(),
             stack: Vec::new(),
             stacks: 0,
@@ -157,7 +182,7 @@ fn new_row(profile: &Profile, site: &Site, look: &Look) -> Row {
             chunk_of: look.chunk_of.clone(),
             marks: site.marks,
             sites: Vec::new(),
-        },
+        })),
     }
 }
 

@@ -9,7 +9,9 @@ use super::arena;
 use super::stacks::Stacks;
 use crate::profile::arenas::measured;
 use crate::profile::{Distribution, Figures, Measure, Origin, Profile, ScopeId};
-use crate::report::{Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, TypeDetail};
+use crate::report::{
+    Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, SiteDetail, TypeDetail,
+};
 use crate::table::function_name;
 
 pub(super) struct Rows<'a> {
@@ -255,17 +257,18 @@ fn type_part(part: &Part) -> TypePart<'_> {
 /// What a row has besides its figures; rows of arenas are written apart.
 fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> DetailJson<'a> {
     match &row.detail {
-        Detail::Site {
-            label,
-            owner,
-            phase,
-            field,
-            type_key,
-            chunk_of,
-            marks,
-            sites,
-            ..
-        } => {
+        Detail::Site(detail) => {
+            let SiteDetail {
+                label,
+                owner,
+                phase,
+                field,
+                type_key,
+                chunk_of,
+                marks,
+                sites,
+                ..
+            } = &**detail;
             let frame = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
             let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
             let marks = [

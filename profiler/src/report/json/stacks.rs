@@ -48,8 +48,12 @@ impl<'a> Stacks<'a> {
                     of_row.push(number);
                 }
             };
-            if let Detail::Site { sites, place, .. } = &row.detail {
-                for site in sites.iter().filter_map(|&site| profile.sites.get(site)) {
+            if let Detail::Site(detail) = &row.detail {
+                for site in detail
+                    .sites
+                    .iter()
+                    .filter_map(|&site| profile.sites.get(site))
+                {
                     let stack = shown_frames(profile, site, shown);
                     let numbers = stack.into_iter().filter_map(|id| {
                         let frame = profile.frames.get(id.0 as usize)?;
@@ -59,7 +63,7 @@ impl<'a> Stacks<'a> {
                         }))
                     });
                     let numbers: Vec<usize> = numbers.collect();
-                    if numbers.is_empty() && place.is_some() {
+                    if numbers.is_empty() && detail.place.is_some() {
                         tables.frames.push(FrameJson {
                             function: &row.key,
                             file: None,

@@ -155,7 +155,7 @@ fn blocks_without_a_type_say_which_build_would_tell() {
     }
     let json = json(&profile, &by(By::Type));
     let note = json["notes"][0].as_str().expect("a note");
-    assert!(note.contains("debug = \"line-tables-only\""), "{note}");
+    assert!(note.contains("debug = \"limited\""), "{note}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub(super) fn write_row<W: Write>(
         Detail::Code { sites } => counted(*sites, "site"),
         Detail::Type(detail) => of_type(detail, measure),
         Detail::Phase(detail) => of_phase(detail, row, measure, columns),
-        Detail::Site { .. } | Detail::Field(_) => String::new(),
+        Detail::Site(_) | Detail::Field(_) => String::new(),
         Detail::Thread { .. } | Detail::Arena(_) => String::new(),
     };
     let whole = (name.width() + used > page.width).then_some(name);
@@ -64,9 +64,10 @@ pub(super) fn site_details<W: Write>(
     profile: &Profile,
     row: &Row,
 ) -> io::Result<()> {
-    let Detail::Site { sites, .. } = &row.detail else {
+    let Detail::Site(detail) = &row.detail else {
         return Ok(());
     };
+    let sites = &detail.sites;
     let indent = " ".repeat(SHARE_WIDTH + 1);
     page.wrap(Style::Faint, &indent, &of_site(profile, row))?;
     let mut blocks = profile.distribution(sites).details(&row.figures);
@@ -97,15 +98,10 @@ fn of_function(detail: &FunctionDetail, measure: Measure) -> String {
 
 /// `String::clone <- City::visit_name <- .. <- main`
 fn of_site(profile: &Profile, row: &Row) -> String {
-    let Detail::Site {
-        stack,
-        place: charged,
-        marks,
-        ..
-    } = &row.detail
-    else {
+    let Detail::Site(detail) = &row.detail else {
         return String::new();
     };
+    let (stack, charged, marks) = (&detail.stack, detail.place, detail.marks);
     let mut text = match charged {
         Some(charged) => printable(&charged.short_name(profile)).into_owned(),
         None => short_stack(profile, stack),

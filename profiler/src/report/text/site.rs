@@ -63,8 +63,9 @@ pub(super) fn write<W: Write>(
         .iter()
         .filter_map(|row| match &row.detail {
             // The summary's rows say no number of stacks: it is no answer.
-            Detail::Site { label, stacks, .. } => {
-                Some(Names::of(label, if one_line { 0 } else { *stacks }))
+            Detail::Site(detail) => {
+                let stacks = if one_line { 0 } else { detail.stacks };
+                Some(Names::of(&detail.label, stacks))
             }
             _ => None,
         })

@@ -227,7 +227,7 @@ fn without_debug_information_the_symbol_table_names_functions_and_nothing_more()
         symbols
             .notes
             .iter()
-            .any(|note| note.contains("line-tables-only")),
+            .any(|note| note.contains("debug = \"limited\"")),
         "{:?}",
         symbols.notes
     );

@@ -227,9 +227,10 @@ impl Listing {
         let measure = cx.measure;
         let mut rows: Vec<Listed> = Vec::new();
         for row in data.site_rows() {
-            let Detail::Site { label, sites, .. } = &row.detail else {
+            let Detail::Site(detail) = &row.detail else {
                 continue;
             };
+            let (label, sites) = (&detail.label, &detail.sites);
             let named = by_label(label);
             let mut listed = Listed {
                 label: label.clone(),

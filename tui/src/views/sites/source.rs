@@ -75,7 +75,7 @@ impl Sources {
                 Some(Origin::Unresolved | Origin::Native) | None => {
                     "no line is known: native code or no symbols"
                 }
-                Some(_) => "no line is known: build with debug = \"line-tables-only\"",
+                Some(_) => "no line is known: build with debug = \"limited\"",
             };
             return Excerpt {
                 note: Some(note.to_owned()),
