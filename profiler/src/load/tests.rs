@@ -173,7 +173,7 @@ fn linear_memory_is_shown_and_no_stack_is_claimed() {
 
 #[test]
 fn symbols_of_recordings_that_are_opened_are_kept_in_the_users_cache() {
-    let options = super::Options::with_cache();
+    let options = Options::with_cache();
     assert_eq!(options.symbols.cache, crate::symbols::default_cache_dir());
     assert_eq!(options.symbols.binary, None);
 }

@@ -210,5 +210,5 @@ fn what_a_phase_kept_is_known_when_it_is_of_each_time_it_was_entered() {
 
 #[test]
 fn nodes_of_no_weight_are_not_counted() {
-    assert_eq!(preorder::weighty(&[3, 0, 1, 0]), 2);
+    assert_eq!(weighty(&[3, 0, 1, 0]), 2);
 }

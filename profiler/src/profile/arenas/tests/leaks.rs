@@ -97,7 +97,7 @@ fn the_chunks_of_an_arena_without_a_name_are_no_leaks() {
     assert_eq!(found(&profile), before);
     // Where nothing tells what the stack is, it might be one.
     for function in &mut profile.functions {
-        function.origin = crate::profile::Origin::Unresolved;
+        function.origin = Origin::Unresolved;
     }
     assert!(
         found(&profile)
