@@ -128,10 +128,21 @@ fn pages(program: &str) -> u64 {
 fn each_thread_and_each_place_of_its_cache_is_counted_once() {
     let threads = [1, 2, 3].map(|count| pages(&format!("threads-{count}")));
     let passes = [0, 1, 3].map(|count| pages(&format!("passes-{count}")));
-    // Of its lane, its rows, its cache and its look-up from site to row.
-    assert_eq!([threads[1] - threads[0], threads[2] - threads[1]], [6, 6]);
-    // Of tables for 500 phases and sites, and all places of the cache.
-    assert_eq!([passes[1] - passes[0], passes[2] - passes[1]], [60, 0]);
+    let more = |pages: [u64; 3]| [pages[1] - pages[0], pages[2] - pages[1]];
+    // Of its lane, its rows, its cache and its look-up from site to row. A snapshot that is due meanwhile, on a busy
+    // machine, takes a page or two of its own.
+    let busy = |few: u64| few..=few + 2;
+    let [second, third] = more(threads);
+    assert!(
+        busy(6).contains(&second) && busy(6).contains(&third),
+        "{threads:?}"
+    );
+    // Of tables for 500 phases and sites, and all places of the cache; then of nothing.
+    let [first, further] = more(passes);
+    assert!(
+        busy(60).contains(&first) && busy(0).contains(&further),
+        "{passes:?}"
+    );
 }
 
 /// There is no memory for the map.
