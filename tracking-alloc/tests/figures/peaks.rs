@@ -379,7 +379,7 @@ fn snapshot_after() {
         Block::new(bytes)
     }
     // In a loop: one place for each pair, and so one row.
-    for (of_large, of_small) in [(50_000, 100), (20, 10)] {
+    for (of_large, of_small) in std::hint::black_box(vec![(50_000, 100), (20, 10)]) {
         let (large, small) = (kept("large", of_large), kept("small", of_small)); // 50,100
         small.free();
         large.free();
