@@ -104,10 +104,10 @@ impl Figures {
     pub(crate) fn plus_inner(&self, inner: &Figures) -> Figures {
         let (bytes, blocks) = inner.peak();
         let peak = self.live_bytes + bytes;
-        let is_higher = inner.total_blocks > 0 && peak >= self.peak().0;
+        // Of equal maxima the later one; where nothing was allocated inside, they are the same moment.
         self.plus(
             &inner.sums(),
-            match is_higher {
+            match peak >= self.peak().0 {
                 true => (peak, self.live_blocks + blocks),
                 false => self.peak(),
             },

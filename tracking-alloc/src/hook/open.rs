@@ -79,3 +79,40 @@ impl Drop for Inside {
         thread::with(|thread| thread.busy.set(false));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::MaybeUninit;
+
+    #[test]
+    fn a_forked_child_forgets_the_writers_of_its_parent() {
+        let parent = Open::count();
+        assert!(is_open());
+        forget();
+        assert!(!is_open());
+        std::mem::forget(parent);
+        drop((Open::count(), Open::count()));
+        assert!(!is_open());
+    }
+
+    #[test]
+    fn a_thread_is_in_the_hook_by_its_own_mark_or_that_of_its_lane() {
+        assert!(!is_here());
+        thread::with(|thread| thread.busy.set(true));
+        assert!(is_here());
+        thread::with(|thread| thread.busy.set(false));
+        assert!(!is_here());
+        // SAFETY: all-zero bytes are a lane nobody owned yet.
+        let lane = Box::leak(Box::new(unsafe {
+            MaybeUninit::<Lane>::zeroed().assume_init()
+        }));
+        let place: *const Lane = lane;
+        thread::with(|thread| thread.lane.set(place.cast()));
+        assert!(!is_here());
+        lane.busy.store(true, Relaxed);
+        assert!(is_here());
+        thread::with(|thread| thread.lane.set(std::ptr::null()));
+        assert!(!is_here());
+    }
+}

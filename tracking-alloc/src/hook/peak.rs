@@ -39,7 +39,7 @@ mod window;
 
 use super::LOOKS;
 use super::lane::Lane;
-use crate::tables::{self, CLOCK, Timeline, net_blocks, net_bytes};
+use crate::tables::{self, CLOCK, Timeline, net_bytes};
 use lanes::Sums;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::*, fence};
@@ -80,10 +80,9 @@ pub(super) struct Turning {
     moves: Cell<u64>,
     /// Events of the lane at the last look.
     events: Cell<u64>,
-    /// The last fall from the limit: whose row, at how many events of the lane, by which clock.
+    /// The last fall from the limit: whose row, at how many events of the lane.
     row: Cell<*const Row>,
     row_events: Cell<u64>,
-    row_clock: Cell<u64>,
     /// Equal maxima passed over since the last look.
     equal: Cell<u32>,
     /// Where the lane is among those watched.
@@ -167,7 +166,6 @@ fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) -> bool {
         .row
         .set(row.map_or(std::ptr::null(), std::ptr::from_ref));
     turning.row_events.set(events);
-    turning.row_clock.set(CLOCK.load(Relaxed));
     !is_same
 }
 
@@ -187,12 +185,9 @@ impl Turning {
         let Some(row) = (unsafe { self.row.get().as_ref() }) else {
             return false;
         };
-        let clock = CLOCK.load(Relaxed);
         events.wrapping_sub(self.row_events.get()) == 2
-            && self.row_clock.get() == clock
-            && row.clock.load(Relaxed) == clock
+            && row.clock.load(Relaxed) == CLOCK.load(Relaxed)
             && row.saved_bytes.load(Relaxed) == net_bytes(row)
-            && row.saved_blocks.load(Relaxed) == net_blocks(row)
             && self.equal.get() < MOST_SKIPS
     }
 }

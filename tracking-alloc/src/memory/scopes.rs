@@ -104,3 +104,17 @@ pub(super) fn owned(name: &str) -> String {
     }
     copy
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_as_many_scopes_as_in_a_mapped_recording() {
+        let mut scopes = Scopes::new().expect("memory");
+        for number in 1..MAX_SCOPES as u32 {
+            assert!(matches!(scopes.add(Scope::default()), Added::Scope(new) if new == number));
+        }
+        assert!(matches!(scopes.add(Scope::default()), Added::Full));
+    }
+}

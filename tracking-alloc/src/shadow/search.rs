@@ -356,6 +356,8 @@ mod tests {
         assert!(put(heap + 3, 50, owner(4)));
         assert_eq!(found(heap + 40).map(|block| block.bytes), Some(50));
         assert_eq!(found(heap + 53), None);
+        assert_eq!(block_from(heap + 3).map(|block| block.bytes), Some(50));
+        assert_eq!(block_from(heap + 4), None);
         assert!(take(heap + 3).is_some());
         assert_eq!(found(heap + 40), None);
     }

@@ -1,7 +1,7 @@
 //! What counts beside the rows of plain events: futures in phases, signal handlers in the middle of an event, `stats()`
 //! around a recording, and forked children.
 
-use crate::child::{Block, OUT, Programs, Run, environment};
+use crate::child::{Block, OUT, Programs, Run, environment, in_thread};
 use crate::counted::words;
 use crate::read::{Counts, by_phase, phase, rows};
 use std::ffi::OsStr;
@@ -11,12 +11,15 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 use std::task::{Context, Poll, Waker};
 use tracking_alloc::{Recorder, phase as enter, phase_async, stats};
+use tracking_alloc_recording::lane_kind;
 
 pub(crate) const PROGRAMS: Programs = &[
     ("futures", futures),
     ("interrupted", interrupted),
     ("stats-around", stats_around),
     ("forked", forked),
+    ("first-event", first_event),
+    ("finished-inside", finished_inside),
 ];
 
 fn out() -> &'static Path {
@@ -142,7 +145,9 @@ extern "C" fn handler(_: libc::c_int) {
 /// Signals come in the middle of events, too. What the handler leaves is freed and reallocated outside of it.
 fn interrupted() {
     let phase = enter("handled");
-    let mut events = 0_usize;
+    // The thread has its lane before the first signal.
+    Block::new(BYTES).free();
+    let mut events = 1_usize;
     // SAFETY: a handler that takes the signal's number, and a timer that is stopped again.
     unsafe {
         libc::signal(libc::SIGALRM, handler as *const () as usize);
@@ -191,6 +196,11 @@ fn events_of_signal_handlers_in_the_middle_of_an_event_are_in_the_totals() {
         .map(|lane| lane.unattributed.total_blocks)
         .sum();
     assert!(unattributed > 0, "none of {handled} came during an event");
+    assert_eq!(
+        recording.lanes.len(),
+        1,
+        "they are of the thread's own lane"
+    );
     assert!(unattributed <= 3 * handled);
     // Half of those that were left are reallocated to their own size: so many are not known here, but how often is.
     let again = sum.total.1 - events - 3 * handled;
@@ -310,11 +320,95 @@ fn a_forked_childs_recording_has_its_own_phases() {
     assert_eq!(names, [(Some("a".to_owned()), 0, 3)]);
     assert_eq!(phase(&child, "a").total, (2, 1));
     assert_eq!(phase(&child, "").total, (1, 1));
-    assert_eq!(child.lanes.len(), 1);
+    assert_eq!((child.lanes.len(), child.header.lanes), (1, 1));
     assert_eq!(child.lanes[0].lane.unknown_frees, 1);
     let parent = run.read();
     // The guard was dropped here, too, before the last block.
     assert_eq!(phase(&parent, "outer > a").total, (100, 1));
     assert_eq!(phase(&parent, "outer").total, (16, 1));
     assert_eq!(parent.scopes[2].records, 0);
+}
+
+/// What happens when the recorder asks where a thread's stack lies: in the middle of the thread's first event, before it
+/// has a lane.
+static IN_FIRST_EVENT: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
+
+/// In the place of libc's function, which it calls.
+///
+/// # Safety
+/// As that.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_getattr_np(
+    thread: libc::pthread_t,
+    attributes: *mut libc::pthread_attr_t,
+) -> libc::c_int {
+    type Real = unsafe extern "C" fn(libc::pthread_t, *mut libc::pthread_attr_t) -> libc::c_int;
+    let first = IN_FIRST_EVENT.swap(std::ptr::null_mut(), AcqRel);
+    // SAFETY: null or a function without arguments; libc's function has the arguments it is declared with.
+    unsafe {
+        if !first.is_null() {
+            std::mem::transmute::<*mut (), fn()>(first)();
+        }
+        let real = libc::dlsym(libc::RTLD_NEXT, c"pthread_getattr_np".as_ptr());
+        std::mem::transmute::<*mut libc::c_void, Real>(real)(thread, attributes)
+    }
+}
+
+fn in_first_event(f: fn()) {
+    IN_FIRST_EVENT.store(f as *mut (), Release);
+    in_thread(c"first", || Block::new(8).free());
+    assert!(IN_FIRST_EVENT.load(Acquire).is_null(), "it was called");
+}
+
+fn first_event() {
+    static KEPT: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+    Block::new(100).free();
+    in_first_event(|| {
+        // No phase begins in the middle of an event: it would wait for what the event holds.
+        drop(enter("not entered"));
+        Block::new(50).free();
+        KEPT.store(Block::new(24).as_ptr(), Release);
+    });
+    // SAFETY: the block that was kept.
+    let kept = unsafe { Block::of(KEPT.load(Acquire), 24) };
+    kept.expect("a block").free();
+}
+
+#[test]
+fn what_is_allocated_in_the_middle_of_a_threads_first_event_is_in_the_totals() {
+    let recording = Run::new("first-event", "move").finished();
+    let unattributed = |lane: usize| {
+        let row = &recording.lanes[lane].unattributed;
+        (
+            (row.total_bytes, row.total_blocks),
+            (row.freed_bytes, row.freed_blocks),
+        )
+    };
+    assert_eq!(recording.scopes.len(), 1);
+    // The first thread frees what was kept, the second has a lane by then, and the last lane is nobody's.
+    let lanes: Vec<_> = (0..recording.lanes.len()).map(unattributed).collect();
+    assert_eq!(
+        lanes,
+        [((0, 0), (24, 1)), ((0, 0), (0, 0)), ((74, 2), (50, 1))]
+    );
+    assert_eq!(recording.lanes[2].lane.kind, lane_kind::SHARED);
+    let totals = [0, 1].map(|lane| recording.lanes[lane].all.total_bytes);
+    assert_eq!(totals, [100, 8]);
+}
+
+/// The recording is finished in the middle of an event: by a signal handler, as it were.
+fn finished_inside() {
+    Block::new(100).free();
+    in_first_event(|| {
+        let recorder = Recorder::current().expect("it records");
+        // What it says is that the file has no checksum.
+        std::mem::forget(recorder.finish());
+    });
+}
+
+#[test]
+fn a_recording_that_is_finished_in_the_middle_of_an_event_has_no_checksum() {
+    let recording = Run::new("finished-inside", "move").finished();
+    assert_eq!(recording.header.checksum, 0);
+    assert_eq!(recording.lanes[0].all.total_bytes, 100);
 }

@@ -15,6 +15,11 @@ pub(crate) const PROGRAMS: Programs = &[
     ("looks-far", || take_turns(far)),
     ("looks-at-random", || take_turns(at_random)),
     ("idle", || act_in_turns(idle, false)),
+    ("idle-marked", || {
+        act_in_turns(idle, false);
+        tracking_alloc::mark("end");
+    }),
+    ("half-idle", || act_in_turns(half_idle, false)),
 ];
 
 /// What happens at a step: in which of two threads, and the bytes of a block that is made, or given back where they are
@@ -104,6 +109,28 @@ fn idle(step: usize) -> Option<(u32, i64)> {
                 2 => (2, -50_000),
                 _ => return None,
             },
+        },
+    })
+}
+
+/// One thread stands still, one moves now and then, and the third one looks: at the end, the second one rises. Live
+/// bytes stand behind each event.
+fn half_idle(step: usize) -> Option<(u32, i64)> {
+    const FLASHES: usize = 1_300;
+    Some(match step {
+        0 => (0, 1_000),
+        1 => (1, 2_000), // 3,000
+        // Every 101st event is not the third thread's.
+        2.. if step < 2 + 2 * FLASHES => match (step % 202, step % 2) {
+            (100 | 101, even) => (1, [300, -300][even]),
+            (_, even) => (2, [40_000, -40_000][even]), // 43,000, 3,000
+        },
+        _ => match step - 2 - 2 * FLASHES {
+            0 => (1, 7_000),  // 10,000
+            1 => (2, 40_000), // 50,000
+            2 => (2, -40_000),
+            3 => (0, -1_000),
+            _ => return None,
         },
     })
 }
@@ -265,4 +292,18 @@ fn lanes_that_were_idle_for_long_are_in_the_peak_and_come_back() {
     // of the later look may count in what the rows hold of the earlier one.
     assert_eq!((header.peak_bytes, header.doubt_bytes), (55_000, 83_500));
     assert_eq!(header.most_lanes, 3);
+    let marked = Run::new("idle-marked", "move").finished();
+    let mark = &marked.marks[0];
+    assert_eq!((mark.peak_bytes, mark.peak_blocks), (55_000, 2));
+}
+
+#[test]
+fn a_lane_that_moves_now_and_then_is_not_taken_for_idle() {
+    let recording = Run::new("half-idle", "move").finished();
+    let peak = |thread| of_lane(&recording, thread).peak;
+    assert_eq!(
+        [peak("a"), peak("b"), peak("c")],
+        [(1_000, 1), (9_000, 2), (40_000, 1)]
+    );
+    assert_eq!(recording.header.peak_bytes, 50_000);
 }

@@ -5,7 +5,7 @@ use crate::inner::{self, Reallocs};
 use crate::read::{Counts, all, by_phase, phase, sizes};
 use std::collections::BTreeMap;
 use tracking_alloc::{Recorder, phase as enter};
-use tracking_alloc_recording::{Recording, state};
+use tracking_alloc_recording::{MAX_SCOPE_DEPTH, Recording, state};
 
 pub(crate) const PROGRAMS: Programs = &[
     ("one", one),
@@ -17,6 +17,8 @@ pub(crate) const PROGRAMS: Programs = &[
     ("sizes", of_many_sizes),
     ("sizes-of-one-place", of_sizes_that_share_a_place),
     ("input", input),
+    ("deep-phases", deep_phases),
+    ("named-alike", named_alike),
 ];
 
 /// Every kind of event, in two phases. Bytes live after each event stand behind it.
@@ -448,4 +450,42 @@ fn phases_say_their_input_records_entries_and_what_stayed() {
         ("inner".to_owned(), 2, 1, (5, 1), 0),
     ];
     assert_eq!(scopes, expected);
+}
+
+/// Two phases more in each other than there may be.
+fn deep_phases() {
+    fn nest(more: u32) {
+        let _phase = enter("in");
+        match more {
+            0 => Block::new(5).free(),
+            _ => nest(more - 1),
+        }
+    }
+    nest(MAX_SCOPE_DEPTH + 1);
+}
+
+#[test]
+fn phases_beyond_the_deepest_are_counted_in_it() {
+    let recording = Run::new("deep-phases", "move").finished();
+    assert_eq!(recording.scopes.len() as u32, 1 + MAX_SCOPE_DEPTH);
+    assert_eq!(recording.header.lost_scopes, 2);
+    let path = vec!["in"; MAX_SCOPE_DEPTH as usize].join(" > ");
+    assert_eq!(phase(&recording, &path).total, (5, 1));
+}
+
+/// Names that fill whole words.
+fn named_alike() {
+    for name in ["12345678", "abcdefgh", "12345678", "1234567", "12345678"] {
+        let _phase = enter(name);
+        Block::new(name.len()).free();
+    }
+}
+
+#[test]
+fn a_phase_is_known_by_its_whole_name() {
+    let recording = Run::new("named-alike", "move").finished();
+    assert_eq!(recording.scopes.len(), 1 + 3);
+    let blocks = |name| phase(&recording, name).total.1;
+    let found = ["12345678", "abcdefgh", "1234567"].map(blocks);
+    assert_eq!(found, [3, 1, 1]);
 }

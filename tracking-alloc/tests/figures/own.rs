@@ -2,10 +2,11 @@
 //!
 //! The blocks are addresses alone, chosen far from every other: the map asks for nothing else.
 
-use crate::child::{Programs, Run};
+use crate::child::{Block, Programs, Run, join, spawn, until};
+use crate::read;
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicUsize, Ordering::*};
-use tracking_alloc::TrackingAlloc;
+use tracking_alloc::{TrackingAlloc, phase as enter};
 
 pub(crate) const PROGRAMS: Programs = &[
     ("places-1", || blocks(1)),
@@ -17,6 +18,14 @@ pub(crate) const PROGRAMS: Programs = &[
     ("places-7", || blocks(7)),
     ("places-8", || blocks(8)),
     ("places-9", || blocks(9)),
+    ("threads-1", || threads(1)),
+    ("threads-2", || threads(2)),
+    ("threads-3", || threads(3)),
+    ("passes-0", || passes(0)),
+    ("passes-1", || passes(1)),
+    ("passes-3", || passes(3)),
+    ("no-memory", no_memory),
+    ("odd-places", odd_places),
 ];
 
 /// Hands out one address, at which nothing is.
@@ -78,4 +87,125 @@ fn pages_of_the_shadow_map_are_counted_when_they_are_first_written() {
         let expected = BLOCKS[count].1;
         assert_eq!(own(count + 1) - own(count), expected, "{place:x}");
     }
+}
+
+/// Threads alive at the same time, each with a block.
+fn threads(count: usize) {
+    static READY: AtomicUsize = AtomicUsize::new(0);
+    static GOES_ON: AtomicUsize = AtomicUsize::new(0);
+    let mut threads = [0; 3];
+    for thread in &mut threads[..count] {
+        let before = READY.load(Acquire);
+        *thread = spawn(c"one", || {
+            Block::new(16).free();
+            READY.fetch_add(1, Release);
+            until(|| GOES_ON.load(Acquire) == 1);
+        });
+        until(|| READY.load(Acquire) > before);
+    }
+    GOES_ON.store(1, Release);
+    threads[..count].iter().copied().for_each(join);
+}
+
+/// Blocks in 500 phases, so often.
+fn passes(count: usize) {
+    Block::new(16).free();
+    for number in (0..count).flat_map(|_| 0..500_usize) {
+        let name = [number % 8, number / 8 % 8, number / 64].map(|part| b'a' + part as u8);
+        let _phase = enter(std::str::from_utf8(&name).expect("letters"));
+        Block::new(16).free();
+    }
+}
+
+/// Finished: the recorder's own memory in pages.
+fn pages(program: &str) -> u64 {
+    let own = Run::new(program, "move").finished().header.own_bytes;
+    assert_eq!(own % PAGE, 0);
+    own / PAGE
+}
+
+#[test]
+fn each_thread_and_each_place_of_its_cache_is_counted_once() {
+    let threads = [1, 2, 3].map(|count| pages(&format!("threads-{count}")));
+    let passes = [0, 1, 3].map(|count| pages(&format!("passes-{count}")));
+    let more = |pages: [u64; 3]| [pages[1] - pages[0], pages[2] - pages[1]];
+    // Of its lane, its rows, its cache and its look-up from site to row. A snapshot that is due meanwhile, on a busy
+    // machine, takes a page or two of its own.
+    let busy = |few: u64| few..=few + 2;
+    let [second, third] = more(threads);
+    assert!(
+        busy(6).contains(&second) && busy(6).contains(&third),
+        "{threads:?}"
+    );
+    // Of tables for 500 phases and sites, and all places of the cache; then of nothing.
+    let [first, further] = more(passes);
+    assert!(
+        busy(60).contains(&first) && busy(0).contains(&further),
+        "{passes:?}"
+    );
+}
+
+/// There is no memory for the map.
+fn no_memory() {
+    static NOWHERE: TrackingAlloc<Nowhere> = TrackingAlloc::new(Nowhere);
+    Block::new(16).free();
+    PLACE.store(BASE, Relaxed);
+    // SAFETY: limits to read and to write; the size is not 0.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        assert_eq!(libc::getrlimit(libc::RLIMIT_AS, &mut limit), 0);
+        let none = libc::rlimit {
+            rlim_cur: 1,
+            ..limit
+        };
+        assert_eq!(libc::setrlimit(libc::RLIMIT_AS, &none), 0);
+        NOWHERE.alloc(Layout::new::<u128>());
+        assert_eq!(libc::setrlimit(libc::RLIMIT_AS, &limit), 0);
+    }
+}
+
+#[test]
+fn blocks_that_the_map_has_no_memory_for_are_counted() {
+    let recording = Run::new("no-memory", "move").finished();
+    assert_eq!(recording.header.untracked_blocks, 1);
+    assert_eq!(read::all(&recording).live(), (16, 1));
+}
+
+/// Pages of address space that this process has.
+fn mapped_pages() -> u64 {
+    let mut text = [0_u8; 64];
+    // SAFETY: the buffer has that many bytes.
+    let length = unsafe {
+        let file = libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY);
+        let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
+        libc::close(file);
+        length
+    };
+    assert!(length > 0);
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |number, digit| 10 * number + u64::from(digit - b'0'))
+}
+
+/// Blocks at addresses that the map does not have: tables of their own, which are made larger and larger.
+fn odd_places() {
+    static NOWHERE: TrackingAlloc<Nowhere> = TrackingAlloc::new(Nowhere);
+    Block::new(16).free();
+    let before = mapped_pages();
+    for number in 0..ODD_PLACES {
+        PLACE.store(BASE + 1 + 16 * number, Relaxed);
+        // SAFETY: the size is not 0.
+        unsafe { NOWHERE.alloc(Layout::new::<u128>()) };
+    }
+    assert_eq!(mapped_pages() - before, ODD_PAGES, "older tables are gone");
+}
+
+const ODD_PLACES: usize = 40_000;
+/// 64 tables with 625 blocks each, give or take 120: a table for up to 768 has 1,024 places of 24 bytes.
+const ODD_PAGES: u64 = 64 * 1024 * 24 / PAGE;
+
+#[test]
+fn tables_of_odd_addresses_are_counted_as_large_as_they_are() {
+    let more = pages("odd-places") - pages("passes-0");
+    // Beside them some pages of other tables, where a second site has its place. Tables of half the size took 192.
+    assert!((ODD_PAGES..ODD_PAGES + 8).contains(&more), "{more}");
 }

@@ -1,6 +1,6 @@
 //! The peak: which moment it was, and what each row held then.
 
-use crate::child::{Block, Programs, Run};
+use crate::child::{Block, Programs, Run, be_read, in_thread};
 use crate::read::{self, all, phase};
 use std::collections::BTreeMap;
 use tracking_alloc::phase as enter;
@@ -9,12 +9,17 @@ use tracking_alloc_recording::Recording;
 pub(crate) const PROGRAMS: Programs = &[
     ("equal-peaks", equal_peaks),
     ("one-for-one", one_for_one),
+    ("two-for-two", two_for_two),
+    ("shrunk-far", shrunk_far),
+    ("after-a-mark", after_a_mark),
+    ("far-sites", far_sites),
     ("shrunk", shrunk),
     ("last-rise", last_rise),
     ("zero-difference", zero_difference),
     ("large", large),
     ("windows", windows),
     ("snapshots", snapshots),
+    ("snapshot-after", snapshot_after),
 ];
 
 /// Two equal maxima of different phases.
@@ -54,6 +59,93 @@ fn a_maximum_reached_with_another_block_is_the_later_one() {
     let recording = Run::new("one-for-one", "move").finished();
     assert_eq!(phase(&recording, "earlier").peak, (0, 0));
     assert_eq!(phase(&recording, "later").peak, (500, 1));
+}
+
+/// Two blocks end, and two are made: one of them where it was, one elsewhere.
+fn two_for_two() {
+    fn kept(name: &str, bytes: usize) -> Block {
+        let _phase = enter(name);
+        Block::new(bytes)
+    }
+    // In a loop: one place for each pair, and so one row.
+    for name in ["b", "c"] {
+        let (a, other) = (kept("a", 100), kept(name, 50)); // 150
+        let [first, last] = if name == "b" { [a, other] } else { [other, a] };
+        first.free();
+        last.free();
+    }
+}
+
+#[test]
+fn a_maximum_reached_by_more_than_one_block_is_the_later_one() {
+    let recording = Run::new("two-for-two", "move").finished();
+    let peak = |name| phase(&recording, name).peak;
+    assert_eq!(
+        [peak("a"), peak("b"), peak("c")],
+        [(100, 1), (0, 0), (50, 1)]
+    );
+}
+
+/// A realloc that falls further than a lane may without a look.
+fn shrunk_far() {
+    let mut block = Block::new(100_000);
+    block.resize(10_000);
+    be_read();
+    block.free();
+}
+
+#[test]
+fn a_lane_looks_when_a_realloc_falls_by_more_than_32_kib() {
+    let (alive, left) = Run::new("shrunk-far", "move").alive(false);
+    let looked = &alive.lanes[0].lane;
+    assert_eq!((looked.looked_bytes, looked.looked_blocks), (10_000, 2));
+    assert_eq!(left.header.peak_bytes, 100_000);
+}
+
+/// The window after a mark stays below the maximum of the one before.
+fn after_a_mark() {
+    Block::new(10_000).free();
+    tracking_alloc::mark("one");
+    Block::new(5_000).free();
+    Block::new(1).free();
+    tracking_alloc::mark("two");
+}
+
+#[test]
+fn a_fall_from_less_than_the_maximum_before_the_mark_is_seen() {
+    let recording = Run::new("after-a-mark", "move").finished();
+    let peaks: Vec<_> = recording
+        .marks
+        .iter()
+        .map(|mark| (mark.peak_bytes, mark.peak_blocks))
+        .collect();
+    assert_eq!(peaks, [(10_000, 1), (5_000, 1)]);
+}
+
+/// A thread whose sites all came after 512 others.
+fn far_sites() {
+    for number in 0..520 {
+        let name = [b'a' + (number % 26) as u8, b'a' + (number / 26) as u8];
+        let _phase = enter(std::str::from_utf8(&name).expect("letters"));
+        Block::new(1).free();
+    }
+    in_thread(c"far", || {
+        let _phase = enter("far");
+        let _ = Block::new(70);
+    });
+    tracking_alloc::mark("one");
+}
+
+#[test]
+fn a_mark_finds_the_rows_of_a_lane_that_knows_late_sites_only() {
+    let recording = Run::new("far-sites", "move").finished();
+    let rows: Vec<_> = recording
+        .mark_rows
+        .iter()
+        .filter(|row| row.lane == 1)
+        .map(|row| (row.site >= 512, row.peak_bytes, row.peak_blocks))
+        .collect();
+    assert_eq!(rows, [(true, 70, 1)]);
 }
 
 /// The first fall is a realloc.
@@ -278,4 +370,29 @@ fn snapshots_have_what_each_row_held() {
     // On a busy machine one more may be due when the large block is freed.
     taken.dedup();
     assert_eq!(taken, expected);
+}
+
+/// A snapshot long after the peak, and then changes of the rows that the peak is made of.
+fn snapshot_after() {
+    fn kept(name: &str, bytes: usize) -> Block {
+        let _phase = enter(name);
+        Block::new(bytes)
+    }
+    // In a loop: one place for each pair, and so one row.
+    for (of_large, of_small) in std::hint::black_box(vec![(50_000, 100), (20, 10)]) {
+        let (large, small) = (kept("large", of_large), kept("small", of_small)); // 50,100
+        small.free();
+        large.free();
+        // SAFETY: no preconditions. A snapshot is due after 50 ms.
+        unsafe { libc::usleep(60_000) };
+        Block::new(40_000).free();
+    }
+}
+
+#[test]
+fn rows_that_change_after_a_snapshot_keep_what_they_held_at_the_peak() {
+    let recording = Run::new("snapshot-after", "move").finished();
+    assert!(!read::snapshots(&recording).is_empty());
+    assert_eq!(phase(&recording, "large").peak, (50_000, 1));
+    assert_eq!(phase(&recording, "small").peak, (100, 1));
 }

@@ -1,17 +1,20 @@
 //! Two threads: whose lane and row an event counts in, alive and ended, and what becomes of an ended thread's figures.
 
-use crate::child::{Block, Programs, Run, be_read, in_thread, join, spawn, until};
+use crate::child::{Block, OUT, Programs, Run, be_read, in_thread, join, spawn, until};
 use crate::read::{Counts, all, name_of, of_lane, phase};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use tracking_alloc::phase as enter;
-use tracking_alloc_recording::{Recording, state};
+use tracking_alloc_recording::{LaneColumns, MAX_LANES, Recording, lane_kind, state};
 
 pub(crate) const PROGRAMS: Programs = &[
     ("passed", passed),
     ("both-alive", both_alive),
     ("in-turn", in_turn),
     ("heirs", heirs),
+    ("renamed", renamed),
+    ("room-again", room_again),
+    ("crowd", crowd),
 ];
 
 /// Blocks on their way from one thread to the other.
@@ -233,4 +236,179 @@ fn threads_of_one_name_that_ended_are_one_record() {
     assert_eq!(ended, expected);
     // A block that another tenant of the same lane made was freed elsewhere.
     assert_eq!(all(&recording).freed_elsewhere, 2);
+}
+
+/// A thread that takes another name after a while.
+fn renamed() {
+    in_thread(c"first", || {
+        let look_often = || {
+            for _ in 0..6 {
+                Block::new(40_000).free();
+            }
+        };
+        look_often();
+        // SAFETY: a string that lives for ever.
+        unsafe { libc::prctl(libc::PR_SET_NAME, c"second".as_ptr()) };
+        look_often();
+    });
+}
+
+#[test]
+fn a_threads_name_is_the_one_it_has_soon_after_its_beginning() {
+    let recording = Run::new("renamed", "move").finished();
+    assert_eq!(of_lane(&recording, "first").total, (12 * 40_000, 12));
+}
+
+/// So many that the first thread's rows and scopes take more than a recording begins with, and the second one's rows
+/// more than it then grows by.
+const PHASES: usize = 6_000;
+
+/// The name of a phase: three letters.
+fn nth(number: usize) -> [u8; 3] {
+    [number % 20, number / 20 % 20, number / 400].map(|part| b'a' + part as u8)
+}
+
+/// A block in each of many phases.
+fn in_phases() {
+    for number in 0..PHASES {
+        let name = nth(number);
+        let _phase = enter(std::str::from_utf8(&name).expect("letters"));
+        Block::new(8).free();
+    }
+}
+
+/// How large files may be, bytes.
+fn limit_files(bytes: libc::rlim_t) {
+    // SAFETY: a limit to read and to write.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        assert_eq!(libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit), 0);
+        limit.rlim_cur = bytes.min(limit.rlim_max);
+        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &limit), 0);
+    }
+}
+
+/// Bytes of the recording.
+fn file_bytes() -> libc::off_t {
+    // SAFETY: the variable is set, and its value a path that nobody changes.
+    unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        assert_eq!(libc::stat(libc::getenv(OUT.as_ptr()), &mut stat), 0);
+        stat.st_size
+    }
+}
+
+/// Sites that another thread has rows for get none while the recording cannot grow, and one afterwards. Both threads
+/// call everything from the same places.
+fn room_again() {
+    fn in_last(bytes: usize) -> Block {
+        let name = nth(PHASES - 1);
+        let _phase = enter(std::str::from_utf8(&name).expect("letters"));
+        Block::new(bytes)
+    }
+    fn work() {
+        let is_first = STEP.load(Acquire) == 0;
+        if !is_first {
+            Block::new(16).free();
+            limit_files(1);
+        }
+        in_phases();
+        let mut kept = None;
+        for bytes in [100, 10, 10, 10] {
+            let block = in_last(bytes);
+            if kept.is_some() {
+                block.free();
+                continue;
+            }
+            kept = Some(block);
+            if !is_first {
+                limit_files(libc::RLIM_INFINITY);
+                // Growth is tried again at looks, after a while.
+                let before = file_bytes();
+                until(|| {
+                    Block::new(40_000).free();
+                    file_bytes() > before
+                });
+            }
+        }
+        kept.expect("the first one").free();
+        STEP.fetch_add(1, Release);
+        until(|| STEP.load(Acquire) == 2);
+    }
+    let first = spawn(c"first", work);
+    until(|| STEP.load(Acquire) == 1);
+    join(spawn(c"second", work));
+    join(first);
+}
+
+#[test]
+fn sites_without_a_row_get_one_when_the_recording_grows_again() {
+    let recording = Run::new("room-again", "move").finished();
+    let full = |name| {
+        let mut lanes = recording.lanes.iter();
+        let lane = lanes.find(|lane| name_of(lane.lane.name) == name);
+        let row = lane.expect("its lane").table_full;
+        (
+            (row.total_bytes, row.total_blocks),
+            (row.freed_bytes, row.freed_blocks),
+        )
+    };
+    assert_eq!(full("first"), ((0, 0), (0, 0)));
+    // What was counted there is freed there.
+    let (total, freed) = full("second");
+    assert!(total.1 > 1, "{total:?}");
+    assert_eq!(total, freed);
+    // The first thread's five blocks, and the three that came when there was room again.
+    let last = nth(PHASES - 1);
+    let last = phase(&recording, std::str::from_utf8(&last).expect("letters"));
+    assert_eq!(last.total, (8 + 100 + 2 * 3 * 10, 5 + 3));
+    assert_eq!(last.freed, last.total);
+}
+
+/// Threads alive at the same time, and blocks of each of those that share a lane.
+const CROWD: usize = 2_060;
+const SHARED_BLOCKS: usize = 2_000;
+
+/// More threads than there are lanes.
+fn crowd() {
+    static GATE: Mutex<()> = Mutex::new(());
+    let closed = GATE.lock();
+    let mut threads = [0; CROWD];
+    for thread in &mut threads {
+        *thread = spawn(c"one", || {
+            let block = Block::new(16);
+            let place = STEP.fetch_add(1, Release) as usize;
+            drop(GATE.lock());
+            // Those that share a lane use it at the same time.
+            if place >= MAX_LANES - 1 {
+                (0..SHARED_BLOCKS).for_each(|_| Block::new(16).free());
+            }
+            block.free();
+        });
+    }
+    until(|| STEP.load(Acquire) == CROWD as u32);
+    drop(closed);
+    threads.into_iter().for_each(join);
+}
+
+#[test]
+fn threads_without_a_lane_of_their_own_share_the_last_one() {
+    let recording = Run::new("crowd", "move").finished();
+    assert_eq!(recording.lanes.len(), MAX_LANES);
+    let shared = |lane: &&LaneColumns| lane.lane.kind == lane_kind::SHARED;
+    let lanes: Vec<_> = recording.lanes.iter().filter(shared).collect();
+    let [lane] = lanes[..] else {
+        panic!("{} shared lanes", lanes.len());
+    };
+    let others = (CROWD - (MAX_LANES - 1)) * (1 + SHARED_BLOCKS);
+    let blocks = (MAX_LANES - 1 + others) as u64;
+    assert_eq!(
+        (lane.all.total_blocks, lane.all.freed_blocks),
+        (others as u64, others as u64)
+    );
+    assert_eq!(lane.unattributed.total_blocks, 0);
+    let of_all = all(&recording);
+    assert_eq!(of_all.total, (16 * blocks, blocks));
+    assert_eq!(of_all.freed, of_all.total);
+    assert_eq!(recording.header.most_lanes, MAX_LANES as u32);
 }

@@ -186,3 +186,79 @@ fn what_lies_too_deep_is_counted_at_its_ancestor() {
     assert_eq!(folded.len(), 1, "{}", recorded.table());
     assert_eq!((folded[0].total_bytes, folded[0].visits), (4, 1));
 }
+
+/// Where the recording of a forked child lies beside that of its parent.
+fn beside(parent: &std::path::Path) -> std::path::PathBuf {
+    parent.with_extension("child")
+}
+
+#[test]
+fn a_forked_childs_recording_has_types_and_fields_of_its_own() {
+    const TEST: &str = "hostile::a_forked_childs_recording_has_types_and_fields_of_its_own";
+    fn read() {
+        black_box(serde_json::from_str::<Profiled<Vec<String>>>(r#"["a", "b"]"#).expect("JSON"));
+    }
+    let recorded = recorded(TEST, || {
+        // So that strings of the two recordings lie at different places.
+        drop(phase("only in the parent"));
+        read();
+        let out = std::env::var_os("HEAPGLASS_OUT").expect("a path");
+        // SAFETY: the child ends here; the other thread waits for this one.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                let path = beside(out.as_ref());
+                let recorder = tracking_alloc::Recorder::start(path).expect("it records");
+                read();
+                recorder.finish().expect("it was recording");
+                libc::_exit(0);
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(child, &mut status, 0), child);
+            assert_eq!(status, 0, "the child failed");
+        }
+    });
+    let name = format!(
+        "profiled-{}-{}.hg",
+        std::process::id(),
+        TEST.replace(':', "-")
+    );
+    let path = beside(&std::env::temp_dir().join(name));
+    let child = tracking_alloc_recording::Recording::open(&path).expect("a recording");
+    std::fs::remove_file(&path).expect("its file");
+    let fields = |recording: &tracking_alloc_recording::Recording| -> Vec<_> {
+        let scopes = recording.scopes[1..].iter();
+        let of_data =
+            scopes.filter(|scope| scope.kind != tracking_alloc_recording::scope_kind::PHASE);
+        of_data
+            .map(|scope| {
+                (
+                    recording.string(scope.type_name),
+                    scope.depth,
+                    scope.entered,
+                )
+            })
+            .collect()
+    };
+    let (parent, child) = (fields(&recorded.recording), fields(&child));
+    assert!(parent.len() >= 2, "{parent:?}");
+    assert_eq!(parent, child);
+}
+
+#[test]
+fn values_read_during_a_pause_are_not_counted() {
+    let recorded = recorded(
+        "hostile::values_read_during_a_pause_are_not_counted",
+        || {
+            let read =
+                |text| black_box(serde_json::from_str::<Profiled<Vec<u8>>>(text).expect("JSON"));
+            read("[1, 2, 3]");
+            let recorder = tracking_alloc::Recorder::current().expect("it records");
+            recorder.pause();
+            read("[4, 5]");
+            recorder.resume();
+            read("[6]");
+        },
+    );
+    assert_eq!(recorded.at("Vec<u8>").visits, 2);
+}

@@ -74,7 +74,7 @@ unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
     lane
 }
 
-/// The first lane whose owner ended (or that was never owned).
+/// The first lane whose owner ended.
 fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
     for made in 0..LANES_USED.load(Acquire) {
         // SAFETY: null or a lane, which is never unmapped.
@@ -82,14 +82,11 @@ fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
         else {
             continue;
         };
-        // SAFETY: the mutex was initialised before the lane was published. A dead owner leaves it inconsistent: its
-        // counters are whole words written by one thread, so nothing needs repair.
+        // SAFETY: the mutex was initialised and locked before the lane was published, and nobody unlocks it. A dead owner
+        // leaves it inconsistent: its counters are whole words written by one thread, so nothing needs repair.
         let taken = unsafe {
-            match libc::pthread_mutex_trylock(lane.mutex.get()) {
-                0 => true,
-                libc::EOWNERDEAD => libc::pthread_mutex_consistent(lane.mutex.get()) == 0,
-                _ => false,
-            }
+            libc::pthread_mutex_trylock(lane.mutex.get()) == libc::EOWNERDEAD
+                && libc::pthread_mutex_consistent(lane.mutex.get()) == 0
         };
         if taken {
             // A thread that was cancelled in the hook left it busy.
@@ -159,7 +156,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
     let mut bump = Bump::new();
     let place: NonNull<Lane> = bump.take_sparse(1)?;
     // Up to its look-up from site to row, of which few pages are used.
-    sys::count_own(std::mem::offset_of!(Lane, chunks) / sys::PAGE * sys::PAGE + sys::PAGE);
+    sys::count_own(std::mem::offset_of!(Lane, chunks).next_multiple_of(sys::PAGE));
     let cache: NonNull<Cached> = bump.take_sparse(CACHE)?;
     let (all, full, unattributed) = (
         fixed_row(number, 0)?,
