@@ -25,7 +25,10 @@ fn printed_bound(target: &Target) -> i64 {
         cache: Some(env!("CARGO_TARGET_TMPDIR").into()),
         ..Default::default()
     };
-    let options = heapglass_profiler::Options { symbols };
+    let options = heapglass_profiler::Options {
+        symbols,
+        ..heapglass_profiler::Options::default()
+    };
     let profile = heapglass_profiler::open(&target.recording(), &options, &|_| ());
     profile.expect("a recording").capture.peak_error_bytes as i64
 }
