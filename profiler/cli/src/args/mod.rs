@@ -510,7 +510,7 @@ mod tests {
     #[test]
     fn what_is_not_built_is_not_offered() {
         for words in [
-            &["heapglass", "report", "x", "--by", "owner"][..],
+            &["heapglass", "report", "x", "--by", "stack"][..],
             &["heapglass", "run", "--mode", "sample", "--", "p"],
             &["heapglass", "flamegraph", "x", "-o", "-", "--by", "site"],
             &["heapglass", "report", "x", "--top", "0"],

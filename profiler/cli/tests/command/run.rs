@@ -75,8 +75,8 @@ fn a_recorded_run_ends_with_figures_sites_and_what_to_type_next() {
     assert!(pid.is_some_and(|pid| pid.starts_with(|c: char| c.is_ascii_digit())));
     for part in [
         "peak",
-        "not seen by Rust's allocator",
-        "top ",
+        "resident ",
+        "Bytes live at the peak",
         "target.rs:",
         &format!("heapglass report {file}"),
     ] {
