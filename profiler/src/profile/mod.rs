@@ -334,7 +334,7 @@ impl Group {
     /// As frontends show it.
     pub fn name(self) -> &'static str {
         match self {
-            Group::Runtime => "(start-up and threads of std)",
+            Group::Runtime => "(std: start-up, threads)",
             Group::Panic => "(panic message and backtrace)",
         }
     }

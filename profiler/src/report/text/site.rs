@@ -1,7 +1,7 @@
 //! Rows by site: what was allocated, where, and the line of the program that owns it; in one line each where that fits,
 //! else in two.
 //!
-//! Must never cut a name but in the summary's column "where".
+//! Must never cut a name but in the summary, whose column "where" is cut first.
 
 use std::io::{self, Write};
 
@@ -18,8 +18,8 @@ const AMOUNT: usize = 10;
 const BLOCKS: usize = 11;
 /// The figures and the blank behind them.
 const FIGURES: usize = SHARE_WIDTH + 1 + AMOUNT + 1 + BLOCKS + 2;
-/// What of "where" stays in the summary, however narrow the terminal is.
-const LEAST_LOCATION: usize = 12;
+/// With less room than this, the summary leaves "where" out.
+const LEAST_LOCATION: usize = 8;
 
 /// The three names of a row, free of control characters.
 struct Names {
@@ -89,7 +89,7 @@ pub(super) fn write<W: Write>(
         let rest = room.saturating_sub(what + owner + 4);
         Some(Widths {
             what,
-            location: rest.max(LEAST_LOCATION),
+            location: if rest < LEAST_LOCATION { 0 } else { rest },
         })
     } else {
         None
@@ -102,8 +102,9 @@ pub(super) fn write<W: Write>(
     }
     head.push_str(&match &widths {
         Some(widths) => format!(
-            "{:<2$}  {:<3$}  owner",
-            "what", "where", widths.what, widths.location
+            "{}{}owner",
+            column("what", widths.what),
+            column("where", widths.location)
         ),
         None if narrow => "  below: what, where, owner".to_owned(),
         None => "what  where; below: owner".to_owned(),
@@ -133,9 +134,9 @@ pub(super) fn write<W: Write>(
             Some(widths) => {
                 let location = clip_middle(&names.location, widths.location);
                 let line = format!(
-                    "{}  {}  {}  {}",
-                    padded(&names.what, widths.what),
-                    padded(&location, widths.location),
+                    "{}{}{}  {}",
+                    column(&names.what, widths.what),
+                    column(&location, widths.location),
                     names.owner,
                     names.stacks
                 );
@@ -159,7 +160,11 @@ fn two_lines<W: Write>(page: &mut Page<'_, W>, names: &Names, indent: &str) -> i
     page.parts_after(Style::Faint, indent, &below)
 }
 
-fn padded(text: &str, columns: usize) -> String {
+/// A text in a column and the blanks behind it; nothing where there is no column.
+fn column(text: &str, columns: usize) -> String {
+    if columns == 0 {
+        return String::new();
+    }
     let missing = columns.saturating_sub(text.width());
-    format!("{text}{}", " ".repeat(missing))
+    format!("{text}{}  ", " ".repeat(missing))
 }
