@@ -32,12 +32,10 @@ fn in_colour(style: Style) -> (&'static str, &'static str) {
     }
 }
 
-/// Columns of the terminal on `stream`, or `None`.
+/// Columns of the terminal on `stream`; where there is none, or it does not tell, those that COLUMNS says.
 pub(crate) fn columns(stream: &impl IsTerminal) -> Option<usize> {
-    if !stream.is_terminal() {
-        return None;
-    }
-    terminal_columns()
+    let terminal = stream.is_terminal().then(terminal_columns).flatten();
+    terminal
         .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
         .filter(|&columns| columns > 0)
 }

@@ -202,7 +202,8 @@ fn a_live_recording_is_loaded_until_it_ends_and_then_once_more() {
 #[test]
 fn a_paused_live_recording_is_not_loaded() {
     // Space after the third load, then time enough for many more.
-    let mut keys = vec![KeyCode::Char(' ')];
+    // The first key gives the loop a turn to see what was loaded.
+    let mut keys = vec![KeyCode::Null, KeyCode::Char(' ')];
     keys.extend([KeyCode::Null; 200]);
     let (result, app, loads) = run(good, |_| true, 3, &keys);
     result.expect("quit");

@@ -126,6 +126,7 @@ pub(super) fn write<W: Write>(
         };
         if narrow {
             page.end("", 0)?;
+            page.part(Style::Faint, "    ")?;
             two_lines(page, names, "    ")?;
             continue;
         }
