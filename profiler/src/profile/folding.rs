@@ -109,6 +109,11 @@ struct Known {
     /// Functions that differ only in their generic arguments have one.
     step: StepKind,
     own: bool,
+    /// The function it is, or is a closure of: a number for each name.
+    outer: usize,
+    is_closure: bool,
+    /// The step of the type that it deserializes.
+    makes: Option<u32>,
 }
 
 struct Folder<'a> {
@@ -120,23 +125,48 @@ struct Folder<'a> {
 
 impl<'a> Folder<'a> {
     fn new(profile: &'a Profile) -> Self {
-        let mut copies: HashMap<(&str, String), u32> = HashMap::new();
-        for function in profile.functions.iter().filter(|function| is_own(function)) {
-            *copies.entry(key(function)).or_default() += 1;
+        // Names without generic arguments: copies of one function have the same.
+        let names: Vec<String> = profile
+            .functions
+            .iter()
+            .map(|function| match is_own(function) {
+                true => plain(&function.name),
+                false => String::new(),
+            })
+            .collect();
+        let mut copies: HashMap<(&str, &str), u32> = HashMap::new();
+        for (function, name) in profile.functions.iter().zip(&names) {
+            *copies.entry((&function.krate, name)).or_default() += 1;
         }
+        let mut outers: HashMap<(&str, &str), usize> = HashMap::new();
         let mut folder = Folder {
             profile,
             texts: Vec::new(),
             numbers: HashMap::new(),
             known: Vec::new(),
         };
-        for (number, function) in (0..).zip(&profile.functions) {
+        for (number, (function, name)) in (0..).zip(profile.functions.iter().zip(&names)) {
             let own = is_own(function);
-            let step = match own && copies.get(&key(function)) == Some(&1) {
+            let krate = function.krate.as_str();
+            let step = match own && copies.get(&(krate, name)) == Some(&1) {
                 true => StepKind::Function(FunctionId(number)),
                 false => StepKind::Call(folder.number(does(function))),
             };
-            folder.known.push(Known { step, own });
+            let (outer, is_closure) = match name.split_once("::{") {
+                Some((outer, _)) => (outer, true),
+                None => (name.as_str(), false),
+            };
+            let next = outers.len();
+            let outer = *outers.entry((krate, outer)).or_insert(next);
+            let makes = function.makes.as_ref();
+            let makes = makes.map(|made| folder.number(&format!("{made}::deserialize")));
+            folder.known.push(Known {
+                step,
+                own,
+                outer,
+                is_closure,
+                makes,
+            });
         }
         folder
     }
@@ -170,11 +200,11 @@ impl<'a> Folder<'a> {
                     break;
                 }
                 let known = self.known.get(number.0 as usize).copied();
-                let Some(Known { step, own: true }) = known else {
+                let Some(known) = known.filter(|known| known.own) else {
                     run.push(id);
                     continue;
                 };
-                if self.is_passed_on(&steps, function) {
+                if self.is_passed_on(&steps, known) {
                     if let Some(last) = steps.last_mut() {
                         last.frames += run.len() as u32 + 1;
                     }
@@ -182,7 +212,7 @@ impl<'a> Folder<'a> {
                     continue;
                 }
                 self.flush(&mut steps, &mut run, site);
-                enter(&mut steps, step, id, 1);
+                enter(&mut steps, known.step, id, 1);
             }
         }
         match site.group {
@@ -211,13 +241,14 @@ impl<'a> Folder<'a> {
     }
 
     /// Whether a frame is a closure of the function that stands last: what is between only passes the call on.
-    fn is_passed_on(&self, steps: &[Step], function: &Function) -> bool {
-        let name = plain(&function.name);
-        let Some((outer, _)) = name.split_once("::{") else {
-            return false;
-        };
-        let last = steps.last().and_then(|step| self.function(step.frame?));
-        last.is_some_and(|(_, last)| plain(&last.name).split("::{").next() == Some(outer))
+    fn is_passed_on(&self, steps: &[Step], function: Known) -> bool {
+        let last = steps.last().and_then(|step| self.known_of(step.frame?));
+        function.is_closure && last.is_some_and(|last| last.own && last.outer == function.outer)
+    }
+
+    fn known_of(&self, id: FrameId) -> Option<Known> {
+        let (number, _) = self.function(id)?;
+        self.known.get(number.0 as usize).copied()
     }
 
     /// Puts a run of frames behind the steps: what was called, then what was deserialized.
@@ -252,9 +283,9 @@ impl<'a> Folder<'a> {
                 push(steps, text, id, 1);
                 continue;
             }
-            match made.filter(|_| !repeated) {
-                Some(made) => {
-                    let text = self.number(&format!("{made}::deserialize"));
+            let makes = self.known_of(id).and_then(|known| known.makes);
+            match makes.filter(|_| !repeated) {
+                Some(text) => {
                     let known = steps
                         .iter()
                         .skip(begin)
@@ -278,11 +309,6 @@ impl<'a> Folder<'a> {
 /// Whether a function is a step of its own.
 fn is_own(function: &Function) -> bool {
     function.origin == Origin::User && function.role != Role::Callback
-}
-
-/// What tells functions apart that are not copies of one.
-fn key(function: &Function) -> (&str, String) {
-    (&function.krate, plain(&function.name))
 }
 
 /// A function's name without generic arguments: `app::load` of `app::load<u8>` and of `app::load::<u8>`.
@@ -349,5 +375,248 @@ fn again(steps: &mut Vec<Step>, at: usize, frames: u32) {
     if let Some(step) = steps.get_mut(at) {
         step.frames += between + frames;
         step.depth += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Contents, ScopeId};
+    use crate::sample::{Builder, figures};
+
+    /// The steps of one stack: names, how many frames each stands for, and its depth where that is not 1. A function is
+    /// `name`, `name=Role` or `name=>Type` of a crate: of `app` the program's own, of `std` the library's.
+    fn folded(stack: &[&str]) -> Vec<String> {
+        steps_of(stack, None)
+    }
+
+    fn steps_of(stack: &[&str], group: Option<Group>) -> Vec<String> {
+        let mut b = Builder::new();
+        let frames: Vec<FrameId> = stack
+            .iter()
+            .map(|spec| {
+                let (spec, makes) = match spec.split_once("=>") {
+                    Some((spec, makes)) => (spec, Some(makes.to_owned())),
+                    None => (*spec, None),
+                };
+                let (name, role) = spec.split_once('=').unwrap_or((spec, ""));
+                let krate = name.split("::").next().unwrap_or_default();
+                let origin = match krate {
+                    "app" => Origin::User,
+                    "std" => Origin::Std,
+                    _ => Origin::Dependency,
+                };
+                let id = b.function(name, krate, origin);
+                let function = &mut b.profile().functions[id.0 as usize];
+                function.makes = makes;
+                function.does = if krate == "app" {
+                    String::new()
+                } else {
+                    name.to_owned()
+                };
+                function.role = match role {
+                    "callback" => Role::Callback,
+                    "glue" => Role::Glue,
+                    "panic" => Role::Panic,
+                    _ => Role::Plain,
+                };
+                b.frame(id, Some("src/lib.rs"), 1)
+            })
+            .collect();
+        let container = b.value_type("alloc::vec::Vec<u8>");
+        let site = b.site(&frames, ScopeId(0), figures(1, 8, 1));
+        site.group = group;
+        site.contents = Some(Contents {
+            container,
+            element: None,
+            owner: None,
+        });
+        let profile = b.build();
+        let folding = profile.folding();
+        let steps = folding.steps(0).iter();
+        let counted: u32 = steps.clone().map(|step| step.frames).sum();
+        assert_eq!(counted as usize, stack.len(), "every frame is counted once");
+        steps
+            .map(|step| {
+                let name = match step.kind {
+                    StepKind::Function(id) => profile.functions[id.0 as usize].short.clone(),
+                    StepKind::Call(text) => folding.text(text).to_owned(),
+                    StepKind::Group(group) => group.name().to_owned(),
+                    StepKind::Contents => return "contents".to_owned(),
+                };
+                match step.depth {
+                    1 => format!("{name} {}", step.frames),
+                    depth => format!("{name} {} x{depth}", step.frames),
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_run_of_other_peoples_frames_is_one_that_says_what_was_called() {
+        assert_eq!(
+            folded(&[
+                "app::main",
+                "std::map::insert",
+                "hashbrown::insert",
+                "hashbrown::reserve"
+            ]),
+            ["app::main 1", "std::map::insert 3", "contents"]
+        );
+        assert_eq!(
+            folded(&[
+                "app::main",
+                "std::call=glue",
+                "regex::Regex::new",
+                "std::Vec::push"
+            ]),
+            ["app::main 1", "regex::Regex::new 3", "contents"],
+            "what passes a call on does not name it"
+        );
+        assert_eq!(folded(&["std::alone=glue"]), ["std::alone 1", "contents"]);
+    }
+
+    #[test]
+    fn types_that_are_deserialized_are_steps_and_the_one_asked_for_is_said_once() {
+        let stack = [
+            "app::parse",
+            "json::from_str -> Catalog",
+            "app::a=callback=>Catalog",
+            "json::next_value=>Vec<Product>",
+            "app::b=callback=>Product",
+            "json::visit",
+            "app::c=callback=>Product",
+            "std::Vec::push",
+        ];
+        assert_eq!(
+            folded(&stack),
+            [
+                "app::parse 1",
+                "json::from_str -> Catalog 2",
+                "Vec<Product>::deserialize 1",
+                "Product::deserialize 4",
+                "contents"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_type_inside_itself_is_one_step_with_a_depth() {
+        let stack = [
+            "app::parse",
+            "json::from_str",
+            "app::a=callback=>Node",
+            "json::b=>Vec<Node>",
+        ];
+        let twice = [&stack[..], &stack[2..], &stack[2..]].concat();
+        assert_eq!(
+            folded(&twice),
+            [
+                "app::parse 1",
+                "json::from_str 1",
+                "Node::deserialize 5 x3",
+                "Vec<Node>::deserialize 1",
+                "contents"
+            ]
+        );
+    }
+
+    #[test]
+    fn recursion_of_the_program_is_one_step_with_a_depth() {
+        let stack = [
+            "app::main",
+            "app::walk",
+            "std::each",
+            "app::visit",
+            "app::walk",
+            "app::leaf",
+        ];
+        assert_eq!(
+            folded(&stack),
+            ["app::main 1", "app::walk 4 x2", "app::leaf 1", "contents"]
+        );
+    }
+
+    #[test]
+    fn a_closure_belongs_to_its_function_and_another_ones_does_not() {
+        let stack = [
+            "app::main",
+            "std::for_each",
+            "app::main::{{closure}}",
+            "std::Vec::push",
+        ];
+        assert_eq!(
+            folded(&stack),
+            ["app::main 3", "std::Vec::push 1", "contents"]
+        );
+        let stack = ["app::main", "std::for_each", "app::other::{{closure}}"];
+        assert_eq!(
+            folded(&stack),
+            [
+                "app::main 1",
+                "std::for_each 1",
+                "other::{{closure}} 1",
+                "contents"
+            ]
+        );
+    }
+
+    #[test]
+    fn copies_of_a_generic_function_are_one_step_of_their_short_name() {
+        let mut b = Builder::new();
+        let copies = ["app::load<u8>", "app::load<u16>"].map(|name| {
+            let id = b.function(name, "app", Origin::User);
+            b.frame(id, Some("src/lib.rs"), 1)
+        });
+        for copy in copies {
+            b.site(&[copy], ScopeId(0), figures(1, 8, 1));
+        }
+        let profile = b.build();
+        let folding = profile.folding();
+        let kinds = [0, 1].map(|site| folding.steps(site)[0].kind);
+        assert_eq!(kinds[0], kinds[1]);
+        let StepKind::Call(text) = kinds[0] else {
+            panic!("no one function");
+        };
+        assert_eq!(folding.text(text), "app::load");
+        assert_eq!(folding.steps(2), []);
+    }
+
+    #[test]
+    fn groups_have_one_step_behind_what_the_program_called() {
+        let stack = ["std::thread::new", "std::name"];
+        let runtime = Some(Group::Runtime);
+        assert_eq!(
+            steps_of(&stack, runtime),
+            [format!("{} 2", Group::Runtime.name())]
+        );
+        let stack = ["app::main", "std::panicking=panic", "std::print"];
+        assert_eq!(
+            steps_of(&stack, Some(Group::Panic)),
+            [
+                "app::main 1".to_owned(),
+                format!("{} 2", Group::Panic.name())
+            ]
+        );
+    }
+
+    #[test]
+    fn a_name_without_generic_arguments_keeps_the_type_of_its_impl() {
+        for (name, expected) in [
+            ("app::load<u8>", "app::load"),
+            ("app::load::<alloc::vec::Vec<u8>>", "app::load"),
+            (
+                "<app::A as app::B>::f::<fn() -> u8>",
+                "<app::A as app::B>::f",
+            ),
+            (
+                "app::x::<impl app::T for app::U<u8>>::f",
+                "app::x::<impl app::T for app::U>::f",
+            ),
+            ("app::main::{{closure}}", "app::main::{{closure}}"),
+            ("", ""),
+        ] {
+            assert_eq!(plain(name), expected, "{name}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Rows by owner, by function, by crate and by loaded image.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::site::label;
 use super::{Detail, Part, Row};
@@ -102,26 +102,21 @@ pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> 
             continue;
         };
         sums.rows[last].1.add(&site.figures);
-        let mut seen: Vec<usize> = Vec::new();
+        // Recursion counts once, for a function and for a pair of them.
+        let mut seen: HashSet<usize> = HashSet::new();
+        let mut pairs: HashSet<(usize, usize)> = HashSet::new();
         for (at, &row) in path.iter().enumerate() {
-            if !seen.contains(&row) {
-                seen.push(row);
+            if seen.insert(row) {
                 sums.rows[row].2.inclusive.add(&site.figures);
             }
             let caller = at.checked_sub(1).map(|at| path[at]);
-            if let Some(caller) = caller.filter(|&caller| caller != row) {
-                sums.rows[row]
-                    .2
-                    .callers
-                    .entry(caller)
-                    .or_default()
-                    .add(&site.figures);
-                sums.rows[caller]
-                    .2
-                    .callees
-                    .entry(row)
-                    .or_default()
-                    .add(&site.figures);
+            if let Some(caller) = caller.filter(|&caller| caller != row)
+                && pairs.insert((caller, row))
+            {
+                let (_, _, called) = &mut sums.rows[row];
+                called.callers.entry(caller).or_default().add(&site.figures);
+                let (_, _, calls) = &mut sums.rows[caller];
+                calls.callees.entry(row).or_default().add(&site.figures);
             }
         }
     }

@@ -14,6 +14,7 @@ use crate::profile::{
     SymbolSource, Thread,
 };
 use crate::sample::{self, Builder, figures};
+use crate::units::printable;
 
 fn json(profile: &Profile, options: &Options<'_>) -> Value {
     let mut out = Vec::new();
@@ -216,6 +217,105 @@ fn the_json_report_has_the_fixed_keys() {
         (&json["exact"], &json["finished"], &json["threads"]),
         (&true.into(), &true.into(), &9.into())
     );
+}
+
+#[test]
+fn text_summary_and_json_show_the_same_rows_in_the_same_words() {
+    for profile in [sample::profile(), sample::fleet(), sample::city_arenas()] {
+        let rows = rows(&profile, By::Site, Measure::Peak, Frames::Folded);
+        let labels: Vec<&SiteLabel> = rows
+            .iter()
+            .filter_map(|row| match &row.detail {
+                Detail::Site(detail) => Some(&detail.label),
+                _ => None,
+            })
+            .collect();
+        let wide = Options {
+            width: 400,
+            ..Options::default()
+        };
+        let json = json(&profile, &wide);
+        let listed = json["rows"].as_array().expect("rows");
+        assert_eq!(listed.len(), labels.len());
+        for (row, label) in listed.iter().zip(&labels) {
+            let said = ["what", "where", "owner", "source"].map(|key| row[key].as_str());
+            let source = label.source.as_deref();
+            let expected = [
+                Some(label.what.as_str()),
+                Some(&label.location),
+                Some(&label.owner),
+                source,
+            ];
+            assert_eq!(said, expected);
+        }
+        let mut summary = Vec::new();
+        write_summary(&profile, &wide, &mut summary).expect("writing to memory");
+        let summary = String::from_utf8(summary).expect("text");
+        let report = text(&profile, &wide);
+        for (shown, most) in [(&summary, 5), (&report, DEFAULT_TOP)] {
+            let lines: Vec<&str> = shown.lines().collect();
+            let head = lines
+                .iter()
+                .position(|line| line.trim_start().starts_with("share"));
+            let first = head.expect("a table") + 1;
+            let weighty = rows.iter().filter(|row| row.figures.peak_bytes > 0).count();
+            for (line, label) in lines[first..].iter().zip(&labels).take(most.min(weighty)) {
+                let parts = [&label.what, &label.location, &label.owner_and_source()]
+                    .map(|part| printable(part).into_owned());
+                let at = parts.each_ref().map(|part| line.find(part.as_str()));
+                assert!(at.iter().all(Option::is_some), "{parts:?} in {line}");
+                assert!(at[0] <= at[1] && at[1] <= at[2], "{parts:?} in {line}");
+            }
+        }
+        // What a reader sees of two rows is never the same.
+        let mut seen: Vec<&&SiteLabel> = labels.iter().collect();
+        seen.sort_by_key(|label| (&label.what, &label.location, label.owner_and_source()));
+        assert!(seen.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+}
+
+#[test]
+fn every_grouping_of_functions_adds_up_and_inclusive_is_never_less_than_own() {
+    for profile in [sample::profile(), sample::fleet()] {
+        for row in rows(&profile, By::Function, Measure::Peak, Frames::Folded) {
+            let Detail::Function(detail) = &row.detail else {
+                panic!("a function");
+            };
+            for measure in Measure::ALL {
+                assert!(
+                    measure.of(&row.figures) <= measure.of(&detail.inclusive)
+                        || row.key == "(no stack)"
+                );
+            }
+            for part in detail.callers.iter().chain(&detail.callees) {
+                let inclusive = detail.inclusive.total_bytes;
+                assert!(
+                    part.figures.total_bytes <= inclusive,
+                    "{} {}",
+                    row.key,
+                    part.key
+                );
+            }
+        }
+        let main = rows(&profile, By::Function, Measure::Total, Frames::Folded)
+            .into_iter()
+            .filter_map(|row| match row.detail {
+                Detail::Function(detail) if row.key.ends_with("::main") => Some(detail.inclusive),
+                _ => None,
+            })
+            .next();
+        let through: u64 = profile
+            .sites
+            .iter()
+            .filter(|site| {
+                site.frames(false)
+                    .iter()
+                    .any(|&id| profile.function(id).name.ends_with("::main"))
+            })
+            .map(|site| site.figures.total_bytes)
+            .sum();
+        assert_eq!(main.map(|main| main.total_bytes), Some(through));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use heapglass_profiler::calltree::{By, CallTree, Label, NodeId};
 use heapglass_profiler::profile::{Frames, Function, Origin};
-use heapglass_profiler::units::{Count, Share};
+use heapglass_profiler::units::{Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -269,6 +269,16 @@ fn figures(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Strin
     let own = cx.measure.of(tree.own(id));
     if own > 0 && own != value {
         text.push_str(&format!(", {} itself", cx.measure.amount(own)));
+    }
+    let node = tree.node(id);
+    if node.frames > 1 {
+        text.push_str(&format!(
+            ", stands for {}",
+            counted(node.frames.into(), "frame")
+        ));
+    }
+    if node.recursion > 1 {
+        text.push_str(&format!(", recursion up to {} deep", node.recursion));
     }
     text
 }
