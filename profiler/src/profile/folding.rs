@@ -276,7 +276,7 @@ impl<'a> Folder<'a> {
             // Where nothing is of the program, the owner is in the middle of a run.
             if Some(id) == owner
                 && let Some((_, function)) = self.function(id)
-                && !is_own(function)
+                && function.origin != Origin::User
                 && does(function) != said
             {
                 let text = self.number(does(function));

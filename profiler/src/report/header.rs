@@ -64,7 +64,8 @@ pub(super) fn write<W: Write>(
     }
     page.wrap(Style::Faint, "  recorded    ", &how)?;
     page.blank()?;
-    write_figures(page, profile, options.explain)
+    write_figures(page, profile, options.explain)?;
+    write_marks(page, profile)
 }
 
 /// Totals, peak and resident memory; with `explain` the exact bytes.
@@ -164,6 +165,37 @@ pub(super) fn write_figures<W: Write>(
         )?;
     }
     Ok(())
+}
+
+/// Marks that are named; the others are counted.
+const MARKS: usize = 6;
+
+/// `loaded at 12.0 ms (3.4 MiB live)`, in the order the program set them.
+fn write_marks<W: Write>(page: &mut Page<'_, W>, profile: &Profile) -> io::Result<()> {
+    let mut said: Vec<String> = profile
+        .marks
+        .iter()
+        .take(MARKS)
+        .map(|mark| {
+            let live = Bytes(mark.figures.live_bytes);
+            format!(
+                "{} at {} ({live} live)",
+                printable(&mark.name),
+                Nanos(mark.time_ns)
+            )
+        })
+        .collect();
+    if said.is_empty() {
+        return Ok(());
+    }
+    if profile.marks.len() > MARKS {
+        said.push(format!("{} more", profile.marks.len() - MARKS));
+    }
+    page.wrap(
+        Style::Faint,
+        &format!("  {:<11} ", "marks"),
+        &said.join(", "),
+    )
 }
 
 /// `12 grows, 1 shrink, at most 1.4 MiB copied`, where there were any.
