@@ -126,23 +126,21 @@ fn pages(program: &str) -> u64 {
 
 #[test]
 fn each_thread_and_each_place_of_its_cache_is_counted_once() {
-    let threads = [1, 2, 3].map(|count| pages(&format!("threads-{count}")));
-    let passes = [0, 1, 3].map(|count| pages(&format!("passes-{count}")));
     let more = |pages: [u64; 3]| [pages[1] - pages[0], pages[2] - pages[1]];
-    // Of its lane, its rows, its cache and its look-up from site to row. A snapshot that is due meanwhile, on a busy
-    // machine, takes a page or two of its own.
-    let busy = |few: u64| few..=few + 2;
-    let [second, third] = more(threads);
-    assert!(
-        busy(6).contains(&second) && busy(6).contains(&third),
-        "{threads:?}"
-    );
-    // Of tables for 500 phases and sites, and all places of the cache; then of nothing.
-    let [first, further] = more(passes);
-    assert!(
-        busy(60).contains(&first) && busy(0).contains(&further),
-        "{passes:?}"
-    );
+    // Of its lane, its rows, its cache and its look-up from site to row; of tables for 500 phases and sites, and all places of
+    // the cache, then of nothing. A snapshot takes pages too: it falls due where a run is slow, on a busy machine.
+    let expected = ([6, 6], [60, 0]);
+    let mut seen = Vec::new();
+    while seen.len() < 20 && seen.last() != Some(&expected) {
+        let threads = [1, 2, 3].map(|count| pages(&format!("threads-{count}")));
+        let passes = [0, 1, 3].map(|count| pages(&format!("passes-{count}")));
+        let sorted = threads.is_sorted() && passes.is_sorted();
+        seen.push(match sorted {
+            true => (more(threads), more(passes)),
+            false => ([0; 2], [0; 2]),
+        });
+    }
+    assert_eq!(seen.last(), Some(&expected), "{seen:?}");
 }
 
 /// There is no memory for the map.
