@@ -9,7 +9,7 @@ use super::arenas::blocks_inside;
 use super::label::{Label, MarkKind};
 use super::{By, CallTree, Node, NodeId, Options};
 use crate::profile::fields::Phases;
-use crate::profile::{self, Figures, FrameId, Frames, Origin, Profile, ScopeId, Site, StepKind};
+use crate::profile::{self, Figures, FrameId, Frames, Profile, ScopeId, Site, StepKind};
 
 /// One step of a path: what the node stands for, the source frame it was met at, how many frames it stands for, how
 /// often its function is on the stack.
@@ -106,21 +106,8 @@ fn by_stack(profile: &Profile, options: &Options, index: usize, path: &mut Vec<S
             path.extend(steps.filter_map(|step| folded(profile, site, step)));
         }
         Frames::Own | Frames::All => {
-            let frames = site.frames(options.frames == Frames::All).iter().copied();
-            let own = |frame: &FrameId| {
-                options.frames == Frames::All
-                    || profile
-                        .lookup(*frame)
-                        .is_some_and(|(_, function)| function.origin == Origin::User)
-            };
-            path.extend(
-                frames
-                    .filter(own)
-                    .filter_map(|frame| function(profile, frame)),
-            );
-            if path.len() == before {
-                path.extend(site.charged().and_then(|frame| function(profile, frame)));
-            }
+            let frames = profile.frames_of(site, options.frames).into_iter();
+            path.extend(frames.filter_map(|frame| function(profile, frame)));
         }
     }
     if path.len() == before {

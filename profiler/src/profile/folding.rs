@@ -38,6 +38,25 @@ impl Frames {
     }
 }
 
+impl Profile {
+    /// The frames of a site, outermost first: all, those of the program, or (folded) those worth showing.
+    pub fn frames_of(&self, site: &Site, frames: Frames) -> Vec<FrameId> {
+        let shown = site.frames(frames == Frames::All);
+        if frames != Frames::Own {
+            return shown.to_vec();
+        }
+        let is_own = |id: &FrameId| {
+            let found = self.lookup(*id);
+            found.is_some_and(|(_, function)| function.origin == Origin::User)
+        };
+        let own: Vec<FrameId> = shown.iter().copied().filter(is_own).collect();
+        match own.is_empty() {
+            true => site.charged().into_iter().collect(),
+            false => own,
+        }
+    }
+}
+
 /// What a step stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StepKind {

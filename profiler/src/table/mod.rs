@@ -27,7 +27,6 @@ pub(crate) use names::{function_name, place};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;
 pub(crate) use preorder::weighty;
-pub(crate) use site::shown_frames;
 pub use site::{SiteDetail, SiteLabel};
 
 /// What a row is.

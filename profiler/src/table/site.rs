@@ -84,7 +84,7 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
     let mut known: HashMap<Look, usize> = HashMap::new();
     let mut stacks: HashSet<(usize, Vec<FrameId>)> = HashSet::new();
     for (index, site) in profile.sites.iter().enumerate() {
-        let stack = shown_frames(profile, site, frames);
+        let stack = profile.frames_of(site, frames);
         let stack: Vec<FrameId> = stack.iter().filter_map(look).collect();
         let m = site.marks;
         let chunk_of = chunks.get(&index).cloned().unwrap_or_default();
@@ -135,7 +135,7 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
             .first()
             .and_then(|&site| profile.sites.get(site))
         {
-            let of_site = shown_frames(profile, site, frames);
+            let of_site = profile.frames_of(site, frames);
             detail.stack = of_site.iter().filter_map(look).collect();
         }
     }
@@ -296,23 +296,4 @@ fn call_below(profile: &Profile, index: usize, owner: Option<FrameId>) -> String
         }
     }
     String::new()
-}
-
-/// The frames of a site that its row shows.
-pub(crate) fn shown_frames(profile: &Profile, site: &Site, frames: Frames) -> Vec<FrameId> {
-    let own = |id: &FrameId| {
-        let found = profile.lookup(*id);
-        found.is_some_and(|(_, function)| function.origin == Origin::User)
-    };
-    let all = site.frames(frames == Frames::All);
-    match frames {
-        Frames::Folded | Frames::All => all.to_vec(),
-        Frames::Own => {
-            let own: Vec<FrameId> = all.iter().copied().filter(own).collect();
-            match own.is_empty() {
-                true => site.charged().into_iter().collect(),
-                false => own,
-            }
-        }
-    }
 }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, OnceLock};
 use heapglass_profiler::calltree::CallTree;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::{
-    Frame, FrameId, Frames, Function, FunctionId, Measure, Origin, Profile, Site, State, TypeId,
-    TypeKind, TypeName,
+    Frame, FrameId, Frames, Function, FunctionId, Measure, Profile, Site, State, TypeId, TypeKind,
+    TypeName,
 };
 use heapglass_profiler::report::{By, Row, rows};
 use heapglass_profiler::units::printable;
@@ -105,21 +105,6 @@ impl Data {
 
     pub(crate) fn site(&self, index: u32) -> Option<&Site> {
         self.profile.sites.get(index as usize)
-    }
-
-    /// The frames of a site, outermost first: all, those of the program, or those worth showing.
-    pub(crate) fn frames(&self, site: &Site, frames: Frames) -> Vec<FrameId> {
-        let own = |id: &FrameId| {
-            let function = self.function_of(*id);
-            frames != Frames::Own
-                || function.is_some_and(|function| function.origin == Origin::User)
-        };
-        let all = site.frames(frames == Frames::All).iter().copied();
-        let shown: Vec<FrameId> = all.filter(own).collect();
-        match shown.is_empty() {
-            true => site.charged().into_iter().collect(),
-            false => shown,
-        }
     }
 
     /// For each function, whether `pattern` matches its full or its short name.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::row::origin;
 use crate::profile::{Frame, FrameId, Frames, Origin, Profile};
 use crate::report::{Detail, Row};
-use crate::table::{function_name, shown_frames};
+use crate::table::function_name;
 
 /// A frame.
 #[derive(Serialize)]
@@ -54,7 +54,7 @@ impl<'a> Stacks<'a> {
                     .iter()
                     .filter_map(|&site| profile.sites.get(site))
                 {
-                    let stack = shown_frames(profile, site, shown);
+                    let stack = profile.frames_of(site, shown);
                     let numbers = stack.into_iter().filter_map(|id| {
                         let frame = profile.frames.get(id.0 as usize)?;
                         Some(*frames.entry(id).or_insert_with(|| {

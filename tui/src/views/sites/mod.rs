@@ -72,7 +72,7 @@ impl Sites {
     fn stack(&self, data: &Data, frames: Frames) -> Vec<FrameId> {
         let site = self.selected().and_then(|index| data.site(index));
         let mut stack = site
-            .map(|site| data.frames(site, frames))
+            .map(|site| data.profile.frames_of(site, frames))
             .unwrap_or_default();
         stack.reverse();
         stack

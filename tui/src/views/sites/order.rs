@@ -152,7 +152,7 @@ impl Only {
             Only::Within(_, sites) => sites.get(index as usize).copied().unwrap_or(false),
             Only::Owned(named) => cx.data.profile.charged_to(site) == Some(named.charged),
             Only::Through(named) => {
-                let frames = cx.data.frames(site, cx.frames);
+                let frames = cx.data.profile.frames_of(site, cx.frames);
                 let mut frames = frames.iter().filter_map(|frame| cx.data.frame(*frame));
                 frames.any(|frame| Charged::Function(frame.function) == named.charged)
                     || cx.data.profile.place_of(site) == Some(named.charged)
@@ -205,7 +205,7 @@ impl Listing {
         });
         let by_stack = |site: &Site| {
             matching.as_ref().is_none_or(|matching| {
-                let frames = data.frames(site, cx.frames);
+                let frames = data.profile.frames_of(site, cx.frames);
                 let place = data.profile.place_of(site);
                 frames
                     .iter()
