@@ -25,30 +25,25 @@ pub(super) fn described(mut function: Function, own: &[String]) -> Function {
 
 /// `serde_json::from_str -> Catalog`, `regex::Regex::new`, `HashMap::insert`.
 fn does(function: &Function) -> String {
-    let mut text = if function.origin == Origin::Dependency {
-        let (module, name) = function
-            .short
-            .rsplit_once("::")
-            .unwrap_or(("", &function.short));
-        // A free function is the crate's, whichever module it is in; a method keeps its type.
-        let of_type = module.starts_with(|c: char| c.is_uppercase() || c == '[');
-        match (function.krate.as_str(), of_type) {
-            (krate, _) if krate == module => function.short.clone(),
-            ("", _) => function.short.clone(),
-            (krate, true) => format!("{krate}::{module}::{name}"),
-            (krate, false) => format!("{krate}::{name}"),
-        }
-    } else {
-        function.short.clone()
-    };
-    if matches!(function.role, Role::Format | Role::Plain)
-        && let Some(result) = types::read_by(&function.name)
-        && function.origin == Origin::Dependency
-    {
-        text.push_str(" -> ");
-        text.push_str(&result);
+    let short = function.short.as_str();
+    if function.origin != Origin::Dependency {
+        return short.to_owned();
     }
-    text
+    let (module, name) = short.rsplit_once("::").unwrap_or(("", short));
+    // A free function is the crate's, whichever module it is in; a method keeps its type.
+    let of_type = module.starts_with(|c: char| c.is_uppercase() || c == '[');
+    let call = match function.krate.as_str() {
+        "" => short.to_owned(),
+        krate if krate == module => short.to_owned(),
+        krate if of_type => format!("{krate}::{module}::{name}"),
+        krate => format!("{krate}::{name}"),
+    };
+    // What is called back was entered further out.
+    let result = types::read_by(&function.name).filter(|_| function.role != Role::Callback);
+    match result {
+        Some(result) => format!("{call} -> {result}"),
+        None => call,
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! change a program there.
 
 use crate::profile::{Function, Group, Origin, Role};
-use crate::symbols::serves_others;
 use std::ops::Range;
 
 /// The frame that owns the blocks of a stack given outermost first, of those shown; or the group that does.
@@ -30,13 +29,13 @@ pub(super) fn owner(stack: &[&Function], shown: Range<usize>) -> (Option<usize>,
         );
     }
     // The line that began it: neither that of a derive, nor of a visitor that a format called.
-    let began = innermost(&|function| own(function) && function.role != Role::Callback);
+    let began = innermost(&Function::is_of_program);
     if began.is_some() {
         return (began, None);
     }
     let dependency =
         |function: &Function| function.origin == Origin::Dependency && !function.is_own();
-    let named = |function: &Function| dependency(function) && !serves_others(function);
+    let named = |function: &Function| dependency(function) && function.role != Role::Service;
     // What a format calls back is the program's only where nobody else asked the format.
     let asking = match last_own {
         Some(_) => {
@@ -87,7 +86,7 @@ mod tests {
                 "serde_json::from_str",
                 "serde_json",
                 Origin::Dependency,
-                Role::Format,
+                Role::Service,
             ),
             function("app::_::visit_map", "app", Origin::User, Role::Callback),
             function("Vec::push", "alloc", Origin::Std, Role::Plain),
@@ -131,7 +130,7 @@ mod tests {
                 "hashbrown::insert",
                 "hashbrown",
                 Origin::Dependency,
-                Role::Format,
+                Role::Service,
             ),
             function("Vec::push", "alloc", Origin::Std, Role::Plain),
         ];

@@ -255,8 +255,9 @@ pub enum Role {
     Plain,
     /// Called back by what a program called: `Deserialize`, its visitors, `Clone`.
     Callback,
-    /// Of a crate that reads or writes data formats.
-    Format,
+    /// Of a crate that works for whoever calls it: it reads or writes a format, or holds values. Never the owner of a block
+    /// where another one is on the stack.
+    Service,
     /// Passes a call on: the call of a closure, an iterator's adaptor.
     Glue,
     /// Reports a panic: message, hook, backtrace.
@@ -441,6 +442,19 @@ impl Function {
     /// Whether it is heapglass's own, wherever it was built.
     pub(crate) fn is_own(&self) -> bool {
         OWN_CRATES.contains(&self.krate.as_str())
+    }
+
+    /// Whether it is of the program, and nothing called it back: a step of folded stacks of its own, and what owns blocks.
+    pub(crate) fn is_of_program(&self) -> bool {
+        self.origin == Origin::User && self.role != Role::Callback
+    }
+
+    /// What a call of it does, by the best that is known: [`does`](Function::does), its short name, its name.
+    pub(crate) fn call(&self) -> &str {
+        [&self.does, &self.short, &self.name]
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .map_or("[unnamed]", String::as_str)
     }
 }
 

@@ -26,7 +26,7 @@ mod trim;
 pub(crate) use classify::is_allocator_shim;
 pub use classify::{Classifier, unresolved};
 pub use error::Error;
-pub(crate) use role::{role, serves_others};
+pub(crate) use role::role;
 pub(crate) use short::{segments, self_type, split_outermost};
 pub use trim::trim;
 

@@ -86,7 +86,7 @@ pub(crate) fn role(function: &Function) -> Role {
         Origin::Dependency
             if FORMATS.contains(&&*function.krate) || CONTAINERS.contains(&&*function.krate) =>
         {
-            Role::Format
+            Role::Service
         }
         Origin::User | Origin::Dependency if is_called_back(name) => Role::Callback,
         _ => Role::Plain,
@@ -162,9 +162,4 @@ fn reports_panic(name: &str) -> bool {
     ]
     .iter()
     .any(|start| path.starts_with(start))
-}
-
-/// Whether a crate only holds or reads what others want: never the owner of a block where another one is on the stack.
-pub(crate) fn serves_others(function: &Function) -> bool {
-    function.role == Role::Format
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::site::label;
+use super::site::{asking, owner_name};
 use super::{Detail, Part, Row};
 use crate::profile::{
     Figures, FrameId, Frames, FunctionId, Group, Measure, Origin, Profile, Site, plain,
@@ -51,7 +51,7 @@ impl<T: Default> Sums<T> {
 pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
     let mut sums: Sums<Vec<usize>> = Sums::new();
     for (index, site) in profile.sites.iter().enumerate() {
-        let (_, figures, sites) = sums.row(label(profile, index, &[]).owner);
+        let (_, figures, sites) = sums.row(owner_name(profile, site));
         figures.add(&site.figures);
         sites.push(index);
     }
@@ -184,7 +184,7 @@ pub(super) fn crates(profile: &Profile) -> Vec<Row> {
         if let Some(group) = site.group.filter(|group| *group == Group::Runtime) {
             return group.name().to_owned();
         }
-        let function = asking(profile, site).and_then(|id| Some(profile.lookup(id)?.1));
+        let function = asking_frame(profile, site).and_then(|id| Some(profile.lookup(id)?.1));
         match function {
             Some(function) if !function.krate.is_empty() => function.krate.clone(),
             Some(function) => function.name.clone(),
@@ -196,7 +196,7 @@ pub(super) fn crates(profile: &Profile) -> Vec<Row> {
 
 pub(super) fn modules(profile: &Profile) -> Vec<Row> {
     let key = |site: &Site| {
-        let frame = asking(profile, site).and_then(|id| profile.frames.get(id.0 as usize));
+        let frame = asking_frame(profile, site).and_then(|id| profile.frames.get(id.0 as usize));
         let module = frame.and_then(|frame| profile.modules.get(frame.module as usize));
         match module.filter(|_| !site.marks.synthetic && !site.stack.is_empty()) {
             Some(module) if !module.path.is_empty() => module.path.clone(),
@@ -221,12 +221,7 @@ fn by_code(profile: &Profile, key: impl Fn(&Site) -> String) -> Vec<Row> {
     sums.rows.into_iter().map(row).collect()
 }
 
-/// The innermost frame that is not the standard library's; the innermost of all where there is none.
-fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
-    let frames = site.frames(false);
-    let other = frames.iter().rev().find(|&&id| {
-        let found = profile.lookup(id);
-        found.is_some_and(|(_, function)| function.origin != Origin::Std && !function.is_own())
-    });
-    other.or(frames.last()).copied()
+/// The frame whose code asked; the innermost of all where the standard library alone is on the stack.
+fn asking_frame(profile: &Profile, site: &Site) -> Option<FrameId> {
+    asking(profile, site).or(site.frames(false).last().copied())
 }

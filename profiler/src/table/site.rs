@@ -8,7 +8,7 @@ use super::{Detail, Row, place};
 use crate::calltree::MarkKind;
 use crate::profile::arenas::chunk_label;
 use crate::profile::{
-    Charged, Figures, FrameId, Frames, FunctionId, Measure, Origin, Profile, Role, ScopeId, Site,
+    Charged, Figures, FrameId, Frames, FunctionId, Measure, Origin, Profile, ScopeId, Site,
     StackMarks, StepKind, TypeId, UNKNOWN,
 };
 
@@ -187,23 +187,22 @@ fn new_row(profile: &Profile, site: &Site, look: &Look) -> Row {
 }
 
 /// What a reader sees of the row of a site.
-pub(super) fn label(profile: &Profile, index: usize, chunk_of: &[usize]) -> SiteLabel {
+fn label(profile: &Profile, index: usize, chunk_of: &[usize]) -> SiteLabel {
     let Some(site) = profile.sites.get(index) else {
         return SiteLabel::default();
     };
-    if let Some(group) = site.group {
+    if site.group.is_some() {
         return SiteLabel {
-            owner: group.name().to_owned(),
+            owner: owner_name(profile, site),
             ..SiteLabel::default()
         };
     }
     let owner_frame = site.charged();
-    let owner = owner_frame.and_then(|frame| profile.lookup(frame));
     let what = match profile.type_id_of(site) {
         _ if !chunk_of.is_empty() => chunk_label(profile, chunk_of),
         Some(id) => profile.type_key(Some(id)).to_owned(),
         None if site.marks.synthetic => String::new(),
-        None => asking(profile, site).unwrap_or_else(|| UNKNOWN.to_owned()),
+        None => untyped(profile, site).unwrap_or_else(|| UNKNOWN.to_owned()),
     };
     let field = profile.fields().field_of(site.scope);
     let field = profile
@@ -224,26 +223,29 @@ pub(super) fn label(profile: &Profile, index: usize, chunk_of: &[usize]) -> Site
             _ => format!("[{path}] {location}"),
         };
     }
-    let owner = match (owner, profile.charged_to(site)) {
-        (Some((_, function)), Some(charged)) => {
-            let name = match function.origin {
-                Origin::Dependency if !function.does.is_empty() => function
-                    .does
-                    .split(" -> ")
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned(),
-                _ => charged.short_name(profile).into_owned(),
-            };
-            match function.origin {
-                Origin::Dependency => format!("{name} (dependency)"),
-                _ => name,
-            }
+    SiteLabel {
+        what,
+        location,
+        owner: owner_name(profile, site),
+        source: owner_frame.and_then(|frame| profile.source_of(frame)),
+    }
+}
+
+/// What a site is charged to: `shop::parse`, `ignore::read_dir (dependency)`, with what the walk had to do to its stack.
+pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
+    if let Some(group) = site.group {
+        return group.name().to_owned();
+    }
+    let function = site.charged().and_then(|frame| profile.lookup(frame));
+    let mut owner = match (function, profile.charged_to(site)) {
+        (Some((_, function)), _) if function.origin == Origin::Dependency => {
+            let call = function.call();
+            let name = call.split_once(" -> ").map_or(call, |(name, _)| name);
+            format!("{name} (dependency)")
         }
         (_, Some(charged)) => charged.short_name(profile).into_owned(),
         (_, None) => "(no stack)".to_owned(),
     };
-    let mut owner = owner;
     for (set, mark) in [
         (site.marks.cut, MarkKind::Cut),
         (site.marks.foreign, MarkKind::Foreign),
@@ -252,25 +254,23 @@ pub(super) fn label(profile: &Profile, index: usize, chunk_of: &[usize]) -> Site
             owner.push_str(&format!(" {}", mark.name()));
         }
     }
-    SiteLabel {
-        what,
-        location,
-        owner,
-        source: owner_frame.and_then(|frame| profile.source_of(frame)),
-    }
+    owner
+}
+
+/// The innermost frame that is not the standard library's: whose code asked for a block, in a container or not.
+pub(super) fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
+    let is_other = |id: &&FrameId| {
+        let found = profile.lookup(**id);
+        found.is_some_and(|(_, function)| function.origin != Origin::Std && !function.is_own())
+    };
+    site.frames(false).iter().rev().find(is_other).copied()
 }
 
 /// The function of a dependency, or of C, that asked for a block without any container: `crossbeam_deque::Buffer::alloc`.
-fn asking(profile: &Profile, site: &Site) -> Option<String> {
-    let frames = site.frames(false).iter().rev();
-    let mut functions = frames.filter_map(|&id| Some(profile.lookup(id)?.1));
-    let function =
-        functions.find(|function| function.origin != Origin::Std && !function.is_own())?;
-    let does = || match function.does.as_str() {
-        "" => function.short.clone(),
-        does => does.to_owned(),
-    };
-    matches!(function.origin, Origin::Dependency | Origin::Native).then(does)
+fn untyped(profile: &Profile, site: &Site) -> Option<String> {
+    let (_, function) = profile.lookup(asking(profile, site)?)?;
+    matches!(function.origin, Origin::Dependency | Origin::Native)
+        .then(|| function.call().to_owned())
 }
 
 /// The nearest call of a library, or type that is deserialized, inside the owner.
@@ -285,7 +285,7 @@ fn call_below(profile: &Profile, index: usize, owner: Option<FrameId>) -> String
                 // Copies of one function of the program are a step of this kind too.
                 let same = name(step.frame).is_some_and(|(frame, function)| {
                     let is_owner = own.is_some_and(|(owner, _)| frame.function == owner.function);
-                    is_owner || (function.origin == Origin::User && function.role != Role::Callback)
+                    is_owner || function.is_of_program()
                 });
                 return match same {
                     true => String::new(),
