@@ -1,9 +1,10 @@
-//! Reads heapglass recordings and turns them into a [`Profile`](profile::Profile): the one waist that report,
-//! SVG and terminal UI are functions of.
+//! Reads heapglass recordings and turns them into a [`Profile`](profile::Profile), of which report, SVG and terminal UI are
+//! functions.
 #![forbid(unsafe_code)]
 
 pub mod calltree;
 pub mod flamegraph;
+mod interned;
 mod load;
 pub mod profile;
 pub mod report;

@@ -3,6 +3,7 @@
 use super::counters::Counted;
 use super::modules::Modules;
 use super::{Error, Options, arenas, functions, owner, packed, scopes};
+use crate::interned::Interned;
 use crate::profile::{
     Contents, Frame, FrameId, Function, FunctionId, Origin, Profile, ScopeId, Site, Snapshot,
     StackMarks,
@@ -10,7 +11,6 @@ use crate::profile::{
 use crate::symbols::{self, Classifier, Progress, Symbols};
 use crate::types::{StackFrame, Stacks, Types};
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::path::Path;
 use tracking_alloc_recording::{
     FIRST_SITE, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, site_flags, unwinder,
@@ -120,31 +120,6 @@ fn stack_marks(flags: u32) -> StackMarks {
         deep: flags & site_flags::DEEP != 0,
         folded: flags & site_flags::FOLDED != 0,
         synthetic: false,
-    }
-}
-
-/// Values numbered in the order they were first seen.
-struct Interned<T> {
-    values: Vec<T>,
-    numbers: HashMap<T, u32>,
-}
-
-impl<T: Clone + Eq + Hash> Interned<T> {
-    fn new() -> Self {
-        Interned {
-            values: Vec::new(),
-            numbers: HashMap::new(),
-        }
-    }
-
-    fn number(&mut self, value: T) -> u32 {
-        if let Some(number) = self.numbers.get(&value) {
-            return *number;
-        }
-        let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
-        self.values.push(value.clone());
-        self.numbers.insert(value, number);
-        number
     }
 }
 

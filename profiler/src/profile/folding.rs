@@ -5,6 +5,7 @@
 //! Must never hide a frame without counting it: each step says how many frames it stands for.
 
 use super::{FrameId, Function, FunctionId, Group, Origin, Profile, Role, Site};
+use crate::interned::Interned;
 use std::collections::HashMap;
 
 /// Which frames of a stack are shown.
@@ -94,7 +95,7 @@ pub struct Folding {
 
 impl Folding {
     pub(super) fn of(profile: &Profile) -> Folding {
-        let mut folder = Folder::new(profile);
+        let (folder, texts) = Folder::new(profile);
         let mut starts = vec![0];
         let mut steps = Vec::new();
         for site in &profile.sites {
@@ -102,7 +103,7 @@ impl Folding {
             starts.push(steps.len());
         }
         Folding {
-            texts: folder.texts,
+            texts,
             steps,
             starts,
         }
@@ -137,18 +138,17 @@ struct Known {
 
 struct Folder<'a> {
     profile: &'a Profile,
-    texts: Vec<String>,
-    numbers: HashMap<String, u32>,
     known: Vec<Known>,
 }
 
 impl<'a> Folder<'a> {
-    fn new(profile: &'a Profile) -> Self {
+    /// With the texts of all steps that there can be.
+    fn new(profile: &'a Profile) -> (Self, Vec<String>) {
         // Names without generic arguments: copies of one function have the same.
         let names: Vec<String> = profile
             .functions
             .iter()
-            .map(|function| match is_own(function) {
+            .map(|function| match function.is_of_program() {
                 true => plain(&function.name),
                 false => String::new(),
             })
@@ -158,18 +158,14 @@ impl<'a> Folder<'a> {
             *copies.entry((&function.krate, name)).or_default() += 1;
         }
         let mut outers: HashMap<(&str, &str), usize> = HashMap::new();
-        let mut folder = Folder {
-            profile,
-            texts: Vec::new(),
-            numbers: HashMap::new(),
-            known: Vec::new(),
-        };
+        let mut texts: Interned<String> = Interned::new();
+        let mut known = Vec::with_capacity(profile.functions.len());
         for (number, (function, name)) in (0..).zip(profile.functions.iter().zip(&names)) {
-            let own = is_own(function);
+            let own = function.is_of_program();
             let krate = function.krate.as_str();
             let step = match own && copies.get(&(krate, name)) == Some(&1) {
                 true => StepKind::Function(FunctionId(number)),
-                false => StepKind::Call(folder.number(does(function))),
+                false => StepKind::Call(texts.number(function.call().to_owned())),
             };
             let (outer, is_closure) = match name.split_once("::{") {
                 Some((outer, _)) => (outer, true),
@@ -178,8 +174,8 @@ impl<'a> Folder<'a> {
             let next = outers.len();
             let outer = *outers.entry((krate, outer)).or_insert(next);
             let makes = function.makes.as_ref();
-            let makes = makes.map(|made| folder.number(&format!("{made}::deserialize")));
-            folder.known.push(Known {
+            let makes = makes.map(|made| texts.number(format!("{made}::deserialize")));
+            known.push(Known {
                 step,
                 own,
                 outer,
@@ -187,42 +183,34 @@ impl<'a> Folder<'a> {
                 makes,
             });
         }
-        folder
+        (Folder { profile, known }, texts.values)
     }
 
-    fn number(&mut self, text: &str) -> u32 {
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        self.texts.push(text.to_owned());
-        self.numbers.insert(text.to_owned(), number);
-        number
-    }
-
-    fn function(&self, id: FrameId) -> Option<(FunctionId, &'a Function)> {
+    fn function(&self, id: FrameId) -> Option<(&'a Function, Known)> {
         let frame = self.profile.frames.get(id.0 as usize)?;
-        let function = self.profile.functions.get(frame.function.0 as usize)?;
-        Some((frame.function, function))
+        let number = frame.function.0 as usize;
+        Some((
+            self.profile.functions.get(number)?,
+            *self.known.get(number)?,
+        ))
     }
 
-    fn fold(&mut self, site: &Site) -> Vec<Step> {
+    fn fold(&self, site: &Site) -> Vec<Step> {
         let frames = site.frames(false);
         let mut steps: Vec<Step> = Vec::new();
         let mut run: Vec<FrameId> = Vec::new();
         if site.group != Some(Group::Runtime) {
             for &id in frames {
-                let Some((number, function)) = self.function(id) else {
+                let Some((function, known)) = self.function(id) else {
                     continue;
                 };
                 if site.group.is_some() && function.role == Role::Panic {
                     break;
                 }
-                let known = self.known.get(number.0 as usize).copied();
-                let Some(known) = known.filter(|known| known.own) else {
+                if !known.own {
                     run.push(id);
                     continue;
-                };
+                }
                 if self.is_passed_on(&steps, known) {
                     if let Some(last) = steps.last_mut() {
                         last.frames += run.len() as u32 + 1;
@@ -261,73 +249,46 @@ impl<'a> Folder<'a> {
 
     /// Whether a frame is a closure of the function that stands last: what is between only passes the call on.
     fn is_passed_on(&self, steps: &[Step], function: Known) -> bool {
-        let last = steps.last().and_then(|step| self.known_of(step.frame?));
-        function.is_closure && last.is_some_and(|last| last.own && last.outer == function.outer)
-    }
-
-    fn known_of(&self, id: FrameId) -> Option<Known> {
-        let (number, _) = self.function(id)?;
-        self.known.get(number.0 as usize).copied()
+        let last = steps.last().and_then(|step| self.function(step.frame?));
+        function.is_closure
+            && last.is_some_and(|(_, last)| last.own && last.outer == function.outer)
     }
 
     /// Puts a run of frames behind the steps: what was called, then what was deserialized.
-    fn flush(&mut self, steps: &mut Vec<Step>, run: &mut Vec<FrameId>, site: &Site) {
+    fn flush(&self, steps: &mut Vec<Step>, run: &mut Vec<FrameId>, site: &Site) {
         let frames = std::mem::take(run);
-        let glue = |id: &FrameId| {
-            self.function(*id)
-                .is_none_or(|(_, function)| function.role == Role::Glue)
+        let names_it = |&id: &FrameId| {
+            let found = self.function(id);
+            found.is_some_and(|(function, _)| function.role != Role::Glue)
         };
-        let entry = frames.iter().position(|id| !glue(id)).unwrap_or(0);
-        let Some((_, first)) = frames.get(entry).and_then(|&id| self.function(id)) else {
+        let entry = frames.iter().position(names_it).unwrap_or(0);
+        let Some((first, entered)) = frames.get(entry).and_then(|&id| self.function(id)) else {
             return;
         };
         let begin = steps.len();
-        let said = does(first);
-        let text = self.number(said);
-        push(steps, text, frames[entry], entry as u32 + 1);
-        let result = said.split_once(" -> ").map(|(_, result)| result);
+        steps.push(step(entered.step, frames[entry], entry as u32 + 1));
+        let result = first.call().split_once(" -> ").map(|(_, result)| result);
         let owner = site.owner.and_then(|owner| site.stack.get(owner)).copied();
         for &id in &frames[entry + 1..] {
-            let made = self
-                .function(id)
-                .and_then(|(_, function)| function.makes.as_deref());
-            let repeated = made.is_some() && made == result && steps.len() == begin + 1;
+            let Some((function, known)) = self.function(id) else {
+                continue;
+            };
             // Where nothing is of the program, the owner is in the middle of a run.
-            if Some(id) == owner
-                && let Some((_, function)) = self.function(id)
-                && function.origin != Origin::User
-                && does(function) != said
-            {
-                let text = self.number(does(function));
-                push(steps, text, id, 1);
+            if Some(id) == owner && function.origin != Origin::User && known.step != entered.step {
+                steps.push(step(known.step, id, 1));
                 continue;
             }
-            let makes = self.known_of(id).and_then(|known| known.makes);
-            match makes.filter(|_| !repeated) {
-                Some(text) => {
-                    let known = steps
-                        .iter()
-                        .skip(begin)
-                        .position(|step| step.kind == StepKind::Call(text));
-                    match known.map(|at| begin + at) {
-                        Some(at) if at + 1 == steps.len() => steps[at].frames += 1,
-                        Some(at) => again(steps, at, 1),
-                        None => push(steps, text, id, 1),
-                    }
-                }
+            let is_result = function.makes.as_deref() == result && steps.len() == begin + 1;
+            match known.makes.filter(|_| !is_result).map(StepKind::Call) {
+                Some(kind) => deserialized(steps, begin, kind, id),
                 None => {
-                    if let Some(step) = steps.last_mut() {
-                        step.frames += 1;
+                    if let Some(last) = steps.last_mut() {
+                        last.frames += 1;
                     }
                 }
             }
         }
     }
-}
-
-/// Whether a function is a step of its own.
-fn is_own(function: &Function) -> bool {
-    function.origin == Origin::User && function.role != Role::Callback
 }
 
 /// A function's name without generic arguments: `app::load` of `app::load<u8>` and of `app::load::<u8>`.
@@ -358,33 +319,30 @@ pub(crate) fn plain(name: &str) -> String {
     out
 }
 
-fn does(function: &Function) -> &str {
-    match (function.does.is_empty(), function.short.is_empty()) {
-        (false, _) => &function.does,
-        (true, false) => &function.short,
-        (true, true) => &function.name,
-    }
-}
-
-fn push(steps: &mut Vec<Step>, text: u32, frame: FrameId, frames: u32) {
-    steps.push(Step {
-        kind: StepKind::Call(text),
+fn step(kind: StepKind, frame: FrameId, frames: u32) -> Step {
+    Step {
+        kind,
         frame: Some(frame),
         frames,
         depth: 1,
-    });
+    }
+}
+
+/// A type that is deserialized: a new step, another frame of the last one, or of one further out.
+fn deserialized(steps: &mut Vec<Step>, begin: usize, kind: StepKind, frame: FrameId) {
+    let known = steps[begin..].iter().position(|step| step.kind == kind);
+    match known.map(|at| begin + at) {
+        Some(at) if at + 1 == steps.len() => steps[at].frames += 1,
+        Some(at) => again(steps, at, 1),
+        None => steps.push(step(kind, frame, 1)),
+    }
 }
 
 /// A function of the program: a new step, or the one that it has already, one deeper.
 fn enter(steps: &mut Vec<Step>, kind: StepKind, frame: FrameId, frames: u32) {
     match steps.iter().position(|step| step.kind == kind) {
         Some(at) => again(steps, at, frames),
-        None => steps.push(Step {
-            kind,
-            frame: Some(frame),
-            frames,
-            depth: 1,
-        }),
+        None => steps.push(step(kind, frame, frames)),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Frames and stacks of site rows: each once, in tables that rows refer to by index.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
 use super::row::origin;
+use crate::interned::Interned;
 use crate::profile::{Frame, FrameId, Frames, Origin, Profile};
 use crate::report::{Detail, Row};
 use crate::table::function_name;
@@ -35,16 +36,13 @@ impl<'a> Stacks<'a> {
     pub(super) fn of(profile: &'a Profile, rows: &'a [Row], shown: Frames) -> Self {
         let mut tables = Stacks::default();
         let mut frames: HashMap<FrameId, usize> = HashMap::new();
-        let mut stacks: HashMap<Vec<usize>, usize> = HashMap::new();
+        let mut stacks: Interned<Vec<usize>> = Interned::new();
         for row in rows {
             let mut of_row: Vec<usize> = Vec::new();
-            let mut add = |stack: Vec<usize>, tables: &mut Self| {
-                let next = tables.stacks.len();
-                let number = *stacks.entry(stack.clone()).or_insert(next);
-                if number == next {
-                    tables.stacks.push(stack);
-                }
-                if !of_row.contains(&number) {
+            let mut in_row: HashSet<usize> = HashSet::new();
+            let mut add = |stack| {
+                let number = stacks.number(stack) as usize;
+                if in_row.insert(number) {
                     of_row.push(number);
                 }
             };
@@ -72,14 +70,15 @@ impl<'a> Stacks<'a> {
                             origin: origin(Origin::Unresolved),
                             inlined: false,
                         });
-                        add(vec![tables.frames.len() - 1], &mut tables);
+                        add(vec![tables.frames.len() - 1]);
                         break;
                     }
-                    add(numbers, &mut tables);
+                    add(numbers);
                 }
             }
             tables.of_rows.push(of_row);
         }
+        tables.stacks = stacks.values;
         tables
     }
 
