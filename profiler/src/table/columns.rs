@@ -3,7 +3,7 @@
 //! The measure's own column always stands, the others as long as there is room.
 
 use super::{Amplification, By, Detail, Row};
-use crate::profile::{Figures, Measure};
+use crate::profile::Measure;
 use crate::units::{Bytes, Count, signed_bytes};
 
 pub(crate) const SHARE_WIDTH: usize = 8;
@@ -22,7 +22,6 @@ enum Figure {
     PerInput(Of),
     PerRecord(Of),
     Inclusive(Measure),
-    BlocksOf(Measure),
 }
 
 /// What is divided by the input.
@@ -59,9 +58,6 @@ pub(crate) fn of_measure(measure: Measure) -> Column {
 pub(crate) fn columns(by: By, measure: Measure, width: usize, rows: &[Row]) -> Vec<Column> {
     let mut all = vec![of_measure(measure)];
     all.extend(special(by, measure, rows));
-    if by == By::Site {
-        return all;
-    }
     all.extend(
         Measure::ALL
             .into_iter()
@@ -98,14 +94,6 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column> {
             }
             columns
         }
-        By::Site => {
-            let (_, what) = measure.blocks(&Figures::default());
-            let other = measure.is_bytes() || measure == Measure::Grows;
-            other
-                .then(|| column(Figure::BlocksOf(measure), what, 11))
-                .into_iter()
-                .collect()
-        }
         By::Function => vec![column(Figure::Inclusive(measure), "inclusive", 10)],
         By::Phase => {
             let mut columns = Vec::new();
@@ -124,7 +112,7 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column> {
             }
             columns
         }
-        By::Owner | By::Crate | By::Module => Vec::new(),
+        By::Site | By::Owner | By::Crate | By::Module => Vec::new(),
         By::Field | By::Thread | By::Arena => Vec::new(),
     }
 }
@@ -135,7 +123,6 @@ impl Column {
         let none = || "-".to_owned();
         match (self.figure, &row.detail) {
             (Figure::Measure(measure), _) => measure.amount(measure.of(&row.figures)),
-            (Figure::BlocksOf(measure), _) => Count(measure.blocks(&row.figures).0).to_string(),
             (Figure::Inclusive(measure), Detail::Function(detail)) => {
                 measure.amount(measure.of(&detail.inclusive))
             }

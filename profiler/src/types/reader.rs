@@ -83,10 +83,7 @@ pub(super) fn entered(name: &str) -> Option<String> {
     if let Some(visitor) = visitor.filter(|of| is_own(of)) {
         return Some(visitor);
     }
-    let enters = ["from_", "take_from_", "deserialize_from", "decode_from"]
-        .iter()
-        .any(|start| call.name.starts_with(start));
-    if !enters || call.of.is_some() {
+    if !begins_to_read(&call) {
         return None;
     }
     // Readers come first, and the format's own settings are no value.
@@ -98,6 +95,12 @@ pub(super) fn entered(name: &str) -> Option<String> {
         .rev()
         .find(|of| is_whole(of) && is_own(of) && !of_format(of))?;
     Some((*read).to_owned())
+}
+
+/// Whether a function is one with which a format begins to read, by its name: `from_slice`, `decode_from_std_read`.
+fn begins_to_read(call: &Call<'_>) -> bool {
+    let starts = ["from_", "take_from_", "deserialize_from", "decode_from"];
+    call.of.is_none() && starts.iter().any(|start| call.name.starts_with(start))
 }
 
 /// The type that a `Deserialize`, its visitor or a reader of serde's traits makes: one of the program's or a container.
@@ -118,8 +121,7 @@ pub(super) fn deserialized(name: &str) -> Option<String> {
 /// The value that a function which begins to read a format returns: the last of its arguments that is no reader.
 pub(super) fn result(name: &str) -> Option<String> {
     let call = Call::parse(name)?;
-    let enters = ["from_", "take_from_", "deserialize_from", "decode_from"];
-    if !enters.iter().any(|start| call.name.starts_with(start)) || call.of.is_some() {
+    if !begins_to_read(&call) {
         return None;
     }
     let read = call.arguments.last().filter(|of| is_whole(of))?;

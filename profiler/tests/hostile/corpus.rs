@@ -130,26 +130,30 @@ fn end_of(path: &Path) -> String {
     end.replace(|letter: char| letter.is_ascii_digit(), "")
 }
 
-#[test]
-fn recordings_of_the_corpus_cost_little_and_never_panic() {
-    let _alone = alone();
-    let (path, files) = (place("corpus.hg"), files("recording"));
-    let base = base_of("recording");
+/// Writes each file of a kind to `changed`, and holds the recording to what any input may cost.
+fn all_cost_little(kind: &str, changed: &Path, recording: &Path) {
+    let (files, base) = (files(kind), base_of(kind));
     let mut seen = Seen::default();
     for (pick, file) in files.iter().enumerate() {
         let bytes = applied(&std::fs::read(file).expect("a file of the corpus"), &base);
-        write(&path, &bytes, None);
-        let held = check(&path, bytes.len(), pick, &mut seen);
+        write(changed, &bytes, None);
+        let held = check(recording, bytes.len(), pick, &mut seen);
         held.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     }
     assert!(files.len() >= 10 && seen.loaded > 0, "{seen:?}");
 }
 
 #[test]
+fn recordings_of_the_corpus_cost_little_and_never_panic() {
+    let _alone = alone();
+    let path = place("corpus.hg");
+    all_cost_little("recording", &path, &path);
+}
+
+#[test]
 fn binaries_of_the_corpus_cost_little_and_never_panic() {
     let _alone = alone();
-    let (binary, path, files) = (place("corpus.so"), place("of-corpus.hg"), files("binary"));
-    let base = base_of("binary");
+    let (binary, path) = (place("corpus.so"), place("of-corpus.hg"));
     let recording = rich::rich(
         &golden("v3.hg"),
         binary.to_str().expect("UTF-8"),
@@ -158,14 +162,7 @@ fn binaries_of_the_corpus_cost_little_and_never_panic() {
     let mut recording = recording.bytes();
     parts::seal(&mut recording);
     write(&path, &recording, None);
-    let mut seen = Seen::default();
-    for (pick, file) in files.iter().enumerate() {
-        let bytes = applied(&std::fs::read(file).expect("a file of the corpus"), &base);
-        write(&binary, &bytes, None);
-        let held = check(&path, bytes.len(), pick, &mut seen);
-        held.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    }
-    assert!(files.len() >= 10 && seen.loaded > 0, "{seen:?}");
+    all_cost_little("binary", &binary, &path);
 }
 
 #[test]

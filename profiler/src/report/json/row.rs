@@ -6,13 +6,13 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::arena;
+use super::place::{PlaceJson, origin};
 use super::stacks::Stacks;
 use crate::profile::arenas::measured;
-use crate::profile::{Distribution, Figures, Measure, Origin, Profile, ScopeId};
+use crate::profile::{Distribution, Figures, FrameId, Measure, Profile, ScopeId};
 use crate::report::{
     Amplification, Detail, FieldDetail, Part, PhaseDetail, Row, SiteDetail, TypeDetail,
 };
-use crate::table::function_name;
 
 pub(super) struct Rows<'a> {
     pub(super) profile: &'a Profile,
@@ -68,12 +68,8 @@ enum DetailJson<'a> {
         location: &'a str,
         owner: &'a str,
         source: Option<&'a str>,
-        function: &'a str,
-        file: Option<&'a str>,
-        line: Option<u32>,
-        #[serde(rename = "crate")]
-        krate: &'a str,
-        origin: &'static str,
+        #[serde(flatten)]
+        place: PlaceJson<'a>,
         phase: Option<String>,
         field: Option<&'a str>,
         #[serde(rename = "type")]
@@ -95,12 +91,8 @@ enum DetailJson<'a> {
         stacks: &'a [usize],
     },
     Owner {
-        function: &'a str,
-        file: Option<&'a str>,
-        line: Option<u32>,
-        #[serde(rename = "crate")]
-        krate: &'a str,
-        origin: &'static str,
+        #[serde(flatten)]
+        place: PlaceJson<'a>,
         sites: usize,
     },
     Function {
@@ -256,6 +248,10 @@ fn type_part(part: &Part) -> TypePart<'_> {
 
 /// What a row has besides its figures; rows of arenas are written apart.
 fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> DetailJson<'a> {
+    let place_of = |owner: Option<FrameId>| {
+        let frame = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
+        PlaceJson::new(profile, frame, &row.key)
+    };
     match &row.detail {
         Detail::Site(detail) => {
             let SiteDetail {
@@ -269,8 +265,6 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> Detail
                 sites,
                 ..
             } = &**detail;
-            let frame = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
-            let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
             let marks = [
                 (marks.cut, "cut"),
                 (marks.foreign, "foreign stack"),
@@ -285,11 +279,7 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> Detail
                 location: &label.location,
                 owner: &label.owner,
                 source: label.source.as_deref(),
-                function: frame.map_or(row.key.as_str(), |frame| function_name(profile, frame)),
-                file: frame.and_then(|frame| frame.file.as_deref()),
-                line: frame.and_then(|frame| frame.line),
-                krate: function.map_or("", |function| &function.krate),
-                origin: origin(function.map_or(Origin::Unresolved, |function| function.origin)),
+                place: place_of(*owner),
                 phase: (*phase != ScopeId(0)).then(|| phases.path(profile, *phase)),
                 field: field.as_deref(),
                 type_key: type_key.as_deref(),
@@ -311,18 +301,10 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> Detail
                 stacks,
             }
         }
-        Detail::Owner { owner, sites } => {
-            let frame = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
-            let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
-            DetailJson::Owner {
-                function: frame.map_or(row.key.as_str(), |frame| function_name(profile, frame)),
-                file: frame.and_then(|frame| frame.file.as_deref()),
-                line: frame.and_then(|frame| frame.line),
-                krate: function.map_or("", |function| &function.krate),
-                origin: origin(function.map_or(Origin::Unresolved, |function| function.origin)),
-                sites: sites.len(),
-            }
-        }
+        Detail::Owner { owner, sites } => DetailJson::Owner {
+            place: place_of(*owner),
+            sites: sites.len(),
+        },
         Detail::Function(detail) => DetailJson::Function {
             krate: &detail.krate,
             origin: origin(detail.origin),
@@ -377,15 +359,5 @@ fn phase_row(detail: &PhaseDetail) -> DetailJson<'_> {
         retained_bytes: detail.retained_bytes,
         per_input_byte: detail.per_input_byte(),
         per_record: detail.per_record(),
-    }
-}
-
-pub(super) fn origin(origin: Origin) -> &'static str {
-    match origin {
-        Origin::User => "user",
-        Origin::Dependency => "dependency",
-        Origin::Std => "std",
-        Origin::Native => "native",
-        Origin::Unresolved => "unresolved",
     }
 }

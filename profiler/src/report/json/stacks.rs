@@ -4,21 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
-use super::row::origin;
+use super::place::PlaceJson;
 use crate::interned::Interned;
-use crate::profile::{Frame, FrameId, Frames, Origin, Profile};
+use crate::profile::{FrameId, Frames, Profile};
 use crate::report::{Detail, Row};
-use crate::table::function_name;
 
 /// A frame.
 #[derive(Serialize)]
 pub(super) struct FrameJson<'a> {
-    function: &'a str,
-    file: Option<&'a str>,
-    line: Option<u32>,
-    #[serde(rename = "crate")]
-    krate: &'a str,
-    origin: &'static str,
+    #[serde(flatten)]
+    place: PlaceJson<'a>,
     inlined: bool,
 }
 
@@ -56,18 +51,17 @@ impl<'a> Stacks<'a> {
                     let numbers = stack.into_iter().filter_map(|id| {
                         let frame = profile.frames.get(id.0 as usize)?;
                         Some(*frames.entry(id).or_insert_with(|| {
-                            tables.frames.push(frame_json(profile, frame));
+                            tables.frames.push(FrameJson {
+                                place: PlaceJson::new(profile, Some(frame), ""),
+                                inlined: frame.inlined,
+                            });
                             tables.frames.len() - 1
                         }))
                     });
                     let numbers: Vec<usize> = numbers.collect();
                     if numbers.is_empty() && detail.place.is_some() {
                         tables.frames.push(FrameJson {
-                            function: &row.key,
-                            file: None,
-                            line: None,
-                            krate: "",
-                            origin: origin(Origin::Unresolved),
+                            place: PlaceJson::new(profile, None, &row.key),
                             inlined: false,
                         });
                         add(vec![tables.frames.len() - 1]);
@@ -85,17 +79,5 @@ impl<'a> Stacks<'a> {
     /// The stacks of a row, that with most of the measure first.
     pub(super) fn of_row(&self, row: usize) -> &[usize] {
         self.of_rows.get(row).map_or(&[], Vec::as_slice)
-    }
-}
-
-fn frame_json<'a>(profile: &'a Profile, frame: &'a Frame) -> FrameJson<'a> {
-    let function = profile.functions.get(frame.function.0 as usize);
-    FrameJson {
-        function: function_name(profile, frame),
-        file: frame.file.as_deref(),
-        line: frame.line,
-        krate: function.map_or("", |function| &function.krate),
-        origin: origin(function.map_or(Origin::Unresolved, |function| function.origin)),
-        inlined: frame.inlined,
     }
 }

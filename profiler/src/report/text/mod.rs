@@ -14,8 +14,8 @@ mod tree;
 
 use super::page::Page;
 use super::{By, DEFAULT_TOP, Options, Row, Style, header, rows};
-use crate::profile::{Figures, Profile};
-use crate::table::{Column, SHARE_WIDTH, columns};
+use crate::profile::{Measure, Profile};
+use crate::table::{SHARE_WIDTH, columns};
 use crate::units::{Share, counted};
 use row::{site_details, write_row};
 
@@ -85,13 +85,10 @@ fn write_table<W: Write>(
         page.plain("  (none)")?;
         return legend::write(page, profile, options, &rows);
     }
-    let columns = columns(options.by, measure, page.width, &rows);
-    if options.by == By::Field {
-        tree::write(page, profile, options, &rows)?;
-    } else if options.by == By::Site {
-        write_sites(page, profile, options, &rows)?;
-    } else {
-        write_rows(page, profile, options, &rows, &columns)?;
+    match options.by {
+        By::Field => tree::write(page, profile, options, &rows)?,
+        By::Site => write_sites(page, profile, options, &rows)?,
+        _ => write_rows(page, profile, options, &rows)?,
     }
     legend::write(page, profile, options, &rows)
 }
@@ -101,12 +98,12 @@ fn write_rows<W: Write>(
     profile: &Profile,
     options: &Options<'_>,
     rows: &[Row],
-    columns: &[Column],
 ) -> io::Result<()> {
     let measure = options.measure;
     let whole = measure.of(&profile.totals);
+    let columns = columns(options.by, measure, page.width, rows);
     let mut head = format!("{:>SHARE_WIDTH$}", "share");
-    for column in columns {
+    for column in &columns {
         head.push_str(&format!(" {:>1$}", column.title, column.width));
     }
     page.line(Style::Heading, &format!("{head}  {}", options.by.name()))?;
@@ -119,7 +116,7 @@ fn write_rows<W: Write>(
         .take_while(|row| by_phase || measure.of(&row.figures) > 0)
         .count();
     for row in rows.iter().take(shown) {
-        write_row(page, profile, row, columns, (measure, whole))?;
+        write_row(page, profile, row, &columns, (measure, whole))?;
     }
     write_rest(page, options, whole, &rows[shown..], shown)
 }
@@ -156,9 +153,7 @@ fn write_more<W: Write>(
     rest: &[Row],
 ) -> io::Result<()> {
     let measure = options.measure;
-    let sum = rest.iter().fold(0_u64, |sum, row| {
-        sum.saturating_add(measure.of(&row.figures))
-    });
+    let value = sum_of(measure, rest);
     let some = rest
         .iter()
         .filter(|row| measure.of(&row.figures) > 0)
@@ -166,8 +161,8 @@ fn write_more<W: Write>(
     if some == 0 {
         return Ok(());
     }
-    let share = Share::of(sum, whole).to_string();
-    let amount = measure.amount(sum);
+    let share = Share::of(value, whole).to_string();
+    let amount = measure.amount(value);
     let more = format!("{share:>SHARE_WIDTH$} {amount:>10} {:>9}  {some} more", "");
     page.line(Style::Faint, &more)
 }
@@ -184,11 +179,7 @@ fn write_rest<W: Write>(
         return Ok(());
     }
     let measure = options.measure;
-    let sum = rest.iter().fold(Figures::default(), |mut sum, row| {
-        sum.add(&row.figures);
-        sum
-    });
-    let value = measure.of(&sum);
+    let value = sum_of(measure, rest);
     let share = Share::of(value, whole).to_string();
     let noun = format!("more {}", options.by.name());
     let top = options.top.unwrap_or(DEFAULT_TOP);
@@ -203,6 +194,11 @@ fn write_rest<W: Write>(
         measure.amount(value)
     );
     page.line(Style::Faint, &format!("{share:>SHARE_WIDTH$} {more}"))
+}
+
+fn sum_of(measure: Measure, rows: &[Row]) -> u64 {
+    let values = rows.iter().map(|row| measure.of(&row.figures));
+    values.fold(0, u64::saturating_add)
 }
 
 fn capital(word: &str) -> String {

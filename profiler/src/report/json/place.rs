@@ -1,0 +1,41 @@
+//! A frame as rows and tables name it.
+
+use serde::Serialize;
+
+use crate::profile::{Frame, Origin, Profile};
+use crate::table::function_name;
+
+/// A function and where in its source. Without a frame all but the function is empty.
+#[derive(Serialize)]
+pub(super) struct PlaceJson<'a> {
+    function: &'a str,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    #[serde(rename = "crate")]
+    krate: &'a str,
+    origin: &'static str,
+}
+
+impl<'a> PlaceJson<'a> {
+    /// The place of a frame; `name` is the function where there is no frame.
+    pub(super) fn new(profile: &'a Profile, frame: Option<&'a Frame>, name: &'a str) -> Self {
+        let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
+        PlaceJson {
+            function: frame.map_or(name, |frame| function_name(profile, frame)),
+            file: frame.and_then(|frame| frame.file.as_deref()),
+            line: frame.and_then(|frame| frame.line),
+            krate: function.map_or("", |function| &function.krate),
+            origin: origin(function.map_or(Origin::Unresolved, |function| function.origin)),
+        }
+    }
+}
+
+pub(super) fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::User => "user",
+        Origin::Dependency => "dependency",
+        Origin::Std => "std",
+        Origin::Native => "native",
+        Origin::Unresolved => "unresolved",
+    }
+}
