@@ -38,9 +38,9 @@ pub(super) fn write<W: Write>(
         },
     )?;
     if !process.command.is_empty() {
-        page.wrap(
+        page.entry(
             Style::Faint,
-            "  command     ",
+            "command",
             &printable(&command(&process.command)),
         )?;
     }
@@ -62,7 +62,7 @@ pub(super) fn write<W: Write>(
             Bytes(capture.recording_bytes)
         ));
     }
-    page.wrap(Style::Faint, "  recorded    ", &how)?;
+    page.entry(Style::Faint, "recorded", &how)?;
     page.blank()?;
     write_figures(page, profile, options.explain)?;
     write_marks(page, profile)
@@ -113,15 +113,15 @@ pub(super) fn write_figures<W: Write>(
         lines.push(("freed", amount(totals.freed_bytes, totals.freed_blocks)));
     }
     for (name, text) in lines {
-        page.wrap(Style::Strong, &format!("  {name:<11} "), &text)?;
+        page.entry(Style::Strong, name, &text)?;
     }
     if let Some(reallocs) = reallocs(totals) {
-        page.wrap(Style::Faint, &format!("  {:<11} ", "reallocs"), &reallocs)?;
+        page.entry(Style::Faint, "reallocs", &reallocs)?;
     }
     if let Some(memory) = capture.linear_memory {
-        page.wrap(
+        page.entry(
             Style::Faint,
-            "  memory      ",
+            "memory",
             &format!(
                 "{} linear, {} ({} at first), grown {}; {} of profiler overhead beside it",
                 Bytes(memory.bytes()),
@@ -151,11 +151,7 @@ pub(super) fn write_figures<W: Write>(
                 ),
             });
         }
-        page.wrap(
-            Style::Faint,
-            &format!("  {:<11} ", "resident"),
-            &said.join(", "),
-        )?;
+        page.entry(Style::Faint, "resident", &said.join(", "))?;
     }
     if capture.mode != "exact" {
         page.wrap(
@@ -191,11 +187,7 @@ fn write_marks<W: Write>(page: &mut Page<'_, W>, profile: &Profile) -> io::Resul
     if profile.marks.len() > MARKS {
         said.push(format!("{} more", profile.marks.len() - MARKS));
     }
-    page.wrap(
-        Style::Faint,
-        &format!("  {:<11} ", "marks"),
-        &said.join(", "),
-    )
+    page.entry(Style::Faint, "marks", &said.join(", "))
 }
 
 /// `12 grows, 1 shrink, at most 1.4 MiB copied`, where there were any.

@@ -52,6 +52,11 @@ impl<'a, W: Write> Page<'a, W> {
         self.broken(style, start, start, text)
     }
 
+    /// A text under its name, as the head of a report has them.
+    pub(super) fn entry(&mut self, style: Style, name: &str, text: &str) -> io::Result<()> {
+        self.wrap(style, &format!("  {name:<11} "), text)
+    }
+
     /// Parts with two blanks between, broken there where they do not fit in one line, else at any blank; as much of the
     /// first line is written already as `start` is wide.
     pub(super) fn parts_after(
