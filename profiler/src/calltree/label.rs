@@ -126,8 +126,7 @@ impl Label {
         match self {
             Label::Function(function) => Charged::Function(function).short_name(profile),
             Label::Place(scope) => Charged::Place(scope).short_name(profile),
-            Label::Field(number) => field(profile, number)
-                .map_or(Cow::Borrowed("?"), |field| Cow::Borrowed(&field.step)),
+            Label::Field(number) => Cow::Owned(last_step(profile, number)),
             Label::Path(number) => field(profile, number)
                 .map_or(Cow::Borrowed("?"), |field| Cow::Borrowed(&field.path)),
             Label::Type(id) => Cow::Borrowed(profile.type_key(id)),
@@ -161,4 +160,24 @@ fn field(profile: &Profile, number: u32) -> Option<&Field> {
 fn full_name(profile: &Profile, id: Option<TypeId>) -> &str {
     let name = profile.named_type(id);
     name.map_or_else(|| profile.type_key(id), |name| &name.full)
+}
+
+/// The last step of a field's path, elements with what they are elements of: `.vessels[]`.
+fn last_step(profile: &Profile, number: u32) -> String {
+    let nodes = &profile.fields().nodes;
+    let mut steps = Vec::new();
+    let mut at = number;
+    while let Some(field) = nodes.get(at as usize) {
+        steps.push(field.step.as_str());
+        let is_element = matches!(field.step.as_str(), "[]" | "{key}" | "{value}");
+        if !is_element || field.parent >= at || field.parent == 0 {
+            break;
+        }
+        at = field.parent;
+    }
+    if steps.is_empty() {
+        return "?".to_owned();
+    }
+    steps.reverse();
+    steps.concat()
 }

@@ -160,10 +160,7 @@ pub(super) fn frame(
 ) -> Caption {
     let measure = options.measure;
     let name = printable_name(&tree.name(id, profile));
-    let short = match tree.node(id).label {
-        Label::Field(number) => printable_name(&field_label(profile, number)),
-        _ => printable_name(&tree.short_name(id, profile)),
-    };
+    let short = printable_name(&tree.short_name(id, profile));
     // The bracket that holds the figures may hold no other one, or the script would cut the label there.
     let label = if options.by == By::Stack && name.contains('(') {
         name.clone()
@@ -208,23 +205,6 @@ pub(super) fn frame(
         label,
         share: Share::of(value, whole).fraction(),
     }
-}
-
-/// The last step of a field's path, elements with what they are elements of: `.vessels[]`.
-fn field_label(profile: &Profile, number: u32) -> String {
-    let nodes = &profile.fields().nodes;
-    let mut steps = Vec::new();
-    let mut at = number;
-    while let Some(field) = nodes.get(at as usize) {
-        steps.push(field.step.as_str());
-        let is_element = matches!(field.step.as_str(), "[]" | "{key}" | "{value}");
-        if !is_element || field.parent >= at || field.parent == 0 {
-            break;
-        }
-        at = field.parent;
-    }
-    steps.reverse();
-    steps.concat()
 }
 
 /// Square brackets for round ones.

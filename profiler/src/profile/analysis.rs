@@ -6,7 +6,6 @@ use super::fields::{Fields, Phases};
 use super::folding::Folding;
 use super::losses::losses;
 use super::measured::{Measured, measured};
-use super::owners::{Owner, owners};
 use super::places::source_root;
 use super::type_names::qualified;
 use super::type_rows::{TypeRow, type_rows};
@@ -22,7 +21,6 @@ pub struct Analysis {
     phases: OnceLock<Phases>,
     types: OnceLock<Vec<TypeRow>>,
     type_names: OnceLock<HashMap<TypeId, String>>,
-    owners: OnceLock<Vec<Owner>>,
     measured: OnceLock<Vec<Measured>>,
     chunks: OnceLock<HashMap<usize, Vec<usize>>>,
     leaks: OnceLock<Vec<Leak>>,
@@ -64,11 +62,6 @@ impl Profile {
             Some((id, name)) => qualified.get(&id).unwrap_or(&name.short),
             None => UNKNOWN,
         }
-    }
-
-    /// Sites added up by the function or place they are charged to, in no particular order.
-    pub fn owners(&self) -> &[Owner] {
-        self.analysis.owners.get_or_init(|| owners(self))
     }
 
     /// The footprints, oldest first, with estimates beside them.

@@ -33,7 +33,7 @@ pub use folding::{Folding, Frames, Step, StepKind};
 pub use footprints::{Footprint, FootprintNode};
 pub use linear::LinearMemory;
 pub use measured::{Estimate, Measured, Place};
-pub use owners::{Charged, Owner};
+pub use owners::Charged;
 pub use resident::Resident;
 pub(crate) use scopes::both;
 pub use scopes::{Scope, ScopeKind};

@@ -1,11 +1,10 @@
-//! Owners: sites added up by what they are charged to.
+//! Owners: what a site is charged to.
 //!
 //! A recording without stacks has nothing but phases and fields to tell sites apart by: its sites are charged to their
 //! place. Must never look like a stack: a place is in parentheses, of no file and no known code.
 
-use super::{Figures, FrameId, FunctionId, Group, Profile, ScopeId, Site};
+use super::{FrameId, FunctionId, Group, Profile, ScopeId, Site};
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// What a site is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,40 +89,10 @@ impl Profile {
     }
 }
 
-/// The sites charged to one function or place, added up.
-#[derive(Clone, Debug)]
-pub struct Owner {
-    /// What they are charged to.
-    pub charged: Option<Charged>,
-    /// What they came to.
-    pub figures: Figures,
-    /// How many there are.
-    pub sites: u64,
-}
-
 impl Site {
     /// The frame the site is charged to: its owner, else its innermost frame.
     pub fn charged(&self) -> Option<FrameId> {
         let owner = self.owner.and_then(|owner| self.stack.get(owner));
         owner.or(self.stack.last()).copied()
     }
-}
-
-pub(super) fn owners(profile: &Profile) -> Vec<Owner> {
-    let mut at: HashMap<Option<Charged>, usize> = HashMap::new();
-    let mut owners: Vec<Owner> = Vec::new();
-    for site in &profile.sites {
-        let charged = profile.charged_to(site);
-        let index = *at.entry(charged).or_insert_with(|| {
-            owners.push(Owner {
-                charged,
-                figures: Figures::default(),
-                sites: 0,
-            });
-            owners.len() - 1
-        });
-        owners[index].figures.add(&site.figures);
-        owners[index].sites += 1;
-    }
-    owners
 }

@@ -20,7 +20,7 @@ use crate::profile::{Frames, Measure};
 
 pub use crate::table::{
     Amplification, ArenaDetail, ArenaLeak, ArenaPart, By, Detail, FieldDetail, FunctionDetail,
-    Part, PhaseDetail, Row, SiteDetail, SiteLabel, TypeDetail, rows,
+    Part, PhaseDetail, Row, SiteDetail, SiteLabel, TypeDetail, rows, sites_of,
 };
 pub use json::{FORMAT, write_json};
 pub use notes::{NO_FIELDS, REALLOC_POLICY};

@@ -4,14 +4,18 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::site::{asking, owner_name};
-use super::{Detail, Part, Row};
+use super::{By, Detail, Part, Row};
 use crate::profile::{
-    Figures, FrameId, Frames, FunctionId, Group, Measure, Origin, Profile, Site, plain,
+    Figures, FrameId, Frames, Function, FunctionId, Group, Measure, Origin, Profile, Site, plain,
 };
 
 /// A function on stacks.
 #[derive(Clone, Debug)]
 pub struct FunctionDetail {
+    /// The first of the functions of this name (copies of one generic function are one row); `None` = no stack.
+    pub function: Option<FunctionId>,
+    /// The whole name: the key is the short one where no other function has it.
+    pub full_name: String,
     /// The crate, or the image of native code.
     pub krate: String,
     /// Whose code it is.
@@ -22,6 +26,45 @@ pub struct FunctionDetail {
     pub callers: Vec<Part>,
     /// What it called, with what was allocated there, largest total first.
     pub callees: Vec<Part>,
+}
+
+/// The row of blocks without a stack.
+const NO_STACK: &str = "(no stack)";
+
+/// The name of a function in full, without what tells copies of one generic function apart.
+fn full_name(function: &Function) -> String {
+    match function.name.is_empty() {
+        true => "[unnamed]".to_owned(),
+        false => plain(&function.name),
+    }
+}
+
+/// What the row of each function is called: its short name; in full where two functions share that.
+fn function_keys(profile: &Profile) -> Vec<String> {
+    let short = |function: &Function| match function.short.is_empty() {
+        true => full_name(function),
+        false => function.short.clone(),
+    };
+    let mut shared: HashMap<String, Option<String>> = HashMap::new();
+    for function in &profile.functions {
+        let full = full_name(function);
+        let known = shared.entry(short(function));
+        known
+            .and_modify(|one| {
+                if one.as_ref() != Some(&full) {
+                    *one = None;
+                }
+            })
+            .or_insert(Some(full));
+    }
+    let key = |function: &Function| {
+        let short = short(function);
+        match shared.get(&short) {
+            Some(Some(_)) => short,
+            _ => full_name(function),
+        }
+    };
+    profile.functions.iter().map(key).collect()
 }
 
 /// Adds rows up by key.
@@ -85,20 +128,17 @@ pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> 
     let mut sums: Sums<Around> = Sums::new();
     // Copies of one generic function are one row.
     let mut names: Vec<usize> = Vec::with_capacity(profile.functions.len());
-    for (number, function) in (0..).zip(&profile.functions) {
-        let name = match function.name.is_empty() {
-            true => "[unnamed]".to_owned(),
-            false => plain(&function.name),
-        };
+    for (number, name) in (0..).zip(function_keys(profile)) {
         let (_, _, around) = sums.row(name.clone());
         around.function.get_or_insert(FunctionId(number));
         names.extend(sums.known.get(&name));
     }
-    let no_stack = "(no stack)";
     for site in &profile.sites {
-        let path = path(profile, site, frames, &names);
+        let path = path(profile, site, frames);
+        let row = |function: &FunctionId| names.get(function.0 as usize).copied();
+        let path: Vec<usize> = path.iter().filter_map(row).collect();
         let Some(&last) = path.last() else {
-            sums.row(no_stack.to_owned()).1.add(&site.figures);
+            sums.row(NO_STACK.to_owned()).1.add(&site.figures);
             continue;
         };
         sums.rows[last].1.add(&site.figures);
@@ -141,7 +181,7 @@ pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> 
         .rows
         .into_iter()
         .filter(|(key, figures, around)| {
-            key == no_stack || figures.total_blocks > 0 || around.inclusive.total_blocks > 0
+            key == NO_STACK || figures.total_blocks > 0 || around.inclusive.total_blocks > 0
         })
         .map(|(key, figures, around)| {
             let function = around
@@ -151,6 +191,8 @@ pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> 
                 key,
                 figures,
                 detail: Detail::Function(Box::new(FunctionDetail {
+                    function: around.function,
+                    full_name: function.map(full_name).unwrap_or_default(),
                     krate: function
                         .map(|function| function.krate.clone())
                         .unwrap_or_default(),
@@ -170,46 +212,79 @@ pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> 
     rows
 }
 
-/// The rows of the functions of a site, outermost first.
-fn path(profile: &Profile, site: &Site, frames: Frames, rows: &[usize]) -> Vec<usize> {
-    let frames = site.frames(frames == Frames::All).iter();
-    let frames = frames.filter_map(|&id| profile.frames.get(id.0 as usize));
+/// The functions of a site, outermost first: those that its stack shows. Folded, what the standard library does for the
+/// function that asked (`Vec::reserve`, `String::from`) is that function's own.
+fn path(profile: &Profile, site: &Site, frames: Frames) -> Vec<FunctionId> {
+    let mut shown = profile.frames_of(site, frames);
+    if frames == Frames::Folded
+        && let Some(asking) = asking(profile, site)
+        && let Some(at) = shown.iter().rposition(|&frame| frame == asking)
+    {
+        shown.truncate(at + 1);
+    }
+    let frames = shown.iter();
     frames
-        .filter_map(|frame| rows.get(frame.function.0 as usize).copied())
+        .filter_map(|id| profile.frames.get(id.0 as usize))
+        .map(|frame| frame.function)
         .collect()
 }
 
 pub(super) fn crates(profile: &Profile) -> Vec<Row> {
-    let key = |site: &Site| {
-        if let Some(group) = site.group.filter(|group| *group == Group::Runtime) {
-            return group.name().to_owned();
-        }
-        let function = asking_frame(profile, site).and_then(|id| Some(profile.lookup(id)?.1));
-        match function {
-            Some(function) if !function.krate.is_empty() => function.krate.clone(),
-            Some(function) => function.name.clone(),
-            None => "(no stack)".to_owned(),
-        }
-    };
-    by_code(profile, key)
+    by_code(profile, crate_key)
+}
+
+fn crate_key(profile: &Profile, site: &Site) -> String {
+    if let Some(group) = site.group.filter(|group| *group == Group::Runtime) {
+        return group.name().to_owned();
+    }
+    let function = asking_frame(profile, site).and_then(|id| Some(profile.lookup(id)?.1));
+    match function {
+        Some(function) if !function.krate.is_empty() => function.krate.clone(),
+        Some(function) => function.name.clone(),
+        None => NO_STACK.to_owned(),
+    }
 }
 
 pub(super) fn modules(profile: &Profile) -> Vec<Row> {
-    let key = |site: &Site| {
-        let frame = asking_frame(profile, site).and_then(|id| profile.frames.get(id.0 as usize));
-        let module = frame.and_then(|frame| profile.modules.get(frame.module as usize));
-        match module.filter(|_| !site.marks.synthetic && !site.stack.is_empty()) {
-            Some(module) if !module.path.is_empty() => module.path.clone(),
-            _ => "(no stack)".to_owned(),
-        }
-    };
-    by_code(profile, key)
+    by_code(profile, module_key)
 }
 
-fn by_code(profile: &Profile, key: impl Fn(&Site) -> String) -> Vec<Row> {
+fn module_key(profile: &Profile, site: &Site) -> String {
+    let frame = asking_frame(profile, site).and_then(|id| profile.frames.get(id.0 as usize));
+    let module = frame.and_then(|frame| profile.modules.get(frame.module as usize));
+    match module.filter(|_| !site.marks.synthetic && !site.stack.is_empty()) {
+        Some(module) if !module.path.is_empty() => module.path.clone(),
+        _ => NO_STACK.to_owned(),
+    }
+}
+
+/// See [`super::sites_of`].
+pub(super) fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> Vec<bool> {
+    let named: Vec<bool> = match by {
+        By::Function => (function_keys(profile).iter())
+            .map(|name| name == key)
+            .collect(),
+        _ => Vec::new(),
+    };
+    let calls = |site: &Site| {
+        let path = path(profile, site, frames);
+        let is_named = |function: &FunctionId| named.get(function.0 as usize) == Some(&true);
+        path.iter().any(is_named) || (path.is_empty() && key == NO_STACK)
+    };
+    let is_in = |site: &Site| match by {
+        By::Owner => owner_name(profile, site) == key,
+        By::Function => calls(site),
+        By::Crate => crate_key(profile, site) == key,
+        By::Module => module_key(profile, site) == key,
+        _ => false,
+    };
+    profile.sites.iter().map(is_in).collect()
+}
+
+fn by_code(profile: &Profile, key: fn(&Profile, &Site) -> String) -> Vec<Row> {
     let mut sums: Sums<u64> = Sums::new();
     for site in &profile.sites {
-        let (_, figures, sites) = sums.row(key(site));
+        let (_, figures, sites) = sums.row(key(profile, site));
         figures.add(&site.figures);
         *sites += 1;
     }

@@ -184,6 +184,12 @@ pub fn rows(profile: &Profile, by: By, measure: Measure, frames: Frames) -> Vec<
     rows
 }
 
+/// For each site, whether it belongs to the row of that key; to a function's, whether the function is on its stack.
+/// Answered for owners, functions, crates and modules: in the rows of any other grouping no site is.
+pub fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> Vec<bool> {
+    function::sites_of(profile, by, key, frames)
+}
+
 fn by_thread(profile: &Profile) -> Vec<Row> {
     let row = |thread: &crate::profile::Thread| Row {
         key: if thread.name.is_empty() {

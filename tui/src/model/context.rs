@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::{Charged, Frames, Measure};
+use heapglass_profiler::report::By;
 use ratatui::layout::Size;
 
 use super::data::Data;
@@ -46,8 +47,8 @@ pub(crate) enum Outcome {
 pub(crate) enum Jump {
     /// Everything that passes through this function.
     Function(Charged),
-    /// The sites charged to this function.
-    Owner(Charged),
+    /// The sites of the row of that key.
+    Group(By, String),
     /// The stack of this site (index into the profile's sites).
     Site(u32),
     /// The sites of a type in a field.

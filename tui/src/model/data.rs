@@ -6,10 +6,10 @@ use std::sync::{Mutex, OnceLock};
 use heapglass_profiler::calltree::CallTree;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::{
-    Frame, FrameId, Frames, Function, FunctionId, Measure, Profile, Site, State, TypeId, TypeKind,
-    TypeName,
+    Charged, Frame, FrameId, Frames, Function, FunctionId, Measure, Profile, Site, State, TypeId,
+    TypeKind, TypeName,
 };
-use heapglass_profiler::report::{By, Row, rows};
+use heapglass_profiler::report::{By, Detail, Row, rows};
 use heapglass_profiler::units::printable;
 
 use super::prompt::Pattern;
@@ -78,6 +78,18 @@ impl Data {
     pub(crate) fn function_of(&self, frame: FrameId) -> Option<&Function> {
         self.frame(frame)
             .and_then(|frame| self.function(frame.function))
+    }
+
+    /// What a row by owner or function is charged to: copies of one function are one row, and its first stands for all.
+    pub(crate) fn charged(&self, row: &Row) -> Option<Charged> {
+        match &row.detail {
+            Detail::Owner { sites, .. } => {
+                let site = self.profile.sites.get(*sites.first()?)?;
+                self.profile.charged_to(site)
+            }
+            Detail::Function(detail) => detail.function.map(Charged::Function),
+            _ => None,
+        }
     }
 
     pub(crate) fn field(&self, node: u32) -> Option<&Field> {

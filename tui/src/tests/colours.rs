@@ -144,7 +144,7 @@ fn without_colour_no_cell_of_any_view_has_one() {
 fn the_bar_of_the_selected_owner_stays_a_bar() {
     let mut screen = Screen::sample(80, 24);
     assert!(
-        cells(&mut screen, "16.0 %")
+        cells(&mut screen, "20.3 %")
             .iter()
             .all(|c| c.modifier.contains(Modifier::REVERSED))
     );

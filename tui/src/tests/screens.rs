@@ -36,6 +36,11 @@ screens! { Screen::sample:
     sites_sorted_by_function: "5 s s s s";
     sites_filtered: "5 / shard Enter G";
     sites_of_one_owner: "1 j Enter";
+    sites_by_owner: "5 b j";
+    sites_by_function: "5 b b j";
+    sites_by_function_with_callees: "5 b b s / main Enter";
+    sites_of_a_crate: "5 b b b Enter";
+    sites_by_module: "5 b b b b";
     sites_none: "5 / nothing-is-called-so Enter";
     threads: "6 j";
     help_of_the_flamegraph: "2 ?";

@@ -96,6 +96,7 @@ enum DetailJson<'a> {
         sites: usize,
     },
     Function {
+        full_name: &'a str,
         #[serde(rename = "crate")]
         krate: &'a str,
         origin: &'static str,
@@ -306,6 +307,7 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> Detail
             sites: sites.len(),
         },
         Detail::Function(detail) => DetailJson::Function {
+            full_name: &detail.full_name,
             krate: &detail.krate,
             origin: origin(detail.origin),
             inclusive: detail.inclusive,

@@ -275,6 +275,57 @@ fn text_summary_and_json_show_the_same_rows_in_the_same_words() {
 }
 
 #[test]
+fn the_sites_of_a_row_come_to_what_the_row_says() {
+    for profile in [sample::profile(), sample::fleet()] {
+        for (by, frames) in [By::Owner, By::Function, By::Crate, By::Module]
+            .into_iter()
+            .flat_map(|by| Frames::ALL.map(|frames| (by, frames)))
+        {
+            for row in rows(&profile, by, Measure::Peak, frames) {
+                let members = sites_of(&profile, by, &row.key, frames);
+                let mut sum = Figures::default();
+                let sites = profile.sites.iter().zip(&members);
+                for (site, _) in sites.filter(|(_, member)| **member) {
+                    sum.add(&site.figures);
+                }
+                let expected = match &row.detail {
+                    Detail::Function(detail) if detail.function.is_some() => detail.inclusive,
+                    _ => row.figures,
+                };
+                assert_eq!(sum, expected, "{} {}", by.name(), row.key);
+            }
+            let nobody = sites_of(&profile, by, "nobody", frames);
+            assert_eq!(nobody, vec![false; profile.sites.len()]);
+        }
+    }
+}
+
+#[test]
+fn folded_what_containers_do_is_of_the_function_that_asked() {
+    let profile = sample::profile();
+    let own = |frames| {
+        let rows = rows(&profile, By::Function, Measure::Total, frames).into_iter();
+        let std = rows.filter(|row| match &row.detail {
+            Detail::Function(detail) => detail.origin == Origin::Std && row.figures.total_bytes > 0,
+            _ => false,
+        });
+        std.map(|row| row.key).collect::<Vec<_>>()
+    };
+    assert!(!own(Frames::All).is_empty());
+    // What is left has nobody but the standard library on its stack.
+    for key in own(Frames::Folded) {
+        let sites = sites_of(&profile, By::Function, &key, Frames::Folded);
+        let asked = profile.sites.iter().zip(sites).any(|(site, member)| {
+            let frames = site.frames(false);
+            let others = frames.iter().filter_map(|id| profile.lookup(*id));
+            let mut others = others.map(|(_, function)| function.origin);
+            member && others.any(|origin| origin != Origin::Std)
+        });
+        assert!(!asked, "{key}");
+    }
+}
+
+#[test]
 fn every_grouping_of_functions_adds_up_and_inclusive_is_never_less_than_own() {
     for profile in [sample::profile(), sample::fleet()] {
         for row in rows(&profile, By::Function, Measure::Peak, Frames::Folded) {

@@ -72,8 +72,8 @@ pub(super) fn write<W: Write>(
              the nearest dependency.",
         )?,
         By::Function => say(
-            "peak and its neighbours: of blocks that the function asked for itself, so rows add up; inclusive: with all \
-             that it calls.",
+            "peak and its neighbours: of blocks that the function asked for itself, so rows add up (folded, what containers \
+             of the standard library do for it is its own); inclusive: with all that it calls.",
         )?,
         By::Crate | By::Module => say(
             "A row is whose code asked for the blocks; the standard library asks for whoever called it.",

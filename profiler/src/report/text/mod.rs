@@ -74,6 +74,10 @@ fn write_table<W: Write>(
 ) -> io::Result<()> {
     let measure = options.measure;
     let rows = rows(profile, options.by, measure, options.frames);
+    // The one row of all bytes would say nothing; what is missing is said.
+    if options.by == By::Field && rows.len() < 2 {
+        return legend::write(page, profile, options, &rows);
+    }
     if options.by == By::Arena {
         return arena::write(page, profile, options, &rows);
     }

@@ -90,9 +90,13 @@ fn of_owner(profile: &Profile, owner: Option<FrameId>, sites: usize) -> String {
 
 /// `from shop::parse 1.2 MiB; calls serde_json::from_str 1.0 MiB`
 fn of_function(detail: &FunctionDetail, measure: Measure) -> String {
-    let mut said = Vec::new();
+    let mut said = vec![match detail.krate.as_str() {
+        "" => String::new(),
+        krate => format!("of {}", printable(krate)),
+    }];
     said.extend(largest("called by", &detail.callers, measure));
     said.extend(largest("calls", &detail.callees, measure));
+    said.retain(|said| !said.is_empty());
     said.join("; ")
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use heapglass_profiler::calltree::{By, CallTree, Label, NodeId};
 use heapglass_profiler::profile::{Charged, FunctionId, Measure};
+use heapglass_profiler::report::By as Rows;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -347,7 +348,8 @@ impl Flame {
                     None => Outcome::Notice("no function is selected".to_owned()),
                 },
                 Some(Label::Group(group)) => {
-                    Outcome::Goto(ViewId::Sites, Jump::Owner(Charged::Group(group)))
+                    let jump = Jump::Group(Rows::Owner, group.name().to_owned());
+                    Outcome::Goto(ViewId::Sites, jump)
                 }
                 Some(Label::Place(scope)) => {
                     Outcome::Goto(ViewId::Sites, Jump::Function(Charged::Place(scope)))
@@ -422,7 +424,7 @@ impl View for Flame {
 
     fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
         let outcome = match jump {
-            Jump::Function(charged) | Jump::Owner(charged) => {
+            Jump::Function(charged) => {
                 self.group(By::Stack, cx);
                 self.same_symbol(Some(Label::from(*charged)), cx);
                 self.step_match(true, cx)
@@ -443,6 +445,8 @@ impl View for Flame {
                 }
             }
             Jump::Within(within) => self.show_within(within, cx),
+            // Its frames are all over the graph.
+            Jump::Group(..) => Outcome::Done,
         };
         self.settle(cx);
         outcome

@@ -102,7 +102,7 @@ fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffe
         Frames::All => "all frames ",
     });
     if view.top > 0 {
-        flags.push_str(&format!("▲ {} rows above ", view.top));
+        flags.push_str(&format!("▲ {} above ", counted(view.top as u64, "row")));
     }
     let names: Vec<String> = std::iter::once(NodeId::ROOT)
         .chain(tree.path(view.zoom()))

@@ -4,7 +4,8 @@ mod chart;
 mod render;
 
 use crate::model::keys::{Binding, ENTER, bindings, char};
-use heapglass_profiler::profile::Owner;
+use heapglass_profiler::profile::Frames;
+use heapglass_profiler::report::{By, Row, rows};
 
 use crate::model::{Command, Context, Jump, Outcome, ViewId};
 use crate::views::View;
@@ -21,30 +22,20 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 /// Owners by the measure, and which one is selected.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
-    owners: Vec<Owner>,
+    owners: Vec<Row>,
     cursor: Cursor,
 }
 
 impl View for Overview {
     fn refresh(&mut self, cx: &Context<'_>) {
-        let profile = &cx.data.profile;
-        let name = |o: &Owner| o.charged.map(|charged| charged.name(profile).into_owned());
         let kept = self
             .owners
             .get(self.cursor.selected)
             .filter(|_| self.cursor.selected > 0)
-            .and_then(name);
-        self.owners = profile.owners().to_vec();
-        self.owners
-            .sort_by_cached_key(|o| (std::cmp::Reverse(cx.measure.of(&o.figures)), name(o)));
-        if let Some(kept) = kept
-            && let Some(at) = self
-                .owners
-                .iter()
-                .position(|o| name(o).as_ref() == Some(&kept))
-        {
-            self.cursor.selected = at;
-        }
+            .map(|row| row.key.clone());
+        self.owners = rows(&cx.data.profile, By::Owner, cx.measure, Frames::Folded);
+        let at = kept.and_then(|kept| self.owners.iter().position(|row| row.key == kept));
+        self.cursor.selected = at.unwrap_or(self.cursor.selected);
         self.cursor.clamp(self.owners.len(), render::owner_rows(cx));
     }
 
@@ -55,11 +46,15 @@ impl View for Overview {
         {
             return Outcome::Done;
         }
-        let owner = self.owners.get(self.cursor.selected);
-        match (command, owner.and_then(|owner| owner.charged)) {
-            (Command::Enter, Some(owner)) => Outcome::Goto(ViewId::Sites, Jump::Owner(owner)),
-            (Command::Follow, Some(owner)) => {
-                Outcome::Goto(ViewId::Flamegraph, Jump::Function(owner))
+        let Some(row) = self.owners.get(self.cursor.selected) else {
+            return Outcome::Done;
+        };
+        match (command, cx.data.charged(row)) {
+            (Command::Enter, _) => {
+                Outcome::Goto(ViewId::Sites, Jump::Group(By::Owner, row.key.clone()))
+            }
+            (Command::Follow, Some(charged)) => {
+                Outcome::Goto(ViewId::Flamegraph, Jump::Function(charged))
             }
             _ => Outcome::Done,
         }

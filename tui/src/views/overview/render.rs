@@ -1,6 +1,7 @@
 //! Draws the overview: totals above, the timeline in the middle, owners below; each gives way on small screens.
 
-use heapglass_profiler::profile::{LinearMemory, Owner, State};
+use heapglass_profiler::profile::{LinearMemory, State};
+use heapglass_profiler::report::{Detail, Row};
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -153,7 +154,8 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
             ]
         }
     };
-    let (grows, shrinks) = (Count(figures.grows), Count(figures.shrinks));
+    let grows = counted(figures.grows, "grow");
+    let shrinks = counted(figures.shrinks, "shrink");
     let copied = Bytes(figures.copied_bytes);
     let unread = || vec!["not read".to_owned()];
     let resident = if capture.rss_bytes == 0 {
@@ -199,8 +201,8 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
         (
             "reallocs",
             vec![
-                format!("{grows} grows, {shrinks} shrinks, {copied} copied"),
-                format!("{grows} grows, {copied} copied"),
+                format!("{grows}, {shrinks}, {copied} copied"),
+                format!("{grows}, {copied} copied"),
             ],
         ),
         resident,
@@ -237,7 +239,7 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     } else {
         0
     };
-    let value = |owner: &&Owner| cx.measure.of(&owner.figures);
+    let value = |owner: &&Row| cx.measure.of(&owner.figures);
     let largest = view.owners.first().map_or(0, |owner| value(&owner));
     let mut table = Table::new()
         .right("share", 7, |owner| {
@@ -251,17 +253,18 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             .left("", bars, |owner, cells| {
                 (pad(&bar(value(owner), largest, cells), cells), theme::bar())
             })
-            .right("sites", 6, |owner| count(owner.sites));
+            .right("sites", 6, |owner| match &owner.detail {
+                Detail::Owner { sites, .. } => count(sites.len() as u64),
+                _ => String::new(),
+            });
     }
-    let profile = &cx.data.profile;
     table
         .left(
             "owner: innermost function of your own code",
             0,
             |owner, _| {
-                let name = owner.charged.map(|charged| charged.name(profile));
-                let name = name.map_or("[no stack]".into(), |name| clean(&name).into_owned());
-                (name, theme::charged(profile, owner.charged))
+                let style = theme::charged(&cx.data.profile, cx.data.charged(owner));
+                (clean(&owner.key).into_owned(), style)
             },
         )
         .render(

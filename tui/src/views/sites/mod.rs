@@ -1,6 +1,8 @@
 //! Sites: where blocks came from, as a table to sort and filter, with the whole stack and the source of the selected one.
-//! Order, filter and source are made when something changes, never while drawing.
+//! Sites can be added up by owner, function, crate and loaded image instead. Order, filter and source are made when
+//! something changes, never while drawing.
 
+mod groups;
 mod order;
 mod render;
 mod source;
@@ -17,6 +19,7 @@ use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId};
 use crate::text::clean;
 use crate::views::View;
 use crate::widgets::Cursor;
+use groups::Groups;
 use order::{Listed, Listing, Named, Only, Sort};
 use source::{Excerpt, Sources};
 
@@ -27,6 +30,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "the other way round";
     [char('/')] => Search, "filter", "by type, field, function";
+    [char('b')] => Grouping, "by", "by owner, function, crate";
     [char('#')] => SameSymbol, "same", "sites through the symbol";
     [char('o')] => Follow, "flamegraph", "in the flamegraph";
     [char('n')] => NextStack, "", "the next of several stacks";
@@ -48,6 +52,10 @@ pub(crate) struct Sites {
     reversed: bool,
     filter: Option<Pattern>,
     only: Option<Only>,
+    /// Sites added up: in front of the list while they are open and nothing of them was opened.
+    groups: Groups,
+    /// The list has the sites of one of the groups: the way out leads back to them.
+    in_group: bool,
     /// Another view asked for what is listed: the way out leads back to it.
     visited: bool,
     /// Whether the keys move in the stack instead of the list.
@@ -146,7 +154,59 @@ impl Sites {
             .unwrap_or_default();
     }
 
+    /// Whether groups are in front of the list.
+    fn shows_groups(&self) -> bool {
+        self.groups.is_open() && !self.in_group
+    }
+
+    fn act_on_groups(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        if let Some(said) = self.groups.command(command, cx) {
+            return match said.is_empty() {
+                true => Outcome::Done,
+                false => Outcome::Notice(said),
+            };
+        }
+        match command {
+            Command::Enter => match self.groups.key() {
+                Some((by, key)) => {
+                    self.in_group = true;
+                    self.only(Only::group(by, key, cx), cx)
+                }
+                None => Outcome::Notice("nothing is selected".to_owned()),
+            },
+            Command::Follow | Command::SameSymbol => match self.groups.charged(cx) {
+                Some(charged) => Outcome::Goto(ViewId::Flamegraph, Jump::Function(charged)),
+                None => Outcome::Notice("no function is selected".to_owned()),
+            },
+            Command::Back if self.groups.filter.is_some() => {
+                self.groups.search(None, cx);
+                Outcome::Done
+            }
+            Command::Back => {
+                self.groups.close();
+                Outcome::Done
+            }
+            _ => Outcome::Done,
+        }
+    }
+
+    fn next_grouping(&mut self, cx: &Context<'_>) -> Outcome {
+        if std::mem::take(&mut self.in_group) {
+            self.only = None;
+            self.list(cx);
+        }
+        self.in_stack = false;
+        self.groups.next(cx);
+        Outcome::Done
+    }
+
     fn act(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        if command == Command::Grouping {
+            return self.next_grouping(cx);
+        }
+        if self.shows_groups() {
+            return self.act_on_groups(command, cx);
+        }
         let panes = render::panes(Rect::from((ratatui::layout::Position::ORIGIN, cx.body)));
         if self.in_stack {
             let frames = self.stack(cx.data, cx.frames).len();
@@ -227,6 +287,10 @@ impl Sites {
         if restricted {
             self.list(cx);
         }
+        if std::mem::take(&mut self.in_group) {
+            self.groups.refresh(cx);
+            return Outcome::Done;
+        }
         if restricted && !std::mem::take(&mut self.visited) {
             return Outcome::Done;
         }
@@ -276,6 +340,10 @@ impl View for Sites {
     fn refresh(&mut self, cx: &Context<'_>) {
         let first = self.made_of.is_none();
         self.only = self.only.take().and_then(|only| only.in_data(cx));
+        if self.in_group && self.only.is_none() {
+            self.in_group = false;
+        }
+        self.groups.refresh(cx);
         self.list(cx);
         if first {
             self.settle(cx, true);
@@ -287,7 +355,10 @@ impl View for Sites {
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        render::render(self, cx, area, buffer);
+        match self.shows_groups() {
+            true => self.groups.render(cx, area, buffer),
+            false => render::render(self, cx, area, buffer),
+        }
     }
 
     fn search_label(&self) -> Option<&'static str> {
@@ -295,21 +366,28 @@ impl View for Sites {
     }
 
     fn pattern(&self) -> Option<Pattern> {
-        self.filter.clone()
+        match self.shows_groups() {
+            true => self.groups.filter.clone(),
+            false => self.filter.clone(),
+        }
     }
 
     fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
+        if self.shows_groups() {
+            return self.groups.search(pattern, cx);
+        }
         self.filter = pattern;
         self.list(cx);
     }
 
     fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
-        self.in_stack = false;
+        (self.in_stack, self.in_group) = (false, false);
+        self.groups.close();
         self.visited = true;
         (self.cursor, self.stack_index) = (Cursor::default(), 0);
         match jump {
             Jump::Function(charged) => self.only(Named::new(*charged, cx).map(Only::Through), cx),
-            Jump::Owner(charged) => self.only(Named::new(*charged, cx).map(Only::Owned), cx),
+            Jump::Group(by, key) => self.only(Only::group(*by, key.clone(), cx), cx),
             Jump::Within(within) => self.only(Only::within(within.clone(), cx), cx),
             Jump::Site(site) => {
                 self.only(None, cx);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use heapglass_profiler::profile::{Charged, Figures, FunctionId, Measure, ScopeId, Site};
-use heapglass_profiler::report::{Detail, SiteLabel};
+use heapglass_profiler::report::{By, Detail, SiteLabel, sites_of};
 
 use crate::model::{Context, Data, Pattern, Within};
 use crate::text::clean;
@@ -74,8 +74,8 @@ pub(super) fn mean(figures: &Figures) -> u64 {
 pub(super) enum Only {
     /// Sites with a function anywhere in their stack.
     Through(Named),
-    /// Sites charged to a function.
-    Owned(Named),
+    /// Sites of a row by owner, function, crate or loaded image: which, and for each site, whether it is one.
+    Group(By, String, Vec<bool>),
     /// Sites of a type in a field: for each site, whether it is one.
     Within(Within, Vec<bool>),
 }
@@ -124,6 +124,12 @@ impl Named {
 }
 
 impl Only {
+    /// The sites of the row of that key; `None` = there are none.
+    pub(super) fn group(by: By, key: String, cx: &Context<'_>) -> Option<Only> {
+        let sites = sites_of(&cx.data.profile, by, &key, cx.frames);
+        (sites.contains(&true)).then_some(Only::Group(by, key, sites))
+    }
+
     pub(super) fn within(within: Within, cx: &Context<'_>) -> Option<Only> {
         let sites = within.sites(cx.data)?;
         Some(Only::Within(within, sites))
@@ -133,24 +139,26 @@ impl Only {
     pub(super) fn in_data(self, cx: &Context<'_>) -> Option<Only> {
         match self {
             Only::Through(named) => named.in_data(cx).map(Only::Through),
-            Only::Owned(named) => named.in_data(cx).map(Only::Owned),
+            Only::Group(by, key, _) => Only::group(by, key, cx),
             Only::Within(within, _) => Only::within(within, cx),
         }
     }
 
     pub(super) fn describe(&self) -> String {
-        let (how, named) = match self {
-            Only::Through(named) => ("through", named),
-            Only::Owned(named) => ("charged to", named),
+        let named = match self {
+            Only::Through(named) => named,
+            Only::Group(By::Function, key, _) => return format!("through {}", clean(key)),
+            Only::Group(by, key, _) => return format!("of {} {}", by.name(), clean(key)),
             Only::Within(within, _) => return within.label.clone(),
         };
-        format!("{how} {}", clean(&named.short))
+        format!("through {}", clean(&named.short))
     }
 
     fn admits(&self, index: u32, site: &Site, cx: &Context<'_>) -> bool {
         match self {
-            Only::Within(_, sites) => sites.get(index as usize).copied().unwrap_or(false),
-            Only::Owned(named) => cx.data.profile.charged_to(site) == Some(named.charged),
+            Only::Within(_, sites) | Only::Group(_, _, sites) => {
+                sites.get(index as usize).copied().unwrap_or(false)
+            }
             Only::Through(named) => {
                 let frames = cx.data.profile.frames_of(site, cx.frames);
                 let mut frames = frames.iter().filter_map(|frame| cx.data.frame(*frame));
