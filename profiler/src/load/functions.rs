@@ -4,14 +4,29 @@ use crate::profile::{Function, Origin, Role};
 use crate::symbols;
 use crate::types;
 
-/// The function with all that its name says; `own` as in [`Options::own`](super::Options::own).
-pub(super) fn described(mut function: Function, own: &[String]) -> Function {
+/// Whose code is the program's own.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Own {
+    /// By name (`my_app` or `my-app`); none: the crates whose sources lie outside registries, git checkouts and the
+    /// toolchain.
+    pub(super) crates: Vec<String>,
+    /// In a program without any Rust of its own the executable: its file name.
+    pub(super) native: Option<String>,
+}
+
+/// The function with all that its name says.
+pub(super) fn described(mut function: Function, own: &Own) -> Function {
     let is_own = |krate: &String| krate.replace('-', "_") == function.krate;
     match function.origin {
-        Origin::User | Origin::Dependency if own.iter().any(is_own) => {
+        Origin::User | Origin::Dependency
+            if !function.is_own() && own.crates.iter().any(is_own) =>
+        {
             function.origin = Origin::User;
         }
-        Origin::User if !own.is_empty() => function.origin = Origin::Dependency,
+        Origin::User if !own.crates.is_empty() => function.origin = Origin::Dependency,
+        Origin::Native if own.native.as_ref() == Some(&function.krate) => {
+            function.origin = Origin::User;
+        }
         _ => {}
     }
     function.role = symbols::role(&function);
@@ -58,13 +73,16 @@ mod tests {
             origin,
             ..Function::default()
         };
-        described(function, &[])
+        described(function, &Own::default())
     }
 
     #[test]
     fn crates_named_as_own_are_and_no_others() {
         let origin = |krate: &str, origin: Origin, own: &[&str]| {
-            let own: Vec<String> = own.iter().map(|&krate| krate.to_owned()).collect();
+            let own = Own {
+                crates: own.iter().map(|&krate| krate.to_owned()).collect(),
+                native: Some("prog".to_owned()),
+            };
             let function = Function {
                 name: format!("{krate}::f"),
                 krate: krate.into(),
@@ -83,6 +101,8 @@ mod tests {
             Origin::User
         );
         assert_eq!(origin("app", Origin::User, &[]), Origin::User);
+        assert_eq!(origin("prog", Origin::Native, &[]), Origin::User);
+        assert_eq!(origin("libc.so.6", Origin::Native, &[]), Origin::Native);
         assert_eq!(
             origin("alloc", Origin::Std, &["alloc"]),
             Origin::Std,

@@ -38,8 +38,23 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         peak_rss_bytes: header.peak_rss_bytes,
         own_bytes: header.own_bytes,
         recording_bytes: recording.file_bytes,
+        own_crates: own_crates(recording),
         layout: header.version,
     }
+}
+
+/// The crates that who recorded called the program's own.
+fn own_crates(recording: &Recording) -> Vec<String> {
+    let header = &recording.header;
+    let named = match header.version {
+        // It was another word.
+        ..3 => None,
+        _ => recording.string(header.own_crates),
+    };
+    let named = named.unwrap_or_default();
+    let names = named.split(',').map(str::trim);
+    let names = names.filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
 }
 
 /// Linear memory, of a module that has any.

@@ -39,6 +39,9 @@ pub(super) struct Packed {
     /// Lines of source: file (string number) to (line, text).
     sources: BTreeMap<u32, Vec<(u32, String)>>,
     notes: Vec<String>,
+    /// The crates that are the program's own, where whoever packed it named them.
+    #[serde(default)]
+    pub(super) own: Vec<String>,
 }
 
 /// Numbers of strings, and one where there may be none: 0.
@@ -85,6 +88,7 @@ impl Packed {
             frames,
             sources: BTreeMap::new(),
             notes: symbols.notes.clone(),
+            own: Vec::new(),
         };
         packed.read_sources();
         packed
@@ -194,7 +198,7 @@ pub fn pack(
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Vec<u8>, Error> {
     let (path, recording) = read(path)?;
-    let symbols = match &recording.symbols {
+    let mut symbols = match &recording.symbols {
         Some(bytes) if options.symbols.binary.is_none() => {
             // Packed before: what it carries is all there is.
             Packed::parse(bytes).map_err(|what| Error::packed(&path, what))?
@@ -207,6 +211,9 @@ pub fn pack(
             Packed::of(&symbols)
         }
     };
+    if !options.own.is_empty() {
+        symbols.own.clone_from(&options.own);
+    }
     let bytes = tracking_alloc_recording::read_bytes(&path)
         .map_err(|error| Error::recording(&path, error))?;
     let json = serde_json::to_vec(&symbols).map_err(|error| Error::packed(&path, error))?;

@@ -1,19 +1,20 @@
 //! From raw return addresses to named, trimmed stacks.
 
 use super::counters::Counted;
+use super::functions::{self, Own};
 use super::modules::Modules;
-use super::{Error, Options, arenas, functions, owner, packed, scopes};
+use super::{Error, Options, arenas, owner, packed, scopes};
 use crate::interned::Interned;
 use crate::profile::{
     Contents, Frame, FrameId, Function, FunctionId, Origin, Profile, ScopeId, Site, Snapshot,
     StackMarks,
 };
-use crate::symbols::{self, Classifier, Progress, Symbols};
+use crate::symbols::{self, Classifier, Progress, SourceFrame, Symbols};
 use crate::types::{StackFrame, Stacks, Types};
 use std::collections::HashMap;
 use std::path::Path;
 use tracking_alloc_recording::{
-    FIRST_SITE, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, site_flags, unwinder,
+    FIRST_SITE, FrameValue, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, site_flags, unwinder,
 };
 
 /// Fills modules, functions, frames, sites, scopes and snapshots of a profile.
@@ -26,13 +27,29 @@ pub(super) fn fill(
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<(), Error> {
     let modules = Modules::of(recording);
-    let symbols = names(profile, path, recording, &modules, options, progress)?;
+    let (symbols, packed_own) = names(profile, path, recording, &modules, options, progress)?;
     profile.modules = modules.described(&symbols);
     profile.lost.notes.extend(symbols.notes.iter().cloned());
+    let classifier = Classifier::new(&symbols);
+    let is_own = |(chain, raw): (&Vec<SourceFrame>, &FrameValue)| {
+        let module = modules.path(raw.module);
+        let origin = |frame| classifier.function(frame, module).origin;
+        chain.iter().any(|frame| origin(frame) == Origin::User)
+    };
+    let has_own = symbols.frames.iter().zip(&recording.frames).any(is_own);
+    let own = Own {
+        crates: [&options.own, &packed_own, &profile.capture.own_crates]
+            .into_iter()
+            .find(|crates| !crates.is_empty())
+            .cloned()
+            .unwrap_or_default(),
+        native: (!has_own).then(|| profile.process.program.clone()),
+    };
+    profile.capture.own_crates.clone_from(&own.crates);
     let mut types = Types::default();
     profile.scopes = scopes::scopes(recording, &mut types);
     profile.footprints = scopes::footprints(recording, &mut types);
-    let mut builder = Builder::new(recording, &modules, &symbols, &options.own);
+    let mut builder = Builder::new(recording, &modules, &symbols, classifier, &own);
     let mut read = Stacks::default();
     let mut order = HashMap::new();
     for (site, (figures, distribution)) in counted.sites {
@@ -91,7 +108,8 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// The names of all raw frames: those packed with the recording, else those of the binaries.
+/// The names of all raw frames: those packed with the recording, with the crates it calls its own; else those of the
+/// binaries.
 fn names(
     profile: &mut Profile,
     path: &Path,
@@ -99,17 +117,19 @@ fn names(
     modules: &Modules,
     options: &Options,
     progress: &dyn Fn(Progress<'_>),
-) -> Result<Symbols, Error> {
+) -> Result<(Symbols, Vec<String>), Error> {
     if let Some(bytes) = &recording.symbols
         && options.symbols.binary.is_none()
     {
         let packed = packed::Packed::parse(bytes).map_err(|what| Error::packed(path, what))?;
         profile.sources = packed.sources();
-        return Ok(packed.symbols(recording.frames.len(), modules.order.len()));
+        let symbols = packed.symbols(recording.frames.len(), modules.order.len());
+        return Ok((symbols, packed.own));
     }
-    modules
+    let symbols = modules
         .resolve(recording, options, progress)
-        .map_err(|error| Error::symbols(path, error))
+        .map_err(|error| Error::symbols(path, error))?;
+    Ok((symbols, Vec::new()))
 }
 
 /// What the flags of a site say of its stack.
@@ -140,7 +160,7 @@ struct Builder<'a> {
     recording: &'a Recording,
     modules: &'a Modules,
     symbols: &'a Symbols,
-    own: &'a [String],
+    own: &'a Own,
     classifier: Classifier,
     functions: Interned<Function>,
     frames: Interned<Frame>,
@@ -155,14 +175,15 @@ impl<'a> Builder<'a> {
         recording: &'a Recording,
         modules: &'a Modules,
         symbols: &'a Symbols,
-        own: &'a [String],
+        classifier: Classifier,
+        own: &'a Own,
     ) -> Self {
         Builder {
             recording,
             modules,
             symbols,
             own,
-            classifier: Classifier::new(symbols),
+            classifier,
             functions: Interned::new(),
             frames: Interned::new(),
             expanded: HashMap::new(),

@@ -157,6 +157,9 @@ pub struct Capture {
     pub own_bytes: u64,
     /// Size of the recording, bytes.
     pub recording_bytes: u64,
+    /// The crates that count as the program's own, by name, where someone named them: the reader, who packed the recording,
+    /// or who recorded. Empty: those whose sources lie outside registries, git checkouts and the toolchain.
+    pub own_crates: Vec<String>,
     /// The version of the recording's layout, 0 = no recording behind it. In layout 1 phases do not tell what they
     /// retained.
     pub layout: u32,

@@ -63,6 +63,10 @@ pub(super) fn write<W: Write>(
         ));
     }
     page.entry(Style::Faint, "recorded", &how)?;
+    if options.explain && !capture.own_crates.is_empty() {
+        let own = capture.own_crates.join(", ");
+        page.entry(Style::Faint, "own crates", &printable(&own))?;
+    }
     page.blank()?;
     write_figures(page, profile, options.explain)?;
     write_marks(page, profile)

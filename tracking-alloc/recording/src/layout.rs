@@ -13,7 +13,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 /// |---|---|
 /// | 1 | sites, lanes, timeline, phases, marks |
 /// | 2 | fields and types in [`Scope`], [`Visits`], footprints, arenas; what 1 had is where it was. Since then, in words that were zero: [`arch::WASM32`] and its linear memory, [`ArenaValues`] |
-/// | 3 | [`Row::lifetime_blocks`], where rows had the old sizes of grows. Words that nobody read are unused: the operating system, the number of the window, modules that could not be read, the self-test and live bytes of snapshots in [`Header`]; addresses and inode in [`Module`]; the key in [`Site`]; the thread id in [`Lane`] |
+/// | 3 | [`Row::lifetime_blocks`], where rows had the old sizes of grows. Words that nobody read are unused: the operating system (since then [`Header::own_crates`]), the number of the window, modules that could not be read, the self-test and live bytes of snapshots in [`Header`]; addresses and inode in [`Module`]; the key in [`Site`]; the thread id in [`Lane`] |
 pub const VERSION: u32 = 3;
 
 /// The oldest version that is read: it has zeros where later ones have more.
@@ -293,8 +293,9 @@ record! {
         20 mode: u32,
         /// See [`unwinder`].
         24 unwinder: u32,
-        /// Unused since version 3.
-        28 unused_28: u32,
+        /// String: names of the crates that are the program's own, with commas between; 0 = nobody said. Another word before
+        /// version 3.
+        28 own_crates: u32,
         /// See [`arch`].
         32 arch: u32,
         /// Process id.

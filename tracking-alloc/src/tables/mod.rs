@@ -50,6 +50,9 @@ use tracking_alloc_recording::{
     mode, table,
 };
 
+/// Longest list of the program's own crates that is kept, bytes: readers take no more.
+const LONGEST_OWN: usize = 4096;
+
 /// Reached from the hook without a lock; lives until the process ends.
 pub(crate) struct Session {
     tag: u32,
@@ -339,6 +342,10 @@ impl Writer {
         }
         if let Ok(words) = sys::read_whole(c"/proc/self/cmdline", &mut buffer) {
             header.command.store(self.string(words), Relaxed);
+        }
+        let own = sys::environment(b"HEAPGLASS_OWN").unwrap_or_default();
+        if !own.is_empty() && own.len() <= LONGEST_OWN {
+            header.own_crates.store(self.string(own), Relaxed);
         }
     }
 }

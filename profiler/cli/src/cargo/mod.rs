@@ -5,6 +5,7 @@
 //! runs, and a profile with more debug information keeps it. Must never record cargo, build scripts or macros.
 
 mod arguments;
+pub(crate) mod own;
 mod profile;
 pub(crate) mod runner;
 mod settings;
@@ -102,6 +103,9 @@ impl Prepared {
         settings.apply(&mut command)?;
         // Cargo and what it builds with are not what is studied.
         command.env_remove("HEAPGLASS_OUT");
+        if std::env::var_os(own::VARIABLE).is_none() && !workspace.own.is_empty() {
+            command.env(own::VARIABLE, &workspace.own);
+        }
         Ok(Prepared {
             command,
             workspace,
@@ -239,6 +243,8 @@ struct Workspace {
     root: PathBuf,
     target: PathBuf,
     packages: Vec<Package>,
+    /// The crates that are the program's own, as recordings keep them.
+    own: String,
 }
 
 impl Workspace {
@@ -256,7 +262,9 @@ impl Workspace {
                 text.trim_start_matches("error: ").trim()
             ))
         })?;
+        let own = own::crates(&metadata)?;
         Ok(Workspace {
+            own,
             root: metadata.workspace_root.into(),
             target: metadata.target_directory.into(),
             packages: metadata.packages,

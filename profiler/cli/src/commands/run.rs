@@ -11,6 +11,7 @@ use heapglass_tui::Source;
 
 use super::tui;
 use crate::args::{Out, Run, Symbols};
+use crate::cargo::own;
 use crate::error::Error;
 use crate::files::place::Spool;
 use crate::files::recent;
@@ -27,6 +28,9 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
         .ok_or_else(|| Error::misuse("no command; heapglass run -- COMMAND"))?;
     if let Some(mode) = &args.mode {
         command.env("HEAPGLASS_MODE", mode);
+    }
+    if !args.own.is_empty() {
+        command.env(own::VARIABLE, args.own.join(","));
     }
     let spool = Spool::new(&wanted, args.out.force)?;
     let finished = if args.tui {

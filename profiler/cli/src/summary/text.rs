@@ -50,12 +50,8 @@ pub(super) fn write(run: &Run<'_>, opened: &[Opened<'_>], quiet: bool) {
     recordings(run, opened, main);
     if let Some(main) = main.filter(|one| one.profile.is_ok()) {
         let path = from_here(&main.kept.path);
-        let (file, picture) = (quoted(&path), quoted(&path.with_extension("svg")));
-        say::line(format_args!("  next        heapglass {file}"));
-        say::line(format_args!("              heapglass report {file}"));
-        say::line(format_args!(
-            "              heapglass flamegraph {file} -o {picture}"
-        ));
+        let file = quoted(&path);
+        say::line(format_args!("  explore     heapglass {file}"));
     }
 }
 

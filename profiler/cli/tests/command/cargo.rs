@@ -117,6 +117,7 @@ fn cargo_heapglass_keeps_flags_runner_arguments_and_status_and_records_programs_
 
     what_recorded_nothing_is_said_with_the_place_for_the_allocator(&place);
     a_build_says_where_its_binary_is_and_a_run_may_overwrite(&place);
+    the_recording_says_which_crates_are_the_programs_own(&place);
     the_time_of_the_summary_is_the_programs(&place);
 
     // What does not build was not run, and nothing is said of recording.
@@ -191,6 +192,34 @@ fn a_build_says_where_its_binary_is_and_a_run_may_overwrite(place: &Place) {
     assert_eq!(run(&["run", "--no-tui", "-o", "mine.hg"]), ["mine.hg"]);
     assert_eq!(run(&["run", "-o", "mine.hg", "--force"]), ["mine.hg"]);
     assert_eq!(run(&["run", "-o", "mine.hg"]).len(), 2);
+}
+
+fn the_recording_says_which_crates_are_the_programs_own(place: &Place) {
+    let own_crates = |file: &str, words: &[&str]| {
+        let mut run = vec!["run", "--no-tui", "-o", file, "--force"];
+        run.extend_from_slice(words);
+        let done = cargo_heapglass(place, &run);
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        place.report(file)["own_crates"].clone()
+    };
+    let of_workspace = serde_json::json!(["a", "b", "sample"]);
+    assert_eq!(own_crates("own.hg", &[]), of_workspace);
+    let manifest = fs::read_to_string(place.path("Cargo.toml")).unwrap();
+    let with = |own: &str| {
+        let text = format!("{manifest}[package.metadata.heapglass]\nown = {own}\n");
+        fs::write(place.path("Cargo.toml"), text).unwrap();
+    };
+    with("[\"serde-json\"]");
+    let named = serde_json::json!(["serde_json"]);
+    assert_eq!(own_crates("own.hg", &[]), named);
+    let reported = place.run(&["report", "own.hg", "--json", "--own", "other"]);
+    assert!(reported.stdout.contains("\"other\""), "{}", reported.stdout);
+    with("\"sample\"");
+    let done = cargo_heapglass(place, &["run", "--no-tui"]);
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+    let said = "[package.metadata.heapglass]: ";
+    assert!(done.stderr.contains(said), "{}", done.stderr);
+    fs::write(place.path("Cargo.toml"), manifest).unwrap();
 }
 
 #[test]

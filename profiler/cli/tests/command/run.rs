@@ -78,7 +78,7 @@ fn a_recorded_run_ends_with_figures_sites_and_what_to_type_next() {
         "resident ",
         "Bytes live at the peak",
         "target.rs:",
-        &format!("heapglass report {file}"),
+        &format!("  explore     heapglass {file}"),
     ] {
         assert!(done.stderr.contains(part), "no {part}: {}", done.stderr);
     }

@@ -66,6 +66,7 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write)
         exact: exact(profile),
         mode: &capture.mode,
         unwinder: &capture.unwinder,
+        own_crates: &capture.own_crates,
         architecture: &capture.architecture,
         linear_memory: capture.linear_memory.map(linear_memory),
         finished: process.state == State::Finished,
@@ -162,6 +163,9 @@ struct Json<'a> {
     exact: bool,
     mode: &'a str,
     unwinder: &'a str,
+    /// Where someone named them.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    own_crates: &'a [String],
     /// Empty when it is not known.
     architecture: &'a str,
     /// null but for WebAssembly.

@@ -1,0 +1,125 @@
+//! Which crates are the program's own, from what cargo says of the workspace: its members and the packages beside it that
+//! they take by path, or those that `[package.metadata.heapglass]` (or `[workspace.metadata.heapglass]`) names.
+
+use std::collections::BTreeSet;
+
+use cargo_metadata::Metadata;
+use serde::Deserialize;
+
+use crate::error::Error;
+
+/// The variable that carries the names into the recording.
+pub(crate) const VARIABLE: &str = "HEAPGLASS_OWN";
+
+/// Longest list that a recording keeps, bytes.
+const LONGEST: usize = 4096;
+
+/// `[package.metadata.heapglass]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Names of crates or packages.
+    own: Vec<String>,
+}
+
+/// The names, with commas between; empty = nothing is to be said.
+///
+/// # Errors
+/// When the metadata in a Cargo.toml is not what is expected.
+pub(super) fn crates(metadata: &Metadata) -> Result<String, Error> {
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    named.extend(named_in(
+        &metadata.workspace_metadata,
+        "workspace",
+        "Cargo.toml",
+    )?);
+    for package in &metadata.packages {
+        let manifest = package.manifest_path.as_str();
+        named.extend(named_in(&package.metadata, "package", manifest)?);
+    }
+    if named.is_empty() {
+        for package in &metadata.packages {
+            named.insert(package.name.to_string());
+            let targets = package
+                .targets
+                .iter()
+                .filter(|target| !target.is_custom_build());
+            named.extend(targets.map(|target| target.name.clone()));
+            // The recorder is of a checkout until there is a release.
+            let beside = package.dependencies.iter().filter(|dependency| {
+                dependency.path.is_some() && dependency.name != "tracking-alloc"
+            });
+            named.extend(beside.map(|dependency| dependency.name.clone()));
+        }
+    }
+    Ok(list(named))
+}
+
+/// As the recording keeps them: crates, not packages. A list that is too long would be cut and is left out.
+fn list(named: BTreeSet<String>) -> String {
+    let crates: BTreeSet<String> = named
+        .iter()
+        .map(|name| name.trim().replace('-', "_"))
+        .collect();
+    let list = crates.into_iter().collect::<Vec<_>>().join(",");
+    match list.len() <= LONGEST {
+        true => list,
+        false => String::new(),
+    }
+}
+
+/// What one table of metadata names.
+fn named_in(
+    metadata: &serde_json::Value,
+    table: &str,
+    manifest: &str,
+) -> Result<Vec<String>, Error> {
+    let Some(settings) = metadata.get("heapglass") else {
+        return Ok(Vec::new());
+    };
+    let settings: Settings = serde_json::from_value(settings.clone()).map_err(|error| {
+        Error::misuse(format_args!(
+            "{manifest}: [{table}.metadata.heapglass]: {error}; it takes own = [\"crate\", ..], the crates that are yours"
+        ))
+    })?;
+    Ok(settings.own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn metadata_names_crates_or_says_what_is_wrong() {
+        let named =
+            |value| named_in(&value, "package", "Cargo.toml").map_err(|error| error.to_string());
+        assert_eq!(named(json!(null)), Ok(Vec::new()));
+        assert_eq!(named(json!({"other": 1})), Ok(Vec::new()));
+        let own = json!({"heapglass": {"own": ["my-app", "my_lib"]}});
+        assert_eq!(
+            named(own),
+            Ok(vec!["my-app".to_owned(), "my_lib".to_owned()])
+        );
+        for wrong in [
+            json!({"own": "app"}),
+            json!({"onw": ["app"]}),
+            json!([1]),
+            json!({}),
+        ] {
+            let said = named(json!({"heapglass": wrong})).expect_err("wrong");
+            assert!(
+                said.contains("Cargo.toml") && said.contains("own = ["),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
+    fn packages_are_listed_as_crates_and_a_list_that_would_be_cut_is_left_out() {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        assert_eq!(list(names(&["my-app", "my_app", "lib"])), "lib,my_app");
+        let many: BTreeSet<String> = (0..1000).map(|n| format!("crate-{n}")).collect();
+        assert_eq!(list(many), "");
+    }
+}
