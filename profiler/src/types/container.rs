@@ -137,7 +137,9 @@ impl Container {
             if bytes && text.contains(&argument(0)) {
                 return Some(outer.clone());
             }
-            return self.refined(outer, direct);
+            // Code of a container calls that of another of its kind only for a value that it holds; else it was made one
+            // of several that were equal, and inlined later (fat LTO).
+            return (direct && !self.is_held_by(outer)).then(|| outer.clone());
         }
         let same = match (outer.kind, inner.kind) {
             // Other functions of `Box` (`default`) begin like that as well.
@@ -211,12 +213,14 @@ impl Container {
     /// right where it calls the inner one directly, unless it holds what the inner one is: then the inner one is a
     /// value being made for it.
     fn refined(&self, outer: &Container, direct: bool) -> Option<Container> {
+        (direct && self.shared && !self.is_held_by(outer)).then(|| outer.clone())
+    }
+
+    /// Whether values of this type are part of what the other one holds, as far as names tell.
+    fn is_held_by(&self, outer: &Container) -> bool {
         let name = self.name();
-        let held = outer
-            .arguments
-            .iter()
-            .any(|argument| argument.contains(&name));
-        (direct && self.shared && !held).then(|| outer.clone())
+        let mut arguments = outer.arguments.iter();
+        arguments.any(|argument| argument.contains(&name))
     }
 
     /// Its full name.

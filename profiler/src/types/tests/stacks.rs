@@ -95,19 +95,42 @@ fn equal_code_under_one_name_is_told_by_the_frame_inlined_into_the_program() {
         .as_deref(),
         Some("alloc::vec::Vec<app::Sailor>")
     );
-    // All the way inlined, both are right: an inner vector of another's element.
+    // Inlined later, equal code still has the other's name: nothing of the program lies between.
     assert_eq!(
         hooked(&[
-            ("is", "<alloc::vec::Vec<u32> as core::clone::Clone>::clone"),
             (
                 "is",
-                "<alloc::vec::Vec<app::Row> as core::clone::Clone>::clone"
+                "<alloc::collections::btree::map::entry::VacantEntry<alloc::string::String, serde_json::Value>>::insert_entry"
+            ),
+            (
+                "is",
+                "<alloc::collections::btree::map::BTreeMap<alloc::string::String, toml::Value>>::insert"
             ),
             ("cu", "app::main"),
         ])
         .as_deref(),
-        Some("alloc::vec::Vec<u32>")
+        Some("alloc::collections::btree::map::BTreeMap<alloc::string::String, toml::Value>")
     );
+    // An inner vector of another's element is its own block: what clones the element lies between, or its name tells.
+    for between in [
+        &[("iu", "<app::Row as core::clone::Clone>::clone")][..],
+        &[],
+    ] {
+        let element = match between {
+            [] => "alloc::vec::Vec<alloc::vec::Vec<u32>>",
+            _ => "alloc::vec::Vec<app::Row>",
+        };
+        let outer = format!("<{element} as core::clone::Clone>::clone");
+        let inner = ("is", "<alloc::vec::Vec<u32> as core::clone::Clone>::clone");
+        let mut stack = vec![inner];
+        stack.extend_from_slice(between);
+        stack.extend([("is", outer.leak() as &str), ("cu", "app::main")]);
+        assert_eq!(
+            hooked(&stack).as_deref(),
+            Some("alloc::vec::Vec<u32>"),
+            "{element}"
+        );
+    }
 }
 
 #[test]
