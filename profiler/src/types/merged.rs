@@ -11,8 +11,11 @@
 //! are not inlined, and so do its errors. What a visitor makes of lists and maps has frames of its own (`visit_seq`,
 //! `visit_map`).
 
-use super::call::{Call, path_and_arguments, split_arguments};
+use super::call::{Call, path_and_arguments};
 use super::container::{Container, Kind, PATH_BUF, STRING};
+
+/// Visitors around a visitor; names of hostile binaries may have any number.
+const MOST_WRAPPED: usize = 8;
 
 /// What the merged code of a function asks for; `None` where it may be more than one thing.
 pub(super) fn container(call: &Call<'_>) -> Option<Container> {
@@ -71,14 +74,16 @@ fn is_serdes(path: &str) -> bool {
         .any(|krate| path.starts_with(krate))
 }
 
-/// The name of a visitor of serde's or serde_json's: of the one inside where `Profiled` watches it.
-fn visited(visitor: &str) -> Option<&str> {
-    let inner = visitor.strip_prefix("tracking_alloc::profiled::");
-    if let Some(inner) = inner {
-        let arguments = split_arguments(inner.get(inner.find('<')?..)?);
-        return visited(arguments.first()?);
+/// The name of a visitor of serde's or serde_json's: of the one inside where others are around it, such as `Profiled`'s or
+/// that of `serde_path_to_error`, through which axum reads.
+fn visited(mut visitor: &str) -> Option<&str> {
+    for _ in 0..MOST_WRAPPED {
+        // `<serde_json::value::Value as ..>::deserialize::ValueVisitor`, `serde_json::value::de::{impl#0}::..`.
+        if is_serdes(visitor.trim_start_matches('<')) {
+            return visitor.rsplit("::").next();
+        }
+        let (_, arguments) = path_and_arguments(visitor);
+        visitor = arguments.first()?;
     }
-    // `<serde_json::value::Value as ..>::deserialize::ValueVisitor`, `serde_json::value::de::{impl#0}::..`.
-    let path = visitor.trim_start_matches('<');
-    is_serdes(path).then(|| visitor.rsplit("::").next())?
+    None
 }

@@ -334,6 +334,23 @@ fn code_made_one_by_the_compiler_is_told_where_a_visitor_can_ask_for_one_thing_o
             "serde_json::de::deserialize_str<serde_json::read::StrRead, tracking_alloc::profiled::visitor::Vis<serde_core::de::impls::StringVisitor>>",
             STRING,
         ),
+        // What axum reads through, and a visitor around that.
+        (
+            "<&mut serde_json::de::Deserializer<R> as serde_core::de::Deserializer>::deserialize_str<serde_json::read::SliceRead, serde_path_to_error::wrap::Wrap<serde_core::de::impls::StringVisitor>>",
+            STRING,
+        ),
+        (
+            "serde_json::de::deserialize_str<serde_json::read::StrRead, serde_ignored::Wrap<serde_path_to_error::wrap::Wrap<serde_core::de::impls::StringVisitor>, app::F>>",
+            STRING,
+        ),
+        (
+            "serde_json::de::deserialize_str<serde_json::read::StrRead, serde_path_to_error::wrap::Wrap<app::StringVisitor>>",
+            None,
+        ),
+        (
+            "serde_json::de::deserialize_str<serde_json::read::StrRead, serde_json::de::Wrap<>",
+            None,
+        ),
         (
             "serde_json::de::deserialize_str<serde_json::read::StrRead, serde_core::de::impls::PathBufVisitor>",
             Some("std::path::PathBuf"),
