@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::calltree;
-use crate::profile::{Frame, Function};
+use crate::profile::{Frame, Function, Origin};
 use crate::sample;
 
 fn row(detail: Detail) -> Row {
@@ -208,4 +208,43 @@ fn what_a_phase_kept_is_known_when_it_is_of_each_time_it_was_entered() {
 #[test]
 fn nodes_of_no_weight_are_not_counted() {
     assert_eq!(weighty(&[3, 0, 1, 0]), 2);
+}
+
+#[test]
+fn raw_allocations_of_a_crate_are_shown_with_the_crate_and_the_function() {
+    let mut builder = sample::Builder::new();
+    let mut frame = |name: &str, krate: &str, origin| {
+        let function = builder.function(name, krate, origin);
+        let described = &mut builder.profile().functions[function.0 as usize];
+        described.does = format!("{krate}::{}", described.short);
+        builder.frame(function, Some("src/a.rs"), 1)
+    };
+    let main = frame("app::main", "app", Origin::User);
+    let std = frame("alloc::alloc::alloc", "alloc", Origin::Std);
+    let asking = [
+        ("crossbeam_deque::deque::Buffer::alloc", "crossbeam_deque"),
+        ("thin_vec::ThinVec::reserve", "thin_vec"),
+        ("bytes::bytes_mut::BytesMut::reserve_inner", "bytes"),
+        ("tokio::runtime::task::core::Cell::new", "tokio"),
+    ]
+    .map(|(name, krate)| frame(name, krate, Origin::Dependency));
+    for dependency in asking {
+        let figures = sample::figures(1, 8, 1);
+        builder.site(&[main, dependency, std], Default::default(), figures);
+    }
+    let mut what: Vec<String> = rows(&builder.build(), By::Site, Measure::Total, Frames::Folded)
+        .into_iter()
+        .filter_map(|row| match row.detail {
+            Detail::Site(detail) => Some(detail.label.what),
+            _ => None,
+        })
+        .collect();
+    what.sort();
+    let crates_and_functions = [
+        "bytes::BytesMut::reserve_inner",
+        "crossbeam_deque::Buffer::alloc",
+        "thin_vec::ThinVec::reserve",
+        "tokio::Cell::new",
+    ];
+    assert_eq!(what, crates_and_functions);
 }
