@@ -111,3 +111,39 @@ fn marked_up_text_is_the_plain_text_with_marks() {
         text(&profile, &Options::default())
     );
 }
+
+#[test]
+fn the_first_rows_of_twenty_thousand_sites_are_read_whole_in_a_hundred_columns() {
+    let mut profile = sample::sized(20_000, 30);
+    // As long as names of real programs are.
+    for function in &mut profile.functions {
+        function.short = format!("SomeDeserializer::{}_of_a_vessel", function.short);
+        function.does = format!("{}::{}", function.krate, function.short);
+    }
+    let options = Options {
+        width: 100,
+        ..Options::default()
+    };
+    let shown: Vec<SiteLabel> = rows(&profile, By::Site, Measure::Peak, Frames::Folded)
+        .into_iter()
+        .take(DEFAULT_TOP)
+        .filter_map(|row| match row.detail {
+            Detail::Site(detail) => Some(detail.label),
+            _ => None,
+        })
+        .collect();
+    let text = text(&profile, &options);
+    for line in text.lines() {
+        assert!(unicode_width::UnicodeWidthStr::width(line) <= 100, "{line}");
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    assert_eq!(shown.len(), DEFAULT_TOP);
+    for label in shown {
+        let owner = label.owner_and_source();
+        for name in [&label.what, &label.location, &owner] {
+            let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(&name), "{name} is cut:\n{text}");
+        }
+    }
+}
