@@ -112,7 +112,7 @@ fn by_stack(profile: &Profile, shown: Frames, index: usize, path: &mut Vec<Step>
             let steps = profile.folding().steps(index).iter();
             path.extend(steps.filter_map(|step| folded(profile, site, step)));
         }
-        Frames::Own | Frames::All => {
+        Frames::Own | Frames::All | Frames::Trimmed => {
             let frames = profile.frames_of(site, shown).into_iter();
             path.extend(frames.filter_map(|frame| function(profile, frame)));
         }

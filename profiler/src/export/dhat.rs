@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Options, json_error, names, notes};
+use super::{Options, json_error, names, with_notes};
 use crate::calltree::{Step, stack_of};
 use crate::interned::Interned;
 use crate::profile::{Figures, Profile};
@@ -19,7 +19,8 @@ use crate::units::printable;
 /// Frame 0 is the root of all stacks in `dh_view.html`.
 const ROOT: &str = "[root]";
 
-const MODE: &str = "heapglass (lower bounds: Max of a stack alone, avg lifetime, time of t-gmax; the rest is counted)";
+const MODE: &str =
+    "heapglass. Max, avg lifetime and the time of t-gmax are lower bounds; all else is counted.";
 
 #[derive(Serialize)]
 struct File {
@@ -86,13 +87,9 @@ pub(super) fn write(
         point.mb = point.gb.max(point.eb);
         point.mbk = point.gbk.max(point.ebk);
     }
-    let mut mode = MODE.to_owned();
-    for note in notes(profile) {
-        mode.push_str(&format!("; {note}"));
-    }
     let file = File {
         version: 2,
-        mode,
+        mode: with_notes(profile, MODE),
         verb: "Allocated",
         bklt: true,
         bkacc: false,

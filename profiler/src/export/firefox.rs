@@ -13,7 +13,7 @@ use fxprof_processed_profile::{
     Timestamp,
 };
 
-use super::{Options, json_error, names, notes};
+use super::{Options, json_error, names, with_notes};
 use crate::calltree::{self, CallTree, Label, NodeId};
 use crate::profile::{Measure, Origin, Profile};
 
@@ -39,10 +39,10 @@ pub(super) fn write(
         },
     );
     let begin = Duration::from_nanos(profile.process.started_unix_ns);
-    let mut product = format!("{} (heapglass)", names::program(profile));
-    for note in notes(profile) {
-        product.push_str(&format!("; {note}"));
-    }
+    let product = with_notes(
+        profile,
+        &format!("{} (heapglass).", names::program(profile)),
+    );
     let mut made = fxprof::Profile::new(
         &product,
         ReferenceTimestamp::from_duration_since_unix_epoch(begin),

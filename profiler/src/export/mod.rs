@@ -80,12 +80,13 @@ impl Format {
         matches!(self, Format::Json | Format::Csv)
     }
 
-    /// The frames that are written where nobody asks for others: all of them for viewers, which fold and hide frames
-    /// themselves, those of the report for its tables.
+    /// The frames that are written where nobody asks for others. Viewers fold and hide frames themselves; but with the
+    /// machinery of the allocator innermost in each stack, none of them could say which function asked for a block. Tables
+    /// have those of the report.
     pub fn default_frames(self) -> Frames {
         match self.has_rows() {
             true => Frames::Folded,
-            false => Frames::All,
+            false => Frames::Trimmed,
         }
     }
 }
@@ -131,6 +132,13 @@ pub fn notes(profile: &Profile) -> Vec<String> {
     peak.into_iter()
         .chain(profile.losses().iter().cloned())
         .collect()
+}
+
+/// A text that says what a file is, followed by the [`notes`].
+fn with_notes(profile: &Profile, text: &str) -> String {
+    let mut all = vec![text.to_owned()];
+    all.extend(notes(profile));
+    all.join(" ")
 }
 
 /// An error of a serializer as one of input and output; a broken pipe stays one.

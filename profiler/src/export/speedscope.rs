@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::{Options, json_error, names, notes};
+use super::{Options, json_error, names, with_notes};
 use crate::calltree::{self, CallTree, Label, NodeId};
-use crate::interned::Interned;
 use crate::profile::{Measure, Profile};
 
 #[derive(Serialize)]
@@ -19,7 +18,7 @@ struct File<'a> {
     #[serde(rename = "activeProfileIndex")]
     active_profile_index: usize,
     shared: Shared<'a>,
-    profiles: Vec<Sampled>,
+    profiles: Vec<Sampled<'a>>,
 }
 
 #[derive(Serialize)]
@@ -37,7 +36,7 @@ struct FrameJson {
 }
 
 #[derive(Serialize)]
-struct Sampled {
+struct Sampled<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     name: &'static str,
@@ -46,9 +45,25 @@ struct Sampled {
     start_value: u64,
     #[serde(rename = "endValue")]
     end_value: u64,
-    /// Frames, outermost first.
-    samples: Vec<Vec<u32>>,
+    samples: Samples<'a>,
     weights: Vec<u64>,
+}
+
+/// The frames of each stack, outermost first; put together as they are written.
+struct Samples<'a> {
+    tree: &'a CallTree,
+    frames: &'a HashMap<Label, usize>,
+    ends: Vec<NodeId>,
+}
+
+impl Serialize for Samples<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let frame = |id: NodeId| self.frames.get(&self.tree.node(id).label).copied();
+        let stack = |&end: &NodeId| -> Vec<Option<usize>> {
+            self.tree.path(end).into_iter().map(frame).collect()
+        };
+        serializer.collect_seq(self.ends.iter().map(stack))
+    }
 }
 
 pub(super) fn write(
@@ -64,37 +79,32 @@ pub(super) fn write(
         },
     );
     tree.sort(options.measure);
-    let mut labels = Interned::new();
-    let mut name = names::program(profile);
-    for note in notes(profile) {
-        name.push_str(&format!("; {note}"));
+    let mut frames = Vec::new();
+    let mut numbers: HashMap<Label, usize> = HashMap::new();
+    let places = places(profile, &tree);
+    for id in tree.ids().skip(1) {
+        let label = tree.node(id).label;
+        numbers.entry(label).or_insert_with(|| {
+            let (file, line) = places.get(&label).cloned().unwrap_or_default();
+            let name = names::name(profile, label);
+            frames.push(FrameJson { name, file, line });
+            frames.len() - 1
+        });
     }
     // The measure that was asked for is shown first. Others of which there is nothing would be empty pictures.
     let others = Measure::ALL
         .into_iter()
         .filter(|&measure| measure != options.measure && measure.of(tree.total(NodeId::ROOT)) > 0);
-    let profiles = [options.measure]
-        .into_iter()
-        .chain(others)
-        .map(|measure| sampled(&tree, measure, &mut labels))
-        .collect();
-    let places = places(profile, &tree);
-    let frame = |label: &Label| {
-        let (file, line) = places.get(label).cloned().unwrap_or_default();
-        FrameJson {
-            name: names::name(profile, *label),
-            file,
-            line,
-        }
-    };
-    let frames: Vec<FrameJson> = labels.values.iter().map(frame).collect();
+    let measures = [options.measure].into_iter().chain(others);
     let file = File {
         schema: "https://www.speedscope.app/file-format-schema.json",
         exporter: concat!("heapglass ", env!("CARGO_PKG_VERSION")),
-        name,
+        name: with_notes(profile, &format!("{}.", names::program(profile))),
         active_profile_index: 0,
         shared: Shared { frames: &frames },
-        profiles,
+        profiles: measures
+            .map(|measure| sampled(&tree, measure, &numbers))
+            .collect(),
     };
     serde_json::to_writer(&mut out, &file).map_err(json_error)?;
     out.write_all(b"\n")?;
@@ -102,19 +112,20 @@ pub(super) fn write(
 }
 
 /// The stacks that have any of a measure, in the order of the tree.
-fn sampled(tree: &CallTree, measure: Measure, labels: &mut Interned<Label>) -> Sampled {
-    let mut samples = Vec::new();
-    let mut weights = Vec::new();
+fn sampled<'a>(
+    tree: &'a CallTree,
+    measure: Measure,
+    frames: &'a HashMap<Label, usize>,
+) -> Sampled<'a> {
+    let mut ends = Vec::new();
     let mut todo = vec![NodeId::ROOT];
     while let Some(id) = todo.pop() {
         todo.extend(tree.children(id).iter().rev());
-        let own = measure.of(tree.own(id));
-        if own > 0 {
-            let path = tree.path(id).into_iter();
-            samples.push(path.map(|id| labels.number(tree.node(id).label)).collect());
-            weights.push(own);
+        if measure.of(tree.own(id)) > 0 {
+            ends.push(id);
         }
     }
+    let weights: Vec<u64> = ends.iter().map(|&id| measure.of(tree.own(id))).collect();
     Sampled {
         kind: "sampled",
         name: measure.title(),
@@ -124,7 +135,7 @@ fn sampled(tree: &CallTree, measure: Measure, labels: &mut Interned<Label>) -> S
         },
         start_value: 0,
         end_value: weights.iter().copied().fold(0, u64::saturating_add),
-        samples,
+        samples: Samples { tree, frames, ends },
         weights,
     }
 }

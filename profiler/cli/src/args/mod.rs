@@ -99,6 +99,7 @@ pub(crate) enum Command {
     Pack(Pack),
     Demo(Demo),
     Completions(Completions),
+    Man(Man),
     #[command(hide = true)]
     Runner(Runner),
 }
@@ -257,9 +258,9 @@ pub(crate) struct Export {
     /// What a row of json and csv is, as in `report` [default: site]
     #[arg(long, value_name = "BY", value_parser = values::by())]
     pub(crate) by: Option<By>,
-    /// Which frames of a stack are written: `all`; `folded`, where a run of frames outside your crates is one frame that
-    /// says what it does; `own`, only those of your crates [default: all, for viewers hide frames themselves; of json and
-    /// csv folded]
+    /// Which frames of a stack are written: `trimmed`, all but start-up and the machinery of the allocator; `all`; `own`,
+    /// only those of your crates; `folded`, where a run of frames outside your crates is one frame that says what it does
+    /// [default: trimmed; of json and csv folded]
     #[arg(long, value_name = "FRAMES", value_parser = values::frames())]
     pub(crate) frames: Option<Frames>,
     #[command(flatten)]
@@ -322,6 +323,18 @@ pub(crate) struct Completions {
     pub(crate) shell: clap_complete::Shell,
 }
 
+/// Print the manual page of heapglass, or write those of all commands into a folder
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  heapglass man | man -l -
+  heapglass man -o ~/.local/share/man/man1     then: man heapglass-export")]
+pub(crate) struct Man {
+    /// A folder for heapglass.1, heapglass-run.1 and so on; it is made if there is none
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
 /// Run an executable for cargo: what `cargo heapglass` puts in front of each
 #[derive(Args, Debug)]
 pub(crate) struct Runner {
@@ -375,7 +388,7 @@ pub(crate) struct Symbols {
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct FramesFlag {
     /// Which frames of a stack are shown: `folded`, where a run of frames outside your crates is one frame that says what
-    /// it does; `own`, only those of your crates; `all`
+    /// it does; `own`, only those of your crates; `all`; `trimmed`, all but start-up and the machinery of the allocator
     #[arg(long, value_name = "FRAMES", default_value = "folded", value_parser = values::frames())]
     frames: Frames,
     #[arg(long, hide = true, conflicts_with = "frames")]

@@ -4,6 +4,7 @@ mod completions;
 mod export;
 mod flamegraph;
 mod list;
+mod man;
 mod pack;
 mod report;
 pub(crate) mod run;
@@ -24,6 +25,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Pack(args)) => pack::run(&args),
         Some(Command::Demo(args)) => crate::demo::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man(args)) => man::run(&args),
         Some(Command::Runner(args)) => crate::cargo::runner::run(&args),
         None => {
             let measure = MeasureFlag {

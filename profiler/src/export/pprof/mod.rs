@@ -139,7 +139,7 @@ impl<'a> Builder<'a> {
             let frame = names::frame_of(self.profile, step);
             // A run of frames has no one address, nor has a frame without those that it was inlined into.
             let address = frame
-                .filter(|_| frames == Frames::All)
+                .filter(|_| matches!(frames, Frames::All | Frames::Trimmed))
                 .and_then(|frame| names::address(self.profile, frame));
             let is_inlined = frame.is_some_and(|frame| frame.inlined);
             match locations.last_mut() {
