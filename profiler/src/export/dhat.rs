@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Options, json_error, names, with_notes};
+use super::{Options, names, with_notes};
 use crate::calltree::{Step, stack_of};
 use crate::interned::Interned;
 use crate::profile::{Figures, Profile};
@@ -103,7 +103,7 @@ pub(super) fn write(
         pps: points,
         ftbl: frames.values,
     };
-    serde_json::to_writer(&mut out, &file).map_err(json_error)?;
+    serde_json::to_writer(&mut out, &file)?;
     out.write_all(b"\n")?;
     out.flush()
 }

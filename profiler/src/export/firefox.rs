@@ -13,7 +13,7 @@ use fxprof_processed_profile::{
     Timestamp,
 };
 
-use super::{Options, json_error, names, with_notes};
+use super::{Options, names, with_notes};
 use crate::calltree::{self, CallTree, Label, NodeId};
 use crate::profile::{Measure, Origin, Profile};
 
@@ -59,7 +59,7 @@ pub(super) fn write(
             add_track(&mut made, profile, &tree, measure, &categories, is_first);
         }
     }
-    serde_json::to_writer(&mut out, &made).map_err(json_error)?;
+    serde_json::to_writer(&mut out, &made)?;
     out.write_all(b"\n")?;
     out.flush()
 }

@@ -140,8 +140,3 @@ fn with_notes(profile: &Profile, text: &str) -> String {
     all.extend(notes(profile));
     all.join(" ")
 }
-
-/// An error of a serializer as one of input and output; a broken pipe stays one.
-fn json_error(error: serde_json::Error) -> io::Error {
-    error.into()
-}

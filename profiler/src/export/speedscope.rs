@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 
-use super::{Options, json_error, names, with_notes};
+use super::{Options, names, with_notes};
 use crate::calltree::{self, CallTree, Label, NodeId};
 use crate::profile::{Measure, Profile};
 
@@ -106,7 +106,7 @@ pub(super) fn write(
             .map(|measure| sampled(&tree, measure, &numbers))
             .collect(),
     };
-    serde_json::to_writer(&mut out, &file).map_err(json_error)?;
+    serde_json::to_writer(&mut out, &file)?;
     out.write_all(b"\n")?;
     out.flush()
 }
