@@ -172,9 +172,9 @@ impl<'a> Builder<'a> {
         let profile = self.profile;
         let phases = profile.phases();
         let phase = (phases.phase_of(site.scope).0 != 0).then(|| phases.path(profile, site.scope));
-        let field = profile.fields().field_of(site.scope);
-        let field = profile.fields().nodes.get(field as usize);
-        let field = field.filter(|_| profile.fields().field_of(site.scope) != 0);
+        let fields = profile.fields();
+        let field = Some(fields.field_of(site.scope)).filter(|&field| field != 0);
+        let field = field.and_then(|field| fields.nodes.get(field as usize));
         let type_id = profile.type_id_of(site);
         let values = [
             ("phase", phase),
@@ -185,9 +185,10 @@ impl<'a> Builder<'a> {
             ),
         ];
         let label = |(key, value): (&str, Option<String>)| {
+            let value = value?;
             Some(message::Label {
                 key: self.string(key),
-                str: self.string(&value?),
+                str: self.string(&value),
             })
         };
         values.into_iter().filter_map(label).collect()
