@@ -1,8 +1,9 @@
-//! Reads heapglass recordings and turns them into a [`Profile`](profile::Profile), of which report, SVG and terminal UI are
-//! functions.
+//! Reads heapglass recordings and turns them into a [`Profile`](profile::Profile), of which report, SVG, terminal UI and
+//! exports are functions.
 #![forbid(unsafe_code)]
 
 pub mod calltree;
+pub mod export;
 pub mod flamegraph;
 mod interned;
 mod load;

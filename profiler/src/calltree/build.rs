@@ -14,9 +14,9 @@ use crate::profile::{self, Figures, FrameId, Frames, Profile, ScopeId, Site, Ste
 /// One step of a path: what the node stands for, the source frame it was met at, how many frames it stands for, how
 /// often its function is on the stack.
 #[derive(Clone, Copy)]
-struct Step {
-    label: Label,
-    frame: Option<FrameId>,
+pub(crate) struct Step {
+    pub(crate) label: Label,
+    pub(crate) frame: Option<FrameId>,
     frames: u32,
     recursion: u32,
 }
@@ -69,7 +69,7 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
                 match options.by {
                     By::Field => by_field(profile, site, &mut path),
                     By::Type => by_type(profile, site, &mut path),
-                    By::Stack | By::Arena => by_stack(profile, options, index, &mut path),
+                    By::Stack | By::Arena => by_stack(profile, options.frames, index, &mut path),
                 }
                 add(&path, &site.figures)
             }));
@@ -95,18 +95,25 @@ fn around(profile: &Profile, options: &Options, scope: ScopeId, path: &mut Vec<S
     within.is_none_or(|within| is_within(profile, phases, scope, within))
 }
 
+/// The path of a site (index into [`Profile::sites`]) in a tree by stack without phases, outermost first. Never empty.
+pub(crate) fn stack_of(profile: &Profile, frames: Frames, site: usize) -> Vec<Step> {
+    let mut path = Vec::new();
+    by_stack(profile, frames, site, &mut path);
+    path
+}
+
 /// The frames of a site, between what is said of both ends.
-fn by_stack(profile: &Profile, options: &Options, index: usize, path: &mut Vec<Step>) {
+fn by_stack(profile: &Profile, shown: Frames, index: usize, path: &mut Vec<Step>) {
     let site = &profile.sites[index];
     path.extend(marks(site).map(|mark| Step::new(Label::Mark(mark), None)));
     let before = path.len();
-    match options.frames {
+    match shown {
         Frames::Folded => {
             let steps = profile.folding().steps(index).iter();
             path.extend(steps.filter_map(|step| folded(profile, site, step)));
         }
-        Frames::Own | Frames::All => {
-            let frames = profile.frames_of(site, options.frames).into_iter();
+        Frames::Own | Frames::All | Frames::Trimmed => {
+            let frames = profile.frames_of(site, shown).into_iter();
             path.extend(frames.filter_map(|frame| function(profile, frame)));
         }
     }

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 
 use crate::profile::{Figures, FrameId, Frames, Measure, Profile, ScopeId};
 
+pub(crate) use build::{Step, stack_of};
 pub use folded::write_folded;
 pub use label::{Label, MarkKind};
 

@@ -2,6 +2,7 @@
 
 use heapglass_profiler::arenas;
 use heapglass_profiler::calltree::{self, CallTree};
+use heapglass_profiler::export::{self, Format};
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
 use heapglass_profiler::report;
@@ -10,7 +11,7 @@ use std::io::sink;
 /// `pick` chooses among measures and options, so that all of them have their turn without each input taking all.
 pub(crate) fn use_all(profile: &Profile, pick: usize) {
     let measure = Measure::ALL[pick % Measure::ALL.len()];
-    let frames = Frames::ALL[pick % 3];
+    let frames = Frames::ALL[pick % Frames::ALL.len()];
     for by in report::By::ALL {
         let options = report::Options {
             by,
@@ -54,6 +55,14 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
         // Figures beyond 64 bits are an error value.
         let _drawn = flamegraph::write_svg(profile, &options, sink());
     }
+    let options = export::Options {
+        measure,
+        frames,
+        by: report::By::ALL[pick % report::By::ALL.len()],
+        recording: None,
+    };
+    let format = Format::ALL[pick % Format::ALL.len()];
+    export::write(profile, format, &options, sink()).expect("an export");
     let fields = profile.fields();
     let phases = profile.phases();
     for scope in 0..profile.scopes.len().min(50) as u32 {

@@ -81,7 +81,7 @@ fn act(app: &mut App, command: Command) {
             app,
             match app.frames {
                 Frames::All => Frames::Folded,
-                Frames::Folded | Frames::Own => Frames::All,
+                Frames::Folded | Frames::Own | Frames::Trimmed => Frames::All,
             },
         ),
         Command::NextFrames => change_frames(
@@ -89,7 +89,7 @@ fn act(app: &mut App, command: Command) {
             match app.frames {
                 Frames::Folded => Frames::Own,
                 Frames::Own => Frames::All,
-                Frames::All => Frames::Folded,
+                Frames::All | Frames::Trimmed => Frames::Folded,
             },
         ),
         Command::Pause => pause(app),
@@ -119,6 +119,7 @@ fn change_frames(app: &mut App, frames: Frames) {
         Frames::Folded => "frames outside your crates are folded",
         Frames::Own => "only frames of your crates",
         Frames::All => "all frames, with start-up and allocator machinery",
+        Frames::Trimmed => "all frames but start-up and allocator machinery",
     };
     app.notice = Some(said.to_owned());
 }

@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use heapglass_profiler::export::Format;
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
@@ -21,6 +22,8 @@ Examples:
   heapglass app-1234.hg                        explore, also while it runs
   heapglass report app-1234.hg --json          the same figures for scripts
   heapglass flamegraph app-1234.hg -o app.svg  a picture to share
+  heapglass export app-1234.hg --to pprof -o app.pb.gz
+                                               for go tool pprof, DHAT, speedscope ..
   cargo heapglass run --release -- in.json     build with what profiling needs,
                                                record, explore
 
@@ -92,9 +95,11 @@ pub(crate) enum Command {
     Report(Report),
     Flamegraph(Flamegraph),
     Tui(Tui),
+    Export(Export),
     Pack(Pack),
     Demo(Demo),
     Completions(Completions),
+    Man(Man),
     #[command(hide = true)]
     Runner(Runner),
 }
@@ -225,6 +230,50 @@ pub(crate) struct Flamegraph {
     pub(crate) json: bool,
 }
 
+/// Write a recording in the format of another tool
+///
+/// pprof (gzip): go tool pprof, Parca, Pyroscope. dhat: dh_view.html of valgrind, the Firefox Profiler. speedscope:
+/// speedscope.app. firefox: profiler.firefox.com. folded: inferno, flamegraph.pl. json: as `report --json`. csv: the rows
+/// of `report` as a table. Totals are those of the report in each. Where a format asks for a figure that is not
+/// recorded, it has a lower bound, and says so.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  heapglass export app.hg --to pprof -o app.pb.gz    go tool pprof -top app.pb.gz
+  heapglass export app.hg --to dhat -o app.json      load it into dh_view.html
+  heapglass export app.hg --to speedscope -o app.speedscope.json
+  heapglass export app.hg --to firefox -o app.json   load it into profiler.firefox.com
+  heapglass export app.hg --to folded --measure total | inferno-flamegraph > app.svg
+  heapglass export app.hg --to csv --by type -o types.csv")]
+pub(crate) struct Export {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The format
+    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
+    pub(crate) to: Format,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// What folded stacks count, what speedscope, Firefox and pprof show first, what rows of json and csv are ordered by,
+    /// as in `report`; dhat has no such choice
+    #[arg(long, value_name = "MEASURE", default_value = "peak", value_parser = values::measure())]
+    pub(crate) measure: Measure,
+    /// What a row of json and csv is, as in `report` [default: site]
+    #[arg(long, value_name = "BY", value_parser = values::by())]
+    pub(crate) by: Option<By>,
+    /// Which frames of a stack are written: `trimmed`, all but start-up and the machinery of the allocator; `all`; `own`,
+    /// only those of your crates; `folded`, where a run of frames outside your crates is one frame that says what it does
+    /// [default: trimmed; of json and csv folded]
+    #[arg(long, value_name = "FRAMES", value_parser = values::frames())]
+    pub(crate) frames: Option<Frames>,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+    /// Say what was written as JSON, on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Explore a recording in the terminal; live when its program still runs
 #[derive(Args, Debug)]
 pub(crate) struct Tui {
@@ -276,6 +325,18 @@ pub(crate) struct Demo {
 pub(crate) struct Completions {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print the manual page of heapglass, or write those of all commands into a folder
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  heapglass man | man -l -
+  heapglass man -o ~/.local/share/man/man1     then: man heapglass-export")]
+pub(crate) struct Man {
+    /// A folder for heapglass.1, heapglass-run.1 and so on; it is made if there is none
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Run an executable for cargo: what `cargo heapglass` puts in front of each
@@ -331,7 +392,7 @@ pub(crate) struct Symbols {
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct FramesFlag {
     /// Which frames of a stack are shown: `folded`, where a run of frames outside your crates is one frame that says what
-    /// it does; `own`, only those of your crates; `all`
+    /// it does; `own`, only those of your crates; `all`; `trimmed`, all but start-up and the machinery of the allocator
     #[arg(long, value_name = "FRAMES", default_value = "folded", value_parser = values::frames())]
     frames: Frames,
     #[arg(long, hide = true, conflicts_with = "frames")]

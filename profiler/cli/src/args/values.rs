@@ -1,6 +1,7 @@
 //! Values of flags that are more than text.
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use heapglass_profiler::export::Format;
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
@@ -27,6 +28,12 @@ pub(super) fn picture() -> impl TypedValueParser<Value = flamegraph::By> {
 pub(super) fn frames() -> impl TypedValueParser<Value = Frames> {
     PossibleValuesParser::new(Frames::ALL.map(Frames::name))
         .map(|word| Frames::from_name(&word).unwrap_or_default())
+}
+
+/// The words of `--to`.
+pub(super) fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name))
+        .map(|word| Format::from_name(&word).unwrap_or(Format::Json))
 }
 
 /// A number of rows.

@@ -1,8 +1,10 @@
 //! One file a command: its flags checked, its work handed on, its answer printed.
 
 mod completions;
+mod export;
 mod flamegraph;
 mod list;
+mod man;
 mod pack;
 mod report;
 pub(crate) mod run;
@@ -19,9 +21,11 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),
+        Some(Command::Export(args)) => export::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),
         Some(Command::Demo(args)) => crate::demo::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man(args)) => man::run(&args),
         Some(Command::Runner(args)) => crate::cargo::runner::run(&args),
         None => {
             let measure = MeasureFlag {

@@ -4,6 +4,7 @@ mod cargo;
 mod common;
 mod demo;
 mod docs;
+mod export;
 mod out_of_memory;
 mod read;
 mod recover;

@@ -6,10 +6,12 @@ use std::process::Stdio;
 use crate::common::Place;
 
 /// Every command that reads a recording, for a recording named `x.hg`.
-const READERS: [&[&str]; 5] = [
+const READERS: [&[&str]; 7] = [
     &["report", "x.hg"],
     &["report", "x.hg", "--json"],
     &["flamegraph", "x.hg", "-o", "out"],
+    &["export", "x.hg", "--to", "pprof", "-o", "out"],
+    &["export", "x.hg", "--to", "csv"],
     &["pack", "x.hg", "-o", "out"],
     &["tui", "x.hg"],
 ];
@@ -148,6 +150,7 @@ fn a_reader_that_went_away_is_no_failure() {
         &["pack", "x.hg", "-o", "-"],
         &["--json"],
         &["completions", "bash"],
+        &["man"],
     ] {
         let mut child = place
             .heapglass(words)

@@ -21,11 +21,13 @@ pub enum Frames {
     Own,
     /// All, those of the allocator and of the start-up too.
     All,
+    /// All but those.
+    Trimmed,
 }
 
 impl Frames {
     /// Every choice, in the order frontends offer them.
-    pub const ALL: [Frames; 3] = [Frames::Folded, Frames::Own, Frames::All];
+    pub const ALL: [Frames; 4] = [Frames::Folded, Frames::Own, Frames::All, Frames::Trimmed];
 
     /// The word of the command line.
     pub fn name(self) -> &'static str {
@@ -33,6 +35,7 @@ impl Frames {
             Frames::Folded => "folded",
             Frames::Own => "own",
             Frames::All => "all",
+            Frames::Trimmed => "trimmed",
         }
     }
 
@@ -43,7 +46,8 @@ impl Frames {
 }
 
 impl Profile {
-    /// The frames of a site, outermost first: all, those of the program, or (folded) those worth showing.
+    /// The frames of a site, outermost first: all, those of the program, or (folded and trimmed) those worth
+    /// showing.
     pub fn frames_of(&self, site: &Site, frames: Frames) -> Vec<FrameId> {
         let shown = site.frames(frames == Frames::All);
         if frames != Frames::Own {

@@ -100,6 +100,7 @@ fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffe
         Frames::Folded => "",
         Frames::Own => "own frames ",
         Frames::All => "all frames ",
+        Frames::Trimmed => "trimmed frames ",
     });
     if view.top > 0 {
         flags.push_str(&format!("▲ {} above ", counted(view.top as u64, "row")));

@@ -1,0 +1,89 @@
+//! `heapglass export`: a recording in the format of another tool.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use heapglass_profiler::export::{Format, Options, notes, write};
+use heapglass_profiler::profile::Measure;
+use heapglass_profiler::report::By;
+
+use crate::args::Export;
+use crate::error::Error;
+use crate::files::output::{Output, print};
+use crate::{open, say};
+
+pub(super) fn run(args: &Export) -> Result<u8, Error> {
+    let format = args.to;
+    if args.by.is_some() && !format.has_rows() {
+        return Err(Error::misuse(format_args!(
+            "--by goes with --to json and --to csv, whose rows it groups; {} has stacks",
+            format.name()
+        )));
+    }
+    let output = Output::open(&args.output, &[&args.file])?;
+    let to_stdout = output.is_stdout();
+    if to_stdout && args.json {
+        return Err(Error::misuse(
+            "--json prints on standard output, where -o - puts the export; give one of them another place",
+        ));
+    }
+    if to_stdout && format.is_binary() && std::io::stdout().is_terminal() {
+        return Err(Error::misuse(format_args!(
+            "{} is binary and no use on a terminal; write to a file with -o, or into a pipe",
+            format.name()
+        )));
+    }
+    let profile = open::open(&args.file, &args.symbols)?;
+    let recording = args.file.display().to_string();
+    let options = Options {
+        measure: args.measure,
+        frames: args.frames.unwrap_or(format.default_frames()),
+        by: args.by.unwrap_or(By::Site),
+        recording: Some(&recording),
+    };
+    let written = output.write(|out| write(&profile, format, &options, out))?;
+    if written.is_none() {
+        return Ok(0);
+    }
+    if args.json {
+        let said = serde_json::json!({
+            "format": 1,
+            "path": args.output.to_string_lossy(),
+            "to": format.name(),
+            "measure": args.measure.name(),
+            "frames": options.frames.name(),
+            "totals": profile.totals,
+            "notes": notes(&profile),
+        });
+        print(&format!("{said}\n"))?;
+        return Ok(0);
+    }
+    if !to_stdout {
+        let hint = hint(format, &args.output, args.measure);
+        say::line(format_args!("wrote {}{hint}", args.output.display()));
+    }
+    // Not every format has room for them.
+    for note in notes(&profile) {
+        say::line(format_args!("heapglass: {note}"));
+    }
+    Ok(0)
+}
+
+/// What opens the file.
+fn hint(format: Format, path: &Path, measure: Measure) -> String {
+    let path = crate::summary::quoted(path);
+    match format {
+        Format::Pprof => format!("; open it with: go tool pprof {path}"),
+        Format::Dhat => "; load it into dh_view.html or https://profiler.firefox.com".to_owned(),
+        Format::Speedscope => "; load it into https://www.speedscope.app".to_owned(),
+        Format::Firefox => "; load it into https://profiler.firefox.com".to_owned(),
+        Format::Folded => {
+            let unit = match measure.is_bytes() {
+                true => "bytes",
+                false => "count",
+            };
+            format!("; draw it with: inferno-flamegraph --countname {unit} {path}")
+        }
+        Format::Json | Format::Csv => String::new(),
+    }
+}

@@ -1,0 +1,191 @@
+//! `heapglass export`: every format by its command, and what is refused.
+
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use crate::common::{Place, terminal};
+
+const FORMATS: [&str; 7] = [
+    "pprof",
+    "dhat",
+    "speedscope",
+    "firefox",
+    "folded",
+    "json",
+    "csv",
+];
+
+#[test]
+fn each_format_is_the_same_in_a_file_and_on_standard_output() {
+    let place = Place::new();
+    place.record("x.hg");
+    let totals = place.report("x.hg")["totals"].clone();
+    for format in FORMATS {
+        let words = ["export", "x.hg", "--to", format, "-o", "out", "--json"];
+        let done = place.run(&words);
+        assert_eq!(done.status, Some(0), "{format}: {}", done.stderr);
+        let said: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        assert_eq!((&said["to"], &said["totals"]), (&format.into(), &totals));
+        let piped = place.heapglass(&words[..4]).output().unwrap();
+        assert!(piped.status.success());
+        let written = fs::read(place.path("out")).unwrap();
+        assert!(!written.is_empty());
+        assert_eq!(piped.stdout, written, "{format}");
+    }
+}
+
+#[test]
+fn folded_stacks_add_up_to_the_measure_that_was_asked_for() {
+    let place = Place::new();
+    place.record("x.hg");
+    let totals = place.report("x.hg")["totals"].clone();
+    for (measure, key) in [("total", "total_bytes"), ("blocks", "total_blocks")] {
+        let words = ["export", "x.hg", "--to", "folded", "--measure", measure];
+        for frames in ["folded", "own", "all", "trimmed"] {
+            let done = place.run(&[&words[..], &["--frames", frames]].concat());
+            let figure = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
+            let sum: u64 = done.stdout.lines().map(figure).sum();
+            assert_eq!(Some(sum), totals[key].as_u64(), "{measure} {frames}");
+        }
+    }
+}
+
+#[test]
+fn a_format_that_there_is_not_is_refused_with_those_that_there_are() {
+    let place = Place::new();
+    place.record("x.hg");
+    for words in [
+        &["export", "x.hg", "--to", "html"][..],
+        &["export", "x.hg", "--to", ""],
+    ] {
+        let done = place.run(words);
+        assert_eq!(done.status, Some(2), "{}", done.stderr);
+        for format in FORMATS {
+            assert!(done.stderr.contains(format), "{format}: {}", done.stderr);
+        }
+        assert_eq!(done.stdout, "");
+    }
+}
+
+#[test]
+fn misuse_is_one_line() {
+    let place = Place::new();
+    place.record("x.hg");
+    for words in [
+        &["export", "x.hg", "--to", "dhat", "--by", "type"][..],
+        &["export", "x.hg", "--to", "dhat", "--json"],
+    ] {
+        let done = place.run(words);
+        assert_eq!(done.status, Some(2), "{words:?}");
+        assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+        assert_eq!(done.stdout, "");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_leaves_nothing_behind() {
+    let place = Place::new();
+    place.record("x.hg");
+    let before = fs::read(place.path("x.hg")).unwrap();
+    let files = place.files("").len();
+    for format in FORMATS {
+        for out in ["no/such/out", ".", "./x.hg", "/dev/full"] {
+            let done = place.run(&["export", "x.hg", "--to", format, "-o", out]);
+            assert_eq!(done.status, Some(2), "{format} {out}: {}", done.stderr);
+            assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+        }
+    }
+    assert_eq!(fs::read(place.path("x.hg")).unwrap(), before);
+    assert_eq!(place.files("").len(), files);
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure() {
+    let place = Place::new();
+    place.record("x.hg");
+    for format in FORMATS {
+        let mut child = place
+            .heapglass(&["export", "x.hg", "--to", format])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{format}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{format}");
+    }
+}
+
+#[test]
+fn what_is_binary_is_not_written_to_a_terminal() {
+    let place = Place::new();
+    place.record("x.hg");
+    let (_ours, theirs) = terminal();
+    let mut child = place
+        .heapglass(&["export", "x.hg", "--to", "pprof"])
+        .stdout(theirs)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    let mut stderr = child.stderr.take().unwrap();
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(2), "{said}");
+    assert!(said.contains("write to a file with -o"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn completions_and_manual_pages_have_the_command() {
+    let place = Place::new();
+    let done = place.run(&["completions", "bash"]);
+    assert!(done.stdout.contains("heapglass,export"), "{}", done.stdout);
+    let page = place.run(&["man"]).stdout;
+    assert!(page.contains("heapglass\\-export(1)"), "{page}");
+    let done = place.run(&["man", "-o", "man1"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let page = fs::read_to_string(place.path("man1/heapglass-export.1")).unwrap();
+    for format in FORMATS {
+        assert!(page.contains(format), "{format}: {page}");
+    }
+    assert!(!place.path("man1/heapglass-runner.1").exists());
+    fs::write(place.path("file"), "").unwrap();
+    let done = place.run(&["man", "-o", "file"]);
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+}
+
+/// Go's own pprof, where it is installed, reads the totals and names functions in full.
+#[test]
+fn go_tool_pprof_has_our_totals() {
+    let tool = Command::new("go").args(["tool", "-n", "pprof"]).output();
+    if !tool.is_ok_and(|tool| tool.status.success()) {
+        eprintln!("skipped: Go and its pprof are not installed");
+        return;
+    }
+    let place = Place::new();
+    place.record("x.hg");
+    let words = ["export", "x.hg", "--to", "pprof", "-o", "x.pb.gz"];
+    assert_eq!(place.run(&words).status, Some(0));
+    let totals = &place.report("x.hg")["totals"];
+    for (sample, key) in [
+        ("peak_space", "peak_bytes"),
+        ("alloc_space", "total_bytes"),
+        ("inuse_space", "live_bytes"),
+        ("temporary_space", "temporary_bytes"),
+    ] {
+        let top = Command::new("go")
+            .args(["tool", "pprof", "-top", "-unit=B"])
+            .arg(format!("-sample_index={sample}"))
+            .arg("x.pb.gz")
+            .current_dir(place.root())
+            .env("PPROF_TMPDIR", place.root())
+            .output()
+            .unwrap();
+        let top = String::from_utf8_lossy(&top.stdout).into_owned();
+        let total = format!("Total samples = {}B", totals[key]);
+        let is_zero = totals[key] == 0;
+        assert!(is_zero || top.contains(&total), "{sample}: {total}: {top}");
+    }
+}

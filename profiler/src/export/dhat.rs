@@ -1,0 +1,156 @@
+//! JSON of valgrind's DHAT, version 2, as `dh_view.html` and the Firefox Profiler read it.
+//!
+//! DHAT has figures that a recording has not, and cannot leave them out. They are lower bounds, which the mode says:
+//! the maximum of a program point on its own (the larger of peak and live), its lifetimes (of blocks whose lifetime is
+//! known), and the time of the peak (the blocks that were live then had all been allocated). Time is counted in
+//! allocations: lifetimes in those of the thread, the end in those of the process.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{Options, names, with_notes};
+use crate::calltree::{Step, stack_of};
+use crate::interned::Interned;
+use crate::profile::{Figures, Profile};
+use crate::units::printable;
+
+/// Frame 0 is the root of all stacks in `dh_view.html`.
+const ROOT: &str = "[root]";
+
+const MODE: &str =
+    "heapglass. Max, avg lifetime and the time of t-gmax are lower bounds; all else is counted.";
+
+#[derive(Serialize)]
+struct File {
+    #[serde(rename = "dhatFileVersion")]
+    version: u32,
+    mode: String,
+    verb: &'static str,
+    /// Lifetimes, peak and end are there.
+    bklt: bool,
+    /// Accesses are not.
+    bkacc: bool,
+    tu: &'static str,
+    #[serde(rename = "Mtu")]
+    mtu: &'static str,
+    tuth: u64,
+    cmd: String,
+    pid: u32,
+    te: u64,
+    tg: u64,
+    pps: Vec<ProgramPoint>,
+    ftbl: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ProgramPoint {
+    tb: u64,
+    tbk: u64,
+    tl: u64,
+    mb: u64,
+    mbk: u64,
+    gb: u64,
+    gbk: u64,
+    eb: u64,
+    ebk: u64,
+    /// Innermost frame first.
+    fs: Vec<u32>,
+}
+
+pub(super) fn write(
+    profile: &Profile,
+    options: &Options<'_>,
+    mut out: impl Write,
+) -> io::Result<()> {
+    let mut frames = Interned::new();
+    frames.number(ROOT.to_owned());
+    let mut points: Vec<ProgramPoint> = Vec::new();
+    // The viewer refuses a stack that it meets twice; sites of one stack in several phases or fields are one point.
+    let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
+    for (index, site) in profile.sites.iter().enumerate() {
+        let steps = stack_of(profile, options.frames, index);
+        let fs: Vec<u32> = steps
+            .iter()
+            .rev()
+            .map(|step| frames.number(frame(profile, step)))
+            .collect();
+        let next = points.len();
+        let at = *known.entry(fs).or_insert_with_key(|fs| {
+            points.push(ProgramPoint::of(fs.clone()));
+            next
+        });
+        points[at].add(&site.figures, site.distribution.lifetime);
+    }
+    for point in &mut points {
+        point.mb = point.gb.max(point.eb);
+        point.mbk = point.gbk.max(point.ebk);
+    }
+    let file = File {
+        version: 2,
+        mode: with_notes(profile, MODE),
+        verb: "Allocated",
+        bklt: true,
+        bkacc: false,
+        tu: "allocations",
+        mtu: "million allocations",
+        tuth: 10,
+        cmd: names::command(profile),
+        pid: profile.process.pid,
+        te: profile.totals.total_blocks,
+        tg: profile.totals.peak_blocks,
+        pps: points,
+        ftbl: frames.values,
+    };
+    serde_json::to_writer(&mut out, &file)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+impl ProgramPoint {
+    fn of(fs: Vec<u32>) -> ProgramPoint {
+        ProgramPoint {
+            tb: 0,
+            tbk: 0,
+            tl: 0,
+            mb: 0,
+            mbk: 0,
+            gb: 0,
+            gbk: 0,
+            eb: 0,
+            ebk: 0,
+            fs,
+        }
+    }
+
+    fn add(&mut self, figures: &Figures, lifetime: u64) {
+        let add = |to: &mut u64, figure: u64| *to = to.saturating_add(figure);
+        add(&mut self.tb, figures.total_bytes);
+        add(&mut self.tbk, figures.total_blocks);
+        add(&mut self.tl, lifetime);
+        add(&mut self.gb, figures.peak_bytes);
+        add(&mut self.gbk, figures.peak_blocks);
+        add(&mut self.eb, figures.live_bytes);
+        add(&mut self.ebk, figures.live_blocks);
+    }
+}
+
+/// `0x1f4e: shop::parse (src/main.rs:12)`, the form that viewers take apart; a name alone of what is no frame.
+fn frame(profile: &Profile, step: &Step) -> String {
+    let name = names::name(profile, step.label);
+    let Some(frame) = names::frame_of(profile, step) else {
+        return name;
+    };
+    let address = names::address(profile, frame);
+    let place = match (names::file(frame), frame.line, address) {
+        (Some(file), Some(line), _) => format!("{file}:{line}"),
+        (Some(file), None, _) => file,
+        (None, _, Some((module, _))) => {
+            format!("in {}", printable(&profile.modules[module].path))
+        }
+        (None, _, None) => return name,
+    };
+    let offset = address.map_or(0, |(_, offset)| offset);
+    format!("0x{offset:X}: {name} ({place})")
+}

@@ -1,0 +1,19 @@
+//! Folded stacks of one measure, as inferno and `flamegraph.pl` read them.
+
+use std::io::{self, Write};
+
+use super::Options;
+use crate::calltree::{self, CallTree, write_folded};
+use crate::profile::Profile;
+
+pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+    let mut tree = CallTree::build(
+        profile,
+        &calltree::Options {
+            frames: options.frames,
+            ..calltree::Options::default()
+        },
+    );
+    tree.sort(options.measure);
+    write_folded(&tree, profile, options.measure, out)
+}

@@ -1,0 +1,142 @@
+//! Exports: one profile in the formats of other tools, one file a format.
+//!
+//! Every format holds the same totals as the report. Must never write a figure that was not counted: what is only a lower
+//! bound is called one ([`notes`], and in the file where the format has room). Must never let a control character of a
+//! recorded name through.
+
+mod csv;
+mod dhat;
+mod firefox;
+mod folded;
+mod json;
+mod names;
+mod pprof;
+mod speedscope;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+
+use crate::profile::{Frames, Measure, Profile};
+use crate::table::By;
+use crate::units::Bytes;
+
+/// A format of another tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Protocol buffers, compressed: `go tool pprof`, Parca, Pyroscope.
+    Pprof,
+    /// JSON of valgrind's DHAT, version 2: `dh_view.html`, the Firefox Profiler.
+    Dhat,
+    /// JSON of speedscope.
+    Speedscope,
+    /// The processed profile of the Firefox Profiler, JSON.
+    Firefox,
+    /// Folded stacks, one line a stack: inferno, `flamegraph.pl`.
+    Folded,
+    /// The JSON of the report.
+    Json,
+    /// The rows of the report as a table.
+    Csv,
+}
+
+impl Format {
+    /// Every format, in the order frontends offer them.
+    pub const ALL: [Format; 7] = [
+        Format::Pprof,
+        Format::Dhat,
+        Format::Speedscope,
+        Format::Firefox,
+        Format::Folded,
+        Format::Json,
+        Format::Csv,
+    ];
+
+    /// The word of the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Pprof => "pprof",
+            Format::Dhat => "dhat",
+            Format::Speedscope => "speedscope",
+            Format::Firefox => "firefox",
+            Format::Folded => "folded",
+            Format::Json => "json",
+            Format::Csv => "csv",
+        }
+    }
+
+    /// The format of that name, or `None`.
+    pub fn from_name(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// Whether it is of no use on a terminal.
+    pub fn is_binary(self) -> bool {
+        self == Format::Pprof
+    }
+
+    /// Whether it is a table of rows, grouped by [`Options::by`].
+    pub fn has_rows(self) -> bool {
+        matches!(self, Format::Json | Format::Csv)
+    }
+
+    /// The frames that are written where nobody asks for others. Viewers fold and hide frames themselves; but with the
+    /// machinery of the allocator innermost in each stack, none of them could say which function asked for a block. Tables
+    /// have those of the report.
+    pub fn default_frames(self) -> Frames {
+        match self.has_rows() {
+            true => Frames::Folded,
+            false => Frames::Trimmed,
+        }
+    }
+}
+
+/// What to export.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// What folded stacks count, what a viewer shows first, what rows are ordered by. DHAT has all figures and no order.
+    pub measure: Measure,
+    /// Which frames of a stack are written.
+    pub frames: Frames,
+    /// What a row is, in formats that [have rows](Format::has_rows).
+    pub by: By,
+    /// The recording that was read, to be named.
+    pub recording: Option<&'a str>,
+}
+
+/// Writes a profile in a format.
+///
+/// # Errors
+/// What `out` returned (a broken pipe keeps its kind).
+pub fn write(
+    profile: &Profile,
+    format: Format,
+    options: &Options<'_>,
+    out: impl Write,
+) -> io::Result<()> {
+    match format {
+        Format::Pprof => pprof::write(profile, options, out),
+        Format::Dhat => dhat::write(profile, options, out),
+        Format::Speedscope => speedscope::write(profile, options, out),
+        Format::Firefox => firefox::write(profile, options, out),
+        Format::Folded => folded::write(profile, options, out),
+        Format::Json => json::write(profile, options, out),
+        Format::Csv => csv::write(profile, options, out),
+    }
+}
+
+/// How far the figures can be trusted: the error bound of the peak, and every loss. Empty when all of them are exact.
+pub fn notes(profile: &Profile) -> Vec<String> {
+    let bound = profile.capture.peak_error_bytes;
+    let peak = (bound > 0).then(|| format!("The peak is exact to within {}.", Bytes(bound)));
+    peak.into_iter()
+        .chain(profile.losses().iter().cloned())
+        .collect()
+}
+
+/// A text that says what a file is, followed by the [`notes`].
+fn with_notes(profile: &Profile, text: &str) -> String {
+    let mut all = vec![text.to_owned()];
+    all.extend(notes(profile));
+    all.join(" ")
+}

@@ -1,0 +1,51 @@
+//! What frames and programs are called in the formats of other tools.
+
+use crate::calltree::{Label, Step};
+use crate::profile::{Frame, Profile};
+use crate::units::printable;
+
+/// The name of what a label stands for, in full.
+pub(super) fn name(profile: &Profile, label: Label) -> String {
+    let name = label.name(profile);
+    match printable(name.trim()).into_owned() {
+        name if name.is_empty() => "[unnamed]".to_owned(),
+        name => name,
+    }
+}
+
+/// The program, or what stands for its name.
+pub(super) fn program(profile: &Profile) -> String {
+    match printable(&profile.process.program).into_owned() {
+        name if name.is_empty() => "(unknown program)".to_owned(),
+        name => name,
+    }
+}
+
+/// The command line, words separated by blanks.
+pub(super) fn command(profile: &Profile) -> String {
+    match profile.process.command.join(" ") {
+        command if command.is_empty() => program(profile),
+        command => printable(&command).into_owned(),
+    }
+}
+
+/// The source file of a frame.
+pub(super) fn file(frame: &Frame) -> Option<String> {
+    let file = frame.file.as_deref()?;
+    Some(printable(file).into_owned())
+}
+
+/// The frame of a step that stands for a function; `None` of runs of frames and of what is no frame.
+pub(super) fn frame_of<'a>(profile: &'a Profile, step: &Step) -> Option<&'a Frame> {
+    let Label::Function(_) = step.label else {
+        return None;
+    };
+    profile.frames.get(step.frame?.0 as usize)
+}
+
+/// The module (index into [`Profile::modules`]) of a frame and the return address in it, as the binary numbers its
+/// addresses; `None` where there is none.
+pub(super) fn address(profile: &Profile, frame: &Frame) -> Option<(usize, u64)> {
+    let module = frame.module as usize;
+    (frame.offset > 0 && module < profile.modules.len()).then_some((module, frame.offset))
+}

@@ -1,0 +1,281 @@
+//! pprof's protocol buffers, compressed: `go tool pprof`, Parca, Pyroscope.
+//!
+//! Ids are 1, 2, 3.. and string 0 is empty. Mappings begin at 0 because a recording does not keep where images were
+//! mapped: addresses are those of the binary, which pprof takes for such mappings.
+
+pub(super) mod message;
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use prost::Message;
+
+use super::{Options, names, notes};
+use crate::calltree::{Step, stack_of};
+use crate::interned::Interned;
+use crate::profile::{Figures, Frames, Measure, Module, Origin, Profile, Site};
+use crate::units::printable;
+
+/// Type and unit of each value of a sample, and the figure.
+type SampleType = (&'static str, &'static str, fn(&Figures) -> u64);
+
+const SAMPLE_TYPES: [SampleType; 6] = [
+    ("alloc_objects", "count", |figures| figures.total_blocks),
+    ("alloc_space", "bytes", |figures| figures.total_bytes),
+    ("inuse_objects", "count", |figures| figures.live_blocks),
+    ("inuse_space", "bytes", |figures| figures.live_bytes),
+    ("peak_space", "bytes", |figures| figures.peak_bytes),
+    ("temporary_space", "bytes", |figures| {
+        figures.temporary_bytes
+    }),
+];
+
+pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+    let message = Builder::new(profile).build(options);
+    let mut gzip = GzEncoder::new(out, Compression::default());
+    gzip.write_all(&message.encode_to_vec())?;
+    gzip.finish()?.flush()
+}
+
+/// Locations of one stack, and its labels.
+type Stack = (Vec<u64>, Vec<message::Label>);
+
+/// A module (index into [`Profile::modules`]) and an address in it; none of what is no frame.
+type Address = Option<(usize, u64)>;
+
+struct Builder<'a> {
+    profile: &'a Profile,
+    strings: Interned<String>,
+    /// Name and file.
+    functions: Interned<(i64, i64)>,
+    locations: Interned<(Address, Vec<message::Line>)>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(profile: &'a Profile) -> Self {
+        let mut builder = Builder {
+            profile,
+            strings: Interned::new(),
+            functions: Interned::new(),
+            locations: Interned::new(),
+        };
+        builder.string("");
+        builder
+    }
+
+    fn build(mut self, options: &Options<'_>) -> message::Profile {
+        let profile = self.profile;
+        let sample_type = SAMPLE_TYPES.map(|(name, unit, _)| self.value_type(name, unit));
+        let period_type = self.value_type("space", "bytes");
+        let default_sample_type = self.string(default_type(options.measure));
+        let mut samples: Vec<message::Sample> = Vec::new();
+        let mut known: HashMap<Stack, usize> = HashMap::new();
+        for (index, site) in profile.sites.iter().enumerate() {
+            let stack = (
+                self.location_ids(&stack_of(profile, options.frames, index), options.frames),
+                self.labels(site),
+            );
+            let next = samples.len();
+            let at = *known
+                .entry(stack)
+                .or_insert_with_key(|(locations, labels)| {
+                    samples.push(message::Sample {
+                        location_id: locations.clone(),
+                        value: vec![0; SAMPLE_TYPES.len()],
+                        label: labels.clone(),
+                    });
+                    next
+                });
+            for (sum, (_, _, figure)) in samples[at].value.iter_mut().zip(SAMPLE_TYPES) {
+                *sum = sum.saturating_add(signed(figure(&site.figures)));
+            }
+        }
+        let comment = self.comments();
+        let mapping = self.mappings();
+        let location = self.numbered_locations(&mapping);
+        let mapping = mapping.into_iter().map(|(_, mapping)| mapping).collect();
+        let functions = (1..).zip(&self.functions.values);
+        let function = functions.map(|(id, &(name, filename))| message::Function {
+            id,
+            name,
+            system_name: 0,
+            filename,
+        });
+        message::Profile {
+            sample_type: sample_type.into(),
+            sample: samples,
+            mapping,
+            location,
+            function: function.collect(),
+            string_table: self.strings.values,
+            time_nanos: signed(profile.process.started_unix_ns),
+            duration_nanos: signed(profile.process.duration_ns),
+            period_type: Some(period_type),
+            // Nothing is sampled.
+            period: 1,
+            comment,
+            default_sample_type,
+        }
+    }
+
+    fn string(&mut self, text: &str) -> i64 {
+        i64::from(self.strings.number(printable(text).into_owned()))
+    }
+
+    fn value_type(&mut self, name: &str, unit: &str) -> message::ValueType {
+        message::ValueType {
+            r#type: self.string(name),
+            unit: self.string(unit),
+        }
+    }
+
+    /// The locations of a stack, innermost first. The frames inlined at one address are lines of one location.
+    fn location_ids(&mut self, steps: &[Step], frames: Frames) -> Vec<u64> {
+        let mut locations: Vec<(Address, Vec<message::Line>)> = Vec::new();
+        for step in steps {
+            let line = self.line(step);
+            let frame = names::frame_of(self.profile, step);
+            // A run of frames has no one address, nor has a frame without those that it was inlined into.
+            let address = frame
+                .filter(|_| matches!(frames, Frames::All | Frames::Trimmed))
+                .and_then(|frame| names::address(self.profile, frame));
+            let is_inlined = frame.is_some_and(|frame| frame.inlined);
+            match locations.last_mut() {
+                Some((outer, lines)) if is_inlined && address.is_some() && *outer == address => {
+                    lines.insert(0, line);
+                }
+                _ => locations.push((address, vec![line])),
+            }
+        }
+        let locations = locations.into_iter().rev();
+        locations
+            .map(|location| u64::from(self.locations.number(location)) + 1)
+            .collect()
+    }
+
+    fn line(&mut self, step: &Step) -> message::Line {
+        let profile = self.profile;
+        let name = self.string(&names::name(profile, step.label));
+        let frame = names::frame_of(profile, step);
+        let file = frame.and_then(names::file).unwrap_or_default();
+        let file = self.string(&file);
+        message::Line {
+            function_id: u64::from(self.functions.number((name, file))) + 1,
+            line: frame.and_then(|frame| frame.line).map_or(0, i64::from),
+        }
+    }
+
+    /// What is known of a site besides its stack. Figures are not kept by thread.
+    fn labels(&mut self, site: &Site) -> Vec<message::Label> {
+        let profile = self.profile;
+        let phases = profile.phases();
+        let phase = (phases.phase_of(site.scope).0 != 0).then(|| phases.path(profile, site.scope));
+        let fields = profile.fields();
+        let field = Some(fields.field_of(site.scope)).filter(|&field| field != 0);
+        let field = field.and_then(|field| fields.nodes.get(field as usize));
+        let type_id = profile.type_id_of(site);
+        let values = [
+            ("phase", phase),
+            ("field", field.map(|field| field.path.clone())),
+            (
+                "type",
+                type_id.map(|id| profile.type_key(Some(id)).to_owned()),
+            ),
+        ];
+        let label = |(key, value): (&str, Option<String>)| {
+            let value = value?;
+            Some(message::Label {
+                key: self.string(key),
+                str: self.string(&value),
+            })
+        };
+        values.into_iter().filter_map(label).collect()
+    }
+
+    fn comments(&mut self) -> Vec<i64> {
+        let mut comments = vec![
+            concat!("heapglass ", env!("CARGO_PKG_VERSION")).to_owned(),
+            format!("command: {}", names::command(self.profile)),
+        ];
+        comments.extend(notes(self.profile));
+        comments.iter().map(|text| self.string(text)).collect()
+    }
+
+    /// The modules that locations are in (indexes into [`Profile::modules`]), the executable first.
+    fn mappings(&mut self) -> Vec<(usize, message::Mapping)> {
+        let mut flags: HashMap<usize, Flags> = HashMap::new();
+        for frame in &self.profile.frames {
+            if let Some((module, _)) = names::address(self.profile, frame) {
+                let function = self.profile.functions.get(frame.function.0 as usize);
+                let flags = flags.entry(module).or_default();
+                flags.names |= function.is_some_and(|f| f.origin != Origin::Unresolved);
+                flags.lines |= frame.file.is_some();
+            }
+        }
+        let locations = self.locations.values.iter();
+        let mut used: Vec<usize> = locations
+            .filter_map(|(address, _)| Some((*address)?.0))
+            .collect();
+        used.sort_unstable();
+        used.dedup();
+        let mapping = |(id, module): (u64, usize)| {
+            let Module { path, build_id, .. } = &self.profile.modules[module];
+            let flags = flags.get(&module).copied().unwrap_or_default();
+            let mapping = message::Mapping {
+                id,
+                memory_start: 0,
+                filename: i64::from(self.strings.number(printable(path).into_owned())),
+                build_id: i64::from(self.strings.number(build_id.clone())),
+                has_functions: flags.names,
+                has_filenames: flags.lines,
+                has_line_numbers: flags.lines,
+                has_inline_frames: flags.lines,
+            };
+            (module, mapping)
+        };
+        (1..).zip(used).map(mapping).collect()
+    }
+
+    fn numbered_locations(&self, mappings: &[(usize, message::Mapping)]) -> Vec<message::Location> {
+        let ids: HashMap<usize, u64> = mappings
+            .iter()
+            .map(|(module, mapping)| (*module, mapping.id))
+            .collect();
+        let locations = (1..).zip(&self.locations.values);
+        let location = |(id, (address, lines)): (u64, &(Address, Vec<message::Line>))| {
+            message::Location {
+                id,
+                mapping_id: address.map_or(0, |(module, _)| ids[&module]),
+                // Inside the call: what is recorded is the address behind it.
+                address: address.map_or(0, |(_, offset)| offset - 1),
+                line: lines.clone(),
+            }
+        };
+        locations.map(location).collect()
+    }
+}
+
+/// What is known of a module's frames.
+#[derive(Clone, Copy, Default)]
+struct Flags {
+    names: bool,
+    /// Files, lines and inlined frames, which come together.
+    lines: bool,
+}
+
+/// What a viewer shows first. Copied bytes and grows have no sample type.
+fn default_type(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Peak | Measure::Copied | Measure::Grows => "peak_space",
+        Measure::Live => "inuse_space",
+        Measure::Total => "alloc_space",
+        Measure::Blocks => "alloc_objects",
+        Measure::Temporary => "temporary_space",
+    }
+}
+
+fn signed(figure: u64) -> i64 {
+    i64::try_from(figure).unwrap_or(i64::MAX)
+}
