@@ -2,6 +2,7 @@
 //!
 //! Only spelling lives here: what flags mean together is checked by each command.
 
+mod diff;
 mod values;
 
 use std::ffi::{OsStr, OsString};
@@ -14,6 +15,8 @@ use heapglass_profiler::report::By;
 
 use crate::error::Error;
 
+pub(crate) use diff::Diff;
+
 const EXAMPLES: &str = "\
 Examples:
   heapglass demo                               a complete example, nothing to prepare
@@ -21,6 +24,7 @@ Examples:
   heapglass app-1234.hg                        explore, also while it runs
   heapglass report app-1234.hg --json          the same figures for scripts
   heapglass flamegraph app-1234.hg -o app.svg  a picture to share
+  heapglass diff before.hg after.hg            what a change cost or saved
   cargo heapglass run --release -- in.json     build with what profiling needs,
                                                record, explore
 
@@ -91,6 +95,7 @@ pub(crate) enum Command {
     Run(Run),
     Report(Report),
     Flamegraph(Flamegraph),
+    Diff(Diff),
     Tui(Tui),
     Pack(Pack),
     Demo(Demo),

@@ -1,6 +1,7 @@
 //! Values of flags that are more than text.
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use heapglass_profiler::diff::Per;
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
@@ -21,6 +22,14 @@ pub(super) fn by() -> impl TypedValueParser<Value = By> {
 pub(super) fn picture() -> impl TypedValueParser<Value = flamegraph::By> {
     PossibleValuesParser::new(flamegraph::By::ALL.map(flamegraph::By::name))
         .map(|word| flamegraph::By::from_name(&word).unwrap_or_default())
+}
+
+/// The words of `--per`.
+pub(super) fn per() -> impl TypedValueParser<Value = Per> {
+    PossibleValuesParser::new(Per::ALL.map(Per::name)).map(|word| match word.as_str() {
+        "record" => Per::Record,
+        _ => Per::InputByte,
+    })
 }
 
 /// The words of `--frames`.

@@ -1,6 +1,7 @@
 //! One file a command: its flags checked, its work handed on, its answer printed.
 
 mod completions;
+mod diff;
 mod flamegraph;
 mod list;
 mod pack;
@@ -18,6 +19,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
+        Some(Command::Diff(args)) => diff::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),
         Some(Command::Demo(args)) => crate::demo::run(&args),
