@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calltree;
+pub mod check;
 pub mod diff;
 pub mod flamegraph;
 mod interned;

@@ -1,6 +1,6 @@
 //! What makes two rows of two recordings the same row: what they say, without addresses and line numbers.
 
-use crate::profile::{Profile, Process};
+use crate::profile::{Process, Profile};
 use crate::table::{Detail, Row};
 
 /// What a row is, in any build of the program.

@@ -64,7 +64,10 @@ pub fn input(profile: &Profile) -> Input {
     // Whether the scope, or one around it, states bytes or records. Parents come before children.
     let mut stated: Vec<[bool; 2]> = Vec::with_capacity(profile.scopes.len());
     for scope in &profile.scopes {
-        let around = stated.get(scope.parent as usize).copied().unwrap_or_default();
+        let around = stated
+            .get(scope.parent as usize)
+            .copied()
+            .unwrap_or_default();
         let own = match scope.kind {
             ScopeKind::Phase => [scope.input_bytes, scope.records],
             _ => [0, 0],

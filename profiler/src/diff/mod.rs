@@ -11,9 +11,9 @@ mod merged;
 mod palette;
 mod picture;
 mod series;
-mod text;
 #[cfg(test)]
 mod tests;
+mod text;
 mod warnings;
 
 use std::cmp::Ordering;
@@ -24,9 +24,11 @@ use crate::table::{By, Detail, Row, rows};
 
 pub use identity::Identity;
 pub use input::{Input, Per, input};
+pub(crate) use json::Number;
 pub use json::{FORMAT, write_json};
 pub use picture::{Drawn, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
+pub(crate) use text::amount;
 pub use text::write_text;
 
 /// One recording of a side.
@@ -135,16 +137,17 @@ struct Cell {
 }
 
 /// Compares two sides; a side without recordings is empty.
-pub fn compare<'a>(
-    base: &[Recording<'a>],
-    new: &[Recording<'a>],
-    options: Options,
-) -> Diff<'a> {
+pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Options) -> Diff<'a> {
     let mut matched: Vec<Matched> = Vec::new();
     let mut known: HashMap<Identity, usize> = HashMap::new();
     for (side, recordings) in [base, new].into_iter().enumerate() {
         for (number, recording) in recordings.iter().enumerate() {
-            for row in rows(recording.profile, options.by, options.measure, Frames::Folded) {
+            for row in rows(
+                recording.profile,
+                options.by,
+                options.measure,
+                Frames::Folded,
+            ) {
                 let identity = Identity::of(recording.profile, &row);
                 let at = *known.entry(identity.clone()).or_insert(matched.len());
                 if at == matched.len() {
@@ -170,7 +173,7 @@ pub fn compare<'a>(
                 of_row.seen[side] = true;
                 let cell = &mut of_row.sides[side][number];
                 cell.figures.add(&row.figures);
-                let amount = amount(recording.profile, &row, options);
+                let amount = row_amount(recording.profile, &row, options);
                 cell.amount = match (cell.amount, amount) {
                     (Some(known), Some(more)) => Some(known.plus(more)),
                     _ => amount,
@@ -204,7 +207,11 @@ pub fn compare<'a>(
         diff.take(row, bound(options.measure));
     }
     diff.rows.sort_by(|a, b| {
-        let by_size = b.change.difference().abs().total_cmp(&a.change.difference().abs());
+        let by_size = b
+            .change
+            .difference()
+            .abs()
+            .total_cmp(&a.change.difference().abs());
         by_size.then_with(|| a.identity.cmp(&b.identity))
     });
     diff
@@ -212,7 +219,11 @@ pub fn compare<'a>(
 
 impl Diff<'_> {
     fn take(&mut self, row: Matched, bounds: [f64; 2]) {
-        let Matched { identity, sides, seen } = row;
+        let Matched {
+            identity,
+            sides,
+            seen,
+        } = row;
         let figures = |side: usize| -> Vec<Figures> {
             let cells = sides[side].iter().filter(|_| seen[side]);
             cells.map(|cell| cell.figures).collect()
@@ -246,7 +257,7 @@ impl Diff<'_> {
 }
 
 /// What a row counts for by the measure.
-fn amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> {
+fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> {
     let measure = options.measure;
     let of_phase = match (&row.detail, options.per) {
         (Detail::Phase(detail), Some(per)) => Some((detail, per)),

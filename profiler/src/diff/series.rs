@@ -64,7 +64,10 @@ impl Series {
     /// The figure in the middle: always that of one recording, of an even number the lower one of the two in the middle.
     pub fn median(&self) -> Amount {
         let middle = self.sorted.len().saturating_sub(1) / 2;
-        self.sorted.get(middle).copied().unwrap_or(Amount::new(0, 1))
+        self.sorted
+            .get(middle)
+            .copied()
+            .unwrap_or(Amount::new(0, 1))
     }
 
     /// The smallest figure.

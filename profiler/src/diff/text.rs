@@ -189,7 +189,10 @@ fn write_rows<W: Write>(
         write_row(page, measure, row)?;
     }
     if diff.rows.len() > top {
-        let rest = counted((diff.rows.len() - top) as u64, &format!("more {}", by.name()));
+        let rest = counted(
+            (diff.rows.len() - top) as u64,
+            &format!("more {}", by.name()),
+        );
         page.line(Style::Faint, &format!("  ... {rest} (--top {top})"))?;
     }
     if diff.other_rows > 0 {
@@ -261,7 +264,7 @@ fn rounded(measure: Measure, value: f64) -> String {
 }
 
 /// `+1.8 MiB`, `-12`, `0`.
-pub(crate) fn difference(measure: Measure, change: &Change) -> String {
+fn difference(measure: Measure, change: &Change) -> String {
     if let Some(exact) = change.exact_difference() {
         return signed(measure, exact);
     }
@@ -285,14 +288,14 @@ pub(super) fn signed(measure: Measure, difference: i128) -> String {
 }
 
 /// `+14.6 %`; nothing where the first side has none.
-pub(crate) fn percent(change: &Change) -> String {
+fn percent(change: &Change) -> String {
     match change.relative() {
         None => String::new(),
         Some(part) if part != 0.0 && part.abs() < 0.000_5 => {
             let sign = if part < 0.0 { '-' } else { '+' };
             format!("{sign}<0.1 %")
         }
-        Some(part) if part >= 100.0 => format!("{:.0} times", part + 1.0),
+        Some(part) if part >= 9.0 => format!("{:.0} times", part + 1.0),
         Some(part) if part == 0.0 => "0.0 %".to_owned(),
         Some(part) => format!("{:+.1} %", part * 100.0),
     }

@@ -1,5 +1,7 @@
 //! What a reader must know before comparing two sides: sentences, never a refusal.
 
+use std::collections::HashSet;
+
 use super::{Options, Per, Recording, input, knows};
 use crate::profile::{Profile, State};
 use crate::units::{Bytes, counted, printable};
@@ -49,7 +51,9 @@ pub(super) fn warnings(
     for one in all() {
         let name = printable(one.name);
         if one.profile.process.state == State::Running {
-            said.push(format!("{name} is still running: its figures are those up to now."));
+            said.push(format!(
+                "{name} is still running: its figures are those up to now."
+            ));
         }
         if one.profile.capture.mode != "exact" {
             said.push(format!("{name}: figures are estimates."));
@@ -59,6 +63,9 @@ pub(super) fn warnings(
         }
     }
     said.extend(inputs(base, new, options));
+    // A recording may be on both sides.
+    let mut known = HashSet::new();
+    said.retain(|sentence| known.insert(sentence.clone()));
     said
 }
 
@@ -84,8 +91,16 @@ fn inputs(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Ve
                     said.push(format!(
                         "{} does not state its {}: call .{} on a phase.",
                         printable(one.name),
-                        if per == Per::Record { "records" } else { "bytes of input" },
-                        if per == Per::Record { "records(n)" } else { "input_bytes(n)" },
+                        if per == Per::Record {
+                            "records"
+                        } else {
+                            "bytes of input"
+                        },
+                        if per == Per::Record {
+                            "records(n)"
+                        } else {
+                            "input_bytes(n)"
+                        },
                     ));
                 }
             }

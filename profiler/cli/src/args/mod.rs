@@ -2,6 +2,7 @@
 //!
 //! Only spelling lives here: what flags mean together is checked by each command.
 
+mod check;
 mod diff;
 mod values;
 
@@ -15,6 +16,7 @@ use heapglass_profiler::report::By;
 
 use crate::error::Error;
 
+pub(crate) use check::Check;
 pub(crate) use diff::Diff;
 
 const EXAMPLES: &str = "\
@@ -25,10 +27,12 @@ Examples:
   heapglass report app-1234.hg --json          the same figures for scripts
   heapglass flamegraph app-1234.hg -o app.svg  a picture to share
   heapglass diff before.hg after.hg            what a change cost or saved
+  heapglass check app.hg --max-peak 30MiB      fail when it takes more
   cargo heapglass run --release -- in.json     build with what profiling needs,
                                                record, explore
 
-Exit status: 0; 2 = misuse or unreadable input; of `run` that of the command.";
+Exit status: 0; 1 = a check failed; 2 = misuse or unreadable input; of `run` that
+of the command.";
 
 /// `heapglass`.
 #[derive(Debug, Parser)]
@@ -96,6 +100,7 @@ pub(crate) enum Command {
     Report(Report),
     Flamegraph(Flamegraph),
     Diff(Diff),
+    Check(Check),
     Tui(Tui),
     Pack(Pack),
     Demo(Demo),

@@ -1,5 +1,6 @@
 //! One file a command: its flags checked, its work handed on, its answer printed.
 
+mod check;
 mod completions;
 mod diff;
 mod flamegraph;
@@ -20,6 +21,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
+        Some(Command::Check(args)) => check::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),
         Some(Command::Demo(args)) => crate::demo::run(&args),

@@ -6,11 +6,13 @@ use std::process::Stdio;
 use crate::common::Place;
 
 /// Every command that reads a recording, for a recording named `x.hg`.
-const READERS: [&[&str]; 5] = [
+const READERS: [&[&str]; 7] = [
     &["report", "x.hg"],
     &["report", "x.hg", "--json"],
     &["flamegraph", "x.hg", "-o", "out"],
     &["pack", "x.hg", "-o", "out"],
+    &["diff", "x.hg", "x.hg", "-o", "out"],
+    &["check", "x.hg", "--max-peak", "1MiB", "-o", "out"],
     &["tui", "x.hg"],
 ];
 
@@ -145,6 +147,8 @@ fn a_reader_that_went_away_is_no_failure() {
     for words in [
         &["flamegraph", "x.hg", "-o", "-"][..],
         &["report", "x.hg", "--json"],
+        &["diff", "x.hg", "x.hg"],
+        &["check", "x.hg", "--max-peak", "1GiB"],
         &["pack", "x.hg", "-o", "-"],
         &["--json"],
         &["completions", "bash"],
