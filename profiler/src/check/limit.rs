@@ -1,12 +1,13 @@
 //! A limit, and whether a recording keeps it.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use super::offenders::{Offender, largest};
 use super::{Outcome, Pattern, Status};
 use crate::diff::{Amount, Input, Per, Recording, input, peak_bound};
-use crate::profile::{Figures, Frames, Measure, Profile};
-use crate::table::{By, Detail, Row, rows};
+use crate::profile::{Figures, Frames, Measure, Profile, ScopeId};
+use crate::table::{By, Detail, PhaseDetail, Row, rows};
 use crate::units::printable;
 
 /// What is limited. A pattern limits all rows that it matches together.
@@ -151,24 +152,43 @@ fn phases(
     recording: &str,
 ) -> Result<(Figures, Input), String> {
     let rows = rows(profile, By::Phase, Measure::Total, Frames::Folded);
-    let mut matching: Vec<&Row> = rows.iter().filter(|row| is_match(row, pattern)).collect();
+    let matching: Vec<&PhaseDetail> = rows
+        .iter()
+        .filter(|row| is_match(row, pattern))
+        .filter_map(|row| match &row.detail {
+            Detail::Phase(detail) => Some(&**detail),
+            _ => None,
+        })
+        .collect();
     if matching.is_empty() {
         return Err(no_match(By::Phase, pattern, &rows, recording));
     }
-    let keys: Vec<String> = matching
-        .iter()
-        .map(|row| format!("{} > ", row.key))
-        .collect();
-    matching.retain(|row| !keys.iter().any(|around| row.key.starts_with(around)));
+    let scopes: HashSet<ScopeId> = matching.iter().map(|detail| detail.scope).collect();
+    let phases = profile.phases();
     let (mut figures, mut input) = (Figures::default(), Input::default());
-    for row in matching {
-        if let Detail::Phase(detail) = &row.detail {
+    for detail in matching {
+        if detail.scope.0 == 0 {
+            // What is in no phase is not around the others.
+            let alone = rows.iter().find(|row| is_outside(row));
+            alone.into_iter().for_each(|row| figures.add(&row.figures));
+            continue;
+        }
+        let mut around = phases.parent(detail.scope);
+        while around.0 != 0 && !scopes.contains(&around) {
+            around = phases.parent(around);
+        }
+        if around.0 == 0 {
             figures.add(&detail.with_inner);
             input.input_bytes = input.input_bytes.saturating_add(detail.input_bytes);
             input.records = input.records.saturating_add(detail.records);
         }
     }
     Ok((figures, input))
+}
+
+/// Whether a row is what is in no phase.
+fn is_outside(row: &Row) -> bool {
+    matches!(&row.detail, Detail::Phase(detail) if detail.scope.0 == 0)
 }
 
 /// Whether a row is meant: a type by either name, an owner with or without the word behind it.

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::text::{allowed, names, value};
+use super::text::{allowed, names, subject, value};
 use super::{Check, Outcome, Status};
 use crate::diff::{Per, amount};
 use crate::units::printable;
@@ -74,7 +74,7 @@ fn name(outcome: &Outcome) -> String {
     let per = outcome.per.map(Per::words).unwrap_or_default();
     let name = format!(
         "{}, {} {per}",
-        escape(&outcome.subject),
+        escape(subject(outcome)),
         outcome.measure.name()
     );
     name.trim_end().to_owned()

@@ -67,8 +67,8 @@ fn is_of(profile: &Profile, detail: &SiteDetail, subject: &Subject, types: &[Str
                     return true;
                 }
                 let parent = phases.parent(at);
-                // Parents come before children.
-                if parent >= at {
+                // Parents come before children; what is in no phase is not around the others.
+                if parent >= at || parent.0 == 0 {
                     return false;
                 }
                 at = parent;

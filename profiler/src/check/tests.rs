@@ -130,6 +130,9 @@ fn a_phase_inside_another_that_matches_is_counted_once() {
     let both = check(&profile, "[phase.\"load**\"]\ntotal = 0").expect("a check");
     assert_eq!(whole.outcomes[0].value, both.outcomes[0].value);
     assert!(whole.outcomes[0].value.value > 0);
+    // All phases together, and what is in none, are the program.
+    let all = check(&profile, "[phase.\"**\"]\ntotal = 0").expect("a check");
+    assert_eq!(all.outcomes[0].value.value, profile.totals.total_bytes);
 }
 
 #[test]
@@ -313,7 +316,7 @@ fn text_markdown_and_json_say_the_same() {
     let markdown = String::from_utf8(out).expect("text");
     assert!(markdown.contains("1 of 2 checks failed"), "{markdown}");
     assert!(
-        markdown.contains("| **failed** | total, blocks | 104 | 5 |"),
+        markdown.contains("| **failed** | program, blocks | 104 | 5 |"),
         "{markdown}"
     );
     assert!(markdown.contains("<code>Fleet.name</code>"), "{markdown}");

@@ -4,11 +4,10 @@ use std::io::{self, Write};
 
 use super::offenders::Offender;
 use super::{Check, Most, Outcome, Status};
-use crate::diff::{Amount, amount};
+use crate::diff::{Amount, amount, each_byte};
 use crate::profile::Measure;
 use crate::report::page::Page;
 use crate::report::{self, Style};
-use crate::table::bytes_each;
 use crate::units::{Bytes, Count, printable};
 
 /// Writes each limit with what was measured, and below those that failed where it comes from.
@@ -41,7 +40,7 @@ pub fn write_text(check: &Check, options: &report::Options<'_>, out: impl Write)
     page.out.flush()
 }
 
-/// `total: peak 12.3 MiB, at most 10.0 MiB: 2.3 MiB (23.0 %) too much`
+/// `program: peak 12.3 MiB, at most 10.0 MiB: 2.3 MiB (23.0 %) too much`
 pub(super) fn sentence(outcome: &Outcome) -> String {
     let per = outcome
         .per
@@ -50,7 +49,7 @@ pub(super) fn sentence(outcome: &Outcome) -> String {
     let measure = outcome.measure;
     let mut text = format!(
         "{}: {} {}{per}, at most {}",
-        outcome.subject,
+        subject(outcome),
         measure.name(),
         amount(measure, outcome.value),
         allowed(measure, outcome.most)
@@ -58,7 +57,11 @@ pub(super) fn sentence(outcome: &Outcome) -> String {
     if let Some(base) = outcome.base {
         text.push_str(&format!(" (before: {})", amount(measure, base)));
     }
-    let bound = each(measure, outcome.bound);
+    // A bound of whole bytes is one.
+    let bound = match outcome.per {
+        None => measure.amount(outcome.bound as u64),
+        Some(_) => each(measure, outcome.bound),
+    };
     match outcome.status {
         Status::Passed => {}
         Status::Unsure if outcome.bound > 0.0 => {
@@ -75,6 +78,14 @@ pub(super) fn sentence(outcome: &Outcome) -> String {
         }
     }
     text
+}
+
+/// What is limited, as a sentence says it.
+pub(super) fn subject(outcome: &Outcome) -> &str {
+    match outcome.subject.as_str() {
+        "total" => "program",
+        subject => subject,
+    }
 }
 
 fn many(measure: Measure) -> &'static str {
@@ -111,7 +122,7 @@ pub(super) fn allowed(measure: Measure, most: Most) -> String {
 fn each(measure: Measure, value: f64) -> String {
     match measure.is_bytes() {
         true if value >= 1024.0 => Bytes(value as u64).to_string(),
-        true => bytes_each(value),
+        true => each_byte(value),
         false if value >= 1000.0 => Count(value as u64).to_string(),
         false => format!("{value:.2}"),
     }

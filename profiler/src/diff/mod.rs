@@ -28,8 +28,8 @@ pub(crate) use json::Number;
 pub use json::{FORMAT, write_json};
 pub use picture::{Drawn, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
-pub(crate) use text::amount;
 pub use text::write_text;
+pub(crate) use text::{amount, each_byte};
 
 /// One recording of a side.
 #[derive(Clone, Copy, Debug)]

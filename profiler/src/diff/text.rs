@@ -250,15 +250,23 @@ fn write_row<W: Write>(
 pub(crate) fn amount(measure: Measure, amount: Amount) -> String {
     match amount.count {
         1 => measure.amount(amount.value),
-        _ if measure.is_bytes() => bytes_each(amount.ratio()),
+        _ if measure.is_bytes() => each_byte(amount.ratio()),
         _ => format!("{:.2}", amount.ratio()),
+    }
+}
+
+/// Bytes for one record or input byte: `0.35 B`, `12.3 B`, `1.2 KiB`.
+pub(crate) fn each_byte(bytes: f64) -> String {
+    match bytes.abs() < 10.0 {
+        true => format!("{bytes:.2} B"),
+        false => bytes_each(bytes),
     }
 }
 
 fn rounded(measure: Measure, value: f64) -> String {
     match measure.is_bytes() {
         true if value >= 100.0 => Bytes(value.ceil() as u64).to_string(),
-        true => bytes_each(value),
+        true => each_byte(value),
         false => format!("{value:.2}"),
     }
 }
@@ -270,8 +278,8 @@ fn difference(measure: Measure, change: &Change) -> String {
     }
     let difference = change.difference();
     match measure.is_bytes() {
-        true if difference > 0.0 => format!("+{}", bytes_each(difference)),
-        true => bytes_each(difference),
+        true if difference > 0.0 => format!("+{}", each_byte(difference)),
+        true => each_byte(difference),
         false => format!("{difference:+.2}"),
     }
 }

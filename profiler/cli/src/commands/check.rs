@@ -98,7 +98,10 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
 
 fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error> {
     let mut options = report::Options::default();
-    if output.is_stdout() {
+    if !output.is_stdout() {
+        // A log of CI says what became of it too.
+        say::line(format_args!("{}: {}", check.recording, check.verdict()));
+    } else {
         let stdout = std::io::stdout();
         options.width = say::columns(&stdout).unwrap_or(DEFAULT_WIDTH);
         options.paint = say::paint(&stdout);

@@ -74,7 +74,7 @@ fn a_check_fails_with_status_1_and_passes_with_0() {
     let failed = check(peak / 2, &[]);
     assert_eq!(failed.status, Some(1), "{}", failed.stdout);
     assert!(
-        failed.stdout.contains("FAILED  total: peak"),
+        failed.stdout.contains("FAILED  program: peak"),
         "{}",
         failed.stdout
     );
