@@ -304,7 +304,7 @@ fn percent(change: &Change) -> String {
             format!("{sign}<0.1 %")
         }
         Some(part) if part >= 9.0 => format!("{:.0} times", part + 1.0),
-        Some(part) if part == 0.0 => "0.0 %".to_owned(),
+        Some(0.0) => "0.0 %".to_owned(),
         Some(part) => format!("{:+.1} %", part * 100.0),
     }
 }
