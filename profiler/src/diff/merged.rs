@@ -1,19 +1,21 @@
 //! The call trees of two recordings as one: nodes of the same path are one node with a figure of each side.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::identity::stable;
 use crate::calltree::{CallTree, NodeId};
 use crate::flamegraph::Widths;
+use crate::interned::Interned;
 use crate::profile::{Measure, Profile};
 
 /// A node of either tree or of both.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
-    /// The whole name, without addresses.
-    pub(super) name: String,
+    /// The whole name, without addresses: an index into the texts.
+    name: u32,
     /// The name for narrow cells.
-    pub(super) short: String,
+    short: u32,
     parent: usize,
     depth: u32,
     /// With all below it, of the two sides.
@@ -26,19 +28,23 @@ pub(super) struct Node {
 
 /// Two trees as one; node 0 is the root.
 pub(super) struct Merged {
-    pub(super) nodes: Vec<Node>,
+    nodes: Vec<Node>,
+    /// Each text once: many nodes may share a long name.
+    texts: Interned<Rc<str>>,
 }
 
 impl Merged {
     /// Merges the trees of the two sides.
     pub(super) fn new(sides: [(&CallTree, &Profile); 2], measure: Measure) -> Merged {
+        let mut texts: Interned<Rc<str>> = Interned::new();
+        let all = texts.number("all".into());
         let mut nodes = vec![Node {
-            name: "all".to_owned(),
-            short: "all".to_owned(),
+            name: all,
+            short: all,
             ..Node::default()
         }];
         let mut own: Vec<[u64; 2]> = vec![[0; 2]];
-        let mut known: HashMap<(usize, String), usize> = HashMap::new();
+        let mut known: HashMap<(usize, u32), usize> = HashMap::new();
         for (side, (tree, profile)) in sides.into_iter().enumerate() {
             // Where each node of this tree is: parents come before children.
             let mut at: Vec<usize> = Vec::with_capacity(tree.len());
@@ -47,13 +53,13 @@ impl Merged {
                     None => 0,
                     Some(parent) => {
                         let parent = at[parent.0 as usize];
-                        let name = stable(&tree.name(id, profile));
+                        let name = texts.number(stable(&tree.name(id, profile)).into());
                         let next = nodes.len();
-                        let merged = *known.entry((parent, name.clone())).or_insert(next);
+                        let merged = *known.entry((parent, name)).or_insert(next);
                         if merged == next {
                             nodes.push(Node {
                                 name,
-                                short: stable(&tree.short_name(id, profile)),
+                                short: texts.number(stable(&tree.short_name(id, profile)).into()),
                                 parent,
                                 depth: nodes[parent].depth + 1,
                                 ..Node::default()
@@ -68,7 +74,7 @@ impl Merged {
                 own[merged][side] = own[merged][side].saturating_add(figure);
             }
         }
-        let mut merged = Merged { nodes };
+        let mut merged = Merged { nodes, texts };
         merged.sum(&own);
         merged
     }
@@ -95,6 +101,16 @@ impl Merged {
             let width = |id: &NodeId| (std::cmp::Reverse(widths[id.0 as usize]), id.0);
             node.children.sort_by_key(width);
         }
+    }
+
+    /// The whole name of a node, as recorded but without addresses.
+    pub(super) fn name(&self, id: NodeId) -> &str {
+        &self.texts.values[self.node(id).name as usize]
+    }
+
+    /// Its name for narrow cells.
+    pub(super) fn short(&self, id: NodeId) -> &str {
+        &self.texts.values[self.node(id).short as usize]
     }
 
     /// The node of an id.

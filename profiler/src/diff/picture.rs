@@ -116,10 +116,10 @@ pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<Drawn> {
 /// so no other round one stands in it.
 fn caption(merged: &Merged, id: NodeId, measure: Measure, whole: u64) -> Caption {
     let node = merged.node(id);
-    let name = printable(node.name.trim());
+    let name = printable(merged.name(id).trim());
     let label = match name.contains('(') {
         true => name.clone(),
-        false => printable(node.short.trim()),
+        false => printable(merged.short(id).trim()),
     };
     let [base, new] = node.totals;
     let mut title = format!(
