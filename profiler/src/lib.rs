@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 pub mod calltree;
+pub mod check;
+pub mod diff;
 pub mod export;
 pub mod flamegraph;
 mod interned;

@@ -61,6 +61,8 @@
 //! # drop(numbers);
 //! ```
 //!
+//! [`assert_allocs!`] fails when a block allocates more than allowed, and says all figures.
+//!
 //! # Features
 //!
 //! | feature | what it adds |
@@ -84,6 +86,7 @@ struct Readme;
 
 mod alloc;
 pub mod arena;
+mod assertion;
 mod count;
 mod counters;
 mod error;
@@ -133,6 +136,8 @@ pub mod wasm;
 pub use alloc::TrackingAlloc;
 #[cfg(feature = "derive")]
 pub use arena::{ArenaDeserialize, ArenaSeed};
+#[doc(hidden)]
+pub use assertion::__assert_limits;
 pub use error::Error;
 pub use figures::{Delta, Figures, Stats};
 #[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]

@@ -8,7 +8,7 @@ use super::palette::{self, Rgb};
 use crate::profile::TypeKind;
 
 /// Stands in the subtitle where the legend goes.
-pub(super) const PLACE: &str = "[legend]";
+pub(crate) const PLACE: &str = "[legend]";
 
 fn entries() -> [(&'static str, Rgb); 8] {
     let kind = |kind| palette::of_kind(Some(kind));

@@ -8,6 +8,7 @@
 //! subtitle. Must never let a recorded name through unescaped, or refer to anything outside the file.
 
 mod captions;
+mod draw;
 mod legend;
 pub mod palette;
 mod prune;
@@ -17,12 +18,14 @@ mod tests;
 
 use std::io::{self, Write};
 
-use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
-use inferno::flamegraph::{Direction, TextTruncateDirection, from_lines};
-
 pub use crate::calltree::By;
 use crate::calltree::{self, CallTree, NodeId};
 use crate::profile::{Frames, Measure, Profile, ScopeId};
+
+pub(crate) use draw::{Picture, colors, write_empty};
+pub(crate) use legend::PLACE;
+pub(crate) use prune::{Widths, prune};
+pub(crate) use relabel::Caption;
 
 /// What to draw.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,91 +90,29 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     tree.sort(options.measure);
     let total = options.measure.of(tree.total(NodeId::ROOT));
     if total == 0 {
-        write_empty(profile, options, &mut out)?;
+        let title = captions::title(profile, options, 0);
+        write_empty(&title, &captions::nothing(profile, options), &mut out)?;
         return Ok(Drawn {
             total,
             frames: 0,
             elided: 0,
         });
     }
-    let pruned = prune::prune(&tree, options.measure)?;
-    let mut colors = PaletteMap::default();
-    // inferno calls the root "".
-    colors.insert("", color(palette::ROOT));
-    colors.insert(prune::REST, color(palette::ROOT));
-    for &id in &pruned.kept {
-        colors.insert(id.0, color(palette::of_node(&tree, id, profile)));
-    }
+    let pruned = prune(&(&tree, options.measure))?;
+    let mut colors = colors(&pruned, |id| palette::of_node(&tree, id, profile));
     let drawn = Drawn {
         total,
         frames: pruned.kept.len(),
         elided: pruned.elided(),
     };
-    let mut inferno = inferno::flamegraph::Options::default();
-    inferno.title = captions::title(profile, options, total);
-    inferno.subtitle = Some(captions::subtitle(profile, options, &pruned));
-    inferno.text_truncate_direction = TextTruncateDirection::Right;
-    inferno.name_type = "Frame:".to_owned();
-    inferno.count_name = captions::what(options).to_owned();
-    inferno.bgcolors = Some(BackgroundColor::Flat(Color {
-        r: 0xfd,
-        g: 0xfc,
-        b: 0xf9,
-    }));
-    inferno.palette_map = Some(&mut colors);
-    inferno.direction = if options.inverted {
-        Direction::Inverted
-    } else {
-        Direction::Straight
+    let caption = |id: NodeId| captions::frame(&tree, id, profile, options, total);
+    let picture = Picture {
+        title: captions::title(profile, options, total),
+        subtitle: captions::subtitle(profile, options, &pruned),
+        count_name: captions::what(options),
+        inverted: options.inverted,
+        legend: (options.by != By::Stack).then(legend::svg),
     };
-    // Pruned here, where what is left out can be counted.
-    inferno.min_width = 0.0;
-    // Keeps the order of the lines (reversed), so that the widest frames stand left. Sorting by name would tear
-    // `main` apart when `main::{{closure}}` sorts between its own line and those of its callees.
-    inferno.flame_chart = true;
-    let caption = |token: &str| {
-        let id = token
-            .parse::<u32>()
-            .ok()
-            .map(NodeId)
-            .filter(|id| (id.0 as usize) < tree.len())?;
-        Some(captions::frame(&tree, id, profile, options, total))
-    };
-    let root = captions::frame(&tree, NodeId::ROOT, profile, options, total);
-    let mut relabel = relabel::Relabel::new(
-        &mut out,
-        root,
-        caption,
-        (options.by != By::Stack).then(legend::svg),
-    );
-    from_lines(
-        &mut inferno,
-        pruned.lines.iter().rev().map(String::as_str),
-        &mut relabel,
-    )?;
-    relabel.finish()?;
-    out.flush()?;
+    picture.draw(&pruned, tree.len(), &mut colors, caption, &mut out)?;
     Ok(drawn)
-}
-
-fn color((r, g, b): (u8, u8, u8)) -> Color {
-    Color { r, g, b }
-}
-
-/// inferno refuses to draw nothing; a program that never reallocated still deserves an answer.
-fn write_empty(profile: &Profile, options: &Options, out: &mut impl Write) -> io::Result<()> {
-    let title = relabel::escape(&captions::title(profile, options, 0)).into_owned();
-    writeln!(
-        out,
-        r##"<?xml version="1.0" standalone="no"?>
-<svg version="1.1" width="1200" height="90" viewBox="0 0 1200 90" xmlns="http://www.w3.org/2000/svg">
-<rect width="100%" height="100%" fill="#fdfcf9"/>
-<g id="frames" total_samples="0" font-family="monospace" text-anchor="middle">
-<text id="title" x="50%" y="30" font-size="17">{title}</text>
-<text id="subtitle" x="50%" y="60" font-size="12">{}</text>
-</g>
-</svg>"##,
-        relabel::escape(&captions::nothing(profile, options))
-    )?;
-    out.flush()
 }

@@ -18,34 +18,61 @@ const MAX_FRAMES: usize = 10_000;
 /// Deeper frames are not drawn: 8,000 pixels, and lines grow with the square of the depth.
 pub(super) const MAX_DEPTH: u32 = 500;
 
-pub(super) struct Pruned {
+/// A tree whose nodes have widths; ids are 0 (the root) up to `len`, parents before children.
+pub(crate) trait Widths {
+    /// How many nodes there are, the root included.
+    fn len(&self) -> usize;
+    /// The width of a node and all below it.
+    fn width(&self, id: NodeId) -> u64;
+    /// Distance from the root.
+    fn depth(&self, id: NodeId) -> u32;
+    /// The nodes right below, the widest first.
+    fn children(&self, id: NodeId) -> &[NodeId];
+}
+
+impl Widths for (&CallTree, Measure) {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    fn width(&self, id: NodeId) -> u64 {
+        self.1.of(self.0.total(id))
+    }
+    fn depth(&self, id: NodeId) -> u32 {
+        self.0.node(id).depth
+    }
+    fn children(&self, id: NodeId) -> &[NodeId] {
+        self.0.children(id)
+    }
+}
+
+pub(crate) struct Pruned {
     /// Frames to draw, outermost first, the root left out.
-    pub(super) kept: Vec<NodeId>,
+    pub(crate) kept: Vec<NodeId>,
     /// One line a frame that has a width of its own, left to right.
-    pub(super) lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
     /// The narrowest width drawn, in units of the measure.
-    pub(super) min: u64,
+    pub(crate) min: u64,
     /// Frames narrower than that.
-    pub(super) narrow: usize,
+    pub(crate) narrow: usize,
     /// Frames wide enough but too deep.
-    pub(super) deep: usize,
+    pub(crate) deep: usize,
 }
 
 impl Pruned {
-    pub(super) fn elided(&self) -> usize {
+    pub(crate) fn elided(&self) -> usize {
         self.narrow + self.deep
     }
 }
 
 /// # Errors
 /// `InvalidData` when the widths add up to more than 64 bits.
-pub(super) fn prune(tree: &CallTree, measure: Measure) -> io::Result<Pruned> {
-    let width = |id: NodeId| measure.of(tree.total(id));
+pub(crate) fn prune(tree: &impl Widths) -> io::Result<Pruned> {
+    let width = |id: NodeId| tree.width(id);
     let whole = width(NodeId::ROOT);
     let mut min = (u128::from(whole) * MIN_PER_MILLION)
         .div_ceil(1_000_000)
         .max(1) as u64;
-    let below_root = || tree.ids().skip(1);
+    let below_root = || (1..tree.len() as u32).map(NodeId);
     let mut wide: Vec<u64> = below_root()
         .map(width)
         .filter(|&width| width >= min)
@@ -58,7 +85,7 @@ pub(super) fn prune(tree: &CallTree, measure: Measure) -> io::Result<Pruned> {
     let some = below_root().filter(|&id| width(id) > 0).count();
     let wide = below_root().filter(|&id| width(id) >= min);
     let (kept, deep): (Vec<NodeId>, Vec<NodeId>) =
-        wide.partition(|&id| tree.node(id).depth <= MAX_DEPTH);
+        wide.partition(|&id| tree.depth(id) <= MAX_DEPTH);
     let mut pruned = Pruned {
         min,
         narrow: some - kept.len() - deep.len(),
@@ -66,7 +93,7 @@ pub(super) fn prune(tree: &CallTree, measure: Measure) -> io::Result<Pruned> {
         kept,
         lines: Vec::new(),
     };
-    pruned.lines = lines(tree, measure, min)?;
+    pruned.lines = lines(tree, min)?;
     Ok(pruned)
 }
 
@@ -76,7 +103,7 @@ enum Todo {
     Rest(NodeId, u64),
 }
 
-fn lines(tree: &CallTree, measure: Measure, min: u64) -> io::Result<Vec<String>> {
+fn lines(tree: &impl Widths, min: u64) -> io::Result<Vec<String>> {
     let mut lines = Vec::new();
     let mut sum = 0_u64;
     let mut path = String::new();
@@ -86,7 +113,7 @@ fn lines(tree: &CallTree, measure: Measure, min: u64) -> io::Result<Vec<String>>
     while let Some(next) = todo.pop() {
         match next {
             Todo::Enter(id) => {
-                let depth = tree.node(id).depth;
+                let depth = tree.depth(id);
                 if depth > 0 {
                     ends.truncate(depth as usize);
                     path.truncate(ends.last().copied().unwrap_or(0));
@@ -94,12 +121,12 @@ fn lines(tree: &CallTree, measure: Measure, min: u64) -> io::Result<Vec<String>>
                     let _ = write!(path, "{separator}{}", id.0);
                     ends.push(path.len());
                 }
-                let mut rest = measure.of(tree.total(id));
+                let mut rest = tree.width(id);
                 let first = todo.len();
                 todo.push(Todo::Rest(id, 0));
                 if depth < MAX_DEPTH {
                     for &child in tree.children(id) {
-                        let width = measure.of(tree.total(child));
+                        let width = tree.width(child);
                         if width < min {
                             break;
                         }
@@ -111,7 +138,7 @@ fn lines(tree: &CallTree, measure: Measure, min: u64) -> io::Result<Vec<String>>
                 todo[first + 1..].reverse();
             }
             Todo::Rest(id, own) => {
-                let depth = tree.node(id).depth as usize;
+                let depth = tree.depth(id) as usize;
                 ends.truncate(depth + 1);
                 path.truncate(ends.last().copied().unwrap_or(0));
                 // What the root itself holds (nothing but narrow frames) has no line: inferno wants a name.

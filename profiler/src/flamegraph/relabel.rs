@@ -21,11 +21,11 @@ const READABLE_SEARCH: &str = "#search { text-anchor:end; opacity:1;";
 
 /// The texts of one frame, not yet escaped for XML.
 #[derive(Clone, Debug)]
-pub(super) struct Caption {
-    pub(super) title: String,
-    pub(super) label: String,
+pub(crate) struct Caption {
+    pub(crate) title: String,
+    pub(crate) label: String,
     /// Of the whole width, 0 to 1.
-    pub(super) share: f64,
+    pub(crate) share: f64,
 }
 
 pub(super) struct Relabel<W, F> {
@@ -160,7 +160,7 @@ fn fit(label: &str, share: f64) -> Cow<'_, str> {
 }
 
 /// For text and attributes of XML; the text must be free of control characters already.
-pub(super) fn escape(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
     }

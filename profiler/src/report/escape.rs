@@ -11,7 +11,7 @@ use crate::units::printable;
 
 /// Pretty, with every character that [`printable`] would not let through as a JSON escape: the same string to a
 /// parser, harmless on a terminal.
-pub(super) struct Escaping<'a>(pub(super) PrettyFormatter<'a>);
+pub(crate) struct Escaping<'a>(pub(crate) PrettyFormatter<'a>);
 
 impl Formatter for Escaping<'_> {
     fn write_string_fragment<W: ?Sized + Write>(

@@ -5,11 +5,11 @@
 //! bounds it: every loss is a sentence ([`Profile::losses`]), what is left out of the table is counted. Must never let a
 //! control character of a recorded name reach a terminal.
 
-mod escape;
+pub(crate) mod escape;
 mod header;
 mod json;
 mod notes;
-mod page;
+pub(crate) mod page;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -23,6 +23,7 @@ pub use crate::table::{
     Part, PhaseDetail, Row, SiteDetail, SiteLabel, TypeDetail, rows, sites_of,
 };
 pub use json::{FORMAT, write_json};
+pub(crate) use notes::ARENA_FIGURES;
 pub use notes::{NO_FIELDS, REALLOC_POLICY};
 pub use text::{write_summary, write_text};
 

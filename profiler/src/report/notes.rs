@@ -28,7 +28,7 @@ const NO_CONTAINER: &str = "(unknown type): neither the stack nor a field tells 
     code, without a container of Rust on the stack, or in modules without debug = \"limited\".";
 
 /// What figures of arenas are.
-pub(super) const ARENA_FIGURES: &str = "Chunk bytes are what bumpalo calls allocated_bytes: usable bytes of chunks, not bytes \
+pub(crate) const ARENA_FIGURES: &str = "Chunk bytes are what bumpalo calls allocated_bytes: usable bytes of chunks, not bytes \
     handed out. All figures are inside the arena: its chunks are blocks of the process already, so never add them to its \
     totals.";
 

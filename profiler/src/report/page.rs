@@ -9,14 +9,14 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::{Options, Style};
 
 /// Where lines are written.
-pub(super) struct Page<'a, W> {
-    pub(super) out: W,
+pub(crate) struct Page<'a, W> {
+    pub(crate) out: W,
     options: &'a Options<'a>,
-    pub(super) width: usize,
+    pub(crate) width: usize,
 }
 
 impl<'a, W: Write> Page<'a, W> {
-    pub(super) fn new(options: &'a Options<'a>, out: W) -> Self {
+    pub(crate) fn new(options: &'a Options<'a>, out: W) -> Self {
         Page {
             out,
             options,
@@ -24,42 +24,42 @@ impl<'a, W: Write> Page<'a, W> {
         }
     }
 
-    pub(super) fn blank(&mut self) -> io::Result<()> {
+    pub(crate) fn blank(&mut self) -> io::Result<()> {
         writeln!(self.out)
     }
 
-    pub(super) fn part(&mut self, style: Style, text: &str) -> io::Result<()> {
+    pub(crate) fn part(&mut self, style: Style, text: &str) -> io::Result<()> {
         let (before, after) = (self.options.paint)(style);
         write!(self.out, "{before}{text}{after}")
     }
 
-    pub(super) fn line(&mut self, style: Style, text: &str) -> io::Result<()> {
+    pub(crate) fn line(&mut self, style: Style, text: &str) -> io::Result<()> {
         self.part(style, &clip(text, self.width))?;
         self.blank()
     }
 
-    pub(super) fn plain(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn plain(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{}", clip(text, self.width))
     }
 
     /// The last part of a line of which `used` columns are taken.
-    pub(super) fn end(&mut self, text: &str, used: usize) -> io::Result<()> {
+    pub(crate) fn end(&mut self, text: &str, used: usize) -> io::Result<()> {
         writeln!(self.out, "{}", clip(text, self.width.saturating_sub(used)))
     }
 
     /// Lines broken at blanks; those after the first are indented as `start` is wide.
-    pub(super) fn wrap(&mut self, style: Style, start: &str, text: &str) -> io::Result<()> {
+    pub(crate) fn wrap(&mut self, style: Style, start: &str, text: &str) -> io::Result<()> {
         self.broken(style, start, start, text)
     }
 
     /// A text under its name, as the head of a report has them.
-    pub(super) fn entry(&mut self, style: Style, name: &str, text: &str) -> io::Result<()> {
+    pub(crate) fn entry(&mut self, style: Style, name: &str, text: &str) -> io::Result<()> {
         self.wrap(style, &format!("  {name:<11} "), text)
     }
 
     /// Parts with two blanks between, broken there where they do not fit in one line, else at any blank; as much of the
     /// first line is written already as `start` is wide.
-    pub(super) fn parts_after(
+    pub(crate) fn parts_after(
         &mut self,
         style: Style,
         start: &str,
@@ -102,7 +102,7 @@ impl<'a, W: Write> Page<'a, W> {
 }
 
 /// At most `columns` columns, the middle replaced by dots.
-pub(super) fn clip_middle(text: &str, columns: usize) -> String {
+pub(crate) fn clip_middle(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }

@@ -10,6 +10,8 @@ use crate::profile::{Figures, Profile, ScopeId, ScopeKind, both};
 /// A phase, all its places in the tree of scopes together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseDetail {
+    /// The first of its places in the tree of scopes; 0 = what is in no phase.
+    pub scope: ScopeId,
     /// The phase and all phases inside it.
     pub with_inner: Figures,
     /// How often it was entered.
@@ -64,9 +66,10 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
         // A scope that does not exist counts at the root: never lost.
         own[phases.phase_of(site.scope).0 as usize].add(&site.figures);
     }
-    let mut details: Vec<PhaseDetail> = own
-        .iter()
-        .map(|&with_inner| PhaseDetail {
+    let mut details: Vec<PhaseDetail> = (0..)
+        .zip(&own)
+        .map(|(phase, &with_inner)| PhaseDetail {
+            scope: ScopeId(phase),
             with_inner,
             ..PhaseDetail::default()
         })

@@ -2,6 +2,8 @@
 
 use heapglass_profiler::arenas;
 use heapglass_profiler::calltree::{self, CallTree};
+use heapglass_profiler::check;
+use heapglass_profiler::diff::{self, Per, Recording};
 use heapglass_profiler::export::{self, Format};
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
@@ -63,6 +65,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
     };
     let format = Format::ALL[pick % Format::ALL.len()];
     export::write(profile, format, &options, sink()).expect("an export");
+    compare(profile, pick, measure);
     let fields = profile.fields();
     let phases = profile.phases();
     for scope in 0..profile.scopes.len().min(50) as u32 {
@@ -76,4 +79,48 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
         let _ = arenas::advice(arena, fields, profile.process.state).len();
         let _ = arenas::bar(arena, pick % 100).len() + arenas::points(arena).len();
     }
+}
+
+/// A comparison with itself differs in nothing, and every budget is answered.
+fn compare(profile: &Profile, pick: usize, measure: Measure) {
+    let recording = Recording {
+        name: "x.hg",
+        profile,
+    };
+    let side = [recording];
+    let options = diff::Options {
+        by: report::By::ALL[pick % report::By::ALL.len()],
+        measure,
+        per: [None, Some(Per::Record), Some(Per::InputByte)][pick % 3],
+    };
+    let compared = diff::compare(&side, &side, options);
+    assert!(compared.is_equal());
+    diff::write_text(&compared, &report::Options::default(), sink()).expect("text");
+    diff::write_json(&compared, None, sink()).expect("JSON");
+    // Figures beyond 64 bits are an error value, and so is a measure that arenas do not have.
+    let _drawn = diff::write_svg(&compared, sink());
+    let empty = Profile::default();
+    let none = [Recording {
+        name: "empty.hg",
+        profile: &empty,
+    }];
+    let compared = diff::compare(&none, &side, options);
+    diff::write_text(&compared, &report::Options::default(), sink()).expect("text");
+    let budget =
+        "[total]\npeak = 0\n[phase.\"**\"]\nblocks = 0\n[type.\"**\".per_record]\ntotal = 0";
+    let budget = check::parse(budget, false).expect("a budget");
+    let mut checked = check::Check::default();
+    for limit in &budget.limits {
+        checked
+            .outcomes
+            .extend(check::check_limit(&recording, limit));
+    }
+    let tolerances = check::Tolerances::default();
+    if let Ok((outcomes, warnings)) = check::check_against(&none, &recording, &tolerances, None) {
+        checked.outcomes.extend(outcomes);
+        checked.warnings = warnings;
+    }
+    check::write_text(&checked, &report::Options::default(), sink()).expect("text");
+    check::write_markdown(&checked, sink()).expect("Markdown");
+    check::write_json(&checked, sink()).expect("JSON");
 }

@@ -2,6 +2,8 @@
 //!
 //! Only spelling lives here: what flags mean together is checked by each command.
 
+mod check;
+mod diff;
 mod values;
 
 use std::ffi::{OsStr, OsString};
@@ -15,6 +17,9 @@ use heapglass_profiler::report::By;
 
 use crate::error::Error;
 
+pub(crate) use check::Check;
+pub(crate) use diff::Diff;
+
 const EXAMPLES: &str = "\
 Examples:
   heapglass demo                               a complete example, nothing to prepare
@@ -24,10 +29,13 @@ Examples:
   heapglass flamegraph app-1234.hg -o app.svg  a picture to share
   heapglass export app-1234.hg --to pprof -o app.pb.gz
                                                for go tool pprof, DHAT, speedscope ..
+  heapglass diff before.hg after.hg            what a change cost or saved
+  heapglass check app.hg --max-peak 30MiB      fail when it takes more
   cargo heapglass run --release -- in.json     build with what profiling needs,
                                                record, explore
 
-Exit status: 0; 2 = misuse or unreadable input; of `run` that of the command.";
+Exit status: 0; 1 = a check failed; 2 = misuse or unreadable input; of `run` that
+of the command.";
 
 /// `heapglass`.
 #[derive(Debug, Parser)]
@@ -94,6 +102,8 @@ pub(crate) enum Command {
     Run(Run),
     Report(Report),
     Flamegraph(Flamegraph),
+    Diff(Diff),
+    Check(Check),
     Tui(Tui),
     Export(Export),
     Pack(Pack),

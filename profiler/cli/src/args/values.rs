@@ -1,10 +1,15 @@
 //! Values of flags that are more than text.
 
-use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::{
+    PossibleValuesParser, RangedU64ValueParser, StringValueParser, TypedValueParser,
+};
+use heapglass_profiler::check::parse_percent;
+use heapglass_profiler::diff::Per;
 use heapglass_profiler::export::Format;
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
+use heapglass_profiler::units::parse_bytes;
 
 /// The words of `--measure`.
 pub(super) fn measure() -> impl TypedValueParser<Value = Measure> {
@@ -24,6 +29,14 @@ pub(super) fn picture() -> impl TypedValueParser<Value = flamegraph::By> {
         .map(|word| flamegraph::By::from_name(&word).unwrap_or_default())
 }
 
+/// The words of `--per`.
+pub(super) fn per() -> impl TypedValueParser<Value = Per> {
+    PossibleValuesParser::new(Per::ALL.map(Per::name)).map(|word| match word.as_str() {
+        "record" => Per::Record,
+        _ => Per::InputByte,
+    })
+}
+
 /// The words of `--frames`.
 pub(super) fn frames() -> impl TypedValueParser<Value = Frames> {
     PossibleValuesParser::new(Frames::ALL.map(Frames::name))
@@ -39,4 +52,14 @@ pub(super) fn format() -> impl TypedValueParser<Value = Format> {
 /// A number of rows.
 pub(super) fn top() -> impl TypedValueParser<Value = usize> {
     RangedU64ValueParser::<usize>::new().range(1..)
+}
+
+/// A size: `30MiB`.
+pub(super) fn bytes() -> impl TypedValueParser<Value = u64> {
+    StringValueParser::new().try_map(|text| parse_bytes(&text))
+}
+
+/// A part in percent: `5%`.
+pub(super) fn percent() -> impl TypedValueParser<Value = f64> {
+    StringValueParser::new().try_map(|text| parse_percent(&text))
 }

@@ -1,6 +1,8 @@
 //! One file a command: its flags checked, its work handed on, its answer printed.
 
+mod check;
 mod completions;
+mod diff;
 mod export;
 mod flamegraph;
 mod list;
@@ -20,6 +22,8 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
+        Some(Command::Diff(args)) => diff::run(&args),
+        Some(Command::Check(args)) => check::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),

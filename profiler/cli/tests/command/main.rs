@@ -2,6 +2,7 @@
 
 mod cargo;
 mod common;
+mod compare;
 mod demo;
 mod docs;
 mod export;

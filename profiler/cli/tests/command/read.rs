@@ -6,13 +6,15 @@ use std::process::Stdio;
 use crate::common::Place;
 
 /// Every command that reads a recording, for a recording named `x.hg`.
-const READERS: [&[&str]; 7] = [
+const READERS: [&[&str]; 9] = [
     &["report", "x.hg"],
     &["report", "x.hg", "--json"],
     &["flamegraph", "x.hg", "-o", "out"],
     &["export", "x.hg", "--to", "pprof", "-o", "out"],
     &["export", "x.hg", "--to", "csv"],
     &["pack", "x.hg", "-o", "out"],
+    &["diff", "x.hg", "x.hg", "-o", "out"],
+    &["check", "x.hg", "--max-peak", "1MiB", "-o", "out"],
     &["tui", "x.hg"],
 ];
 
@@ -147,6 +149,8 @@ fn a_reader_that_went_away_is_no_failure() {
     for words in [
         &["flamegraph", "x.hg", "-o", "-"][..],
         &["report", "x.hg", "--json"],
+        &["diff", "x.hg", "x.hg"],
+        &["check", "x.hg", "--max-peak", "1GiB"],
         &["pack", "x.hg", "-o", "-"],
         &["--json"],
         &["completions", "bash"],

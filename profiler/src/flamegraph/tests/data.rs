@@ -21,7 +21,7 @@ fn pictures_by_field_and_type_add_up_and_say_their_colours() {
                 let frames = svg.split_once("<svg id=\"frames\"").expect("frames").1;
                 assert_eq!(attribute(frames, "total_samples"), total.to_string());
                 assert!(svg.contains("\u{25a0}</tspan> sequence "), "a legend");
-                assert!(!svg.contains(legend::PLACE));
+                assert!(!svg.contains(PLACE));
                 assert_well_formed(&svg);
                 assert!(
                     tooltips(&svg).iter().all(|t| {

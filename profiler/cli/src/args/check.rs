@@ -1,0 +1,86 @@
+//! The flags of `heapglass check`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use heapglass_profiler::diff::Per;
+
+use super::{Symbols, values};
+
+/// Fail when a recording is over a budget, or takes more than one of before
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  heapglass check app.hg --max-peak 30MiB --max-blocks 200000
+  heapglass check app.hg --budget budget.toml
+  heapglass check app.hg --against before.hg --tolerance 2%
+  heapglass check app.hg --budget budget.toml --markdown -o comment.md
+
+A budget is a TOML file:
+  [total]                               the whole program
+  peak = \"30 MiB\"
+  [total.per_record]                    or per_input_byte, as phases state their input
+  blocks = 8.5
+  [phase.\"load\"]                        also owner, type and field: \"PATTERN\"
+  total = \"12 MiB\"
+  [field.\"Catalog.products[].**\"]       * stays within one step, ** does not
+  blocks = 120000
+  [against]                             how much more than before, for --against
+  tolerance = \"5 %\"
+Limits: peak, live, total, blocks, temporary, copied, grows.
+
+A peak that is over its limit by no more than its error bound does not fail.
+Exit status: 0; 1 = a check failed; 2 = misuse or unreadable input.")]
+pub(crate) struct Check {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Limits in a TOML file
+    #[arg(long, value_name = "BUDGET.toml")]
+    pub(crate) budget: Option<PathBuf>,
+    /// A recording of before: peak, live, total and blocks may not be more than --tolerance above it. Given several times:
+    /// above the median
+    #[arg(long, value_name = "BASE")]
+    pub(crate) against: Vec<PathBuf>,
+    /// How much more than before is allowed; a few KiB always are, but for 0 [default: 5%, or as the budget says]
+    #[arg(long, value_name = "PERCENT", requires = "against", value_parser = values::percent())]
+    pub(crate) tolerance: Option<f64>,
+    /// With --against: compare figures for each record or byte of input, where phases state them
+    #[arg(long, value_name = "PER", requires = "against", value_parser = values::per())]
+    pub(crate) per: Option<Per>,
+    /// Most bytes live at once
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes())]
+    pub(crate) max_peak: Option<u64>,
+    /// Most bytes live at exit
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes())]
+    pub(crate) max_live: Option<u64>,
+    /// Most bytes allocated in total
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes())]
+    pub(crate) max_total: Option<u64>,
+    /// Most blocks allocated in total
+    #[arg(long, value_name = "N")]
+    pub(crate) max_blocks: Option<u64>,
+    /// Most bytes of temporary blocks
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes())]
+    pub(crate) max_temporary: Option<u64>,
+    /// Most bytes copied by growth; depends on the allocator, see --allow-copied
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes())]
+    pub(crate) max_copied: Option<u64>,
+    /// Most often that blocks may grow
+    #[arg(long, value_name = "N")]
+    pub(crate) max_grows: Option<u64>,
+    /// Check limits on bytes copied by growth, though they depend on the allocator
+    #[arg(long)]
+    pub(crate) allow_copied: bool,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+    /// JSON instead of text
+    #[arg(long, conflicts_with = "markdown")]
+    pub(crate) json: bool,
+    /// Markdown instead of text, for a comment on a pull request
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub(crate) output: PathBuf,
+}

@@ -1,0 +1,167 @@
+//! `heapglass check`: a recording held against a budget and against recordings of before.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use heapglass_profiler::check::{
+    self, Budget, COPIED, LONGEST, Limit, Most, Subject, check_against, check_limit, write_json,
+    write_markdown, write_text,
+};
+use heapglass_profiler::diff::Recording;
+use heapglass_profiler::profile::{Measure, Profile};
+use heapglass_profiler::report::{self, DEFAULT_WIDTH};
+
+use crate::args::{Check, Symbols};
+use crate::error::Error;
+use crate::files::output::Output;
+use crate::{open, say};
+
+/// Exit status when a check failed.
+const FAILED: u8 = 1;
+
+pub(super) fn run(args: &Check) -> Result<u8, Error> {
+    let mut budget = match &args.budget {
+        Some(path) => read(path, args.allow_copied)?,
+        None => Budget::default(),
+    };
+    let of_file = budget.limits.len();
+    budget.limits.extend(of_flags(args)?);
+    if let Some(part) = args.tolerance {
+        budget.tolerances.set_all(part);
+    }
+    if budget.limits.is_empty() && args.against.is_empty() {
+        return Err(match &args.budget {
+            Some(path) => Error::misuse(format_args!(
+                "{}: has no limits: write one, such as peak = \"30 MiB\" below [total], or give --against BASE",
+                path.display()
+            )),
+            None => Error::misuse(
+                "nothing to check: give --budget BUDGET.toml, --against BASE or a limit such as --max-peak 30MiB",
+            ),
+        });
+    }
+    let against = args.against.iter().map(std::path::PathBuf::as_path);
+    let mut inputs: Vec<&Path> = vec![&args.file];
+    inputs.extend(against.clone());
+    inputs.extend(args.budget.as_deref());
+    let output = Output::open(&args.output, &inputs)?;
+    let profile = open::open(&args.file, &args.symbols)?;
+    // The executable is that of the recording, not of those of before.
+    let symbols = Symbols {
+        binary: None,
+        ..args.symbols.clone()
+    };
+    let before: Vec<Profile> = against
+        .clone()
+        .map(|path| open::open(path, &symbols))
+        .collect::<Result<_, _>>()?;
+    let name = args.file.display().to_string();
+    let recording = Recording {
+        name: &name,
+        profile: &profile,
+    };
+    let mut check = check::Check {
+        recording: name.clone(),
+        warnings: profile.losses().to_vec(),
+        ..check::Check::default()
+    };
+    for (number, limit) in budget.limits.iter().enumerate() {
+        let outcome = check_limit(&recording, limit).map_err(|why| match &args.budget {
+            Some(path) if number < of_file => {
+                Error::misuse(format_args!("{}: {why}", path.display()))
+            }
+            _ => Error::misuse(why),
+        })?;
+        check.outcomes.push(outcome);
+    }
+    if !before.is_empty() {
+        let names: Vec<String> = against.map(|path| path.display().to_string()).collect();
+        let base: Vec<Recording<'_>> = names
+            .iter()
+            .zip(&before)
+            .map(|(name, profile)| Recording { name, profile })
+            .collect();
+        let (outcomes, warnings) = check_against(&base, &recording, &budget.tolerances, args.per)
+            .map_err(Error::misuse)?;
+        check.outcomes.extend(outcomes);
+        // They have what the recording lost too.
+        check.warnings = warnings;
+    }
+    write(args, &check, output)?;
+    Ok(if check.failed().count() > 0 {
+        FAILED
+    } else {
+        0
+    })
+}
+
+fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error> {
+    let mut options = report::Options::default();
+    if !output.is_stdout() {
+        // A log of CI says what became of it too.
+        say::line(format_args!("{}: {}", check.recording, check.verdict()));
+    } else {
+        let stdout = std::io::stdout();
+        options.width = say::columns(&stdout).unwrap_or(DEFAULT_WIDTH);
+        options.paint = say::paint(&stdout);
+    }
+    output.write(|out| {
+        if args.json {
+            write_json(check, out)
+        } else if args.markdown {
+            write_markdown(check, out)
+        } else {
+            write_text(check, &options, out)
+        }
+    })?;
+    Ok(())
+}
+
+/// Reads a budget; not more of it than the longest one.
+fn read(path: &Path, allow_copied: bool) -> Result<Budget, Error> {
+    let refuse =
+        |why: &dyn std::fmt::Display| Error::misuse(format_args!("{}: {why}", path.display()));
+    let unreadable = |error: std::io::Error| {
+        refuse(&format_args!(
+            "cannot read the budget: {error}; give the path of a TOML file"
+        ))
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(LONGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(refuse(
+            &"larger than 1 MiB, so it is no budget; give another file",
+        ));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| refuse(&"not UTF-8 text, so it is no budget; give a TOML file"))?;
+    check::parse(&text, allow_copied).map_err(|why| refuse(&why))
+}
+
+fn of_flags(args: &Check) -> Result<Vec<Limit>, Error> {
+    if args.max_copied.is_some() && !args.allow_copied {
+        return Err(Error::misuse(format_args!("--max-copied: {COPIED}")));
+    }
+    let flags = [
+        (Measure::Peak, args.max_peak),
+        (Measure::Live, args.max_live),
+        (Measure::Total, args.max_total),
+        (Measure::Blocks, args.max_blocks),
+        (Measure::Temporary, args.max_temporary),
+        (Measure::Copied, args.max_copied),
+        (Measure::Grows, args.max_grows),
+    ];
+    let limit = |(measure, most): (Measure, Option<u64>)| {
+        Some(Limit {
+            subject: Subject::Total,
+            measure,
+            per: None,
+            most: Most::Whole(most?),
+        })
+    };
+    Ok(flags.into_iter().filter_map(limit).collect())
+}

@@ -1,0 +1,98 @@
+//! `heapglass diff`: two sides of recordings compared, as text, JSON or a picture.
+
+use std::path::{Path, PathBuf};
+
+use heapglass_profiler::diff::{Options, Recording, compare, write_json, write_svg, write_text};
+use heapglass_profiler::flamegraph::{NOT_OF_ARENAS, is_of_arenas};
+use heapglass_profiler::profile::Profile;
+use heapglass_profiler::report::{self, By, DEFAULT_WIDTH};
+use heapglass_profiler::units::counted;
+
+use crate::args::{Diff, Symbols};
+use crate::error::Error;
+use crate::files::output::Output;
+use crate::{open, say};
+
+pub(super) fn run(args: &Diff) -> Result<u8, Error> {
+    let base: Vec<&Path> = paths(&args.base, &args.and_base);
+    let new: Vec<&Path> = paths(&args.new, &args.and_new);
+    let inputs: Vec<&Path> = base.iter().chain(&new).copied().collect();
+    let is_picture = args.output.extension().is_some_and(|end| end == "svg");
+    let options = Options {
+        by: args.by,
+        measure: args.measure.measure,
+        per: args.per,
+    };
+    if is_picture && options.by == By::Arena && !is_of_arenas(options.measure) {
+        let measure = options.measure.name();
+        return Err(Error::misuse(format_args!(
+            "no picture by arena of --measure {measure}: {NOT_OF_ARENAS}"
+        )));
+    }
+    let output = Output::open(&args.output, &inputs)?;
+    let base_profiles = profiles(&base, &symbols(args, &args.base_binary))?;
+    let new_profiles = profiles(&new, &symbols(args, &args.new_binary))?;
+    let base_names = names(&base);
+    let new_names = names(&new);
+    let diff = compare(
+        &recordings(&base_names, &base_profiles),
+        &recordings(&new_names, &new_profiles),
+        options,
+    );
+    let text = match is_picture {
+        true => {
+            let drawn = output.write(|out| write_svg(&diff, out))?;
+            if let Some(drawn) = drawn {
+                let frames = counted(drawn.frames as u64, "frame");
+                let path = args.output.display();
+                say::line(format_args!("wrote {path}: {frames}; open it in a browser"));
+            }
+            Output::Stdout
+        }
+        false => output,
+    };
+    let mut shown = report::Options {
+        top: args.top,
+        ..report::Options::default()
+    };
+    if text.is_stdout() {
+        let stdout = std::io::stdout();
+        shown.width = say::columns(&stdout).unwrap_or(DEFAULT_WIDTH);
+        shown.paint = say::paint(&stdout);
+    }
+    text.write(|out| match args.json {
+        true => write_json(&diff, args.top, out),
+        false => write_text(&diff, &shown, out),
+    })?;
+    Ok(0)
+}
+
+fn paths<'a>(first: &'a Path, others: &'a [PathBuf]) -> Vec<&'a Path> {
+    let others = others.iter().map(PathBuf::as_path);
+    std::iter::once(first).chain(others).collect()
+}
+
+fn names(paths: &[&Path]) -> Vec<String> {
+    let name = |path: &&Path| path.display().to_string();
+    paths.iter().map(name).collect()
+}
+
+fn profiles(paths: &[&Path], symbols: &Symbols) -> Result<Vec<Profile>, Error> {
+    paths.iter().map(|path| open::open(path, symbols)).collect()
+}
+
+fn recordings<'a>(names: &'a [String], profiles: &'a [Profile]) -> Vec<Recording<'a>> {
+    names
+        .iter()
+        .zip(profiles)
+        .map(|(name, profile)| Recording { name, profile })
+        .collect()
+}
+
+fn symbols(args: &Diff, binary: &Option<PathBuf>) -> Symbols {
+    Symbols {
+        binary: binary.clone(),
+        debug_dir: args.debug_dir.clone(),
+        own: args.own.clone(),
+    }
+}

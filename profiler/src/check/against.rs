@@ -1,0 +1,134 @@
+//! A recording compared with recordings of before: how much more it may take.
+
+use super::offenders::grown;
+use super::{Most, Outcome, Status};
+use crate::diff::{Change, Options, Per, Recording, Verdict, compare};
+use crate::profile::Measure;
+use crate::table::By;
+
+/// More than this is noise for no program: what an allocator, a path or an environment variable brings.
+const SLACK_BYTES: u64 = 4 << 10;
+/// The same in blocks and grows.
+const SLACK_COUNT: u64 = 16;
+
+/// How much more than before is allowed, as a part of it. What has no tolerance is not checked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerances {
+    parts: [Option<f64>; Measure::ALL.len()],
+}
+
+impl Default for Tolerances {
+    /// 5 % of the peak, of what is live at the end, and of bytes and blocks allocated.
+    fn default() -> Self {
+        let mut tolerances = Tolerances {
+            parts: [None; Measure::ALL.len()],
+        };
+        tolerances.set_all(0.05);
+        tolerances
+    }
+}
+
+impl Tolerances {
+    /// Of a measure; `None` = it is not checked.
+    pub fn of(&self, measure: Measure) -> Option<f64> {
+        let at = Measure::ALL.iter().position(|known| *known == measure)?;
+        self.parts.get(at).copied().flatten()
+    }
+
+    /// That of one measure.
+    pub fn set(&mut self, measure: Measure, part: f64) {
+        for (known, tolerance) in Measure::ALL.into_iter().zip(&mut self.parts) {
+            if known == measure {
+                *tolerance = Some(part);
+            }
+        }
+    }
+
+    /// That of each measure that is checked when nothing is said.
+    pub fn set_all(&mut self, part: f64) {
+        for measure in [
+            Measure::Peak,
+            Measure::Live,
+            Measure::Total,
+            Measure::Blocks,
+        ] {
+            self.set(measure, part);
+        }
+    }
+}
+
+/// Compares the totals of a recording with those of before, of several the median; for each record or byte of input where
+/// `per` says so. Beside the outcomes, what a reader must know before comparing the two.
+///
+/// # Errors
+/// One sentence when a recording does not state the input to divide by.
+pub fn check_against(
+    base: &[Recording<'_>],
+    new: &Recording<'_>,
+    tolerances: &Tolerances,
+    per: Option<Per>,
+) -> Result<(Vec<Outcome>, Vec<String>), String> {
+    let mut outcomes = Vec::new();
+    let mut warnings = Vec::new();
+    for measure in Measure::ALL {
+        let Some(part) = tolerances.of(measure) else {
+            continue;
+        };
+        let options = Options {
+            by: By::Site,
+            measure,
+            per: None,
+        };
+        let diff = compare(base, std::slice::from_ref(new), options);
+        let totals = match per {
+            None => Some(&diff.totals),
+            Some(per) => {
+                let mut all = diff.per_input.iter();
+                all.find(|(known, _)| *known == per)
+                    .map(|(_, totals)| totals)
+            }
+        };
+        let totals = totals.ok_or("a recording does not state its input: drop --per")?;
+        let Some((_, change)) = totals.iter().find(|(known, _)| *known == measure) else {
+            continue;
+        };
+        let mut outcome = outcome(measure, per, change, part);
+        if outcome.has_failed() {
+            outcome.offenders = grown(&diff.rows);
+        }
+        outcomes.push(outcome);
+        warnings = diff.warnings;
+    }
+    Ok((outcomes, warnings))
+}
+
+fn outcome(measure: Measure, per: Option<Per>, change: &Change, part: f64) -> Outcome {
+    let (base, value) = (change.base.median(), change.new.median());
+    let slack = match measure.is_bytes() {
+        // Who allows nothing means it.
+        _ if part == 0.0 => 0,
+        true => SLACK_BYTES,
+        false => SLACK_COUNT,
+    };
+    let slack = slack as f64 / value.count as f64;
+    let most = base.ratio() + (base.ratio() * part).max(slack);
+    let most = match value.count {
+        1 => Most::Whole(most as u64),
+        _ => Most::Each(most),
+    };
+    let mut status = Status::of(value, change.bound, most);
+    if status == Status::Failed && change.verdict == Verdict::WithinSpread {
+        status = Status::Unsure;
+    }
+    Outcome {
+        subject: "total".to_owned(),
+        measure,
+        per,
+        value,
+        most,
+        base: Some(base),
+        bound: change.bound,
+        status,
+        offenders: Vec::new(),
+    }
+}

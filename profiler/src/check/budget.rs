@@ -1,0 +1,203 @@
+//! Reads a budget, a TOML file: tables of limits by what they limit.
+//!
+//! Must never take a word it does not know: a mistyped limit would check nothing.
+
+use toml::{Table, Value};
+
+use super::against::Tolerances;
+use super::limit::{Limit, Most, Subject};
+use super::{COPIED, Pattern};
+use crate::diff::Per;
+use crate::profile::Measure;
+use crate::units::{parse_bytes, printable};
+
+/// Bytes of the longest budget that is read.
+pub const LONGEST: u64 = 1 << 20;
+
+/// What a budget says.
+#[derive(Clone, Debug, Default)]
+pub struct Budget {
+    /// Limits: of the total, of phases, owners, types and fields, each by pattern.
+    pub limits: Vec<Limit>,
+    /// How much more than before is allowed.
+    pub tolerances: Tolerances,
+}
+
+/// Reads a budget. Limits on `copied` are refused unless it says `allow_copied = true`, or `allow_copied` is set.
+///
+/// # Errors
+/// One sentence that says what is wrong and what to write.
+pub fn parse(text: &str, allow_copied: bool) -> Result<Budget, String> {
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(0, |span| {
+            text.get(..span.start).unwrap_or(text).matches('\n').count() + 1
+        });
+        format!("line {line}: not TOML: {}", error.message())
+    })?;
+    let mut budget = Budget::default();
+    let mut allow_copied = allow_copied;
+    if let Some(value) = table.get("allow_copied") {
+        allow_copied |= value
+            .as_bool()
+            .ok_or("allow_copied must be true or false")?;
+    }
+    const KNOWN: [&str; 7] = [
+        "total",
+        "phase",
+        "owner",
+        "type",
+        "field",
+        "against",
+        "allow_copied",
+    ];
+    if let Some(key) = table.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+        return Err(format!(
+            "unknown key `{}`: write one of {}",
+            printable(key),
+            KNOWN.join(", ")
+        ));
+    }
+    for key in KNOWN {
+        let Some(value) = table.get(key).filter(|_| key != "allow_copied") else {
+            continue;
+        };
+        let table = value
+            .as_table()
+            .ok_or_else(|| format!("`{key}` must be a table: write [{key}]"))?;
+        match key {
+            "total" => limits(&mut budget.limits, &Subject::Total, table)?,
+            "against" => tolerances(&mut budget.tolerances, table)?,
+            _ => of_patterns(&mut budget.limits, key, table)?,
+        }
+    }
+    let has_copied = budget
+        .limits
+        .iter()
+        .any(|limit| limit.measure == Measure::Copied)
+        || budget.tolerances.of(Measure::Copied).is_some();
+    if has_copied && !allow_copied {
+        return Err(COPIED.to_owned());
+    }
+    Ok(budget)
+}
+
+/// The tables `[KIND."PATTERN"]`.
+fn of_patterns(all: &mut Vec<Limit>, kind: &str, table: &Table) -> Result<(), String> {
+    for (text, value) in table {
+        let pattern = Pattern::new(text).map_err(|why| format!("[{kind}]: {why}"))?;
+        let subject = match kind {
+            "phase" => Subject::Phase(pattern),
+            "owner" => Subject::Owner(pattern),
+            "type" => Subject::Type(pattern),
+            _ => Subject::Field(pattern),
+        };
+        let table = value.as_table().ok_or_else(|| {
+            format!(
+                "[{kind}]: `{}` must be a table: write [{kind}.\"PATTERN\"] above its limits",
+                printable(text)
+            )
+        })?;
+        limits(all, &subject, table)?;
+    }
+    Ok(())
+}
+
+fn measures() -> String {
+    Measure::ALL.map(Measure::name).join(", ")
+}
+
+fn limits(limits: &mut Vec<Limit>, subject: &Subject, table: &Table) -> Result<(), String> {
+    for (key, value) in table {
+        let per = Per::ALL.into_iter().find(|per| per.key() == key);
+        if let Some(per) = per {
+            let table = value
+                .as_table()
+                .ok_or_else(|| format!("[{subject}]: `{key}` must be a table of limits"))?;
+            for (key, value) in table {
+                limits.push(limit(subject, Some(per), key, value)?);
+            }
+        } else {
+            limits.push(limit(subject, None, key, value)?);
+        }
+    }
+    Ok(())
+}
+
+fn limit(subject: &Subject, per: Option<Per>, key: &str, value: &Value) -> Result<Limit, String> {
+    let place = match per {
+        Some(per) => format!("[{subject}] {}", per.key()),
+        None => format!("[{subject}]"),
+    };
+    let measure = Measure::from_name(key).ok_or_else(|| {
+        let also = match per {
+            Some(_) => "",
+            None => ", per_record, per_input_byte",
+        };
+        format!(
+            "{place}: unknown key `{key}`: write one of {}{also}",
+            measures()
+        )
+    })?;
+    let most = most(measure, per, value).map_err(|why| format!("{place}: {key}: {why}"))?;
+    Ok(Limit {
+        subject: subject.clone(),
+        measure,
+        per,
+        most,
+    })
+}
+
+fn most(measure: Measure, per: Option<Per>, value: &Value) -> Result<Most, String> {
+    match value {
+        Value::Integer(number) => u64::try_from(*number)
+            .map(Most::Whole)
+            .map_err(|_| format!("{number} is negative")),
+        Value::Float(number) if per.is_some() && number.is_finite() && *number >= 0.0 => {
+            Ok(Most::Each(*number))
+        }
+        Value::Float(number) => Err(format!("{number} is no limit: write a whole number")),
+        Value::String(text) if measure.is_bytes() => parse_bytes(text).map(Most::Whole),
+        _ if measure.is_bytes() => {
+            Err("write a number of bytes, or a size such as \"30 MiB\"".to_owned())
+        }
+        _ => Err("write a number, without quotation marks".to_owned()),
+    }
+}
+
+fn tolerances(tolerances: &mut Tolerances, table: &Table) -> Result<(), String> {
+    // First that of all, then those of single measures.
+    if let Some(value) = table.get("tolerance") {
+        tolerances.set_all(part("tolerance", value)?);
+    }
+    for (key, value) in table.iter().filter(|(key, _)| *key != "tolerance") {
+        let measure = Measure::from_name(key).ok_or_else(|| {
+            format!(
+                "[against]: unknown key `{key}`: write tolerance, or one of {}",
+                measures()
+            )
+        })?;
+        tolerances.set(measure, part(key, value)?);
+    }
+    Ok(())
+}
+
+fn part(key: &str, value: &Value) -> Result<f64, String> {
+    let text = value
+        .as_str()
+        .ok_or_else(|| format!("[against]: {key}: write a part of the base such as \"5 %\""))?;
+    parse_percent(text).map_err(|why| format!("[against]: {key}: {why}"))
+}
+
+/// Reads `5 %`, `2.5%` or `0`.
+///
+/// # Errors
+/// A sentence when it is none.
+pub fn parse_percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    let percent = number.parse::<f64>().ok();
+    let percent = percent.filter(|percent| percent.is_finite() && *percent >= 0.0);
+    percent.map(|percent| percent / 100.0).ok_or_else(|| {
+        let text = printable(text);
+        format!("`{text}` is no tolerance: write percent such as \"5 %\"")
+    })
+}

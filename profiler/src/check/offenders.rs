@@ -1,0 +1,113 @@
+//! Where a figure over its limit comes from: rows by site, with field and line.
+
+use std::cmp::Reverse;
+
+use super::limit::{DEPENDENCY, Subject};
+use crate::diff::RowChange;
+use crate::profile::{Frames, Measure, Profile};
+use crate::table::{By, Detail, Row, SiteDetail, rows};
+
+/// How many are named.
+const MOST: usize = 5;
+
+/// A row by site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offender {
+    /// What is allocated.
+    pub what: String,
+    /// The field, or the call that asked.
+    pub location: String,
+    /// The function that owns it.
+    pub owner: String,
+    /// Its file and line.
+    pub source: Option<String>,
+    /// The field's path.
+    pub field: Option<String>,
+    /// What it counts for; compared with a base, how much more it is than there.
+    pub value: u64,
+}
+
+/// The largest sites of what is limited.
+pub(super) fn largest(profile: &Profile, measure: Measure, subject: &Subject) -> Vec<Offender> {
+    let sites = rows(profile, By::Site, measure, Frames::Folded);
+    let full_names = match subject {
+        Subject::Type(pattern) => rows(profile, By::Type, measure, Frames::Folded)
+            .into_iter()
+            .filter(|row| super::limit::is_match(row, pattern))
+            .map(|row| row.key)
+            .collect(),
+        _ => Vec::new(),
+    };
+    let offender = |row: &Row| {
+        let Detail::Site(detail) = &row.detail else {
+            return None;
+        };
+        let value = measure.of(&row.figures);
+        let is_meant = value > 0 && is_of(profile, detail, subject, &full_names);
+        is_meant.then(|| Offender {
+            what: detail.label.what.clone(),
+            location: detail.label.location.clone(),
+            owner: detail.label.owner.clone(),
+            source: detail.label.source.clone(),
+            field: detail.field.clone(),
+            value,
+        })
+    };
+    sites.iter().filter_map(offender).take(MOST).collect()
+}
+
+fn is_of(profile: &Profile, detail: &SiteDetail, subject: &Subject, types: &[String]) -> bool {
+    match subject {
+        Subject::Total => true,
+        Subject::Phase(pattern) => {
+            let phases = profile.phases();
+            let mut at = detail.phase;
+            loop {
+                if pattern.matches(&phases.path(profile, at)) {
+                    return true;
+                }
+                let parent = phases.parent(at);
+                // Parents come before children; what is in no phase is not around the others.
+                if parent >= at || parent.0 == 0 {
+                    return false;
+                }
+                at = parent;
+            }
+        }
+        Subject::Owner(pattern) => {
+            let owner = &detail.label.owner;
+            let bare = owner.strip_suffix(DEPENDENCY).unwrap_or(owner);
+            pattern.matches(owner) || pattern.matches(bare)
+        }
+        Subject::Type(_) => detail
+            .type_key
+            .as_ref()
+            .is_some_and(|key| types.contains(key)),
+        Subject::Field(pattern) => detail
+            .field
+            .as_ref()
+            .is_some_and(|field| pattern.matches(field)),
+    }
+}
+
+/// The sites that grew most.
+pub(super) fn grown(sites: &[RowChange]) -> Vec<Offender> {
+    let mut grown: Vec<Offender> = sites
+        .iter()
+        .filter(|row| row.change.verdict.is_difference() && row.change.difference() > 0.0)
+        .map(|row| {
+            let more = row.change.exact_difference().unwrap_or(0);
+            Offender {
+                what: row.identity.name().to_owned(),
+                location: row.identity.location.clone(),
+                owner: row.identity.owner.clone(),
+                source: row.identity.source.clone(),
+                field: None,
+                value: u64::try_from(more).unwrap_or(0),
+            }
+        })
+        .collect();
+    grown.sort_by_key(|offender| Reverse(offender.value));
+    grown.truncate(MOST);
+    grown
+}

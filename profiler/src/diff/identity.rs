@@ -1,0 +1,163 @@
+//! What makes two rows of two recordings the same row: what they say, without addresses and line numbers.
+
+use crate::profile::{Process, Profile};
+use crate::table::{Detail, Row};
+
+/// What a row is, in any build of the program.
+///
+/// Names are as recorded: not safe for a terminal before [`crate::units::printable`].
+#[derive(Clone, Debug, Default, Eq)]
+pub struct Identity {
+    /// By site what was allocated, else the key of the row; a type with its module path.
+    pub key: String,
+    /// By site: the field, or the call that asked.
+    pub location: String,
+    /// By site: the function that owns the blocks.
+    pub owner: String,
+    /// As the row is shown, where that differs from the key: a type without its module path.
+    pub shown: Option<String>,
+    /// Where to look: file and line of the owner, of the second side if it has the row. No part of the identity.
+    pub source: Option<String>,
+}
+
+impl Identity {
+    /// Of a row of a profile.
+    pub fn of(profile: &Profile, row: &Row) -> Identity {
+        let mut identity = Identity {
+            source: Identity::source_of(profile, row),
+            ..Identity::default()
+        };
+        match &row.detail {
+            Detail::Site(detail) => {
+                identity.key = stable(&detail.label.what);
+                identity.location = stable(&detail.label.location);
+                identity.owner = stable(&detail.label.owner);
+            }
+            Detail::Type(detail) => {
+                let full = detail.full_name.as_deref().unwrap_or(&row.key);
+                identity.key = stable(full);
+                identity.shown = Some(stable(&row.key));
+            }
+            Detail::Code { .. } => identity.key = stable(&image(&profile.process, &row.key)),
+            _ => identity.key = stable(&row.key),
+        }
+        identity
+    }
+
+    /// File and line of the row's owner.
+    pub(super) fn source_of(profile: &Profile, row: &Row) -> Option<String> {
+        match &row.detail {
+            Detail::Site(detail) => detail.label.source.clone(),
+            Detail::Owner { owner, .. } => owner.and_then(|owner| profile.source_of(owner)),
+            _ => None,
+        }
+    }
+
+    /// What to call it: `String`, `Vec<u8>`, `shop::load`, a path.
+    pub fn name(&self) -> &str {
+        self.shown.as_deref().unwrap_or(&self.key)
+    }
+
+    fn parts(&self) -> (&str, &str, &str) {
+        (&self.key, &self.location, &self.owner)
+    }
+}
+
+impl PartialEq for Identity {
+    fn eq(&self, other: &Identity) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl std::hash::Hash for Identity {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.parts().hash(state);
+    }
+}
+
+impl Ord for Identity {
+    fn cmp(&self, other: &Identity) -> std::cmp::Ordering {
+        self.parts().cmp(&other.parts())
+    }
+}
+
+impl PartialOrd for Identity {
+    fn partial_cmp(&self, other: &Identity) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A loaded image by its file name, wherever it was built: `app` of `/a/target/release/app`, `load` of
+/// `target/debug/deps/load-0123456789abcdef`. A crate stays as it is.
+fn image(process: &Process, key: &str) -> String {
+    if !key.contains('/') {
+        return key.to_owned();
+    }
+    let file = key.rsplit('/').next().unwrap_or(key);
+    if key != process.executable {
+        return file.to_owned();
+    }
+    match file.rsplit_once('-') {
+        Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => {
+            name.to_owned()
+        }
+        _ => file.to_owned(),
+    }
+}
+
+/// A name without what differs from build to build: the address behind a module (`libc.so.6+0x9a2e0`), the place of a
+/// closure (`{closure@src/main.rs:12:5}`).
+pub(super) fn stable(name: &str) -> String {
+    if !name.contains("+0x") && !name.contains('@') {
+        return name.to_owned();
+    }
+    let mut stable = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(c) = rest.chars().next() {
+        if let Some(digits) = rest.strip_prefix("+0x") {
+            stable.push_str("+0x..");
+            rest = digits.trim_start_matches(|c: char| c.is_ascii_hexdigit());
+        } else if let Some(place) = rest.strip_prefix('@') {
+            let end = place.find('}').unwrap_or(place.len());
+            let path = place[..end].split(':').next().unwrap_or_default();
+            stable.push('@');
+            stable.push_str(path);
+            rest = &place[end..];
+        } else {
+            stable.push(c);
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    stable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_lines_are_no_part_of_a_name() {
+        assert_eq!(stable("libc.so.6+0x9a2e0"), "libc.so.6+0x..");
+        assert_eq!(stable("libc.so.6+0x9a2e0"), stable("libc.so.6+0x1"));
+        assert_eq!(
+            stable("Vec<{closure@src/main.rs:12:5: 12:9}>"),
+            "Vec<{closure@src/main.rs}>"
+        );
+        assert_eq!(stable("a+0x"), "a+0x..");
+        assert_eq!(stable("shop::load"), "shop::load");
+    }
+
+    #[test]
+    fn the_program_is_the_same_wherever_it_was_built() {
+        let process = |executable: &str| Process {
+            executable: executable.into(),
+            ..Process::default()
+        };
+        let one = "/a/target/debug/deps/load-0123456789abcdef";
+        let other = "/b/target/debug/deps/load-fedcba9876543210";
+        assert_eq!(image(&process(one), one), "load");
+        assert_eq!(image(&process(other), other), "load");
+        assert_eq!(image(&process(one), "/usr/lib/libc.so.6"), "libc.so.6");
+        assert_eq!(image(&process(one), "serde_json"), "serde_json");
+    }
+}

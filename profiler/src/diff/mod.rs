@@ -1,0 +1,354 @@
+//! Two sides of recordings compared: what a change of a program cost or saved.
+//!
+//! Rows are those of the report ([`crate::table`]), matched by what they say ([`Identity`]): never by an address or a line
+//! number, which differ between two builds. Must never call noise a difference: what lies within the error bound of a
+//! peak, or within the spread of several recordings of a side, is said to.
+
+mod identity;
+mod input;
+mod json;
+mod merged;
+mod palette;
+mod picture;
+mod series;
+#[cfg(test)]
+mod tests;
+mod text;
+mod warnings;
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use crate::profile::{Figures, Frames, Measure, Profile};
+use crate::table::{By, Detail, Row, rows};
+
+pub use identity::Identity;
+pub use input::{Input, Per, input};
+pub(crate) use json::Number;
+pub use json::{FORMAT, write_json};
+pub use picture::{Drawn, write_svg};
+pub use series::{Amount, Change, Series, Verdict};
+pub use text::write_text;
+pub(crate) use text::{amount, each_byte};
+
+/// One recording of a side.
+#[derive(Clone, Copy, Debug)]
+pub struct Recording<'a> {
+    /// What to call it: its path.
+    pub name: &'a str,
+    /// What it holds.
+    pub profile: &'a Profile,
+}
+
+/// What to compare.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What a row is.
+    pub by: By,
+    /// What rows are ordered by.
+    pub measure: Measure,
+    /// Divide by the input of each recording.
+    pub per: Option<Per>,
+}
+
+/// Two sides compared.
+#[derive(Clone, Debug)]
+pub struct Diff<'a> {
+    /// What was asked for.
+    pub options: Options,
+    /// Recordings of the first side.
+    pub base: Vec<Recording<'a>>,
+    /// Recordings of the second side.
+    pub new: Vec<Recording<'a>>,
+    /// The totals by every measure, in the order of [`Measure::ALL`], never divided by the input.
+    pub totals: Vec<(Measure, Change)>,
+    /// The totals by every measure for each record or input byte, where both sides know them.
+    pub per_input: Vec<(Per, Vec<(Measure, Change)>)>,
+    /// Rows that differ by the measure, largest difference first.
+    pub rows: Vec<RowChange>,
+    /// Rows that are equal by the measure.
+    pub equal_rows: usize,
+    /// Of those, how many differ in another figure.
+    pub other_rows: usize,
+    /// Rows without the figure that was asked for, on either side.
+    pub rows_without_figure: usize,
+    /// What a reader must know before comparing the two.
+    pub warnings: Vec<String>,
+}
+
+/// A row of either side or of both.
+#[derive(Clone, Debug)]
+pub struct RowChange {
+    /// What it is.
+    pub identity: Identity,
+    /// Its figures in each recording of the first side; empty where no recording has it.
+    pub base: Vec<Figures>,
+    /// Its figures in each recording of the second side; empty where no recording has it.
+    pub new: Vec<Figures>,
+    /// The measure.
+    pub change: Change,
+}
+
+impl Diff<'_> {
+    /// Whether no total and no row differs in any figure.
+    pub fn is_equal(&self) -> bool {
+        let totals = self.base.iter().chain(&self.new);
+        let mut totals = totals.map(|recording| recording.profile.totals);
+        let first = totals.next().unwrap_or_default();
+        self.rows.is_empty() && self.other_rows == 0 && totals.all(|totals| totals == first)
+    }
+
+    /// How many rows only the second side has, only the first has, and both have.
+    pub fn kinds(&self) -> [usize; 3] {
+        let count = |of: fn(&RowChange) -> bool| self.rows.iter().filter(|row| of(row)).count();
+        [
+            count(RowChange::is_added),
+            count(RowChange::is_removed),
+            count(|row| !row.is_added() && !row.is_removed()),
+        ]
+    }
+}
+
+impl RowChange {
+    /// Whether no recording of the first side has it.
+    pub fn is_added(&self) -> bool {
+        self.base.is_empty()
+    }
+
+    /// Whether no recording of the second side has it.
+    pub fn is_removed(&self) -> bool {
+        self.new.is_empty()
+    }
+}
+
+/// What is known of a row while recordings are read.
+struct Matched {
+    identity: Identity,
+    /// The figures and the measure in each recording of each side.
+    sides: [Vec<Cell>; 2],
+    seen: [bool; 2],
+}
+
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    figures: Figures,
+    /// `None` where there is no such figure, or no input to divide by.
+    amount: Option<Amount>,
+}
+
+/// Compares two sides; a side without recordings is empty.
+pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Options) -> Diff<'a> {
+    let mut matched: Vec<Matched> = Vec::new();
+    let mut known: HashMap<Identity, usize> = HashMap::new();
+    for (side, recordings) in [base, new].into_iter().enumerate() {
+        for (number, recording) in recordings.iter().enumerate() {
+            for row in rows(
+                recording.profile,
+                options.by,
+                options.measure,
+                Frames::Folded,
+            ) {
+                let identity = Identity::of(recording.profile, &row);
+                let at = *known.entry(identity.clone()).or_insert(matched.len());
+                if at == matched.len() {
+                    let cells = |side: &[Recording<'_>]| {
+                        let empty = |one: &Recording<'_>| Cell {
+                            figures: Figures::default(),
+                            amount: nothing(one.profile, options),
+                        };
+                        side.iter().map(empty).collect()
+                    };
+                    matched.push(Matched {
+                        identity,
+                        sides: [cells(base), cells(new)],
+                        seen: [false; 2],
+                    });
+                }
+                let of_row = &mut matched[at];
+                // Where most of it lies in the newer build is where to look.
+                let source = Identity::source_of(recording.profile, &row);
+                if !of_row.seen[side] && source.is_some() {
+                    of_row.identity.source = source;
+                }
+                of_row.seen[side] = true;
+                let cell = &mut of_row.sides[side][number];
+                cell.figures.add(&row.figures);
+                let amount = row_amount(recording.profile, &row, options);
+                cell.amount = match (cell.amount, amount) {
+                    (Some(known), Some(more)) => Some(known.plus(more)),
+                    _ => amount,
+                };
+            }
+        }
+    }
+    let bound = |measure| match (measure, options.by) {
+        // Arenas count every piece of their own.
+        (Measure::Peak, By::Arena) => [0.0; 2],
+        (Measure::Peak, _) => [base, new].map(|side| bound(side, options.per)),
+        _ => [0.0; 2],
+    };
+    let mut diff = Diff {
+        options,
+        base: base.to_vec(),
+        new: new.to_vec(),
+        totals: totals(base, new, None),
+        per_input: [Per::Record, Per::InputByte]
+            .into_iter()
+            .filter(|&per| knows(base, per) && knows(new, per))
+            .map(|per| (per, totals(base, new, Some(per))))
+            .collect(),
+        rows: Vec::new(),
+        equal_rows: 0,
+        other_rows: 0,
+        rows_without_figure: 0,
+        warnings: warnings::warnings(base, new, options),
+    };
+    for row in matched {
+        diff.take(row, bound(options.measure));
+    }
+    diff.rows.sort_by(|a, b| {
+        let by_size = b
+            .change
+            .difference()
+            .abs()
+            .total_cmp(&a.change.difference().abs());
+        by_size.then_with(|| a.identity.cmp(&b.identity))
+    });
+    diff
+}
+
+impl Diff<'_> {
+    fn take(&mut self, row: Matched, bounds: [f64; 2]) {
+        let Matched {
+            identity,
+            sides,
+            seen,
+        } = row;
+        let figures = |side: usize| -> Vec<Figures> {
+            let cells = sides[side].iter().filter(|_| seen[side]);
+            cells.map(|cell| cell.figures).collect()
+        };
+        let series = |side: usize| -> Option<Series> {
+            let cells = sides[side].iter().map(|cell| cell.amount);
+            Some(Series::new(cells.collect::<Option<Vec<Amount>>>()?))
+        };
+        let (Some(base), Some(new)) = (series(0), series(1)) else {
+            self.rows_without_figure += 1;
+            return;
+        };
+        let row = RowChange {
+            identity,
+            base: figures(0),
+            new: figures(1),
+            change: Change::new(base, new, bounds),
+        };
+        if row.change.verdict != Verdict::Equal {
+            self.rows.push(row);
+            return;
+        }
+        self.equal_rows += 1;
+        let mut all = row.base.iter().chain(&row.new);
+        let first = all.next().copied().unwrap_or_default();
+        let mut differs = all.any(|figures| *figures != first);
+        // A row of one side that holds none of the measure.
+        differs |= row.base.is_empty() != row.new.is_empty();
+        self.other_rows += usize::from(differs);
+    }
+}
+
+/// What a row counts for by the measure.
+fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> {
+    let measure = options.measure;
+    let of_phase = match (&row.detail, options.per) {
+        (Detail::Phase(detail), Some(per)) => Some((detail, per)),
+        _ => None,
+    };
+    if let Some((detail, per)) = of_phase {
+        // As the report divides: the phase with the phases inside it, by the phase's own input.
+        let input = Input {
+            input_bytes: detail.input_bytes,
+            records: detail.records,
+        };
+        let count = per.count(input)?;
+        return Some(Amount::new(measure.of(&detail.with_inner), count));
+    }
+    let value = match &row.detail {
+        Detail::Arena(detail) => detail.measured?,
+        _ => measure.of(&row.figures),
+    };
+    Some(Amount::new(value, count(profile, options.per)?))
+}
+
+/// What a row that is not there counts for.
+fn nothing(profile: &Profile, options: Options) -> Option<Amount> {
+    match (options.by, options.per) {
+        (By::Phase, Some(_)) => Some(Amount::new(0, 1)),
+        (_, per) => Some(Amount::new(0, count(profile, per)?)),
+    }
+}
+
+/// What figures are divided by: 1 when they are not.
+fn count(profile: &Profile, per: Option<Per>) -> Option<u64> {
+    match per {
+        None => Some(1),
+        Some(per) => per.count(input(profile)),
+    }
+}
+
+/// Whether every recording of a side states that input.
+pub(crate) fn knows(side: &[Recording<'_>], per: Per) -> bool {
+    let mut side = side.iter();
+    side.all(|one| per.count(input(one.profile)).is_some())
+}
+
+fn totals(
+    base: &[Recording<'_>],
+    new: &[Recording<'_>],
+    per: Option<Per>,
+) -> Vec<(Measure, Change)> {
+    let series = |side: &[Recording<'_>], measure: Measure| {
+        let amounts = side.iter().map(|one| {
+            let count = count(one.profile, per).unwrap_or(1);
+            Amount::new(measure.of(&one.profile.totals), count)
+        });
+        Series::new(amounts.collect())
+    };
+    let change = |measure| {
+        let bounds = match measure {
+            Measure::Peak => [base, new].map(|side| bound(side, per)),
+            _ => [0.0; 2],
+        };
+        let change = Change::new(series(base, measure), series(new, measure), bounds);
+        (measure, change)
+    };
+    Measure::ALL.into_iter().map(change).collect()
+}
+
+/// The largest error bound of the peaks of a side.
+fn bound(side: &[Recording<'_>], per: Option<Per>) -> f64 {
+    let bounds = side.iter().map(|one| {
+        let bytes = peak_bound(one.profile) as f64;
+        bytes / count(one.profile, per).unwrap_or(1) as f64
+    });
+    bounds.max_by(f64::total_cmp).unwrap_or(0.0)
+}
+
+/// How far the peak of a recording may be from the true one, bytes.
+pub fn peak_bound(profile: &Profile) -> u64 {
+    let capture = &profile.capture;
+    capture.peak_error_bytes.max(capture.peak_discrepancy_bytes)
+}
+
+/// The recording of a side whose total by `measure` is the median; `None` of an empty side.
+pub(crate) fn median_recording<'a>(
+    side: &[Recording<'a>],
+    measure: Measure,
+) -> Option<Recording<'a>> {
+    let mut side = side.to_vec();
+    side.sort_by(|a, b| -> Ordering {
+        let total = |one: &Recording<'_>| measure.of(&one.profile.totals);
+        total(a).cmp(&total(b))
+    });
+    let middle = side.len().checked_sub(1)? / 2;
+    side.get(middle).copied()
+}

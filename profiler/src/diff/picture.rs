@@ -1,0 +1,173 @@
+//! A comparison as a flamegraph in two colours: red where the second side has more, blue where it has less.
+//!
+//! A frame is as wide as the larger side of each path in it, so that what was removed is seen too. Must never hide: what is
+//! too narrow to draw stays in the width of its caller and is counted.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::merged::Merged;
+use super::text::signed;
+use super::{Diff, Recording, median_recording, palette};
+use crate::calltree::{self, CallTree, NodeId};
+use crate::flamegraph::{
+    By, Caption, NOT_OF_ARENAS, PLACE, Picture, Widths, colors, is_of_arenas, prune, write_empty,
+};
+use crate::profile::{Frames, Measure};
+use crate::table;
+use crate::units::{Bytes, Count, Share, printable};
+
+/// What was drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// The totals of the two sides.
+    pub totals: [u64; 2],
+    /// Frames drawn, the root left out.
+    pub frames: usize,
+    /// Frames too narrow or too deep to draw.
+    pub elided: usize,
+}
+
+/// Writes the picture: by field, type or arena where rows are, else by stack. Of several recordings on a side it shows the
+/// one whose total is the median.
+///
+/// # Errors
+/// What `out` returned; `InvalidInput` by arena and a measure that is not of [arenas](is_of_arenas), or where a side has no
+/// recording; `InvalidData` when the figures add up to more than 64 bits.
+pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<Drawn> {
+    let measure = diff.options.measure;
+    let by = match diff.options.by {
+        table::By::Field => By::Field,
+        table::By::Type => By::Type,
+        table::By::Arena => By::Arena,
+        _ => By::Stack,
+    };
+    if by == By::Arena && !is_of_arenas(measure) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
+    }
+    let side = |side: &[Recording<'_>]| {
+        let tree = |one: Recording<'_>| {
+            let options = calltree::Options {
+                by,
+                measure,
+                frames: Frames::Folded,
+                ..calltree::Options::default()
+            };
+            CallTree::build(one.profile, &options)
+        };
+        median_recording(side, measure).map(tree)
+    };
+    let none = || io::Error::new(io::ErrorKind::InvalidInput, "a side without recordings");
+    let base = median_recording(&diff.base, measure).ok_or_else(none)?;
+    let new = median_recording(&diff.new, measure).ok_or_else(none)?;
+    let trees = side(&diff.base).zip(side(&diff.new)).ok_or_else(none)?;
+    let sides = [(&trees.0, base.profile), (&trees.1, new.profile)];
+    let merged = Merged::new(sides, measure);
+    let root = merged.node(NodeId::ROOT);
+    let title = format!(
+        "{} -> {}: {}, {} -> {}",
+        file_name(base.name),
+        file_name(new.name),
+        measure.title(),
+        measure.amount(root.totals[0]),
+        measure.amount(root.totals[1])
+    );
+    let mut drawn = Drawn {
+        totals: root.totals,
+        frames: 0,
+        elided: 0,
+    };
+    let whole = merged.width(NodeId::ROOT);
+    if whole == 0 {
+        let why = format!("nothing to draw: neither side holds {}", measure.title());
+        write_empty(&title, &why, &mut out)?;
+        return Ok(drawn);
+    }
+    let pruned = prune(&merged)?;
+    drawn.frames = pruned.kept.len();
+    drawn.elided = pruned.elided();
+    let differences = pruned.kept.iter().map(|&id| merged.node(id).difference());
+    let most = differences.map(i128::unsigned_abs).max().unwrap_or(0);
+    let mut colors = colors(&pruned, |id| {
+        palette::of_difference(merged.node(id).difference(), most)
+    });
+    let mut subtitle = format!("{PLACE}; a frame is as wide as the larger side");
+    if drawn.elided > 0 {
+        let elided = Count(drawn.elided as u64);
+        // Infallible: writing to a String.
+        let _ = write!(subtitle, "; too small to draw: {elided}");
+    }
+    if diff.base.len() > 1 || diff.new.len() > 1 {
+        subtitle.push_str("; of each side the recording with the median total");
+    }
+    let picture = Picture {
+        title,
+        subtitle,
+        count_name: measure.title(),
+        inverted: false,
+        legend: Some(legend()),
+    };
+    let caption = |id: NodeId| caption(&merged, id, measure, whole);
+    picture.draw(&pruned, merged.len(), &mut colors, caption, &mut out)?;
+    Ok(drawn)
+}
+
+/// `Vec::push (+1.8 MiB: 12.3 MiB -> 14.1 MiB; alloc::vec::Vec<T,A>::push)`: the last bracket belongs to inferno's script,
+/// so no other round one stands in it.
+fn caption(merged: &Merged, id: NodeId, measure: Measure, whole: u64) -> Caption {
+    let node = merged.node(id);
+    let name = printable(merged.name(id).trim());
+    let label = match name.contains('(') {
+        true => name.clone(),
+        false => printable(merged.short(id).trim()),
+    };
+    let [base, new] = node.totals;
+    let mut title = format!(
+        "{label} ({}: {} -> {}",
+        signed(measure, node.difference()),
+        exact(measure, base),
+        exact(measure, new)
+    );
+    if label != name {
+        // Infallible: writing to a String.
+        let _ = write!(title, "; {}", name.replace('(', "[").replace(')', "]"));
+    }
+    title.push(')');
+    Caption {
+        title,
+        label: label.into_owned(),
+        share: Share::of(merged.width(id), whole).fraction(),
+    }
+}
+
+/// To the byte: `12,345,678 bytes = 11.8 MiB`.
+fn exact(measure: Measure, value: u64) -> String {
+    match measure.is_bytes() {
+        true if value >= 1024 => format!("{} bytes = {}", Count(value), Bytes(value)),
+        _ => measure.amount(value),
+    }
+}
+
+/// The end of a path, short enough for a title.
+fn file_name(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = printable(name);
+    match name.chars().count() {
+        0..=40 => name.into_owned(),
+        _ => name.chars().take(38).chain("..".chars()).collect(),
+    }
+}
+
+/// A square of each colour and what it stands for, as elements of a `<text>`.
+fn legend() -> String {
+    let mut svg = String::new();
+    for (name, (r, g, b)) in [("more", palette::MORE), ("less", palette::LESS)] {
+        // Infallible: writing to a String.
+        let _ = write!(
+            svg,
+            "<tspan fill=\"#{r:02x}{g:02x}{b:02x}\" stroke=\"#666\" stroke-width=\"0.5\">\u{25a0}</tspan> {name} "
+        );
+    }
+    svg.truncate(svg.trim_end().len());
+    svg
+}

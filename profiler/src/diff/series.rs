@@ -1,0 +1,193 @@
+//! Figures of the recordings of a side, and what two sides differ by.
+
+use std::cmp::Ordering;
+
+/// A figure, or a figure for each record or byte of input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amount {
+    /// The figure, as the report has it.
+    pub value: u64,
+    /// What it is divided by; 1 = it is not.
+    pub count: u64,
+}
+
+impl Amount {
+    /// `value` for each of `count`.
+    pub fn new(value: u64, count: u64) -> Amount {
+        Amount {
+            value,
+            count: count.max(1),
+        }
+    }
+
+    /// The quotient.
+    pub fn ratio(self) -> f64 {
+        self.value as f64 / self.count as f64
+    }
+
+    /// Adds a figure of the same recording.
+    pub(super) fn plus(self, other: Amount) -> Amount {
+        if self.value == 0 {
+            return other;
+        }
+        Amount::new(self.value.saturating_add(other.value), self.count)
+    }
+
+    fn order(self, other: Amount) -> Ordering {
+        let product = |value: u64, count: u64| u128::from(value) * u128::from(count);
+        product(self.value, other.count).cmp(&product(other.value, self.count))
+    }
+}
+
+/// One figure in each recording of a side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Series {
+    /// In the order of the recordings.
+    values: Vec<Amount>,
+    /// The same, smallest first.
+    sorted: Vec<Amount>,
+}
+
+impl Series {
+    /// Of the recordings in their order.
+    pub fn new(values: Vec<Amount>) -> Series {
+        let mut sorted = values.clone();
+        sorted.sort_by(|a, b| a.order(*b));
+        Series { values, sorted }
+    }
+
+    /// The figures, in the order of the recordings.
+    pub fn values(&self) -> &[Amount] {
+        &self.values
+    }
+
+    /// The figure in the middle: always that of one recording, of an even number the lower one of the two in the middle.
+    pub fn median(&self) -> Amount {
+        let middle = self.sorted.len().saturating_sub(1) / 2;
+        self.sorted
+            .get(middle)
+            .copied()
+            .unwrap_or(Amount::new(0, 1))
+    }
+
+    /// The smallest figure.
+    pub fn min(&self) -> Amount {
+        self.sorted.first().copied().unwrap_or(Amount::new(0, 1))
+    }
+
+    /// The largest figure.
+    pub fn max(&self) -> Amount {
+        self.sorted.last().copied().unwrap_or(Amount::new(0, 1))
+    }
+
+    /// Whether recordings of the side differ.
+    pub fn is_spread(&self) -> bool {
+        self.min().order(self.max()) == Ordering::Less
+    }
+}
+
+/// What the difference of two sides means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All figures of both sides are equal.
+    Equal,
+    /// No larger than the error bounds of the two peaks together.
+    WithinBound,
+    /// The ranges of the two sides overlap.
+    WithinSpread,
+    /// The second side has more.
+    More,
+    /// The second side has less.
+    Less,
+}
+
+impl Verdict {
+    /// The word in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Equal => "equal",
+            Verdict::WithinBound => "within_error_bound",
+            Verdict::WithinSpread => "within_spread",
+            Verdict::More => "more",
+            Verdict::Less => "less",
+        }
+    }
+
+    /// Whether the two sides differ by more than error bounds and noise.
+    pub fn is_difference(self) -> bool {
+        matches!(self, Verdict::More | Verdict::Less)
+    }
+}
+
+/// One figure on both sides.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The first side.
+    pub base: Series,
+    /// The second side.
+    pub new: Series,
+    /// How far the difference may be off: the error bounds of the two peaks together, 0 = exact.
+    pub bound: f64,
+    /// What the difference means.
+    pub verdict: Verdict,
+}
+
+impl Change {
+    /// Compares two sides whose figures may be off by `bounds`.
+    pub fn new(base: Series, new: Series, bounds: [f64; 2]) -> Change {
+        let bound = bounds[0] + bounds[1];
+        let mut change = Change {
+            base,
+            new,
+            bound,
+            verdict: Verdict::Equal,
+        };
+        change.verdict = change.judge();
+        change
+    }
+
+    fn judge(&self) -> Verdict {
+        let (base, new) = (self.base.median(), self.new.median());
+        let order = base.order(new);
+        let is_spread = self.base.is_spread() || self.new.is_spread();
+        if order == Ordering::Equal && !is_spread {
+            return Verdict::Equal;
+        }
+        if is_spread {
+            let below = self.base.max().order(self.new.min()) == Ordering::Less;
+            let above = self.new.max().order(self.base.min()) == Ordering::Less;
+            if !below && !above {
+                return Verdict::WithinSpread;
+            }
+        }
+        // No figure for nothing: a bound of 0 is no bound.
+        if self.bound > 0.0 && self.difference().abs() <= self.bound {
+            return Verdict::WithinBound;
+        }
+        match order {
+            Ordering::Less => Verdict::More,
+            _ => Verdict::Less,
+        }
+    }
+
+    /// The median of the second side minus that of the first.
+    pub fn difference(&self) -> f64 {
+        match self.exact_difference() {
+            Some(exact) => exact as f64,
+            None => self.new.median().ratio() - self.base.median().ratio(),
+        }
+    }
+
+    /// The difference to the byte; `None` of figures divided by the input.
+    pub fn exact_difference(&self) -> Option<i128> {
+        let (base, new) = (self.base.median(), self.new.median());
+        let whole = base.count == 1 && new.count == 1;
+        whole.then(|| i128::from(new.value) - i128::from(base.value))
+    }
+
+    /// The difference as a part of the first side; `None` when that has nothing.
+    pub fn relative(&self) -> Option<f64> {
+        let base = self.base.median();
+        (base.value > 0).then(|| self.difference() / base.ratio())
+    }
+}
