@@ -200,7 +200,7 @@ fn write_rows<W: Write>(
         page.wrap(
             Style::Faint,
             "  ",
-            &format!("{rows} equal in this measure differ in another figure: see --measure."),
+            &format!("Equal in this measure, different in another figure: {rows}; see --measure."),
         )?;
     }
     if diff.rows_without_figure > 0 {
