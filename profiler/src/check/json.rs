@@ -3,12 +3,11 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::ser::PrettyFormatter;
 
 use super::{Check, Most, Offender, Outcome};
 use crate::diff::{Number, Per};
 use crate::profile::Measure;
-use crate::report::escape::Escaping;
+use crate::report::escape;
 
 /// The version of the JSON: raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
@@ -18,7 +17,7 @@ pub const FORMAT: u32 = 1;
 ///
 /// # Errors
 /// What `out` returned.
-pub fn write_json(check: &Check, mut out: impl Write) -> io::Result<()> {
+pub fn write_json(check: &Check, out: impl Write) -> io::Result<()> {
     let failed = check.failed().count();
     let json = Json {
         format: FORMAT,
@@ -28,11 +27,7 @@ pub fn write_json(check: &Check, mut out: impl Write) -> io::Result<()> {
         warnings: &check.warnings,
         checks: check.outcomes.iter().map(OutcomeJson::of).collect(),
     };
-    let mut serializer =
-        serde_json::Serializer::with_formatter(&mut out, Escaping(PrettyFormatter::new()));
-    json.serialize(&mut serializer).map_err(io::Error::from)?;
-    out.write_all(b"\n")?;
-    out.flush()
+    escape::write_json(&json, out)
 }
 
 #[derive(Serialize)]

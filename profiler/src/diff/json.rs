@@ -3,12 +3,11 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::ser::PrettyFormatter;
 
 use super::series::{Amount, Change, Series};
 use super::{Diff, Per, Recording, RowChange, input, peak_bound};
 use crate::profile::{Figures, Measure};
-use crate::report::escape::Escaping;
+use crate::report::escape;
 
 /// The version of the JSON: raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
@@ -23,7 +22,7 @@ pub const FORMAT: u32 = 1;
 ///
 /// # Errors
 /// What `out` returned.
-pub fn write_json(diff: &Diff<'_>, top: Option<usize>, mut out: impl Write) -> io::Result<()> {
+pub fn write_json(diff: &Diff<'_>, top: Option<usize>, out: impl Write) -> io::Result<()> {
     let [added, removed, changed] = diff.kinds();
     let shown = top.unwrap_or(usize::MAX).min(diff.rows.len());
     let json = Json {
@@ -48,11 +47,7 @@ pub fn write_json(diff: &Diff<'_>, top: Option<usize>, mut out: impl Write) -> i
         elided_rows: diff.rows.len() - shown,
         rows: diff.rows[..shown].iter().map(RowJson::of).collect(),
     };
-    let mut serializer =
-        serde_json::Serializer::with_formatter(&mut out, Escaping(PrettyFormatter::new()));
-    json.serialize(&mut serializer).map_err(io::Error::from)?;
-    out.write_all(b"\n")?;
-    out.flush()
+    escape::write_json(&json, out)
 }
 
 #[derive(Serialize)]

@@ -5,13 +5,26 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter};
 
 use crate::units::printable;
 
 /// Pretty, with every character that [`printable`] would not let through as a JSON escape: the same string to a
 /// parser, harmless on a terminal.
-pub(crate) struct Escaping<'a>(pub(crate) PrettyFormatter<'a>);
+struct Escaping<'a>(PrettyFormatter<'a>);
+
+/// Writes `value` as indented JSON that ends with a line break.
+///
+/// # Errors
+/// What `out` returned.
+pub(crate) fn write_json(value: &impl Serialize, mut out: impl Write) -> io::Result<()> {
+    let formatter = Escaping(PrettyFormatter::new());
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
+    value.serialize(&mut serializer).map_err(io::Error::from)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
 
 impl Formatter for Escaping<'_> {
     fn write_string_fragment<W: ?Sized + Write>(

@@ -101,24 +101,6 @@ fn output_that_cannot_be_written_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_reader_that_went_away_is_no_failure() {
-    let place = Place::new();
-    place.record("x.hg");
-    for format in FORMATS {
-        let mut child = place
-            .heapglass(&["export", "x.hg", "--to", format])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        drop(child.stdout.take());
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{format}");
-        assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{format}");
-    }
-}
-
-#[test]
 fn what_is_binary_is_not_written_to_a_terminal() {
     let place = Place::new();
     place.record("x.hg");

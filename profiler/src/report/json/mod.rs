@@ -12,9 +12,8 @@ mod row;
 mod stacks;
 
 use serde::Serialize;
-use serde_json::ser::PrettyFormatter;
 
-use super::escape::Escaping;
+use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
 use super::{By, Options, Row, rows};
@@ -48,7 +47,7 @@ pub const FORMAT: u32 = 2;
 ///
 /// # Errors
 /// What `out` returned.
-pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write) -> io::Result<()> {
+pub fn write_json(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let rows = rows(profile, options.by, options.measure, options.frames);
     let shown = options.top.unwrap_or(usize::MAX).min(rows.len());
     let elided = rows
@@ -135,11 +134,7 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, mut out: impl Write)
             .collect(),
         timeline: &profile.timeline.iter().map(point).collect::<Vec<_>>(),
     };
-    let mut serializer =
-        serde_json::Serializer::with_formatter(&mut out, Escaping(PrettyFormatter::new()));
-    json.serialize(&mut serializer).map_err(io::Error::from)?;
-    out.write_all(b"\n")?;
-    out.flush()
+    escape::write_json(&json, out)
 }
 
 /// Whether the rows add up to the totals, figure by figure.
