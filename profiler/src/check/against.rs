@@ -14,17 +14,19 @@ const SLACK_COUNT: u64 = 16;
 /// How much more than before is allowed, as a part of it. What has no tolerance is not checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerances {
+    /// Of what is checked when nothing is said of it.
+    general: f64,
+    /// Of single measures.
     parts: [Option<f64>; Measure::ALL.len()],
 }
 
 impl Default for Tolerances {
     /// 5 % of the peak, of what is live at the end, and of bytes and blocks allocated.
     fn default() -> Self {
-        let mut tolerances = Tolerances {
+        Tolerances {
+            general: 0.05,
             parts: [None; Measure::ALL.len()],
-        };
-        tolerances.set_all(0.05);
-        tolerances
+        }
     }
 }
 
@@ -32,7 +34,14 @@ impl Tolerances {
     /// Of a measure; `None` = it is not checked.
     pub fn of(&self, measure: Measure) -> Option<f64> {
         let at = Measure::ALL.iter().position(|known| *known == measure)?;
-        self.parts.get(at).copied().flatten()
+        const CHECKED: [Measure; 4] = [
+            Measure::Peak,
+            Measure::Live,
+            Measure::Total,
+            Measure::Blocks,
+        ];
+        let general = CHECKED.contains(&measure).then_some(self.general);
+        self.parts.get(at).copied().flatten().or(general)
     }
 
     /// That of one measure.
@@ -44,16 +53,9 @@ impl Tolerances {
         }
     }
 
-    /// That of each measure that is checked when nothing is said.
-    pub fn set_all(&mut self, part: f64) {
-        for measure in [
-            Measure::Peak,
-            Measure::Live,
-            Measure::Total,
-            Measure::Blocks,
-        ] {
-            self.set(measure, part);
-        }
+    /// That of peak, live, total and blocks, where they have none of their own.
+    pub fn set_general(&mut self, part: f64) {
+        self.general = part;
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Budget {
     pub limits: Vec<Limit>,
     /// How much more than before is allowed.
     pub tolerances: Tolerances,
+    /// Whether it says anything of tolerances.
+    pub has_tolerances: bool,
 }
 
 /// Reads a budget. Limits on `copied` are refused unless it says `allow_copied = true`, or `allow_copied` is set.
@@ -66,7 +68,10 @@ pub fn parse(text: &str, allow_copied: bool) -> Result<Budget, String> {
             .ok_or_else(|| format!("`{key}` must be a table: write [{key}]"))?;
         match key {
             "total" => limits(&mut budget.limits, &Subject::Total, table)?,
-            "against" => tolerances(&mut budget.tolerances, table)?,
+            "against" => {
+                tolerances(&mut budget.tolerances, table)?;
+                budget.has_tolerances = true;
+            }
             _ => of_patterns(&mut budget.limits, key, table)?,
         }
     }
@@ -107,12 +112,21 @@ fn measures() -> String {
 }
 
 fn limits(limits: &mut Vec<Limit>, subject: &Subject, table: &Table) -> Result<(), String> {
+    let empty = |place: &str| {
+        format!("[{subject}]{place}: has no limits: write one, such as peak = 1000000")
+    };
+    if table.is_empty() {
+        return Err(empty(""));
+    }
     for (key, value) in table {
         let per = Per::ALL.into_iter().find(|per| per.key() == key);
         if let Some(per) = per {
             let table = value
                 .as_table()
                 .ok_or_else(|| format!("[{subject}]: `{key}` must be a table of limits"))?;
+            if table.is_empty() {
+                return Err(empty(&format!(" {key}")));
+            }
             for (key, value) in table {
                 limits.push(limit(subject, Some(per), key, value)?);
             }
@@ -151,11 +165,14 @@ fn most(measure: Measure, per: Option<Per>, value: &Value) -> Result<Most, Strin
     match value {
         Value::Integer(number) => u64::try_from(*number)
             .map(Most::Whole)
-            .map_err(|_| format!("{number} is negative")),
+            .map_err(|_| format!("{number} is negative: write 0 or more")),
         Value::Float(number) if per.is_some() && number.is_finite() && *number >= 0.0 => {
             Ok(Most::Each(*number))
         }
-        Value::Float(number) => Err(format!("{number} is no limit: write a whole number")),
+        Value::Float(number) => Err(match per {
+            Some(_) => format!("{number} is no limit: write 0 or more"),
+            None => format!("{number} is no limit: write a whole number"),
+        }),
         Value::String(text) if measure.is_bytes() => parse_bytes(text).map(Most::Whole),
         _ if measure.is_bytes() => {
             Err("write a number of bytes, or a size such as \"30 MiB\"".to_owned())
@@ -165,9 +182,8 @@ fn most(measure: Measure, per: Option<Per>, value: &Value) -> Result<Most, Strin
 }
 
 fn tolerances(tolerances: &mut Tolerances, table: &Table) -> Result<(), String> {
-    // First that of all, then those of single measures.
     if let Some(value) = table.get("tolerance") {
-        tolerances.set_all(part("tolerance", value)?);
+        tolerances.set_general(part("tolerance", value)?);
     }
     for (key, value) in table.iter().filter(|(key, _)| *key != "tolerance") {
         let measure = Measure::from_name(key).ok_or_else(|| {
@@ -182,9 +198,9 @@ fn tolerances(tolerances: &mut Tolerances, table: &Table) -> Result<(), String> 
 }
 
 fn part(key: &str, value: &Value) -> Result<f64, String> {
-    let text = value
-        .as_str()
-        .ok_or_else(|| format!("[against]: {key}: write a part of the base such as \"5 %\""))?;
+    let text = value.as_str().ok_or_else(|| {
+        format!("[against]: {key}: write percent of the base in quotation marks, such as \"5 %\"")
+    })?;
     parse_percent(text).map_err(|why| format!("[against]: {key}: {why}"))
 }
 
@@ -193,7 +209,8 @@ fn part(key: &str, value: &Value) -> Result<f64, String> {
 /// # Errors
 /// A sentence when it is none.
 pub fn parse_percent(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches('%').trim_end();
+    let text = text.trim();
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
     let percent = number.parse::<f64>().ok();
     let percent = percent.filter(|percent| percent.is_finite() && *percent >= 0.0);
     percent.map(|percent| percent / 100.0).ok_or_else(|| {

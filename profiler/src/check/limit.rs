@@ -7,7 +7,7 @@ use super::offenders::{Offender, largest};
 use super::{Outcome, Pattern, Status};
 use crate::diff::{Amount, Input, Per, Recording, input, peak_bound};
 use crate::profile::{Figures, Frames, Measure, Profile, ScopeId};
-use crate::table::{By, Detail, PhaseDetail, Row, rows};
+use crate::table::{By, Detail, FieldDetail, PhaseDetail, Row, rows};
 use crate::units::printable;
 
 /// What is limited. A pattern limits all rows that it matches together.
@@ -21,7 +21,7 @@ pub enum Subject {
     Owner(Pattern),
     /// What blocks hold, with module paths or without.
     Type(Pattern),
-    /// Places in data, each without the places inside it.
+    /// Places in data with the places inside them, by path.
     Field(Pattern),
 }
 
@@ -85,7 +85,7 @@ pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, 
         }
         Subject::Owner(pattern) => (matching(profile, By::Owner, pattern, &name)?, None),
         Subject::Type(pattern) => (matching(profile, By::Type, pattern, &name)?, None),
-        Subject::Field(pattern) => (matching(profile, By::Field, pattern, &name)?, None),
+        Subject::Field(pattern) => (fields(profile, pattern, &name)?, None),
     };
     let count = match limit.per {
         None => 1,
@@ -184,6 +184,47 @@ fn phases(
         }
     }
     Ok((figures, input))
+}
+
+/// Fields that match, with the places inside them. Of a field inside another one that matches nothing is added: it is in
+/// there.
+fn fields(profile: &Profile, pattern: &Pattern, recording: &str) -> Result<Figures, String> {
+    let rows = rows(profile, By::Field, Measure::Total, Frames::Folded);
+    let matching: Vec<(&Row, &FieldDetail)> = rows
+        .iter()
+        .filter(|row| is_match(row, pattern))
+        .filter_map(|row| match &row.detail {
+            Detail::Field(detail) => Some((row, &**detail)),
+            _ => None,
+        })
+        .collect();
+    if matching.is_empty() {
+        return Err(no_match(By::Field, pattern, &rows, recording));
+    }
+    let nodes: HashSet<u32> = matching.iter().map(|(_, detail)| detail.node).collect();
+    let parent = |node: u32| {
+        let field = profile.fields().nodes.get(node as usize);
+        // Parents come before children: the walk ends, in a damaged recording too.
+        field
+            .map_or(0, |field| field.parent)
+            .min(node.saturating_sub(1))
+    };
+    let mut figures = Figures::default();
+    for (row, detail) in matching {
+        if detail.node == 0 {
+            // What is in no field is not around the others.
+            figures.add(&row.figures);
+            continue;
+        }
+        let mut around = parent(detail.node);
+        while around != 0 && !nodes.contains(&around) {
+            around = parent(around);
+        }
+        if around == 0 {
+            figures.add(&detail.with_inner);
+        }
+    }
+    Ok(figures)
 }
 
 /// Whether a row is what is in no phase.

@@ -198,9 +198,38 @@ fn compared_with_before_what_grew_is_named() {
 }
 
 #[test]
+fn a_limit_on_a_field_counts_what_lies_inside_it_once() {
+    for profile in [load(100, 32, 3), sample::fleet()] {
+        let value = |pattern: &str| {
+            let limit = Limit {
+                subject: Subject::Field(Pattern::new(pattern).expect("a pattern")),
+                measure: Measure::Total,
+                per: None,
+                most: Most::Whole(u64::MAX),
+            };
+            check_limit(&named(&profile), &limit).map(|outcome| outcome.value.value)
+        };
+        let nodes = &profile.fields().nodes;
+        for field in nodes.iter().skip(1) {
+            let same = nodes.iter().filter(|other| other.path == field.path);
+            if same.count() == 1 {
+                assert_eq!(
+                    value(&field.path),
+                    Ok(field.with_inner.total_bytes),
+                    "{}",
+                    field.path
+                );
+            }
+        }
+        // Everything, though fields lie inside one another.
+        assert_eq!(value("**"), Ok(profile.totals.total_bytes));
+    }
+}
+
+#[test]
 fn what_was_allowed_nothing_may_not_grow_by_one_byte() {
     let mut tolerances = Tolerances::default();
-    tolerances.set_all(0.0);
+    tolerances.set_general(0.0);
     let (base, new) = (load(100, 32, 0), load(100, 32, 1));
     let failed = |new: &Profile| {
         let (outcomes, _) =
@@ -246,6 +275,9 @@ fn what_is_wrong_with_a_budget_is_one_sentence() {
         ("[totals]\npeak = 1", "unknown key `totals`"),
         ("total = 3", "`total` must be a table"),
         ("[total]\npeak = -1", "-1 is negative"),
+        ("[total]", "has no limits"),
+        ("[type.\"A\"]\n[total]\npeak = 1", "has no limits"),
+        ("[phase.\"a\".per_record]", "has no limits"),
         ("[total]\npeak = \"many\"", "`many` is not a size"),
         ("[total]\nblocks = \"30 MiB\"", "write a number"),
         ("[total]\nblocks = 1.5", "1.5 is no limit"),
@@ -259,7 +291,10 @@ fn what_is_wrong_with_a_budget_is_one_sentence() {
         ("[field.\"\"]\npeak = 1", "a pattern is empty"),
         ("[total]\ncopied = 1", "allow_copied = true"),
         ("[against]\ncopied = \"5 %\"", "allow_copied = true"),
-        ("[against]\npeak = 5", "write a part of the base"),
+        (
+            "[against]\npeak = 5",
+            "write percent of the base in quotation marks",
+        ),
         ("[against]\npeak = \"-5 %\"", "`-5 %` is no tolerance"),
         ("allow_copied = 1", "allow_copied must be true or false"),
         (

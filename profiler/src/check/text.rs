@@ -106,9 +106,9 @@ fn over(outcome: &Outcome) -> String {
         }
         _ => each(measure, more),
     };
-    match most > 0.0 {
-        true => format!("{more_text} ({:.1} %)", more / most * 100.0),
-        false => more_text,
+    match more / most {
+        part if part < 10.0 => format!("{more_text} ({:.1} %)", part * 100.0),
+        _ => more_text,
     }
 }
 

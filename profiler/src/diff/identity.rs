@@ -39,7 +39,11 @@ impl Identity {
                 identity.shown = Some(stable(&row.key));
             }
             Detail::Code { .. } => identity.key = stable(&image(&profile.process, &row.key)),
-            _ => identity.key = stable(&row.key),
+            Detail::Owner { .. } | Detail::Function(_) => identity.key = stable(&row.key),
+            // Names that the program gave.
+            Detail::Field(_) | Detail::Thread { .. } | Detail::Phase(_) | Detail::Arena(_) => {
+                identity.key = row.key.clone();
+            }
         }
         identity
     }
@@ -117,7 +121,9 @@ pub(super) fn stable(name: &str) -> String {
         if let Some(digits) = rest.strip_prefix("+0x") {
             stable.push_str("+0x..");
             rest = digits.trim_start_matches(|c: char| c.is_ascii_hexdigit());
-        } else if let Some(place) = rest.strip_prefix('@') {
+        } else if let Some(place) = rest.strip_prefix('@')
+            && (stable.ends_with("closure") || stable.ends_with("block"))
+        {
             let end = place.find('}').unwrap_or(place.len());
             let path = place[..end].split(':').next().unwrap_or_default();
             stable.push('@');
@@ -144,6 +150,7 @@ mod tests {
             "Vec<{closure@src/main.rs}>"
         );
         assert_eq!(stable("a+0x"), "a+0x..");
+        assert_eq!(stable("Order.@xml:lang"), "Order.@xml:lang");
         assert_eq!(stable("shop::load"), "shop::load");
     }
 

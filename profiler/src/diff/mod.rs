@@ -72,6 +72,8 @@ pub struct Diff<'a> {
     pub other_rows: usize,
     /// Rows without the figure that was asked for, on either side.
     pub rows_without_figure: usize,
+    /// Of those, how many differ in any figure.
+    pub other_rows_without_figure: usize,
     /// What a reader must know before comparing the two.
     pub warnings: Vec<String>,
 }
@@ -95,7 +97,8 @@ impl Diff<'_> {
         let totals = self.base.iter().chain(&self.new);
         let mut totals = totals.map(|recording| recording.profile.totals);
         let first = totals.next().unwrap_or_default();
-        self.rows.is_empty() && self.other_rows == 0 && totals.all(|totals| totals == first)
+        let others = self.other_rows + self.other_rows_without_figure;
+        self.rows.is_empty() && others == 0 && totals.all(|totals| totals == first)
     }
 
     /// How many rows only the second side has, only the first has, and both have.
@@ -181,12 +184,6 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
             }
         }
     }
-    let bound = |measure| match (measure, options.by) {
-        // Arenas count every piece of their own.
-        (Measure::Peak, By::Arena) => [0.0; 2],
-        (Measure::Peak, _) => [base, new].map(|side| bound(side, options.per)),
-        _ => [0.0; 2],
-    };
     let mut diff = Diff {
         options,
         base: base.to_vec(),
@@ -201,10 +198,11 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
         equal_rows: 0,
         other_rows: 0,
         rows_without_figure: 0,
+        other_rows_without_figure: 0,
         warnings: warnings::warnings(base, new, options),
     };
     for row in matched {
-        diff.take(row, bound(options.measure));
+        diff.take(row);
     }
     diff.rows.sort_by(|a, b| {
         let by_size = b
@@ -218,7 +216,7 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
 }
 
 impl Diff<'_> {
-    fn take(&mut self, row: Matched, bounds: [f64; 2]) {
+    fn take(&mut self, row: Matched) {
         let Matched {
             identity,
             sides,
@@ -232,10 +230,20 @@ impl Diff<'_> {
             let cells = sides[side].iter().map(|cell| cell.amount);
             Some(Series::new(cells.collect::<Option<Vec<Amount>>>()?))
         };
+        // A row of one side that holds none of the measure differs too.
+        let differs = {
+            let mut all = (sides.iter().zip(seen))
+                .filter(|(_, seen)| *seen)
+                .flat_map(|(side, _)| side.iter().map(|cell| cell.figures));
+            let first = all.next().unwrap_or_default();
+            seen[0] != seen[1] || all.any(|figures| figures != first)
+        };
         let (Some(base), Some(new)) = (series(0), series(1)) else {
             self.rows_without_figure += 1;
+            self.other_rows_without_figure += usize::from(differs);
             return;
         };
+        let bounds = [0, 1].map(|side| self.bound_of_row(side, &sides[side]));
         let row = RowChange {
             identity,
             base: figures(0),
@@ -247,12 +255,23 @@ impl Diff<'_> {
             return;
         }
         self.equal_rows += 1;
-        let mut all = row.base.iter().chain(&row.new);
-        let first = all.next().copied().unwrap_or_default();
-        let mut differs = all.any(|figures| *figures != first);
-        // A row of one side that holds none of the measure.
-        differs |= row.base.is_empty() != row.new.is_empty();
         self.other_rows += usize::from(differs);
+    }
+}
+
+impl Diff<'_> {
+    /// The largest error bound of a row's peaks on a side, divided as they are.
+    fn bound_of_row(&self, side: usize, cells: &[Cell]) -> f64 {
+        if self.options.measure != Measure::Peak || self.options.by == By::Arena {
+            // Arenas count every piece of their own.
+            return 0.0;
+        }
+        let recordings = [&self.base, &self.new][side].iter();
+        let bounds = recordings.zip(cells).map(|(recording, cell)| {
+            let count = cell.amount.map_or(1, |amount| amount.count);
+            peak_bound(recording.profile) as f64 / count as f64
+        });
+        bounds.max_by(f64::total_cmp).unwrap_or(0.0)
     }
 }
 

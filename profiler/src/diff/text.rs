@@ -303,7 +303,8 @@ fn percent(change: &Change) -> String {
             let sign = if part < 0.0 { '-' } else { '+' };
             format!("{sign}<0.1 %")
         }
-        Some(part) if part >= 9.0 => format!("{:.0} times", part + 1.0),
+        Some(part) if part >= 999.0 => ">1000 x".to_owned(),
+        Some(part) if part >= 9.0 => format!("{:.0} x", part + 1.0),
         Some(0.0) => "0.0 %".to_owned(),
         Some(part) => format!("{:+.1} %", part * 100.0),
     }

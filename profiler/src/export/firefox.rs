@@ -18,7 +18,7 @@ use crate::calltree::{self, CallTree, Label, NodeId};
 use crate::profile::{Measure, Origin, Profile};
 
 /// Allocations have bytes; blocks and events are no measures of the Firefox Profiler.
-const MEASURES: [Measure; 5] = [
+pub(super) const MEASURES: [Measure; 5] = [
     Measure::Peak,
     Measure::Live,
     Measure::Total,

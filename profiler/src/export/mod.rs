@@ -80,6 +80,17 @@ impl Format {
         matches!(self, Format::Json | Format::Csv)
     }
 
+    /// Whether the format can show that measure first, or alone.
+    pub fn shows(self, measure: Measure) -> bool {
+        match self {
+            Format::Pprof => pprof::default_type(measure).is_some(),
+            // It has all figures of DHAT, and no order.
+            Format::Dhat => measure == Measure::Peak,
+            Format::Firefox => firefox::MEASURES.contains(&measure),
+            Format::Speedscope | Format::Folded | Format::Json | Format::Csv => true,
+        }
+    }
+
     /// The frames that are written where nobody asks for others. Viewers fold and hide frames themselves; but with the
     /// machinery of the allocator innermost in each stack, none of them could say which function asked for a block. Tables
     /// have those of the report.

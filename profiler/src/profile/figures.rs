@@ -142,7 +142,7 @@ impl Measure {
     pub fn title(self) -> &'static str {
         match self {
             Measure::Peak => "bytes live at the peak",
-            Measure::Live => "bytes live at the end",
+            Measure::Live => "bytes live at exit",
             Measure::Total => "bytes allocated",
             Measure::Blocks => "blocks allocated",
             Measure::Temporary => "temporary bytes",

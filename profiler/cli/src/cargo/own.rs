@@ -38,12 +38,17 @@ pub(super) fn crates(metadata: &Metadata) -> Result<String, Error> {
         named.extend(named_in(&package.metadata, "package", manifest)?);
     }
     if named.is_empty() {
+        // A benchmark or a test may be called as what it is about.
+        let others: BTreeSet<String> = (metadata.packages.iter())
+            .flat_map(|package| &package.dependencies)
+            .filter(|dependency| dependency.path.is_none())
+            .map(|dependency| dependency.name.replace('-', "_"))
+            .collect();
         for package in &metadata.packages {
             named.insert(package.name.to_string());
-            let targets = package
-                .targets
-                .iter()
-                .filter(|target| !target.is_custom_build());
+            let targets = package.targets.iter().filter(|target| {
+                !target.is_custom_build() && !others.contains(&target.name.replace('-', "_"))
+            });
             named.extend(targets.map(|target| target.name.clone()));
             // The recorder is of a checkout until there is a release.
             let beside = package.dependencies.iter().filter(|dependency| {

@@ -28,7 +28,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
     let of_file = budget.limits.len();
     budget.limits.extend(of_flags(args)?);
     if let Some(part) = args.tolerance {
-        budget.tolerances.set_all(part);
+        budget.tolerances.set_general(part);
     }
     if budget.limits.is_empty() && args.against.is_empty() {
         return Err(match &args.budget {
@@ -40,6 +40,14 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
                 "nothing to check: give --budget BUDGET.toml, --against BASE or a limit such as --max-peak 30MiB",
             ),
         });
+    }
+    if let Some(path) = args.budget.as_ref().filter(|_| budget.has_tolerances)
+        && args.against.is_empty()
+    {
+        say::line(format_args!(
+            "heapglass: {}: [against] was not checked: there is no --against BASE",
+            path.display()
+        ));
     }
     let against = args.against.iter().map(std::path::PathBuf::as_path);
     let mut inputs: Vec<&Path> = vec![&args.file];
@@ -98,10 +106,8 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
 
 fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error> {
     let mut options = report::Options::default();
-    if !output.is_stdout() {
-        // A log of CI says what became of it too.
-        say::line(format_args!("{}: {}", check.recording, check.verdict()));
-    } else {
+    let to_stdout = output.is_stdout();
+    if to_stdout {
         let stdout = std::io::stdout();
         options.width = say::columns(&stdout).unwrap_or(DEFAULT_WIDTH);
         options.paint = say::paint(&stdout);
@@ -115,6 +121,10 @@ fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error
             write_text(check, &options, out)
         }
     })?;
+    if !to_stdout {
+        // A log of CI says what became of it too.
+        say::line(format_args!("{}: {}", check.recording, check.verdict()));
+    }
     Ok(())
 }
 

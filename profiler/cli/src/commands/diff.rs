@@ -17,7 +17,10 @@ pub(super) fn run(args: &Diff) -> Result<u8, Error> {
     let base: Vec<&Path> = paths(&args.base, &args.and_base);
     let new: Vec<&Path> = paths(&args.new, &args.and_new);
     let inputs: Vec<&Path> = base.iter().chain(&new).copied().collect();
-    let is_picture = args.output.extension().is_some_and(|end| end == "svg");
+    let is_picture = args
+        .output
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("svg"));
     let options = Options {
         by: args.by,
         measure: args.measure.measure,

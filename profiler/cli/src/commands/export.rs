@@ -20,6 +20,13 @@ pub(super) fn run(args: &Export) -> Result<u8, Error> {
             format.name()
         )));
     }
+    if !format.shows(args.measure) {
+        return Err(Error::misuse(format_args!(
+            "{} has no place for --measure {}: leave it out, or use --to folded, speedscope, json or csv",
+            format.name(),
+            args.measure.name()
+        )));
+    }
     let output = Output::open(&args.output, &[&args.file])?;
     let to_stdout = output.is_stdout();
     if to_stdout && args.json {

@@ -69,7 +69,8 @@ impl<'a> Builder<'a> {
         let profile = self.profile;
         let sample_type = SAMPLE_TYPES.map(|(name, unit, _)| self.value_type(name, unit));
         let period_type = self.value_type("space", "bytes");
-        let default_sample_type = self.string(default_type(options.measure));
+        let default_sample_type =
+            self.string(default_type(options.measure).unwrap_or("peak_space"));
         let mut samples: Vec<message::Sample> = Vec::new();
         let mut known: HashMap<Stack, usize> = HashMap::new();
         for (index, site) in profile.sites.iter().enumerate() {
@@ -265,15 +266,16 @@ struct Flags {
     lines: bool,
 }
 
-/// What a viewer shows first. Copied bytes and grows have no sample type.
-fn default_type(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Peak | Measure::Copied | Measure::Grows => "peak_space",
+/// What a viewer shows first; `None`: copied bytes and grows have no sample type.
+pub(super) fn default_type(measure: Measure) -> Option<&'static str> {
+    Some(match measure {
+        Measure::Copied | Measure::Grows => return None,
+        Measure::Peak => "peak_space",
         Measure::Live => "inuse_space",
         Measure::Total => "alloc_space",
         Measure::Blocks => "alloc_objects",
         Measure::Temporary => "temporary_space",
-    }
+    })
 }
 
 fn signed(figure: u64) -> i64 {

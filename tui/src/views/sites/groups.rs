@@ -193,7 +193,7 @@ impl Groups {
             .right_if(wide || !functions, unit, 10, |row| {
                 count(cx.measure.blocks(&row.figures).0)
             })
-            .right_if(!functions, "sites", 7, |row| match &row.detail {
+            .right_if(!functions, "stacks", 7, |row| match &row.detail {
                 Detail::Owner { sites, .. } => count(sites.len() as u64),
                 Detail::Code { sites } => count(*sites),
                 _ => String::new(),

@@ -30,7 +30,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "the other way round";
     [char('/')] => Search, "filter", "by type, field, function";
-    [char('b')] => Grouping, "by", "by owner, function, crate";
+    [char('b')] => Grouping, "by", "by owner .. by module";
     [char('#')] => SameSymbol, "same", "sites through the symbol";
     [char('o')] => Follow, "flamegraph", "in the flamegraph";
     [char('n')] => NextStack, "", "the next of several stacks";
@@ -176,7 +176,9 @@ impl Sites {
             },
             Command::Follow | Command::SameSymbol => match self.groups.charged(cx) {
                 Some(charged) => Outcome::Goto(ViewId::Flamegraph, Jump::Function(charged)),
-                None => Outcome::Notice("no function is selected".to_owned()),
+                None => {
+                    Outcome::Notice("it has no frame of its own: Enter lists its sites".to_owned())
+                }
             },
             Command::Back if self.groups.filter.is_some() => {
                 self.groups.search(None, cx);
