@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use heapglass_profiler::Options;
+use heapglass_profiler::diff::Recording;
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::symbols::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -29,6 +30,26 @@ pub(crate) fn open(path: &Path, symbols: &Symbols) -> Result<Profile, Error> {
     let bar = Bar::new();
     heapglass_profiler::open(path, &options(symbols), &|progress| bar.show(progress))
         .map_err(|error| explain(path, error))
+}
+
+/// Recordings that are compared with others, each by its path.
+pub(crate) struct Side(Vec<(String, Profile)>);
+
+impl Side {
+    /// Loads and symbolizes them, as [`open`] does.
+    ///
+    /// # Errors
+    /// As [`open`], of the first that fails.
+    pub(crate) fn open(paths: &[&Path], symbols: &Symbols) -> Result<Side, Error> {
+        let one = |path: &&Path| Ok((path.display().to_string(), open(path, symbols)?));
+        paths.iter().map(one).collect::<Result<_, _>>().map(Side)
+    }
+
+    pub(crate) fn recordings(&self) -> Vec<Recording<'_>> {
+        let all = self.0.iter();
+        all.map(|(name, profile)| Recording { name, profile })
+            .collect()
+    }
 }
 
 /// Loads and symbolizes a recording, telling `progress` what is being done.

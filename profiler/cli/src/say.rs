@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{IsTerminal, Write};
 
-use heapglass_profiler::report::{Paint, Style, plain};
+use heapglass_profiler::report::{DEFAULT_WIDTH, Options, Paint, Style, plain};
 
 /// Writes one line to standard error.
 pub(crate) fn line(text: impl fmt::Display) {
@@ -11,7 +11,7 @@ pub(crate) fn line(text: impl fmt::Display) {
 }
 
 /// Mark-up for `stream`: escape sequences on a terminal that wants colours, else none.
-pub(crate) fn paint(stream: &impl IsTerminal) -> Paint {
+fn paint(stream: &impl IsTerminal) -> Paint {
     let wanted = understands_escapes(stream)
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     if wanted { in_colour } else { plain }
@@ -33,11 +33,20 @@ fn in_colour(style: Style) -> (&'static str, &'static str) {
 }
 
 /// Columns of the terminal on `stream`; where there is none, or it does not tell, those that COLUMNS says.
-pub(crate) fn columns(stream: &impl IsTerminal) -> Option<usize> {
+fn columns(stream: &impl IsTerminal) -> Option<usize> {
     let terminal = stream.is_terminal().then(terminal_columns).flatten();
     terminal
         .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
         .filter(|&columns| columns > 0)
+}
+
+/// How a report is written to `stream`: as wide as it is, with its mark-up.
+pub(crate) fn report_options<'a>(stream: &impl IsTerminal) -> Options<'a> {
+    Options {
+        width: columns(stream).unwrap_or(DEFAULT_WIDTH),
+        paint: paint(stream),
+        ..Options::default()
+    }
 }
 
 #[cfg(unix)]

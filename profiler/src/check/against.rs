@@ -2,9 +2,8 @@
 
 use super::offenders::grown;
 use super::{Most, Outcome, Status};
-use crate::diff::{Change, Options, Per, Recording, Verdict, compare};
+use crate::diff::{Change, Options, Per, Recording, Verdict, compare, knows, totals, warnings};
 use crate::profile::Measure;
-use crate::table::By;
 
 /// More than this is noise for no program: what an allocator, a path or an environment variable brings.
 const SLACK_BYTES: u64 = 4 << 10;
@@ -70,38 +69,27 @@ pub fn check_against(
     tolerances: &Tolerances,
     per: Option<Per>,
 ) -> Result<(Vec<Outcome>, Vec<String>), String> {
+    let new = std::slice::from_ref(new);
+    if per.is_some_and(|per| !knows(base, per) || !knows(new, per)) {
+        return Err("a recording does not state its input: drop --per".to_owned());
+    }
     let mut outcomes = Vec::new();
-    let mut warnings = Vec::new();
-    for measure in Measure::ALL {
+    for (measure, change) in totals(base, new, per) {
         let Some(part) = tolerances.of(measure) else {
             continue;
         };
-        let options = Options {
-            by: By::Site,
-            measure,
-            per: None,
-        };
-        let diff = compare(base, std::slice::from_ref(new), options);
-        let totals = match per {
-            None => Some(&diff.totals),
-            Some(per) => {
-                let mut all = diff.per_input.iter();
-                all.find(|(known, _)| *known == per)
-                    .map(|(_, totals)| totals)
-            }
-        };
-        let totals = totals.ok_or("a recording does not state its input: drop --per")?;
-        let Some((_, change)) = totals.iter().find(|(known, _)| *known == measure) else {
-            continue;
-        };
-        let mut outcome = outcome(measure, per, change, part);
+        let mut outcome = outcome(measure, per, &change, part);
         if outcome.has_failed() {
-            outcome.offenders = grown(&diff.rows);
+            // Rows are dear, and asked for only here.
+            let options = Options {
+                measure,
+                ..Options::default()
+            };
+            outcome.offenders = grown(&compare(base, new, options).rows);
         }
         outcomes.push(outcome);
-        warnings = diff.warnings;
     }
-    Ok((outcomes, warnings))
+    Ok((outcomes, warnings(base, new, Options::default())))
 }
 
 fn outcome(measure: Measure, per: Option<Per>, change: &Change, part: f64) -> Outcome {

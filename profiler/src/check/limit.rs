@@ -92,14 +92,12 @@ pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, 
         Some(per) => {
             let stated = of_phase.unwrap_or_else(|| input(profile));
             per.count(stated).ok_or_else(|| {
-                let (what, call) = match per {
-                    Per::Record => ("records", "records(n)"),
-                    Per::InputByte => ("bytes of input", "input_bytes(n)"),
-                };
                 format!(
-                    "[{}] {}: {name} does not state its {what}: call .{call} on the phase, or drop the limit",
+                    "[{}] {}: {name} does not state its {}: call .{} on the phase, or drop the limit",
                     limit.subject,
-                    per.key()
+                    per.key(),
+                    per.noun(),
+                    per.call()
                 )
             })?
         }
@@ -163,7 +161,7 @@ fn phases(
     if matching.is_empty() {
         return Err(no_match(By::Phase, pattern, &rows, recording));
     }
-    let scopes: HashSet<ScopeId> = matching.iter().map(|detail| detail.scope).collect();
+    let scopes: HashSet<u32> = matching.iter().map(|detail| detail.scope.0).collect();
     let phases = profile.phases();
     let (mut figures, mut input) = (Figures::default(), Input::default());
     for detail in matching {
@@ -173,11 +171,9 @@ fn phases(
             alone.into_iter().for_each(|row| figures.add(&row.figures));
             continue;
         }
-        let mut around = phases.parent(detail.scope);
-        while around.0 != 0 && !scopes.contains(&around) {
-            around = phases.parent(around);
-        }
-        if around.0 == 0 {
+        if !is_inside(detail.scope.0, &scopes, |phase| {
+            phases.parent(ScopeId(phase)).0
+        }) {
             figures.add(&detail.with_inner);
             input.input_bytes = input.input_bytes.saturating_add(detail.input_bytes);
             input.records = input.records.saturating_add(detail.records);
@@ -204,10 +200,7 @@ fn fields(profile: &Profile, pattern: &Pattern, recording: &str) -> Result<Figur
     let nodes: HashSet<u32> = matching.iter().map(|(_, detail)| detail.node).collect();
     let parent = |node: u32| {
         let field = profile.fields().nodes.get(node as usize);
-        // Parents come before children: the walk ends, in a damaged recording too.
-        field
-            .map_or(0, |field| field.parent)
-            .min(node.saturating_sub(1))
+        field.map_or(0, |field| field.parent)
     };
     let mut figures = Figures::default();
     for (row, detail) in matching {
@@ -216,15 +209,23 @@ fn fields(profile: &Profile, pattern: &Pattern, recording: &str) -> Result<Figur
             figures.add(&row.figures);
             continue;
         }
-        let mut around = parent(detail.node);
-        while around != 0 && !nodes.contains(&around) {
-            around = parent(around);
-        }
-        if around == 0 {
+        if !is_inside(detail.node, &nodes, parent) {
             figures.add(&detail.with_inner);
         }
     }
     Ok(figures)
+}
+
+/// Whether one of `all` is around `at`; 0 is around nothing.
+fn is_inside(mut at: u32, all: &HashSet<u32>, parent: impl Fn(u32) -> u32) -> bool {
+    loop {
+        // Parents come before children: the walk ends, in a damaged recording too.
+        let around = parent(at).min(at.saturating_sub(1));
+        if around == 0 || all.contains(&around) {
+            return around != 0;
+        }
+        at = around;
+    }
 }
 
 /// Whether a row is what is in no phase.

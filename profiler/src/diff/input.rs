@@ -32,6 +32,11 @@ impl Per {
         }
     }
 
+    /// The one of that name, or `None`.
+    pub fn from_name(name: &str) -> Option<Per> {
+        Per::ALL.into_iter().find(|per| per.name() == name)
+    }
+
     /// The key in JSON and budgets.
     pub fn key(self) -> &'static str {
         match self {
@@ -45,6 +50,22 @@ impl Per {
         match self {
             Per::Record => "for each record",
             Per::InputByte => "for each byte of input",
+        }
+    }
+
+    /// What is stated: `records`.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Per::Record => "records",
+            Per::InputByte => "bytes of input",
+        }
+    }
+
+    /// The call that states it on a phase.
+    pub(crate) fn call(self) -> &'static str {
+        match self {
+            Per::Record => "records(n)",
+            Per::InputByte => "input_bytes(n)",
         }
     }
 

@@ -134,7 +134,7 @@ fn of_input(diff: &Diff<'_>, per: Per) -> Option<Vec<TotalJson>> {
 
 /// One figure on both sides.
 #[derive(Serialize)]
-pub(crate) struct ChangeJson {
+struct ChangeJson {
     base: SeriesJson,
     new: SeriesJson,
     difference: Number,
@@ -144,7 +144,7 @@ pub(crate) struct ChangeJson {
 }
 
 impl ChangeJson {
-    pub(crate) fn of(change: &Change) -> ChangeJson {
+    fn of(change: &Change) -> ChangeJson {
         let exact = change.exact_difference().map(i64::try_from);
         ChangeJson {
             base: SeriesJson::of(&change.base),

@@ -30,6 +30,7 @@ pub use picture::{Drawn, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
 pub(crate) use text::{amount, each_byte};
+pub(crate) use warnings::warnings;
 
 /// One recording of a side.
 #[derive(Clone, Copy, Debug)]
@@ -199,7 +200,7 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
         other_rows: 0,
         rows_without_figure: 0,
         other_rows_without_figure: 0,
-        warnings: warnings::warnings(base, new, options),
+        warnings: warnings(base, new, options),
     };
     for row in matched {
         diff.take(row);
@@ -266,12 +267,11 @@ impl Diff<'_> {
             // Arenas count every piece of their own.
             return 0.0;
         }
-        let recordings = [&self.base, &self.new][side].iter();
-        let bounds = recordings.zip(cells).map(|(recording, cell)| {
-            let count = cell.amount.map_or(1, |amount| amount.count);
-            peak_bound(recording.profile) as f64 / count as f64
-        });
-        bounds.max_by(f64::total_cmp).unwrap_or(0.0)
+        let counts = cells.iter().map(|cell| cell.amount);
+        largest_bound(
+            [&self.base, &self.new][side],
+            counts.map(|amount| amount.map_or(1, |amount| amount.count)),
+        )
     }
 }
 
@@ -320,7 +320,8 @@ pub(crate) fn knows(side: &[Recording<'_>], per: Per) -> bool {
     side.all(|one| per.count(input(one.profile)).is_some())
 }
 
-fn totals(
+/// The totals of two sides by every measure, in the order of [`Measure::ALL`]; divided by the input where `per` says so.
+pub(crate) fn totals(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
     per: Option<Per>,
@@ -334,7 +335,10 @@ fn totals(
     };
     let change = |measure| {
         let bounds = match measure {
-            Measure::Peak => [base, new].map(|side| bound(side, per)),
+            Measure::Peak => [base, new].map(|side| {
+                let count = |one: &Recording<'_>| count(one.profile, per).unwrap_or(1);
+                largest_bound(side, side.iter().map(count))
+            }),
             _ => [0.0; 2],
         };
         let change = Change::new(series(base, measure), series(new, measure), bounds);
@@ -343,12 +347,10 @@ fn totals(
     Measure::ALL.into_iter().map(change).collect()
 }
 
-/// The largest error bound of the peaks of a side.
-fn bound(side: &[Recording<'_>], per: Option<Per>) -> f64 {
-    let bounds = side.iter().map(|one| {
-        let bytes = peak_bound(one.profile) as f64;
-        bytes / count(one.profile, per).unwrap_or(1) as f64
-    });
+/// The largest error bound of the peaks of a side, each divided by its count.
+fn largest_bound(side: &[Recording<'_>], counts: impl Iterator<Item = u64>) -> f64 {
+    let bounds = side.iter().zip(counts);
+    let bounds = bounds.map(|(one, count)| peak_bound(one.profile) as f64 / count as f64);
     bounds.max_by(f64::total_cmp).unwrap_or(0.0)
 }
 

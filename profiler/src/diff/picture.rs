@@ -8,14 +8,15 @@ use std::io::{self, Write};
 
 use super::merged::Merged;
 use super::text::signed;
-use super::{Diff, Recording, median_recording, palette};
+use super::{Diff, median_recording, palette};
 use crate::calltree::{self, CallTree, NodeId};
 use crate::flamegraph::{
-    By, Caption, NOT_OF_ARENAS, PLACE, Picture, Widths, colors, is_of_arenas, prune, write_empty,
+    By, Caption, NOT_OF_ARENAS, PLACE, Picture, Widths, colors, is_of_arenas, prune, squares,
+    to_the_byte, without_round, write_empty,
 };
 use crate::profile::{Frames, Measure};
 use crate::table;
-use crate::units::{Bytes, Count, Share, printable};
+use crate::units::{Count, Share, printable};
 
 /// What was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,23 +46,17 @@ pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<Drawn> {
     if by == By::Arena && !is_of_arenas(measure) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
     }
-    let side = |side: &[Recording<'_>]| {
-        let tree = |one: Recording<'_>| {
-            let options = calltree::Options {
-                by,
-                measure,
-                frames: Frames::Folded,
-                ..calltree::Options::default()
-            };
-            CallTree::build(one.profile, &options)
-        };
-        median_recording(side, measure).map(tree)
-    };
     let none = || io::Error::new(io::ErrorKind::InvalidInput, "a side without recordings");
     let base = median_recording(&diff.base, measure).ok_or_else(none)?;
     let new = median_recording(&diff.new, measure).ok_or_else(none)?;
-    let trees = side(&diff.base).zip(side(&diff.new)).ok_or_else(none)?;
-    let sides = [(&trees.0, base.profile), (&trees.1, new.profile)];
+    let options = calltree::Options {
+        by,
+        measure,
+        frames: Frames::Folded,
+        ..calltree::Options::default()
+    };
+    let trees = [base, new].map(|one| CallTree::build(one.profile, &options));
+    let sides = [(&trees[0], base.profile), (&trees[1], new.profile)];
     let merged = Merged::new(sides, measure);
     let root = merged.node(NodeId::ROOT);
     let title = format!(
@@ -105,7 +100,7 @@ pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<Drawn> {
         subtitle,
         count_name: measure.title(),
         inverted: false,
-        legend: Some(legend()),
+        legend: Some(squares([("more", palette::MORE), ("less", palette::LESS)])),
     };
     let caption = |id: NodeId| caption(&merged, id, measure, whole);
     picture.draw(&pruned, merged.len(), &mut colors, caption, &mut out)?;
@@ -130,7 +125,7 @@ fn caption(merged: &Merged, id: NodeId, measure: Measure, whole: u64) -> Caption
     );
     if label != name {
         // Infallible: writing to a String.
-        let _ = write!(title, "; {}", name.replace('(', "[").replace(')', "]"));
+        let _ = write!(title, "; {}", without_round(&name));
     }
     title.push(')');
     Caption {
@@ -143,7 +138,7 @@ fn caption(merged: &Merged, id: NodeId, measure: Measure, whole: u64) -> Caption
 /// To the byte: `12,345,678 bytes = 11.8 MiB`.
 fn exact(measure: Measure, value: u64) -> String {
     match measure.is_bytes() {
-        true if value >= 1024 => format!("{} bytes = {}", Count(value), Bytes(value)),
+        true if value >= 1024 => to_the_byte(value),
         _ => measure.amount(value),
     }
 }
@@ -156,18 +151,4 @@ fn file_name(path: &str) -> String {
         0..=40 => name.into_owned(),
         _ => name.chars().take(38).chain("..".chars()).collect(),
     }
-}
-
-/// A square of each colour and what it stands for, as elements of a `<text>`.
-fn legend() -> String {
-    let mut svg = String::new();
-    for (name, (r, g, b)) in [("more", palette::MORE), ("less", palette::LESS)] {
-        // Infallible: writing to a String.
-        let _ = write!(
-            svg,
-            "<tspan fill=\"#{r:02x}{g:02x}{b:02x}\" stroke=\"#666\" stroke-width=\"0.5\">\u{25a0}</tspan> {name} "
-        );
-    }
-    svg.truncate(svg.trim_end().len());
-    svg
 }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use super::series::{Amount, Change, Verdict};
 use super::{Diff, Per, RowChange, Series, input, peak_bound};
 use crate::profile::Measure;
-use crate::report::page::Page;
+use crate::report::page::{Page, capital};
 use crate::report::{self, Style};
 use crate::table::{By, bytes_each};
 use crate::units::{Bytes, counted, printable};
@@ -308,10 +308,4 @@ fn percent(change: &Change) -> String {
         Some(0.0) => "0.0 %".to_owned(),
         Some(part) => format!("{:+.1} %", part * 100.0),
     }
-}
-
-fn capital(word: &str) -> String {
-    let mut chars = word.chars();
-    let first = chars.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(chars).collect()
 }

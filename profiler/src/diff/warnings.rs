@@ -6,7 +6,7 @@ use super::{Options, Per, Recording, input, knows};
 use crate::profile::{Profile, State};
 use crate::units::{Bytes, counted, printable};
 
-pub(super) fn warnings(
+pub(crate) fn warnings(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
     options: Options,
@@ -91,16 +91,8 @@ fn inputs(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Ve
                     said.push(format!(
                         "{} does not state its {}: call .{} on a phase.",
                         printable(one.name),
-                        if per == Per::Record {
-                            "records"
-                        } else {
-                            "bytes of input"
-                        },
-                        if per == Per::Record {
-                            "records(n)"
-                        } else {
-                            "input_bytes(n)"
-                        },
+                        per.noun(),
+                        per.call()
                     ));
                 }
             }

@@ -13,8 +13,8 @@ use fxprof_processed_profile::{
     Timestamp,
 };
 
-use super::{Options, names, with_notes};
-use crate::calltree::{self, CallTree, Label, NodeId};
+use super::{Options, names, tree, with_notes};
+use crate::calltree::{CallTree, Label, NodeId};
 use crate::profile::{Measure, Origin, Profile};
 
 /// Allocations have bytes; blocks and events are no measures of the Firefox Profiler.
@@ -31,13 +31,7 @@ pub(super) fn write(
     options: &Options<'_>,
     mut out: impl Write,
 ) -> io::Result<()> {
-    let tree = CallTree::build(
-        profile,
-        &calltree::Options {
-            frames: options.frames,
-            ..calltree::Options::default()
-        },
-    );
+    let tree = tree(profile, options);
     let begin = Duration::from_nanos(profile.process.started_unix_ns);
     let product = with_notes(
         profile,

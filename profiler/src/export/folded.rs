@@ -2,18 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::Options;
-use crate::calltree::{self, CallTree, write_folded};
+use super::{Options, tree};
+use crate::calltree::write_folded;
 use crate::profile::Profile;
 
 pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
-    let mut tree = CallTree::build(
-        profile,
-        &calltree::Options {
-            frames: options.frames,
-            ..calltree::Options::default()
-        },
-    );
+    let mut tree = tree(profile, options);
     tree.sort(options.measure);
     write_folded(&tree, profile, options.measure, out)
 }

@@ -17,6 +17,7 @@ mod tests;
 
 use std::io::{self, Write};
 
+use crate::calltree::{self, CallTree};
 use crate::profile::{Frames, Measure, Profile};
 use crate::table::By;
 use crate::units::Bytes;
@@ -134,6 +135,15 @@ pub fn write(
         Format::Json => json::write(profile, options, out),
         Format::Csv => csv::write(profile, options, out),
     }
+}
+
+/// The stacks of a profile, in the frames that were asked for.
+fn tree(profile: &Profile, options: &Options<'_>) -> CallTree {
+    let options = calltree::Options {
+        frames: options.frames,
+        ..calltree::Options::default()
+    };
+    CallTree::build(profile, &options)
 }
 
 /// How far the figures can be trusted: the error bound of the peak, and every loss. Empty when all of them are exact.

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 
-use super::{Options, names, with_notes};
-use crate::calltree::{self, CallTree, Label, NodeId};
+use super::{Options, names, tree, with_notes};
+use crate::calltree::{CallTree, Label, NodeId};
 use crate::profile::{Measure, Profile};
 
 #[derive(Serialize)]
@@ -71,13 +71,7 @@ pub(super) fn write(
     options: &Options<'_>,
     mut out: impl Write,
 ) -> io::Result<()> {
-    let mut tree = CallTree::build(
-        profile,
-        &calltree::Options {
-            frames: options.frames,
-            ..calltree::Options::default()
-        },
-    );
+    let mut tree = tree(profile, options);
     tree.sort(options.measure);
     let mut frames = Vec::new();
     let mut numbers: HashMap<Label, usize> = HashMap::new();

@@ -21,7 +21,7 @@ pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String 
         shorten(&program, 40)
     };
     let total = match measure.is_bytes() {
-        true => bytes(total),
+        true => to_the_byte(total),
         false => measure.amount(total),
     };
     format!(
@@ -208,7 +208,7 @@ pub(super) fn frame(
 }
 
 /// Square brackets for round ones.
-fn without_round(text: &str) -> String {
+pub(crate) fn without_round(text: &str) -> String {
     text.replace('(', "[").replace(')', "]")
 }
 
@@ -218,7 +218,7 @@ fn printable_name(name: &str) -> String {
 
 /// Bytes and blocks of a measure; for grows what they copied.
 fn amounts(measure: Measure, figures: &Figures) -> String {
-    let with = |n: u64, blocks: u64| format!("{}, {}", bytes(n), counted(blocks, "block"));
+    let with = |n: u64, blocks: u64| format!("{}, {}", to_the_byte(n), counted(blocks, "block"));
     match measure {
         Measure::Peak => with(figures.peak_bytes, figures.peak_blocks),
         Measure::Live => with(figures.live_bytes, figures.live_blocks),
@@ -227,22 +227,23 @@ fn amounts(measure: Measure, figures: &Figures) -> String {
         Measure::Blocks => format!(
             "{}, {}",
             counted(figures.total_blocks, "block"),
-            bytes(figures.total_bytes)
+            to_the_byte(figures.total_bytes)
         ),
         Measure::Copied => format!(
             "{}, {}",
-            bytes(figures.copied_bytes),
+            to_the_byte(figures.copied_bytes),
             counted(figures.grows, "grow")
         ),
         Measure::Grows => format!(
             "{}, {} copied",
             counted(figures.grows, "grow"),
-            bytes(figures.copied_bytes)
+            to_the_byte(figures.copied_bytes)
         ),
     }
 }
 
-fn bytes(bytes: u64) -> String {
+/// `6,392,832 bytes = 6.1 MiB`.
+pub(crate) fn to_the_byte(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} bytes"),
         _ => format!("{} bytes = {}", Count(bytes), Bytes(bytes)),

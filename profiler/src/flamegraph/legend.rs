@@ -34,8 +34,13 @@ pub(super) fn chars() -> usize {
 
 /// As elements of a `<text>`.
 pub(super) fn svg() -> String {
+    squares(entries())
+}
+
+/// A square of each colour and what it stands for, as elements of a `<text>`.
+pub(crate) fn squares<const N: usize>(entries: [(&str, Rgb); N]) -> String {
     let mut svg = String::new();
-    for (name, (r, g, b)) in entries() {
+    for (name, (r, g, b)) in entries {
         // Infallible: writing to a String.
         let _ = write!(
             svg,

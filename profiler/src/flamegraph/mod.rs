@@ -22,8 +22,9 @@ pub use crate::calltree::By;
 use crate::calltree::{self, CallTree, NodeId};
 use crate::profile::{Frames, Measure, Profile, ScopeId};
 
+pub(crate) use captions::{to_the_byte, without_round};
 pub(crate) use draw::{Picture, colors, write_empty};
-pub(crate) use legend::PLACE;
+pub(crate) use legend::{PLACE, squares};
 pub(crate) use prune::{Widths, prune};
 pub(crate) use relabel::Caption;
 

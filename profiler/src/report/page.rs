@@ -101,6 +101,15 @@ impl<'a, W: Write> Page<'a, W> {
     }
 }
 
+/// The first letter as a capital.
+pub(crate) fn capital(word: &str) -> String {
+    word.chars()
+        .take(1)
+        .flat_map(char::to_uppercase)
+        .chain(word.chars().skip(1))
+        .collect()
+}
+
 /// At most `columns` columns, the middle replaced by dots.
 pub(crate) fn clip_middle(text: &str, columns: usize) -> String {
     if text.width() <= columns {

@@ -55,6 +55,9 @@ pub const MAX_SCOPE_DEPTH: u32 = 64;
 /// Frames of one stack at most.
 pub const MAX_FRAMES: usize = 256;
 
+/// Longest list of the program's own crates ([`Header::own_crates`]), bytes: a longer one is not recorded.
+pub const LONGEST_OWN_CRATES: usize = 4096;
+
 /// Largest recording in bytes when `HEAPGLASS_MAX_BYTES` does not say.
 pub const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 

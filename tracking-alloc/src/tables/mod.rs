@@ -46,12 +46,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, FIRST_SITE, FURTHER_LANES, Frame, HEADER_BYTES, Header, LANE_TABLES, LANES,
-    Mark, MarkRow, Module, Point, Row, Scope, Site, Stack, TIMELINE_POINTS, ThreadName, VERSION,
-    mode, table,
+    LONGEST_OWN_CRATES, Mark, MarkRow, Module, Point, Row, Scope, Site, Stack, TIMELINE_POINTS,
+    ThreadName, VERSION, mode, table,
 };
-
-/// Longest list of the program's own crates that is kept, bytes: readers take no more.
-const LONGEST_OWN: usize = 4096;
 
 /// Reached from the hook without a lock; lives until the process ends.
 pub(crate) struct Session {
@@ -344,7 +341,7 @@ impl Writer {
             header.command.store(self.string(words), Relaxed);
         }
         let own = sys::environment(b"HEAPGLASS_OWN").unwrap_or_default();
-        if !own.is_empty() && own.len() <= LONGEST_OWN {
+        if !own.is_empty() && own.len() <= LONGEST_OWN_CRATES {
             header.own_crates.store(self.string(own), Relaxed);
         }
     }

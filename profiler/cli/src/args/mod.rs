@@ -2,23 +2,26 @@
 //!
 //! Only spelling lives here: what flags mean together is checked by each command.
 
+mod cargo;
 mod check;
 mod diff;
+mod export;
 mod values;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use heapglass_profiler::export::Format;
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
 
 use crate::error::Error;
 
+pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
 pub(crate) use diff::Diff;
+pub(crate) use export::Export;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -240,50 +243,6 @@ pub(crate) struct Flamegraph {
     pub(crate) json: bool,
 }
 
-/// Write a recording in the format of another tool
-///
-/// pprof (gzip): go tool pprof, Parca, Pyroscope. dhat: dh_view.html of valgrind, the Firefox Profiler. speedscope:
-/// speedscope.app. firefox: profiler.firefox.com. folded: inferno, flamegraph.pl. json: as `report --json`. csv: the rows
-/// of `report` as a table. Totals are those of the report in each. Where a format asks for a figure that is not
-/// recorded, it has a lower bound, and says so.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  heapglass export app.hg --to pprof -o app.pb.gz    go tool pprof -top app.pb.gz
-  heapglass export app.hg --to dhat -o app.json      load it into dh_view.html
-  heapglass export app.hg --to speedscope -o app.speedscope.json
-  heapglass export app.hg --to firefox -o app.json   load it into profiler.firefox.com
-  heapglass export app.hg --to folded --measure total | inferno-flamegraph > app.svg
-  heapglass export app.hg --to csv --by type -o types.csv")]
-pub(crate) struct Export {
-    /// The recording
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// The format
-    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
-    pub(crate) to: Format,
-    /// Where to write; `-` is standard output
-    #[arg(short, long, value_name = "OUT", default_value = "-")]
-    pub(crate) output: PathBuf,
-    /// What folded stacks count, what speedscope, Firefox and pprof show first, what rows of json and csv are ordered by,
-    /// as in `report`; dhat has no such choice
-    #[arg(long, value_name = "MEASURE", default_value = "peak", value_parser = values::measure())]
-    pub(crate) measure: Measure,
-    /// What a row of json and csv is, as in `report` [default: site]
-    #[arg(long, value_name = "BY", value_parser = values::by())]
-    pub(crate) by: Option<By>,
-    /// Which frames of a stack are written: `trimmed`, all but start-up and the machinery of the allocator; `all`; `own`,
-    /// only those of your crates; `folded`, where a run of frames outside your crates is one frame that says what it does
-    /// [default: trimmed; of json and csv folded]
-    #[arg(long, value_name = "FRAMES", value_parser = values::frames())]
-    pub(crate) frames: Option<Frames>,
-    #[command(flatten)]
-    pub(crate) symbols: Symbols,
-    /// Say what was written as JSON, on standard output
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 /// Explore a recording in the terminal; live when its program still runs
 #[derive(Args, Debug)]
 pub(crate) struct Tui {
@@ -420,101 +379,6 @@ impl FramesFlag {
     }
 }
 
-/// `cargo heapglass`.
-#[derive(Debug, Parser)]
-#[command(
-    name = "cargo heapglass",
-    bin_name = "cargo heapglass",
-    version,
-    about = "Build with what profiling needs, run, record and explore",
-    after_help = "\
-Builds into target/heapglass with frame pointers and `debug = \"limited\"` beside
-your own rustflags and profile, then records each program that cargo runs; cargo
-itself, build scripts and macros are not recorded. `run` explores the recording
-afterwards when on a terminal. The options above may stand anywhere before `--`.
-
-Examples:
-  cargo heapglass run --release -- input.json
-  cargo heapglass run --release --no-tui -o app.hg --force
-  cargo heapglass test --test load
-  cargo heapglass bench -p parser
-  cargo heapglass build --release",
-    max_term_width = 100
-)]
-pub(crate) struct CargoCli {
-    /// Do not open the terminal UI after `run`
-    #[arg(long)]
-    pub(crate) no_tui: bool,
-    #[command(flatten)]
-    pub(crate) out: Out,
-    #[command(subcommand)]
-    pub(crate) command: CargoCommand,
-}
-
-impl CargoCli {
-    /// Parses the words of `cargo heapglass`. Ends the process itself for `--help`, `--version` and misuse.
-    pub(crate) fn parse_words(words: impl Iterator<Item = OsString>) -> CargoCli {
-        CargoCli::parse_from(ours_first(words.collect()))
-    }
-}
-
-/// The words of `cargo heapglass` with its own options in front, wherever they stand before `--`: behind the first
-/// word that clap does not know, all words are cargo's.
-fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
-    // What the runner runs is not asked for its options.
-    if words.get(1).is_some_and(|word| word == "runner") {
-        return words;
-    }
-    let mut words = words.into_iter();
-    let mut ours: Vec<OsString> = words.next().into_iter().collect();
-    let mut cargos = Vec::new();
-    while let Some(word) = words.next() {
-        match word.to_str() {
-            Some("--no-tui" | "--force") => ours.push(word),
-            Some("-o" | "--out") => ours.extend([Some(word), words.next()].into_iter().flatten()),
-            Some(text) if text.starts_with("--out=") => ours.push(word),
-            Some("--") => {
-                cargos.push(word);
-                break;
-            }
-            _ => cargos.push(word),
-        }
-    }
-    ours.extend(cargos);
-    ours.extend(words);
-    ours
-}
-
-/// What cargo is to do.
-#[derive(Debug, Subcommand)]
-pub(crate) enum CargoCommand {
-    /// As `cargo run`
-    #[command(visible_alias = "r")]
-    Run(CargoArgs),
-    /// As `cargo test`: one recording per test binary
-    #[command(visible_alias = "t")]
-    Test(CargoArgs),
-    /// As `cargo bench`: one recording per benchmark binary
-    Bench(CargoArgs),
-    /// As `cargo build`: says where the binaries are, for `heapglass run`
-    #[command(visible_alias = "b")]
-    Build(CargoArgs),
-    #[command(hide = true)]
-    Runner(Runner),
-}
-
-/// Arguments for cargo.
-#[derive(Args, Debug)]
-pub(crate) struct CargoArgs {
-    /// Arguments of the cargo command, then, after `--`, those of the program
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "CARGO ARGS"
-    )]
-    pub(crate) arguments: Vec<OsString>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -555,31 +419,6 @@ mod tests {
             panic!("not flamegraph");
         };
         assert_eq!((given.by.name(), given.measure), ("arena", None));
-    }
-
-    #[test]
-    fn arguments_after_two_dashes_reach_cargo_with_the_dashes() {
-        let words = ["cargo heapglass", "run", "--release", "--", "-x"];
-        let CargoCommand::Run(run) = CargoCli::try_parse_from(words).unwrap().command else {
-            panic!("not run");
-        };
-        assert_eq!(run.arguments, ["--release", "--", "-x"]);
-    }
-
-    #[test]
-    fn options_of_cargo_heapglass_may_stand_anywhere_before_two_dashes() {
-        let words = "heapglass run --release --no-tui -o a.hg -p app --force -- -o b --no-tui";
-        let words = words.split(' ').map(OsString::from).collect();
-        let cli = CargoCli::try_parse_from(ours_first(words)).unwrap();
-        assert!(cli.no_tui && cli.out.force);
-        assert_eq!(cli.out.out, Some("a.hg".into()));
-        let CargoCommand::Run(run) = cli.command else {
-            panic!("not run");
-        };
-        let rest = ["--release", "-p", "app", "--", "-o", "b", "--no-tui"];
-        assert_eq!(run.arguments, rest);
-        let runner: Vec<OsString> = ["x", "runner", "app", "--force"].map(OsString::from).into();
-        assert_eq!(ours_first(runner.clone()), runner);
     }
 
     #[test]

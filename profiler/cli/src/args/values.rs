@@ -31,10 +31,8 @@ pub(super) fn picture() -> impl TypedValueParser<Value = flamegraph::By> {
 
 /// The words of `--per`.
 pub(super) fn per() -> impl TypedValueParser<Value = Per> {
-    PossibleValuesParser::new(Per::ALL.map(Per::name)).map(|word| match word.as_str() {
-        "record" => Per::Record,
-        _ => Per::InputByte,
-    })
+    PossibleValuesParser::new(Per::ALL.map(Per::name))
+        .map(|word| Per::from_name(&word).unwrap_or(Per::Record))
 }
 
 /// The words of `--frames`.

@@ -5,14 +5,12 @@ use std::collections::BTreeSet;
 
 use cargo_metadata::Metadata;
 use serde::Deserialize;
+use tracking_alloc_recording::LONGEST_OWN_CRATES;
 
 use crate::error::Error;
 
 /// The variable that carries the names into the recording.
 pub(crate) const VARIABLE: &str = "HEAPGLASS_OWN";
-
-/// Longest list that a recording keeps, bytes.
-const LONGEST: usize = 4096;
 
 /// `[package.metadata.heapglass]`.
 #[derive(Debug, Deserialize)]
@@ -67,7 +65,7 @@ fn list(named: BTreeSet<String>) -> String {
         .map(|name| name.trim().replace('-', "_"))
         .collect();
     let list = crates.into_iter().collect::<Vec<_>>().join(",");
-    match list.len() <= LONGEST {
+    match list.len() <= LONGEST_OWN_CRATES {
         true => list,
         false => String::new(),
     }

@@ -2,19 +2,19 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use heapglass_profiler::check::{
     self, Budget, COPIED, LONGEST, Limit, Most, Subject, check_against, check_limit, write_json,
     write_markdown, write_text,
 };
 use heapglass_profiler::diff::Recording;
-use heapglass_profiler::profile::{Measure, Profile};
-use heapglass_profiler::report::{self, DEFAULT_WIDTH};
+use heapglass_profiler::profile::Measure;
 
 use crate::args::{Check, Symbols};
 use crate::error::Error;
 use crate::files::output::Output;
+use crate::open::Side;
 use crate::{open, say};
 
 /// Exit status when a check failed.
@@ -49,9 +49,9 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
             path.display()
         ));
     }
-    let against = args.against.iter().map(std::path::PathBuf::as_path);
+    let against: Vec<&Path> = args.against.iter().map(PathBuf::as_path).collect();
     let mut inputs: Vec<&Path> = vec![&args.file];
-    inputs.extend(against.clone());
+    inputs.extend(&against);
     inputs.extend(args.budget.as_deref());
     let output = Output::open(&args.output, &inputs)?;
     let profile = open::open(&args.file, &args.symbols)?;
@@ -60,10 +60,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
         binary: None,
         ..args.symbols.clone()
     };
-    let before: Vec<Profile> = against
-        .clone()
-        .map(|path| open::open(path, &symbols))
-        .collect::<Result<_, _>>()?;
+    let before = Side::open(&against, &symbols)?;
     let name = args.file.display().to_string();
     let recording = Recording {
         name: &name,
@@ -83,13 +80,8 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
         })?;
         check.outcomes.push(outcome);
     }
-    if !before.is_empty() {
-        let names: Vec<String> = against.map(|path| path.display().to_string()).collect();
-        let base: Vec<Recording<'_>> = names
-            .iter()
-            .zip(&before)
-            .map(|(name, profile)| Recording { name, profile })
-            .collect();
+    if !against.is_empty() {
+        let base = before.recordings();
         let (outcomes, warnings) = check_against(&base, &recording, &budget.tolerances, args.per)
             .map_err(Error::misuse)?;
         check.outcomes.extend(outcomes);
@@ -105,13 +97,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
 }
 
 fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error> {
-    let mut options = report::Options::default();
-    let to_stdout = output.is_stdout();
-    if to_stdout {
-        let stdout = std::io::stdout();
-        options.width = say::columns(&stdout).unwrap_or(DEFAULT_WIDTH);
-        options.paint = say::paint(&stdout);
-    }
+    let (options, to_stdout) = (output.report_options(), output.is_stdout());
     output.write(|out| {
         if args.json {
             write_json(check, out)

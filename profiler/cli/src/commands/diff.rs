@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use heapglass_profiler::diff::{Options, Recording, compare, write_json, write_svg, write_text};
+use heapglass_profiler::diff::{Options, compare, write_json, write_svg, write_text};
 use heapglass_profiler::flamegraph::{NOT_OF_ARENAS, is_of_arenas};
-use heapglass_profiler::profile::Profile;
-use heapglass_profiler::report::{self, By, DEFAULT_WIDTH};
+use heapglass_profiler::report::{self, By};
 use heapglass_profiler::units::counted;
 
 use crate::args::{Diff, Symbols};
 use crate::error::Error;
 use crate::files::output::Output;
-use crate::{open, say};
+use crate::open::Side;
+use crate::say;
 
 pub(super) fn run(args: &Diff) -> Result<u8, Error> {
     let base: Vec<&Path> = paths(&args.base, &args.and_base);
@@ -33,15 +33,9 @@ pub(super) fn run(args: &Diff) -> Result<u8, Error> {
         )));
     }
     let output = Output::open(&args.output, &inputs)?;
-    let base_profiles = profiles(&base, &symbols(args, &args.base_binary))?;
-    let new_profiles = profiles(&new, &symbols(args, &args.new_binary))?;
-    let base_names = names(&base);
-    let new_names = names(&new);
-    let diff = compare(
-        &recordings(&base_names, &base_profiles),
-        &recordings(&new_names, &new_profiles),
-        options,
-    );
+    let base = Side::open(&base, &symbols(args, &args.base_binary))?;
+    let new = Side::open(&new, &symbols(args, &args.new_binary))?;
+    let diff = compare(&base.recordings(), &new.recordings(), options);
     let text = match is_picture {
         true => {
             let drawn = output.write(|out| write_svg(&diff, out))?;
@@ -54,15 +48,10 @@ pub(super) fn run(args: &Diff) -> Result<u8, Error> {
         }
         false => output,
     };
-    let mut shown = report::Options {
+    let shown = report::Options {
         top: args.top,
-        ..report::Options::default()
+        ..text.report_options()
     };
-    if text.is_stdout() {
-        let stdout = std::io::stdout();
-        shown.width = say::columns(&stdout).unwrap_or(DEFAULT_WIDTH);
-        shown.paint = say::paint(&stdout);
-    }
     text.write(|out| match args.json {
         true => write_json(&diff, args.top, out),
         false => write_text(&diff, &shown, out),
@@ -73,23 +62,6 @@ pub(super) fn run(args: &Diff) -> Result<u8, Error> {
 fn paths<'a>(first: &'a Path, others: &'a [PathBuf]) -> Vec<&'a Path> {
     let others = others.iter().map(PathBuf::as_path);
     std::iter::once(first).chain(others).collect()
-}
-
-fn names(paths: &[&Path]) -> Vec<String> {
-    let name = |path: &&Path| path.display().to_string();
-    paths.iter().map(name).collect()
-}
-
-fn profiles(paths: &[&Path], symbols: &Symbols) -> Result<Vec<Profile>, Error> {
-    paths.iter().map(|path| open::open(path, symbols)).collect()
-}
-
-fn recordings<'a>(names: &'a [String], profiles: &'a [Profile]) -> Vec<Recording<'a>> {
-    names
-        .iter()
-        .zip(profiles)
-        .map(|(name, profile)| Recording { name, profile })
-        .collect()
 }
 
 fn symbols(args: &Diff, binary: &Option<PathBuf>) -> Symbols {

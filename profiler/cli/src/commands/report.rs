@@ -1,32 +1,25 @@
 //! `heapglass report`: the figures as text or JSON.
 
-use heapglass_profiler::report::{DEFAULT_WIDTH, Options, plain, write_json, write_text};
+use heapglass_profiler::report::{Options, write_json, write_text};
 
 use crate::args::Report;
 use crate::error::Error;
 use crate::files::output::Output;
-use crate::{open, say};
+use crate::open;
 
 pub(super) fn run(args: &Report) -> Result<u8, Error> {
     let output = Output::open(&args.output, &[&args.file])?;
     let profile = open::open(&args.file, &args.symbols)?;
     let recording = args.file.display().to_string();
-    let stdout = std::io::stdout();
-    let mut options = Options {
+    let options = Options {
         by: args.by,
         measure: args.measure.measure,
         top: args.top,
         frames: args.frames.get(),
         explain: args.explain,
         recording: Some(&recording),
-        ..Options::default()
+        ..output.report_options()
     };
-    if output.is_stdout() {
-        options.width = say::columns(&stdout).unwrap_or(DEFAULT_WIDTH);
-        options.paint = say::paint(&stdout);
-    } else {
-        options.paint = plain;
-    }
     output.write(|out| {
         if args.json {
             write_json(&profile, &options, out)

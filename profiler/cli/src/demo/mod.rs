@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use heapglass_profiler::flamegraph::{self, write_svg};
 use heapglass_profiler::profile::Measure;
-use heapglass_profiler::report::{DEFAULT_WIDTH, Options, write_json, write_text};
+use heapglass_profiler::report::{Options, write_json, write_text};
 use heapglass_profiler::units::Bytes;
 
 use crate::args::{Demo, Symbols};
@@ -113,10 +113,8 @@ pub(crate) fn run(args: &Demo) -> Result<u8, Error> {
     let stdout = std::io::stdout();
     let recording = name.display().to_string();
     let options = Options {
-        width: say::columns(&stdout).unwrap_or(DEFAULT_WIDTH),
-        paint: say::paint(&stdout),
         recording: Some(&recording),
-        ..Options::default()
+        ..say::report_options(&stdout)
     };
     Output::Stdout.write(|out| {
         if args.json {

@@ -6,7 +6,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use heapglass_profiler::report::Options;
+
 use crate::error::Error;
+use crate::say;
 
 /// Where a command writes to; made before the work begins, so that a path that cannot be written costs nothing.
 #[derive(Debug)]
@@ -64,6 +67,14 @@ impl Output {
     /// Whether standard output is where it goes.
     pub(crate) fn is_stdout(&self) -> bool {
         matches!(self, Output::Stdout)
+    }
+
+    /// How a report is written to it: for the terminal that standard output may be, plain into a file.
+    pub(crate) fn report_options<'a>(&self) -> Options<'a> {
+        match self.is_stdout() {
+            true => say::report_options(&io::stdout()),
+            false => Options::default(),
+        }
     }
 
     /// Writes everything `write` writes, then gives a file its name. `None` when the reader of standard output or of

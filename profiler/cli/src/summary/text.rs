@@ -1,7 +1,7 @@
 //! The summary for people.
 
 use heapglass_profiler::profile::Profile;
-use heapglass_profiler::report::{DEFAULT_WIDTH, Options, write_summary};
+use heapglass_profiler::report::write_summary;
 use heapglass_profiler::units::{Bytes, Nanos, printable};
 
 use super::{Opened, Run, from_here, main_one, nothing, quoted};
@@ -58,11 +58,7 @@ pub(super) fn write(run: &Run<'_>, opened: &[Opened<'_>], quiet: bool) {
 /// Totals, peak, what Rust's allocator did not see, losses and the top five sites, as the report has them.
 fn figures(profile: &Profile) {
     let stderr = std::io::stderr();
-    let options = Options {
-        width: say::columns(&stderr).unwrap_or(DEFAULT_WIDTH),
-        paint: say::paint(&stderr),
-        ..Options::default()
-    };
+    let options = say::report_options(&stderr);
     // NOTE: a standard error that went away is not the command's failure.
     let _ = write_summary(profile, &options, stderr.lock());
 }

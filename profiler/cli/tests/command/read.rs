@@ -156,6 +156,7 @@ fn a_reader_that_went_away_is_no_failure() {
         &["export", "x.hg", "--to", "speedscope"],
         &["export", "x.hg", "--to", "firefox"],
         &["export", "x.hg", "--to", "folded"],
+        &["export", "x.hg", "--to", "json"],
         &["export", "x.hg", "--to", "csv"],
         &["pack", "x.hg", "-o", "-"],
         &["--json"],

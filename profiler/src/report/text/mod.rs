@@ -12,7 +12,7 @@ mod row;
 mod site;
 mod tree;
 
-use super::page::Page;
+use super::page::{Page, capital};
 use super::{By, DEFAULT_TOP, Options, Row, Style, header, rows};
 use crate::profile::{Measure, Profile};
 use crate::table::{SHARE_WIDTH, columns};
@@ -203,12 +203,4 @@ fn write_rest<W: Write>(
 fn sum_of(measure: Measure, rows: &[Row]) -> u64 {
     let values = rows.iter().map(|row| measure.of(&row.figures));
     values.fold(0, u64::saturating_add)
-}
-
-fn capital(word: &str) -> String {
-    word.chars()
-        .take(1)
-        .flat_map(char::to_uppercase)
-        .chain(word.chars().skip(1))
-        .collect()
 }

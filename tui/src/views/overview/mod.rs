@@ -5,9 +5,9 @@ mod render;
 
 use crate::model::keys::{Binding, ENTER, bindings, char};
 use heapglass_profiler::profile::Frames;
-use heapglass_profiler::report::{By, Row, rows};
+use heapglass_profiler::report::By;
 
-use crate::model::{Command, Context, Jump, Outcome, ViewId};
+use crate::model::{Command, Context, Jump, Outcome, Rows, ViewId};
 use crate::views::View;
 use crate::widgets::Cursor;
 use ratatui::buffer::Buffer;
@@ -22,7 +22,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 /// Owners by the measure, and which one is selected.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
-    owners: Vec<Row>,
+    owners: Rows,
     cursor: Cursor,
 }
 
@@ -30,23 +30,26 @@ impl View for Overview {
     fn refresh(&mut self, cx: &Context<'_>) {
         let kept = self
             .owners
+            .all()
             .get(self.cursor.selected)
             .filter(|_| self.cursor.selected > 0)
             .map(|row| row.key.clone());
-        self.owners = rows(&cx.data.profile, By::Owner, cx.measure, Frames::Folded);
-        let at = kept.and_then(|kept| self.owners.iter().position(|row| row.key == kept));
+        self.owners
+            .refresh(cx.data, By::Owner, cx.measure, Frames::Folded);
+        let at = kept.and_then(|kept| self.owners.all().iter().position(|row| row.key == kept));
         self.cursor.selected = at.unwrap_or(self.cursor.selected);
-        self.cursor.clamp(self.owners.len(), render::owner_rows(cx));
+        self.cursor
+            .clamp(self.owners.all().len(), render::owner_rows(cx));
     }
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         if self
             .cursor
-            .command(command, self.owners.len(), render::owner_rows(cx))
+            .command(command, self.owners.all().len(), render::owner_rows(cx))
         {
             return Outcome::Done;
         }
-        let Some(row) = self.owners.get(self.cursor.selected) else {
+        let Some(row) = self.owners.all().get(self.cursor.selected) else {
             return Outcome::Done;
         };
         match (command, cx.data.charged(row)) {

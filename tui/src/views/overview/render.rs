@@ -240,7 +240,7 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         0
     };
     let value = |owner: &&Row| cx.measure.of(&owner.figures);
-    let largest = view.owners.first().map_or(0, |owner| value(&owner));
+    let largest = view.owners.all().first().map_or(0, |owner| value(&owner));
     let mut table = Table::new()
         .right("share", 7, |owner| {
             Share::of(value(owner), cx.whole()).to_string()
@@ -270,7 +270,7 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         .render(
             area,
             buffer,
-            view.owners.iter(),
+            view.owners.all().iter(),
             (view.cursor, theme::selected()),
             "",
         );

@@ -2,16 +2,15 @@
 //! it calls. Enter leads to the sites of a row.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
-use heapglass_profiler::profile::{Charged, Figures, Frames, Measure};
-use heapglass_profiler::report::{By, Detail, FunctionDetail, Part, Row, rows};
+use heapglass_profiler::profile::{Charged, Figures};
+use heapglass_profiler::report::{By, Detail, FunctionDetail, Part, Row};
 use heapglass_profiler::units::{Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::model::{Command, Context, Data, Pattern};
+use crate::model::{Command, Context, Pattern, Rows};
 use crate::text::{clean, fit_end, wrap};
 use crate::theme;
 use crate::widgets::{Cursor, Table, all_figures, count, flow, rule, slice, write};
@@ -19,17 +18,13 @@ use crate::widgets::{Cursor, Table, all_figures, count, flow, rule, slice, write
 /// The groupings, in the order of the key that goes through them.
 const ALL: [By; 4] = [By::Owner, By::Function, By::Crate, By::Module];
 
-/// What the rows were made of.
-type Made = (Arc<Data>, (By, Measure, Frames));
-
 /// The rows of a grouping, and which one is selected.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     /// `None` = sites are listed one by one.
     by: Option<By>,
-    made_of: Option<Made>,
-    all: Vec<Row>,
-    /// Indexes into `all`: what is listed, in its order.
+    rows: Rows,
+    /// Indexes into the rows: what is listed, in its order.
     order: Vec<usize>,
     cursor: Cursor,
     /// Functions in the order of what they allocated with all that they call.
@@ -63,12 +58,7 @@ impl Groups {
         };
         let kept = self.selected().filter(|_| self.cursor.selected > 0);
         let kept = kept.map(|row| row.key.clone());
-        let key = (by, cx.measure, cx.frames);
-        let same = |made: &Made| Arc::ptr_eq(&made.0, cx.data) && made.1 == key;
-        if !self.made_of.as_ref().is_some_and(same) {
-            self.all = rows(&cx.data.profile, by, cx.measure, cx.frames);
-            self.made_of = Some((Arc::clone(cx.data), key));
-        }
+        self.rows.refresh(cx.data, by, cx.measure, cx.frames);
         self.list(kept.as_deref(), cx);
     }
 
@@ -76,23 +66,23 @@ impl Groups {
         let filter = self.filter.as_ref();
         let listed =
             |(_, row): &(usize, &Row)| filter.is_none_or(|filter| filter.is_match(&row.key));
-        let listed = self.all.iter().enumerate().filter(listed);
+        let listed = self.rows.all().iter().enumerate().filter(listed);
         self.order = listed.map(|(at, _)| at).collect();
         if self.by_inclusive && self.by == Some(By::Function) {
-            let value = |at: &usize| self.all.get(*at).map_or(0, |row| inclusive(row, cx));
+            let value = |at: &usize| self.rows.all().get(*at).map_or(0, |row| inclusive(row, cx));
             self.order.sort_by_key(|at| Reverse(value(at)));
         }
         if self.reversed {
             self.order.reverse();
         }
-        let is_it = |at: &usize| self.all.get(*at).map(|row| row.key.as_str()) == kept;
+        let is_it = |at: &usize| self.rows.all().get(*at).map(|row| row.key.as_str()) == kept;
         let at = kept.and_then(|_| self.order.iter().position(is_it));
         self.cursor.selected = at.unwrap_or(0);
         self.cursor.clamp(self.order.len(), self.shown_rows(cx));
     }
 
     fn selected(&self) -> Option<&Row> {
-        self.all.get(*self.order.get(self.cursor.selected)?)
+        self.rows.all().get(*self.order.get(self.cursor.selected)?)
     }
 
     /// The selected row: its grouping and key.
@@ -205,7 +195,7 @@ impl Groups {
             )
         });
         let rows: Vec<&Row> = (self.order.iter())
-            .filter_map(|at| self.all.get(*at))
+            .filter_map(|at| self.rows.all().get(*at))
             .collect();
         let empty = match &self.filter {
             Some(filter) => format!("none matches /{}/; Esc shows all", clean(&filter.text)),

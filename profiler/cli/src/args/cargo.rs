@@ -1,0 +1,132 @@
+//! The words of `cargo heapglass`.
+
+use std::ffi::OsString;
+
+use clap::{Args, Parser, Subcommand};
+
+use super::{Out, Runner};
+
+/// `cargo heapglass`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo heapglass",
+    bin_name = "cargo heapglass",
+    version,
+    about = "Build with what profiling needs, run, record and explore",
+    after_help = "\
+Builds into target/heapglass with frame pointers and `debug = \"limited\"` beside
+your own rustflags and profile, then records each program that cargo runs; cargo
+itself, build scripts and macros are not recorded. `run` explores the recording
+afterwards when on a terminal. The options above may stand anywhere before `--`.
+
+Examples:
+  cargo heapglass run --release -- input.json
+  cargo heapglass run --release --no-tui -o app.hg --force
+  cargo heapglass test --test load
+  cargo heapglass bench -p parser
+  cargo heapglass build --release",
+    max_term_width = 100
+)]
+pub(crate) struct CargoCli {
+    /// Do not open the terminal UI after `run`
+    #[arg(long)]
+    pub(crate) no_tui: bool,
+    #[command(flatten)]
+    pub(crate) out: Out,
+    #[command(subcommand)]
+    pub(crate) command: CargoCommand,
+}
+
+impl CargoCli {
+    /// Parses the words of `cargo heapglass`. Ends the process itself for `--help`, `--version` and misuse.
+    pub(crate) fn parse_words(words: impl Iterator<Item = OsString>) -> CargoCli {
+        CargoCli::parse_from(ours_first(words.collect()))
+    }
+}
+
+/// The words of `cargo heapglass` with its own options in front, wherever they stand before `--`: behind the first
+/// word that clap does not know, all words are cargo's.
+fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
+    // What the runner runs is not asked for its options.
+    if words.get(1).is_some_and(|word| word == "runner") {
+        return words;
+    }
+    let mut words = words.into_iter();
+    let mut ours: Vec<OsString> = words.next().into_iter().collect();
+    let mut cargos = Vec::new();
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--no-tui" | "--force") => ours.push(word),
+            Some("-o" | "--out") => ours.extend([Some(word), words.next()].into_iter().flatten()),
+            Some(text) if text.starts_with("--out=") => ours.push(word),
+            Some("--") => {
+                cargos.push(word);
+                break;
+            }
+            _ => cargos.push(word),
+        }
+    }
+    ours.extend(cargos);
+    ours.extend(words);
+    ours
+}
+
+/// What cargo is to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CargoCommand {
+    /// As `cargo run`
+    #[command(visible_alias = "r")]
+    Run(CargoArgs),
+    /// As `cargo test`: one recording per test binary
+    #[command(visible_alias = "t")]
+    Test(CargoArgs),
+    /// As `cargo bench`: one recording per benchmark binary
+    Bench(CargoArgs),
+    /// As `cargo build`: says where the binaries are, for `heapglass run`
+    #[command(visible_alias = "b")]
+    Build(CargoArgs),
+    #[command(hide = true)]
+    Runner(Runner),
+}
+
+/// Arguments for cargo.
+#[derive(Args, Debug)]
+pub(crate) struct CargoArgs {
+    /// Arguments of the cargo command, then, after `--`, those of the program
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CARGO ARGS"
+    )]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_after_two_dashes_reach_cargo_with_the_dashes() {
+        let words = ["cargo heapglass", "run", "--release", "--", "-x"];
+        let CargoCommand::Run(run) = CargoCli::try_parse_from(words).unwrap().command else {
+            panic!("not run");
+        };
+        assert_eq!(run.arguments, ["--release", "--", "-x"]);
+    }
+
+    #[test]
+    fn options_of_cargo_heapglass_may_stand_anywhere_before_two_dashes() {
+        let words = "heapglass run --release --no-tui -o a.hg -p app --force -- -o b --no-tui";
+        let words = words.split(' ').map(OsString::from).collect();
+        let cli = CargoCli::try_parse_from(ours_first(words)).unwrap();
+        assert!(cli.no_tui && cli.out.force);
+        assert_eq!(cli.out.out, Some("a.hg".into()));
+        let CargoCommand::Run(run) = cli.command else {
+            panic!("not run");
+        };
+        let rest = ["--release", "-p", "app", "--", "-o", "b", "--no-tui"];
+        assert_eq!(run.arguments, rest);
+        let runner: Vec<OsString> = ["x", "runner", "app", "--force"].map(OsString::from).into();
+        assert_eq!(ours_first(runner.clone()), runner);
+    }
+}
