@@ -49,7 +49,7 @@ mod views;
 mod widgets;
 
 pub use error::Error;
-pub use model::ViewId;
+pub use model::{Base, ViewId};
 pub use options::Options;
 pub use run::run;
 pub use source::Source;

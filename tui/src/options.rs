@@ -1,11 +1,12 @@
 //! What the command may choose about the UI, with defaults taken from the environment.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use heapglass_profiler::profile::Measure;
 
-use crate::ViewId;
+use crate::{Base, ViewId};
 
 /// How the UI opens and what its terminal can show.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct Options {
     pub unicode: bool,
     /// Folders in which source files with relative or moved paths are looked for.
     pub source_roots: Vec<PathBuf>,
+    /// What the recording is compared with.
+    pub base: Option<Arc<Base>>,
     /// Pause between two loads of a live recording.
     pub refresh: Duration,
 }
@@ -32,6 +35,7 @@ impl Default for Options {
             colour: true,
             unicode: true,
             source_roots: vec![PathBuf::from(".")],
+            base: None,
             refresh: Duration::from_millis(700),
         }
     }

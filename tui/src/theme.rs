@@ -54,6 +54,7 @@ fn to_ascii(symbol: &str) -> char {
         '↻' => '@',
         '×' => 'x',
         '–' | '—' => '-',
+        '≈' => '~',
         '⠋' | '⠙' | '⠹' | '⠸' | '⠼' | '⠴' | '⠦' | '⠧' | '⠇' | '⠏' => '*',
         _ => '?',
     }
@@ -119,6 +120,32 @@ pub(crate) fn bar() -> Style {
 /// The line of resident bytes in the timeline.
 pub(crate) fn resident() -> Style {
     Style::new().fg(Color::Indexed(74))
+}
+
+/// More than in the base.
+pub(crate) fn more() -> Style {
+    Style::new().fg(Color::Indexed(203))
+}
+
+/// Less than in the base.
+pub(crate) fn less() -> Style {
+    Style::new().fg(Color::Indexed(75))
+}
+
+/// A frame of the flamegraph beside a base: red for more, blue for less, the paler the smaller the part of `most`.
+pub(crate) fn change_frame(difference: i128, most: u128) -> Style {
+    const MORE: [u8; 4] = [224, 217, 210, 203];
+    const LESS: [u8; 4] = [189, 153, 111, 69];
+    let steps = match difference {
+        0 => return Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(252)),
+        1.. => MORE,
+        _ => LESS,
+    };
+    // A root: differences span orders of magnitude.
+    let part = (difference.unsigned_abs() as f64 / most.max(1) as f64).min(1.0);
+    let step = ((part.sqrt() * steps.len() as f64) as usize).min(steps.len() - 1);
+    let colour = Color::Indexed(steps.get(step).copied().unwrap_or(252));
+    Style::new().fg(Color::Indexed(16)).bg(colour)
 }
 
 /// A frame that a search or `#` found.

@@ -1,7 +1,7 @@
 //! What makes two rows of two recordings the same row: what they say, without addresses and line numbers.
 
-use crate::profile::{Process, Profile};
-use crate::table::{Detail, Row};
+use crate::profile::{Process, Profile, TypeId};
+use crate::table::{Detail, Row, SiteLabel};
 
 /// What a row is, in any build of the program.
 ///
@@ -28,11 +28,7 @@ impl Identity {
             ..Identity::default()
         };
         match &row.detail {
-            Detail::Site(detail) => {
-                identity.key = stable(&detail.label.what);
-                identity.location = stable(&detail.label.location);
-                identity.owner = stable(&detail.label.owner);
-            }
+            Detail::Site(detail) => return Identity::of_label(&detail.label),
             Detail::Type(detail) => {
                 let full = detail.full_name.as_deref().unwrap_or(&row.key);
                 identity.key = stable(full);
@@ -46,6 +42,31 @@ impl Identity {
             }
         }
         identity
+    }
+
+    /// Of a row by site.
+    pub fn of_label(label: &SiteLabel) -> Identity {
+        Identity {
+            key: stable(&label.what),
+            location: stable(&label.location),
+            owner: stable(&label.owner),
+            source: label.source.clone(),
+            ..Identity::default()
+        }
+    }
+
+    /// Of a row by type, the type as [`Profile::type_key`] numbers it.
+    pub fn of_type(profile: &Profile, id: Option<TypeId>) -> Identity {
+        let full = profile.named_type(id).map(|name| name.full.as_str());
+        Identity::named(&stable(full.unwrap_or(profile.type_key(id))))
+    }
+
+    /// Of a row that has a name and nothing else: a field's path, a thread, an arena.
+    pub fn named(name: &str) -> Identity {
+        Identity {
+            key: name.to_owned(),
+            ..Identity::default()
+        }
     }
 
     /// File and line of the row's owner.

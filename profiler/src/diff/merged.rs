@@ -29,6 +29,8 @@ pub(super) struct Node {
 /// Two trees as one; node 0 is the root.
 pub(super) struct Merged {
     nodes: Vec<Node>,
+    /// Where each node of the second side is.
+    places: Vec<NodeId>,
     /// Each text once: many nodes may share a long name.
     texts: Interned<Rc<str>>,
 }
@@ -45,6 +47,7 @@ impl Merged {
         }];
         let mut own: Vec<[u64; 2]> = vec![[0; 2]];
         let mut known: HashMap<(usize, u32), usize> = HashMap::new();
+        let mut places = Vec::new();
         for (side, (tree, profile)) in sides.into_iter().enumerate() {
             // Where each node of this tree is: parents come before children.
             let mut at: Vec<usize> = Vec::with_capacity(tree.len());
@@ -73,8 +76,13 @@ impl Merged {
                 let figure = measure.of(tree.own(id));
                 own[merged][side] = own[merged][side].saturating_add(figure);
             }
+            places = at.into_iter().map(|at| NodeId(at as u32)).collect();
         }
-        let mut merged = Merged { nodes, texts };
+        let mut merged = Merged {
+            nodes,
+            places,
+            texts,
+        };
         merged.sum(&own);
         merged
     }
@@ -101,6 +109,11 @@ impl Merged {
             let width = |id: &NodeId| (std::cmp::Reverse(widths[id.0 as usize]), id.0);
             node.children.sort_by_key(width);
         }
+    }
+
+    /// The node of each node of the second side, in its order.
+    pub(super) fn places(&self) -> &[NodeId] {
+        &self.places
     }
 
     /// The whole name of a node, as recorded but without addresses.

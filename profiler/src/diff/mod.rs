@@ -4,6 +4,7 @@
 //! number, which differ between two builds. Must never call noise a difference: what lies within the error bound of a
 //! peak, or within the spread of several recordings of a side, is said to.
 
+mod beside;
 mod identity;
 mod input;
 mod json;
@@ -22,6 +23,7 @@ use std::collections::HashMap;
 use crate::profile::{Figures, Frames, Measure, Profile};
 use crate::table::{By, Detail, Row, rows};
 
+pub use beside::{Beside, Removed, RowBeside, beside_tree};
 pub use identity::Identity;
 pub use input::{Input, Per, input};
 pub(crate) use json::Number;
@@ -30,7 +32,7 @@ pub use picture::{Drawn, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
 pub(crate) use text::{amount, each_byte};
-pub(crate) use warnings::warnings;
+pub use warnings::warnings;
 
 /// One recording of a side.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +132,8 @@ struct Matched {
     identity: Identity,
     /// The figures and the measure in each recording of each side.
     sides: [Vec<Cell>; 2],
-    seen: [bool; 2],
+    /// How many rows of each side it stands for.
+    rows: [usize; 2],
 }
 
 #[derive(Clone, Copy, Default)]
@@ -140,18 +143,18 @@ struct Cell {
     amount: Option<Amount>,
 }
 
-/// Compares two sides; a side without recordings is empty.
-pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Options) -> Diff<'a> {
+/// The rows of all recordings, matched by what they say.
+fn matched(
+    base: &[Recording<'_>],
+    new: &[Recording<'_>],
+    options: Options,
+    frames: Frames,
+) -> Vec<Matched> {
     let mut matched: Vec<Matched> = Vec::new();
     let mut known: HashMap<Identity, usize> = HashMap::new();
     for (side, recordings) in [base, new].into_iter().enumerate() {
         for (number, recording) in recordings.iter().enumerate() {
-            for row in rows(
-                recording.profile,
-                options.by,
-                options.measure,
-                Frames::Folded,
-            ) {
+            for row in rows(recording.profile, options.by, options.measure, frames) {
                 let identity = Identity::of(recording.profile, &row);
                 let at = *known.entry(identity.clone()).or_insert(matched.len());
                 if at == matched.len() {
@@ -165,16 +168,16 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
                     matched.push(Matched {
                         identity,
                         sides: [cells(base), cells(new)],
-                        seen: [false; 2],
+                        rows: [0; 2],
                     });
                 }
                 let of_row = &mut matched[at];
                 // Where most of it lies in the newer build is where to look.
                 let source = Identity::source_of(recording.profile, &row);
-                if !of_row.seen[side] && source.is_some() {
+                if of_row.rows[side] == 0 && source.is_some() {
                     of_row.identity.source = source;
                 }
-                of_row.seen[side] = true;
+                of_row.rows[side] += 1;
                 let cell = &mut of_row.sides[side][number];
                 cell.figures.add(&row.figures);
                 let amount = row_amount(recording.profile, &row, options);
@@ -185,6 +188,32 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
             }
         }
     }
+    matched
+}
+
+impl Matched {
+    /// The measure on both sides; `None` where a recording has no such figure.
+    fn change(&self, sides: [&[Recording<'_>]; 2], options: Options) -> Option<Change> {
+        let series = |side: usize| -> Option<Series> {
+            let cells = self.sides[side].iter().map(|cell| cell.amount);
+            Some(Series::new(cells.collect::<Option<Vec<Amount>>>()?))
+        };
+        // Arenas count every piece of their own: their peaks are exact.
+        let is_bounded = options.measure == Measure::Peak && options.by != By::Arena;
+        let bounds = [0, 1].map(|side| match is_bounded {
+            true => {
+                let counts = self.sides[side].iter().map(|cell| cell.amount);
+                let counts = counts.map(|amount| amount.map_or(1, |amount| amount.count));
+                largest_bound(sides[side], counts)
+            }
+            false => 0.0,
+        });
+        Some(Change::new(series(0)?, series(1)?, bounds))
+    }
+}
+
+/// Compares two sides; a side without recordings is empty.
+pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Options) -> Diff<'a> {
     let mut diff = Diff {
         options,
         base: base.to_vec(),
@@ -202,7 +231,7 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
         other_rows_without_figure: 0,
         warnings: warnings(base, new, options),
     };
-    for row in matched {
+    for row in matched(base, new, options, Frames::Folded) {
         diff.take(row);
     }
     diff.rows.sort_by(|a, b| {
@@ -218,18 +247,16 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
 
 impl Diff<'_> {
     fn take(&mut self, row: Matched) {
+        let change = row.change([&self.base, &self.new], self.options);
         let Matched {
             identity,
             sides,
-            seen,
+            rows,
         } = row;
+        let seen = rows.map(|rows| rows > 0);
         let figures = |side: usize| -> Vec<Figures> {
             let cells = sides[side].iter().filter(|_| seen[side]);
             cells.map(|cell| cell.figures).collect()
-        };
-        let series = |side: usize| -> Option<Series> {
-            let cells = sides[side].iter().map(|cell| cell.amount);
-            Some(Series::new(cells.collect::<Option<Vec<Amount>>>()?))
         };
         // A row of one side that holds none of the measure differs too.
         let differs = {
@@ -239,17 +266,16 @@ impl Diff<'_> {
             let first = all.next().unwrap_or_default();
             seen[0] != seen[1] || all.any(|figures| figures != first)
         };
-        let (Some(base), Some(new)) = (series(0), series(1)) else {
+        let Some(change) = change else {
             self.rows_without_figure += 1;
             self.other_rows_without_figure += usize::from(differs);
             return;
         };
-        let bounds = [0, 1].map(|side| self.bound_of_row(side, &sides[side]));
         let row = RowChange {
             identity,
             base: figures(0),
             new: figures(1),
-            change: Change::new(base, new, bounds),
+            change,
         };
         if row.change.verdict != Verdict::Equal {
             self.rows.push(row);
@@ -257,21 +283,6 @@ impl Diff<'_> {
         }
         self.equal_rows += 1;
         self.other_rows += usize::from(differs);
-    }
-}
-
-impl Diff<'_> {
-    /// The largest error bound of a row's peaks on a side, divided as they are.
-    fn bound_of_row(&self, side: usize, cells: &[Cell]) -> f64 {
-        if self.options.measure != Measure::Peak || self.options.by == By::Arena {
-            // Arenas count every piece of their own.
-            return 0.0;
-        }
-        let counts = cells.iter().map(|cell| cell.amount);
-        largest_bound(
-            [&self.base, &self.new][side],
-            counts.map(|amount| amount.map_or(1, |amount| amount.count)),
-        )
     }
 }
 
@@ -321,7 +332,7 @@ pub(crate) fn knows(side: &[Recording<'_>], per: Per) -> bool {
 }
 
 /// The totals of two sides by every measure, in the order of [`Measure::ALL`]; divided by the input where `per` says so.
-pub(crate) fn totals(
+pub fn totals(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
     per: Option<Per>,

@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::merged::Merged;
-use super::text::signed;
 use super::{Diff, median_recording, palette};
 use crate::calltree::{self, CallTree, NodeId};
 use crate::flamegraph::{
@@ -119,7 +118,7 @@ fn caption(merged: &Merged, id: NodeId, measure: Measure, whole: u64) -> Caption
     let [base, new] = node.totals;
     let mut title = format!(
         "{label} ({}: {} -> {}",
-        signed(measure, node.difference()),
+        measure.difference(node.difference()),
         exact(measure, base),
         exact(measure, new)
     );

@@ -190,4 +190,19 @@ impl Change {
         let base = self.base.median();
         (base.value > 0).then(|| self.difference() / base.ratio())
     }
+
+    /// The same for people: `+14.6 %`, `12 x`; empty when the first side has nothing.
+    pub fn percent(&self) -> String {
+        match self.relative() {
+            None => String::new(),
+            Some(part) if part != 0.0 && part.abs() < 0.000_5 => {
+                let sign = if part < 0.0 { '-' } else { '+' };
+                format!("{sign}<0.1 %")
+            }
+            Some(part) if part >= 999.0 => ">1000 x".to_owned(),
+            Some(part) if part >= 9.0 => format!("{:.0} x", part + 1.0),
+            Some(0.0) => "0.0 %".to_owned(),
+            Some(part) => format!("{:+.1} %", part * 100.0),
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::*;
+use crate::calltree::CallTree;
 use crate::profile::{FrameId, Origin, ScopeId, ScopeKind};
 use crate::report;
 use crate::sample::{self, Builder, figures};
@@ -112,6 +113,108 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
         diff.rows[0].identity.source.as_deref(),
         Some("src/main.rs:107")
     );
+}
+
+#[test]
+fn rows_beside_those_of_a_base_are_those_of_the_comparison() {
+    let old = [
+        ("app::load", figures(100, 64, 50)),
+        ("app::gone", figures(5, 100, 5)),
+        ("app::parse", figures(1_000, 32, 0)),
+    ];
+    let now = [
+        ("app::load", figures(100, 64, 50)),
+        ("app::parse", figures(2_000, 32, 0)),
+        ("app::fresh", figures(7, 100, 7)),
+    ];
+    let (base, new) = (program(&old, 10, 0), program(&now, 77, 0x5_0000));
+    let (base, new) = (one(&base)[0], one(&new)[0]);
+    for by in [By::Site, By::Owner, By::Function] {
+        let options = Options {
+            by,
+            measure: Measure::Total,
+            per: None,
+        };
+        let beside = Beside::new(base, new, options, Frames::Folded);
+        let mut known = Vec::new();
+        for row in rows(new.profile, by, Measure::Total, Frames::Folded) {
+            let identity = Identity::of(new.profile, &row);
+            let found = beside.row(&identity).expect("every row of the second side");
+            let text = format!("{identity:?}");
+            let names = ["app::load", "app::parse", "app::fresh"];
+            if let Some(name) = names.into_iter().find(|name| text.contains(name)) {
+                known.push((name, found.change.exact_difference(), found.is_added));
+            }
+        }
+        known.sort_unstable();
+        let expected = [
+            ("app::fresh", Some(700), true),
+            ("app::load", Some(0), false),
+            ("app::parse", Some(32_000), false),
+        ];
+        assert_eq!(known, expected, "{by:?}");
+        assert_eq!(
+            beside.removed(),
+            Removed {
+                rows: 1,
+                value: 500
+            }
+        );
+        // The same rows as in the comparison: what differs here differs there.
+        let diff = compare(&[base], &[new], options);
+        assert_eq!(diff.kinds(), [1, 1, 1], "{by:?}");
+    }
+}
+
+#[test]
+fn rows_that_differ_in_line_numbers_alone_are_counted_together() {
+    let twice = |blocks| {
+        let mut b = Builder::new();
+        for line in [3, 9] {
+            let function = b.function("app::main", "app", Origin::User);
+            let frame = b.frame(function, Some("src/main.rs"), line);
+            b.site(&[frame], ScopeId(0), figures(blocks, 10, 0));
+        }
+        b.build()
+    };
+    let (base, new) = (twice(1), twice(4));
+    let options = Options {
+        by: By::Site,
+        measure: Measure::Total,
+        per: None,
+    };
+    let beside = Beside::new(one(&base)[0], one(&new)[0], options, Frames::Folded);
+    let rows = rows(&new, By::Site, Measure::Total, Frames::Folded);
+    assert_eq!(rows.len(), 2);
+    for row in &rows {
+        let found = beside.row(&Identity::of(&new, row)).expect("a row");
+        assert_eq!((found.rows, found.change.exact_difference()), (2, Some(60)));
+    }
+}
+
+#[test]
+fn frames_beside_those_of_a_base_have_the_same_path() {
+    let old = [
+        ("app::load", figures(100, 64, 50)),
+        ("app::gone", figures(5, 100, 5)),
+    ];
+    let now = [
+        ("app::load", figures(110, 64, 50)),
+        ("app::fresh", figures(7, 100, 7)),
+    ];
+    let (base, new) = (program(&old, 10, 0), program(&now, 77, 0x5_0000));
+    let tree = |profile| CallTree::build(profile, &Default::default());
+    let (base_tree, new_tree) = (tree(&base), tree(&new));
+    let before = beside_tree((&base_tree, &base), (&new_tree, &new), Measure::Total);
+    assert_eq!(before.len(), new_tree.len());
+    assert_eq!(before[0], base.totals.total_bytes, "the root");
+    let of = |name: &str| {
+        let mut ids = new_tree.ids();
+        let id = ids.find(|id| new_tree.name(*id, &new).contains(name));
+        before[id.expect(name).0 as usize]
+    };
+    assert_eq!(of("app::load"), 6_400);
+    assert_eq!(of("app::fresh"), 0);
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn figures<W: Write>(
         _ => Style::Faint,
     };
     page.part(style, &format!("{:>FIGURE$}", difference(measure, change)))?;
-    let percent = percent(change);
+    let percent = change.percent();
     page.part(Style::Faint, &format!(" {percent:>PERCENT$}"))?;
     let (base, new) = (cell(&change.base, sides[0]), cell(&change.new, sides[1]));
     page.part(Style::Faint, &format!(" {base:>FIGURE$} {new:>FIGURE$}  "))?;
@@ -274,38 +274,12 @@ fn rounded(measure: Measure, value: f64) -> String {
 /// `+1.8 MiB`, `-12`, `0`.
 fn difference(measure: Measure, change: &Change) -> String {
     if let Some(exact) = change.exact_difference() {
-        return signed(measure, exact);
+        return measure.difference(exact);
     }
     let difference = change.difference();
     match measure.is_bytes() {
         true if difference > 0.0 => format!("+{}", each_byte(difference)),
         true => each_byte(difference),
         false => format!("{difference:+.2}"),
-    }
-}
-
-/// A whole difference with its sign.
-pub(super) fn signed(measure: Measure, difference: i128) -> String {
-    let size = u64::try_from(difference.unsigned_abs()).unwrap_or(u64::MAX);
-    let sign = match difference {
-        0 => "",
-        1.. => "+",
-        _ => "-",
-    };
-    format!("{sign}{}", measure.amount(size))
-}
-
-/// `+14.6 %`; nothing where the first side has none.
-fn percent(change: &Change) -> String {
-    match change.relative() {
-        None => String::new(),
-        Some(part) if part != 0.0 && part.abs() < 0.000_5 => {
-            let sign = if part < 0.0 { '-' } else { '+' };
-            format!("{sign}<0.1 %")
-        }
-        Some(part) if part >= 999.0 => ">1000 x".to_owned(),
-        Some(part) if part >= 9.0 => format!("{:.0} x", part + 1.0),
-        Some(0.0) => "0.0 %".to_owned(),
-        Some(part) => format!("{:+.1} %", part * 100.0),
     }
 }

@@ -6,11 +6,8 @@ use super::{Options, Per, Recording, input, knows};
 use crate::profile::{Profile, State};
 use crate::units::{Bytes, counted, printable};
 
-pub(crate) fn warnings(
-    base: &[Recording<'_>],
-    new: &[Recording<'_>],
-    options: Options,
-) -> Vec<String> {
+/// What to know before comparing `base` and `new`, a sentence each, free of control characters.
+pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Vec<String> {
     let mut said = Vec::new();
     let all = || base.iter().chain(new);
     let each = |of: fn(&Profile) -> String| {

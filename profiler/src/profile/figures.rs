@@ -165,6 +165,17 @@ impl Measure {
         }
     }
 
+    /// A difference in the unit of the measure, with its sign: `+1.8 MiB`, `-12`, `0 B`.
+    pub fn difference(self, difference: i128) -> String {
+        let size = u64::try_from(difference.unsigned_abs()).unwrap_or(u64::MAX);
+        let sign = match difference {
+            0 => "",
+            1.. => "+",
+            _ => "-",
+        };
+        format!("{sign}{}", self.amount(size))
+    }
+
     /// The count that goes with the measure and what it counts: blocks, or events for what is no set of blocks.
     pub fn blocks(self, figures: &Figures) -> (u64, &'static str) {
         match self {

@@ -382,6 +382,16 @@ pub struct Thread {
     pub figures: Figures,
 }
 
+impl Thread {
+    /// What to call it: its name, or that it has none.
+    pub fn key(&self) -> &str {
+        match self.name.as_str() {
+            "" => "(unnamed)",
+            name => name,
+        }
+    }
+}
+
 /// A moment of the timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimelinePoint {

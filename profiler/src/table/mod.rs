@@ -192,11 +192,7 @@ pub fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> Vec<boo
 
 fn by_thread(profile: &Profile) -> Vec<Row> {
     let row = |thread: &crate::profile::Thread| Row {
-        key: if thread.name.is_empty() {
-            "(unnamed)".to_owned()
-        } else {
-            thread.name.clone()
-        },
+        key: thread.key().to_owned(),
         figures: thread.figures,
         detail: Detail::Thread {
             count: thread.count,

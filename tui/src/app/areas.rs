@@ -12,6 +12,8 @@ const ROOMY: u16 = 8;
 pub(crate) struct Areas {
     pub(crate) header: Rect,
     pub(crate) losses: Rect,
+    /// What the base is, where there is one.
+    pub(crate) base: Rect,
     pub(crate) body: Rect,
     pub(crate) footer: Rect,
 }
@@ -37,6 +39,8 @@ pub(crate) fn areas(area: Rect, app: &App) -> Areas {
         u16::from(area.height > 1)
     };
     let losses = u16::from(lossy && area.height >= 2 * ROOMY);
+    let has_base = app.options.base.is_some();
+    let base = u16::from(has_base && area.height >= 2 * ROOMY);
     let footer = u16::from(area.height > 2);
     let rows = |top: u16, height: u16| Rect {
         x: area.x,
@@ -44,11 +48,13 @@ pub(crate) fn areas(area: Rect, app: &App) -> Areas {
         width: area.width,
         height,
     };
-    let body = area.height - header - losses - footer;
+    let top = header + losses + base;
+    let body = area.height - top - footer;
     Areas {
         header: rows(0, header),
         losses: rows(header, losses),
-        body: rows(header + losses, body),
-        footer: rows(header + losses + body, footer),
+        base: rows(header + losses, base),
+        body: rows(top, body),
+        footer: rows(top + body, footer),
     }
 }

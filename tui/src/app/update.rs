@@ -51,7 +51,11 @@ fn refresh(app: &mut App) {
     if app.data.is_none() || app.fresh.contains(&app.view) {
         return;
     }
-    with_view(app, |view, cx| view.refresh(cx));
+    with_view(app, |view, cx| {
+        view.refresh(cx);
+        // Made now, not while drawing.
+        view.rows_by().and_then(|by| cx.beside(by));
+    });
     app.fresh.push(app.view);
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use heapglass_profiler::diff::Beside;
 use heapglass_profiler::profile::{Charged, Frames, Measure};
 use heapglass_profiler::report::By;
 use ratatui::layout::Size;
@@ -27,6 +28,16 @@ impl Context<'_> {
     /// The measure's total over the process: the whole of every share.
     pub(crate) fn whole(&self) -> u64 {
         self.measure.of(&self.data.profile.totals)
+    }
+
+    /// The rows of the base beside those shown; `None` without a base.
+    pub(crate) fn beside(&self, by: By) -> Option<Arc<Beside>> {
+        // Frames tell only functions apart: rows by site are those of the report.
+        let frames = match by {
+            By::Function => self.frames,
+            _ => Frames::Folded,
+        };
+        self.data.beside(by, self.measure, frames)
     }
 }
 

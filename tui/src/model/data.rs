@@ -1,9 +1,10 @@
 //! One loaded profile with what views look up in it. Never panics on ids a profile got wrong: it answers `None`.
 
 use std::borrow::Cow;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use heapglass_profiler::calltree::CallTree;
+use heapglass_profiler::diff::{self, Beside, Change, Recording};
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::{
     Charged, Frame, FrameId, Frames, Function, FunctionId, Measure, Profile, Site, State, TypeId,
@@ -12,6 +13,7 @@ use heapglass_profiler::profile::{
 use heapglass_profiler::report::{By, Detail, Row, rows};
 use heapglass_profiler::units::printable;
 
+use super::base::{Base, BesideRows};
 use super::prompt::Pattern;
 use super::tree_spec::TreeSpec;
 
@@ -23,19 +25,57 @@ pub(crate) struct Data {
     tree: Mutex<Option<(TreeSpec, CallTree)>>,
     /// The rows by site, once asked for.
     site_rows: OnceLock<Vec<Row>>,
+    /// What it is compared with.
+    pub(crate) base: Option<Arc<Base>>,
+    beside: BesideRows,
+    /// What to know before comparing the two.
+    warnings: Vec<String>,
 }
 
 impl Data {
-    pub(crate) fn new(profile: Profile) -> Self {
+    pub(crate) fn new(profile: Profile, base: Option<Arc<Base>>) -> Self {
         // Every view needs these, and drawing shall not wait for them.
         profile.type_key(None);
         profile.losses();
         profile.unnamed();
+        let warnings = base.as_ref().map_or_else(Vec::new, |base| {
+            let new = Recording {
+                name: "this recording",
+                profile: &profile,
+            };
+            diff::warnings(&[base.recording()], &[new], diff::Options::default())
+        });
         Data {
             profile,
             tree: Mutex::new(None),
             site_rows: OnceLock::new(),
+            base,
+            beside: BesideRows::default(),
+            warnings,
         }
+    }
+
+    /// What to know before comparing with the base, a sentence each; empty without a base.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The total beside that of the base; `None` without a base.
+    pub(crate) fn change(&self, measure: Measure) -> Option<Change> {
+        let base = [self.base.as_ref()?.recording()];
+        let new = [Recording {
+            name: "",
+            profile: &self.profile,
+        }];
+        let totals = diff::totals(&base, &new, None);
+        let mut totals = totals.into_iter();
+        totals.find_map(|(of, change)| (of == measure).then_some(change))
+    }
+
+    /// The rows of the base beside those of the profile; `None` without a base.
+    pub(crate) fn beside(&self, by: By, measure: Measure, frames: Frames) -> Option<Arc<Beside>> {
+        let base = self.base.as_ref()?;
+        Some(self.beside.get(base, &self.profile, (by, measure, frames)))
     }
 
     /// Makes the tree that will probably be shown: slow, so not on the thread that reads keys.

@@ -1,6 +1,7 @@
 //! What the UI is about: the loaded profile, what keys ask for, what views read and ask for. Imports no view and nothing
 //! that draws.
 
+mod base;
 mod context;
 mod data;
 pub(crate) mod keys;
@@ -11,6 +12,7 @@ mod tree_spec;
 mod view_id;
 mod within;
 
+pub use base::Base;
 pub(crate) use context::{Context, Jump, Outcome};
 pub(crate) use data::Data;
 pub(crate) use message::{Command, Edit, Message};

@@ -86,6 +86,16 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
     for (label, text) in facts {
         wrapped(&mut page, label, &clean(&text), cells);
     }
+    if let Some(base) = &data.base {
+        page.push(Line::default());
+        page.push(Line::styled("Compared with", theme::heading()));
+        wrapped(&mut page, "base", &clean(&base.name), cells);
+        let command = base.profile.process.command.join(" ");
+        wrapped(&mut page, "command", &clean(&command), cells);
+        for warning in data.warnings() {
+            wrapped(&mut page, "▲", warning, cells);
+        }
+    }
     page.push(Line::default());
     page.push(Line::styled("Lost", theme::heading()));
     if data.losses().is_empty() {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use heapglass_profiler::profile::State;
+use heapglass_profiler::profile::{Frames, State};
+use heapglass_profiler::report::By;
 
-use crate::Source;
 use crate::model::{Data, Message, TreeSpec};
+use crate::{Base, Options, Source};
 
 /// What the main loop tells the loader.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +29,13 @@ pub(super) struct Loader {
 }
 
 impl Loader {
-    pub(super) fn start(source: impl Source, refresh: Duration, spec: TreeSpec) -> Loader {
+    pub(super) fn start(source: impl Source, options: &Options, spec: TreeSpec) -> Loader {
         let (outbox, inbox) = channel();
         let (orders, ordered) = channel();
         let mut worker = Worker {
             source,
-            refresh,
+            refresh: options.refresh,
+            base: options.base.clone(),
             spec,
             outbox: outbox.clone(),
             ordered,
@@ -73,6 +75,7 @@ impl Loader {
 struct Worker<S> {
     source: S,
     refresh: Duration,
+    base: Option<Arc<Base>>,
     spec: TreeSpec,
     outbox: Sender<Message>,
     ordered: Receiver<Order>,
@@ -94,8 +97,12 @@ impl<S: Source> Worker<S> {
                     // It ended between being read and being asked: what it did last is still to be read.
                     let ended_meanwhile =
                         !live && profile.process.state == State::Running && was_live;
-                    let data = Arc::new(Data::new(profile));
+                    let data = Arc::new(Data::new(profile, self.base.clone()));
                     data.prepare_tree(self.spec);
+                    // What the first views show; the others are made when they are first visible.
+                    for by in [By::Owner, By::Site] {
+                        data.beside(by, self.spec.measure, Frames::Folded);
+                    }
                     if self
                         .outbox
                         .send(Message::Loaded {

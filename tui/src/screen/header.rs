@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use heapglass_profiler::diff::Verdict;
 use heapglass_profiler::profile::{NO_STACKS, State};
-use heapglass_profiler::units::{Bytes, Nanos};
+use heapglass_profiler::report::By;
+use heapglass_profiler::units::{Bytes, Nanos, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Rect};
 use ratatui::style::Style;
@@ -11,9 +13,10 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use crate::app::App;
-use crate::model::{Data, ViewId};
-use crate::text::{clean, fit, width};
+use crate::model::{Context, Data, ViewId};
+use crate::text::{clean, fit, fit_end, width};
 use crate::theme;
+use crate::widgets::change;
 
 /// Draws one or two lines, as many as `area` has.
 pub(crate) fn render(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
@@ -183,6 +186,49 @@ fn exactness(measure: heapglass_profiler::profile::Measure, data: &Data) -> Stri
         (Measure::Peak, bound) => format!(" (within {})", Bytes(bound)),
         _ => String::new(),
     }
+}
+
+/// Cells of the base's path at least.
+const NAME: usize = 12;
+
+/// One line: the base, its total by the measure, and the rows that only it has.
+pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: &mut Buffer) {
+    let (Some(base), Some(changed)) = (&cx.data.base, cx.data.change(cx.measure)) else {
+        return;
+    };
+    let measure = cx.measure;
+    let mut parts = vec![format!(
+        "{} {}",
+        measure.name(),
+        measure.amount(changed.base.median().value)
+    )];
+    let percent = changed.percent();
+    let text = change(&changed, measure).0;
+    parts.push(match (changed.verdict, percent.as_str()) {
+        (Verdict::Equal, _) => "no more, no less here".to_owned(),
+        (Verdict::WithinBound, _) => "≈ here, within the error bounds".to_owned(),
+        (_, "") => format!("{text} here"),
+        (_, percent) => format!("{text} ({percent}) here"),
+    });
+    if let Some((by, removed)) = by.and_then(|by| Some((by, cx.beside(by)?.removed())))
+        && removed.rows > 0
+    {
+        parts.push(format!(
+            "{} only there: {}",
+            counted(removed.rows as u64, by.name()),
+            measure.amount(removed.value)
+        ));
+    }
+    if !cx.data.warnings().is_empty() {
+        parts.push(format!("▲ {} (!)", cx.data.warnings().len()));
+    }
+    let figures = parts.join(" · ");
+    // The figures have precedence over the path, but for its end.
+    let room = (area.width as usize).saturating_sub(width(&figures) + 8);
+    let room = room.max(NAME);
+    let name = fit_end(&clean(&base.name), room).into_owned();
+    let text = format!("base {name} · {figures}");
+    Line::styled(fit(&text, area.width as usize).into_owned(), theme::dim()).render(area, buffer);
 }
 
 /// One line naming what was lost, or nothing.

@@ -20,6 +20,7 @@ pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
         Some(cx) => {
             header::render(app, cx.data, areas.header, buffer);
             header::render_losses(cx.data, areas.losses, buffer);
+            header::render_base(&cx, app.views.get(app.view).rows_by(), areas.base, buffer);
             if let Some((page, first)) = app.page {
                 let lines = pages::lines(
                     page,

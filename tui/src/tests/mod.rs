@@ -3,6 +3,7 @@
 //! Screens changed on purpose are taken over by `cargo bless`.
 
 mod arenas;
+mod base;
 mod colours;
 mod random;
 mod screens;
@@ -22,6 +23,21 @@ use ratatui::layout::Size;
 use crate::app::{App, update};
 use crate::model::{Data, Message};
 use crate::{Options, screen};
+
+/// Snapshots the screen after `keys` at 80x24 and 120x40.
+macro_rules! snapshots {
+    ($sample:path: $($name:ident: $keys:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            for (width, height) in [(80, 24), (120, 40)] {
+                let mut screen = $sample(width, height);
+                let text = screen.press($keys).text();
+                insta::assert_snapshot!(format!("{}_{width}x{height}", stringify!($name)), text);
+            }
+        }
+    )*};
+}
+use snapshots;
 
 /// An app on a test terminal.
 pub(crate) struct Screen {
@@ -61,7 +77,8 @@ impl Screen {
     }
 
     pub(crate) fn load(&mut self, profile: Profile, live: bool) {
-        let data = Arc::new(Data::new(profile));
+        let base = self.app.options.base.clone();
+        let data = Arc::new(Data::new(profile, base));
         let title = self.app.title.clone();
         update(&mut self.app, Message::Loaded { data, live, title });
     }

@@ -1,10 +1,12 @@
 //! Thousands of random keys on screens of random sizes, over good, empty and broken profiles: nothing panics.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use heapglass_profiler::profile::{Contents, FrameId, FunctionId, Profile, ScopeId, TypeId};
 
 use super::{Screen, fleet, profile};
-use crate::Options;
+use crate::{Base, Options};
 
 /// A linear congruential generator (Knuth's constants): the same keys in every run.
 struct Dice(u64);
@@ -72,6 +74,15 @@ fn play(seed: u64, keys: usize, profiles: &[Profile], options: Options) {
 fn two_thousand_random_keys_on_random_sizes_never_panic() {
     for seed in 1..=2 {
         play(seed, 2_000, &[profile(), fleet()], Options::default());
+        let base = Some(Arc::new(Base {
+            name: "before.hg".into(),
+            profile: fleet(),
+        }));
+        let options = Options {
+            base,
+            ..Options::default()
+        };
+        play(seed, 1_000, &[profile(), fleet()], options);
     }
 }
 

@@ -2,26 +2,12 @@
 
 use heapglass_profiler::profile::{Profile, State, TypeId};
 
-use super::{Screen, fleet, profile};
+use super::{Screen, fleet, profile, snapshots};
 use crate::Options;
 use crate::app::update;
 use crate::model::Message;
 
-/// Snapshots the screen after `keys` at 80x24 and 120x40.
-macro_rules! screens {
-    ($sample:path: $($name:ident: $keys:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            for (width, height) in [(80, 24), (120, 40)] {
-                let mut screen = $sample(width, height);
-                let text = screen.press($keys).text();
-                insta::assert_snapshot!(format!("{}_{width}x{height}", stringify!($name)), text);
-            }
-        }
-    )*};
-}
-
-screens! { Screen::sample:
+snapshots! { Screen::sample:
     overview: "";
     overview_by_temporary_bytes: "m m m m j";
     flamegraph: "2";
@@ -47,7 +33,7 @@ screens! { Screen::sample:
     about_the_recording: "!";
 }
 
-screens! { Screen::fleet:
+snapshots! { Screen::fleet:
     types: "3 j";
     types_of_blocks_by_mean: "3 m m m s s s s j";
     types_filtered: "3 / sailor Enter";

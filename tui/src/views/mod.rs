@@ -13,6 +13,7 @@ mod threads;
 mod types;
 
 use heapglass_profiler::profile::{Frames, Measure};
+use heapglass_profiler::report::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -25,6 +26,9 @@ pub(crate) trait View {
 
     /// Acts on a command that is not everyone's.
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome;
+
+    /// What the rows are that can be compared with a base; `None` = there are none.
+    fn rows_by(&self) -> Option<By>;
 
     /// Draws, reading only.
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer);

@@ -2,7 +2,7 @@
 
 mod table;
 
-pub(crate) use table::{Table, draw_row};
+pub(crate) use table::{CHANGE, Table, change, draw_row};
 
 use heapglass_profiler::profile::Figures;
 use heapglass_profiler::units::{Bytes, Count};

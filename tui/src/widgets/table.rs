@@ -3,13 +3,21 @@
 
 use std::borrow::Cow;
 
+use heapglass_profiler::diff::{Change, Identity, RowBeside, Verdict};
+use heapglass_profiler::profile::Measure;
+use heapglass_profiler::report::By;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::{Cursor, bar, slice, write};
+use crate::model::Context;
 use crate::text::{fit, width};
 use crate::theme;
+
+/// Cells of the column of changes.
+pub(crate) const CHANGE: usize = 11;
 
 /// What stands in a cell, by the row and the width of the column.
 type Cell<'a, R> = Box<dyn Fn(&R, usize) -> (String, Style) + 'a>;
@@ -78,6 +86,25 @@ impl<'a, R> Table<'a, R> {
         })
     }
 
+    /// A column of what rows have more or less than in the base; none without one.
+    pub(crate) fn change(
+        self,
+        cx: &Context<'_>,
+        by: By,
+        title: impl Into<String>,
+        identity: impl Fn(&R) -> Option<Identity> + 'a,
+    ) -> Self {
+        let Some(beside) = cx.beside(by) else {
+            return self;
+        };
+        let measure = cx.measure;
+        self.push(title, CHANGE, true, move |row, _| {
+            let known = identity(row);
+            let known = known.and_then(|identity| beside.row(&identity));
+            known.map_or_else(Default::default, |known| row_change(known, measure))
+        })
+    }
+
     fn push(
         mut self,
         title: impl Into<String>,
@@ -134,6 +161,34 @@ impl<'a, R> Table<'a, R> {
             );
         }
     }
+}
+
+/// What a row has more or less than in the base: `new` where the base has no such row; `*` where several rows differ in
+/// line numbers alone and this is of all of them.
+fn row_change(known: &RowBeside, measure: Measure) -> (String, Style) {
+    let (mut text, style) = change(&known.change, measure);
+    if known.is_added {
+        text = "new".to_owned();
+    }
+    if known.rows > 1 {
+        text.push('*');
+    }
+    (text, style)
+}
+
+/// What there is more or less than in the base: `=` for nothing, `≈` for what the error bounds of the peaks hide.
+pub(crate) fn change(change: &Change, measure: Measure) -> (String, Style) {
+    let text = match change.verdict {
+        Verdict::Equal => "=".to_owned(),
+        Verdict::WithinBound => "≈".to_owned(),
+        _ => measure.difference(change.exact_difference().unwrap_or_default()),
+    };
+    let style = match change.verdict {
+        Verdict::More => theme::more(),
+        Verdict::Less => theme::less(),
+        _ => theme::dim(),
+    };
+    (text, style)
 }
 
 /// Gives the columns with no width of their own what `cells` leave them: the first of several gets the larger part.

@@ -245,10 +245,21 @@ pub(crate) struct Flamegraph {
 
 /// Explore a recording in the terminal; live when its program still runs
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  heapglass tui app.hg
+  heapglass tui after.hg --base before.hg   every figure with its change since BASE")]
 pub(crate) struct Tui {
     /// The recording
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// A recording to compare with: tables get a column of changes, the flamegraph is red where there is more and blue
+    /// where there is less
+    #[arg(long, value_name = "BASE")]
+    pub(crate) base: Option<PathBuf>,
+    /// The executable that BASE ran, if it is not where it was; must be of the same build
+    #[arg(long, value_name = "PATH", requires = "base")]
+    pub(crate) base_binary: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) measure: MeasureFlag,
     #[command(flatten)]
@@ -355,6 +366,16 @@ pub(crate) struct Symbols {
     /// those whose sources lie outside registries, git checkouts and the toolchain]
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,
+}
+
+impl Symbols {
+    /// The same for another recording, of another binary.
+    pub(crate) fn with_binary(&self, binary: &Option<PathBuf>) -> Symbols {
+        Symbols {
+            binary: binary.clone(),
+            ..self.clone()
+        }
+    }
 }
 
 /// Which frames count.

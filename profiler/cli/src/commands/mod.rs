@@ -12,7 +12,7 @@ mod report;
 pub(crate) mod run;
 pub(crate) mod tui;
 
-use crate::args::{Cli, Command, MeasureFlag, Tui};
+use crate::args::{Cli, Command};
 use crate::error::Error;
 use heapglass_profiler::profile::Measure;
 
@@ -32,16 +32,9 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Man(args)) => man::run(&args),
         Some(Command::Runner(args)) => crate::cargo::runner::run(&args),
         None => {
-            let measure = MeasureFlag {
-                measure: Measure::Peak,
-            };
             let symbols = cli.symbols;
             match cli.file {
-                Some(file) => tui::run(&Tui {
-                    file,
-                    measure,
-                    symbols,
-                }),
+                Some(file) => tui::show_file(&file, &symbols, Measure::Peak).map(|()| 0),
                 None => list::run(symbols, cli.json),
             }
         }

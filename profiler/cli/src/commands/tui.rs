@@ -1,16 +1,31 @@
 //! `heapglass tui FILE`, and `heapglass FILE`: the terminal UI over a recording.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use heapglass_profiler::profile::{Measure, Profile, State};
-use heapglass_tui::{Options, Source};
+use heapglass_tui::{Base, Options, Source};
 
 use crate::args::{Symbols, Tui};
 use crate::error::Error;
 use crate::open;
 
 pub(super) fn run(args: &Tui) -> Result<u8, Error> {
-    show_file(&args.file, &args.symbols, args.measure.measure)?;
+    // What is no recording is said before the other one is read.
+    open::check(&args.file)?;
+    let base = match &args.base {
+        Some(path) => Some(Arc::new(Base {
+            name: path.display().to_string(),
+            profile: open::open(path, &args.symbols.with_binary(&args.base_binary))?,
+        })),
+        None => None,
+    };
+    let options = Options {
+        measure: args.measure.measure,
+        base,
+        ..Options::from_env()
+    };
+    show_recording(&args.file, &args.symbols, options)?;
     Ok(0)
 }
 
@@ -21,12 +36,20 @@ pub(super) fn run(args: &Tui) -> Result<u8, Error> {
 pub(crate) fn show_file(path: &Path, symbols: &Symbols, measure: Measure) -> Result<(), Error> {
     // What is no recording is said before the terminal changes.
     open::check(path)?;
+    let options = Options {
+        measure,
+        ..Options::from_env()
+    };
+    show_recording(path, symbols, options)
+}
+
+fn show_recording(path: &Path, symbols: &Symbols, options: Options) -> Result<(), Error> {
     let source = Recording {
         path: path.to_owned(),
         symbols: symbols.clone(),
         live: false,
     };
-    show(source, measure)
+    heapglass_tui::run(source, options).map_err(Error::misuse)
 }
 
 /// Shows a source until the user quits.

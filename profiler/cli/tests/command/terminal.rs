@@ -69,10 +69,26 @@ fn the_terminal_ui_without_a_terminal_says_what_to_do() {
     for words in [
         &["x.hg"][..],
         &["tui", "x.hg"],
+        &["tui", "x.hg", "--base", "x.hg"],
         &["run", "--tui", "--", "true"],
     ] {
         let done = place.run(words);
         assert_eq!(done.status, Some(2), "{words:?}: {}", done.stderr);
         assert_eq!(done.stderr.lines().count(), 1, "{words:?}: {}", done.stderr);
     }
+}
+
+#[test]
+fn a_base_that_cannot_be_read_is_said_before_the_terminal_changes() {
+    let place = Place::new();
+    place.record("x.hg");
+    std::fs::write(place.path("text.hg"), "no recording").unwrap();
+    for base in ["gone.hg", "text.hg"] {
+        let done = place.run(&["tui", "x.hg", "--base", base]);
+        assert_eq!(done.status, Some(2), "{base}: {}", done.stderr);
+        assert!(done.stderr.contains(base), "{}", done.stderr);
+    }
+    let done = place.run(&["tui", "x.hg", "--base-binary", "x"]);
+    assert_eq!(done.status, Some(2));
+    assert!(done.stderr.contains("--base <BASE>"), "{}", done.stderr);
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use heapglass_profiler::arenas::ordered;
 use heapglass_profiler::profile::Arena;
+use heapglass_profiler::report::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -106,6 +107,10 @@ impl View for Arenas {
             Command::Back => Outcome::Out,
             _ => Outcome::Done,
         }
+    }
+
+    fn rows_by(&self) -> Option<By> {
+        self.inside.is_none().then_some(By::Arena)
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

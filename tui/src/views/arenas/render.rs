@@ -1,7 +1,9 @@
 //! Draws the arenas: the table with its bars, and of the selected one every figure, advice, warnings and history.
 
 use heapglass_profiler::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_title};
+use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Arena, Measure, State};
+use heapglass_profiler::report::By;
 use heapglass_profiler::units::{Bytes, Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -96,6 +98,9 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         .left("", bar_cells, |_, _| (String::new(), theme::plain()))
         .right("handed out", 10, |(_, arena)| {
             bytes(arena.total_handed_bytes)
+        })
+        .change(cx, By::Arena, "change", |(_, arena): &(usize, &Arena)| {
+            Some(Identity::named(&arena.name))
         })
         .right_if(wide, "pieces", 12, |(_, arena)| {
             count(arena.total_handed_blocks)

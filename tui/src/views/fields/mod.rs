@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::{Figures, TypeId};
+use heapglass_profiler::report::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -262,6 +263,10 @@ impl View for FieldTree {
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         self.act(command, cx)
+    }
+
+    fn rows_by(&self) -> Option<By> {
+        self.inside.is_none().then_some(By::Field)
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

@@ -1,7 +1,9 @@
 //! Draws the tree of fields, and the selected field in full: what it is, what was counted, what its marks mean.
 
+use heapglass_profiler::diff::Identity;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::ScopeKind;
+use heapglass_profiler::report::By;
 use heapglass_profiler::units::{Bytes, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -134,6 +136,9 @@ fn tree(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         })
         .right(sorted(Sort::Own, "own"), 10, |line| {
             some(cx.measure.of(&line.1.own), |own| cx.measure.amount(own))
+        })
+        .change(cx, By::Field, "own change", |line: &Line<'_>| {
+            Some(Identity::named(&line.1.path))
         })
         .right_if(
             area.width >= 60,

@@ -116,7 +116,7 @@ mod tests {
         let (f, g) = (b.frame(f, None, 0), b.frame(g, None, 0));
         b.site(&[f, f, g], ScopeId(0), figures(1, 10, 1));
         b.site(&[g], ScopeId(0), figures(1, 5, 1));
-        let data = Arc::new(Data::new(b.build()));
+        let data = Arc::new(Data::new(b.build(), None));
         let cx = Context {
             data: &data,
             measure: Measure::Live,

@@ -1,6 +1,7 @@
 //! The flamegraph, root on top: stacks merged by function, width by the measure. Zoom is a stack; search, `#` and the
 //! details line count in the same measure as the widths. Lays out only what is visible.
 
+mod before;
 mod layout;
 mod matches;
 mod regroup;
@@ -20,6 +21,7 @@ use crate::model::keys::{
 };
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, TreeSpec, ViewId};
 use crate::views::View;
+use before::Before;
 use matches::Matches;
 
 /// The keys of this view.
@@ -51,6 +53,7 @@ pub(crate) struct Flame {
     tree: Option<CallTree>,
     /// The data the tree was made of.
     made_of: Option<Arc<Data>>,
+    before: Before,
     /// Frames zoomed into, each inside the one before; empty = everything.
     zooms: Vec<NodeId>,
     selected: Option<NodeId>,
@@ -101,6 +104,7 @@ impl Flame {
             && let Some(tree) = &mut self.tree
         {
             tree.sort(spec.measure);
+            self.before.refresh(tree, spec, cx.data);
             self.spec = spec;
             self.rematch(cx);
             return;
@@ -119,6 +123,7 @@ impl Flame {
             zooms.dedup();
             selected = self.selected.and_then(moved);
         }
+        self.before.refresh(&tree, spec, cx.data);
         self.zooms = zooms;
         self.selected = selected;
         self.spec = spec;
@@ -398,6 +403,10 @@ impl View for Flame {
         let outcome = self.act(command, cx);
         self.settle(cx);
         outcome
+    }
+
+    fn rows_by(&self) -> Option<Rows> {
+        None
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

@@ -75,7 +75,10 @@ pub(super) fn render(
             draw_rest(*rest, place, buffer);
         }
         for cell in &row.cells {
-            let style = frame_style(tree, cx, cell.node);
+            let style = match difference(view, tree, cx, cell.node) {
+                Some(difference) => theme::change_frame(difference, view.before.most()),
+                None => frame_style(tree, cx, cell.node),
+            };
             draw_frame(view, tree, cx, (*cell, style), place, buffer);
         }
     }
@@ -133,6 +136,12 @@ fn function<'a>(tree: &CallTree, cx: &Context<'a>, id: NodeId) -> Option<&'a Fun
     }
 }
 
+/// What a frame has more than in the base; `None` without a base.
+fn difference(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Option<i128> {
+    let before = view.before.value(id)?;
+    Some(i128::from(cx.measure.of(tree.total(id))) - i128::from(before))
+}
+
 /// The colour of a frame: of a function its crate, of a field or a type the kind of container.
 fn frame_style(tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Style {
     let label = tree.node(id).label;
@@ -170,7 +179,10 @@ fn draw_frame(
     let room = area.width.saturating_sub(1) as usize;
     let short = tree.short_name(cell.node, profile);
     let name = clean(&short);
-    let size = cx.measure.amount(cx.measure.of(tree.total(cell.node)));
+    let mut size = cx.measure.amount(cx.measure.of(tree.total(cell.node)));
+    if let Some(difference) = difference(view, tree, cx, cell.node).filter(|d| *d != 0) {
+        size = format!("{size} {}", cx.measure.difference(difference));
+    }
     // Two letters say more than one and a mark that there were more.
     let mut text = if room < 3 {
         name.chars().take(room).collect()
@@ -270,6 +282,18 @@ fn figures(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Strin
     let own = cx.measure.of(tree.own(id));
     if own > 0 && own != value {
         text.push_str(&format!(", {} itself", cx.measure.amount(own)));
+    }
+    if let Some(before) = view.before.value(id) {
+        let difference = difference(view, tree, cx, id).unwrap_or_default();
+        text.push_str(&match (before, difference) {
+            (0, _) => ", new against the base".to_owned(),
+            (_, 0) => ", as in the base".to_owned(),
+            (before, difference) => format!(
+                ", base {}: {}",
+                cx.measure.amount(before),
+                cx.measure.difference(difference)
+            ),
+        });
     }
     let node = tree.node(id);
     if node.frames > 1 {

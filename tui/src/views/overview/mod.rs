@@ -63,6 +63,10 @@ impl View for Overview {
         }
     }
 
+    fn rows_by(&self) -> Option<By> {
+        Some(By::Owner)
+    }
+
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         render::render(self, cx, area, buffer);
     }

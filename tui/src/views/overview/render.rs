@@ -1,7 +1,8 @@
 //! Draws the overview: totals above, the timeline in the middle, owners below; each gives way on small screens.
 
-use heapglass_profiler::profile::{LinearMemory, State};
-use heapglass_profiler::report::{Detail, Row};
+use heapglass_profiler::diff::Identity;
+use heapglass_profiler::profile::{LinearMemory, Measure, State};
+use heapglass_profiler::report::{By, Detail, Row};
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,7 +11,7 @@ use super::{Overview, chart};
 use crate::model::{Context, Data};
 use crate::text::{clean, pad, width};
 use crate::theme;
-use crate::widgets::{Table, bar, count, slice, write};
+use crate::widgets::{CHANGE, Table, bar, change, count, slice, write};
 
 /// Where the three parts are.
 struct Parts {
@@ -70,22 +71,27 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     let figures = &data.profile.totals;
     let running = data.profile.process.state == State::Running;
     let left = [
-        ("", "bytes".to_owned(), "blocks".to_owned()),
-        row("peak", figures.peak_bytes, figures.peak_blocks),
-        row(
+        ("peak", Measure::Peak),
+        (
             if running { "live now" } else { "live at end" },
-            figures.live_bytes,
-            figures.live_blocks,
+            Measure::Live,
         ),
-        row("total", figures.total_bytes, figures.total_blocks),
-        row(
-            "temporary",
-            figures.temporary_bytes,
-            figures.temporary_blocks,
-        ),
+        ("total", Measure::Total),
+        ("temporary", Measure::Temporary),
     ];
+    let left = left.map(|(label, measure)| {
+        let bytes = measure.amount(measure.of(figures));
+        let blocks = count(measure.blocks(figures).0);
+        let changed = data.change(measure);
+        let changed = changed.map(|changed| change(&changed, measure));
+        (label, format!("{bytes:>10} {blocks:>12}"), changed)
+    });
+    let heading = format!("{:>10} {:>12}", "bytes", "blocks");
+    let changed = data.base.as_ref();
+    let changed = changed.map(|_| ("change".to_owned(), theme::heading()));
+    let left: Vec<_> = [("", heading, changed)].into_iter().chain(left).collect();
     let two = area.width >= TWO_COLUMNS;
-    for (at, (label, bytes, blocks)) in left.iter().enumerate() {
+    for (at, (label, figures, changed)) in left.iter().enumerate() {
         let row = slice(area, at as u16, 1);
         let style = if at == 0 {
             theme::heading()
@@ -99,15 +105,29 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
             width: row.width - indent,
             ..row
         };
-        write(buffer, rest, &format!("{bytes:>10} {blocks:>12}"), style);
+        write(buffer, rest, figures, style);
+        if let Some((text, style)) = changed {
+            let before = (width(figures) as u16).min(rest.width);
+            let rest = Rect {
+                x: rest.x + before,
+                width: rest.width - before,
+                ..rest
+            };
+            let cells = CHANGE + 1;
+            write(buffer, rest, &format!("{text:>cells$}"), *style);
+        }
     }
+    let beside = match data.base {
+        Some(_) => LEFT + CHANGE as u16 + 1,
+        None => LEFT,
+    };
     // What does not fit beside goes below.
     let place = |at: usize| {
         if two {
             let row = slice(area, at as u16, 1);
             Rect {
-                x: row.x + LEFT,
-                width: row.width - LEFT,
+                x: row.x + beside,
+                width: row.width - beside,
                 ..row
             }
         } else {
@@ -134,10 +154,6 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
             theme::plain(),
         );
     }
-}
-
-fn row(label: &'static str, bytes: u64, blocks: u64) -> (&'static str, String, String) {
-    (label, Bytes(bytes).to_string(), Count(blocks).to_string())
 }
 
 /// What else is known, each in a long and a short spelling.
@@ -248,6 +264,9 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         .right(cx.measure.name(), 11, |owner| {
             cx.measure.amount(value(owner))
         });
+    table = table.change(cx, By::Owner, "change", |owner| {
+        Some(Identity::of(&cx.data.profile, owner))
+    });
     if bars > 0 {
         table = table
             .left("", bars, |owner, cells| {

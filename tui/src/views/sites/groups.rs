@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Charged, Figures};
 use heapglass_profiler::report::{By, Detail, FunctionDetail, Part, Row};
 use heapglass_profiler::units::{Count, Share};
@@ -34,6 +35,11 @@ pub(super) struct Groups {
 }
 
 impl Groups {
+    /// What the groups are.
+    pub(super) fn by(&self) -> Option<By> {
+        self.by
+    }
+
     /// Whether groups are listed.
     pub(super) fn is_open(&self) -> bool {
         self.by.is_some()
@@ -180,6 +186,9 @@ impl Groups {
                 11,
                 |row| cx.measure.amount(inclusive(row, cx)),
             )
+            .change(cx, self.by.unwrap_or_default(), "change", |row| {
+                Some(Identity::of(&cx.data.profile, row))
+            })
             .right_if(wide || !functions, unit, 10, |row| {
                 count(cx.measure.blocks(&row.figures).0)
             })

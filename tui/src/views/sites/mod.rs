@@ -10,6 +10,7 @@ mod source;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::{Charged, FrameId, Frames};
+use heapglass_profiler::report::By;
 use heapglass_profiler::units::{Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -230,7 +231,7 @@ impl Sites {
             Command::Enter => self.enter(),
             Command::Back => return self.back(cx),
             Command::Sort => {
-                self.sort = self.sort.next();
+                self.sort = self.sort.next(cx.data.base.is_some());
                 self.reversed = false;
                 self.list(cx);
                 return Outcome::Notice(format!("sorted by {}", self.sort.name(cx.measure)));
@@ -354,6 +355,13 @@ impl View for Sites {
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         self.act(command, cx)
+    }
+
+    fn rows_by(&self) -> Option<By> {
+        match self.shows_groups() {
+            true => self.groups.by(),
+            false => Some(By::Site),
+        }
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

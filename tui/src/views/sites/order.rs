@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Charged, Figures, FunctionId, Measure, ScopeId, Site};
 use heapglass_profiler::report::{By, Detail, SiteLabel, sites_of};
 
@@ -14,6 +15,8 @@ pub(super) enum Sort {
     /// The measure, largest first.
     #[default]
     Measure,
+    /// What changed most against the base, either way.
+    Change,
     /// Blocks that go with the measure.
     Blocks,
     /// Bytes live at the end.
@@ -29,8 +32,9 @@ pub(super) enum Sort {
 }
 
 impl Sort {
-    const ALL: [Sort; 7] = [
+    const ALL: [Sort; 8] = [
         Sort::Measure,
+        Sort::Change,
         Sort::Blocks,
         Sort::Live,
         Sort::Mean,
@@ -39,18 +43,18 @@ impl Sort {
         Sort::Owner,
     ];
 
-    pub(super) fn next(self) -> Sort {
-        let at = Sort::ALL.iter().position(|s| *s == self).unwrap_or(0);
-        Sort::ALL
-            .get((at + 1) % Sort::ALL.len())
-            .copied()
-            .unwrap_or_default()
+    pub(super) fn next(self, has_base: bool) -> Sort {
+        let shown = |sort: &Sort| has_base || *sort != Sort::Change;
+        let mut after = Sort::ALL.into_iter().cycle().skip_while(|s| *s != self);
+        after.next();
+        after.find(shown).unwrap_or_default()
     }
 
     /// The title of the column.
     pub(super) fn name(self, measure: Measure) -> &'static str {
         match self {
             Sort::Measure => measure.name(),
+            Sort::Change => "change",
             Sort::Blocks => measure.blocks(&Figures::default()).1,
             Sort::Live => "live",
             Sort::Mean => "mean",
@@ -178,6 +182,15 @@ pub(super) struct Listed {
     pub(super) figures: Figures,
     /// Indices into the profile's sites, most of the measure first.
     pub(super) sites: Vec<u32>,
+    /// Whether these are all sites of the row of the report: what is said of that row holds here.
+    pub(super) is_whole: bool,
+}
+
+impl Listed {
+    /// The row that the base may have too; `None` of a part of one.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        self.is_whole.then(|| Identity::of_label(&self.label))
+    }
 }
 
 /// The listed rows.
@@ -255,6 +268,7 @@ impl Listing {
                     listed.sites.push(index);
                 }
             }
+            listed.is_whole = listed.sites.len() == sites.len();
             if !listed.sites.is_empty() {
                 let weight = |index: &u32| {
                     let site = data.site(*index);
@@ -276,6 +290,14 @@ impl Listing {
         };
         match sort {
             Sort::Measure => rows.sort_by_key(by_measure),
+            Sort::Change => {
+                let beside = cx.beside(By::Site);
+                let change = |row: &Listed| {
+                    let row = beside.as_ref()?.row(&row.identity()?)?;
+                    Some(row.change.exact_difference()?.unsigned_abs())
+                };
+                rows.sort_by_cached_key(|row| (Reverse(change(row)), by_measure(row)));
+            }
             Sort::Blocks => {
                 rows.sort_by_key(|row| (Reverse(measure.blocks(&row.figures).0), by_measure(row)))
             }

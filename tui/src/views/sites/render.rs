@@ -1,6 +1,7 @@
 //! Draws the sites: the list above, below it the stack of the selected one and the source of the selected frame.
 
 use heapglass_profiler::profile::{Figures, ScopeId, Site};
+use heapglass_profiler::report::By;
 use heapglass_profiler::units::{Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,7 +11,9 @@ use super::order::{Listed, Sort, mean};
 use crate::model::Context;
 use crate::text::{clean, fit_end, fit_middle, width, wrap};
 use crate::theme;
-use crate::widgets::{Table, all_figures, bytes, count, draw_row, flow, rule, slice, write};
+use crate::widgets::{
+    CHANGE, Table, all_figures, bytes, count, draw_row, flow, rule, slice, write,
+};
 
 /// Where things are. Empty panes are not drawn.
 pub(super) struct Panes {
@@ -141,7 +144,11 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         Sort::Mean if wide => 10,
         _ => 0,
     };
-    let figures = if narrow { 20 } else { 31 } + extra;
+    let change = match cx.data.base {
+        Some(_) => CHANGE + 1,
+        None => 0,
+    };
+    let figures = if narrow { 20 } else { 31 } + extra + change;
     let shown = view.listing.rows.iter().skip(view.cursor.top);
     let shown = shown.take(usize::from(area.height));
     let widths = Widths::of(shown, usize::from(area.width).saturating_sub(figures));
@@ -152,6 +159,12 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         .right(sorted(Sort::Measure, cx.measure.name()), 11, |row| {
             cx.measure.amount(value(row))
         })
+        .change(
+            cx,
+            By::Site,
+            sorted(Sort::Change, "change"),
+            |row: &&Listed| row.identity(),
+        )
         .right_if(!narrow, sorted(Sort::Blocks, unit), 10, |row| {
             count(cx.measure.blocks(&row.figures).0)
         })

@@ -320,7 +320,7 @@ mod tests {
             .iter()
             .position(|f| f.line == Some(25))
             .expect("line 25 of the sample");
-        let data = Arc::new(crate::model::Data::new(profile));
+        let data = Arc::new(crate::model::Data::new(profile, None));
         let cx = Context {
             data: &data,
             measure: heapglass_profiler::profile::Measure::Peak,
@@ -344,7 +344,7 @@ mod tests {
             .expect("line 25 of the sample");
         let mut note = |started_unix_ns| {
             profile.process.started_unix_ns = started_unix_ns;
-            let data = Arc::new(crate::model::Data::new(profile.clone()));
+            let data = Arc::new(crate::model::Data::new(profile.clone(), None));
             let cx = Context {
                 data: &data,
                 measure: heapglass_profiler::profile::Measure::Peak,

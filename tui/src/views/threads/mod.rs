@@ -5,6 +5,7 @@ mod render;
 use crate::model::{Command, Context, Data, Outcome};
 use crate::views::View;
 use crate::widgets::Cursor;
+use heapglass_profiler::report::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -43,6 +44,10 @@ impl View for Threads {
         self.cursor
             .command(command, self.order.len(), Self::rows(cx));
         Outcome::Done
+    }
+
+    fn rows_by(&self) -> Option<By> {
+        Some(By::Thread)
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

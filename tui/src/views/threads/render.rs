@@ -1,6 +1,8 @@
 //! Draws the table of threads.
 
+use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::Thread;
+use heapglass_profiler::report::By;
 use heapglass_profiler::units::Share;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -25,6 +27,9 @@ pub(super) fn render(view: &Threads, cx: &Context<'_>, area: Rect, buffer: &mut 
             Share::of(value(row), cx.whole()).to_string()
         })
         .right(cx.measure.name(), 12, |row| cx.measure.amount(value(row)))
+        .change(cx, By::Thread, "change", |row: &&Thread| {
+            Some(Identity::named(row.key()))
+        })
         .right("blocks", 12, |row| count(cx.measure.blocks(&row.figures).0))
         .right_if(wide, "peak", 10, |row| bytes(row.figures.peak_bytes))
         .right_if(wide, "live", 10, |row| bytes(row.figures.live_bytes))
@@ -34,7 +39,7 @@ pub(super) fn render(view: &Threads, cx: &Context<'_>, area: Rect, buffer: &mut 
         })
         .right("count", 6, |row| count(row.count))
         .left("thread", 0, |row, _| {
-            (clean(&row.name).into_owned(), theme::plain())
+            (clean(row.key()).into_owned(), theme::plain())
         });
     let all = &cx.data.profile.threads;
     let rows: Vec<&Thread> = view.order.iter().filter_map(|at| all.get(*at)).collect();

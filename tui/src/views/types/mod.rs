@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::TypeRow;
+use heapglass_profiler::report::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -203,6 +204,10 @@ impl View for Types {
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         self.act(command, cx)
+    }
+
+    fn rows_by(&self) -> Option<By> {
+        (self.inside.is_none() && !self.footprints.is_open()).then_some(By::Type)
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

@@ -1,7 +1,9 @@
 //! Draws the types: breadcrumb, table, the selected type in full, and the last values that were measured.
 
+use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::TypeKind;
 use heapglass_profiler::profile::TypeRow;
+use heapglass_profiler::report::By;
 use heapglass_profiler::units::{Bytes, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -161,6 +163,9 @@ fn table(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         })
         .right(sorted(Sort::Measure, cx.measure.name()), 10, |row| {
             cx.measure.amount(value(row))
+        })
+        .change(cx, By::Type, "change", |row: &&TypeRow| {
+            Some(Identity::of_type(&cx.data.profile, row.type_id))
         })
         .right_if(
             values && width >= 70,

@@ -1,0 +1,87 @@
+//! A recording beside another, looked up row by row and frame by frame: what a view of the second one shows of the first.
+
+use std::collections::HashMap;
+
+use super::merged::Merged;
+use super::{Change, Identity, Options, Recording, matched};
+use crate::calltree::{CallTree, NodeId};
+use crate::profile::{Frames, Measure, Profile};
+
+/// The rows of one grouping in both recordings, by what they say.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    rows: HashMap<Identity, RowBeside>,
+    removed: Removed,
+}
+
+/// A row of the second recording, with its figure in the first.
+#[derive(Clone, Debug)]
+pub struct RowBeside {
+    /// The measure.
+    pub change: Change,
+    /// Whether the first recording has no such row.
+    pub is_added: bool,
+    /// How many rows of the second recording differ in line numbers alone: `change` is that of all of them.
+    pub rows: usize,
+}
+
+/// Rows that only the first recording has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// How many.
+    pub rows: usize,
+    /// What they came to there, by the measure.
+    pub value: u64,
+}
+
+impl Beside {
+    /// Matches the rows of two recordings. Figures are not divided: `options.per` is not looked at.
+    pub fn new(base: Recording<'_>, new: Recording<'_>, options: Options, frames: Frames) -> Self {
+        let options = Options {
+            per: None,
+            ..options
+        };
+        let mut beside = Beside::default();
+        let (base, new) = ([base], [new]);
+        for row in matched(&base, &new, options, frames) {
+            let Some(change) = row.change([&base, &new], options) else {
+                continue;
+            };
+            if row.rows[1] == 0 {
+                beside.removed.rows += 1;
+                let value = change.base.median().value;
+                beside.removed.value = beside.removed.value.saturating_add(value);
+                continue;
+            }
+            let known = RowBeside {
+                change,
+                is_added: row.rows[0] == 0,
+                rows: row.rows[1],
+            };
+            beside.rows.insert(row.identity, known);
+        }
+        beside
+    }
+
+    /// The row that says that; `None` when there is no such figure.
+    pub fn row(&self, identity: &Identity) -> Option<&RowBeside> {
+        self.rows.get(identity)
+    }
+
+    /// What only the first recording has.
+    pub fn removed(&self) -> Removed {
+        self.removed
+    }
+}
+
+/// What the frames of `base` came to for each frame of `new`, by its [`NodeId`], with all below it: those of the same path
+/// of names, 0 where there is none.
+pub fn beside_tree(
+    base: (&CallTree, &Profile),
+    new: (&CallTree, &Profile),
+    measure: Measure,
+) -> Vec<u64> {
+    let merged = Merged::new([base, new], measure);
+    let of = |id: &NodeId| merged.node(*id).totals[0];
+    merged.places().iter().map(of).collect()
+}

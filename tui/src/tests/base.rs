@@ -1,0 +1,134 @@
+//! Screens of a recording beside another one.
+
+use std::sync::Arc;
+
+use heapglass_profiler::profile::{Figures, Profile};
+use ratatui::style::Color;
+
+use super::{Screen, fleet, profile};
+use crate::{Base, Options};
+
+/// The profile before a change: its largest site asked for half as much, its last was another one.
+fn before(mut profile: Profile) -> Profile {
+    let sites = &mut profile.sites;
+    if let Some(first) = sites.first_mut() {
+        let half = |value: &mut u64| *value /= 2;
+        let f = &mut first.figures;
+        half(&mut f.peak_bytes);
+        half(&mut f.total_bytes);
+        half(&mut f.total_blocks);
+    }
+    sites.pop();
+    let mut totals = Figures::default();
+    sites.iter().for_each(|site| totals.add(&site.figures));
+    profile.totals = totals;
+    for thread in &mut profile.threads {
+        thread.figures.peak_bytes /= 3;
+    }
+    for arena in &mut profile.arenas {
+        arena.most_chunk_bytes /= 2;
+    }
+    profile
+}
+
+fn beside(profile: Profile, base: Profile, width: u16, height: u16) -> Screen {
+    let base = Some(Arc::new(Base {
+        name: "before.hg".into(),
+        profile: base,
+    }));
+    let options = Options {
+        source_roots: Vec::new(),
+        base,
+        ..Options::default()
+    };
+    let mut screen = Screen::empty(width, height, options);
+    screen.load(profile, false);
+    screen
+}
+
+fn sample(width: u16, height: u16) -> Screen {
+    beside(profile(), before(profile()), width, height)
+}
+
+fn of_fleet(width: u16, height: u16) -> Screen {
+    beside(fleet(), before(fleet()), width, height)
+}
+
+fn of_arenas(width: u16, height: u16) -> Screen {
+    let arenas = crate::sample::city_arenas;
+    beside(arenas(), before(arenas()), width, height)
+}
+
+super::snapshots! { sample:
+    base_overview: "";
+    base_flamegraph: "2 j j j";
+    base_sites: "5 s";
+    base_sites_by_owner: "5 b";
+    base_threads: "6";
+    base_about: "!";
+}
+
+super::snapshots! { of_fleet:
+    base_types: "3";
+    base_fields: "4";
+}
+
+super::snapshots! { of_arenas:
+    base_arenas: "7";
+}
+
+/// The last column of figures of the row that has `name`.
+fn line(screen: &mut Screen, name: &str) -> String {
+    let text = screen.text();
+    let line = text.lines().find(|line| line.contains(name));
+    line.unwrap_or_else(|| panic!("no {name}:\n{text}")).into()
+}
+
+#[test]
+fn a_recording_beside_itself_differs_nowhere() {
+    let mut screen = beside(profile(), profile(), 120, 40);
+    for view in ["1", "5", "5 b", "Esc 6"] {
+        let text = screen.press(view).text();
+        let changes = text.lines().filter(|line| line.contains(" % "));
+        for line in changes {
+            let has_change = line.contains("+") || line.contains("new");
+            assert!(!has_change, "{view}: {line}");
+        }
+        assert!(text.contains("no more, no less here"), "{text}");
+    }
+    let text = screen.press("2").text();
+    assert!(text.contains("as in the base"), "{text}");
+}
+
+#[test]
+fn what_only_the_base_has_is_counted() {
+    let (new, base) = (before(profile()), profile());
+    let removed = base.sites.last().map(|site| site.figures.total_bytes);
+    let total = heapglass_profiler::units::Bytes(removed.unwrap_or(0)).to_string();
+    let mut screen = beside(new, base, 120, 40);
+    screen.press("5 m m");
+    let said = line(&mut screen, "base before.hg");
+    assert!(
+        said.contains(&format!("1 site only there: {total}")),
+        "{said}"
+    );
+}
+
+#[test]
+fn frames_with_more_are_red_and_frames_with_less_blue() {
+    let mut colours = Vec::new();
+    for (new, base) in [
+        (profile(), before(profile())),
+        (before(profile()), profile()),
+    ] {
+        let mut screen = beside(new, base, 120, 40);
+        screen.press("2 j");
+        let buffer = screen.draw().clone();
+        let width = buffer.area.width as usize;
+        // The root is the first row below header, base and breadcrumb that has a background.
+        let has_background = |row: &&[ratatui::buffer::Cell]| row[0].bg != Color::Reset;
+        let root = buffer.content.chunks(width).find(has_background);
+        colours.push(root.expect("a row of frames")[0].bg);
+    }
+    assert_eq!(colours, [Color::Indexed(203), Color::Indexed(69)]);
+}

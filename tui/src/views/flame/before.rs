@@ -1,0 +1,49 @@
+//! What the base has of the frames shown.
+
+use heapglass_profiler::calltree::{CallTree, NodeId};
+use heapglass_profiler::diff::beside_tree;
+
+use crate::model::{Data, TreeSpec};
+
+/// The base's figure of each frame of the shown tree.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    /// The base's tree, and what it was made for.
+    tree: Option<(TreeSpec, CallTree)>,
+    /// By the measure, with all below, for each node of the shown tree; empty without a base.
+    values: Vec<u64>,
+    /// The largest difference of a frame.
+    most: u128,
+}
+
+impl Before {
+    /// Brings the figures up to date with the shown tree.
+    pub(super) fn refresh(&mut self, shown: &CallTree, spec: TreeSpec, data: &Data) {
+        let Some(base) = &data.base else {
+            return;
+        };
+        // The base never changes, but what is made of it does.
+        let known = self.tree.take();
+        let known = known.filter(|(made, _)| made.shape() == spec.shape());
+        let (_, tree) = self
+            .tree
+            .insert(known.unwrap_or_else(|| (spec, spec.build(&base.profile))));
+        let measure = spec.measure;
+        self.values = beside_tree((tree, &base.profile), (shown, &data.profile), measure);
+        let nodes = shown.ids().zip(&self.values);
+        let differences = nodes.map(|(id, before)| {
+            (i128::from(measure.of(shown.total(id))) - i128::from(*before)).unsigned_abs()
+        });
+        self.most = differences.max().unwrap_or(0);
+    }
+
+    /// What the base has of a frame; `None` without a base.
+    pub(super) fn value(&self, id: NodeId) -> Option<u64> {
+        self.values.get(id.0 as usize).copied()
+    }
+
+    /// The largest difference of a frame.
+    pub(super) fn most(&self) -> u128 {
+        self.most
+    }
+}
