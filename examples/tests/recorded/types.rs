@@ -2,7 +2,9 @@
 //! and with the manglings that programs are built with: bytes by type are what arithmetic says.
 
 use crate::common::Target;
-use heapglass_profiler::profile::{Profile, Site};
+use heapglass_profiler::diff::{self, Recording};
+use heapglass_profiler::profile::{Measure, Profile, Site};
+use heapglass_profiler::report::By;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,11 +44,14 @@ fn package() -> &'static Path {
              bumpalo = \"3\"\nhashbrown = \"0.17\"\nindexmap = \"2\"\nsmallvec = \"1\"\n\
              [[bin]]\nname = \"containers\"\npath = {:?}\n\
              [[bin]]\nname = \"texts\"\npath = {:?}\n\
+             [[bin]]\nname = \"shop\"\npath = {:?}\nrequired-features = [\"shop\"]\n\
+             [features]\nshop = []\nchanged = []\n\
              [workspace]\n[profile.release]\nopt-level = 3\n",
             workspace.join("examples/src/bin/types_load.rs"),
             workspace.join("tracking-alloc"),
             workspace.join("examples/tests/programs/containers.rs"),
             workspace.join("examples/tests/programs/texts.rs"),
+            workspace.join("examples/tests/programs/shop.rs"),
         );
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("types");
         std::fs::create_dir_all(&folder).expect("a folder");
@@ -71,8 +76,13 @@ fn host() -> &'static str {
     })
 }
 
-/// Builds the programs of [`package`], and copies them to a folder of their own: the first of them.
-fn build(debug: &str, lto: &str, flags: &[&str]) -> PathBuf {
+/// Builds programs of [`package`], and copies them to a folder of that name: the first of them.
+fn build_as(
+    name: &str,
+    (debug, lto, flags): (&str, &str, &[&str]),
+    words: &[&str],
+    programs: &[&str],
+) -> PathBuf {
     static BUILDING: Mutex<()> = Mutex::new(());
     let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = package();
@@ -83,6 +93,7 @@ fn build(debug: &str, lto: &str, flags: &[&str]) -> PathBuf {
         .args(["build", "--release", "--offline", "--quiet"])
         // With a target that is named, flags are for the programs alone, and macros are built once.
         .args(["--target-dir", "target", "--target", host()])
+        .args(words)
         .env("CARGO_PROFILE_RELEASE_DEBUG", debug)
         .env("CARGO_PROFILE_RELEASE_LTO", lto)
         .env_remove("RUSTFLAGS")
@@ -98,17 +109,24 @@ fn build(debug: &str, lto: &str, flags: &[&str]) -> PathBuf {
         "{command:?}: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let copies = folder.join(format!("{debug}-{lto}{}", flags.concat()));
+    let copies = folder.join(name);
     std::fs::create_dir_all(&copies).expect("a folder");
     let built = folder.join("target").join(host()).join("release");
-    for name in ["types_load", "containers", "texts"] {
+    for name in programs {
         std::fs::copy(built.join(name), copies.join(name)).expect("a program");
     }
-    copies.join("types_load")
+    copies.join(programs[0])
+}
+
+/// The programs whose types are known, built in one way: the first of them.
+fn build(debug: &str, lto: &str, flags: &[&str]) -> PathBuf {
+    let name = format!("{debug}-{lto}{}", flags.concat());
+    let programs = ["types_load", "containers", "texts"];
+    build_as(&name, (debug, lto, flags), &[], &programs)
 }
 
 /// Runs it; the profile of what it recorded, and what it printed.
-fn record(program: &Path) -> (Profile, Expected) {
+fn profile_of(program: &Path) -> (Profile, String) {
     let mut target = Target::new(program.to_str().expect("a path"), &[]);
     let printed = target.succeed();
     let profile = heapglass_profiler::open(
@@ -117,6 +135,12 @@ fn record(program: &Path) -> (Profile, Expected) {
         &|_| (),
     )
     .expect("a recording");
+    (profile, printed)
+}
+
+/// The same of a program that prints what it expects.
+fn record(program: &Path) -> (Profile, Expected) {
+    let (profile, printed) = profile_of(program);
     (profile, serde_json::from_str(&printed).expect("JSON"))
 }
 
@@ -198,4 +222,57 @@ fn without_debug_information_no_type_is_named_and_the_setting_is() {
         missing.contains("debug = \"limited\"") && missing.contains("types_load"),
         "{missing}"
     );
+}
+
+#[test]
+fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
+    let ways = ("limited", "false", &[][..]);
+    // Names of one length: the path of a program is what it is started with, and counted.
+    let before = build_as(
+        "shop-a",
+        ways,
+        &["--bin=shop", "--features=shop"],
+        &["shop"],
+    );
+    let after = ["--bin=shop", "--features=shop,changed"];
+    let after = build_as("shop-b", ways, &after, &["shop"]);
+    let ((before, said), (after, says)) = (profile_of(&before), profile_of(&after));
+    assert_eq!(said, says);
+    fn one(profile: &Profile) -> [Recording<'_>; 1] {
+        let name = "shop.hg";
+        [Recording { name, profile }]
+    }
+    for by in [By::Site, By::Owner, By::Function, By::Type] {
+        let options = diff::Options {
+            by,
+            measure: Measure::Blocks,
+            per: None,
+        };
+        let found = diff::compare(&one(&before), &one(&after), options);
+        let total = &found.totals[Measure::ALL
+            .iter()
+            .position(|m| *m == Measure::Blocks)
+            .unwrap()];
+        // A name for each of 500 products, and the list of them.
+        assert_eq!(total.1.exact_difference(), Some(501), "{by:?}");
+        let rows = found.rows.iter().map(|row| {
+            let identity = &row.identity;
+            let source = identity.source.as_deref().unwrap_or_default();
+            assert!(
+                by == By::Type || source.is_empty() || source.contains("shop.rs"),
+                "{source}"
+            );
+            format!("{} {} {}", identity.key, identity.location, identity.owner)
+        });
+        let rows: Vec<String> = rows.collect();
+        match by {
+            By::Type => assert_eq!(rows.len(), 2, "{rows:?}"),
+            _ => assert!(
+                !rows.is_empty() && rows.iter().all(|row| row.contains("longest")),
+                "{by:?}: {rows:?}"
+            ),
+        }
+        // By function there are also those on its stacks that ask for nothing themselves.
+        assert!(by == By::Function || found.other_rows == 0, "{by:?}");
+    }
 }

@@ -83,6 +83,7 @@ pub fn check_against(
             // Rows are dear, and asked for only here.
             let options = Options {
                 measure,
+                per,
                 ..Options::default()
             };
             outcome.offenders = grown(&compare(base, new, options).rows);

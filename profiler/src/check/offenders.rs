@@ -23,7 +23,8 @@ pub struct Offender {
     pub source: Option<String>,
     /// The field's path.
     pub field: Option<String>,
-    /// What it counts for; compared with a base, how much more it is than there.
+    /// What it counts for; compared with a base, how much more it is than there, at the input of this recording where
+    /// figures are divided by it.
     pub value: u64,
 }
 
@@ -96,7 +97,12 @@ pub(super) fn grown(sites: &[RowChange]) -> Vec<Offender> {
         .iter()
         .filter(|row| row.change.verdict.is_difference() && row.change.difference() > 0.0)
         .map(|row| {
-            let more = row.change.exact_difference().unwrap_or(0);
+            // Where figures are divided, what the larger share of each record makes at this recording's input.
+            let more = row.change.difference() * row.change.new.median().count as f64;
+            let more = row
+                .change
+                .exact_difference()
+                .unwrap_or(more.round() as i128);
             Offender {
                 what: row.identity.name().to_owned(),
                 location: row.identity.location.clone(),

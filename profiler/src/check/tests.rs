@@ -264,6 +264,25 @@ fn figures_for_each_record_are_compared_where_the_input_grew() {
 }
 
 #[test]
+fn what_is_named_for_a_figure_of_each_record_grew_for_each_record() {
+    // Twice the records: a list that is as long as before has less for each, names have twice as much.
+    let (base, new) = (load(1_000, 32, 5), load(2_000, 64, 5));
+    let tolerances = Tolerances::default();
+    let per = Some(Per::Record);
+    let (outcomes, _) =
+        check_against(&[named(&base)], &named(&new), &tolerances, per).expect("a check");
+    let total = outcomes
+        .iter()
+        .find(|outcome| outcome.measure == Measure::Total)
+        .expect("the total");
+    let [names] = &total.offenders[..] else {
+        panic!("one row: {:?}", total.offenders);
+    };
+    assert_eq!(names.what, "String");
+    assert_eq!(names.value, 2_000 * (64 - 32));
+}
+
+#[test]
 fn what_is_wrong_with_a_budget_is_one_sentence() {
     let profile = load(10, 8, 0);
     for (budget, said) in [

@@ -86,11 +86,31 @@ fn recording(one: &super::Recording<'_>) -> String {
     said.join(", ")
 }
 
+/// The columns that a narrow page has no room for.
+struct Shown {
+    percent: bool,
+    base: bool,
+}
+
+impl Shown {
+    fn on(width: usize) -> Shown {
+        Shown {
+            percent: width >= 60,
+            base: width >= 50,
+        }
+    }
+}
+
 fn heading<W: Write>(page: &mut Page<'_, W>, last: &str) -> io::Result<()> {
-    let head = format!(
-        "{:>FIGURE$} {:>PERCENT$} {:>FIGURE$} {:>FIGURE$}  {last}",
-        "difference", "", "base", "new"
-    );
+    let shown = Shown::on(page.width);
+    let mut head = format!("{:>FIGURE$}", "difference");
+    if shown.percent {
+        head.push_str(&" ".repeat(1 + PERCENT));
+    }
+    if shown.base {
+        head.push_str(&format!(" {:>FIGURE$}", "base"));
+    }
+    head.push_str(&format!(" {:>FIGURE$}  {last}", "new"));
     page.line(Style::Heading, &head)
 }
 
@@ -111,11 +131,17 @@ fn figures<W: Write>(
         _ => Style::Faint,
     };
     page.part(style, &format!("{:>FIGURE$}", difference(measure, change)))?;
-    let percent = change.percent();
-    page.part(Style::Faint, &format!(" {percent:>PERCENT$}"))?;
-    let (base, new) = (cell(&change.base, sides[0]), cell(&change.new, sides[1]));
-    page.part(Style::Faint, &format!(" {base:>FIGURE$} {new:>FIGURE$}  "))?;
-    Ok(FIGURE + 1 + PERCENT + 2 * (FIGURE + 1) + 2)
+    let shown = Shown::on(page.width);
+    let mut text = String::new();
+    if shown.percent {
+        text.push_str(&format!(" {:>PERCENT$}", change.percent()));
+    }
+    if shown.base {
+        text.push_str(&format!(" {:>FIGURE$}", cell(&change.base, sides[0])));
+    }
+    text.push_str(&format!(" {:>FIGURE$}  ", cell(&change.new, sides[1])));
+    page.part(Style::Faint, &text)?;
+    Ok(FIGURE + text.len())
 }
 
 fn line<W: Write>(
@@ -171,8 +197,9 @@ fn write_rows<W: Write>(
         capital(by.name()),
         measure.title()
     );
-    page.line(
+    page.wrap(
         Style::Heading,
+        "",
         &format!(
             "{}: {changed} changed, {added} added, {removed} removed, {} equal",
             title.trim_end(),

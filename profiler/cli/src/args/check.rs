@@ -49,25 +49,25 @@ pub(crate) struct Check {
     #[arg(long, value_name = "PER", requires = "against", value_parser = values::per())]
     pub(crate) per: Option<Per>,
     /// Most bytes live at once
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes())]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_peak: Option<u64>,
     /// Most bytes live at exit
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes())]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_live: Option<u64>,
     /// Most bytes allocated in total
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes())]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_total: Option<u64>,
     /// Most blocks allocated in total
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::count())]
     pub(crate) max_blocks: Option<u64>,
     /// Most bytes of temporary blocks
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes())]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_temporary: Option<u64>,
     /// Most bytes copied by growth; depends on the allocator, see --allow-copied
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes())]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_copied: Option<u64>,
     /// Most often that blocks may grow
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::count())]
     pub(crate) max_grows: Option<u64>,
     /// Check limits on bytes copied by growth, though they depend on the allocator
     #[arg(long)]

@@ -9,7 +9,7 @@ use heapglass_profiler::export::Format;
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
-use heapglass_profiler::units::parse_bytes;
+use heapglass_profiler::units::{parse_bytes, printable};
 
 /// The words of `--measure`.
 pub(super) fn measure() -> impl TypedValueParser<Value = Measure> {
@@ -55,6 +55,15 @@ pub(super) fn top() -> impl TypedValueParser<Value = usize> {
 /// A size: `30MiB`.
 pub(super) fn bytes() -> impl TypedValueParser<Value = u64> {
     StringValueParser::new().try_map(|text| parse_bytes(&text))
+}
+
+/// A count: `200000`, `200_000`.
+pub(super) fn count() -> impl TypedValueParser<Value = u64> {
+    let refuse = |text: &str| format!("`{}` is not a count: write digits", printable(text));
+    StringValueParser::new().try_map(move |text| {
+        let digits = text.replace('_', "");
+        digits.parse::<u64>().map_err(|_| refuse(&text))
+    })
 }
 
 /// A part in percent: `5%`.

@@ -168,7 +168,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What is known of a site besides its stack. Figures are not kept by thread.
+    /// What is known of a site besides its stack. Figures are not kept by thread: its name is known where there was one.
     fn labels(&mut self, site: &Site) -> Vec<message::Label> {
         let profile = self.profile;
         let phases = profile.phases();
@@ -177,7 +177,12 @@ impl<'a> Builder<'a> {
         let field = Some(fields.field_of(site.scope)).filter(|&field| field != 0);
         let field = field.and_then(|field| fields.nodes.get(field as usize));
         let type_id = profile.type_id_of(site);
+        let thread = match &profile.threads[..] {
+            [only] if only.count == 1 => Some(only.key().to_owned()),
+            _ => None,
+        };
         let values = [
+            ("thread", thread),
             ("phase", phase),
             ("field", field.map(|field| field.path.clone())),
             (

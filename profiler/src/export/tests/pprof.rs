@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Read;
 
+use crate::profile::Thread;
 use flate2::read::GzDecoder;
 use prost::Message;
 
@@ -99,6 +100,24 @@ fn the_shop_as_pprof() {
         &render(&decode(&shop(), &options(Format::Pprof)))
             .replace(env!("CARGO_PKG_VERSION"), "VERSION"),
     );
+}
+
+#[test]
+fn the_thread_is_a_label_where_there_was_one() {
+    for (count, expected) in [(1, true), (2, false)] {
+        let mut profile = shop();
+        profile.threads = vec![Thread {
+            name: "main".into(),
+            count,
+            ..Thread::default()
+        }];
+        let text = render(&decode(&profile, &options(Format::Pprof)));
+        let mut samples = text.lines().filter(|line| line.starts_with("sample "));
+        assert!(
+            samples.all(|line| line.contains("thread=main") == expected),
+            "{text}"
+        );
+    }
 }
 
 #[test]
