@@ -30,7 +30,8 @@ const FIELDS: [(&str, &str, f64, f64); 3] = [
 struct Configuration {
     name: &'static str,
     program: &'static str,
-    records: bool,
+    /// How it records: a value of `HEAPGLASS_MODE`.
+    mode: Option<&'static str>,
 }
 
 fn main() {
@@ -43,24 +44,29 @@ fn main() {
         Configuration {
             name: "bare",
             program: env!("CARGO_BIN_EXE_cost_bare"),
-            records: false,
+            mode: None,
         },
         Configuration {
             name: "off",
             program: env!("CARGO_BIN_EXE_cost_tracking"),
-            records: false,
+            mode: None,
+        },
+        Configuration {
+            name: "count",
+            program: env!("CARGO_BIN_EXE_cost_tracking"),
+            mode: Some("count"),
         },
         Configuration {
             name: "exact",
             program: env!("CARGO_BIN_EXE_cost_tracking"),
-            records: true,
+            mode: Some("exact"),
         },
     ];
     if words.iter().any(|word| word == "--dhat") {
         configurations.push(Configuration {
             name: "dhat-rs",
             program: env!("CARGO_BIN_EXE_cost_dhat"),
-            records: false,
+            mode: None,
         });
     }
     let chosen: Vec<&str> = WORKS
@@ -153,8 +159,9 @@ fn medians(of: &[(Configuration, &str)], runs: usize, folder: &Path) -> Vec<(f64
 fn measure(configuration: &Configuration, work: &str, recording: &Path) -> (f64, f64) {
     let mut command = Command::new(configuration.program);
     command.arg(work).env_remove("HEAPGLASS_OUT");
-    if configuration.records {
+    if let Some(mode) = configuration.mode {
         command.env("HEAPGLASS_OUT", recording);
+        command.env("HEAPGLASS_MODE", mode);
     }
     let output = command.output().expect("the program starts");
     assert!(

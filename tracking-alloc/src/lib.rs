@@ -35,7 +35,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `HEAPGLASS_OUT` | record to this path from the first allocation; `%p` process id, `%e` program, `%t` start time (seconds) |
-//! | `HEAPGLASS_MODE` | `exact` (the default) |
+//! | `HEAPGLASS_MODE` | `exact` (the default): every event with its stack; `count`: every event, without stacks |
 //! | `HEAPGLASS_MAX_BYTES` | largest recording, bytes; sites beyond it count as "(table full)". Default 1 GiB |
 //! | `HEAPGLASS_OWN` | the crates that are your own, with commas between, kept in the recording for who reads it; `cargo heapglass` sets it |
 //! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file call later (sandboxes); then no RSS is read |

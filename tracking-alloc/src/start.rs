@@ -13,7 +13,7 @@ use crate::{arena, life, shadow, state, sys, thread};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, CHECKSUM_OFFSET, Checksum, DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, Header,
-    MAGIC, growth,
+    MAGIC, growth, mode,
 };
 
 /// The environment was looked at, or somebody is doing so.
@@ -64,15 +64,7 @@ fn from_environment(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
         return;
     };
     let errno = sys::Errno::keep();
-    let mode = sys::environment(b"HEAPGLASS_MODE").unwrap_or(b"exact");
-    let begun = if mode == b"exact" {
-        on_own_stack(|| to_pattern(pattern))
-    } else {
-        Err(Failure::System(
-            "HEAPGLASS_MODE is none that this version knows (exact)",
-        ))
-    };
-    match begun {
+    match on_own_stack(|| to_pattern(pattern)) {
         Ok(()) => {
             if !block.is_null() {
                 hook::allocated(block, bytes);
@@ -158,6 +150,17 @@ pub(crate) fn usable_bytes() -> Option<fn(usize) -> usize> {
     INNER_IS_SYSTEM
         .load(Relaxed)
         .then_some(ask as fn(usize) -> usize)
+}
+
+/// What is recorded of each event: a value of [`mode`].
+fn mode_from_environment() -> Result<u32, Failure> {
+    match sys::environment(b"HEAPGLASS_MODE").unwrap_or_default() {
+        b"" | b"exact" => Ok(mode::EXACT),
+        b"count" => Ok(mode::COUNT),
+        _ => Err(Failure::System(
+            "HEAPGLASS_MODE is none that this version knows (exact, count)",
+        )),
+    }
 }
 
 /// Begins a recording in a file.
@@ -250,6 +253,7 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
         }
         _ => {}
     }
+    let mode = mode_from_environment()?;
     if !shadow::prepare() {
         return Err(Failure::System(
             "no address space for the shadow map (ulimit -v)",
@@ -260,6 +264,7 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
         path,
         generation: GENERATION.fetch_add(1, AcqRel) + 1,
         reserve,
+        mode,
     };
     let begun = begin_tables(backing, how).map_err(|reason| match reason {
         growth::DISK_FULL => Failure::File {
@@ -277,7 +282,10 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
         },
     });
     if let (Ok(()), Some(session), Some(header)) = (begun, tables::current(), tables::header()) {
-        tables::choose_unwinder(session, header, reserve != 0);
+        match mode {
+            mode::COUNT => tables::walk_no_stacks(session, header),
+            _ => tables::choose_unwinder(session, header, reserve != 0),
+        }
     }
     if let Some(mut live) = live {
         begun

@@ -2,7 +2,7 @@
 
 use crate::common::{Target, assert_consistent, assert_work_is_as_printed};
 use heapglass_examples::recorded::{self, Sums};
-use tracking_alloc_recording::Recording;
+use tracking_alloc_recording::{FIRST_SITE, Recording, mode, unwinder};
 
 fn record(words: &[&str]) -> (Recording, String) {
     let mut target = Target::case(words);
@@ -191,4 +191,41 @@ fn ten_thousand_sites_on_eight_lanes_stay_below_32_mebibytes() {
         longest.max().unwrap_or(0) <= 14,
         "size records of one site are bounded by the number of classes"
     );
+}
+
+#[test]
+fn counting_without_stacks_gives_the_same_figures() {
+    for words in [&["phases"][..], &["pause"]] {
+        let exact = record(words).0;
+        let mut target = Target::case(words).env("HEAPGLASS_MODE", "count");
+        let printed = target.succeed();
+        let counted = recorded::open(&target.recording());
+        assert_consistent(&counted);
+        assert_eq!(counted.header.mode, mode::COUNT);
+        assert_eq!(counted.header.unwinder, unwinder::NONE);
+        assert!(counted.sites.iter().all(|site| site.stack == 0));
+        // One site for each scope, and the fixed ones.
+        assert!(counted.sites.len() <= counted.scopes.len() + FIRST_SITE as usize);
+        for scope in exact.scopes.iter().skip(1) {
+            let name = exact.string(scope.name).expect("a name");
+            let sums = |recording| recorded::sums_in_scope(recording, &name);
+            assert_eq!(sums(&counted), sums(&exact), "{name} of {words:?}");
+        }
+        if words == ["pause"] {
+            assert_work_is_as_printed(&counted, &printed);
+        }
+    }
+}
+
+#[test]
+fn an_unknown_mode_records_nothing_and_says_so() {
+    let mut target = Target::case(&["phases"]).env("HEAPGLASS_MODE", "fast");
+    let output = target.run();
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("HEAPGLASS_MODE is none that this version knows (exact, count)"),
+        "{said}"
+    );
+    assert!(!target.recording().exists());
 }

@@ -52,7 +52,7 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
                 "{name} is still running: its figures are those up to now."
             ));
         }
-        if one.profile.capture.mode != "exact" {
+        if !one.profile.capture.is_exact() {
             said.push(format!("{name}: figures are estimates."));
         }
         for loss in one.profile.losses() {

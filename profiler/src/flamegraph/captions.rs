@@ -65,7 +65,7 @@ fn exactness(profile: &Profile, options: &Options) -> String {
         })
         .to_owned();
     }
-    if capture.mode != "exact" {
+    if !capture.is_exact() {
         return format!("estimated in mode {}", printable(&capture.mode));
     }
     if measure == Measure::Peak && capture.peak_error_bytes > 0 {

@@ -442,11 +442,21 @@ impl Capture {
         }
     }
 
+    /// Whether every event was counted: figures are no estimates.
+    pub fn is_exact(&self) -> bool {
+        matches!(self.mode.as_str(), EXACT | COUNT)
+    }
+
     /// Whether stacks were recorded.
     pub fn has_stacks(&self) -> bool {
         self.unwinder != "none"
     }
 }
+
+/// The mode that records every event with its stack.
+pub(crate) const EXACT: &str = "exact";
+/// The mode that records every event without stacks.
+pub(crate) const COUNT: &str = "count";
 
 /// Crates of heapglass that are linked into the program.
 pub(crate) const OWN_CRATES: [&str; 2] = ["tracking_alloc", "tracking_alloc_recording"];

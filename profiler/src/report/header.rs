@@ -157,7 +157,7 @@ pub(super) fn write_figures<W: Write>(
         }
         page.entry(Style::Faint, "resident", &said.join(", "))?;
     }
-    if capture.mode != "exact" {
+    if !capture.is_exact() {
         page.wrap(
             Style::Warning,
             "  ! ",

@@ -99,6 +99,8 @@ pub mod state {
 pub mod mode {
     /// Every event, with its stack.
     pub const EXACT: u32 = 1;
+    /// Every event, without stacks: a site is a scope.
+    pub const COUNT: u32 = 2;
 }
 
 /// Values of [`Header::arch`].

@@ -133,6 +133,7 @@ pub(crate) fn walk(limits: &Limits, start: Start, find_rule: FindRule) -> u64 {
             );
             hash
         }
+        unwinder::NONE => SEED.load(Relaxed),
         other => {
             let (frame_pointer, stack_pointer, pc) = start.registers();
             walk_by_rules(limits, frame_pointer, stack_pointer, pc, other, find_rule)

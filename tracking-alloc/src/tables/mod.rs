@@ -32,7 +32,7 @@ pub(crate) use rows::{
 pub(crate) use scopes::{forget_scopes, scope_number, scope_record};
 pub(crate) use sites::{check_modules, find_site, forget_sites, intern};
 pub(crate) use timeline::{Timeline, store_own_bytes};
-pub(crate) use walking::{choose_unwinder, find_rule};
+pub(crate) use walking::{choose_unwinder, find_rule, walk_no_stacks};
 
 use crate::module::Modules;
 use crate::record::{Backing, PathBytes, Store, Table, is_retry_due};
@@ -47,7 +47,7 @@ use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, FIRST_SITE, FURTHER_LANES, Frame, HEADER_BYTES, Header, LANE_TABLES, LANES,
     LONGEST_OWN_CRATES, Mark, MarkRow, Module, Point, Row, Scope, Site, Stack, TIMELINE_POINTS,
-    ThreadName, VERSION, mode, table,
+    ThreadName, VERSION, table,
 };
 
 /// Reached from the hook without a lock; lives until the process ends.
@@ -143,6 +143,8 @@ pub(crate) struct How {
     pub(crate) generation: u32,
     /// Bytes to reserve at once, 0 = as needed.
     pub(crate) reserve: u64,
+    /// What is recorded of each event: a value of [`recording::mode`].
+    pub(crate) mode: u32,
 }
 
 /// A session laid out and not yet current. Without [`publish`](Prepared::publish) nothing has changed.
@@ -173,7 +175,7 @@ pub(crate) fn prepare(backing: Backing, how: How) -> Result<Prepared, u32> {
     let [lanes, rows, points] = writer.fixed_tables().ok_or(NO_MEMORY)?;
     let header = writer.store.header();
     writer.prepare_tables(header).ok_or(NO_MEMORY)?;
-    writer.describe(header);
+    writer.describe(header, how.mode);
     // SAFETY: as above; the writer inside is not borrowed any more.
     unsafe {
         (*session).tag = state::RECORD | (how.generation * state::GENERATION);
@@ -315,11 +317,11 @@ impl Writer {
     }
 
     /// Fills in who is recorded, and how.
-    fn describe(&mut self, header: &'static Header) {
+    fn describe(&mut self, header: &'static Header, mode: u32) {
         header.version.store(VERSION, Relaxed);
         header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
         header.state.store(recording::state::RUNNING, Relaxed);
-        header.mode.store(mode::EXACT, Relaxed);
+        header.mode.store(mode, Relaxed);
         let arch = match cfg!(target_arch = "x86_64") {
             true => recording::arch::X86_64,
             false => recording::arch::AARCH64,

@@ -49,6 +49,13 @@ pub(crate) fn choose_unwinder(session: &Session, header: &Header, at_once: bool)
     stack::walk_with(unwinder);
 }
 
+/// Walks no stack in a session that begins: a site is a scope.
+pub(crate) fn walk_no_stacks(session: &Session, header: &Header) {
+    session.write.hold().images.close();
+    header.unwinder.store(unwinder::NONE, Relaxed);
+    stack::walk_with(unwinder::NONE);
+}
+
 impl Writer {
     pub(super) fn with_code<R>(&mut self, work: impl FnOnce(&mut Code<'_>) -> R) -> R {
         let mut code = Code {

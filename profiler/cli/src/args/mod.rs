@@ -132,8 +132,9 @@ Examples:
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) out: Out,
-    /// How to record: `exact` is every event with its stack
-    #[arg(long, value_name = "MODE", value_parser = ["exact"])]
+    /// How to record: `exact` is every event with its stack; `count` is every event without stacks, for less: totals, peak,
+    /// phases, fields and arenas
+    #[arg(long, value_name = "MODE", value_parser = ["exact", "count"])]
     pub(crate) mode: Option<String>,
     /// Explore while it runs; what the command prints goes to a log file beside the recording
     #[arg(long)]

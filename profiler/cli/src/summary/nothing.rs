@@ -69,9 +69,10 @@ pub(super) fn why(executables: &[PathBuf]) -> Vec<String> {
 
 /// What may keep a program from recording though it could.
 fn linked_but_silent(path: &Path) -> String {
-    if let Some(mode) = std::env::var_os("HEAPGLASS_MODE").filter(|mode| mode != "exact") {
+    let known = |mode: &std::ffi::OsString| mode.is_empty() || mode == "exact" || mode == "count";
+    if let Some(mode) = std::env::var_os("HEAPGLASS_MODE").filter(|mode| !known(mode)) {
         return format!(
-            "HEAPGLASS_MODE is `{}`, this version knows `exact`; unset it",
+            "HEAPGLASS_MODE is `{}`, this version knows `exact` and `count`; unset it",
             printable(&mode.to_string_lossy())
         );
     }

@@ -149,7 +149,7 @@ pub(super) fn rows_sum_to_totals(profile: &Profile, rows: &[Row]) -> bool {
 fn exact(profile: &Profile) -> bool {
     let lost = &profile.lost;
     let clean = lost.untracked_blocks == 0 && lost.torn == 0 && lost.damaged == 0;
-    profile.capture.mode == "exact" && clean
+    profile.capture.is_exact() && clean
 }
 
 #[derive(Serialize)]
