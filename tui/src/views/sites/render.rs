@@ -1,5 +1,7 @@
 //! Draws the sites: the list above, below it the stack of the selected one and the source of the selected frame.
 
+use std::collections::HashSet;
+
 use heapglass_profiler::profile::{Figures, ScopeId, Site};
 use heapglass_profiler::report::By;
 use heapglass_profiler::units::{Count, Share, counted};
@@ -96,6 +98,9 @@ pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     source(view, cx, panes.source, buffer);
 }
 
+/// A column of places that is narrower says nothing.
+const LOCATION: usize = 8;
+
 /// How wide the columns of names are.
 struct Widths {
     what: usize,
@@ -105,29 +110,44 @@ struct Widths {
 }
 
 impl Widths {
-    /// What and owner stay whole as long as they can; where, which tells rows apart, keeps a quarter of the room.
-    fn of<'a>(rows: impl Iterator<Item = &'a Listed>, room: usize) -> Widths {
+    /// What and owner stay whole as long as they can. Where gets what they leave, and a quarter of the room when rows would
+    /// read the same without it.
+    fn of(rows: &[&Listed], room: usize) -> Widths {
         let (mut what, mut location, mut owner) = (4, 5, 5);
+        let mut known = HashSet::new();
+        let mut kept = 0;
         for Listed { label, .. } in rows {
+            let named = label.owner_and_source();
             what = what.max(width(&clean(&label.what)));
             location = location.max(width(&clean(&label.location)));
-            owner = owner.max(width(&clean(&label.owner_and_source())));
+            owner = owner.max(width(&clean(&named)));
+            if !known.insert((&label.what, named)) {
+                kept = room / 4;
+            }
         }
-        let what = what.min(room / 3);
-        let kept = location.min(room / 4);
-        let owner = owner.min(room.saturating_sub(what + kept + 2));
-        let location = location.min(room.saturating_sub(what + owner + 2));
+        let kept = kept.min(location);
+        let names = room.saturating_sub(kept + 2);
+        // A very long name of a type leaves the owner more than half of the room.
+        let what = what.min((names * 2 / 5).max(names.saturating_sub(owner)));
+        let owner = owner.min(names.saturating_sub(what));
+        let left = room.saturating_sub(what + owner + 2);
+        let location = match location.min(left) {
+            too_little if too_little < location.min(LOCATION) => 0,
+            enough => enough,
+        };
+        let between = if location > 0 { 2 } else { 1 };
         Widths {
             what,
-            location: if location < 5 { 0 } else { location },
-            owner: room.saturating_sub(what + location + 2),
+            location,
+            owner: room.saturating_sub(what + location + between),
         }
     }
 }
 
 fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let wide = area.width >= 100;
-    let narrow = area.width < 50;
+    // Names need the room more than a count that is in the figures below; a column that is sorted by stays.
+    let blocks = wide || view.sort == Sort::Blocks;
     let sorted = |sort: Sort, title: &str| {
         let mark = if view.reversed { "▲" } else { "▼" };
         if view.sort == sort {
@@ -140,18 +160,18 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let (_, unit) = cx.measure.blocks(&Figures::default());
     let value = |row: &&Listed| cx.measure.of(&row.figures);
     let extra = match view.sort {
-        Sort::Live if wide => 11,
-        Sort::Mean if wide => 10,
+        Sort::Live => 11,
+        Sort::Mean => 10,
         _ => 0,
     };
     let change = match cx.data.base {
         Some(_) => CHANGE + 1,
         None => 0,
     };
-    let figures = if narrow { 20 } else { 31 } + extra + change;
+    let figures = if blocks { 31 } else { 20 } + extra + change;
     let shown = view.listing.rows.iter().skip(view.cursor.top);
-    let shown = shown.take(usize::from(area.height));
-    let widths = Widths::of(shown, usize::from(area.width).saturating_sub(figures));
+    let shown: Vec<&Listed> = shown.take(usize::from(area.height)).collect();
+    let widths = Widths::of(&shown, usize::from(area.width).saturating_sub(figures));
     let mut table = Table::new()
         .right("share", 7, |row| {
             Share::of(value(row), cx.whole()).to_string()
@@ -165,17 +185,17 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             sorted(Sort::Change, "change"),
             |row: &&Listed| row.identity(),
         )
-        .right_if(!narrow, sorted(Sort::Blocks, unit), 10, |row| {
+        .right_if(blocks, sorted(Sort::Blocks, unit), 10, |row| {
             count(cx.measure.blocks(&row.figures).0)
         })
         .right_if(
-            wide && view.sort == Sort::Live,
+            view.sort == Sort::Live,
             sorted(Sort::Live, "live"),
             10,
             |row| bytes(row.figures.live_bytes),
         )
         .right_if(
-            wide && view.sort == Sort::Mean,
+            view.sort == Sort::Mean,
             sorted(Sort::Mean, "mean"),
             9,
             |row| bytes(mean(&row.figures)),
@@ -244,13 +264,14 @@ fn figures(
     if !phase.is_empty() {
         parts.push(format!("phase {phase}"));
     }
-    if let Some((id, _)) = cx.data.profile.type_of(site) {
-        parts.push(cx.data.type_label(Some(id)).into_owned());
-    }
-    let field = cx.data.profile.fields().field_of(site.scope);
-    if let Some(field) = cx.data.field(field).filter(|_| field != 0) {
-        parts.push(format!("field {}", clean(&field.path)));
-    }
+    let label = &row.label;
+    let owner = label.owner_and_source();
+    let names = [&label.what, &label.location, &owner].into_iter();
+    parts.extend(
+        names
+            .filter(|name| !name.is_empty())
+            .map(|name| clean(name).into_owned()),
+    );
     let marks = [
         (site.marks.cut, "stack cut"),
         (site.marks.foreign, "foreign stack"),
