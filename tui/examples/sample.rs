@@ -1,5 +1,5 @@
-//! The terminal UI over a made-up profile, to look at without a recording:
-//! `cargo run -p heapglass-tui --example sample [fleet|arenas|sized|live|fail|panic]`. Never a picture of a real program.
+//! The terminal UI over a made-up profile, to look at without a recording, or over one of the recordings of real programs in
+//! the tests: `cargo run -p heapglass-tui --example sample [fleet|arenas|sized|live|fail|panic|jaq|rg|server|..]`.
 
 use std::time::Duration;
 
@@ -53,6 +53,7 @@ impl Source for Sample {
                 std::thread::sleep(Duration::from_secs(2));
                 panic!("as asked for")
             }
+            name if sample::REAL.iter().any(|(real, _)| *real == name) => Ok(sample::real(name)),
             _ => Ok(sample::profile()),
         }
     }

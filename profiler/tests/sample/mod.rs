@@ -4,6 +4,7 @@
 
 mod city_arenas;
 mod fleet;
+mod real;
 
 use heapglass_profiler::profile::{
     Capture, Distribution, Figures, Frame, FrameId, Function, FunctionId, Lost, Mark, Module,
@@ -14,6 +15,7 @@ use heapglass_profiler::types::{normal, short as short_type};
 
 pub(crate) use city_arenas::city_arenas;
 pub(crate) use fleet::fleet;
+pub(crate) use real::{REAL, real};
 
 /// Puts a profile together: functions and frames are interned, totals follow the sites.
 #[derive(Debug, Default)]

@@ -6,6 +6,7 @@ mod arenas;
 mod base;
 mod colours;
 mod random;
+mod real;
 mod screens;
 mod speed;
 mod wasm;

@@ -2,6 +2,7 @@
 
 mod arenas;
 mod data;
+mod real;
 mod terminal;
 
 use serde_json::Value;
