@@ -61,7 +61,8 @@
 //! # drop(numbers);
 //! ```
 //!
-//! [`assert_allocs!`] fails when a block allocates more than allowed, and says all figures.
+//! [`assert_allocs!`] fails when a block allocates more than allowed, and says all figures: of its thread, of several
+//! [`Threads`], or of the process.
 //!
 //! # Features
 //!
@@ -103,6 +104,7 @@ mod profiled;
 mod scope;
 mod state;
 mod thread;
+mod threads;
 
 #[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
 mod footprint;
@@ -137,7 +139,7 @@ pub use alloc::TrackingAlloc;
 #[cfg(feature = "derive")]
 pub use arena::{ArenaDeserialize, ArenaSeed};
 #[doc(hidden)]
-pub use assertion::__assert_limits;
+pub use assertion::{__Counted, __Measured, __assert_limits, __measure};
 pub use error::Error;
 pub use figures::{Delta, Figures, Stats};
 #[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
@@ -151,6 +153,7 @@ pub use phase::{InPhase, Phase, phase, phase_async};
 pub use profiled::{Budget, Profiled, ProfiledSeed};
 #[cfg(recording)]
 pub use recorder::{Recorder, mark};
+pub use threads::Threads;
 #[cfg(in_memory)]
 use wasm::scopes;
 
