@@ -2,8 +2,16 @@
 //!
 //! Must say every figure when a limit is broken: whoever reads a log of CI cannot run it again there.
 
+#[cfg(not(captures))]
+#[path = "assertion/no_sites.rs"]
+mod sites;
+#[cfg(captures)]
+mod sites;
+
 use crate::figures::Figures;
+use crate::probe;
 use crate::threads::Threads;
+use sites::Capture;
 
 /// Fails when a block allocates more than allowed; its value is that of the block.
 ///
@@ -57,6 +65,12 @@ use crate::threads::Threads;
 /// ```compile_fail
 /// tracking_alloc::assert_allocs!(process, peak <= 100, {});
 /// ```
+///
+/// # Where it was allocated
+///
+/// With the feature `assert-sites` (unix) the message names the functions that allocated most, with their callers inside the
+/// block. Stacks are captured without allocating and named after the block, so the figures are the same. An allocation in
+/// the block takes about 10 microseconds more.
 ///
 /// # Panics
 /// When more was allocated, with all figures and the command that records the test; when `TrackingAlloc` is not the
@@ -115,10 +129,11 @@ pub enum __Counted<'a> {
 
 /// What a block did.
 #[doc(hidden)]
-#[derive(Debug)]
+#[expect(missing_debug_implementations, reason = "handed on by a macro alone")]
 pub struct __Measured {
     pub figures: Figures,
     knows_peak: bool,
+    capture: Capture,
 }
 
 /// What [`assert_allocs!`] expands to: the block, counted.
@@ -126,8 +141,10 @@ pub struct __Measured {
 #[track_caller]
 pub fn __measure<R>(counted: __Counted<'_>, block: impl FnOnce() -> R) -> (R, __Measured) {
     let knows_peak = !matches!(counted, __Counted::Process);
+    probe::insist("assert_allocs");
+    let capture = Capture::begin(&counted);
     let (value, figures) = match counted {
-        __Counted::Thread => crate::measure(block),
+        __Counted::Thread => crate::measure(|| capture.run(block)),
         __Counted::Threads(threads) => threads.measure(block),
         __Counted::Process => {
             let before = crate::stats();
@@ -135,9 +152,11 @@ pub fn __measure<R>(counted: __Counted<'_>, block: impl FnOnce() -> R) -> (R, __
             (value, crate::stats().since(&before, (0, 0)))
         }
     };
+    capture.end();
     let measured = __Measured {
         figures,
         knows_peak,
+        capture,
     };
     (value, measured)
 }
@@ -174,13 +193,17 @@ fn fail(measured: &__Measured, limited: &[(&str, i128)], most: &[u64], package: 
         grows,
         ..
     } = measured.figures;
+    let by_blocks = limited.iter().zip(most).all(|((limit, figure), most)| {
+        *figure <= i128::from(*most) || ["blocks", "grows"].contains(limit)
+    });
+    let sites = measured.capture.describe(&measured.figures, by_blocks);
     let peak = match measured.knows_peak {
         true => format!("peak {peak_bytes}, "),
         false => String::new(),
     };
     panic!(
         "allocated more than allowed: {}\n  measured: blocks {total_blocks}, bytes {total_bytes}, {peak}live {live_bytes}, \
-         grows {grows}\n  to see where: {}",
+         grows {grows}{sites}\n  to see where: {}",
         over.join("; "),
         command(package)
     )

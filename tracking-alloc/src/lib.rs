@@ -68,6 +68,7 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
+//! | `assert-sites` | a limit of [`assert_allocs!`] that is broken says which functions allocated most |
 //! | `serde` | `Profiled`: a decode by field and type; `Budget`: one that fails it; `footprint`: what a live value retains |
 //! | `deepsize` | `footprint_estimate`: what that crate says of a value, beside what was found |
 //! | `bumpalo`, `bump-scope` | [`arena::Tracked`] for their arenas, and `#[derive(ArenaDeserialize)]` into them |
@@ -94,7 +95,7 @@ mod error;
 mod events;
 mod figures;
 mod guards;
-#[cfg(any(recording, feature = "serde"))]
+#[cfg(any(recording, captures, feature = "serde"))]
 mod hash;
 mod measure;
 mod phase;

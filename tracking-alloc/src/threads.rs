@@ -1,6 +1,8 @@
 //! `Threads`: several threads counted as one by `assert_allocs!`.
 
 use crate::count::Group;
+#[cfg(captures)]
+use crate::count::Stacks;
 use crate::figures::Figures;
 use crate::{measure, probe};
 use std::fmt;
@@ -45,6 +47,12 @@ impl Threads {
     /// be counted. Calls nest, also in one thread, where each event counts once. A panic in `f` passes through.
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         measure::counted(Some(self.group), f).0
+    }
+
+    /// Begins to capture the stacks of what is counted. `None` when another assertion does.
+    #[cfg(captures)]
+    pub(crate) fn capture(&self) -> Option<Stacks> {
+        self.group.capture()
     }
 
     /// Runs `f` inside, and counts what all threads do that are inside meanwhile.

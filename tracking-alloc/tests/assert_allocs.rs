@@ -420,6 +420,9 @@ fn in_a_process_of_its_own() {
     let all = "allowed: blocks 9001, at most 9000; live 20, at most 19\n  \
                measured: blocks 9001, bytes 1050020, live 20, grows 3000\n";
     assert!(said.iter().any(|said| said.contains(all)), "{said:?}");
+    let names_all =
+        |said: &String| said.contains("assert_allocs::work (") && !said.contains("not captured");
+    assert!(!cfg!(unix) || said.iter().all(names_all), "{said:?}");
     let left = assert_allocs!(
         process,
         blocks <= 3,
@@ -460,4 +463,146 @@ fn count_three_threads() -> String {
         .into_iter()
         .for_each(|thread| thread.join().expect("it ends"));
     said
+}
+
+/// Three blocks, 300 bytes.
+#[inline(never)]
+fn hundreds() -> [Vec<u8>; 3] {
+    [(); 3].map(|()| black_box(Vec::with_capacity(100)))
+}
+
+/// One block, 1,000 bytes, in a caller of its own.
+#[inline(never)]
+fn thousand() -> Vec<u8> {
+    #[inline(never)]
+    fn inner() -> Vec<u8> {
+        black_box(Vec::with_capacity(10 * 100))
+    }
+    black_box(inner())
+}
+
+/// The lines about places of a message, without what depends on the compiler.
+fn places(said: &str) -> Vec<&str> {
+    let lines = said.lines().skip(2);
+    let lines = lines.take_while(|line| !line.starts_with("  to see where"));
+    lines.map(str::trim).collect()
+}
+
+#[test]
+#[cfg(unix)]
+fn a_broken_limit_names_the_functions_that_allocated_most_with_their_callers() {
+    let line = |of: &str| {
+        let file = include_str!("assert_allocs.rs");
+        let at = file.lines().position(|line| line.contains(of));
+        format!("tests/assert_allocs.rs:{})", at.expect("a line") + 1)
+    };
+    let work = || {
+        drop((hundreds(), thousand()));
+        drop(hundreds());
+    };
+    let said = failure_of(|| assert_allocs!(bytes <= 1_599, { work() }));
+    let by_bytes = places(&said);
+    assert_eq!(by_bytes[0], "most bytes allocated:", "{said}");
+    assert!(
+        by_bytes[1].starts_with("1000 bytes in 1 block  assert_allocs::thousand::inner ("),
+        "{said}"
+    );
+    let of_inner = line("black_box(Vec::with_capacity(10 * 100))");
+    assert!(by_bytes[1].ends_with(&of_inner), "{said}");
+    assert!(
+        by_bytes[2].starts_with("called by assert_allocs::thousand ("),
+        "{said}"
+    );
+    assert!(by_bytes[2].ends_with(&line("black_box(inner())")), "{said}");
+    assert!(
+        said.contains("\n    300 bytes in 3 blocks  assert_allocs::hundreds"),
+        "{said}"
+    );
+    let said = failure_of(|| assert_allocs!(blocks <= 6, { work() }));
+    let by_blocks = places(&said);
+    assert_eq!(by_blocks[0], "most blocks allocated:", "{said}");
+    assert!(
+        by_blocks[1].starts_with("300 bytes in 3 blocks  assert_allocs::hundreds"),
+        "{said}"
+    );
+    // All of them, and nothing that is the message's own.
+    for other in [
+        "other place",
+        "not captured",
+        "no function",
+        "tracking_alloc",
+    ] {
+        assert!(!said.contains(other), "{said}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn places_of_all_threads_are_named_and_other_assertions_have_their_own() {
+    let threads = Threads::new();
+    let barrier = Arc::new(Barrier::new(3));
+    let all = [worker(&threads, &barrier, || drop(thousand())), {
+        let barrier = barrier.clone();
+        std::thread::spawn(move || {
+            barrier.wait();
+            let said = failure_of(|| assert_allocs!(blocks <= 0, { drop(hundreds()) }));
+            barrier.wait();
+            assert!(
+                said.contains("hundreds") && !said.contains("thousand"),
+                "{said}"
+            );
+        })
+    }];
+    let said = failure_of(|| {
+        assert_allocs!(threads, live <= 9, {
+            barrier.wait();
+            barrier.wait();
+            drop(thousand());
+            std::mem::forget(black_box(Vec::<u8>::with_capacity(10)));
+        });
+    });
+    all.into_iter()
+        .for_each(|thread| thread.join().expect("it ends"));
+    let thousands = said.matches("1000 bytes in 1 block  assert_allocs::thousand::inner (");
+    assert_eq!(thousands.count(), 2, "{said}");
+    let others = ["hundreds", "not captured"];
+    assert!(!others.iter().any(|other| said.contains(other)), "{said}");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_beyond_the_largest_places_is_summed_up() {
+    /// A frame for each bit: as many stacks as numbers, of one function.
+    #[inline(never)]
+    fn allocate(bits: u32, number: u32) {
+        match (bits, number & 1) {
+            (0, _) => drop(black_box(Vec::<u8>::with_capacity(8))),
+            (_, 0) => {
+                allocate(bits - 1, number >> 1);
+                black_box(0);
+            }
+            _ => {
+                allocate(bits - 1, number >> 1);
+                black_box(1);
+            }
+        }
+    }
+    let said = failure_of(|| assert_allocs!(blocks <= 0, { (0..64).for_each(|n| allocate(6, n)) }));
+    assert!(said.contains("measured: blocks 64, bytes 512, "), "{said}");
+    assert!(said.contains(" other places\n"), "{said}");
+    // 4,096 stacks are more than there is room for.
+    let said =
+        failure_of(|| assert_allocs!(blocks <= 0, { (0..4_096).for_each(|n| allocate(12, n)) }));
+    assert!(
+        said.contains("measured: blocks 4096, bytes 32768, "),
+        "{said}"
+    );
+    let not_captured = places(&said).pop().expect("lines").to_owned();
+    let blocks = not_captured
+        .strip_suffix(" blocks  not captured")
+        .and_then(|line| line.rsplit(' ').next()?.parse::<u32>().ok());
+    assert!(
+        blocks.is_some_and(|blocks| (2_048..3_000).contains(&blocks)),
+        "{said}"
+    );
 }

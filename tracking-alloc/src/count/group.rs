@@ -4,6 +4,8 @@
 
 use super::pool::{Pool, Reused};
 use super::shared::Shared;
+#[cfg(captures)]
+use super::sites::Stacks;
 use crate::counters::Event;
 use crate::figures::Figures;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
@@ -56,6 +58,12 @@ impl Group {
 
     pub(super) fn count(&self, event: Event, is_temporary: bool) {
         self.counters.count(event, is_temporary);
+    }
+
+    /// Begins to capture stacks of what it counts. `None` when another assertion does.
+    #[cfg(captures)]
+    pub(crate) fn capture(&'static self) -> Option<Stacks> {
+        self.counters.capture()
     }
 
     /// Begins a measurement. `None` when one is in progress.

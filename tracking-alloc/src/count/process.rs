@@ -5,6 +5,8 @@
 //! its sums are added here, and counting goes on.
 
 use super::shared::Shared;
+#[cfg(captures)]
+use super::sites::Stacks;
 #[cfg(recording)]
 use crate::counters;
 use crate::counters::Event;
@@ -85,6 +87,12 @@ pub(crate) fn keep_rows(rows: &Figures) {
 /// Begins counting, if nobody did. In a forked child counting begins anew.
 pub(crate) fn begin() {
     state::begin_counting(|| PROCESS.reset());
+}
+
+/// Begins to capture stacks of what no row counts. `None` when another assertion does.
+#[cfg(captures)]
+pub(crate) fn capture() -> Option<Stacks> {
+    PROCESS.capture()
 }
 
 /// What no row of a recording counts, since counting began.

@@ -1,5 +1,9 @@
 //! Counters that any thread may add to at any time.
 
+#[cfg(captures)]
+use super::sites::{Slot, Stacks};
+#[cfg(captures)]
+use crate::counters::Realloc;
 use crate::counters::{self, Counter, Counters, Event, SUMS, Sums};
 use crate::figures::Figures;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::*};
@@ -10,6 +14,9 @@ pub(super) struct Shared {
     live: [AtomicI64; 2],
     /// The most bytes, and the blocks at about that moment.
     peak: [AtomicI64; 2],
+    /// The stacks of an assertion.
+    #[cfg(captures)]
+    sites: Slot,
 }
 
 impl Counters for &Shared {
@@ -26,11 +33,23 @@ impl Shared {
             sums: [const { AtomicU64::new(0) }; SUMS],
             live: [const { AtomicI64::new(0) }; 2],
             peak: [const { AtomicI64::new(0) }; 2],
+            #[cfg(captures)]
+            sites: Slot::new(),
         }
+    }
+
+    /// Begins to capture stacks. `None` when another assertion does.
+    #[cfg(captures)]
+    pub(super) fn capture(&'static self) -> Option<Stacks> {
+        self.sites.begin()
     }
 
     /// An event. `is_temporary`: it frees the block that its thread allocated last.
     pub(super) fn count(&self, event: Event, is_temporary: bool) {
+        #[cfg(captures)]
+        if let Event::Alloc(_, bytes) | Event::Realloc(Realloc { bytes, .. }) = event {
+            self.sites.count(bytes as u64);
+        }
         match event {
             Event::Alloc(_, bytes) => {
                 counters::allocated(self, bytes as u64);
