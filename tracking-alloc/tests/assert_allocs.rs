@@ -432,7 +432,36 @@ fn in_a_process_of_its_own() {
         { work() }
     );
     assert_eq!(left.capacity(), 50);
+    while_recording();
 }
+
+/// The same while a recording is written: its rows count then, and it has the stacks.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn while_recording() {
+    let recorder = tracking_alloc::Recorder::start_in_memory().expect("it begins");
+    let said = count_three_threads();
+    let all = "measured: blocks 9001, bytes 1050020, live 20, grows 3000\n  \
+               most bytes allocated:\n    1050020 bytes in 9001 blocks  not captured\n";
+    assert!(said.contains(all), "{said}");
+    let threads = Threads::new();
+    let barrier = Arc::new(Barrier::new(2));
+    let other = worker(&threads, &barrier, || drop(thousand()));
+    let said = failure_of(|| {
+        assert_allocs!(threads, blocks <= 3, {
+            barrier.wait();
+            barrier.wait();
+            drop(hundreds());
+        });
+    });
+    other.join().expect("it ends");
+    let all = "measured: blocks 4, bytes 1300, peak 1000, live 0, grows 0\n  \
+               most blocks allocated:\n    300 bytes in 3 blocks  assert_allocs::hundreds";
+    assert!(said.contains(all), "{said}");
+    recorder.finish().expect("it ends");
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn while_recording() {}
 
 /// What is said of 9,001 blocks of the process, with a limit of 9,000. No peak, which is not known.
 fn count_three_threads() -> String {
