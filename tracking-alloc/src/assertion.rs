@@ -148,7 +148,7 @@ pub fn __measure<R>(counted: __Counted<'_>, block: impl FnOnce() -> R) -> (R, __
         __Counted::Threads(threads) => threads.measure(block),
         __Counted::Process => {
             let before = crate::stats();
-            let value = block();
+            let (value, _) = crate::measure::measured(block);
             (value, crate::stats().since(&before, (0, 0)))
         }
     };

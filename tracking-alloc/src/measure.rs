@@ -12,6 +12,9 @@ pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Figures) {
 }
 
 /// Runs `f`, counting this thread's events, for `group` too.
+///
+/// NOTE: its frame is where the stacks of what is counted end, so it must be there.
+#[inline(never)]
 pub(crate) fn counted<R>(group: Option<&'static Group>, f: impl FnOnce() -> R) -> (R, Figures) {
     let entered = Entered(enter(group));
     let result = f();

@@ -421,7 +421,7 @@ fn in_a_process_of_its_own() {
                measured: blocks 9001, bytes 1050020, live 20, grows 3000\n";
     assert!(said.iter().any(|said| said.contains(all)), "{said:?}");
     let names_all =
-        |said: &String| said.contains("assert_allocs::work (") && !said.contains("not captured");
+        |said: &String| said.contains("assert_allocs::work") && !said.contains("not captured");
     assert!(!cfg!(unix) || said.iter().all(names_all), "{said:?}");
     let left = assert_allocs!(
         process,
@@ -455,7 +455,7 @@ fn while_recording() {
     });
     other.join().expect("it ends");
     let all = "measured: blocks 4, bytes 1300, peak 1000, live 0, grows 0\n  \
-               most blocks allocated:\n    300 bytes in 3 blocks  assert_allocs::hundreds";
+               most blocks allocated:\n    300 bytes in 3 blocks  ";
     assert!(said.contains(all), "{said}");
     recorder.finish().expect("it ends");
 }
@@ -510,6 +510,11 @@ fn thousand() -> Vec<u8> {
     black_box(inner())
 }
 
+/// Whether a message has lines of source: this file was built with debug information.
+fn has_lines(said: &str) -> bool {
+    said.contains("assert_allocs.rs:")
+}
+
 /// The lines about places of a message, without what depends on the compiler.
 fn places(said: &str) -> Vec<&str> {
     let lines = said.lines().skip(2);
@@ -532,6 +537,17 @@ fn a_broken_limit_names_the_functions_that_allocated_most_with_their_callers() {
     let said = failure_of(|| assert_allocs!(bytes <= 1_599, { work() }));
     let by_bytes = places(&said);
     assert_eq!(by_bytes[0], "most bytes allocated:", "{said}");
+    if !has_lines(&said) {
+        assert!(
+            said.contains("1000 bytes in 1 block  assert_allocs::thousand"),
+            "{said}"
+        );
+        assert!(
+            !said.contains("failure"),
+            "no function around the block: {said}"
+        );
+        return;
+    }
     assert!(
         by_bytes[1].starts_with("1000 bytes in 1 block  assert_allocs::thousand::inner ("),
         "{said}"
@@ -576,10 +592,8 @@ fn places_of_all_threads_are_named_and_other_assertions_have_their_own() {
             barrier.wait();
             let said = failure_of(|| assert_allocs!(blocks <= 0, { drop(hundreds()) }));
             barrier.wait();
-            assert!(
-                said.contains("hundreds") && !said.contains("thousand"),
-                "{said}"
-            );
+            assert!(!has_lines(&said) || said.contains("hundreds"), "{said}");
+            assert!(!said.contains("thousand"), "{said}");
         })
     }];
     let said = failure_of(|| {
@@ -593,7 +607,14 @@ fn places_of_all_threads_are_named_and_other_assertions_have_their_own() {
     all.into_iter()
         .for_each(|thread| thread.join().expect("it ends"));
     let thousands = said.matches("1000 bytes in 1 block  assert_allocs::thousand::inner (");
-    assert_eq!(thousands.count(), 2, "{said}");
+    if has_lines(&said) {
+        assert_eq!(thousands.count(), 2, "{said}");
+    } else {
+        assert!(
+            said.contains("2000 bytes in 2 blocks  assert_allocs::thousand"),
+            "{said}"
+        );
+    }
     let others = ["hundreds", "not captured"];
     assert!(!others.iter().any(|other| said.contains(other)), "{said}");
 }
@@ -618,7 +639,10 @@ fn what_is_beyond_the_largest_places_is_summed_up() {
     }
     let said = failure_of(|| assert_allocs!(blocks <= 0, { (0..64).for_each(|n| allocate(6, n)) }));
     assert!(said.contains("measured: blocks 64, bytes 512, "), "{said}");
-    assert!(said.contains(" other places\n"), "{said}");
+    assert_eq!(said.contains(" other places\n"), has_lines(&said), "{said}");
+    if !has_lines(&said) {
+        return;
+    }
     // 4,096 stacks are more than there is room for.
     let said =
         failure_of(|| assert_allocs!(blocks <= 0, { (0..4_096).for_each(|n| allocate(12, n)) }));

@@ -124,22 +124,27 @@ struct Function {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whose {
     Program,
-    /// The standard library's, or the allocator's entry points.
-    Standard,
-    Ours,
+    /// The standard library's, libc's, the allocator's entry points, or ours.
+    Other,
+    /// The call that runs the block.
+    Block,
 }
 
 /// The function that allocated, and its callers up to the block.
 fn place(stack: &Stack, names: &mut HashMap<usize, Vec<Function>>) -> String {
     let mut functions = Vec::new();
-    for address in &stack.addresses {
+    // The outermost frame of a thread may have no address.
+    for address in stack.addresses.iter().filter(|address| **address != 0) {
         let named = names.entry(*address).or_insert_with(|| resolve(*address));
         for function in named {
             match function.whose {
                 Whose::Program => functions.push(function.text.clone()),
-                // The call that runs the block.
-                Whose::Ours if !functions.is_empty() => return functions.join(BELOW),
-                Whose::Ours | Whose::Standard => {}
+                // Without debug information, calls that were inlined are not known.
+                Whose::Block if functions.is_empty() => {
+                    return "in the block, function not known".to_owned();
+                }
+                Whose::Block => return functions.join(BELOW),
+                Whose::Other => {}
             }
             if functions.len() > CALLERS {
                 return functions.join(BELOW);
@@ -194,25 +199,34 @@ fn function(
 fn whose(name: &str, file: Option<&str>) -> Whose {
     let krate = name.trim_start_matches('<');
     let is_of = |crates: &[&str]| crates.iter().any(|of| krate.starts_with(of));
-    if is_of(&["tracking_alloc::"]) {
-        Whose::Ours
-    } else if is_of(&["__rust", "__rg_", "backtrace::"]) {
-        Whose::Standard
-    } else {
-        // A name may begin with a type of std in a function of the program, so its file is asked if it is known.
-        let is_standard = match file {
-            // Crates that std is built with lie below /rust/deps.
-            Some(file) => {
-                file.starts_with("/rustc/")
-                    || file.starts_with("/rust/deps/")
-                    || file.contains("/rustlib/src/rust/library/")
-            }
-            None => is_of(&["std::", "core::", "alloc::"]),
-        };
-        if is_standard {
-            Whose::Standard
-        } else {
-            Whose::Program
+    // How threads and programs begin.
+    let is_start = ["start_thread", "clone", "clone3", "_start"].contains(&name);
+    if is_of(&["tracking_alloc::measure::"]) {
+        return Whose::Block;
+    }
+    if is_start
+        || is_of(&[
+            "tracking_alloc::",
+            "__rust",
+            "__rg_",
+            "__libc_start",
+            "backtrace::",
+        ])
+    {
+        return Whose::Other;
+    }
+    // A name may begin with a type of std in a function of the program, so its file is asked if it is known. Crates that
+    // std is built with lie below /rust/deps.
+    let is_standard = match file {
+        Some(file) => {
+            file.starts_with("/rustc/")
+                || file.starts_with("/rust/deps/")
+                || file.contains("/rustlib/src/rust/library/")
         }
+        None => is_of(&["std::", "core::", "alloc::"]),
+    };
+    match is_standard {
+        true => Whose::Other,
+        false => Whose::Program,
     }
 }
