@@ -106,3 +106,22 @@ impl fmt::Debug for Threads {
         f.debug_struct("Threads").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_used_by_its_handles_and_by_the_threads_inside_and_then_again() {
+        let threads = Threads::new();
+        let group = threads.group;
+        let clone = threads.clone();
+        assert_eq!(group.users(), 2);
+        clone.enter(|| assert_eq!(group.users(), 3));
+        drop(threads);
+        assert_eq!(group.users(), 1);
+        drop(clone);
+        assert_eq!(group.users(), 0);
+        assert!(std::ptr::eq(Threads::new().group, group));
+    }
+}

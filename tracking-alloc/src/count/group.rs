@@ -56,6 +56,11 @@ impl Group {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn users(&self) -> u32 {
+        self.users.load(Acquire)
+    }
+
     pub(super) fn count(&self, event: Event, is_temporary: bool) {
         self.counters.count(event, is_temporary);
     }
