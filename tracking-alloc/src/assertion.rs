@@ -1,10 +1,19 @@
-//! `assert_allocs!`: a limit on what a block of code allocates in its thread.
+//! `assert_allocs!`: a limit on what a block of code allocates.
 //!
 //! Must say every figure when a limit is broken: whoever reads a log of CI cannot run it again there.
 
-use crate::figures::Figures;
+#[cfg(not(captures))]
+#[path = "assertion/no_sites.rs"]
+mod sites;
+#[cfg(captures)]
+mod sites;
 
-/// Fails when a block allocates more than allowed in its thread; its value is that of the block.
+use crate::figures::Figures;
+use crate::probe;
+use crate::threads::Threads;
+use sites::Capture;
+
+/// Fails when a block allocates more than allowed; its value is that of the block.
 ///
 /// Exact, and the same however many threads `cargo test` runs: other threads are not counted. Limits are `u64`:
 ///
@@ -24,55 +33,157 @@ use crate::figures::Figures;
 /// assert_eq!(squares.len(), 100);
 /// ```
 ///
+/// # More than one thread
+///
+/// With a [`Threads`](crate::Threads) handle first, the block's own thread counts together with every closure that runs in
+/// [`Threads::enter`](crate::Threads::enter) meanwhile, in whichever thread. All figures are exact; the peak of threads that
+/// run at the same time depends on how they overlap.
+///
+/// ```
+/// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+/// let threads = tracking_alloc::Threads::new();
+/// tracking_alloc::assert_allocs!(threads, peak <= 10_000, {
+///     std::thread::scope(|scope| {
+///         for _ in 0..4 {
+///             scope.spawn(|| threads.enter(|| vec![1; 100]));
+///         }
+///     });
+/// });
+/// ```
+///
+/// With `process` first, all threads of the process count, as in [`stats`](crate::stats): those of other tests too, so
+/// such a test runs in a program of its own, or with `cargo nextest`, or with `--test-threads=1`. While a recording is
+/// paused, new blocks may not count. There is no limit `peak`: the process keeps one peak for the whole run.
+///
+/// ```
+/// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+/// tracking_alloc::assert_allocs!(process, bytes <= 100_000, {
+///     std::thread::spawn(|| vec![1; 100]).join().expect("it ends")
+/// });
+/// ```
+///
+/// ```compile_fail
+/// tracking_alloc::assert_allocs!(process, peak <= 100, {});
+/// ```
+///
+/// # Where it was allocated
+///
+/// With the feature `assert-sites` (unix) the message names the functions that allocated most, with their callers inside the
+/// block. Stacks are captured without allocating and named after the block, so the figures are the same. An allocation in
+/// the block takes about 10 microseconds more.
+///
 /// # Panics
 /// When more was allocated, with all figures and the command that records the test; when `TrackingAlloc` is not the
-/// global allocator.
+/// global allocator; when a `Threads` handle counts another block at the same time.
 #[macro_export]
 macro_rules! assert_allocs {
-    (@figure blocks $figures:ident) => { i128::from($figures.total_blocks) };
-    (@figure bytes $figures:ident) => { i128::from($figures.total_bytes) };
-    (@figure peak $figures:ident) => { i128::from($figures.peak_bytes) };
-    (@figure live $figures:ident) => { i128::from($figures.live_bytes) };
-    (@figure grows $figures:ident) => { i128::from($figures.grows) };
-    (@figure $other:ident $figures:ident) => {
+    (@figure process peak $figures:ident) => {
+        compile_error!(
+            "assert_allocs! knows no peak of the process within a block: the process keeps one for the whole run. Limit \
+             the peak of a `Threads` handle that the threads enter"
+        )
+    };
+    (@figure $counted:ident blocks $figures:ident) => { i128::from($figures.total_blocks) };
+    (@figure $counted:ident bytes $figures:ident) => { i128::from($figures.total_bytes) };
+    (@figure $counted:ident peak $figures:ident) => { i128::from($figures.peak_bytes) };
+    (@figure $counted:ident live $figures:ident) => { i128::from($figures.live_bytes) };
+    (@figure $counted:ident grows $figures:ident) => { i128::from($figures.grows) };
+    (@figure $counted:ident $other:ident $figures:ident) => {
         compile_error!(concat!(
             "assert_allocs! limits blocks, bytes, peak, live and grows, not ",
             stringify!($other)
         ))
     };
-    ($($limit:ident <= $most:expr),+ , $body:block $(,)?) => {{
+    (@assert $counted:ident $what:expr; $($limit:ident <= $most:expr),+ , $body:block) => {{
         // Before the block: what limits allocate is not counted.
         let most: &[u64] = &[$($most),+];
-        let (value, figures) = $crate::measure(|| $body);
-        let measured = [$((stringify!($limit), $crate::assert_allocs!(@figure $limit figures))),+];
-        $crate::__assert_limits(&measured, most, &figures, ::core::option_env!("CARGO_PKG_NAME"));
+        let (value, measured) = $crate::__measure($what, || $body);
+        let figures = &measured.figures;
+        let limited = [
+            $((stringify!($limit), $crate::assert_allocs!(@figure $counted $limit figures))),+
+        ];
+        $crate::__assert_limits(&measured, &limited, most, ::core::option_env!("CARGO_PKG_NAME"));
         value
     }};
+    ($($limit:ident <= $most:expr),+ , $body:block $(,)?) => {
+        $crate::assert_allocs!(@assert thread $crate::__Counted::Thread; $($limit <= $most),+, $body)
+    };
+    (process, $($limit:ident <= $most:expr),+ , $body:block $(,)?) => {
+        $crate::assert_allocs!(@assert process $crate::__Counted::Process; $($limit <= $most),+, $body)
+    };
+    ($threads:expr, $($limit:ident <= $most:expr),+ , $body:block $(,)?) => {
+        $crate::assert_allocs!(
+            @assert threads $crate::__Counted::Threads(&$threads); $($limit <= $most),+, $body
+        )
+    };
 }
 
-/// What [`assert_allocs!`] expands to.
+/// Whose events [`assert_allocs!`] counts.
+#[doc(hidden)]
+#[expect(missing_debug_implementations, reason = "named by a macro alone")]
+pub enum __Counted<'a> {
+    Thread,
+    Threads(&'a Threads),
+    Process,
+}
+
+/// What a block did.
+#[doc(hidden)]
+#[expect(missing_debug_implementations, reason = "handed on by a macro alone")]
+pub struct __Measured {
+    pub figures: Figures,
+    knows_peak: bool,
+    capture: Capture,
+}
+
+/// What [`assert_allocs!`] expands to: the block, counted.
+#[doc(hidden)]
+#[track_caller]
+pub fn __measure<R>(counted: __Counted<'_>, block: impl FnOnce() -> R) -> (R, __Measured) {
+    let knows_peak = !matches!(counted, __Counted::Process);
+    probe::insist("assert_allocs");
+    let capture = Capture::begin(&counted);
+    let (value, figures) = match counted {
+        __Counted::Thread => crate::measure(|| capture.run(block)),
+        __Counted::Threads(threads) => threads.measure(block),
+        __Counted::Process => {
+            let before = crate::stats();
+            let (value, _) = crate::measure::measured(block);
+            (value, crate::stats().since(&before, (0, 0)))
+        }
+    };
+    capture.end();
+    let measured = __Measured {
+        figures,
+        knows_peak,
+        capture,
+    };
+    (value, measured)
+}
+
+/// What [`assert_allocs!`] expands to: the limits, compared. `limited` and `most` are of one length.
 #[doc(hidden)]
 #[track_caller]
 pub fn __assert_limits(
-    measured: &[(&str, i128)],
+    measured: &__Measured,
+    limited: &[(&str, i128)],
     most: &[u64],
-    figures: &Figures,
     package: Option<&str>,
 ) {
-    let mut limits = measured.iter().zip(most);
-    if limits.all(|((_, measured), most)| *measured <= i128::from(*most)) {
+    let mut limits = limited.iter().zip(most);
+    if limits.all(|((_, figure), most)| *figure <= i128::from(*most)) {
         return;
     }
-    fail(measured, most, figures, package);
+    fail(measured, limited, most, package);
 }
 
 #[cold]
 #[track_caller]
-fn fail(measured: &[(&str, i128)], most: &[u64], figures: &Figures, package: Option<&str>) -> ! {
-    let limits = measured.iter().zip(most);
+fn fail(measured: &__Measured, limited: &[(&str, i128)], most: &[u64], package: Option<&str>) -> ! {
+    let limits = limited.iter().zip(most);
     let over: Vec<String> = limits
-        .filter(|((_, measured), most)| *measured > i128::from(**most))
-        .map(|((limit, measured), most)| format!("{limit} {measured}, at most {most}"))
+        .filter(|((_, figure), most)| *figure > i128::from(**most))
+        .map(|((limit, figure), most)| format!("{limit} {figure}, at most {most}"))
         .collect();
     let Figures {
         total_blocks,
@@ -81,10 +192,18 @@ fn fail(measured: &[(&str, i128)], most: &[u64], figures: &Figures, package: Opt
         live_bytes,
         grows,
         ..
-    } = figures;
+    } = measured.figures;
+    let by_blocks = limited.iter().zip(most).all(|((limit, figure), most)| {
+        *figure <= i128::from(*most) || ["blocks", "grows"].contains(limit)
+    });
+    let sites = measured.capture.describe(&measured.figures, by_blocks);
+    let peak = match measured.knows_peak {
+        true => format!("peak {peak_bytes}, "),
+        false => String::new(),
+    };
     panic!(
-        "allocated more than allowed: {}\n  measured: blocks {total_blocks}, bytes {total_bytes}, peak {peak_bytes}, \
-         live {live_bytes}, grows {grows}\n  to see where: {}",
+        "allocated more than allowed: {}\n  measured: blocks {total_blocks}, bytes {total_bytes}, {peak}live {live_bytes}, \
+         grows {grows}{sites}\n  to see where: {}",
         over.join("; "),
         command(package)
     )

@@ -1,18 +1,28 @@
-//! Counting without stacks: the frames of `measure()` for one thread, the sums of `stats()` for the process. Works on
-//! every platform.
+//! Counting without stacks: the frames of `measure()` for one thread, groups of threads, the sums of `stats()` for the
+//! process. Works on every platform.
 
 mod frame;
+mod group;
+mod pool;
 mod process;
+mod shared;
+#[cfg(captures)]
+mod sites;
 
 #[cfg(feature = "serde")]
 pub(crate) use frame::measured_so_far;
 pub(crate) use frame::{Frame, enter, figures_of, leave};
+pub(crate) use group::Group;
+#[cfg(captures)]
+pub(crate) use process::capture;
 pub(crate) use process::{begin, process};
 #[cfg(recording)]
 pub(crate) use process::{join, keep_rows, note_rows, unknown_freed, unknown_reallocated};
 
 use crate::counters::Event;
 use crate::{state, thread};
+#[cfg(captures)]
+pub(crate) use sites::{Stack, Stacks};
 
 /// An event for whoever counts.
 #[cfg(not(recording))]

@@ -100,6 +100,13 @@ impl Figures {
         Figures::new(sums, peak)
     }
 
+    /// What was counted after `before`, with the peak in between.
+    pub(crate) fn since(&self, before: &Figures, peak: (i64, i64)) -> Figures {
+        let (now, before) = (self.sums(), before.sums());
+        let sums = std::array::from_fn(|sum| now[sum].wrapping_sub(before[sum]));
+        Figures::new(sums, peak)
+    }
+
     /// With a window added that lay within this one and has just ended.
     pub(crate) fn plus_inner(&self, inner: &Figures) -> Figures {
         let (bytes, blocks) = inner.peak();

@@ -1,6 +1,7 @@
 //! Hashes: of bytes, of words, and of keys that are spread over a table. Who uses one compares the content.
 
 /// FNV-1a, 64 bits (Fowler, Noll, Vo), of bytes; other seeds begin elsewhere.
+#[cfg(any(recording, feature = "serde"))]
 #[inline]
 pub(crate) fn fnv1a(seed: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes
@@ -11,14 +12,14 @@ pub(crate) fn fnv1a(seed: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
 }
 
 /// One step of the hash of a stack: a bijection of the hash for each word.
-#[cfg(recording)]
+#[cfg(any(recording, captures))]
 #[inline(always)]
 pub(crate) fn mix(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(5) ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd)
 }
 
 /// An odd number with no pattern in its bits: 2^64 divided by the golden ratio.
-#[cfg(recording)]
+#[cfg(any(recording, captures))]
 pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The key to try when another content has this one.

@@ -61,12 +61,14 @@
 //! # drop(numbers);
 //! ```
 //!
-//! [`assert_allocs!`] fails when a block allocates more than allowed, and says all figures.
+//! [`assert_allocs!`] fails when a block allocates more than allowed, and says all figures: of its thread, of several
+//! [`Threads`], or of the process.
 //!
 //! # Features
 //!
 //! | feature | what it adds |
 //! |---|---|
+//! | `assert-sites` | a limit of [`assert_allocs!`] that is broken says which functions allocated most |
 //! | `serde` | `Profiled`: a decode by field and type; `Budget`: one that fails it; `footprint`: what a live value retains |
 //! | `deepsize` | `footprint_estimate`: what that crate says of a value, beside what was found |
 //! | `bumpalo`, `bump-scope` | [`arena::Tracked`] for their arenas, and `#[derive(ArenaDeserialize)]` into them |
@@ -93,7 +95,7 @@ mod error;
 mod events;
 mod figures;
 mod guards;
-#[cfg(any(recording, feature = "serde"))]
+#[cfg(any(recording, captures, feature = "serde"))]
 mod hash;
 mod measure;
 mod phase;
@@ -103,6 +105,7 @@ mod profiled;
 mod scope;
 mod state;
 mod thread;
+mod threads;
 
 #[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
 mod footprint;
@@ -137,7 +140,7 @@ pub use alloc::TrackingAlloc;
 #[cfg(feature = "derive")]
 pub use arena::{ArenaDeserialize, ArenaSeed};
 #[doc(hidden)]
-pub use assertion::__assert_limits;
+pub use assertion::{__Counted, __Measured, __assert_limits, __measure};
 pub use error::Error;
 pub use figures::{Delta, Figures, Stats};
 #[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
@@ -151,6 +154,7 @@ pub use phase::{InPhase, Phase, phase, phase_async};
 pub use profiled::{Budget, Profiled, ProfiledSeed};
 #[cfg(recording)]
 pub use recorder::{Recorder, mark};
+pub use threads::Threads;
 #[cfg(in_memory)]
 use wasm::scopes;
 

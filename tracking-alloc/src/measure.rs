@@ -3,12 +3,20 @@
 //! What follows is never inlined: a thread-local's address must not be kept over the call of the function, which may
 //! return on another thread.
 
-use crate::count::{self, Frame};
+use crate::count::{self, Frame, Group};
 use crate::figures::Figures;
 
 /// Runs `f`, counting this thread's events.
 pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Figures) {
-    let entered = Entered(enter());
+    counted(None, f)
+}
+
+/// Runs `f`, counting this thread's events, for `group` too.
+///
+/// NOTE: its frame is where the stacks of what is counted end, so it must be there.
+#[inline(never)]
+pub(crate) fn counted<R>(group: Option<&'static Group>, f: impl FnOnce() -> R) -> (R, Figures) {
+    let entered = Entered(enter(group));
     let result = f();
     let figures = figures_of(entered.0);
     drop(entered);
@@ -25,8 +33,8 @@ impl Drop for Entered {
 }
 
 #[inline(never)]
-fn enter() -> &'static Frame {
-    let (frame, _is_first) = count::enter();
+fn enter(group: Option<&'static Group>) -> &'static Frame {
+    let (frame, _is_first) = count::enter(group);
     #[cfg(recording)]
     if _is_first {
         crate::hook::measuring(true);

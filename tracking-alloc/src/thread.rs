@@ -26,6 +26,9 @@ pub(crate) struct Thread {
     pub(crate) scope: Cell<u32>,
     /// The phases it is in.
     pub(crate) guards: Guards,
+    /// A stack is being captured for `assert_allocs!`.
+    #[cfg(captures)]
+    pub(crate) captures: Cell<bool>,
     /// The innermost `measure()`.
     pub(crate) measure: Cell<*const ()>,
     /// The innermost memory budget.
@@ -47,6 +50,8 @@ thread_local! {
             last_block: Cell::new(0),
             scope: Cell::new(0),
             guards: Guards::new(),
+            #[cfg(captures)]
+            captures: Cell::new(false),
             measure: Cell::new(null()),
             #[cfg(feature = "serde")]
             budget: Cell::new(null()),

@@ -8,11 +8,13 @@
 //! - A call that returns only marks its frame as ended. The thread that began it takes ended frames out of its chain
 //!   when they are innermost; only then is a frame used again.
 //! - A call that never returns (its coroutine was dropped) keeps its frame and goes on counting for nobody.
+//! - A frame may count for a [`Group`] of threads too, until its call returns.
 
+use super::group::Group;
+use super::pool::{Pool, Reused};
 use crate::counters::{self, Counter, Counters, Event, SUMS};
 use crate::figures::Figures;
 use crate::{state, thread};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
 
@@ -27,22 +29,15 @@ pub(crate) struct Frame {
     last_block: AtomicUsize,
     /// The one further out.
     outer: AtomicPtr<Frame>,
+    /// What it counts for beside itself.
+    group: AtomicPtr<Group>,
+    /// The innermost frame with a group, from this one outward.
+    ///
+    /// PERF: so that an event inside many calls looks at those alone.
+    with_group: AtomicPtr<Frame>,
 }
 
-const CHUNK: usize = 64;
-
-/// Frames, and where there are more. All-zero bytes are unused frames.
-struct Chunk {
-    frames: [Frame; CHUNK],
-    next: AtomicPtr<Chunk>,
-}
-
-static FIRST: Chunk = Chunk {
-    frames: [const { Frame::new() }; CHUNK],
-    next: AtomicPtr::new(null_mut()),
-};
-/// A frame given back lately.
-static FREE: AtomicPtr<Frame> = AtomicPtr::new(null_mut());
+static FRAMES: Pool<Frame> = Pool::new();
 
 fn head() -> Option<&'static Frame> {
     let head = thread::with(|thread| thread.measure.get()).unwrap_or(null());
@@ -54,18 +49,31 @@ fn set_head(head: *const Frame) {
     thread::with(|thread| thread.measure.set(head.cast()));
 }
 
-/// A call begins: its frame, and whether it is the outermost of its thread.
-pub(crate) fn enter() -> (&'static Frame, bool) {
-    let frame = Frame::take();
+fn pointer<T>(value: Option<&'static T>) -> *mut T {
+    value.map_or(null_mut(), |value| std::ptr::from_ref(value).cast_mut())
+}
+
+/// A call begins, which counts for `group` too: its frame, and whether it is the outermost of its thread.
+pub(crate) fn enter(group: Option<&'static Group>) -> (&'static Frame, bool) {
+    let frame = FRAMES.take();
     frame.set(&Figures::default());
     frame.last_block.store(0, Relaxed);
     frame.ended.store(false, Relaxed);
     take_out_ended();
-    let outer = head().map_or(null(), std::ptr::from_ref);
-    frame.outer.store(outer.cast_mut(), Relaxed);
+    let outer = head();
+    let with_group = match group {
+        Some(group) => {
+            group.retain();
+            Some(frame)
+        }
+        None => outer.and_then(Frame::with_group),
+    };
+    frame.outer.store(pointer(outer), Relaxed);
+    frame.group.store(pointer(group), Relaxed);
+    frame.with_group.store(pointer(with_group), Relaxed);
     set_head(frame);
     state::begin_measuring();
-    (frame, outer.is_null())
+    (frame, outer.is_none())
 }
 
 /// The figures of a call in progress, with those of calls inside it that have not ended.
@@ -103,9 +111,12 @@ fn take_out_ended() -> bool {
             outer.set(&outer.get().plus_inner(&frame.get()));
             outer.last_block.store(0, Relaxed);
         }
-        set_head(outer.map_or(null(), std::ptr::from_ref));
+        set_head(pointer(outer));
+        if let Some(group) = frame.group() {
+            group.release();
+        }
         frame.used.store(false, Release);
-        FREE.store(std::ptr::from_ref(frame).cast_mut(), Release);
+        FRAMES.note_free(frame);
         went = outer.is_none();
     }
     went
@@ -119,6 +130,7 @@ pub(super) fn count(event: Event) -> bool {
     let Some(frame) = head() else {
         return went;
     };
+    let mut is_temporary = false;
     match event {
         Event::Alloc(block, bytes) => {
             frame.last_block.store(block, Relaxed);
@@ -127,7 +139,8 @@ pub(super) fn count(event: Event) -> bool {
         }
         Event::Free(block, bytes) => {
             counters::freed(frame, bytes as u64);
-            if frame.last_block.load(Relaxed) == block {
+            is_temporary = frame.last_block.load(Relaxed) == block;
+            if is_temporary {
                 frame.last_block.store(0, Relaxed);
                 counters::was_temporary(frame, bytes as u64);
             }
@@ -141,7 +154,30 @@ pub(super) fn count(event: Event) -> bool {
             frame.note_peak();
         }
     }
+    count_for_groups(frame, event, is_temporary);
     false
+}
+
+/// Counts an event once for each group that the thread is in.
+fn count_for_groups(innermost: &'static Frame, event: Event, is_temporary: bool) {
+    for (index, group) in groups(innermost).enumerate() {
+        let is_counted = groups(innermost)
+            .take(index)
+            .any(|inner| std::ptr::eq(inner, group));
+        if !is_counted {
+            group.count(event, is_temporary);
+        }
+    }
+}
+
+/// The groups of calls in progress, from a frame outward.
+fn groups(frame: &'static Frame) -> impl Iterator<Item = &'static Group> {
+    let frames = std::iter::successors(frame.with_group(), |frame| {
+        frame.outer().and_then(Frame::with_group)
+    });
+    frames
+        .filter(|frame| !frame.ended.load(Acquire))
+        .filter_map(Frame::group)
 }
 
 /// Net and total bytes of all calls of `measured` this thread is in. Differences count whatever happened between two
@@ -159,42 +195,39 @@ pub(crate) fn measured_so_far() -> (i64, u64) {
     (live, total)
 }
 
+impl Reused for Frame {
+    const UNUSED: Self = Frame {
+        used: AtomicBool::new(false),
+        ended: AtomicBool::new(false),
+        sums: [const { AtomicU64::new(0) }; SUMS],
+        peak: [const { AtomicI64::new(0) }; 2],
+        last_block: AtomicUsize::new(0),
+        outer: AtomicPtr::new(null_mut()),
+        group: AtomicPtr::new(null_mut()),
+        with_group: AtomicPtr::new(null_mut()),
+    };
+
+    fn claim(&self) -> bool {
+        self.used
+            .compare_exchange(false, true, Acquire, Relaxed)
+            .is_ok()
+    }
+}
+
 impl Frame {
-    const fn new() -> Self {
-        Frame {
-            used: AtomicBool::new(false),
-            ended: AtomicBool::new(false),
-            sums: [const { AtomicU64::new(0) }; SUMS],
-            peak: [const { AtomicI64::new(0) }; 2],
-            last_block: AtomicUsize::new(0),
-            outer: AtomicPtr::new(null_mut()),
-        }
-    }
-
-    /// An unused frame, which is the caller's until it is taken out of its chain.
-    fn take() -> &'static Frame {
-        let claim = |frame: &Frame| {
-            frame
-                .used
-                .compare_exchange(false, true, Acquire, Relaxed)
-                .is_ok()
-        };
-        // SAFETY: null or a frame, which is never unmapped.
-        if let Some(frame) = unsafe { FREE.load(Acquire).as_ref() }.filter(|frame| claim(frame)) {
-            return frame;
-        }
-        let mut chunk = &FIRST;
-        loop {
-            if let Some(frame) = chunk.frames.iter().find(|frame| claim(frame)) {
-                return frame;
-            }
-            chunk = chunk.next();
-        }
-    }
-
     fn outer(&self) -> Option<&'static Frame> {
         // SAFETY: null or a frame, which is never unmapped.
         unsafe { self.outer.load(Relaxed).as_ref() }
+    }
+
+    fn with_group(&self) -> Option<&'static Frame> {
+        // SAFETY: null or a frame, which is never unmapped.
+        unsafe { self.with_group.load(Relaxed).as_ref() }
+    }
+
+    fn group(&self) -> Option<&'static Group> {
+        // SAFETY: null or a group, which is never unmapped.
+        unsafe { self.group.load(Relaxed).as_ref() }
     }
 
     fn get(&self) -> Figures {
@@ -233,38 +266,9 @@ impl Counters for &Frame {
     }
 }
 
-impl Chunk {
-    /// The next one, made if there is none. From the system, past the counted allocator.
-    #[cold]
-    fn next(&self) -> &'static Chunk {
-        if let Some(next) = Self::known(&self.next) {
-            return next;
-        }
-        let layout = Layout::new::<Chunk>();
-        // SAFETY: the layout has a size. Zeros are a chunk of unused frames.
-        let made = unsafe { System.alloc_zeroed(layout) }.cast::<Chunk>();
-        if made.is_null() {
-            std::alloc::handle_alloc_error(layout);
-        }
-        if self
-            .next
-            .compare_exchange(null_mut(), made, AcqRel, Acquire)
-            .is_err()
-        {
-            // SAFETY: just made here, and nobody has seen it.
-            unsafe { System.dealloc(made.cast(), layout) };
-        }
-        Self::known(&self.next).unwrap_or(&FIRST)
-    }
-
-    fn known(place: &AtomicPtr<Chunk>) -> Option<&'static Chunk> {
-        // SAFETY: null or a chunk, which is never given back.
-        unsafe { place.load(Acquire).as_ref() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::pool::CHUNK;
     use super::*;
 
     fn alloc(block: usize, bytes: usize) {
@@ -277,7 +281,7 @@ mod tests {
 
     /// A call of `measure()`, begun; a coroutine that is suspended in it looks like this.
     fn begin() -> &'static Frame {
-        enter().0
+        enter(None).0
     }
 
     fn end(frame: &'static Frame) -> Figures {

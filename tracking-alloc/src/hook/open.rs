@@ -16,7 +16,7 @@ pub(super) fn is_open() -> bool {
 
 /// Whether the calling thread itself is inside the hook: it was interrupted there by a signal.
 pub(super) fn is_here() -> bool {
-    let in_event = lane::own().is_some_and(|lane| !lane.is_shared() && lane.busy.load(Relaxed));
+    let in_event = lane::own().is_some_and(|lane| lane.busy.load(Relaxed));
     in_event || thread::with(|thread| thread.busy.get()) == Some(true)
 }
 
@@ -54,7 +54,7 @@ impl Inside {
         if state::get() & state::RECORD == 0 {
             return None;
         }
-        let lane = lane::own().filter(|lane| !lane.is_shared());
+        let lane = lane::own();
         if lane.is_some_and(|lane| lane.busy.load(Relaxed))
             || thread::with(|thread| thread.busy.replace(true)) != Some(false)
         {

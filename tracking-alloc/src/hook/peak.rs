@@ -107,12 +107,16 @@ pub(super) fn around_fall(
     apply: impl FnOnce(),
 ) {
     let net = net_bytes(lane.all());
-    if lane.looked.get() - (net - bytes) >= lane.step.get() {
+    let leaves_step = || lane.looked.get() - (net - bytes) >= lane.step.get();
+    if leaves_step() {
         return far_down(lane, apply);
     }
-    // The look of a turning point may make the step smaller.
-    if net >= lane.limit.load(Relaxed) && turn(lane, row, net) && bytes >= lane.step.get() {
-        return far_down(lane, apply);
+    if net >= lane.limit.load(Relaxed) {
+        turn(lane, row, net);
+        // Its look may have made the step smaller.
+        if leaves_step() {
+            return far_down(lane, apply);
+        }
     }
     apply();
 }
@@ -145,20 +149,19 @@ fn far_down(lane: &'static Lane, apply: impl FnOnce()) {
     looks.fallen(lane);
 }
 
-/// A fall from what may be a new maximum. True when the lane looked.
+/// A fall from what may be a new maximum.
 #[inline(never)]
-fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) -> bool {
+fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) {
     let turning = &lane.turning;
     let events = events_of(lane.all());
-    let is_same = net == lane.limit.load(Relaxed) && turning.is_same_maximum(events);
-    if is_same {
+    if net == lane.limit.load(Relaxed) && turning.is_same_maximum(events) {
         turning.equal.set(turning.equal.get() + 1);
     } else if turning.skip.get() > 0 {
         turning.skip.set(turning.skip.get() - 1);
         turning.passed.store(true, Relaxed);
         // Whoever sees the fall sees that.
         fence(Release);
-        return false;
+        return;
     } else {
         LOOKS.hold().look(lane);
     }
@@ -166,7 +169,6 @@ fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) -> bool {
         .row
         .set(row.map_or(std::ptr::null(), std::ptr::from_ref));
     turning.row_events.set(events);
-    !is_same
 }
 
 /// Allocations and frees of a row.

@@ -10,7 +10,6 @@ use crate::hash::spread;
 use crate::hash::{fnv1a, next_key};
 #[cfg(feature = "serde")]
 use crate::scope::{Added, NewScope};
-use crate::state;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, Scope, scope_kind};
 
@@ -29,13 +28,12 @@ static PAGES: [AtomicPtr<Known>; MAX_SCOPES / PAGE] =
 static TYPES: [(AtomicPtr<u8>, AtomicU32); 256] =
     [const { (AtomicPtr::new(std::ptr::null_mut()), AtomicU32::new(0)) }; 256];
 
-/// Bits of a scope that are its number; those above are the low bits of its recording's generation.
+/// Bits of a scope that are its number; those above are the low bits of its recording's tag.
 const NUMBER_BITS: u32 = MAX_SCOPES.trailing_zeros();
 
-/// The generation of the present recording, where scopes have it.
+/// The tag of the present recording, where scopes have it: it differs by the generation, of which 12 bits fit.
 fn generation_bits() -> u32 {
-    let tag = current().map_or(0, super::Session::tag);
-    (tag / state::GENERATION) << NUMBER_BITS
+    current().map_or(0, super::Session::tag) << NUMBER_BITS
 }
 
 /// The number of a scope in the present recording; 0 (the root) when it is of another.

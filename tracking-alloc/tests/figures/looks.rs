@@ -13,6 +13,7 @@ pub(crate) const PROGRAMS: Programs = &[
     ("looks-in-turn", || take_turns(in_turn)),
     ("looks-together", || take_turns(together)),
     ("looks-far", || take_turns(far)),
+    ("looks-apart", || take_turns(apart)),
     ("looks-at-random", || take_turns(at_random)),
     ("idle", || act_in_turns(idle, false)),
     ("idle-marked", || {
@@ -58,6 +59,27 @@ fn together(step: usize) -> Option<(u32, i64)> {
 /// Large blocks beside small ones.
 fn far(step: usize) -> Option<(u32, i64)> {
     const STEPS: [(u32, i64); 4] = [(0, 40_000), (1, 10_000), (1, -10_000), (0, -40_000)];
+    STEPS.get(step).copied()
+}
+
+/// One thread moves alone around a maximum, and then the other one.
+fn apart(step: usize) -> Option<(u32, i64)> {
+    const STEPS: [(u32, i64); 14] = [
+        (1, 1_000),
+        (0, 10),
+        (0, -10),
+        (0, 50_000),
+        (0, 10_000),
+        (0, -10_000),
+        (0, 4_000),
+        (0, -4_000),
+        (0, -50_000),
+        (1, 40_000),
+        (0, 20_000),
+        (0, -20_000),
+        (1, 33_000),
+        (1, 33_000),
+    ];
     STEPS.get(step).copied()
 }
 
@@ -260,6 +282,26 @@ fn a_lane_looks_before_it_moves_by_32_kib() {
     let (looks, bounds) = told(looks("looks-far", far));
     assert_eq!(looks, "a0 b2 a3");
     assert_eq!(bounds, [(0, 40_000, 0), (2, 50_000, 10_000)]);
+}
+
+#[test]
+fn a_lane_that_moved_alone_was_never_above_what_the_others_left_of_the_maximum() {
+    let (looks, bounds) = told(looks("looks-apart", apart));
+    assert_eq!(looks, "a2 a3 a5 a8 b9 b12 b13");
+    // Between steps 5 and 8 the first one allocated 4,000 bytes more than the 60,000 that it had: but it was alone, and its
+    // falls were seen, so it had no more than 60,000. At step 9 the other one has 41,000, perhaps at the same time.
+    let beyond = 60_000 + 41_000 - 61_000;
+    let expected = [
+        (0, 0, 0),
+        (2, 1_010, 1_010),
+        (3, 51_000, 0),
+        (5, 61_000, 0),
+        (9, 61_000, beyond),
+        (12, 74_000, 60_000 + 41_000 - 74_000),
+        // The 20,000 of steps 10 and 11, perhaps still there at the beginning of this step.
+        (13, 107_000, 20_000),
+    ];
+    assert_eq!(bounds, expected);
 }
 
 /// What the rules gave when they were written: whoever changes them looks at what that changes here.

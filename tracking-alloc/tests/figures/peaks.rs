@@ -11,6 +11,7 @@ pub(crate) const PROGRAMS: Programs = &[
     ("one-for-one", one_for_one),
     ("two-for-two", two_for_two),
     ("shrunk-far", shrunk_far),
+    ("fallen-far", fallen_far),
     ("after-a-mark", after_a_mark),
     ("far-sites", far_sites),
     ("shrunk", shrunk),
@@ -100,6 +101,23 @@ fn a_lane_looks_when_a_realloc_falls_by_more_than_32_kib() {
     let looked = &alive.lanes[0].lane;
     assert_eq!((looked.looked_bytes, looked.looked_blocks), (10_000, 2));
     assert_eq!(left.header.peak_bytes, 100_000);
+}
+
+/// A fall from the peak, to less than 32 KiB below what the lane had at its look before, but further below the peak.
+fn fallen_far() {
+    let large = Block::new(40_000); // A look.
+    let other = Block::new(30_000);
+    large.free();
+    be_read();
+    other.free();
+}
+
+#[test]
+fn a_lane_that_falls_far_from_the_peak_is_known_where_it_fell_to() {
+    let (alive, left) = Run::new("fallen-far", "move").alive(false);
+    let looked = &alive.lanes[0].lane;
+    assert_eq!((looked.looked_bytes, looked.looked_blocks), (30_000, 2));
+    assert_eq!(left.header.peak_bytes, 70_000);
 }
 
 /// The window after a mark stays below the maximum of the one before.

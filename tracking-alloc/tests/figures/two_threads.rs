@@ -5,7 +5,7 @@ use crate::read::{Counts, all, name_of, of_lane, phase};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use tracking_alloc::phase as enter;
-use tracking_alloc_recording::{LaneColumns, MAX_LANES, Recording, lane_kind, state};
+use tracking_alloc_recording::{LaneColumns, MAX_LANES, Recording, lane_kind, site_flags, state};
 
 pub(crate) const PROGRAMS: Programs = &[
     ("passed", passed),
@@ -413,6 +413,10 @@ fn threads_without_a_lane_of_their_own_share_the_last_one() {
         further > 0 && further <= (sharing * SHARED_BLOCKS) as u64,
         "{further}"
     );
+    // Each walked its own stack.
+    let foreign = recording.sites.iter();
+    let foreign = foreign.filter(|site| site.flags & site_flags::FOREIGN != 0);
+    assert_eq!(foreign.count(), 0);
     assert_eq!(lane.unattributed.total_blocks, 0);
     let of_all = all(&recording);
     assert_eq!(of_all.total, (16 * blocks, blocks));

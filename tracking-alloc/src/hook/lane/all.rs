@@ -68,8 +68,8 @@ pub(crate) fn wait_until_idle() -> bool {
         let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else {
             continue;
         };
-        // Threads on the shared lane were counted as open.
-        if !lane.is_shared() && !waits(&|| lane.busy.load(Acquire)) {
+        // The shared lane is never busy: threads on it were counted as open.
+        if !waits(&|| lane.busy.load(Acquire)) {
             return false;
         }
     }

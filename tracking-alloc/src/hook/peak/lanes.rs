@@ -189,13 +189,15 @@ impl Lanes {
             ..self.parked
         };
         let (mut bound, mut behind) = (sums.bytes, 0);
+        // What the bound is if the one lane that moved did not rise above what it was at the two looks.
+        let mut bound_alone = sums.bytes;
         let (mut moved, mut mover) = (0u32, None);
         let (active, last_looker) = (self.active as usize, self.looker);
         for watched in self.all().get_mut(..active).unwrap_or_default() {
             let (total, net) = settled(watched.row);
             let before = watched.upper;
             let mut upper = net;
-            if total != watched.total || net != watched.net {
+            if (total, net) != (watched.total, watched.net) {
                 let rise = total.wrapping_sub(watched.total) as i64;
                 let risen = watched.net.saturating_add(rise);
                 upper = risen.min(watched.ceiling).max(net);
@@ -203,22 +205,22 @@ impl Lanes {
                     behind += upper - watched.net;
                 }
                 moved += 1;
-                mover = Some((watched.lane, net, before.max(upper) - before.max(net)));
+                mover = Some((watched.lane, net));
                 (watched.total, watched.net) = (total, net);
             }
             bound += before.max(upper);
+            bound_alone += before.max(net);
             watched.upper = upper;
             sums.bytes += net;
             sums.blocks += net_blocks(watched.row);
             sums.total_bytes = sums.total_bytes.wrapping_add(total);
         }
-        if let (1, Some((lane, net, above))) = (moved, mover) {
+        if let (1, Some((lane, net))) = (moved, mover) {
             let turning = &lane.turning;
             if !turning.passed.load(Relaxed) && !self.others_moved(lane, turning.moves.get()) {
                 // It moved alone: with the others as they are live bytes did not exceed the maximum.
                 let most = peak.saturating_sub(sums.bytes - net).max(net);
-                bound -= above;
-                behind = 0;
+                (bound, behind) = (bound_alone, 0);
                 if let Some(watched) = self.all().get_mut(turning.place.get() as usize) {
                     watched.upper = watched.upper.min(most);
                 }

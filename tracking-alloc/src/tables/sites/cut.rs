@@ -118,4 +118,14 @@ mod tests {
         };
         assert_eq!(stack(9), stack(40));
     }
+
+    #[test]
+    fn cycles_of_up_to_four_frames_are_folded() {
+        let folded = |cycle: &[u64]| {
+            let mut stack = cycle.repeat(20);
+            fold(&mut stack)
+        };
+        assert_eq!(folded(&[1, 2, 3, 4]), 2 * 4);
+        assert_eq!(folded(&[1, 2, 3, 4, 5]), 20 * 5);
+    }
 }

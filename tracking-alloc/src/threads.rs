@@ -1,0 +1,127 @@
+//! `Threads`: several threads counted as one by `assert_allocs!`.
+
+use crate::count::Group;
+#[cfg(captures)]
+use crate::count::Stacks;
+use crate::figures::Figures;
+use crate::{measure, probe};
+use std::fmt;
+
+/// A handle by which threads enter one [`assert_allocs!`](crate::assert_allocs): those that do are counted together, and
+/// no others.
+///
+/// Clones are the same handle. What one thread allocates and another frees is no longer live, as long as both are inside.
+///
+/// ```
+/// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+/// let threads = tracking_alloc::Threads::new();
+/// let (sender, receiver) = std::sync::mpsc::channel::<String>();
+/// let reader = std::thread::spawn({
+///     let threads = threads.clone();
+///     move || threads.enter(|| receiver.iter().map(drop).count())
+/// });
+/// // The sender allocates, the reader frees.
+/// tracking_alloc::assert_allocs!(threads, bytes <= 10_000, {
+///     (0..50).for_each(|_| sender.send(String::with_capacity(100)).expect("it reads"));
+///     drop(sender);
+///     assert_eq!(reader.join().expect("it ends"), 50);
+/// });
+/// ```
+pub struct Threads {
+    group: &'static Group,
+}
+
+impl Threads {
+    /// A handle that no thread has entered. Allocates nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Threads {
+            group: Group::take(),
+        }
+    }
+
+    /// Runs `f`, counting this thread's events for the block that is asserted with this handle, if there is one.
+    ///
+    /// Before the block, between two blocks and after the last one `f` runs uncounted. A thread that is inside when a block
+    /// begins or ends is counted from the beginning or to the end; of a call of the allocator at that very moment, a part may
+    /// be counted. Calls nest, also in one thread, where each event counts once. A panic in `f` passes through.
+    pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        measure::counted(Some(self.group), f).0
+    }
+
+    /// Begins to capture the stacks of what is counted. `None` when another assertion does.
+    #[cfg(captures)]
+    pub(crate) fn capture(&self) -> Option<Stacks> {
+        self.group.capture()
+    }
+
+    /// Runs `f` inside, and counts what all threads do that are inside meanwhile.
+    ///
+    /// # Panics
+    /// When `TrackingAlloc` is not the global allocator; when another call of this function with this handle is in progress.
+    #[track_caller]
+    pub(crate) fn measure<R>(&self, f: impl FnOnce() -> R) -> (R, Figures) {
+        probe::insist("assert_allocs");
+        let Some(begun) = self.group.begin() else {
+            panic!(
+                "assert_allocs: this `Threads` counts another block already; make one for each block"
+            )
+        };
+        let _end = End(self.group);
+        let result = self.enter(f);
+        (result, self.group.figures_since(&begun))
+    }
+}
+
+/// Ends a measurement, also when the block unwinds.
+struct End(&'static Group);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl Clone for Threads {
+    fn clone(&self) -> Self {
+        self.group.retain();
+        Threads { group: self.group }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.group.release();
+    }
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Threads::new()
+    }
+}
+
+impl fmt::Debug for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Threads").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_used_by_its_handles_and_by_the_threads_inside_and_then_again() {
+        let threads = Threads::new();
+        let group = threads.group;
+        let clone = threads.clone();
+        assert_eq!(group.users(), 2);
+        clone.enter(|| assert_eq!(group.users(), 3));
+        drop(threads);
+        assert_eq!(group.users(), 1);
+        drop(clone);
+        assert_eq!(group.users(), 0);
+        assert!(std::ptr::eq(Threads::new().group, group));
+    }
+}
