@@ -144,7 +144,7 @@ pub fn __measure<R>(counted: __Counted<'_>, block: impl FnOnce() -> R) -> (R, __
     probe::insist("assert_allocs");
     let capture = Capture::begin(&counted);
     let (value, figures) = match counted {
-        __Counted::Thread => crate::measure(|| capture.run(block)),
+        __Counted::Thread => crate::measure::measured(|| capture.run(block)),
         __Counted::Threads(threads) => threads.measure(block),
         __Counted::Process => {
             let before = crate::stats();
@@ -170,19 +170,23 @@ pub fn __assert_limits(
     most: &[u64],
     package: Option<&str>,
 ) {
-    let mut limits = limited.iter().zip(most);
-    if limits.all(|((_, figure), most)| *figure <= i128::from(*most)) {
-        return;
+    let limits = limited.iter().zip(most);
+    let over: Vec<_> = limits
+        .filter(|((_, figure), most)| *figure > i128::from(**most))
+        .collect();
+    if !over.is_empty() {
+        fail(measured, &over, package);
     }
-    fail(measured, limited, most, package);
 }
+
+/// A limit with its figure, and the most that it may be.
+type Over<'a> = (&'a (&'a str, i128), &'a u64);
 
 #[cold]
 #[track_caller]
-fn fail(measured: &__Measured, limited: &[(&str, i128)], most: &[u64], package: Option<&str>) -> ! {
-    let limits = limited.iter().zip(most);
-    let over: Vec<String> = limits
-        .filter(|((_, figure), most)| *figure > i128::from(**most))
+fn fail(measured: &__Measured, over: &[Over<'_>], package: Option<&str>) -> ! {
+    let said: Vec<String> = over
+        .iter()
         .map(|((limit, figure), most)| format!("{limit} {figure}, at most {most}"))
         .collect();
     let Figures {
@@ -193,9 +197,9 @@ fn fail(measured: &__Measured, limited: &[(&str, i128)], most: &[u64], package: 
         grows,
         ..
     } = measured.figures;
-    let by_blocks = limited.iter().zip(most).all(|((limit, figure), most)| {
-        *figure <= i128::from(*most) || ["blocks", "grows"].contains(limit)
-    });
+    let by_blocks = over
+        .iter()
+        .all(|((limit, _), _)| ["blocks", "grows"].contains(limit));
     let sites = measured.capture.describe(&measured.figures, by_blocks);
     let peak = match measured.knows_peak {
         true => format!("peak {peak_bytes}, "),
@@ -204,7 +208,7 @@ fn fail(measured: &__Measured, limited: &[(&str, i128)], most: &[u64], package: 
     panic!(
         "allocated more than allowed: {}\n  measured: blocks {total_blocks}, bytes {total_bytes}, {peak}live {live_bytes}, \
          grows {grows}{sites}\n  to see where: {}",
-        over.join("; "),
+        said.join("; "),
         command(package)
     )
 }

@@ -282,10 +282,7 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
         },
     });
     if let (Ok(()), Some(session), Some(header)) = (begun, tables::current(), tables::header()) {
-        match mode {
-            mode::COUNT => tables::walk_no_stacks(session, header),
-            _ => tables::choose_unwinder(session, header, reserve != 0),
-        }
+        tables::choose_unwinder(session, header, reserve != 0);
     }
     if let Some(mut live) = live {
         begun

@@ -4,7 +4,7 @@ use crate::count::Group;
 #[cfg(captures)]
 use crate::count::Stacks;
 use crate::figures::Figures;
-use crate::{measure, probe};
+use crate::measure;
 use std::fmt;
 
 /// A handle by which threads enter one [`assert_allocs!`](crate::assert_allocs): those that do are counted together, and
@@ -58,10 +58,9 @@ impl Threads {
     /// Runs `f` inside, and counts what all threads do that are inside meanwhile.
     ///
     /// # Panics
-    /// When `TrackingAlloc` is not the global allocator; when another call of this function with this handle is in progress.
+    /// When another call of this function with this handle is in progress.
     #[track_caller]
     pub(crate) fn measure<R>(&self, f: impl FnOnce() -> R) -> (R, Figures) {
-        probe::insist("assert_allocs");
         let Some(begun) = self.group.begin() else {
             panic!(
                 "assert_allocs: this `Threads` counts another block already; make one for each block"

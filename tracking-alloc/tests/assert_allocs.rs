@@ -645,7 +645,7 @@ fn what_is_beyond_the_largest_places_is_summed_up() {
     // Three callers tell eight places apart, of which five are listed.
     assert!(said.contains("in 3 other places\n"), "{said}");
     assert_eq!(said.matches("        called by ").count(), 5 * 3, "{said}");
-    // 4,096 stacks are more than there is room for.
+    // 4,096 stacks are more than fit.
     let said =
         failure_of(|| assert_allocs!(blocks <= 0, { (0..4_096).for_each(|n| allocate(12, n)) }));
     assert!(

@@ -3,6 +3,7 @@
 //! Views always draw the full screen; [`Theme::degrade`] then takes away what the terminal cannot show, in one place, so
 //! no view can forget. Hence the rule: colour never says anything alone, a modifier or a character says it too.
 
+use heapglass_profiler::diff::strength;
 use heapglass_profiler::profile::{Charged, Function, Origin, Profile, TypeKind};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
@@ -141,9 +142,8 @@ pub(crate) fn change_frame(difference: i128, most: u128) -> Style {
         1.. => MORE,
         _ => LESS,
     };
-    // A root: differences span orders of magnitude.
-    let part = (difference.unsigned_abs() as f64 / most.max(1) as f64).min(1.0);
-    let step = ((part.sqrt() * steps.len() as f64) as usize).min(steps.len() - 1);
+    let step = (strength(difference, most) * steps.len() as f64) as usize;
+    let step = step.min(steps.len() - 1);
     let colour = Color::Indexed(steps.get(step).copied().unwrap_or(252));
     Style::new().fg(Color::Indexed(16)).bg(colour)
 }

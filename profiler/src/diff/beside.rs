@@ -36,13 +36,13 @@ pub struct Removed {
 
 impl Beside {
     /// Matches the rows of two recordings. Figures are not divided: `options.per` is not looked at.
-    pub fn new(base: Recording<'_>, new: Recording<'_>, options: Options, frames: Frames) -> Self {
+    pub fn new(base: &Profile, new: &Profile, options: Options, frames: Frames) -> Self {
         let options = Options {
             per: None,
             ..options
         };
         let mut beside = Beside::default();
-        let (base, new) = ([base], [new]);
+        let [base, new] = [base, new].map(|profile| [Recording { name: "", profile }]);
         for row in matched(&base, &new, options, frames) {
             let Some(change) = row.change([&base, &new], options) else {
                 continue;

@@ -23,25 +23,20 @@ pub struct Identity {
 impl Identity {
     /// Of a row of a profile.
     pub fn of(profile: &Profile, row: &Row) -> Identity {
-        let mut identity = Identity {
-            source: Identity::source_of(profile, row),
-            ..Identity::default()
-        };
         match &row.detail {
-            Detail::Site(detail) => return Identity::of_label(&detail.label),
-            Detail::Type(detail) => {
-                let full = detail.full_name.as_deref().unwrap_or(&row.key);
-                identity.key = stable(full);
-                identity.shown = Some(stable(&row.key));
-            }
-            Detail::Code { .. } => identity.key = stable(&image(&profile.process, &row.key)),
-            Detail::Owner { .. } | Detail::Function(_) => identity.key = stable(&row.key),
+            Detail::Site(detail) => Identity::of_label(&detail.label),
+            Detail::Type(detail) => Identity::typed(detail.full_name.as_deref(), &row.key),
+            Detail::Code { .. } => Identity::named(&stable(&image(&profile.process, &row.key))),
+            Detail::Owner { owner, .. } => Identity {
+                source: owner.and_then(|owner| profile.source_of(owner)),
+                ..Identity::named(&stable(&row.key))
+            },
+            Detail::Function(_) => Identity::named(&stable(&row.key)),
             // Names that the program gave.
             Detail::Field(_) | Detail::Thread { .. } | Detail::Phase(_) | Detail::Arena(_) => {
-                identity.key = row.key.clone();
+                Identity::named(&row.key)
             }
         }
-        identity
     }
 
     /// Of a row by site.
@@ -58,7 +53,14 @@ impl Identity {
     /// Of a row by type, the type as [`Profile::type_key`] numbers it.
     pub fn of_type(profile: &Profile, id: Option<TypeId>) -> Identity {
         let full = profile.named_type(id).map(|name| name.full.as_str());
-        Identity::named(&stable(full.unwrap_or(profile.type_key(id))))
+        Identity::typed(full, profile.type_key(id))
+    }
+
+    fn typed(full: Option<&str>, key: &str) -> Identity {
+        Identity {
+            shown: Some(stable(key)),
+            ..Identity::named(&stable(full.unwrap_or(key)))
+        }
     }
 
     /// Of a row that has a name and nothing else: a field's path, a thread, an arena.
@@ -66,15 +68,6 @@ impl Identity {
         Identity {
             key: name.to_owned(),
             ..Identity::default()
-        }
-    }
-
-    /// File and line of the row's owner.
-    pub(super) fn source_of(profile: &Profile, row: &Row) -> Option<String> {
-        match &row.detail {
-            Detail::Site(detail) => detail.label.source.clone(),
-            Detail::Owner { owner, .. } => owner.and_then(|owner| profile.source_of(owner)),
-            _ => None,
         }
     }
 

@@ -28,6 +28,7 @@ pub use identity::Identity;
 pub use input::{Input, Per, input};
 pub(crate) use json::Number;
 pub use json::{FORMAT, write_json};
+pub use palette::strength;
 pub use picture::{Drawn, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
@@ -166,16 +167,15 @@ fn matched(
                         side.iter().map(empty).collect()
                     };
                     matched.push(Matched {
-                        identity,
+                        identity: identity.clone(),
                         sides: [cells(base), cells(new)],
                         rows: [0; 2],
                     });
                 }
                 let of_row = &mut matched[at];
                 // Where most of it lies in the newer build is where to look.
-                let source = Identity::source_of(recording.profile, &row);
-                if of_row.rows[side] == 0 && source.is_some() {
-                    of_row.identity.source = source;
+                if of_row.rows[side] == 0 && identity.source.is_some() {
+                    of_row.identity.source = identity.source;
                 }
                 of_row.rows[side] += 1;
                 let cell = &mut of_row.sides[side][number];
@@ -331,31 +331,34 @@ pub(crate) fn knows(side: &[Recording<'_>], per: Per) -> bool {
     side.all(|one| per.count(input(one.profile)).is_some())
 }
 
-/// The totals of two sides by every measure, in the order of [`Measure::ALL`]; divided by the input where `per` says so.
-pub fn totals(
+/// The totals of two sides by every measure, in the order of [`Measure::ALL`], as [`total`] has each.
+pub(crate) fn totals(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
     per: Option<Per>,
 ) -> Vec<(Measure, Change)> {
-    let series = |side: &[Recording<'_>], measure: Measure| {
-        let amounts = side.iter().map(|one| {
-            let count = count(one.profile, per).unwrap_or(1);
-            Amount::new(measure.of(&one.profile.totals), count)
-        });
-        Series::new(amounts.collect())
-    };
-    let change = |measure| {
-        let bounds = match measure {
-            Measure::Peak => [base, new].map(|side| {
-                let count = |one: &Recording<'_>| count(one.profile, per).unwrap_or(1);
-                largest_bound(side, side.iter().map(count))
-            }),
-            _ => [0.0; 2],
-        };
-        let change = Change::new(series(base, measure), series(new, measure), bounds);
-        (measure, change)
-    };
+    let change = |measure| (measure, total(base, new, measure, per));
     Measure::ALL.into_iter().map(change).collect()
+}
+
+/// The totals of two sides by a measure; divided by the input where `per` says so.
+pub fn total(
+    base: &[Recording<'_>],
+    new: &[Recording<'_>],
+    measure: Measure,
+    per: Option<Per>,
+) -> Change {
+    let count = |one: &Recording<'_>| count(one.profile, per).unwrap_or(1);
+    let [of_base, of_new] = [base, new].map(|side| {
+        let amounts = side.iter();
+        let amounts = amounts.map(|one| Amount::new(measure.of(&one.profile.totals), count(one)));
+        Series::new(amounts.collect())
+    });
+    let bounds = match measure {
+        Measure::Peak => [base, new].map(|side| largest_bound(side, side.iter().map(count))),
+        _ => [0.0; 2],
+    };
+    Change::new(of_base, of_new, bounds)
 }
 
 /// The largest error bound of the peaks of a side, each divided by its count.

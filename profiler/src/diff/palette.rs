@@ -11,6 +11,13 @@ const EQUAL: Rgb = (0xec, 0xea, 0xe6);
 /// The palest of a difference: told from none.
 const LEAST: f64 = 0.18;
 
+/// How strong the colour of a difference is, 0 to 1; `most` is the largest one in the picture.
+pub fn strength(difference: i128, most: u128) -> f64 {
+    let part = (difference.unsigned_abs() as f64 / most.max(1) as f64).min(1.0);
+    // A root: differences span orders of magnitude.
+    part.sqrt()
+}
+
 /// The colour of a difference; `most` is the largest one in the picture.
 pub(super) fn of_difference(difference: i128, most: u128) -> Rgb {
     let full = match difference {
@@ -18,9 +25,7 @@ pub(super) fn of_difference(difference: i128, most: u128) -> Rgb {
         1.. => MORE,
         _ => LESS,
     };
-    let part = (difference.unsigned_abs() as f64 / most.max(1) as f64).min(1.0);
-    // A root: differences span orders of magnitude.
-    let strength = LEAST + (1.0 - LEAST) * part.sqrt();
+    let strength = LEAST + (1.0 - LEAST) * strength(difference, most);
     let mix = |from: u8, to: u8| {
         let mixed = f64::from(from) + (f64::from(to) - f64::from(from)) * strength;
         mixed.round() as u8

@@ -128,17 +128,16 @@ fn rows_beside_those_of_a_base_are_those_of_the_comparison() {
         ("app::fresh", figures(7, 100, 7)),
     ];
     let (base, new) = (program(&old, 10, 0), program(&now, 77, 0x5_0000));
-    let (base, new) = (one(&base)[0], one(&new)[0]);
     for by in [By::Site, By::Owner, By::Function] {
         let options = Options {
             by,
             measure: Measure::Total,
             per: None,
         };
-        let beside = Beside::new(base, new, options, Frames::Folded);
+        let beside = Beside::new(&base, &new, options, Frames::Folded);
         let mut known = Vec::new();
-        for row in rows(new.profile, by, Measure::Total, Frames::Folded) {
-            let identity = Identity::of(new.profile, &row);
+        for row in rows(&new, by, Measure::Total, Frames::Folded) {
+            let identity = Identity::of(&new, &row);
             let found = beside.row(&identity).expect("every row of the second side");
             let text = format!("{identity:?}");
             let names = ["app::load", "app::parse", "app::fresh"];
@@ -161,7 +160,7 @@ fn rows_beside_those_of_a_base_are_those_of_the_comparison() {
             }
         );
         // The same rows as in the comparison: what differs here differs there.
-        let diff = compare(&[base], &[new], options);
+        let diff = compare(&one(&base), &one(&new), options);
         assert_eq!(diff.kinds(), [1, 1, 1], "{by:?}");
     }
 }
@@ -183,7 +182,7 @@ fn rows_that_differ_in_line_numbers_alone_are_counted_together() {
         measure: Measure::Total,
         per: None,
     };
-    let beside = Beside::new(one(&base)[0], one(&new)[0], options, Frames::Folded);
+    let beside = Beside::new(&base, &new, options, Frames::Folded);
     let rows = rows(&new, By::Site, Measure::Total, Frames::Folded);
     assert_eq!(rows.len(), 2);
     for row in &rows {

@@ -86,7 +86,7 @@ fn recording(one: &super::Recording<'_>) -> String {
     said.join(", ")
 }
 
-/// The columns that a narrow page has no room for.
+/// The columns that a narrow page leaves out.
 struct Shown {
     percent: bool,
     base: bool,

@@ -32,7 +32,7 @@ pub(crate) use rows::{
 pub(crate) use scopes::{forget_scopes, scope_number, scope_record};
 pub(crate) use sites::{check_modules, find_site, forget_sites, intern};
 pub(crate) use timeline::{Timeline, store_own_bytes};
-pub(crate) use walking::{choose_unwinder, find_rule, walk_no_stacks};
+pub(crate) use walking::{choose_unwinder, find_rule};
 
 use crate::module::Modules;
 use crate::record::{Backing, PathBytes, Store, Table, is_retry_due};

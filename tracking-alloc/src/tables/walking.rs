@@ -4,7 +4,7 @@ use super::{Session, Writer, current};
 use crate::stack::{self, Bounds, Code, Frame, Rule};
 use crate::sys::Errno;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{Header, unwinder};
+use tracking_alloc_recording::{Header, mode, unwinder};
 
 /// The rule of a frame that the cache has none for.
 pub(crate) fn find_rule(frame: Frame, bounds: Bounds) -> Rule {
@@ -20,13 +20,16 @@ pub(crate) fn find_rule(frame: Frame, bounds: Bounds) -> Rule {
 }
 
 /// Chooses how stacks are walked in a session that begins, and says so in its recording: frame pointers if our own
-/// functions keep them, else the rules of `.eh_frame` if a walk by them finds what it must, else nothing. With `at_once`,
-/// files of what is loaded now are not looked into later.
+/// functions keep them, else the rules of `.eh_frame` if a walk by them finds what it must, else nothing; nothing too where
+/// the mode counts alone. With `at_once`, files of what is loaded now are not looked into later.
 pub(crate) fn choose_unwinder(session: &Session, header: &Header, at_once: bool) {
-    if at_once {
+    let counts = header.mode.load(Relaxed) == mode::COUNT;
+    if at_once && !counts {
         session.write.hold().read_modules();
     }
-    let unwinder = if stack::keeps_frame_pointers() {
+    let unwinder = if counts {
+        unwinder::NONE
+    } else if stack::keeps_frame_pointers() {
         if !at_once {
             session.write.hold().eh_frames.check_early_stacks();
         }
@@ -42,18 +45,11 @@ pub(crate) fn choose_unwinder(session: &Session, header: &Header, at_once: bool)
     } else {
         unwinder::NONE
     };
-    if at_once {
+    if at_once || counts {
         session.write.hold().images.close();
     }
     header.unwinder.store(unwinder, Relaxed);
     stack::walk_with(unwinder);
-}
-
-/// Walks no stack in a session that begins: a site is a scope.
-pub(crate) fn walk_no_stacks(session: &Session, header: &Header) {
-    session.write.hold().images.close();
-    header.unwinder.store(unwinder::NONE, Relaxed);
-    stack::walk_with(unwinder::NONE);
 }
 
 impl Writer {

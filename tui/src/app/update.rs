@@ -39,6 +39,8 @@ pub(crate) fn update(app: &mut App, message: Message) {
         Message::Tick => app.ticks += 1,
     }
     refresh(app);
+    // Made now where it is not yet, and not while drawing.
+    with_view(app, |view, cx| view.rows_by().and_then(|by| cx.beside(by)));
     let spec = app.tree_spec();
     if spec != app.tree_asked {
         app.tree_asked = spec;
@@ -51,11 +53,7 @@ fn refresh(app: &mut App) {
     if app.data.is_none() || app.fresh.contains(&app.view) {
         return;
     }
-    with_view(app, |view, cx| {
-        view.refresh(cx);
-        // Made now, not while drawing.
-        view.rows_by().and_then(|by| cx.beside(by));
-    });
+    with_view(app, |view, cx| view.refresh(cx));
     app.fresh.push(app.view);
 }
 

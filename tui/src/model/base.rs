@@ -44,11 +44,7 @@ impl BesideRows {
                 measure,
                 per: None,
             };
-            let new = Recording {
-                name: "",
-                profile: new,
-            };
-            Arc::new(Beside::new(base.recording(), new, options, frames))
+            Arc::new(Beside::new(&base.profile, new, options, frames))
         };
         // One that panicked while it made rows left none behind.
         let mut made = (self.made.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());

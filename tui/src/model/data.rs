@@ -32,6 +32,14 @@ pub(crate) struct Data {
     warnings: Vec<String>,
 }
 
+/// The profile as the second side of a comparison.
+fn shown(profile: &Profile) -> Recording<'_> {
+    Recording {
+        name: "this recording",
+        profile,
+    }
+}
+
 impl Data {
     pub(crate) fn new(profile: Profile, base: Option<Arc<Base>>) -> Self {
         // Every view needs these, and drawing shall not wait for them.
@@ -39,11 +47,8 @@ impl Data {
         profile.losses();
         profile.unnamed();
         let warnings = base.as_ref().map_or_else(Vec::new, |base| {
-            let new = Recording {
-                name: "this recording",
-                profile: &profile,
-            };
-            diff::warnings(&[base.recording()], &[new], diff::Options::default())
+            let options = diff::Options::default();
+            diff::warnings(&[base.recording()], &[shown(&profile)], options)
         });
         Data {
             profile,
@@ -62,14 +67,8 @@ impl Data {
 
     /// The total beside that of the base; `None` without a base.
     pub(crate) fn change(&self, measure: Measure) -> Option<Change> {
-        let base = [self.base.as_ref()?.recording()];
-        let new = [Recording {
-            name: "",
-            profile: &self.profile,
-        }];
-        let totals = diff::totals(&base, &new, None);
-        let mut totals = totals.into_iter();
-        totals.find_map(|(of, change)| (of == measure).then_some(change))
+        let base = self.base.as_ref()?.recording();
+        Some(diff::total(&[base], &[shown(&self.profile)], measure, None))
     }
 
     /// The rows of the base beside those of the profile; `None` without a base.

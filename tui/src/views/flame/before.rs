@@ -2,6 +2,7 @@
 
 use heapglass_profiler::calltree::{CallTree, NodeId};
 use heapglass_profiler::diff::beside_tree;
+use heapglass_profiler::profile::Measure;
 
 use crate::model::{Data, TreeSpec};
 
@@ -30,11 +31,21 @@ impl Before {
             .insert(known.unwrap_or_else(|| (spec, spec.build(&base.profile))));
         let measure = spec.measure;
         self.values = beside_tree((tree, &base.profile), (shown, &data.profile), measure);
-        let nodes = shown.ids().zip(&self.values);
-        let differences = nodes.map(|(id, before)| {
-            (i128::from(measure.of(shown.total(id))) - i128::from(*before)).unsigned_abs()
-        });
-        self.most = differences.max().unwrap_or(0);
+        let differences = shown
+            .ids()
+            .filter_map(|id| self.difference(shown, measure, id));
+        self.most = differences.map(i128::unsigned_abs).max().unwrap_or(0);
+    }
+
+    /// What a frame of the shown tree has more than in the base; `None` without a base.
+    pub(super) fn difference(
+        &self,
+        shown: &CallTree,
+        measure: Measure,
+        id: NodeId,
+    ) -> Option<i128> {
+        let before = self.value(id)?;
+        Some(i128::from(measure.of(shown.total(id))) - i128::from(before))
     }
 
     /// What the base has of a frame; `None` without a base.

@@ -138,8 +138,7 @@ fn function<'a>(tree: &CallTree, cx: &Context<'a>, id: NodeId) -> Option<&'a Fun
 
 /// What a frame has more than in the base; `None` without a base.
 fn difference(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Option<i128> {
-    let before = view.before.value(id)?;
-    Some(i128::from(cx.measure.of(tree.total(id))) - i128::from(before))
+    view.before.difference(tree, cx.measure, id)
 }
 
 /// The colour of a frame: of a function its crate, of a field or a type the kind of container.

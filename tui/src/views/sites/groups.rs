@@ -42,7 +42,7 @@ impl Groups {
 
     /// Whether groups are listed.
     pub(super) fn is_open(&self) -> bool {
-        self.by.is_some()
+        self.by().is_some()
     }
 
     /// The next grouping; after the last one sites are listed one by one.
