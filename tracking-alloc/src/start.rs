@@ -154,13 +154,15 @@ pub(crate) fn usable_bytes() -> Option<fn(usize) -> usize> {
 
 /// What is recorded of each event: a value of [`mode`].
 fn mode_from_environment() -> Result<u32, Failure> {
-    match sys::environment(b"HEAPGLASS_MODE").unwrap_or_default() {
-        b"" | b"exact" => Ok(mode::EXACT),
-        b"count" => Ok(mode::COUNT),
-        _ => Err(Failure::System(
-            "HEAPGLASS_MODE is none that this version knows (exact, count)",
-        )),
-    }
+    let word = sys::environment(b"HEAPGLASS_MODE").unwrap_or_default();
+    let known = match std::str::from_utf8(word) {
+        Ok("") => Some(mode::EXACT),
+        Ok(word) => mode::from_name(word),
+        Err(_) => None,
+    };
+    known.ok_or(Failure::System(
+        "HEAPGLASS_MODE is none that this version knows (exact, count)",
+    ))
 }
 
 /// Begins a recording in a file.

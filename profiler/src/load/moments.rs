@@ -1,7 +1,7 @@
 //! What is not of sites: how it was recorded, threads, the timeline and marks.
 
 use super::counters::{LANE_DRIFT, Peak, PeakAt, at_epoch, from_sums, mark_rows, net};
-use crate::profile::{COUNT, Capture, EXACT, Figures, LinearMemory, Mark, Thread, TimelinePoint};
+use crate::profile::{Capture, Figures, LinearMemory, Mark, Thread, TimelinePoint};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
     CLOCK_SNAPSHOT_BITS, HeaderValue, MarkValue, Recording, Sums, arch, lane_kind, mode, unwinder,
@@ -13,10 +13,9 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
     let bound = u64::from(header.most_lanes.max(header.lanes.min(1))) * LANE_DRIFT;
     let error = peak.doubt.saturating_sub(peak.bytes).max(0) as u64;
     Capture {
-        mode: match header.mode {
-            mode::EXACT => EXACT.to_owned(),
-            mode::COUNT => COUNT.to_owned(),
-            other => format!("unknown ({other})"),
+        mode: match mode::name(header.mode) {
+            Some(name) => name.to_owned(),
+            None => format!("unknown ({})", header.mode),
         },
         unwinder: match header.unwinder {
             unwinder::FRAME_POINTERS => "frame-pointers",

@@ -43,6 +43,8 @@ pub use types::{Contents, TypeId, TypeKind, TypeName};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use tracking_alloc_recording::mode;
+
 /// Index into [`Profile::frames`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FrameId(pub u32);
@@ -444,7 +446,7 @@ impl Capture {
 
     /// Whether every event was counted: figures are no estimates.
     pub fn is_exact(&self) -> bool {
-        matches!(self.mode.as_str(), EXACT | COUNT)
+        matches!(mode::from_name(&self.mode), Some(mode::EXACT | mode::COUNT))
     }
 
     /// Whether stacks were recorded.
@@ -452,11 +454,6 @@ impl Capture {
         self.unwinder != "none"
     }
 }
-
-/// The mode that records every event with its stack.
-pub(crate) const EXACT: &str = "exact";
-/// The mode that records every event without stacks.
-pub(crate) const COUNT: &str = "count";
 
 /// Crates of heapglass that are linked into the program.
 pub(crate) const OWN_CRATES: [&str; 2] = ["tracking_alloc", "tracking_alloc_recording"];

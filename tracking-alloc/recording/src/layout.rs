@@ -101,6 +101,21 @@ pub mod mode {
     pub const EXACT: u32 = 1;
     /// Every event, without stacks: a site is a scope.
     pub const COUNT: u32 = 2;
+
+    /// Each with its word, in `HEAPGLASS_MODE` and in reports.
+    pub const NAMES: [(u32, &str); 2] = [(EXACT, "exact"), (COUNT, "count")];
+
+    /// The word of a value; `None` = no value that this version knows.
+    pub fn name(mode: u32) -> Option<&'static str> {
+        let mut known = NAMES.into_iter();
+        known.find_map(|(known, name)| (known == mode).then_some(name))
+    }
+
+    /// The value of that word, or `None`.
+    pub fn from_name(name: &str) -> Option<u32> {
+        let mut known = NAMES.into_iter();
+        known.find_map(|(mode, known)| (known == name).then_some(mode))
+    }
 }
 
 /// Values of [`Header::arch`].

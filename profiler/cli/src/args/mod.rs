@@ -15,6 +15,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
+use tracking_alloc_recording::mode;
 
 use crate::error::Error;
 
@@ -134,7 +135,7 @@ pub(crate) struct Run {
     pub(crate) out: Out,
     /// How to record: `exact` is every event with its stack; `count` is every event without stacks, for less: totals, peak,
     /// phases, fields and arenas
-    #[arg(long, value_name = "MODE", value_parser = ["exact", "count"])]
+    #[arg(long, value_name = "MODE", value_parser = mode::NAMES.map(|(_, name)| name))]
     pub(crate) mode: Option<String>,
     /// Explore while it runs; what the command prints goes to a log file beside the recording
     #[arg(long)]

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::units::printable;
+use tracking_alloc_recording::mode;
 
 /// In every program that tracking-alloc is linked into: the name of the variable it reads.
 const MARKER: &[u8] = b"HEAPGLASS_OUT";
@@ -69,7 +70,9 @@ pub(super) fn why(executables: &[PathBuf]) -> Vec<String> {
 
 /// What may keep a program from recording though it could.
 fn linked_but_silent(path: &Path) -> String {
-    let known = |mode: &std::ffi::OsString| mode.is_empty() || mode == "exact" || mode == "count";
+    let known = |word: &std::ffi::OsString| {
+        word.is_empty() || word.to_str().and_then(mode::from_name).is_some()
+    };
     if let Some(mode) = std::env::var_os("HEAPGLASS_MODE").filter(|mode| !known(mode)) {
         return format!(
             "HEAPGLASS_MODE is `{}`, this version knows `exact` and `count`; unset it",
