@@ -21,6 +21,8 @@ const LARGEST_SOURCE: u64 = 16 << 20;
 const LONGEST_NAME: usize = 4096;
 /// Frames inlined into one address; real programs nest some dozens.
 const MOST_INLINED: usize = 512;
+/// Other functions with the machine code of one.
+const MOST_ALIASES: usize = 64;
 
 fn cut(text: &str) -> &str {
     let mut end = text.len().min(LONGEST_NAME);
@@ -52,6 +54,8 @@ struct PackedFrame {
     file: u32,
     line: u32,
     inlined: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    aliases: Vec<u32>,
 }
 
 impl Packed {
@@ -78,6 +82,11 @@ impl Packed {
                     file: strings.number(frame.file.as_deref()),
                     line: frame.line.unwrap_or(0),
                     inlined: frame.inlined,
+                    aliases: frame
+                        .aliases
+                        .iter()
+                        .map(|alias| strings.number(Some(alias)))
+                        .collect(),
                 };
                 chain.iter().map(pack).collect()
             })
@@ -143,6 +152,12 @@ impl Packed {
             file: string(frame.file),
             line: (frame.line != 0).then_some(frame.line),
             inlined: frame.inlined,
+            aliases: frame
+                .aliases
+                .iter()
+                .take(MOST_ALIASES)
+                .filter_map(|alias| string(*alias))
+                .collect(),
         };
         let mut chains: Vec<Vec<SourceFrame>> = self
             .frames
@@ -241,6 +256,7 @@ mod tests {
             file: file.map(|file| file.to_str().expect("letters").into()),
             line,
             inlined: false,
+            aliases: Vec::new(),
         }
     }
 

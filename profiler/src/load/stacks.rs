@@ -10,7 +10,7 @@ use crate::profile::{
     StackMarks,
 };
 use crate::symbols::{self, Classifier, Progress, SourceFrame, Symbols};
-use crate::types::{StackFrame, Stacks, Types};
+use crate::types::{StackFrame, Stacks, Told, Types};
 use std::collections::HashMap;
 use std::path::Path;
 use tracking_alloc_recording::{
@@ -282,10 +282,17 @@ impl<'a> Builder<'a> {
             })
             .collect();
         let told = read.contents(&frames)?;
+        let mut number = |of: fn(&Told) -> Option<&str>| {
+            of(&told)?;
+            let others = told.others.iter();
+            let others = others.map(|other| other.as_ref().and_then(of));
+            let all: Vec<Option<&str>> = std::iter::once(of(&told)).chain(others).collect();
+            Some(types.one_of(&all))
+        };
         Some(Contents {
-            container: types.number(&told.container),
-            element: told.element.map(|name| types.number(&name)),
-            owner: told.owner.map(|name| types.number(&name)),
+            container: number(|told| Some(&told.container))?,
+            element: number(|told| told.element.as_deref()),
+            owner: number(|told| told.owner.as_deref()),
         })
     }
 

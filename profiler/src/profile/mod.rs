@@ -237,7 +237,10 @@ pub enum SymbolSource {
 pub struct Function {
     /// Demangled, without the hash: `alloc::vec::Vec<T,A>::push`.
     pub name: String,
-    /// For narrow cells: `Vec::push`.
+    /// The other functions that its machine code is, by name: equal functions are compiled to one, and nothing tells
+    /// which of them was called.
+    pub aliases: Vec<String>,
+    /// For narrow cells: `Vec::push`; `one of load_a, load_b` where the aliases differ in it.
     pub short: String,
     /// Crate, or the file name of the image for native code: `serde_json`, `libc.so.6`.
     pub krate: String,

@@ -6,7 +6,8 @@
 //! Layout, little-endian: `HGSYMBOL`, format u32, CRC-32 of the rest u32; then writer, build-id, source path as
 //! strings (u32 length and bytes), fingerprint u64, source kind u8; then the count of strings u32 and the strings;
 //! then the count of addresses u32 and for each: address u64, how u8, frames u16, and for each frame: function,
-//! linkage name + 1, file + 1 (u32 indices into the strings), line (0 = none), inlined u8.
+//! linkage name + 1, file + 1 (u32 indices into the strings), line (0 = none), inlined u8, the count of aliases u16 and
+//! their names.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -22,7 +23,7 @@ use crate::profile::SymbolSource;
 
 const MAGIC: &[u8; 8] = b"HGSYMBOL";
 /// Change the layout or the way names are made: change this.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Names are made by this version; another may make better ones.
 const WRITER: &str = env!("CARGO_PKG_VERSION");
 /// A larger file is not ours.
@@ -150,6 +151,11 @@ fn encode(build_id: &[u8], cached: &Cached) -> Vec<u8> {
             );
             entries.extend(frame.line.unwrap_or(0).to_le_bytes());
             entries.push(u8::from(frame.inlined));
+            let aliases = &frame.aliases[..frame.aliases.len().min(usize::from(u16::MAX))];
+            entries.extend((aliases.len() as u16).to_le_bytes());
+            for alias in aliases {
+                entries.extend(index(alias).to_le_bytes());
+            }
         }
     }
     let (kind, source) = match &cached.source {
@@ -255,6 +261,9 @@ fn decode(bytes: &[u8], build_id: &[u8]) -> Option<Cached> {
                 file: optional(reader.u32()?)?,
                 line: Some(reader.u32()?).filter(|&line| line > 0),
                 inlined: reader.u8()? != 0,
+                aliases: (0..reader.u16()?)
+                    .map(|_| string(reader.u32()?))
+                    .collect::<Option<_>>()?,
             });
         }
         addresses.insert(address, Resolved { how, frames });

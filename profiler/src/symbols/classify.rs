@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::names::{Mangling, last_segment, mangling, without_version};
-use super::short::{crate_of, is_std_crate, short};
+use super::short::{crate_of, is_std_crate, one_of, short};
 use super::{SourceFrame, Symbols};
 use crate::profile::{Function, OWN_CRATES, Origin};
 
@@ -57,10 +57,18 @@ impl Classifier {
         let short = if origin == Origin::Native {
             name.to_owned()
         } else {
-            short(name)
+            let mut shorts = vec![short(name)];
+            for alias in &frame.aliases {
+                let alias = short(alias);
+                if !shorts.contains(&alias) {
+                    shorts.push(alias);
+                }
+            }
+            one_of(&shorts)
         };
         Function {
             name: name.to_owned(),
+            aliases: frame.aliases.iter().map(|name| name.to_string()).collect(),
             short,
             krate,
             origin,

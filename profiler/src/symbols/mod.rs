@@ -27,7 +27,7 @@ pub(crate) use classify::is_allocator_shim;
 pub use classify::{Classifier, unresolved};
 pub use error::Error;
 pub(crate) use role::role;
-pub(crate) use short::{segments, self_type, split_outermost};
+pub(crate) use short::{one_of, segments, self_type, split_outermost};
 pub use trim::trim;
 
 use std::collections::BTreeMap;
@@ -86,6 +86,9 @@ pub struct SourceFrame {
     pub line: Option<u32>,
     /// Whether the compiler inlined it into the next outer frame.
     pub inlined: bool,
+    /// The other functions whose machine code this is, by name: equal functions are compiled to one. Of Rust functions
+    /// that are not inlined alone, and not all where there are very many.
+    pub aliases: Vec<Arc<str>>,
 }
 
 /// What [`resolve`] found.

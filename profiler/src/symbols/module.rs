@@ -177,7 +177,7 @@ fn read_files(
     }
     chains.resize(addresses.len(), Vec::new());
     let resolved = addresses.iter().zip(chains).map(|(&address, chain)| {
-        let resolved = if !chain.is_empty() {
+        let mut resolved = if !chain.is_empty() {
             Resolved {
                 how: How::Debug,
                 frames: chain,
@@ -189,6 +189,7 @@ fn read_files(
                 file: None,
                 line: None,
                 inlined: false,
+                aliases: Vec::new(),
             };
             Resolved {
                 how: How::Table,
@@ -200,6 +201,9 @@ fn read_files(
                 frames: Vec::new(),
             }
         };
+        if let Some(frame) = resolved.frames.last_mut() {
+            frame.aliases = names::aliases(table.names(address), frame);
+        }
         (address, resolved)
     });
     Read {

@@ -2,10 +2,17 @@
 //! information knows (generics of inlined functions), and a module path guessed from the source file where there is
 //! no linkage name at all. It must never invent a path: with nothing to go by, the bare name stays.
 
+use super::SourceFrame;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Longest name handed on, bytes. Generic-heavy names reach a few KiB; what is longer is hostile or useless.
 const MAX_NAME_BYTES: usize = 8 << 10;
+
+/// Symbols of one address that are looked at, and aliases that are kept of a function.
+const MOST_SYMBOLS: usize = 64;
+const MOST_ALIASES: usize = 8;
 
 /// How a linkage name is encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +77,30 @@ pub(super) fn best<'a>(aliases: impl Iterator<Item = &'a str>) -> Option<&'a str
             *name,
         )
     })
+}
+
+/// The names of the Rust functions at one address that are not the one of a frame, in alphabetical order. Symbols that differ
+/// in the hash alone are mostly one instance that several crates made: nothing tells them from instances with other
+/// arguments, which legacy mangling leaves out.
+pub(super) fn aliases<'a>(
+    symbols: impl Iterator<Item = &'a str>,
+    of: &SourceFrame,
+) -> Vec<Arc<str>> {
+    let is_rust = |name: &&str| mangling(name) != Mangling::Foreign;
+    let Some(own) = of.raw.as_deref().filter(is_rust).map(demangle) else {
+        return Vec::new();
+    };
+    let others: BTreeSet<String> = symbols
+        .take(MOST_SYMBOLS)
+        .filter(is_rust)
+        .map(demangle)
+        .filter(|name| *name != own)
+        .collect();
+    others
+        .into_iter()
+        .take(MOST_ALIASES)
+        .map(Arc::from)
+        .collect()
 }
 
 /// Whether a linkage name can belong to the function the debug information calls `name`.

@@ -3,6 +3,9 @@
 
 use super::names::strip_generics;
 
+/// Names of one function or type that are shown where they are several.
+const MOST_NAMES: usize = 3;
+
 /// What of a name stands before `::` at the outermost level, split there: `["<A as B>", "f", "{closure#0}"]`.
 pub(crate) fn segments(name: &str) -> Vec<&str> {
     let mut segments = Vec::new();
@@ -64,6 +67,20 @@ pub(crate) fn self_type(segment: &str) -> Option<(&str, Option<&str>)> {
         Some((of, implemented)) => (of, Some(implemented)),
         None => (inside, None),
     })
+}
+
+/// Several names of which one is right and nothing tells which: `one of make, build`; the first few where there are many.
+pub(crate) fn one_of(names: &[String]) -> String {
+    let shown = names.len().min(MOST_NAMES);
+    let more = if shown < names.len() {
+        ", \u{2026}"
+    } else {
+        ""
+    };
+    match names {
+        [one] => one.clone(),
+        _ => format!("one of {}{more}", names[..shown].join(", ")),
+    }
 }
 
 /// A type without what does not change whose it is: references, pointers, `dyn`, `mut`.

@@ -8,13 +8,15 @@
 //! One limit is the compiler's: functions whose machine code is equal become one, under one of their names. The
 //! functions inlined into the program's own code then still tell the truth and win; where such a function of the
 //! program itself is called (`load::<A>` and `load::<B>` that do the same to values of one layout), its name, its
-//! lines and its types may be the other's, here as in any profiler. Inside one function, equal code becomes one too:
+//! lines and its types may be the other's, here as in any profiler. Where the symbol table still has the names of all, the
+//! type is "one of" those that they would have told (`alias`). Inside one function, equal code becomes one too:
 //! then no line and no inlined function is told at all, and only what `merged` can prove is named.
 //!
 //! Another is the library's: `vec![a, b]` asks for its block by `Box::<[T; 2]>::new_uninit()`, and nothing else on the
 //! stack tells the two apart. Such a block is a `Vec<T>`'s here: a box of an array made by that function written out
 //! by hand, unlike one of `Box::new`, is in the wrong row.
 
+mod alias;
 mod call;
 mod container;
 mod facts;
@@ -29,6 +31,7 @@ pub use spell::{normal, short};
 pub use stack::{StackFrame, Stacks, Told};
 
 use crate::profile::{TypeId, TypeKind, TypeName};
+use crate::symbols::one_of;
 use std::collections::HashMap;
 
 /// The type that a function deserializes, in short: of a `Deserialize`, its visitor, or a reader of serde's traits;
@@ -44,6 +47,9 @@ pub(crate) fn read_by(name: &str) -> Option<String> {
     Some(short(&normal(&full)))
 }
 
+/// In place of a type, or a function, that is not known.
+const UNKNOWN: &str = "?";
+
 /// Types numbered in the order they were first seen, whatever the source spelled them like.
 #[derive(Clone, Debug, Default)]
 pub struct Types {
@@ -58,14 +64,47 @@ impl Types {
         if let Some(number) = self.numbers.get(&full) {
             return *number;
         }
-        let number = TypeId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        self.values.push(TypeName {
+        self.add(TypeName {
             short: short(&full),
             kind: TypeKind::of(&full),
-            full: full.clone(),
-        });
-        self.numbers.insert(full, number);
+            full,
+        })
+    }
+
+    fn add(&mut self, name: TypeName) -> TypeId {
+        let next = TypeId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        let number = *self.numbers.entry(name.full.clone()).or_insert(next);
+        if number == next {
+            self.values.push(name);
+        }
         number
+    }
+
+    /// The number of "one of" several types; `None` stands for one that is not known. A single one is itself.
+    pub fn one_of(&mut self, names: &[Option<&str>]) -> TypeId {
+        let mut full: Vec<String> = Vec::new();
+        for name in names {
+            let name = name.map_or_else(|| UNKNOWN.to_owned(), normal);
+            if !full.contains(&name) {
+                full.push(name);
+            }
+        }
+        let first = full.first().map_or(UNKNOWN, String::as_str);
+        if full.len() <= 1 {
+            return self.number(first);
+        }
+        // Types that differ in nothing that is shown, such as the hasher, read like one.
+        let mut shorts: Vec<String> = Vec::new();
+        for name in full.iter().map(|full| short(full)) {
+            if !shorts.contains(&name) {
+                shorts.push(name);
+            }
+        }
+        self.add(TypeName {
+            short: one_of(&shorts),
+            kind: TypeKind::of(first),
+            full: one_of(&full),
+        })
     }
 
     /// All types, in the order of their numbers.

@@ -6,6 +6,7 @@
 //! debug information nothing is said: the names of a symbol table alone are those of functions that survived
 //! inlining, and would give plausible, wrong types.
 
+use super::alias::{Frame, Renamed};
 use super::call::{Call, path_and_arguments};
 use super::container::{Container, Kind, STRING};
 use super::facts::Facts;
@@ -31,7 +32,7 @@ pub struct StackFrame<'a> {
 }
 
 /// What a stack says its block holds: full names, not yet spelled one way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// The container that asked for the block.
     pub container: String,
@@ -39,12 +40,17 @@ pub struct Told {
     pub element: Option<String>,
     /// The type being deserialized, or cloned, when it asked.
     pub owner: Option<String>,
+    /// What it would say if a function on it were another one with the same machine code, where that is something else;
+    /// `None`: of that function nothing is known.
+    pub others: Vec<Option<Told>>,
 }
 
 /// The hook and the allocator are within this many frames, inlined ones included.
 const MAX_HOOK: usize = 48;
 /// Frames of an allocator of the program's own, around or inside ours, up to the compiler's shim.
 const MAX_FOREIGN: usize = 8;
+/// Other answers of one stack.
+const MAX_OTHERS: usize = 8;
 
 /// What the frames of containers tell: container and element.
 type Inside = Option<(String, Option<String>)>;
@@ -57,24 +63,51 @@ type Chain = Vec<(FunctionId, bool, bool)>;
 pub struct Stacks {
     facts: HashMap<FunctionId, Rc<Facts>>,
     chains: HashMap<Chain, Inside>,
+    renamed: Renamed,
 }
 
 impl Stacks {
     /// What the block of a stack holds, frames given innermost first; `None` where the stack does not tell.
     pub fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<Told> {
         let stack = stack.get(self.hook_frames(stack)..)?;
+        let (mut told, decided) = self.read(stack)?;
+        let mut others = Vec::new();
+        let mut first = 0;
+        for (at, frame) in stack.iter().enumerate() {
+            if first >= decided || others.len() >= MAX_OTHERS {
+                break;
+            }
+            if frame.inlined {
+                continue;
+            }
+            for alias in 0..frame.function.aliases.len() {
+                let renamed = self.renamed.stack(stack, (first, at), alias);
+                let renamed: Vec<StackFrame<'_>> = renamed.iter().map(Frame::read).collect();
+                let other = self.read(&renamed).map(|(other, _)| other);
+                if other.as_ref() != Some(&told) && !others.contains(&other) {
+                    others.push(other);
+                }
+            }
+            first = at + 1;
+        }
+        others.truncate(MAX_OTHERS);
+        told.others = others;
+        Some(told)
+    }
+
+    /// What a stack says by the names of its frames, without those of the hook; and how many of them were asked.
+    fn read(&mut self, stack: &[StackFrame<'_>]) -> Option<(Told, usize)> {
         let asking = stack
             .iter()
-            .find(|frame| !merged::is_new_buffer(&frame.function.name));
-        if let Some(container) = asking.and_then(|frame| {
+            .position(|frame| !merged::is_new_buffer(&frame.function.name));
+        if let Some((at, container)) = asking.and_then(|at| {
+            let frame = stack.get(at)?;
             let call = Call::parse(&frame.function.name).filter(|_| frame.merged)?;
-            merged::container(&call)
+            Some((at, merged::container(&call)?))
         }) {
-            return Some(Told {
-                container: container.name(),
-                element: container.element(),
-                owner: owner::owner(stack.iter().map(|frame| self.facts(frame))),
-            });
+            let told = (container.name(), container.element());
+            let (told, asked) = self.with_owner(told, stack, 0);
+            return Some((told, asked.max(at + 1)));
         }
         let end = stack
             .iter()
@@ -104,7 +137,7 @@ impl Stacks {
                 told
             }
         };
-        let (container, element) = match told {
+        let told = match told {
             Some(told) => told,
             None if inside.iter().any(|frame| self.facts(frame).buffer) => {
                 let container = self.read_by_serde(outside)?;
@@ -112,11 +145,30 @@ impl Stacks {
             }
             None => return None,
         };
-        Some(Told {
+        Some(self.with_owner(told, stack, end))
+    }
+
+    /// What the frames from `end` on say of the owner, beside what those before it hold.
+    fn with_owner(
+        &mut self,
+        (container, element): (String, Option<String>),
+        stack: &[StackFrame<'_>],
+        end: usize,
+    ) -> (Told, usize) {
+        let mut asked = 0;
+        let outside = stack.get(end..).unwrap_or_default();
+        let owner = owner::owner(outside.iter().map(|frame| {
+            asked += 1;
+            self.facts(frame)
+        }));
+        let decided = end + if owner.is_some() { asked } else { 0 };
+        let told = Told {
             container,
             element,
-            owner: owner::owner(outside.iter().map(|frame| self.facts(frame))),
-        })
+            owner,
+            others: Vec::new(),
+        };
+        (told, decided)
     }
 
     /// Whether a frame is between the allocator and the code whose block it is. The file of merged code is not its

@@ -15,6 +15,9 @@ pub(super) struct FrameJson<'a> {
     #[serde(flatten)]
     place: PlaceJson<'a>,
     inlined: bool,
+    /// The other functions whose machine code this is.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    aliases: &'a [String],
 }
 
 /// The tables, and what each row refers to.
@@ -54,6 +57,7 @@ impl<'a> Stacks<'a> {
                             tables.frames.push(FrameJson {
                                 place: PlaceJson::new(profile, Some(frame), ""),
                                 inlined: frame.inlined,
+                                aliases: &profile.function(id).aliases,
                             });
                             tables.frames.len() - 1
                         }))
@@ -63,6 +67,7 @@ impl<'a> Stacks<'a> {
                         tables.frames.push(FrameJson {
                             place: PlaceJson::new(profile, None, &row.key),
                             inlined: false,
+                            aliases: &[],
                         });
                         add(vec![tables.frames.len() - 1]);
                         break;

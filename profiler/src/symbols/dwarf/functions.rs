@@ -333,6 +333,7 @@ impl<'r, 'a> Render<'r, 'a> {
                     file: file.clone(),
                     line,
                     inlined,
+                    aliases: Vec::new(),
                 });
             }
             if inlined {

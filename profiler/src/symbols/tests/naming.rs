@@ -1,9 +1,10 @@
 //! Names as text: taken apart, shortened, joined; whose they are.
 
 use super::super::names::{
-    CrateRoots, agrees, best, demangle, join, join_path, last_segment, without_version,
+    CrateRoots, agrees, aliases, best, demangle, join, join_path, last_segment, without_version,
 };
 use super::super::short::{crate_of, segments, short};
+use super::programs::{build, functions};
 use super::*;
 use crate::profile::{Function, Origin};
 
@@ -45,6 +46,104 @@ fn generics_of_the_debug_information_join_the_path_of_the_linkage_name() {
         "_ZN3app4main28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
         "{closure#0}"
     ));
+}
+
+#[test]
+fn functions_with_equal_code_know_each_other() {
+    const LIBRARY: &str = r#"
+        pub struct Metre(pub u64);
+        pub struct Second(pub u64);
+        impl From<u64> for Metre { fn from(of: u64) -> Metre { Metre(of) } }
+        impl From<u64> for Second { fn from(of: u64) -> Second { Second(of) } }
+        #[inline(never)]
+        pub fn make<T: From<u64>>(of: u64) -> Box<T> { Box::new(T::from(of)) }
+        pub fn metre(of: u64) -> Box<Metre> { make(of) }
+        pub fn second(of: u64) -> Box<Second> { make(of) }
+    "#;
+    const PROGRAM: &str = r#"
+        fn main() {
+            let count = std::env::args().count() as u64;
+            println!("{}", measures::metre(count).0 + measures::second(count).0);
+        }
+    "#;
+    let make = |names: &Symbols| -> Vec<String> {
+        let frames = names.frames.iter().flatten();
+        let mut made = frames.filter(|frame| frame.function.starts_with("measures::make"));
+        let frame = made.next().expect("make");
+        assert!(made.all(|other| other.aliases == frame.aliases));
+        let names = std::iter::once(&frame.function).chain(&frame.aliases);
+        names.map(|name| name.to_string()).collect()
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let flags = ["-Csymbol-mangling-version=v0", "-Cdebuginfo=1"];
+    let library = ["--crate-type=rlib", "--crate-name=measures"];
+    let library = [&flags[..], &library].concat();
+    let library = build(folder.path(), "libmeasures.rlib", LIBRARY, &library);
+    let path = format!("measures={}", library.display());
+    let with_library = [&flags[..], &["--extern", &path]].concat();
+    let program = build(folder.path(), "program", PROGRAM, &with_library);
+    let (_, extent) = functions(&program)
+        .into_iter()
+        .find(|(name, _)| name.starts_with("measures::make"))
+        .expect("make in the program");
+    let mut names = make(&resolved(&program, &extent));
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "measures::make::<measures::Metre>",
+            "measures::make::<measures::Second>"
+        ]
+    );
+}
+
+#[test]
+fn symbols_that_differ_in_the_hash_alone_are_one_function() {
+    let frame = SourceFrame {
+        function: "app::load<u8>".into(),
+        raw: Some("_ZN3app4load17h0123456789abcdefE".into()),
+        file: None,
+        line: None,
+        inlined: false,
+        aliases: Vec::new(),
+    };
+    let symbols = [
+        "memcpy",
+        "_ZN3app4load17h0123456789abcdefE",
+        "_ZN3app4load17h1111111111111111E",
+        "_ZN3app4save17h1111111111111111E",
+        "_ZN3app4keep17h1111111111111111E",
+    ];
+    let names = |frame: &SourceFrame| {
+        let names: Vec<String> = aliases(symbols.into_iter(), frame)
+            .iter()
+            .map(|name| name.to_string())
+            .collect();
+        names.join(" ")
+    };
+    assert_eq!(names(&frame), "app::keep app::save");
+    let foreign = SourceFrame {
+        raw: Some("memcpy".into()),
+        ..frame.clone()
+    };
+    assert_eq!(names(&foreign), "");
+    let short = |names: &[&str]| {
+        let frame = SourceFrame {
+            aliases: names.iter().map(|&name| name.into()).collect(),
+            ..frame.clone()
+        };
+        Classifier::default().function(&frame, "/opt/app").short
+    };
+    assert_eq!(short(&[]), "app::load");
+    assert_eq!(short(&["app::load<i8>"]), "app::load", "reads the same");
+    assert_eq!(
+        short(&["app::keep", "app::save"]),
+        "one of app::load, app::keep, app::save"
+    );
+    assert_eq!(
+        short(&["app::keep", "app::save", "app::tell"]),
+        "one of app::load, app::keep, app::save, \u{2026}"
+    );
 }
 
 #[test]
@@ -210,6 +309,7 @@ fn classified(function: &str, raw: Option<&str>, file: Option<&str>) -> (Origin,
         file: file.map(Arc::from),
         line: Some(1),
         inlined: false,
+        aliases: Vec::new(),
     };
     let function = Classifier::default().function(&frame, "/opt/my-app");
     (function.origin, function.krate)
@@ -342,6 +442,7 @@ fn one_frame_with_a_file_shows_a_crate_to_be_a_dependency_everywhere() {
         file: Some(file.into()),
         line: None,
         inlined: true,
+        aliases: Vec::new(),
     };
     let without = SourceFrame {
         function: "serde_json::read::next".into(),
@@ -372,6 +473,7 @@ fn a_program_installed_from_a_registry_is_still_the_program() {
         file: Some(file.into()),
         line: Some(1),
         inlined: false,
+        aliases: Vec::new(),
     };
     let symbols = Symbols {
         frames: vec![vec![frame("rg::search"), frame("rg::main")]],

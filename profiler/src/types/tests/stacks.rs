@@ -1,10 +1,10 @@
 //! Stacks written by hand: what no program here comes to, and what must not be named.
 
 use crate::profile::{Function, FunctionId, Origin};
-use crate::types::{StackFrame, Stacks, Told, normal};
+use crate::types::{StackFrame, Stacks, Told, Types, normal};
 
 /// A frame of a stack: `i` inlined, `c` concrete; the origin's letter; `?` without debug information, `0` with code
-/// that was merged; the name.
+/// that was merged; the name, and after `|` those of other functions with its machine code.
 fn told(stack: &[(&str, &str)]) -> Option<Told> {
     let functions: Vec<(Function, bool, bool, bool)> = stack
         .iter()
@@ -18,8 +18,11 @@ fn told(stack: &[(&str, &str)]) -> Option<Told> {
                 Some("n") => (Origin::Native, "libc.so.6"),
                 _ => (Origin::User, "app"),
             };
+            let (name, aliases) = name.split_once('|').unwrap_or((name, ""));
+            let aliases = aliases.split('|').filter(|alias| !alias.is_empty());
             let function = Function {
-                name: (*name).to_owned(),
+                name: name.to_owned(),
+                aliases: aliases.map(str::to_owned).collect(),
                 short: String::new(),
                 krate: krate.trim_start_matches('<').to_owned(),
                 origin,
@@ -56,6 +59,84 @@ const HOOK: [(&str, &str); 4] = [
     ("cs", "__rustc::__rust_alloc"),
     ("is", "alloc::alloc::alloc"),
 ];
+
+/// What else the blocks of a stack may be in; `?` for what is not known.
+fn others(stack: &[(&'static str, &'static str)]) -> Vec<String> {
+    let told = told(&[&HOOK, stack].concat()).expect("a type");
+    let name = |other: &Option<Told>| {
+        other
+            .as_ref()
+            .map_or("?".to_owned(), |other| normal(&other.container))
+    };
+    told.others.iter().map(name).collect()
+}
+
+#[test]
+fn of_functions_with_equal_code_each_may_be_the_one_that_was_called() {
+    let boxed = ("is", "alloc::boxed::Box<T>::new<app::Metre>");
+    let make = |names| [boxed, ("cu", names), ("cu", "app::main")];
+    assert_eq!(others(&make("app::make::<app::Metre>")), [] as [&str; 0]);
+    assert_eq!(
+        others(&make(
+            "app::make::<app::Metre>|app::make::<app::Minute>|app::make::<app::Second>"
+        )),
+        [
+            "alloc::boxed::Box<app::Minute>",
+            "alloc::boxed::Box<app::Second>"
+        ]
+    );
+    // Another function altogether.
+    assert_eq!(others(&make("app::metre|app::second")), ["?"]);
+    // What differs has no part in the type.
+    assert_eq!(
+        others(&make(
+            "app::make::<app::Metre, u8>|app::make::<app::Metre, i8>"
+        )),
+        [] as [&str; 0]
+    );
+    // A caller further out says which it was; one that is not inlined there may be another as well.
+    let grown = (
+        "cs",
+        "<alloc::raw_vec::RawVec<app::Metre>>::grow_one|<alloc::raw_vec::RawVec<app::Second>>::grow_one",
+    );
+    let push = ("is", "<alloc::vec::Vec<app::Metre>>::push");
+    assert_eq!(others(&[grown, push, ("cu", "app::main")]), [] as [&str; 0]);
+    assert_eq!(
+        others(&[
+            grown,
+            push,
+            ("cu", "app::add::<app::Metre>|app::add::<app::Minute>"),
+            ("cu", "app::main"),
+        ]),
+        ["alloc::vec::Vec<app::Minute>"]
+    );
+    // What is beyond the frames that were asked changes nothing.
+    assert_eq!(
+        others(&[boxed, ("cu", "app::main"), ("cu", "app::a|app::b")]),
+        [] as [&str; 0]
+    );
+}
+
+#[test]
+fn the_owner_may_be_of_another_function_with_the_same_code() {
+    let stack = [
+        ("is", "alloc::boxed::Box<T>::new<u8>"),
+        (
+            "cu",
+            "<app::Crew as serde_core::de::Deserialize>::deserialize::<D>|<app::Team as serde_core::de::Deserialize>::deserialize::<D>",
+        ),
+        ("cu", "app::main"),
+    ];
+    let told = told(&[&HOOK[..], &stack].concat()).expect("a type");
+    assert_eq!(told.owner.as_deref(), Some("app::Crew"));
+    let owners: Vec<Option<&str>> = told
+        .others
+        .iter()
+        .flatten()
+        .map(|other| other.owner.as_deref())
+        .collect();
+    assert_eq!(owners, [Some("app::Team")]);
+}
 
 fn hooked(stack: &[(&'static str, &'static str)]) -> Option<String> {
     container(&[&HOOK, stack].concat())
@@ -513,4 +594,42 @@ fn hostile_names_are_answered_without_a_panic() {
         ]);
         let _ = told(&[("iu", name)]);
     }
+}
+
+#[test]
+fn one_of_several_types_is_a_type_of_its_own() {
+    let mut types = Types::default();
+    let metre = types.number("app::Metre");
+    assert_eq!(types.one_of(&[Some("app::Metre")]), metre);
+    assert_eq!(
+        types.one_of(&[Some("app::Metre"), Some("app::Metre")]),
+        metre
+    );
+    let several = types.one_of(&[Some("app::Metre"), None]);
+    assert_eq!(types.one_of(&[Some("app::Metre"), None]), several);
+    let names = [Some("app::Metre"), Some("app::Second"), None, Some("u8")];
+    types.one_of(&names);
+    types.one_of(&[Some("one::Key"), Some("other::Key")]);
+    let names: Vec<(String, String)> = types
+        .into_values()
+        .into_iter()
+        .map(|name| (name.short, name.full))
+        .collect();
+    let names: Vec<(&str, &str)> = names
+        .iter()
+        .map(|(short, full)| (short.as_str(), full.as_str()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("Metre", "app::Metre"),
+            ("one of Metre, ?", "one of app::Metre, ?"),
+            (
+                "one of Metre, Second, ?, \u{2026}",
+                "one of app::Metre, app::Second, ?, \u{2026}"
+            ),
+            // Nothing that is shown differs.
+            ("Key", "one of one::Key, other::Key"),
+        ]
+    );
 }
