@@ -3,7 +3,7 @@
 use heapglass_examples::data::Fleet;
 use serde::de::{DeserializeOwned, DeserializeSeed};
 use std::fmt::Debug;
-use tracking_alloc::{Budget, Profiled, ProfiledSeed, TrackingAlloc, measure};
+use tracking_alloc::{Budget, Profiled, TrackingAlloc, measure};
 
 #[global_allocator]
 static ALLOC: TrackingAlloc = TrackingAlloc::system();
@@ -138,7 +138,7 @@ fn postcard_fails_and_nothing_else_changes() {
 fn a_seed_carries_its_budget_to_a_deserializer() {
     let input = Json::encode(&Fleet::generate(20, 5));
     let read = |bytes: u64| {
-        let seed = ProfiledSeed::<Fleet>::new(Budget::new().live_bytes(bytes));
+        let seed = Budget::new().live_bytes(bytes).seed::<Fleet>();
         seed.deserialize(&mut serde_json::Deserializer::from_slice(&input))
     };
     assert_eq!(read(1 << 20).expect("a fleet"), Fleet::generate(20, 5));

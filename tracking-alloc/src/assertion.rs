@@ -8,7 +8,7 @@ mod sites;
 #[cfg(captures)]
 mod sites;
 
-use crate::figures::Figures;
+use crate::figures::Stats;
 use crate::probe;
 use crate::threads::Threads;
 use sites::Capture;
@@ -131,7 +131,7 @@ pub enum __Counted<'a> {
 #[doc(hidden)]
 #[expect(missing_debug_implementations, reason = "handed on by a macro alone")]
 pub struct __Measured {
-    pub figures: Figures,
+    pub figures: Stats,
     knows_peak: bool,
     capture: Capture,
 }
@@ -189,7 +189,7 @@ fn fail(measured: &__Measured, over: &[Over<'_>], package: Option<&str>) -> ! {
         .iter()
         .map(|((limit, figure), most)| format!("{limit} {figure}, at most {most}"))
         .collect();
-    let Figures {
+    let Stats {
         total_blocks,
         total_bytes,
         peak_bytes,

@@ -8,7 +8,7 @@ use crate::counters::Sums;
 /// side of every realloc. So `live = total - freed`, and fresh allocations = `total_blocks - grows - shrinks`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Figures {
+pub struct Stats {
     /// Bytes allocated.
     pub total_bytes: u64,
     /// Blocks allocated.
@@ -37,15 +37,12 @@ pub struct Figures {
     pub temporary_bytes: u64,
 }
 
-/// The answer of [`measure`](crate::measure).
-pub type Delta = Figures;
+/// What changed in a window: the answer of [`measure`](crate::measure).
+pub type Delta = Stats;
 
-/// The answer of [`stats`](crate::stats).
-pub type Stats = Figures;
-
-impl Figures {
+impl Stats {
     /// Of these counters, with the largest live bytes there were and the blocks at that moment.
-    pub(crate) fn new(sums: Sums, (peak_bytes, peak_blocks): (i64, i64)) -> Figures {
+    pub(crate) fn new(sums: Sums, (peak_bytes, peak_blocks): (i64, i64)) -> Stats {
         let [
             total_bytes,
             total_blocks,
@@ -57,7 +54,7 @@ impl Figures {
             temporary_blocks,
             temporary_bytes,
         ] = sums;
-        Figures {
+        Stats {
             total_bytes,
             total_blocks,
             freed_bytes,
@@ -94,21 +91,21 @@ impl Figures {
     }
 
     /// With the counters of others added, and this peak.
-    pub(crate) fn plus(&self, more: &Sums, peak: (i64, i64)) -> Figures {
+    pub(crate) fn plus(&self, more: &Sums, peak: (i64, i64)) -> Stats {
         let mut sums = self.sums();
         add_sums(&mut sums, more);
-        Figures::new(sums, peak)
+        Stats::new(sums, peak)
     }
 
     /// What was counted after `before`, with the peak in between.
-    pub(crate) fn since(&self, before: &Figures, peak: (i64, i64)) -> Figures {
+    pub(crate) fn since(&self, before: &Stats, peak: (i64, i64)) -> Stats {
         let (now, before) = (self.sums(), before.sums());
         let sums = std::array::from_fn(|sum| now[sum].wrapping_sub(before[sum]));
-        Figures::new(sums, peak)
+        Stats::new(sums, peak)
     }
 
     /// With a window added that lay within this one and has just ended.
-    pub(crate) fn plus_inner(&self, inner: &Figures) -> Figures {
+    pub(crate) fn plus_inner(&self, inner: &Stats) -> Stats {
         let (bytes, blocks) = inner.peak();
         let peak = self.live_bytes + bytes;
         // Of equal maxima the later one; where nothing was allocated inside, they are the same moment.

@@ -71,8 +71,8 @@
 //! | `assert-sites` | a limit of [`assert_allocs!`] that is broken says which functions allocated most |
 //! | `serde` | `Profiled`: a decode by field and type; `Budget`: one that fails it; `footprint`: what a live value retains |
 //! | `deepsize` | `footprint_estimate`: what that crate says of a value, beside what was found |
-//! | `bumpalo`, `bump-scope` | [`arena::Tracked`] for their arenas, and `#[derive(ArenaDeserialize)]` into them |
-//! | `derive` | the derive alone, for an arena of your own |
+//! | `bumpalo`, `bump-scope` | [`arena::Tracked`] for their arenas; includes `serde` |
+//! | `derive` | `#[derive(ArenaDeserialize)]`: deserializing into an arena of theirs or of your own |
 //! | `allocator-api2` | `Tracked` as an allocator of collections |
 //!
 //! # Platforms
@@ -142,14 +142,14 @@ pub use arena::{ArenaDeserialize, ArenaSeed};
 #[doc(hidden)]
 pub use assertion::{__Counted, __Measured, __assert_limits, __measure};
 pub use error::Error;
-pub use figures::{Delta, Figures, Stats};
+pub use figures::{Delta, Stats};
 #[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
 pub use footprint::Footprint;
 #[cfg(all(recording, feature = "serde"))]
 pub use footprint::footprint;
 #[cfg(all(recording, feature = "deepsize"))]
 pub use footprint::footprint_estimate;
-pub use phase::{InPhase, Phase, phase, phase_async};
+pub use phase::{Phase, PhaseFuture, phase, phase_async};
 #[cfg(feature = "serde")]
 pub use profiled::{Budget, Profiled, ProfiledSeed};
 #[cfg(recording)]

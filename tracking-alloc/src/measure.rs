@@ -4,10 +4,10 @@
 //! return on another thread.
 
 use crate::count::{self, Frame, Group};
-use crate::figures::Figures;
+use crate::figures::Stats;
 
 /// Runs `f`, counting this thread's events.
-pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Figures) {
+pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Stats) {
     counted(None, f)
 }
 
@@ -15,7 +15,7 @@ pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Figures) {
 ///
 /// NOTE: its frame is where the stacks of what is counted end, so it must be there.
 #[inline(never)]
-pub(crate) fn counted<R>(group: Option<&'static Group>, f: impl FnOnce() -> R) -> (R, Figures) {
+pub(crate) fn counted<R>(group: Option<&'static Group>, f: impl FnOnce() -> R) -> (R, Stats) {
     let entered = Entered(enter(group));
     let result = f();
     let figures = figures_of(entered.0);
@@ -43,7 +43,7 @@ fn enter(group: Option<&'static Group>) -> &'static Frame {
 }
 
 #[inline(never)]
-fn figures_of(frame: &'static Frame) -> Figures {
+fn figures_of(frame: &'static Frame) -> Stats {
     count::figures_of(frame)
 }
 

@@ -88,9 +88,9 @@ fn leave(scope: Option<u32>, since: Option<Since>) {
 /// Runs a future in a phase: it is entered at each poll and left after it, whichever thread polls.
 ///
 /// The phase nests in the one that calls `phase_async`.
-pub fn phase_async<F: Future>(name: &str, future: F) -> InPhase<F> {
+pub fn phase_async<F: Future>(name: &str, future: F) -> PhaseFuture<F> {
     let parent = current();
-    InPhase {
+    PhaseFuture {
         scope: enter(parent, name),
         parent,
         future,
@@ -100,14 +100,14 @@ pub fn phase_async<F: Future>(name: &str, future: F) -> InPhase<F> {
 /// A future in a phase: see [`phase_async`].
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
-pub struct InPhase<F> {
+pub struct PhaseFuture<F> {
     /// `None` when it found no room, or nothing records: then it runs in `parent`.
     scope: Option<u32>,
     parent: u32,
     future: F,
 }
 
-impl<F> InPhase<F> {
+impl<F> PhaseFuture<F> {
     /// Says how many bytes of input the phase works on.
     pub fn input_bytes(self, bytes: u64) -> Self {
         report(self.scope, bytes, 0);
@@ -121,7 +121,7 @@ impl<F> InPhase<F> {
     }
 }
 
-impl<F: Future> Future for InPhase<F> {
+impl<F: Future> Future for PhaseFuture<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {

@@ -3,7 +3,7 @@
 use crate::count::Group;
 #[cfg(captures)]
 use crate::count::Stacks;
-use crate::figures::Figures;
+use crate::figures::Stats;
 use crate::measure;
 use std::fmt;
 
@@ -60,7 +60,7 @@ impl Threads {
     /// # Panics
     /// When another call of this function with this handle is in progress.
     #[track_caller]
-    pub(crate) fn measure<R>(&self, f: impl FnOnce() -> R) -> (R, Figures) {
+    pub(crate) fn measure<R>(&self, f: impl FnOnce() -> R) -> (R, Stats) {
         let Some(begun) = self.group.begin() else {
             panic!(
                 "assert_allocs: this `Threads` counts another block already; make one for each block"

@@ -3,7 +3,7 @@
 #![cfg(feature = "serde")]
 
 use serde::de::DeserializeSeed;
-use tracking_alloc::{Budget, Profiled, ProfiledSeed};
+use tracking_alloc::{Budget, Profiled};
 
 #[test]
 fn a_budget_without_the_allocator_fails_with_the_lines_to_add() {
@@ -16,7 +16,8 @@ fn a_budget_without_the_allocator_fails_with_the_lines_to_add() {
     assert!(message.contains("#[global_allocator]"), "{message}");
 
     let mut deserializer = serde_json::Deserializer::from_str("[1]");
-    let error = ProfiledSeed::<Vec<u8>>::new(budget)
+    let error = budget
+        .seed::<Vec<u8>>()
         .deserialize(&mut deserializer)
         .expect_err("no allocator");
     assert!(error.to_string().contains("#[global_allocator]"), "{error}");

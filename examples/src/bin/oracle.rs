@@ -36,7 +36,7 @@ fn main() {
     tracking_alloc::mark("end");
     let change = region.change();
     let after = tracking_alloc::stats();
-    let figures = |figures: tracking_alloc::Figures| {
+    let figures = |figures: tracking_alloc::Stats| {
         json!({
             "total_bytes": figures.total_bytes, "total_blocks": figures.total_blocks,
             "live_bytes": figures.live_bytes, "live_blocks": figures.live_blocks,

@@ -1,6 +1,6 @@
 //! bump-scope's arenas. Their figures are read, never guessed.
 
-use super::{Arena, Chunks, Refused, Reset};
+use super::{AllocError, Arena, Chunks, Reset};
 use bump_scope::alloc::Allocator;
 use bump_scope::settings::BumpAllocatorSettings;
 use bump_scope::stats::Stats;
@@ -13,10 +13,10 @@ use std::ptr::NonNull;
 macro_rules! arena {
     () => {
         #[inline(always)]
-        fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, Refused> {
+        fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
             self.allocate(layout)
                 .map(NonNull::cast)
-                .map_err(|_| Refused::by(self, layout))
+                .map_err(|_| AllocError::by(self, layout))
         }
 
         #[inline]
@@ -25,11 +25,11 @@ macro_rules! arena {
             place: NonNull<u8>,
             old: Layout,
             new: Layout,
-        ) -> Result<NonNull<u8>, Refused> {
+        ) -> Result<NonNull<u8>, AllocError> {
             // SAFETY: the caller's promises are those of `Allocator::grow`.
             unsafe { self.grow(place, old, new) }
                 .map(NonNull::cast)
-                .map_err(|_| Refused::by(self, new))
+                .map_err(|_| AllocError::by(self, new))
         }
 
         #[inline]
@@ -38,11 +38,11 @@ macro_rules! arena {
             place: NonNull<u8>,
             old: Layout,
             new: Layout,
-        ) -> Result<NonNull<u8>, Refused> {
+        ) -> Result<NonNull<u8>, AllocError> {
             // SAFETY: the caller's promises are those of `Allocator::shrink`.
             unsafe { self.shrink(place, old, new) }
                 .map(NonNull::cast)
-                .map_err(|_| Refused::by(self, new))
+                .map_err(|_| AllocError::by(self, new))
         }
 
         #[inline]

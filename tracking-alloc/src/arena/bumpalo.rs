@@ -1,6 +1,6 @@
 //! bumpalo's arena. Its figures are read, never guessed: what its chunks use is what it says they use.
 
-use super::{Arena, Chunks, Refused, Reset};
+use super::{AllocError, Arena, Chunks, Reset};
 use bumpalo::Bump;
 use std::alloc::Layout;
 use std::any::Any;
@@ -13,8 +13,8 @@ use allocator_api2_02::alloc::Allocator;
 // `reset(&mut self)` and drop only; grow and shrink keep the bytes, and leave the piece alone when they fail.
 unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
     #[inline(always)]
-    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, Refused> {
-        Bump::try_alloc_layout(self, layout).map_err(|_| Refused::by(self, layout))
+    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
+        Bump::try_alloc_layout(self, layout).map_err(|_| AllocError::by(self, layout))
     }
 
     #[inline]
@@ -23,11 +23,11 @@ unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
         place: NonNull<u8>,
         old: Layout,
         new: Layout,
-    ) -> Result<NonNull<u8>, Refused> {
+    ) -> Result<NonNull<u8>, AllocError> {
         // SAFETY: the caller's promises are those of `Allocator::grow`.
         unsafe { self.grow(place, old, new) }
             .map(NonNull::cast)
-            .map_err(|_| Refused::by(self, new))
+            .map_err(|_| AllocError::by(self, new))
     }
 
     #[inline]
@@ -36,11 +36,11 @@ unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
         place: NonNull<u8>,
         old: Layout,
         new: Layout,
-    ) -> Result<NonNull<u8>, Refused> {
+    ) -> Result<NonNull<u8>, AllocError> {
         // SAFETY: the caller's promises are those of `Allocator::shrink`.
         unsafe { self.shrink(place, old, new) }
             .map(NonNull::cast)
-            .map_err(|_| Refused::by(self, new))
+            .map_err(|_| AllocError::by(self, new))
     }
 
     #[inline]

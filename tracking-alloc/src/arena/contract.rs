@@ -26,7 +26,7 @@ pub unsafe trait Arena {
     ///
     /// # Errors
     /// When the arena reached its limit, or the allocator behind it is out of memory.
-    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, Refused>;
+    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError>;
 
     /// Makes a piece larger, in place where the arena can. The default takes a new piece and copies.
     ///
@@ -41,7 +41,7 @@ pub unsafe trait Arena {
         place: NonNull<u8>,
         old: Layout,
         new: Layout,
-    ) -> Result<NonNull<u8>, Refused> {
+    ) -> Result<NonNull<u8>, AllocError> {
         let moved = self.try_alloc_layout(new)?;
         // SAFETY: `place` has `old.size()` bytes, the new piece at least as many, and they do not overlap.
         unsafe { moved.copy_from_nonoverlapping(place, old.size()) };
@@ -62,7 +62,7 @@ pub unsafe trait Arena {
         place: NonNull<u8>,
         old: Layout,
         new: Layout,
-    ) -> Result<NonNull<u8>, Refused> {
+    ) -> Result<NonNull<u8>, AllocError> {
         let _ = old;
         if place.addr().get().is_multiple_of(new.align()) {
             return Ok(place);
@@ -148,7 +148,7 @@ pub unsafe trait Arena {
     /// # Errors
     /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
     #[inline(always)]
-    fn try_alloc<T>(&self, value: T) -> Result<&mut T, Refused>
+    fn try_alloc<T>(&self, value: T) -> Result<&mut T, AllocError>
     where
         Self: Sized,
     {
@@ -163,7 +163,7 @@ pub unsafe trait Arena {
     #[doc(hidden)]
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
-    fn try_place<T>(&self, value: T) -> Result<&mut T, Refused>
+    fn try_place<T>(&self, value: T) -> Result<&mut T, AllocError>
     where
         Self: Sized,
     {
@@ -181,7 +181,7 @@ pub unsafe trait Arena {
     /// As [`try_alloc_layout`](Arena::try_alloc_layout).
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
-    fn try_alloc_slice_copy<T: Copy>(&self, values: &[T]) -> Result<&mut [T], Refused>
+    fn try_alloc_slice_copy<T: Copy>(&self, values: &[T]) -> Result<&mut [T], AllocError>
     where
         Self: Sized,
     {
@@ -201,7 +201,7 @@ pub unsafe trait Arena {
     /// As [`try_alloc_layout`](Arena::try_alloc_layout).
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
-    fn try_alloc_str(&self, text: &str) -> Result<&mut str, Refused>
+    fn try_alloc_str(&self, text: &str) -> Result<&mut str, AllocError>
     where
         Self: Sized,
     {
@@ -278,28 +278,28 @@ pub struct Chunks {
 
 /// An arena had no room for a piece: its limit, or the end of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct AllocError {
     /// Bytes of the piece.
     pub bytes: usize,
     /// The arena's limit on chunk bytes, when it has one.
     pub limit: Option<u64>,
 }
 
-impl Refused {
+impl AllocError {
     /// A refusal of `layout` by `arena`.
     #[cold]
     #[inline(never)]
     pub fn by(arena: &(impl Arena + ?Sized), layout: Layout) -> Self {
-        Refused {
+        AllocError {
             bytes: layout.size(),
             limit: arena.limit(),
         }
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Refused { bytes, limit } = self;
+        let AllocError { bytes, limit } = self;
         match limit {
             Some(limit) => write!(
                 f,
@@ -310,13 +310,13 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for AllocError {}
 
 /// Passes every call on to the arena a pointer points to.
 macro_rules! pass_on {
     ($target:ty) => {
         #[inline(always)]
-        fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, Refused> {
+        fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
             <$target>::try_alloc_layout(self, layout)
         }
 
@@ -326,7 +326,7 @@ macro_rules! pass_on {
             place: NonNull<u8>,
             old: Layout,
             new: Layout,
-        ) -> Result<NonNull<u8>, Refused> {
+        ) -> Result<NonNull<u8>, AllocError> {
             // SAFETY: the caller's promises are the same.
             unsafe { <$target>::try_grow(self, place, old, new) }
         }
@@ -337,7 +337,7 @@ macro_rules! pass_on {
             place: NonNull<u8>,
             old: Layout,
             new: Layout,
-        ) -> Result<NonNull<u8>, Refused> {
+        ) -> Result<NonNull<u8>, AllocError> {
             // SAFETY: the caller's promises are the same.
             unsafe { <$target>::try_shrink(self, place, old, new) }
         }

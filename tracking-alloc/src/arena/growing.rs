@@ -1,6 +1,6 @@
 //! A sequence being built inside an arena: what slices and vectors of every crate are read into.
 
-use super::{Arena, Refused};
+use super::{AllocError, Arena};
 use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
@@ -34,7 +34,7 @@ impl<'a, T, A: Arena> Growing<'a, T, A> {
     ///
     /// # Errors
     /// When the arena has no room.
-    pub fn expecting(arena: &'a A, expected: usize) -> Result<Self, Refused> {
+    pub fn expecting(arena: &'a A, expected: usize) -> Result<Self, AllocError> {
         const MOST_BYTES: usize = 1 << 20;
         let mut growing = Growing::new(arena);
         let room = expected.min(MOST_BYTES / size_of::<T>().max(1));
@@ -49,7 +49,7 @@ impl<'a, T, A: Arena> Growing<'a, T, A> {
     /// # Errors
     /// When the arena has no room; the value is then dropped.
     #[inline]
-    pub fn push(&mut self, value: T) -> Result<(), Refused> {
+    pub fn push(&mut self, value: T) -> Result<(), AllocError> {
         if self.len == self.room {
             self.grow()?;
         }
@@ -108,15 +108,15 @@ impl<'a, T, A: Arena> Growing<'a, T, A> {
         }
     }
 
-    fn layout(count: usize) -> Result<Layout, Refused> {
-        Layout::array::<T>(count).map_err(|_| Refused {
+    fn layout(count: usize) -> Result<Layout, AllocError> {
+        Layout::array::<T>(count).map_err(|_| AllocError {
             bytes: usize::MAX,
             limit: None,
         })
     }
 
     #[cold]
-    fn grow(&mut self) -> Result<(), Refused> {
+    fn grow(&mut self) -> Result<(), AllocError> {
         // As std's Vec: at least doubled, and not in steps of one small value.
         let least = match size_of::<T>() {
             1 => 8,
@@ -126,7 +126,7 @@ impl<'a, T, A: Arena> Growing<'a, T, A> {
         self.resize(self.room.saturating_mul(2).max(least))
     }
 
-    fn resize(&mut self, room: usize) -> Result<(), Refused> {
+    fn resize(&mut self, room: usize) -> Result<(), AllocError> {
         let new = Self::layout(room)?;
         let place = if self.room == 0 {
             self.arena.try_alloc_layout(new)?

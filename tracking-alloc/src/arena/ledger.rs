@@ -6,7 +6,7 @@
 
 use super::books::Books;
 use super::record::{Event, Recorded};
-use super::{Arena, ArenaStats, Refused};
+use super::{AllocError, Arena, ArenaStats};
 use std::cell::Cell;
 use std::ptr::NonNull;
 
@@ -325,7 +325,7 @@ impl Ledger {
     /// A request was refused.
     #[cold]
     #[inline(never)]
-    pub(super) fn refused(&self, arena: &impl Arena, refused: Refused) -> Refused {
+    pub(super) fn refused(&self, arena: &impl Arena, refused: AllocError) -> AllocError {
         self.books().refusals.add(1);
         // An arena may have tried its further chunks.
         self.take_stock(arena);

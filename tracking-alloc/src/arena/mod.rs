@@ -50,7 +50,7 @@ mod scope;
 mod stats;
 mod tracked;
 
-pub use contract::{Arena, Chunks, Refused, Reset};
+pub use contract::{AllocError, Arena, Chunks, Reset};
 #[cfg(feature = "derive")]
 pub use deserialize::{ArenaDeserialize, ArenaSeed, FromPairs, map_as_pairs};
 #[cfg(feature = "derive")]

@@ -4,7 +4,7 @@
 //! handed out, abandoned, and found to have gone past the handle.
 
 use super::ledger::Ledger;
-use super::{Arena, ArenaStats, Chunks, Refused, Reset};
+use super::{AllocError, Arena, ArenaStats, Chunks, Reset};
 use std::alloc::Layout;
 use std::borrow::Cow;
 use std::fmt;
@@ -85,7 +85,7 @@ impl<A: Arena> Drop for Tracked<A> {
 unsafe impl<A: Arena> Arena for Tracked<A> {
     // PERF: inlined, so that what is known of the layout where it is called is known here.
     #[inline(always)]
-    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, Refused> {
+    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let before = self.ledger.look(&self.arena);
         match self.arena.try_alloc_layout(layout) {
             Ok(place) => {
@@ -104,7 +104,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         place: NonNull<u8>,
         old: Layout,
         new: Layout,
-    ) -> Result<NonNull<u8>, Refused> {
+    ) -> Result<NonNull<u8>, AllocError> {
         let before = self.ledger.look(&self.arena);
         // SAFETY: the caller's promises are the same.
         match unsafe { self.arena.try_grow(place, old, new) } {
@@ -123,7 +123,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         place: NonNull<u8>,
         old: Layout,
         new: Layout,
-    ) -> Result<NonNull<u8>, Refused> {
+    ) -> Result<NonNull<u8>, AllocError> {
         let before = self.ledger.look(&self.arena);
         // SAFETY: the caller's promises are the same.
         match unsafe { self.arena.try_shrink(place, old, new) } {

@@ -1,7 +1,7 @@
 //! Without the feature `assert-sites`, or where stacks cannot be walked: nothing is captured.
 
 use super::__Counted;
-use crate::figures::Figures;
+use crate::figures::Stats;
 
 pub(super) struct Capture;
 
@@ -16,7 +16,7 @@ impl Capture {
 
     pub(super) fn end(&self) {}
 
-    pub(super) fn describe(&self, _: &Figures, _: bool) -> String {
+    pub(super) fn describe(&self, _: &Stats, _: bool) -> String {
         String::new()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::__Counted;
 use crate::count::{self, Stack, Stacks};
-use crate::figures::Figures;
+use crate::figures::Stats;
 use crate::threads::Threads;
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -55,13 +55,13 @@ impl Capture {
     }
 
     /// Lines that name what allocated most in a block with these figures: most blocks, or most bytes.
-    pub(super) fn describe(&self, figures: &Figures, by_blocks: bool) -> String {
+    pub(super) fn describe(&self, figures: &Stats, by_blocks: bool) -> String {
         let stacks = self.stacks.as_ref().map(Stacks::read).unwrap_or_default();
         describe(&stacks, figures, by_blocks)
     }
 }
 
-fn describe(stacks: &[Stack], figures: &Figures, by_blocks: bool) -> String {
+fn describe(stacks: &[Stack], figures: &Stats, by_blocks: bool) -> String {
     let mut rest = Sum {
         blocks: figures.total_blocks,
         bytes: figures.total_bytes,

@@ -13,7 +13,7 @@
 use super::group::Group;
 use super::pool::{Pool, Reused};
 use crate::counters::{self, Counter, Counters, Event, SUMS};
-use crate::figures::Figures;
+use crate::figures::Stats;
 use crate::{state, thread};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
@@ -56,7 +56,7 @@ fn pointer<T>(value: Option<&'static T>) -> *mut T {
 /// A call begins, which counts for `group` too: its frame, and whether it is the outermost of its thread.
 pub(crate) fn enter(group: Option<&'static Group>) -> (&'static Frame, bool) {
     let frame = FRAMES.take();
-    frame.set(&Figures::default());
+    frame.set(&Stats::default());
     frame.last_block.store(0, Relaxed);
     frame.ended.store(false, Relaxed);
     take_out_ended();
@@ -77,8 +77,8 @@ pub(crate) fn enter(group: Option<&'static Group>) -> (&'static Frame, bool) {
 }
 
 /// The figures of a call in progress, with those of calls inside it that have not ended.
-pub(crate) fn figures_of(frame: &'static Frame) -> Figures {
-    let mut inside: Option<Figures> = None;
+pub(crate) fn figures_of(frame: &'static Frame) -> Stats {
+    let mut inside: Option<Stats> = None;
     let mut next = head();
     while let Some(inner) = next {
         let mut figures = inner.get();
@@ -230,13 +230,13 @@ impl Frame {
         unsafe { self.group.load(Relaxed).as_ref() }
     }
 
-    fn get(&self) -> Figures {
+    fn get(&self) -> Stats {
         let [bytes, blocks] = &self.peak;
         let sums = std::array::from_fn(|sum| self.sums[sum].load(Relaxed));
-        Figures::new(sums, (bytes.load(Relaxed), blocks.load(Relaxed)))
+        Stats::new(sums, (bytes.load(Relaxed), blocks.load(Relaxed)))
     }
 
-    fn set(&self, figures: &Figures) {
+    fn set(&self, figures: &Stats) {
         for (sum, value) in self.sums.iter().zip(figures.sums()) {
             sum.store(value, Relaxed);
         }
@@ -284,13 +284,13 @@ mod tests {
         enter(None).0
     }
 
-    fn end(frame: &'static Frame) -> Figures {
+    fn end(frame: &'static Frame) -> Stats {
         let figures = figures_of(frame);
         leave(frame);
         figures
     }
 
-    fn bytes(figures: &Figures) -> (u64, u64, i64, u64) {
+    fn bytes(figures: &Stats) -> (u64, u64, i64, u64) {
         (
             figures.total_bytes,
             figures.freed_bytes,

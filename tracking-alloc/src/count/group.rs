@@ -7,7 +7,7 @@ use super::shared::Shared;
 #[cfg(captures)]
 use super::sites::Stacks;
 use crate::counters::Event;
-use crate::figures::Figures;
+use crate::figures::Stats;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 pub(crate) struct Group {
@@ -23,7 +23,7 @@ static GROUPS: Pool<Group> = Pool::new();
 #[derive(Clone, Copy)]
 pub(crate) struct Begun {
     live_bytes: i64,
-    figures: Figures,
+    figures: Stats,
 }
 
 impl Reused for Group {
@@ -83,7 +83,7 @@ impl Group {
     }
 
     /// What was counted since a measurement began. The blocks at the peak are not known: several threads move them.
-    pub(crate) fn figures_since(&self, begun: &Begun) -> Figures {
+    pub(crate) fn figures_since(&self, begun: &Begun) -> Stats {
         let peak = self.counters.peak_bytes() - begun.live_bytes;
         let now = self.counters.figures();
         now.since(&begun.figures, (peak, 0))

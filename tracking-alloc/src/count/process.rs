@@ -10,7 +10,7 @@ use super::sites::Stacks;
 #[cfg(recording)]
 use crate::counters;
 use crate::counters::Event;
-use crate::figures::Figures;
+use crate::figures::Stats;
 use crate::{state, thread};
 
 static PROCESS: Shared = Shared::new();
@@ -65,7 +65,7 @@ pub(crate) fn note_rows(bytes: i64, blocks: i64) {
 
 /// The figures of rows, with what was counted beside them.
 #[cfg(recording)]
-pub(crate) fn join(rows: &Figures) -> Figures {
+pub(crate) fn join(rows: &Stats) -> Stats {
     note_rows(rows.live_bytes, rows.live_blocks);
     let own = PROCESS.figures();
     // Where nothing was counted beside, the rows know their own maximum.
@@ -78,7 +78,7 @@ pub(crate) fn join(rows: &Figures) -> Figures {
 
 /// A recording is finished and counting goes on: keeps the sums of its rows.
 #[cfg(recording)]
-pub(crate) fn keep_rows(rows: &Figures) {
+pub(crate) fn keep_rows(rows: &Stats) {
     PROCESS.add_sums(&rows.sums());
     PROCESS.moved(rows.live_bytes, rows.live_blocks);
     PROCESS.note_peak(rows.peak_bytes as i64, rows.peak_blocks as i64);
@@ -96,6 +96,6 @@ pub(crate) fn capture() -> Option<Stacks> {
 }
 
 /// What no row of a recording counts, since counting began.
-pub(crate) fn process() -> Figures {
+pub(crate) fn process() -> Stats {
     PROCESS.figures()
 }

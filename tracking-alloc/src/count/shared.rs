@@ -5,7 +5,7 @@ use super::sites::{Slot, Stacks};
 #[cfg(captures)]
 use crate::counters::Realloc;
 use crate::counters::{self, Counter, Counters, Event, SUMS, Sums};
-use crate::figures::Figures;
+use crate::figures::Stats;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::*};
 
 pub(super) struct Shared {
@@ -104,9 +104,9 @@ impl Shared {
         std::array::from_fn(|sum| self.sums[sum].load(Relaxed))
     }
 
-    pub(super) fn figures(&self) -> Figures {
+    pub(super) fn figures(&self) -> Stats {
         let peak = (self.peak[0].load(Relaxed), self.peak[1].load(Relaxed));
-        Figures::new(self.sums(), peak)
+        Stats::new(self.sums(), peak)
     }
 
     /// The most live bytes.

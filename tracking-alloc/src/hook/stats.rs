@@ -2,23 +2,23 @@
 
 use super::peak::Looks;
 use crate::counters::Sums;
-use crate::figures::{Figures, add_sums};
+use crate::figures::{Stats, add_sums};
 use crate::tables::{counted_rows, figures_of, lanes_in_use};
 use crate::{count, state};
 
 /// The sums of all lanes, and the largest there was.
-fn figures_of_lanes(highest: Option<(i64, i64)>) -> Figures {
+fn figures_of_lanes(highest: Option<(i64, i64)>) -> Stats {
     let mut sums = Sums::default();
     for row in lanes_in_use().flat_map(counted_rows) {
         add_sums(&mut sums, &figures_of(row));
     }
-    let figures = Figures::new(sums, (0, 0));
+    let figures = Stats::new(sums, (0, 0));
     let live = (figures.live_bytes, figures.live_blocks);
-    Figures::new(sums, highest.map_or(live, |highest| highest.max(live)))
+    Stats::new(sums, highest.map_or(live, |highest| highest.max(live)))
 }
 
 /// The figures of all lanes together with what is counted beside them; `None` when no recording of this process counts.
-pub(crate) fn recorded_stats() -> Option<Figures> {
+pub(crate) fn recorded_stats() -> Option<Stats> {
     if !state::rows_are_joined() {
         return None;
     }

@@ -6,7 +6,7 @@ use super::rows::{Place, Rows, net};
 use super::scopes::Scope;
 use super::scopes::{Scopes, owned};
 use crate::counters;
-use crate::figures::Figures;
+use crate::figures::Stats;
 use crate::scope::Added;
 
 /// An allocator call that succeeded, by address and size in bytes.
@@ -278,7 +278,7 @@ impl Recorder {
     }
 
     /// Everything so far.
-    pub(crate) fn figures(&self) -> Figures {
-        Figures::new(self.rows.all.sums(), self.rows.peak_now())
+    pub(crate) fn figures(&self) -> Stats {
+        Stats::new(self.rows.all.sums(), self.rows.peak_now())
     }
 }

@@ -3,7 +3,7 @@
 //! It is borrowed while it works: what it allocates itself comes back here, finds it borrowed, and is not counted.
 
 use super::pages;
-use crate::figures::Figures;
+use crate::figures::Stats;
 use crate::memory::{Event, Linear, Recorder};
 use crate::{Error, scope, state};
 use std::cell::RefCell;
@@ -95,6 +95,6 @@ pub(super) fn linear() -> Option<Linear> {
 }
 
 /// The module's figures while it is recorded.
-pub(crate) fn recorded_stats() -> Option<Figures> {
+pub(crate) fn recorded_stats() -> Option<Stats> {
     with(|recorder| recorder.figures())
 }

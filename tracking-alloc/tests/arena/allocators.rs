@@ -4,7 +4,7 @@ use std::alloc::Layout;
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use tracking_alloc::arena::{Arena, Chunks, Refused, Reset, Tracked};
+use tracking_alloc::arena::{AllocError, Arena, Chunks, Reset, Tracked};
 
 macro_rules! versions {
     ($($name:ident $version:ident)*) => {$(
@@ -53,7 +53,7 @@ impl Fixed {
 
 // SAFETY: pieces lie one behind the other in a block that never moves; grow, shrink and release are the defaults.
 unsafe impl Arena for Fixed {
-    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, Refused> {
+    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let base = NonNull::from(&*self.bytes).cast::<u8>();
         let start = (base.addr().get() + self.used.get()).next_multiple_of(layout.align())
             - base.addr().get();
@@ -63,7 +63,7 @@ unsafe impl Arena for Fixed {
                 // SAFETY: `start` lies inside the block.
                 Ok(unsafe { base.add(start) })
             }
-            _ => Err(Refused::by(self, layout)),
+            _ => Err(AllocError::by(self, layout)),
         }
     }
 

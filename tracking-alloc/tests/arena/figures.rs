@@ -400,11 +400,11 @@ unsafe impl Arena for Stack {
     fn try_alloc_layout(
         &self,
         layout: Layout,
-    ) -> Result<NonNull<u8>, tracking_alloc::arena::Refused> {
+    ) -> Result<NonNull<u8>, tracking_alloc::arena::AllocError> {
         let at = self.used.get();
         let after = at + layout.size().next_multiple_of(16);
         if after > self.chunk.len() || layout.align() > 1 {
-            return Err(tracking_alloc::arena::Refused::by(self, layout));
+            return Err(tracking_alloc::arena::AllocError::by(self, layout));
         }
         self.used.set(after);
         Ok(NonNull::from(&self.chunk[at]).cast())
@@ -415,7 +415,7 @@ unsafe impl Arena for Stack {
         place: NonNull<u8>,
         _: Layout,
         new: Layout,
-    ) -> Result<NonNull<u8>, tracking_alloc::arena::Refused> {
+    ) -> Result<NonNull<u8>, tracking_alloc::arena::AllocError> {
         self.used
             .set(self.at(place) + new.size().next_multiple_of(16));
         Ok(place)

@@ -2,7 +2,7 @@
 
 use crate::child::{Block, Programs, Run, in_thread};
 use crate::read;
-use tracking_alloc::{Figures, Recorder, measure, stats};
+use tracking_alloc::{Recorder, Stats, measure, stats};
 
 pub(crate) const PROGRAMS: Programs = &[
     ("measured", measured),
@@ -11,8 +11,8 @@ pub(crate) const PROGRAMS: Programs = &[
     ("recorded-stats", recorded_stats),
 ];
 
-/// All thirteen, in the order of [`Figures`].
-pub(crate) fn words(figures: Figures) -> [i64; 13] {
+/// All thirteen, in the order of [`Stats`].
+pub(crate) fn words(figures: Stats) -> [i64; 13] {
     [
         figures.total_bytes as i64,
         figures.total_blocks as i64,
@@ -98,7 +98,7 @@ fn measure_counts_every_kind_of_event_of_its_thread() {
 }
 
 fn nested() {
-    let mut figures = [Figures::default(); 3];
+    let mut figures = [Stats::default(); 3];
     let (block, outer) = measure(|| {
         let first = Block::new(1000); // 1,000
         let (block, inner) = measure(work); // 1,150: 4 blocks

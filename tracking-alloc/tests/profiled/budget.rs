@@ -3,7 +3,7 @@
 use crate::recorded::recorded;
 use serde::Deserialize;
 use serde::de::DeserializeSeed;
-use tracking_alloc::{Budget, Profiled, ProfiledSeed};
+use tracking_alloc::{Budget, Profiled};
 
 #[derive(Debug, Deserialize)]
 struct Fleet {
@@ -87,8 +87,10 @@ fn all_budgets() {
     assert!(figure < 40_000, "{buffered}");
 
     let mut deserializer = serde_json::Deserializer::from_str(&crowded);
-    let seeded =
-        ProfiledSeed::<Fleet>::new(Budget::new().live_bytes(1000)).deserialize(&mut deserializer);
+    let seeded = Budget::new()
+        .live_bytes(1000)
+        .seed::<Fleet>()
+        .deserialize(&mut deserializer);
     assert!(seeded.is_err_and(|error| error.to_string().contains("memory budget exceeded")));
 
     // Nothing is left of a budget that ended.

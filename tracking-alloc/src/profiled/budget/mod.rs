@@ -39,7 +39,7 @@ use std::marker::PhantomData;
 /// A field is named by its path as reports spell it. Where a format tells no names (postcard, bincode), a struct's fields
 /// are taken to be in the order of the names its type gives, which `alias` may disturb: see the table of `Profiled`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[must_use = "a budget does nothing until `run`"]
+#[must_use = "a budget does nothing until `run` or `seed`"]
 pub struct Budget {
     limits: Limits,
     fields: Vec<(String, Limits)>,
@@ -94,6 +94,15 @@ impl Budget {
         self.run_counted(work)
     }
 
+    /// A seed that deserializes a `T` within this budget, for a format's own deserializer:
+    /// `budget.seed::<T>().deserialize(&mut deserializer)?`.
+    pub fn seed<T>(self) -> ProfiledSeed<T> {
+        ProfiledSeed {
+            budget: self,
+            value: PhantomData,
+        }
+    }
+
     fn run_counted<R>(&self, work: impl FnOnce() -> R) -> R {
         measure::measured(|| {
             let watching = Watching::budget(self.limits, &self.fields);
@@ -104,22 +113,11 @@ impl Budget {
     }
 }
 
-/// A seed that deserializes a `T` within a [`Budget`], for a format's own deserializer:
-/// `ProfiledSeed::<T>::new(budget).deserialize(&mut deserializer)?`.
+/// A seed that deserializes a `T` within a [`Budget`]: of [`Budget::seed`].
 #[derive(Clone, Debug)]
 pub struct ProfiledSeed<T> {
     budget: Budget,
     value: PhantomData<fn() -> T>,
-}
-
-impl<T> ProfiledSeed<T> {
-    /// A seed with a budget of its own.
-    pub fn new(budget: Budget) -> ProfiledSeed<T> {
-        ProfiledSeed {
-            budget,
-            value: PhantomData,
-        }
-    }
 }
 
 impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for ProfiledSeed<T> {

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use std::task::{Context, Poll, Waker};
 use tracking_alloc::arena::{Arena, Tracked};
-use tracking_alloc::{InPhase, Phase, Profiled, Recorder, mark, phase, phase_async};
+use tracking_alloc::{Phase, PhaseFuture, Profiled, Recorder, mark, phase, phase_async};
 
 pub(super) static TALLY: Tally = Tally::new();
 
@@ -70,7 +70,7 @@ impl Future for Endless {
     }
 }
 
-fn poll(future: &mut Pin<Box<InPhase<Endless>>>) {
+fn poll(future: &mut Pin<Box<PhaseFuture<Endless>>>) {
     let mut context = Context::from_waker(Waker::noop());
     assert!(future.as_mut().poll(&mut context).is_pending());
 }
@@ -78,8 +78,8 @@ fn poll(future: &mut Pin<Box<InPhase<Endless>>>) {
 /// What was begun while something recorded and goes on whatever became of the recording.
 pub(super) struct Begun {
     phase: Phase,
-    future: Pin<Box<InPhase<Endless>>>,
-    unpolled: InPhase<Endless>,
+    future: Pin<Box<PhaseFuture<Endless>>>,
+    unpolled: PhaseFuture<Endless>,
     arena: Tracked<Bump>,
     block: Block,
 }
