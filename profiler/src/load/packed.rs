@@ -5,11 +5,10 @@
 use super::modules::Modules;
 use super::{Error, Options, read};
 use crate::profile::{SourceLines, SymbolSource};
-use crate::symbols::{Progress, SourceFrame, Symbols};
+use crate::symbols::{Progress, Shared, SourceFrame, StoredFrame, Strings, Symbols};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::Arc;
 
 const FORMAT: u32 = 1;
 /// Source lines kept around each line of a frame.
@@ -17,45 +16,18 @@ const CONTEXT: u32 = 4;
 /// A source file larger than this is not read, bytes.
 const LARGEST_SOURCE: u64 = 16 << 20;
 
-/// Bytes of the longest name that is kept whole: one may be named by every frame of a small file.
-const LONGEST_NAME: usize = 4096;
-/// Frames inlined into one address; real programs nest some dozens.
-const MOST_INLINED: usize = 512;
-/// Other functions with the machine code of one.
-const MOST_ALIASES: usize = 64;
-
-fn cut(text: &str) -> &str {
-    let mut end = text.len().min(LONGEST_NAME);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or(text)
-}
-
 #[derive(Serialize, Deserialize)]
 pub(super) struct Packed {
     format: u32,
     strings: Vec<String>,
     /// Source frames of each raw frame, innermost first.
-    frames: Vec<Vec<PackedFrame>>,
+    frames: Vec<Vec<StoredFrame>>,
     /// Lines of source: file (string number) to (line, text).
     sources: BTreeMap<u32, Vec<(u32, String)>>,
     notes: Vec<String>,
     /// The crates that are the program's own, where whoever packed it named them.
     #[serde(default)]
     pub(super) own: Vec<String>,
-}
-
-/// Numbers of strings, and one where there may be none: 0.
-#[derive(Serialize, Deserialize)]
-struct PackedFrame {
-    function: u32,
-    raw: u32,
-    file: u32,
-    line: u32,
-    inlined: bool,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    aliases: Vec<u32>,
 }
 
 impl Packed {
@@ -72,29 +44,12 @@ impl Packed {
 
     fn of(symbols: &Symbols) -> Self {
         let mut strings = Strings::default();
-        let frames: Vec<Vec<PackedFrame>> = symbols
-            .frames
-            .iter()
-            .map(|chain| {
-                let pack = |frame: &SourceFrame| PackedFrame {
-                    function: strings.number(Some(&frame.function)),
-                    raw: strings.number(frame.raw.as_deref()),
-                    file: strings.number(frame.file.as_deref()),
-                    line: frame.line.unwrap_or(0),
-                    inlined: frame.inlined,
-                    aliases: frame
-                        .aliases
-                        .iter()
-                        .map(|alias| strings.number(Some(alias)))
-                        .collect(),
-                };
-                chain.iter().map(pack).collect()
-            })
-            .collect();
+        let frames = symbols.frames.iter();
+        let frames = frames.map(|chain| strings.store(chain)).collect();
         let mut packed = Packed {
             format: FORMAT,
-            strings: strings.values,
             frames,
+            strings: strings.into_values(),
             sources: BTreeMap::new(),
             notes: symbols.notes.clone(),
             own: Vec::new(),
@@ -106,21 +61,17 @@ impl Packed {
     /// Reads the lines around every frame's from the source files that are here.
     fn read_sources(&mut self) {
         let mut wanted: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for frame in self
-            .frames
-            .iter()
-            .flatten()
-            .filter(|frame| frame.file != 0 && frame.line != 0)
-        {
-            wanted.entry(frame.file).or_default().push(frame.line);
+        for (file, line) in self.frames.iter().flatten().filter_map(StoredFrame::place) {
+            wanted.entry(file).or_default().push(line);
         }
+        let shared = Shared::new(&self.strings);
         for (file, lines) in wanted {
-            let Some(path) = self.string(file).map(str::to_owned) else {
+            let Some(path) = shared.string(file).map(|path| &**path) else {
                 continue;
             };
-            let small = std::fs::metadata(&path)
+            let small = std::fs::metadata(path)
                 .is_ok_and(|data| data.is_file() && data.len() <= LARGEST_SOURCE);
-            let Some(text) = small.then(|| std::fs::read(&path).ok()).flatten() else {
+            let Some(text) = small.then(|| std::fs::read(path).ok()).flatten() else {
                 continue;
             };
             let text = String::from_utf8_lossy(&text);
@@ -136,34 +87,14 @@ impl Packed {
         }
     }
 
-    fn string(&self, number: u32) -> Option<&str> {
-        self.strings
-            .get((number as usize).checked_sub(1)?)
-            .map(|text| cut(text))
-    }
-
     /// The symbols, as looking them up would have given; as many frames and modules as the recording has.
     pub(super) fn symbols(&self, frames: usize, modules: usize) -> Symbols {
-        let shared: Vec<Arc<str>> = self.strings.iter().map(|text| cut(text).into()).collect();
-        let string = |number: u32| shared.get((number as usize).checked_sub(1)?).cloned();
-        let unpack = |frame: &PackedFrame| SourceFrame {
-            function: string(frame.function).unwrap_or_else(|| "?".into()),
-            raw: string(frame.raw),
-            file: string(frame.file),
-            line: (frame.line != 0).then_some(frame.line),
-            inlined: frame.inlined,
-            aliases: frame
-                .aliases
-                .iter()
-                .take(MOST_ALIASES)
-                .filter_map(|alias| string(*alias))
-                .collect(),
-        };
+        let shared = Shared::new(&self.strings);
         let mut chains: Vec<Vec<SourceFrame>> = self
             .frames
             .iter()
             .take(frames)
-            .map(|chain| chain.iter().take(MOST_INLINED).map(unpack).collect())
+            .map(|chain| shared.frames(chain))
             .collect();
         chains.resize(frames, Vec::new());
         Symbols {
@@ -174,30 +105,12 @@ impl Packed {
     }
 
     pub(super) fn sources(&self) -> HashMap<String, SourceLines> {
+        let shared = Shared::new(&self.strings);
         let named = self
             .sources
             .iter()
-            .filter_map(|(file, lines)| Some((self.string(*file)?.to_owned(), lines.clone())));
+            .filter_map(|(file, lines)| Some((shared.string(*file)?.to_string(), lines.clone())));
         named.collect()
-    }
-}
-
-#[derive(Default)]
-struct Strings {
-    values: Vec<String>,
-    numbers: HashMap<String, u32>,
-}
-
-impl Strings {
-    fn number(&mut self, text: Option<&str>) -> u32 {
-        let Some(text) = text else { return 0 };
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        self.values.push(text.to_owned());
-        let number = u32::try_from(self.values.len()).unwrap_or(0);
-        self.numbers.insert(text.to_owned(), number);
-        number
     }
 }
 
@@ -239,15 +152,6 @@ pub fn pack(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_cut_between_letters() {
-        assert_eq!(cut("short"), "short");
-        assert_eq!(cut(&"a".repeat(LONGEST_NAME)).len(), LONGEST_NAME);
-        assert_eq!(cut(&"a".repeat(LONGEST_NAME + 1)).len(), LONGEST_NAME);
-        let letters = format!("a{}", "\u{e4}".repeat(LONGEST_NAME));
-        assert_eq!(cut(&letters).len(), LONGEST_NAME - 1, "two bytes each");
-    }
 
     fn frame(file: Option<&Path>, line: Option<u32>) -> SourceFrame {
         SourceFrame {

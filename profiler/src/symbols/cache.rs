@@ -3,26 +3,23 @@
 //! It must never be trusted (checksummed, bounded, versioned: what does not fit is as if it were not there) and
 //! never matter: every failure here is silent and costs time only.
 //!
-//! Layout, little-endian: `HGSYMBOL`, format u32, CRC-32 of the rest u32; then writer, build-id, source path as
-//! strings (u32 length and bytes), fingerprint u64, source kind u8; then the count of strings u32 and the strings;
-//! then the count of addresses u32 and for each: address u64, how u8, frames u16, and for each frame: function,
-//! linkage name + 1, file + 1 (u32 indices into the strings), line (0 = none), inlined u8, the count of aliases u16 and
-//! their names.
+//! A file is `HGSYMBOL`, the CRC-32 of the rest (u32, little-endian), and JSON.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::image::open_regular;
 use super::locate::hex_all;
-use super::{How, Resolved, SourceFrame};
+use super::stored::{Shared, StoredFrame, Strings};
+use super::{How, Resolved};
 use crate::profile::SymbolSource;
+use serde::{Deserialize, Serialize};
 
 const MAGIC: &[u8; 8] = b"HGSYMBOL";
-/// Change the layout or the way names are made: change this.
+/// Change what is kept or the way names are made: change this.
 const FORMAT: u32 = 2;
 /// Names are made by this version; another may make better ones.
 const WRITER: &str = env!("CARGO_PKG_VERSION");
@@ -62,7 +59,9 @@ fn path(folder: &Path, build_id: &[u8]) -> PathBuf {
 
 fn try_write(folder: &Path, build_id: &[u8], cached: &Cached) -> std::io::Result<()> {
     static UNIQUE: AtomicU64 = AtomicU64::new(0);
-    let bytes = encode(build_id, cached);
+    let Some(bytes) = encode(build_id, cached) else {
+        return Ok(());
+    };
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     let mut options = fs::File::options();
@@ -118,159 +117,78 @@ pub(super) fn forget_oldest(folder: &Path, most_bytes: u64) -> std::io::Result<(
     Ok(())
 }
 
-fn encode(build_id: &[u8], cached: &Cached) -> Vec<u8> {
-    let mut strings: Vec<&str> = Vec::new();
-    let mut indices: HashMap<&str, u32> = HashMap::new();
-    let mut index = |text| {
-        *indices.entry(text).or_insert_with(|| {
-            strings.push(text);
-            (strings.len() - 1) as u32
-        })
-    };
-    let mut entries = Vec::new();
-    for (address, resolved) in &cached.addresses {
-        entries.extend(address.to_le_bytes());
-        entries.push(resolved.how as u8);
-        let frames = &resolved.frames[..resolved.frames.len().min(usize::from(u16::MAX))];
-        entries.extend((frames.len() as u16).to_le_bytes());
-        for frame in frames {
-            entries.extend(index(&frame.function).to_le_bytes());
-            entries.extend(
-                frame
-                    .raw
-                    .as_deref()
-                    .map_or(0, |raw| index(raw) + 1)
-                    .to_le_bytes(),
-            );
-            entries.extend(
-                frame
-                    .file
-                    .as_deref()
-                    .map_or(0, |file| index(file) + 1)
-                    .to_le_bytes(),
-            );
-            entries.extend(frame.line.unwrap_or(0).to_le_bytes());
-            entries.push(u8::from(frame.inlined));
-            let aliases = &frame.aliases[..frame.aliases.len().min(usize::from(u16::MAX))];
-            entries.extend((aliases.len() as u16).to_le_bytes());
-            for alias in aliases {
-                entries.extend(index(alias).to_le_bytes());
-            }
-        }
-    }
-    let (kind, source) = match &cached.source {
-        SymbolSource::Debug(path) => (1, path.as_path()),
-        SymbolSource::Table(path) => (2, path.as_path()),
-        _ => (0, Path::new("")),
-    };
-    let mut body = Vec::with_capacity(entries.len() + 4096);
-    let string = |body: &mut Vec<u8>, bytes: &[u8]| {
-        body.extend((bytes.len() as u32).to_le_bytes());
-        body.extend(bytes);
-    };
-    string(&mut body, WRITER.as_bytes());
-    string(&mut body, build_id);
-    string(&mut body, source.to_string_lossy().as_bytes());
-    body.extend(cached.fingerprint.to_le_bytes());
-    body.push(kind);
-    body.extend((strings.len() as u32).to_le_bytes());
-    for text in strings {
-        string(&mut body, text.as_bytes());
-    }
-    body.extend((cached.addresses.len() as u32).to_le_bytes());
-    body.extend(entries);
-
-    let mut bytes = Vec::with_capacity(body.len() + 16);
-    bytes.extend(MAGIC);
-    bytes.extend(FORMAT.to_le_bytes());
-    bytes.extend(crc32fast::hash(&body).to_le_bytes());
-    bytes.extend(body);
-    bytes
+/// What is in a file.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    format: u32,
+    writer: String,
+    build_id: String,
+    fingerprint: u64,
+    source: Source,
+    strings: Vec<String>,
+    /// Address, how it got its names, its frames.
+    addresses: Vec<(u64, u8, Vec<StoredFrame>)>,
 }
 
-/// Takes values off the front of a slice; `None` once it is too short.
-struct Reader<'a>(&'a [u8]);
+/// Where symbols came from.
+#[derive(Serialize, Deserialize)]
+enum Source {
+    Debug(PathBuf),
+    Table(PathBuf),
+}
 
-impl<'a> Reader<'a> {
-    fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (head, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(head)
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.bytes(N)?.try_into().ok()
-    }
-
-    fn u8(&mut self) -> Option<u8> {
-        self.array().map(u8::from_le_bytes)
-    }
-
-    fn u16(&mut self) -> Option<u16> {
-        self.array().map(u16::from_le_bytes)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    fn string(&mut self) -> Option<&'a [u8]> {
-        let len = usize::try_from(self.u32()?).ok()?;
-        self.bytes(len)
-    }
+fn encode(build_id: &[u8], cached: &Cached) -> Option<Vec<u8>> {
+    let mut strings = Strings::default();
+    let addresses = cached.addresses.iter();
+    let addresses = addresses
+        .map(|(address, resolved)| {
+            let frames = strings.store(&resolved.frames);
+            (*address, resolved.how as u8, frames)
+        })
+        .collect();
+    let kept = Kept {
+        format: FORMAT,
+        writer: WRITER.to_owned(),
+        build_id: hex_all(build_id),
+        fingerprint: cached.fingerprint,
+        source: match &cached.source {
+            SymbolSource::Debug(path) => Source::Debug(path.clone()),
+            SymbolSource::Table(path) => Source::Table(path.clone()),
+            _ => return None,
+        },
+        strings: strings.into_values(),
+        addresses,
+    };
+    let body = serde_json::to_vec(&kept).ok()?;
+    let mut bytes = Vec::with_capacity(body.len() + 12);
+    bytes.extend(MAGIC);
+    bytes.extend(crc32fast::hash(&body).to_le_bytes());
+    bytes.extend(body);
+    Some(bytes)
 }
 
 fn decode(bytes: &[u8], build_id: &[u8]) -> Option<Cached> {
-    let mut reader = Reader(bytes);
-    let header = (reader.bytes(8)?, reader.u32()?, reader.u32()?);
-    if header != (MAGIC.as_slice(), FORMAT, crc32fast::hash(reader.0)) {
+    let (checksum, body) = bytes.strip_prefix(MAGIC)?.split_first_chunk()?;
+    if u32::from_le_bytes(*checksum) != crc32fast::hash(body) {
         return None;
     }
-    if reader.string()? != WRITER.as_bytes() || reader.string()? != build_id {
+    let kept: Kept = serde_json::from_slice(body).ok()?;
+    if kept.format != FORMAT || kept.writer != WRITER || kept.build_id != hex_all(build_id) {
         return None;
     }
-    let source = PathBuf::from(std::str::from_utf8(reader.string()?).ok()?);
-    let fingerprint = reader.u64()?;
-    let source = match reader.u8()? {
-        1 => SymbolSource::Debug(source),
-        2 => SymbolSource::Table(source),
-        _ => return None,
-    };
-    let mut strings: Vec<Arc<str>> = Vec::new();
-    for _ in 0..reader.u32()? {
-        strings.push(std::str::from_utf8(reader.string()?).ok()?.into());
-    }
-    let string = |index: u32| strings.get(usize::try_from(index).ok()?).cloned();
-    let optional = |index: u32| match index.checked_sub(1) {
-        None => Some(None),
-        Some(index) => string(index).map(Some),
-    };
-    let mut addresses = BTreeMap::new();
-    for _ in 0..reader.u32()? {
-        let address = reader.u64()?;
-        let how = How::from_byte(reader.u8()?)?;
-        let mut frames = Vec::new();
-        for _ in 0..reader.u16()? {
-            frames.push(SourceFrame {
-                function: string(reader.u32()?)?,
-                raw: optional(reader.u32()?)?,
-                file: optional(reader.u32()?)?,
-                line: Some(reader.u32()?).filter(|&line| line > 0),
-                inlined: reader.u8()? != 0,
-                aliases: (0..reader.u16()?)
-                    .map(|_| string(reader.u32()?))
-                    .collect::<Option<_>>()?,
-            });
-        }
-        addresses.insert(address, Resolved { how, frames });
-    }
-    reader.0.is_empty().then_some(Cached {
-        fingerprint,
-        source,
-        addresses,
+    let shared = Shared::new(&kept.strings);
+    let addresses = kept.addresses.iter();
+    let addresses = addresses.map(|(address, how, frames)| {
+        let how = How::from_byte(*how)?;
+        let frames = shared.frames(frames);
+        Some((*address, Resolved { how, frames }))
+    });
+    Some(Cached {
+        fingerprint: kept.fingerprint,
+        addresses: addresses.collect::<Option<_>>()?,
+        source: match kept.source {
+            Source::Debug(path) => SymbolSource::Debug(path),
+            Source::Table(path) => SymbolSource::Table(path),
+        },
     })
 }

@@ -20,6 +20,7 @@ mod module;
 mod names;
 mod role;
 mod short;
+mod stored;
 mod table;
 mod trim;
 
@@ -28,6 +29,7 @@ pub use classify::{Classifier, unresolved};
 pub use error::Error;
 pub(crate) use role::role;
 pub(crate) use short::{one_of, segments, self_type, split_outermost};
+pub(crate) use stored::{Shared, StoredFrame, Strings};
 pub use trim::trim;
 
 use std::collections::BTreeMap;

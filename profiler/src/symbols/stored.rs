@@ -1,0 +1,171 @@
+//! Frames as files keep them: the symbol cache, and recordings that carry their symbols. JSON, strings once; parsed as
+//! hostile input.
+
+use super::SourceFrame;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Bytes of the longest name that is kept whole: one may be named by every frame of a small file.
+const LONGEST_NAME: usize = 4096;
+/// Frames inlined into one address; real programs nest some dozens.
+const MOST_INLINED: usize = 512;
+/// Other functions with the machine code of one.
+const MOST_ALIASES: usize = 64;
+
+/// A frame: numbers of strings, from 1, and 0 for none.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredFrame {
+    function: u32,
+    raw: u32,
+    file: u32,
+    line: u32,
+    inlined: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    aliases: Vec<u32>,
+}
+
+impl StoredFrame {
+    /// Source file and line, where both are known: the number of the file's name, and the line.
+    pub(crate) fn place(&self) -> Option<(u32, u32)> {
+        (self.file != 0 && self.line != 0).then_some((self.file, self.line))
+    }
+}
+
+/// Strings while frames are written: each has a number.
+#[derive(Default)]
+pub(crate) struct Strings {
+    values: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Strings {
+    fn number(&mut self, text: Option<&str>) -> u32 {
+        let Some(text) = text else { return 0 };
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        self.values.push(text.to_owned());
+        let number = u32::try_from(self.values.len()).unwrap_or(0);
+        self.numbers.insert(text.to_owned(), number);
+        number
+    }
+
+    /// The frames of one address, to be kept with [`into_values`](Strings::into_values).
+    pub(crate) fn store(&mut self, frames: &[SourceFrame]) -> Vec<StoredFrame> {
+        let store = |frame: &SourceFrame| StoredFrame {
+            function: self.number(Some(&frame.function)),
+            raw: self.number(frame.raw.as_deref()),
+            file: self.number(frame.file.as_deref()),
+            line: frame.line.unwrap_or(0),
+            inlined: frame.inlined,
+            aliases: frame
+                .aliases
+                .iter()
+                .map(|alias| self.number(Some(alias)))
+                .collect(),
+        };
+        frames.iter().map(store).collect()
+    }
+
+    /// All strings, by number less 1.
+    pub(crate) fn into_values(self) -> Vec<String> {
+        self.values
+    }
+}
+
+/// Strings while frames are read: each is shared by all frames that have it.
+pub(crate) struct Shared(Vec<Arc<str>>);
+
+impl Shared {
+    pub(crate) fn new(strings: &[String]) -> Self {
+        Shared(strings.iter().map(|text| cut(text).into()).collect())
+    }
+
+    /// The string of that number.
+    pub(crate) fn string(&self, number: u32) -> Option<&Arc<str>> {
+        self.0.get((number as usize).checked_sub(1)?)
+    }
+
+    /// The frames of one address; what has no name is `?`.
+    pub(crate) fn frames(&self, frames: &[StoredFrame]) -> Vec<SourceFrame> {
+        let read = |frame: &StoredFrame| SourceFrame {
+            function: self
+                .string(frame.function)
+                .map_or_else(|| "?".into(), Arc::clone),
+            raw: self.string(frame.raw).cloned(),
+            file: self.string(frame.file).cloned(),
+            line: (frame.line != 0).then_some(frame.line),
+            inlined: frame.inlined,
+            aliases: frame
+                .aliases
+                .iter()
+                .take(MOST_ALIASES)
+                .filter_map(|alias| self.string(*alias).cloned())
+                .collect(),
+        };
+        frames.iter().take(MOST_INLINED).map(read).collect()
+    }
+}
+
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(LONGEST_NAME);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_between_letters() {
+        assert_eq!(cut("short"), "short");
+        assert_eq!(cut(&"a".repeat(LONGEST_NAME)).len(), LONGEST_NAME);
+        assert_eq!(cut(&"a".repeat(LONGEST_NAME + 1)).len(), LONGEST_NAME);
+        let letters = format!("a{}", "\u{e4}".repeat(LONGEST_NAME));
+        assert_eq!(cut(&letters).len(), LONGEST_NAME - 1, "two bytes each");
+    }
+
+    #[test]
+    fn frames_are_read_as_they_were_stored_and_numbers_of_nothing_are_none() {
+        let frame = SourceFrame {
+            function: "app::load".into(),
+            raw: Some("_RNvC3app4load".into()),
+            file: Some("/src/main.rs".into()),
+            line: Some(7),
+            inlined: true,
+            aliases: vec!["app::save".into()],
+        };
+        let frames = [
+            frame.clone(),
+            SourceFrame {
+                raw: None,
+                file: None,
+                line: None,
+                ..frame
+            },
+        ];
+        let mut strings = Strings::default();
+        let stored = strings.store(&frames);
+        let values = strings.into_values();
+        assert_eq!(values.len(), 4);
+        assert_eq!(Shared::new(&values).frames(&stored), frames);
+        let hostile = StoredFrame {
+            function: 9,
+            raw: u32::MAX,
+            file: 5,
+            line: 1,
+            inlined: false,
+            aliases: vec![0, 6, 1],
+        };
+        let read = Shared::new(&values).frames(&[hostile]);
+        assert_eq!(
+            (&*read[0].function, &read[0].raw, &read[0].file),
+            ("?", &None, &None)
+        );
+        assert_eq!(read[0].aliases, [Arc::from("app::load")]);
+    }
+}
