@@ -34,7 +34,7 @@ pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String 
 /// What widths stand for.
 pub(super) fn what(options: &Options) -> &'static str {
     match (options.by, options.measure) {
-        (By::Arena, Measure::Live) => "chunk bytes of arenas, live at the end",
+        (By::Arena, Measure::Live) => "allocated_bytes of arenas, live at the end",
         (By::Arena, _) => "bytes handed out inside arenas",
         (_, measure) => measure.title(),
     }

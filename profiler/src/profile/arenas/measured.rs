@@ -24,8 +24,8 @@ pub fn measured(arena: &Arena, measure: Measure) -> Option<u64> {
 /// What [`measured`] is called.
 pub fn measured_title(measure: Measure) -> Option<&'static str> {
     match measure {
-        Measure::Peak => Some("most chunk bytes at once"),
-        Measure::Live => Some("chunk bytes at the end"),
+        Measure::Peak => Some("most allocated_bytes at once"),
+        Measure::Live => Some("allocated_bytes at the end"),
         Measure::Total => Some("bytes handed out"),
         Measure::Blocks => Some("pieces handed out"),
         Measure::Temporary => None,

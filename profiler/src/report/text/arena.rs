@@ -131,7 +131,7 @@ fn write_arena<W: Write>(
 fn write_chunks<W: Write>(page: &mut Page<'_, W>, arena: &Arena) -> io::Result<()> {
     if arena.chunk_bytes == 0 {
         let mut text = format!(
-            "holds no chunks; at most {} at once, {} in one instance",
+            "allocated_bytes 0 now; at most {} at once, {} in one instance",
             Bytes(arena.most_chunk_bytes),
             Bytes(arena.most_instance_bytes)
         );
@@ -164,7 +164,7 @@ fn write_chunks<W: Write>(page: &mut Page<'_, W>, arena: &Arena) -> io::Result<(
         Style::Faint,
         INDENT,
         &format!(
-            "{} in {}: {}",
+            "allocated_bytes {} in {}: {}",
             Bytes(arena.chunk_bytes),
             counted(arena.chunks, "chunk"),
             parts.join(", ")

@@ -11,6 +11,8 @@ use crate::text::width;
 use crate::theme;
 use crate::widgets::{slice, write};
 
+use super::render::ALLOCATED;
+
 const AXIS: u16 = 11;
 
 /// Draws the history into `area`, its last line the axis of time; `end_ns` is the end of the recording.
@@ -56,7 +58,8 @@ pub(super) fn render(
         width: area.width - AXIS,
         ..slice(area, area.height - 1, 1)
     };
-    write(buffer, axis, "0   █ in use   ░ chunks", theme::dim());
+    let axis_text = format!("0   █ in use   ░ {ALLOCATED}");
+    write(buffer, axis, &axis_text, theme::dim());
     let text = Nanos(end).to_string();
     let from = axis.width.saturating_sub(width(&text) as u16);
     let right = Rect {

@@ -78,6 +78,9 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
     }
 }
 
+/// What bumpalo calls the usable bytes of an arena's chunks; the JSON has it as a key.
+pub(super) const ALLOCATED: &str = "allocated_bytes";
+
 /// What arenas are ordered by: the figure they have of the measure, else what was handed out.
 fn order(measure: Measure) -> String {
     match measured_title(measure) {
@@ -88,12 +91,14 @@ fn order(measure: Measure) -> String {
 
 fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let wide = area.width >= 100;
-    let bar_cells = if wide { 30 } else { 14 };
+    let bar_cells = if wide { 24 } else { 14 };
     let table = Table::new()
         .right("at most", 10, |(_, arena): &(usize, &Arena)| {
             bytes(arena.most_chunk_bytes)
         })
-        .right("chunks now", 10, |(_, arena)| bytes(arena.chunk_bytes))
+        .right(ALLOCATED, ALLOCATED.len(), |(_, arena)| {
+            bytes(arena.chunk_bytes)
+        })
         // The bars of parts are drawn below.
         .left("", bar_cells, |_, _| (String::new(), theme::plain()))
         .right("handed out", 10, |(_, arena)| {
@@ -105,10 +110,15 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         .right_if(wide, "pieces", 12, |(_, arena)| {
             count(arena.total_handed_blocks)
         })
-        .right("live/made", 11, |(_, arena)| {
-            let live = arena.made.saturating_sub(arena.dropped);
-            format!("{}/{}", Count(live), Count(arena.made))
-        })
+        .right_if(
+            wide || cx.data.base.is_none(),
+            "live/made",
+            11,
+            |(_, arena)| {
+                let live = arena.made.saturating_sub(arena.dropped);
+                format!("{}/{}", Count(live), Count(arena.made))
+            },
+        )
         .left("arena", 0, |(index, arena), _| {
             let facts = view.facts.get(*index);
             let mark = match facts.is_some_and(|facts| facts.leaked) {
@@ -126,7 +136,8 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     table.render(area, buffer, rows.clone().into_iter(), selection, "");
     let lines = slice(area, 1, area.height.saturating_sub(1));
     for ((_, arena), row) in rows.into_iter().skip(view.cursor.top).zip(lines.rows()) {
-        let before = 22.min(row.width);
+        // The columns "at most" and allocated_bytes, each with its gap.
+        let before = (10 + 1 + ALLOCATED.len() as u16 + 1).min(row.width);
         let place = Rect {
             x: row.x + before,
             width: (bar_cells as u16).min(row.width - before),
@@ -250,12 +261,12 @@ fn parts(arena: &Arena, brief: bool, area: Rect, buffer: &mut Buffer) -> u16 {
     if arena.chunk_bytes == 0 {
         let text = match last_full(arena) {
             Some(last) => format!(
-                "no chunks now; the last instance used {} of {} ({})",
+                "{ALLOCATED} 0 now; the last instance used {} of {} ({})",
                 Bytes(last.used_bytes),
                 Bytes(last.chunk_bytes),
                 Share::of(last.used_bytes, last.chunk_bytes)
             ),
-            None => "no chunks now".to_owned(),
+            None => format!("{ALLOCATED} 0 now"),
         };
         write(buffer, area, &text, theme::plain());
         return 1;
@@ -302,14 +313,16 @@ fn parts(arena: &Arena, brief: bool, area: Rect, buffer: &mut Buffer) -> u16 {
 
 /// What it came to in all; less of it where there is little room.
 fn ever(arena: &Arena, brief: bool) -> Vec<String> {
-    let mut items = vec![
-        format!(
-            "{} now, {} with metadata",
+    let mut items = Vec::new();
+    if arena.chunk_bytes > 0 {
+        items.push(format!(
+            "{ALLOCATED} {} in {}, {} with metadata",
+            Bytes(arena.chunk_bytes),
             counted(arena.chunks, "chunk"),
             Bytes(arena.chunk_bytes_with_metadata)
-        ),
-        format!("most used {}", Bytes(arena.most_used_bytes)),
-    ];
+        ));
+    }
+    items.push(format!("most used {}", Bytes(arena.most_used_bytes)));
     if !brief {
         items.push(format!(
             "largest instance {}",
