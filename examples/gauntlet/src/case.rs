@@ -2,6 +2,7 @@
 
 use super::Window;
 use super::cases;
+use super::claim::Judged;
 
 /// One of the five sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,8 +56,8 @@ pub struct Case {
     pub headline: &'static str,
     /// The ways to do the work; the first is the baseline.
     pub variants: &'static [Variant],
-    /// Compares what was found with the headline; the sentence says why.
-    pub judge: fn(&Found<'_>) -> (Verdict, String),
+    /// Compares what was found with what the source says.
+    pub judge: fn(&Found<'_>) -> Judged,
 }
 
 impl Case {
@@ -110,31 +111,6 @@ impl Variant {
         Variant {
             varies: Some(why),
             ..self
-        }
-    }
-}
-
-/// How a headline fared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// What the source says was found here too.
-    Reproduced,
-    /// It was found to hold, and more exactly than the source says.
-    Sharpened,
-    /// It was not found here.
-    NotReproduced,
-    /// There is no headline to hold it to.
-    Measured,
-}
-
-impl Verdict {
-    /// For tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Reproduced => "reproduced",
-            Verdict::Sharpened => "sharpened",
-            Verdict::NotReproduced => "not reproduced",
-            Verdict::Measured => "measured",
         }
     }
 }

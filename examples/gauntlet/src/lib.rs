@@ -6,11 +6,13 @@
 mod allocator;
 mod case;
 pub mod cases;
+mod claim;
 mod code;
 pub mod data;
 mod pages;
 mod window;
 
 pub use allocator::Gauntlet;
-pub use case::{Case, Found, Source, Variant, Verdict, all, find};
+pub use case::{Case, Found, Source, Variant, all, find};
+pub use claim::{Claim, Compared, Judged, Verdict};
 pub use window::{Pass, Shown, Window, run_child};

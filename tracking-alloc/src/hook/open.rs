@@ -104,10 +104,9 @@ mod tests {
         thread::with(|thread| thread.busy.set(false));
         assert!(!is_here());
         // SAFETY: all-zero bytes are a lane nobody owned yet.
-        let lane = Box::leak(Box::new(unsafe {
-            MaybeUninit::<Lane>::zeroed().assume_init()
-        }));
-        let place: *const Lane = lane;
+        let lane = Box::new(unsafe { MaybeUninit::<Lane>::zeroed().assume_init() });
+        let place: *const Lane = &raw const *lane;
+        // It is taken back below, before the lane goes.
         thread::with(|thread| thread.lane.set(place.cast()));
         assert!(!is_here());
         lane.busy.store(true, Relaxed);

@@ -7,6 +7,7 @@ mod s1;
 mod s2;
 mod s3;
 mod s4;
+mod verdicts;
 
 use heapglass_examples::recorded;
 use heapglass_gauntlet as gauntlet;

@@ -3,7 +3,7 @@
 use crate::args::RunOptions;
 use crate::measured::Measured;
 use crate::run::{at, chosen};
-use heapglass_gauntlet::{Case, Found, Verdict};
+use heapglass_gauntlet::{Case, Found, Judged};
 use heapglass_profiler::units::Bytes;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -49,8 +49,13 @@ pub(crate) fn table(
     }
 }
 
-fn verdict(case: &Case, variants: &[Measured]) -> (Verdict, String) {
+fn judged(case: &Case, variants: &[Measured]) -> Judged {
+    // Times of code that was not optimised say nothing of a source's.
+    let is_time = |name: &str| ["time_ns", "first_ns", "times_apart_percent"].contains(&name);
     let figure = |variant: &str, name: &str| {
+        if cfg!(debug_assertions) && is_time(name) {
+            return None;
+        }
         let measured = variants
             .iter()
             .find(|measured| measured.variant == variant)?;
@@ -60,10 +65,21 @@ fn verdict(case: &Case, variants: &[Measured]) -> (Verdict, String) {
 }
 
 fn json_of(case: &Case, variants: &[Measured]) -> serde_json::Value {
-    let (verdict, why) = verdict(case, variants);
+    let judged = judged(case, variants);
+    let claims: Vec<serde_json::Value> = judged
+        .claims
+        .iter()
+        .map(|compared| {
+            let (from, to) = compared.claim.source;
+            json!({
+                "of": compared.claim.of, "source": [from, to], "tolerance": compared.claim.tolerance,
+                "here": compared.here, "verdict": compared.verdict().name(), "reason": compared.reason,
+            })
+        })
+        .collect();
     json!({
         "id": case.id, "system": case.system, "headline": case.headline,
-        "verdict": verdict.name(), "why": why, "variants": variants,
+        "verdict": judged.verdict().name(), "why": judged.why, "claims": claims, "variants": variants,
     })
 }
 
@@ -149,7 +165,7 @@ fn time(ns: u64) -> String {
 }
 
 fn write_case(out: &mut String, case: &Case, variants: &[Measured], markdown: bool) {
-    let (verdict, why) = verdict(case, variants);
+    let judged = judged(case, variants);
     let columns: Vec<&Column> = COLUMNS
         .iter()
         .filter(|(_, cell)| variants.iter().any(|row| cell(row).is_some()))
@@ -221,6 +237,11 @@ fn write_case(out: &mut String, case: &Case, variants: &[Measured], markdown: bo
             let _ = writeln!(out, "  {} failed: {why}", row.variant);
         }
     }
-    let _ = writeln!(out, "  source: {}", case.headline);
-    let _ = writeln!(out, "  {}: {why}\n", verdict.name());
+    // In Markdown a line of its own each, not one paragraph.
+    let end = if markdown { "  " } else { "" };
+    let _ = writeln!(out, "  source: {}{end}", case.headline);
+    for compared in &judged.claims {
+        let _ = writeln!(out, "  claim: {compared}{end}");
+    }
+    let _ = writeln!(out, "  {}: {}\n", judged.verdict().name(), judged.why);
 }

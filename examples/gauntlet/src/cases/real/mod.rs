@@ -8,7 +8,7 @@ mod gsoc;
 mod twitter;
 
 use crate::data::fetched;
-use crate::{Case, Found, Variant, Verdict, Window};
+use crate::{Case, Found, Judged, Variant, Window};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -82,7 +82,7 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 /// Says what each way takes for a byte of input. The file is not scaled: a part of it would be another file.
-fn judge(found: &Found<'_>) -> (Verdict, String) {
+fn judge(found: &Found<'_>) -> Judged {
     let ways = ["value", "typed", "borrowed", "arena"]
         .iter()
         .filter_map(|way| {
@@ -101,7 +101,7 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
             ways.join(", ")
         )
     };
-    (Verdict::Measured, why)
+    Judged::unjudged(true, why)
 }
 
 /// Into something that owns all it has.

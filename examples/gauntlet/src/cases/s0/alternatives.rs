@@ -1,8 +1,8 @@
 //! 0.6 and 0.7: bump-scope beside bumpalo, and the other arenas.
 
+use super::times;
 use super::words::{LISTS, WORD, WORDS, build_in};
-use super::{judged, slower, times};
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Claim, Judged, Variant, Window};
 use allocator_api2_02::vec::Vec as Api2Vec;
 use allocator_api2_04::vec::Vec as Api4Vec;
 use bump_scope::BumpVec;
@@ -50,8 +50,7 @@ pub(super) const BUMP_SCOPE: Case = Case {
             "bumpalo, same Vec",
             "bump-scope, same Vec",
         ];
-        let holds =
-            all.iter().all(few) && slower(found, "bumpalo, own Vec", "bump-scope, own Vec", 1.2);
+        let holds = all.iter().all(few);
         let why = format!(
             "{:.0} chunks against {:.0}; by its own Vec bumpalo takes {} as long, by the same Vec {}",
             found.of("bumpalo, own Vec", "total_blocks"),
@@ -59,7 +58,16 @@ pub(super) const BUMP_SCOPE: Case = Case {
             times(found.times("bumpalo, own Vec", "bump-scope, own Vec")),
             times(found.times("bumpalo, same Vec", "bump-scope, same Vec")),
         );
-        (judged(holds, Verdict::Reproduced), why)
+        Judged::facts(holds, why)
+            .claim(
+                Claim::times("times as long by bumpalo, each with its own Vec", 2.0),
+                found.times("bumpalo, own Vec", "bump-scope, own Vec"),
+            )
+            .because("the source's is Wasm")
+            .claim(
+                Claim::level("the same with the same Vec"),
+                found.times("bumpalo, same Vec", "bump-scope, same Vec"),
+            )
     },
 };
 
@@ -115,7 +123,7 @@ pub(super) const OTHERS: Case = Case {
             chunks("compact_arena"),
             times(found.times("compact_arena", "bumpalo")),
         );
-        (judged(holds, Verdict::Reproduced), why)
+        Judged::unjudged(holds, why)
     },
 };
 

@@ -1,8 +1,8 @@
 //! 0.18: where `deserialize_in_place` silently reads anew. Everything is read as `Profiled`, so that the recording of
 //! the second pass names the field that fell back.
 
-use super::{growths, judged, people};
-use crate::{Case, Found, Variant, Verdict, Window};
+use super::{growths, people};
+use crate::{Case, Claim, Found, Judged, Variant, Window};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ const WHOLLY: [&str; 11] = [
     "BTreeMap",
 ];
 
-fn judge(found: &Found<'_>) -> (Verdict, String) {
+fn judge(found: &Found<'_>) -> Judged {
     let pass = |variant| {
         (
             found.of(variant, "blocks of pass 1"),
@@ -106,7 +106,14 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
         pass("deserialize_with").1,
         WHOLLY[1..].join(", "),
     );
-    (judged(holds, Verdict::Sharpened), why)
+    Judged::facts(holds, why).claim(
+        Claim::count("blocks of the second pass by deserialize_with", 1001.0).within(0.01),
+        if records == 1000.0 {
+            pass("deserialize_with").1
+        } else {
+            f64::NAN
+        },
+    )
 }
 
 /// Reads a `T` twice, the second time in place and in the window.

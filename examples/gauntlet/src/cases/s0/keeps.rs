@@ -1,8 +1,7 @@
 //! 0.21: zero-copy keeps its buffer alive: what the input holds against what is referenced.
 
-use super::judged;
 use super::people::{self, PEOPLE, Person};
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 
 /// One person in so many is kept.
 const ONE_IN: usize = 100;
@@ -45,7 +44,7 @@ pub(super) const CASE: Case = Case {
             of("bytes held by the input") / of("bytes referenced"),
             found.of("owned", "live_bytes"),
         );
-        (judged(holds, Verdict::Reproduced), why)
+        Judged::facts(holds, why)
     },
 };
 

@@ -22,7 +22,7 @@ mod wasm;
 mod words;
 
 use crate::cases::said::times;
-use crate::{Case, Found, Verdict};
+use crate::{Case, Found};
 
 /// All of them, in the order of the source.
 pub(crate) const CASES: &[Case] = &[
@@ -69,13 +69,4 @@ fn read_growths(size: usize, len: f64) -> f64 {
 fn slower(found: &Found<'_>, first: &str, second: &str, least: f64) -> bool {
     let times = found.times(first, second);
     times.is_nan() || times >= least
-}
-
-/// The verdict, when everything holds, else the other one.
-fn judged(holds: bool, verdict: Verdict) -> Verdict {
-    if holds {
-        verdict
-    } else {
-        Verdict::NotReproduced
-    }
 }

@@ -2,8 +2,8 @@
 
 use super::derive::in_arena;
 use super::people;
-use super::{judged, read_growths, times};
-use crate::{Case, Variant, Verdict, Window};
+use super::{read_growths, times};
+use crate::{Case, Judged, Variant, Window};
 use bumpalo::Bump;
 use heapglass_examples::data::Random;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -52,7 +52,7 @@ pub(super) const CASE: Case = Case {
             LOCATIONS + 3,
             times(found.times("owned", "arena")),
         );
-        (judged(holds, Verdict::Reproduced), why)
+        Judged::facts(holds, why)
     },
 };
 

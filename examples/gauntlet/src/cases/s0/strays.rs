@@ -1,9 +1,8 @@
 //! 0.8: an arena's own figure is exact for each instance; so are counters scoped by thread and region, which leave what
 //! others allocate meanwhile (strays) apart. Counters of the whole process do not.
 
-use super::judged;
 use super::people;
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 use bumpalo::Bump;
 use std::sync::Barrier;
 use tracking_alloc::{measure, stats};
@@ -41,7 +40,7 @@ pub(super) const CASE: Case = Case {
              counters are off by {strays:.0} bytes of strays",
             of("arenas' own bytes"),
         );
-        (judged(holds, Verdict::Sharpened), why)
+        Judged::facts(holds, why)
     },
 };
 

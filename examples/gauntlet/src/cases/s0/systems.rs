@@ -2,8 +2,8 @@
 //! pages of 64 KiB as Wasm does.
 
 use super::words::{self, LISTS};
-use super::{judged, slower, times};
-use crate::{Case, Variant, Verdict, Window, pages};
+use super::{slower, times};
+use crate::{Case, Judged, Variant, Window, pages};
 
 /// 0.4.
 pub(super) const DLMALLOC: Case = Case {
@@ -30,7 +30,7 @@ pub(super) const DLMALLOC: Case = Case {
             one / grows * 100.0,
             times(found.times("dlmalloc", "glibc")),
         );
-        (judged(holds, Verdict::Reproduced), why)
+        Judged::facts(holds, why)
     },
 };
 
@@ -55,7 +55,7 @@ pub(super) const TALC: Case = Case {
             found.of("talc", "64 KiB pages"),
             found.of("dlmalloc", "64 KiB pages"),
         );
-        (judged(holds, Verdict::Reproduced), why)
+        Judged::facts(holds, why)
     },
 };
 

@@ -2,8 +2,8 @@
 
 use super::derive::{Person, in_arena};
 use super::people::{self, PEOPLE};
-use super::{arena, judged, times};
-use crate::{Case, Variant, Verdict, Window};
+use super::{arena, times};
+use crate::{Case, Judged, Variant, Window};
 use bump_scope::alloc::Global;
 use bump_scope::settings::BumpSettings;
 use tracking_alloc::arena::{Arena, Tracked};
@@ -45,7 +45,7 @@ pub(super) const CASE: Case = Case {
             times(found.times("bump-scope", "bumpalo")),
             times(found.times("bump-scope, downwards", "bumpalo")),
         );
-        (judged(holds, Verdict::Reproduced), why)
+        Judged::facts(holds, why)
     },
 };
 

@@ -1,6 +1,6 @@
 //! 1.4 and 1.5: what reading a `ZeroVec` costs beside a slice, when nothing is allocated at all.
 
-use super::data::{haystack_and_needles, twenty};
+use super::data::{haystack_and_needles, seventy_five};
 use super::{Ratio, blocks_are, judged, repeat};
 use crate::{Case, Found, Variant, Window};
 use std::convert::identity;
@@ -10,11 +10,11 @@ use zerovec::{ZeroSlice, ZeroVec};
 /// Every number once.
 pub(super) const SUM: Case = Case {
     id: "1.4",
-    system: "sum 20 u32: ZeroVec against a slice",
+    system: "sum 75 u32: ZeroVec against a slice",
     headline: "4.3091 -> 5.7108 ns",
     variants: &[
         Variant::new("slice", |window| {
-            let numbers = twenty();
+            let numbers = seventy_five();
             repeat(window, numbers.len() * 4, || {
                 black_box(numbers.as_slice())
                     .iter()
@@ -44,7 +44,7 @@ pub(super) const SUM: Case = Case {
             &[
                 price(
                     "zerovec",
-                    ": today's compiler reads four unaligned bytes as one number",
+                    "today's compiler reads four unaligned bytes as one number",
                 ),
                 price("zerovec unaligned", ""),
             ],
@@ -92,7 +92,7 @@ pub(super) const SEARCH: Case = Case {
                 price(
                     "zerovec",
                     "slice",
-                    ": both are std's search of a slice, each number one load, aligned or not",
+                    "both are std's search of a slice, each number one load, aligned or not",
                 ),
                 price("zerovec, ever others", "slice, ever others", ""),
             ],
@@ -119,7 +119,7 @@ fn read(bytes: &[u8], by: usize) -> ZeroVec<'_, u32> {
 }
 
 fn sum(window: &mut Window, by: usize) {
-    let bytes = shifted(&twenty(), by);
+    let bytes = shifted(&seventy_five(), by);
     let numbers = read(&bytes, by);
     let numbers: &ZeroSlice<u32> = &numbers;
     repeat(window, numbers.len() * 4, || {

@@ -2,7 +2,7 @@
 
 use super::data::{SEED, strings};
 use super::{decoded, encoded};
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 use rkyv::rancor::Error;
 use rkyv::util::AlignedVec;
 
@@ -71,14 +71,7 @@ pub(super) const CASE: Case = Case {
                 (1.0 - 1.0 / unchecked) * 100.0
             );
         }
-        (
-            if holds {
-                Verdict::Sharpened
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::unjudged(holds, why)
     },
 };
 

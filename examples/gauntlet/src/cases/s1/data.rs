@@ -18,6 +18,11 @@ pub(super) fn twenty() -> Vec<u32> {
     (0..20).map(|at| 0x02_01_00 + at * 0x04_04_04).collect()
 }
 
+/// Seventy-five of them, for what the source sums.
+pub(super) fn seventy_five() -> Vec<u32> {
+    (0..75).map(|at| 0x02_01_00 + at * 0x01_04_04).collect()
+}
+
 /// Numbers with many low values and a long tail of high ones.
 fn numbers(random: &mut Lcg64Xsh32, count: usize) -> Vec<u32> {
     let distribution = LogNormal::new(10.0, 1.0).expect("a deviation that is finite");

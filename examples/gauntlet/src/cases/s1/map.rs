@@ -1,7 +1,7 @@
 //! 1.9: a map of strings to strings out of postcard: `HashMap<String, String>` against `ZeroMap`.
 
 use super::{blocks_are, each, repeat};
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -91,14 +91,7 @@ pub(super) const CASE: Case = Case {
                 "; the HashMap takes {reading:.1} times as long to read, the ZeroMap {looking:.1} times as long to look up"
             );
         }
-        (
-            if holds {
-                Verdict::Sharpened
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::facts(holds, why)
     },
 };
 

@@ -9,7 +9,7 @@ mod people;
 mod strings;
 mod written;
 
-use crate::{Case, Found, Verdict, Window};
+use crate::{Case, Claim, Found, Judged, Window};
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
 
@@ -78,61 +78,21 @@ struct Ratio {
 }
 
 impl Ratio {
-    /// How many times as long the first took; not a number when untimed, or when nothing was optimised.
-    fn ours(&self, found: &Found<'_>) -> f64 {
-        if cfg!(debug_assertions) {
-            f64::NAN
-        } else {
-            found.times(self.first, self.second)
-        }
-    }
-
-    /// Whether the first is clearly slower here too; untimed, nothing speaks against it.
-    fn holds(&self, found: &Found<'_>) -> bool {
-        let ours = self.ours(found);
-        ours.is_nan() || ours > 1.1
-    }
-
-    fn says(&self, found: &Found<'_>) -> String {
+    /// Beside what was found.
+    fn claimed(&self, judged: Judged, found: &Found<'_>) -> Judged {
         let (first, second) = (self.first, self.second);
-        let (ours, theirs) = (self.ours(found), self.theirs_ns.0 / self.theirs_ns.1);
-        if !ours.is_nan() {
-            let why = if self.holds(found) { "" } else { self.why };
-            return format!(
-                "{first} takes {ours:.2} times as long as {second} (the source {theirs:.2}){why}"
-            );
-        }
-        let unoptimised = found.times(first, second);
-        if unoptimised.is_nan() {
-            format!("{first} against {second} not timed (the source {theirs:.2} times)")
-        } else {
-            format!(
-                "{first} takes {unoptimised:.2} times as long as {second} in this build without optimisation, which \
-                 says nothing of the source's {theirs:.2}"
-            )
-        }
+        let of = format!("times as long by {first} as by {second}");
+        let claim = Claim::times(of, self.theirs_ns.0 / self.theirs_ns.1).within(0.25);
+        judged
+            .claim(claim, found.times(first, second))
+            .because(self.why)
     }
 }
 
-/// The verdict on counts that were predicted and on the first of the times that the source compares, the case's point.
-/// Without times to go by, it is on the counts alone, and says so.
-fn judged(found: &Found<'_>, counts: bool, said: &str, ratios: &[Ratio]) -> (Verdict, String) {
-    let untimed = ratios.iter().any(|ratio| ratio.ours(found).is_nan());
-    let holds = counts && ratios.first().is_none_or(|ratio| ratio.holds(found));
-    let verdict = if holds {
-        Verdict::Reproduced
-    } else {
-        Verdict::NotReproduced
-    };
-    let times: Vec<String> = ratios.iter().map(|ratio| ratio.says(found)).collect();
-    let alone = if untimed { "by the counts alone: " } else { "" };
-    let predicted = if counts {
-        ""
-    } else {
-        " (not the predicted counts)"
-    };
-    (
-        verdict,
-        format!("{alone}{said}{predicted}; {}", times.join("; ")),
-    )
+/// Counts that were predicted, and the times that the source compares.
+fn judged(found: &Found<'_>, counts: bool, said: &str, ratios: &[Ratio]) -> Judged {
+    let judged = Judged::facts(counts, said.to_owned());
+    ratios
+        .iter()
+        .fold(judged, |judged, ratio| ratio.claimed(judged, found))
 }

@@ -2,7 +2,7 @@
 
 use super::data::{CHARS, hundred, twenty};
 use super::{Ratio, blocks_are, decoded, each, encoded, judged, repeat};
-use crate::{Case, Found, Variant, Verdict};
+use crate::{Case, Found, Judged, Variant};
 use zerovec::ZeroVec;
 
 /// 100 `u32`.
@@ -64,7 +64,7 @@ pub(super) const SUMMED: Case = Case {
 };
 
 /// One block of the numbers' size against none.
-fn judge(found: &Found<'_>, bytes: f64, theirs_ns: (f64, f64)) -> (Verdict, String) {
+fn judge(found: &Found<'_>, bytes: f64, theirs_ns: (f64, f64)) -> Judged {
     let counts = blocks_are(found, &[("vec", 1.0), ("zerovec", 0.0)])
         && each(found, "vec", "total_bytes") == bytes;
     let said = format!(
@@ -77,7 +77,7 @@ fn judge(found: &Found<'_>, bytes: f64, theirs_ns: (f64, f64)) -> (Verdict, Stri
         first: "vec",
         second: "zerovec",
         theirs_ns,
-        why: ": a block from this allocator costs about as much as reading the numbers out of their bytes",
+        why: "a block from this allocator costs about as much as reading the numbers out of their bytes",
     };
     judged(found, counts, &said, &[ratio])
 }

@@ -2,7 +2,7 @@
 
 use super::data::{SEED, strings};
 use super::{decoded, encoded};
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -71,14 +71,7 @@ pub(super) const CASE: Case = Case {
             blocks("cow without borrow"),
             blocks("cow"),
         );
-        (
-            if holds {
-                Verdict::Sharpened
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::facts(holds, why)
     },
 };
 

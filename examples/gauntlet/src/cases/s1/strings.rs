@@ -84,19 +84,19 @@ pub(super) const READ: Case = Case {
                     first: "vec of String",
                     second: "varzerovec",
                     theirs_ns: (11_274.0, 1_944.6),
-                    why: ": checking UTF-8 and positions takes about as long as 101 blocks",
+                    why: "checking UTF-8 and positions takes about as long as 101 blocks",
                 },
                 Ratio {
                     first: "vec of &str",
                     second: "varzerovec",
                     theirs_ns: (2_248.6, 1_944.6),
-                    why: ": both check all the text, one block more or less is little beside that",
+                    why: "both check all the text, one block more or less is little beside that",
                 },
                 Ratio {
                     first: "count in varzerovec",
                     second: "count in vec",
                     theirs_ns: (1_265.0, 728.99),
-                    why: ": looking positions up is little beside counting",
+                    why: "looking positions up is little beside counting",
                 },
             ],
         )
@@ -137,9 +137,9 @@ pub(super) const SEARCH: Case = Case {
             theirs_ns,
             why,
         };
-        let std = ": std's search always takes all its steps, each to a block of its own, VarZeroVec's ends when it has \
+        let std = "std's search always takes all its steps, each to a block of its own, VarZeroVec's ends when it has \
                    found and its strings lie side by side";
-        let learned = ": branches that are the same each time are foreseen, these are not";
+        let learned = "branches that are the same each time are foreseen, these are not";
         judged(
             found,
             counts,

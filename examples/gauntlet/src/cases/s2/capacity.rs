@@ -1,7 +1,7 @@
 //! 2.10: a vector that grows against one that is told how large it will be.
 
 use crate::cases::said::times;
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 
 /// The case.
 pub(super) const CASE: Case = Case {
@@ -41,14 +41,7 @@ pub(super) const CASE: Case = Case {
             (found.of("push", "live_bytes") - 8.0 * elements) / 1e6,
             times(found.times("push", "with_capacity")),
         );
-        (
-            if holds {
-                Verdict::Reproduced
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::facts(holds, why)
     },
 };
 

@@ -1,7 +1,7 @@
 //! 2.4: 1,600 chunks written byte by byte, half of them freed in the order they were made, half in the opposite.
 
 use crate::cases::said::times;
-use crate::{Case, Found, Variant, Verdict, Window};
+use crate::{Case, Found, Judged, Variant, Window};
 use bumpalo::{Bump, collections::Vec as BumpVec};
 
 /// The case.
@@ -35,7 +35,7 @@ pub(super) const CASE: Case = Case {
     judge,
 };
 
-fn judge(found: &Found<'_>) -> (Verdict, String) {
+fn judge(found: &Found<'_>) -> Judged {
     let exact = |size: u32| {
         ["glibc", "jemalloc", "mimalloc"].iter().all(|allocator| {
             let variant = format!("{allocator} {size} B");
@@ -74,14 +74,7 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
         found.of("bumpalo 256 B, never reset", "arena_bytes"),
         found.of("bumpalo 256 B", "arena_bytes"),
     );
-    (
-        if holds {
-            Verdict::Reproduced
-        } else {
-            Verdict::NotReproduced
-        },
-        why,
-    )
+    Judged::unjudged(holds, why)
 }
 
 /// Chunks of one pass.

@@ -1,7 +1,7 @@
 //! 2.2: one wrapper around three allocators, by its generic inner allocator.
 
 use crate::cases::said::times;
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 use heapglass_examples::data::Random;
 use std::collections::BTreeMap;
 
@@ -46,14 +46,7 @@ pub(super) const CASE: Case = Case {
             times(found.times("glibc", "jemalloc")),
             times(found.times("glibc", "mimalloc")),
         );
-        (
-            if holds {
-                Verdict::Reproduced
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::facts(holds, why)
     },
 };
 

@@ -1,7 +1,7 @@
 //! 2.1: a static pool and a large array on a stack. Both are memory that no allocator hands out, so no heap profiler
 //! can name it: what is resident and not live is all that tells of it.
 
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Barrier};
@@ -32,14 +32,7 @@ pub(super) const CASE: Case = Case {
             unseen("stack") / 1e6,
             found.of("stack", "stack_limit_bytes") / 1e6,
         );
-        (
-            if holds {
-                Verdict::Sharpened
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::facts(holds, why)
     },
 };
 

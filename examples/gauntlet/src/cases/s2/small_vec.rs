@@ -1,7 +1,7 @@
 //! 2.9: `SmallVec<[u8; 4]>`: inline up to its fourth byte, on the heap from the fifth.
 
 use crate::cases::said::times;
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 use smallvec::SmallVec;
 
 /// The case.
@@ -40,14 +40,7 @@ pub(super) const CASE: Case = Case {
             spilled("SmallVec, 1 to 8"),
             times(found.times("Vec, 4", "SmallVec, 4")),
         );
-        (
-            if holds {
-                Verdict::Reproduced
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::facts(holds, why)
     },
 };
 

@@ -2,7 +2,7 @@
 
 use super::chunks::{CHUNKS, pass};
 use crate::cases::said::times;
-use crate::{Case, Found, Variant, Verdict, Window};
+use crate::{Case, Found, Judged, Variant, Window};
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
@@ -25,7 +25,7 @@ pub(super) const CASE: Case = Case {
     judge,
 };
 
-fn judge(found: &Found<'_>) -> (Verdict, String) {
+fn judge(found: &Found<'_>) -> Judged {
     let exact = |threads: u32| {
         ["glibc", "jemalloc", "mimalloc"].iter().all(|allocator| {
             let variant = format!("{allocator}, {threads} threads");
@@ -62,14 +62,7 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
         recorded(8),
         recorded(16),
     );
-    (
-        if holds {
-            Verdict::Reproduced
-        } else {
-            Verdict::NotReproduced
-        },
-        why,
-    )
+    Judged::unjudged(holds, why)
 }
 
 /// Times the work is done to see what recording it costs.

@@ -2,7 +2,7 @@
 
 use crate::cases::said::ms;
 use crate::data::airlines::{LINES, Line, text};
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Claim, Judged, Variant, Window};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -64,14 +64,26 @@ pub(super) const CASE: Case = Case {
             found.of("value", "peak_bytes"),
             ms(found.of("value", "time_ns")),
         );
-        (
-            if holds {
-                Verdict::Sharpened
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::facts(holds, why)
+            .claim(
+                Claim::count("leaves of 632 bytes", 35_264.0),
+                if leaves >= 30_000.0 {
+                    leaf_bytes / 632.0
+                } else {
+                    f64::NAN
+                },
+            )
+            .claim(
+                Claim::count("their share of all bytes", 0.8946).within(0.02),
+                leaf_bytes / bytes,
+            )
+            .claim(
+                Claim::count("bytes live at the peak", 17_917.0).within(0.1),
+                found.of("value", "peak_bytes"),
+            )
+            .because(
+                "the source reads by a BufRead, whose buffer and line are live beside the value",
+            )
     },
 };
 

@@ -1,7 +1,7 @@
 //! 3.11: what a function asks of its caller: to own, to borrow a slice, or to borrow one after the other.
 
 use crate::cases::said::times;
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 use std::borrow::Cow;
 
 /// The case.
@@ -45,14 +45,7 @@ pub(super) const CASE: Case = Case {
             blocks("escaped, Cow") - 1.0,
             times(found.times("Vec<String>", "iterator")),
         );
-        (
-            if holds {
-                Verdict::Reproduced
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::facts(holds, why)
     },
 };
 

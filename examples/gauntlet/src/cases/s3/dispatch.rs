@@ -1,7 +1,7 @@
 //! 3.6: a trait's objects in boxes, or as an enum side by side.
 
 use crate::cases::said::times;
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Claim, Judged, Variant, Window};
 use enum_dispatch::enum_dispatch;
 
 /// The case.
@@ -30,13 +30,9 @@ pub(super) const CASE: Case = Case {
             times(found.times("Box<dyn>", "enum_dispatch")),
             times(found.times("Box<dyn>, calls alone", "enum_dispatch, calls alone")),
         );
-        (
-            if holds {
-                Verdict::Sharpened
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
+        Judged::facts(holds, why).claim(
+            Claim::times("times as long by Box<dyn>, calls alone: up to", 10.0).between(1.0, 10.0),
+            found.times("Box<dyn>, calls alone", "enum_dispatch, calls alone"),
         )
     },
 };

@@ -1,6 +1,6 @@
 //! 3.3: 50,000 short strings, each a block of its own or all of them in one.
 
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Claim, Judged, Variant, Window};
 use nested::Nested;
 
 /// The case.
@@ -25,6 +25,14 @@ pub(super) const CASE: Case = Case {
         let of = |name: &str| (found.of("Vec<String>", name), found.of("Nested", name));
         let holds = of("live_bytes") == (vec, nested);
         let usable = of("usable_bytes");
+        // The source's figures are of 50,000 strings.
+        let whole = |figure| {
+            if strings == 50_000.0 {
+                figure
+            } else {
+                f64::NAN
+            }
+        };
         let why = format!(
             "retained: {vec:.0} and {nested:.0} B requested, exactly what doubling predicts; usable under jemalloc \
              {:.2} and {:.2} MiB at the peak, {:.0} % more than was asked for (the source 2.34 and 1.83 MiB, 11 %); {:.0} \
@@ -36,14 +44,23 @@ pub(super) const CASE: Case = Case {
             found.of("Nested", "total_blocks"),
             found.of("Vec<String>, glibc", "usable_bytes") / f64::from(1 << 20),
         );
-        (
-            if holds {
-                Verdict::Sharpened
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::facts(holds, why)
+            .claim(
+                Claim::count("bytes requested by Vec<String>", 2_111_754.0),
+                whole(found.of("Vec<String>", "live_bytes")),
+            )
+            .claim(
+                Claim::count("bytes requested by Nested", 1_572_864.0),
+                whole(found.of("Nested", "live_bytes")),
+            )
+            .claim(
+                Claim::count("MiB of Vec<String> under jemalloc", 2.34).within(0.1),
+                whole(usable.0 / f64::from(1 << 20)),
+            )
+            .claim(
+                Claim::count("MiB of Nested under jemalloc", 1.83).within(0.1),
+                whole(usable.1 / f64::from(1 << 20)),
+            )
     },
 };
 

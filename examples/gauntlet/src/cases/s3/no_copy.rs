@@ -5,7 +5,7 @@ use super::no_copy_scroll as scrolled;
 use crate::cases::s4::log::{Log, many};
 use crate::cases::s4::{capnproto, flat};
 use crate::cases::said::times;
-use crate::{Case, Found, Variant, Verdict, Window};
+use crate::{Case, Found, Judged, Variant, Window};
 use capnp::Word;
 use rkyv::rancor::Error;
 use rkyv::util::AlignedVec;
@@ -76,7 +76,7 @@ pub(super) const CASE: Case = Case {
 /// What is always built.
 const FORMATS: [&str; 4] = ["flatbuffers", "capnp", "rkyv", "scroll"];
 
-fn judge(found: &Found<'_>) -> (Verdict, String) {
+fn judge(found: &Found<'_>) -> Judged {
     let kept = |format: &str| format!("{format} with its buffer");
     let in_place = |format: &&str| {
         found.of(format, "total_blocks") == 0.0
@@ -111,12 +111,8 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
         found.of(baseline, "live_bytes"),
         FORMATS.map(of_format).join("; "),
     );
-    let verdict = if holds {
-        Verdict::Sharpened
-    } else {
-        Verdict::NotReproduced
-    };
-    (verdict, why)
+
+    Judged::facts(holds, why)
 }
 
 /// The records, and the sum that each format must give.

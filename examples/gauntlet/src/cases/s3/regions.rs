@@ -1,7 +1,7 @@
 //! 3.12: memory in regions: with a limit, by generations, as a heap of its own; and how thin a binary can be.
 
 use super::thin;
-use crate::{Case, Found, Variant, Verdict, Window};
+use crate::{Case, Claim, Found, Judged, Variant, Window};
 use bumpalo::Bump;
 use libmimalloc_sys as mi;
 use slotmap::{DefaultKey, SlotMap};
@@ -44,7 +44,7 @@ pub(super) const CASE: Case = Case {
     judge,
 };
 
-fn judge(found: &Found<'_>) -> (Verdict, String) {
+fn judge(found: &Found<'_>) -> Judged {
     let limited = |name: &str| found.of("bump with a limit", name);
     let (plain, thin) = (
         "binary: release, debug = 2",
@@ -57,11 +57,11 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
         && found.of("generational arena", "stale_found") == 0.0
         && found.of("generational arena", "reused") > 0.0
         && found.of("mimalloc heap", "total_blocks") == 0.0
-        && found.of(thin, "code_bytes") < found.of(plain, "code_bytes")
+        && found.of(thin, "binary_code_bytes") < found.of(plain, "binary_code_bytes")
         && found.of(thin, "file_bytes") < found.of(plain, "file_bytes");
     let size = |variant: &str| {
         let (code, file) = (
-            found.of(variant, "code_bytes"),
+            found.of(variant, "binary_code_bytes"),
             found.of(variant, "file_bytes"),
         );
         format!(
@@ -84,14 +84,12 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
         size(plain),
         size(thin),
     );
-    (
-        if holds {
-            Verdict::Reproduced
-        } else {
-            Verdict::NotReproduced
-        },
-        why,
-    )
+    Judged::facts(holds, why)
+        .claim(
+            Claim::count("share of the file that strip and debug = 0 take off", 0.3).within(0.2),
+            1.0 - found.of("binary: strip", "file_bytes") / found.of(plain, "file_bytes"),
+        )
+        .because("with debug = 2 the debug information is most of the file")
 }
 
 /// A value of 64 bytes.

@@ -1,7 +1,7 @@
 //! 3.4: crates of small strings and small sets: what an element costs.
 
 use super::nested::strings;
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 use inlinable_string::InlinableString;
 use smallstr::SmallString;
 use std::collections::HashSet;
@@ -48,14 +48,7 @@ pub(super) const CASE: Case = Case {
             each("HashSet<u32>"),
             each("tinyset"),
         );
-        (
-            if holds {
-                Verdict::Sharpened
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::facts(holds, why)
     },
 };
 

@@ -42,7 +42,7 @@ pub(super) fn build(window: &mut Window, settings: &[&str]) {
         .map(|section| section.size())
         .sum();
     window.note("file_bytes", bytes.len() as f64);
-    window.note("code_bytes", code as f64);
+    window.note("binary_code_bytes", code as f64);
     window.note("build_seconds", seconds);
     let argument = "to be or not to be ".repeat(window.scaled(1000));
     window.input(argument.len(), 0);

@@ -2,7 +2,7 @@
 
 use crate::allocator::STATS;
 use crate::data::airlines::{LINES, text};
-use crate::{Case, Variant, Verdict, Window};
+use crate::{Case, Judged, Variant, Window};
 use deepsize::{Context, DeepSizeOf};
 use serde::Deserialize;
 use tikv_jemalloc_ctl::thread;
@@ -53,14 +53,7 @@ pub(super) const CASE: Case = Case {
                     / found.of("jemalloc-ctl", "total_bytes")
                     - 1.0),
         );
-        (
-            if holds {
-                Verdict::Reproduced
-            } else {
-                Verdict::NotReproduced
-            },
-            why,
-        )
+        Judged::facts(holds, why)
     },
 };
 

@@ -4,7 +4,7 @@
 use super::log::{Log, goser};
 use super::{TEXT_BYTES, TEXTS, each, flat, repeat, takes};
 use crate::cases::said::ns;
-use crate::{Case, Found, Variant, Verdict, Window};
+use crate::{Case, Found, Judged, Variant, Window};
 use bincode::config;
 use flatbuffers::FlatBufferBuilder;
 use rkyv::rancor::Error;
@@ -138,7 +138,7 @@ pub(super) const CASE: Case = Case {
     judge,
 };
 
-fn judge(found: &Found<'_>) -> (Verdict, String) {
+fn judge(found: &Found<'_>) -> Judged {
     let formats = ["postcard", "bincode", "rmp", "rkyv", "flatbuffers"];
     let owned = [
         "postcard, deserialize",
@@ -176,18 +176,14 @@ fn judge(found: &Found<'_>) -> (Verdict, String) {
             time(read),
         )
     };
-    let verdict = if holds {
-        Verdict::Measured
-    } else {
-        Verdict::NotReproduced
-    };
+
     let why = format!(
         "10 blocks and 236 B a record to build it from any of them, 0 as &str or in place, 0 to write into what is kept (rkyv {}). A \
          record: {}",
         each(found, "rkyv, serialize into a kept buffer", "total_blocks"),
         formats.map(of_format).join("; "),
     );
-    (verdict, why)
+    Judged::unjudged(holds, why)
 }
 
 /// Writes the record, each time into a buffer of its own.

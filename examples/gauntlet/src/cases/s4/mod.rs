@@ -19,7 +19,7 @@ mod protobuf;
 mod typed;
 mod value;
 
-use crate::{Case, Found, Verdict, Window};
+use crate::{Case, Claim, Found, Judged, Window};
 use std::hint::black_box;
 
 /// All of them, in the order of the source.
@@ -82,34 +82,11 @@ fn speed(found: &Found<'_>, variant: &str) -> String {
     }
 }
 
-/// The verdict: the counts are as predicted, and of each two variants the first is the faster one, as in the source.
-/// Without times to go by, it is on the counts alone, and says so.
-fn judged(
-    found: &Found<'_>,
-    counts: bool,
-    faster: &[(&str, &str)],
-    said: &str,
-) -> (Verdict, String) {
-    let ratio = |(first, second): &(&str, &str)| mb_per_s(found, first) / mb_per_s(found, second);
-    let untimed = faster.iter().any(|pair| ratio(pair).is_nan());
-    let slower: Vec<String> = faster
-        .iter()
-        .filter(|pair| ratio(pair) <= 1.0)
-        .map(|(first, second)| format!("; {first:?} is not faster than {second:?} here"))
-        .collect();
-    let verdict = if counts && slower.is_empty() {
-        Verdict::Reproduced
-    } else {
-        Verdict::NotReproduced
-    };
-    let alone = if untimed { "by the counts alone: " } else { "" };
-    let predicted = if counts {
-        ""
-    } else {
-        " (not the predicted counts)"
-    };
-    (
-        verdict,
-        format!("{alone}{said}{predicted}{}", slower.concat()),
-    )
+/// The counts are as predicted, and of each two variants the first is the faster one in the source.
+fn judged(found: &Found<'_>, counts: bool, faster: &[(&str, &str)], said: &str) -> Judged {
+    let judged = Judged::facts(counts, said.to_owned());
+    faster.iter().fold(judged, |judged, (first, second)| {
+        let claim = Claim::more(format!("MB/s by {first} for one by {second}"));
+        judged.claim(claim, mb_per_s(found, first) / mb_per_s(found, second))
+    })
 }

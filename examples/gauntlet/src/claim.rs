@@ -1,0 +1,238 @@
+//! What a source says, in figures, and how what was found here compares with it. The comparison is made in one place.
+
+/// A figure of a source, and how far from it is still the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// What it is the figure of: `global takes so many times as long as the arena`.
+    pub of: String,
+    /// The source's figure: from, to; both the same where it gives one.
+    pub source: (f64, f64),
+    /// The figure that would mean that there is no effect: 1 of a ratio, 0 of a count or a share.
+    pub none: f64,
+    /// What may be missing from the figure, or be beyond it, as a share of it.
+    pub tolerance: f64,
+}
+
+impl Claim {
+    /// How many times as long, as large or as many; within a fifth.
+    pub fn times(of: impl Into<String>, times: f64) -> Self {
+        Claim {
+            of: of.into(),
+            source: (times, times),
+            none: 1.0,
+            tolerance: 0.2,
+        }
+    }
+
+    /// A number of something, exactly.
+    pub fn count(of: impl Into<String>, count: f64) -> Self {
+        Claim {
+            of: of.into(),
+            source: (count, count),
+            none: 0.0,
+            tolerance: 0.0,
+        }
+    }
+
+    /// More of something than of something else, by whatever factor; less by a twentieth is noise.
+    pub fn more(of: impl Into<String>) -> Self {
+        Claim::times(of, 1.0)
+            .between(1.0, f64::INFINITY)
+            .within(0.05)
+    }
+
+    /// As much of something as of something else, to within a tenth.
+    pub fn level(of: impl Into<String>) -> Self {
+        Claim::times(of, 1.0).within(0.1)
+    }
+
+    /// A figure between two.
+    pub fn between(self, from: f64, to: f64) -> Self {
+        Claim {
+            source: (from, to),
+            ..self
+        }
+    }
+
+    /// With another tolerance, a share of the figure.
+    pub fn within(self, tolerance: f64) -> Self {
+        Claim { tolerance, ..self }
+    }
+
+    /// How a figure found here compares; one that is not a number was not measured.
+    pub fn compare(&self, here: f64) -> Verdict {
+        let (from, to) = self.source;
+        if here.is_nan() {
+            return Verdict::NotJudged;
+        }
+        if (from * (1.0 - self.tolerance)..=to * (1.0 + self.tolerance)).contains(&here) {
+            return Verdict::Reproduced;
+        }
+        // The source's figure that is nearest: its distance from no effect is the size of what it claims.
+        let nearest = if here < from { from } else { to };
+        if nearest == self.none {
+            return Verdict::Contradicted;
+        }
+        match (here - self.none) / (nearest - self.none) {
+            effect if effect > 1.0 => Verdict::Stronger,
+            effect if effect > NO_EFFECT => Verdict::Weaker,
+            _ => Verdict::Contradicted,
+        }
+    }
+}
+
+/// An effect of less than this share of the source's is none.
+const NO_EFFECT: f64 = 0.05;
+
+/// How what a source says fared here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It was found here too, and of the same size where the source gives one.
+    Reproduced,
+    /// There is nothing to hold it to: the source has no figure, or it was not measured here.
+    NotJudged,
+    /// The effect is there, and larger.
+    Stronger,
+    /// The effect is there, and smaller.
+    Weaker,
+    /// There is no such effect, or the opposite.
+    Contradicted,
+}
+
+impl Verdict {
+    /// For tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Reproduced => "reproduced",
+            Verdict::NotJudged => "not judged",
+            Verdict::Stronger => "stronger",
+            Verdict::Weaker => "weaker",
+            Verdict::Contradicted => "contradicted",
+        }
+    }
+}
+
+/// A claim beside what was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// The source's.
+    pub claim: Claim,
+    /// The same figure here; not a number where it was not measured.
+    pub here: f64,
+    /// Why it need not be so here.
+    pub reason: &'static str,
+}
+
+impl Compared {
+    /// How the two compare.
+    pub fn verdict(&self) -> Verdict {
+        self.claim.compare(self.here)
+    }
+}
+
+impl std::fmt::Display for Compared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (from, to) = self.claim.source;
+        write!(f, "{}: source {}", self.claim.of, figure(from))?;
+        if to.is_infinite() {
+            f.write_str(" or more")?;
+        } else if to != from {
+            write!(f, " to {}", figure(to))?;
+        }
+        match self.claim.tolerance {
+            0.0 => f.write_str(" exactly")?,
+            tolerance => write!(f, ", within {:.0} %", tolerance * 100.0)?,
+        }
+        match self.here.is_nan() {
+            true => f.write_str("; here not measured")?,
+            false => write!(f, "; here {}", figure(self.here))?,
+        }
+        write!(f, ": {}", self.verdict().name())?;
+        match self.verdict() {
+            Verdict::Stronger | Verdict::Weaker | Verdict::Contradicted
+                if !self.reason.is_empty() =>
+            {
+                write!(f, ", {}", self.reason)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A figure as text: whole where it is, else three digits of it.
+fn figure(value: f64) -> String {
+    if value.fract() == 0.0 || value.abs() >= 1000.0 {
+        format!("{value:.0}")
+    } else if value.abs() >= 10.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+/// What a case's judge says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// Whether what the source says without figures, and the counts that follow from it, are as found.
+    facts: Verdict,
+    /// What was found, in a sentence.
+    pub why: String,
+    /// The source's figures beside those found.
+    pub claims: Vec<Compared>,
+}
+
+impl Judged {
+    /// What the source says in words, and the counts that follow from it, hold here or do not.
+    pub fn facts(hold: bool, why: String) -> Self {
+        let facts = match hold {
+            true => Verdict::Reproduced,
+            false => Verdict::Contradicted,
+        };
+        let not = if hold {
+            ""
+        } else {
+            " (NOT the counts that follow from what the source says)"
+        };
+        Judged {
+            facts,
+            why: format!("{why}{not}"),
+            claims: Vec::new(),
+        }
+    }
+
+    /// The source says nothing that could be held to what was found; `hold`: the counts are those that were predicted.
+    pub fn unjudged(hold: bool, why: String) -> Self {
+        let judged = Judged::facts(hold, why);
+        match judged.facts {
+            Verdict::Reproduced => Judged {
+                facts: Verdict::NotJudged,
+                ..judged
+            },
+            _ => judged,
+        }
+    }
+
+    /// With a figure of the source's and the same one here.
+    pub fn claim(mut self, claim: Claim, here: f64) -> Self {
+        self.claims.push(Compared {
+            claim,
+            here,
+            reason: "",
+        });
+        self
+    }
+
+    /// Why the figure of the last claim need not be so here.
+    pub fn because(mut self, reason: &'static str) -> Self {
+        if let Some(last) = self.claims.last_mut() {
+            last.reason = reason;
+        }
+        self
+    }
+
+    /// The least favourable of all that was compared.
+    pub fn verdict(&self) -> Verdict {
+        let claims = self.claims.iter().map(Compared::verdict);
+        claims.fold(self.facts, Verdict::max)
+    }
+}
