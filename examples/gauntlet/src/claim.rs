@@ -59,13 +59,29 @@ impl Claim {
         Claim { tolerance, ..self }
     }
 
+    /// The figures that reproduce it, from, to: those within the tolerance that have half of the effect at least, so that
+    /// a small effect is not reproduced by none.
+    pub fn accepted(&self) -> (f64, f64) {
+        let (from, to) = self.source;
+        let (least, most) = (from * (1.0 - self.tolerance), to * (1.0 + self.tolerance));
+        let half = |figure: f64| self.none + (figure - self.none) / 2.0;
+        if from > self.none {
+            (least.max(half(from)), most)
+        } else if to < self.none {
+            (least, most.min(half(to)))
+        } else {
+            (least, most)
+        }
+    }
+
     /// How a figure found here compares; one that is not a number was not measured.
     pub fn compare(&self, here: f64) -> Verdict {
         let (from, to) = self.source;
         if here.is_nan() {
             return Verdict::NotJudged;
         }
-        if (from * (1.0 - self.tolerance)..=to * (1.0 + self.tolerance)).contains(&here) {
+        let (least, most) = self.accepted();
+        if (least..=most).contains(&here) {
             return Verdict::Reproduced;
         }
         // The source's figure that is nearest: its distance from no effect is the size of what it claims.
@@ -143,6 +159,10 @@ impl std::fmt::Display for Compared {
             0.0 => f.write_str(" exactly")?,
             tolerance => write!(f, ", within {:.0} %", tolerance * 100.0)?,
         }
+        let (least, most) = self.claim.accepted();
+        if least > from * (1.0 - self.claim.tolerance) || most < to * (1.0 + self.claim.tolerance) {
+            f.write_str(" and half of the effect at least")?;
+        }
         match self.here.is_nan() {
             true => f.write_str("; here not measured")?,
             false => write!(f, "; here {}", figure(self.here))?,
@@ -153,6 +173,9 @@ impl std::fmt::Display for Compared {
                 if !self.reason.is_empty() =>
             {
                 write!(f, ", {}", self.reason)
+            }
+            Verdict::Contradicted => {
+                f.write_str(", the effect is absent or the opposite; its cause is not known")
             }
             _ => Ok(()),
         }

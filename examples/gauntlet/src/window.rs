@@ -89,6 +89,11 @@ impl Window {
         self.pass == Pass::Count
     }
 
+    /// Whether the work is timed now, counted by nobody, so that notes may be times.
+    pub fn is_timing(&self) -> bool {
+        self.pass == Pass::Time
+    }
+
     /// Does the work: once when it is counted, with what it returns kept past the end of the window; again and again
     /// when it is timed.
     ///

@@ -60,6 +60,13 @@ impl Measured {
             .filter(|share| *share <= 1.0);
     }
 
+    /// Takes over the times that a timed process noted; the last process's, each a median of its own.
+    pub(crate) fn noted(&mut self, shown: &Shown) {
+        let times = shown.notes.iter().filter(|(name, _)| name.ends_with("_ns"));
+        self.notes
+            .extend(times.map(|(name, value)| (name.clone(), *value)));
+    }
+
     /// Takes over the times of the timed processes.
     pub(crate) fn timed(&mut self, mut processes: Vec<u64>) {
         processes.sort_unstable();

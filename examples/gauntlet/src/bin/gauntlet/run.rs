@@ -105,7 +105,10 @@ fn measure(
         for ((variant, times), rows) in case.variants.iter().zip(&mut times).zip(&mut measured) {
             bar.set_message(format!("{} {}, round {round}", case.id, variant.name));
             match child(case, variant, "time", With::System, options, None)? {
-                Ok(shown) => times.extend(median(&shown.times_ns)),
+                Ok(shown) => {
+                    times.extend(median(&shown.times_ns));
+                    rows.iter_mut().for_each(|row| row.noted(&shown));
+                }
                 Err(why) => fail(rows, &why),
             }
             bar.inc(1);

@@ -3,7 +3,7 @@
 use crate::args::RunOptions;
 use crate::measured::Measured;
 use crate::run::{at, chosen};
-use heapglass_gauntlet::{Case, Found, Judged};
+use heapglass_gauntlet::{Case, Found, Judged, Verdict};
 use heapglass_profiler::units::Bytes;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -49,9 +49,17 @@ pub(crate) fn table(
     }
 }
 
+/// The verdict in words. Where a variant failed, what was to be compared was not measured.
+fn verdict(judged: &Judged, variants: &[Measured]) -> &'static str {
+    match variants.iter().any(|variant| variant.failed.is_some()) {
+        true => Verdict::NotJudged.name(),
+        false => judged.verdict().name(),
+    }
+}
+
 fn judged(case: &Case, variants: &[Measured]) -> Judged {
     // Times of code that was not optimised say nothing of a source's.
-    let is_time = |name: &str| ["time_ns", "first_ns", "times_apart_percent"].contains(&name);
+    let is_time = |name: &str| name.ends_with("_ns") || name == "times_apart_percent";
     let figure = |variant: &str, name: &str| {
         if cfg!(debug_assertions) && is_time(name) {
             return None;
@@ -71,15 +79,17 @@ fn json_of(case: &Case, variants: &[Measured]) -> serde_json::Value {
         .iter()
         .map(|compared| {
             let (from, to) = compared.claim.source;
+            let (least, most) = compared.claim.accepted();
             json!({
                 "of": compared.claim.of, "source": [from, to], "tolerance": compared.claim.tolerance,
+                "accepted": [least, most],
                 "here": compared.here, "verdict": compared.verdict().name(), "reason": compared.reason,
             })
         })
         .collect();
     json!({
         "id": case.id, "system": case.system, "headline": case.headline,
-        "verdict": judged.verdict().name(), "why": judged.why, "claims": claims, "variants": variants,
+        "verdict": verdict(&judged, variants), "why": judged.why, "claims": claims, "variants": variants,
     })
 }
 
@@ -243,5 +253,5 @@ fn write_case(out: &mut String, case: &Case, variants: &[Measured], markdown: bo
     for compared in &judged.claims {
         let _ = writeln!(out, "  claim: {compared}{end}");
     }
-    let _ = writeln!(out, "  {}: {}\n", judged.verdict().name(), judged.why);
+    let _ = writeln!(out, "  {}: {}\n", verdict(&judged, variants), judged.why);
 }

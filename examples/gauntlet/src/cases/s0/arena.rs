@@ -12,7 +12,7 @@ use tracking_alloc::{measure, phase};
 pub(super) const BUMPALO: Case = Case {
     id: "0.2",
     system: "bumpalo: what is in its chunks, and their release in one drop",
-    headline: "40 % faster with 100k iterations, 500 % with 1M",
+    headline: "40 % faster with 100k iterations (24.5 / 14.6 ms), 500 % with 1M (707 / 136 ms), in Chrome",
     variants: &[
         Variant::new("global", |window| {
             let lists = lists(window);
@@ -71,8 +71,8 @@ pub(super) const BUMPALO: Case = Case {
         Judged::facts(holds, why)
             .claim(
                 Claim::times(
-                    "a million: times as long by the global allocator, 500 % faster",
-                    6.0,
+                    "a million: times as long by the global allocator, in Chrome",
+                    707.0 / 136.0,
                 ),
                 found.times("global", "bumpalo"),
             )

@@ -2,7 +2,7 @@
 //! the second pass names the field that fell back.
 
 use super::{growths, people};
-use crate::{Case, Claim, Found, Judged, Variant, Window};
+use crate::{Case, Found, Judged, Variant, Window};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ const RECORDS: usize = 1_000;
 pub(super) const CASE: Case = Case {
     id: "0.18",
     system: "the silent fallbacks of deserialize_in_place",
-    headline: "with deserialize_with it reverts without a word (1,001 blocks again)",
+    headline: "with deserialize_with it silently allocates anew",
     variants: &[
         Variant::new("in place", |window| twice::<types::Plain>(window, fields)),
         Variant::new("in place, newtype", |window| {
@@ -106,14 +106,7 @@ fn judge(found: &Found<'_>) -> Judged {
         pass("deserialize_with").1,
         WHOLLY[1..].join(", "),
     );
-    Judged::facts(holds, why).claim(
-        Claim::count("blocks of the second pass by deserialize_with", 1001.0).within(0.01),
-        if records == 1000.0 {
-            pass("deserialize_with").1
-        } else {
-            f64::NAN
-        },
-    )
+    Judged::facts(holds, why)
 }
 
 /// Reads a `T` twice, the second time in place and in the window.

@@ -21,8 +21,8 @@ mod utf8;
 mod wasm;
 mod words;
 
+use crate::Case;
 use crate::cases::said::times;
-use crate::{Case, Found};
 
 /// All of them, in the order of the source.
 pub(crate) const CASES: &[Case] = &[
@@ -63,10 +63,4 @@ fn growths(first: f64, len: f64) -> f64 {
 /// the format with 1 MiB at most.
 fn read_growths(size: usize, len: f64) -> f64 {
     growths(len.min(((1 << 20) / size) as f64), len)
-}
-
-/// Whether the first took at least `least` times as long as the second, as far as times were taken.
-fn slower(found: &Found<'_>, first: &str, second: &str, least: f64) -> bool {
-    let times = found.times(first, second);
-    times.is_nan() || times >= least
 }

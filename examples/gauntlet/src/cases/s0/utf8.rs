@@ -84,7 +84,6 @@ pub(super) const CASE: Case = Case {
                 Claim::more("times as long by validating first as by storing first"),
                 found.times(all[0], "store, then truncate"),
             )
-            .because("not explained")
             .claim(
                 Claim::more("times as long by validating at once as when deferred"),
                 found.times(all[0], "deferred"),

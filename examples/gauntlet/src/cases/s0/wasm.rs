@@ -39,12 +39,14 @@ pub(super) const CASE: Case = Case {
                 .within(0.1),
                 found.times("global", "bumpalo"),
             )
+            .because("the source's is Wasm in a browser, this is the machine itself")
             .claim(
                 Claim::times("100,000: the same", 0.0)
                     .between(23.0 / 17.0, 24.5 / 14.6)
                     .within(0.1),
                 found.times("global, 100k", "bumpalo, 100k"),
             )
+            .because("the source's is Wasm in a browser, this is the machine itself")
     },
 };
 

@@ -96,7 +96,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-const GROWTH: &str = ": most of either is the growth of the Vec that is written to";
+const GROWTH: &str = "most of either is the growth of the Vec that is written to";
 
 fn in_place_says(times: f64) -> String {
     if times.is_nan() {

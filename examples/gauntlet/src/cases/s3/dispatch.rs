@@ -31,7 +31,9 @@ pub(super) const CASE: Case = Case {
             times(found.times("Box<dyn>, calls alone", "enum_dispatch, calls alone")),
         );
         Judged::facts(holds, why).claim(
-            Claim::times("times as long by Box<dyn>, calls alone: up to", 10.0).between(1.0, 10.0),
+            Claim::times("times as long by Box<dyn>, calls alone: up to", 10.0)
+                .between(1.0, 10.0)
+                .within(0.1),
             found.times("Box<dyn>, calls alone", "enum_dispatch, calls alone"),
         )
     },

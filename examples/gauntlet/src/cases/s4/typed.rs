@@ -70,8 +70,10 @@ pub(super) const CASE: Case = Case {
             speed(found, "&str, deserialize"),
             speed(found, value),
         );
-        let faster = [("serialize, with capacity", owned), (owned, value)];
-        judged(found, counts, &faster, &said)
+        // Before and after the source's repairs.
+        let both = (40.0 / 10.0, 117.0 / 25.0);
+        let faster = ("serialize, with capacity", owned, both);
+        judged(found, counts, &[faster], &said)
     },
 };
 
