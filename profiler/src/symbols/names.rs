@@ -87,11 +87,18 @@ pub(super) fn aliases<'a>(
     of: &SourceFrame,
 ) -> Vec<Arc<str>> {
     let is_rust = |name: &&str| mangling(name) != Mangling::Foreign;
+    let mut others = symbols
+        .take(MOST_SYMBOLS)
+        .filter(|symbol| of.raw.as_deref() != Some(symbol))
+        .peekable();
+    // PERF: nearly every function has one name; demangling it would cost more than all else here.
+    if others.peek().is_none() {
+        return Vec::new();
+    }
     let Some(own) = of.raw.as_deref().filter(is_rust).map(demangle) else {
         return Vec::new();
     };
-    let others: BTreeSet<String> = symbols
-        .take(MOST_SYMBOLS)
+    let others: BTreeSet<String> = others
         .filter(is_rust)
         .map(demangle)
         .filter(|name| *name != own)
