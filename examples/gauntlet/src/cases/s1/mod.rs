@@ -82,10 +82,14 @@ impl Ratio {
     fn claimed(&self, judged: Judged, found: &Found<'_>) -> Judged {
         let (first, second) = (self.first, self.second);
         let of = format!("times as long by {first} as by {second}");
-        let claim = Claim::times(of, self.theirs_ns.0 / self.theirs_ns.1).within(0.25);
-        judged
-            .claim(claim, found.times(first, second))
-            .because(self.why)
+        let (theirs, ours) = (
+            self.theirs_ns.0 / self.theirs_ns.1,
+            found.times(first, second),
+        );
+        // The reasons are why the effect may be smaller here.
+        let why = if ours < theirs { self.why } else { "" };
+        let claim = Claim::times(of, theirs).within(0.25);
+        judged.claim(claim, ours).because(why)
     }
 }
 
