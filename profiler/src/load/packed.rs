@@ -5,7 +5,7 @@
 use super::modules::Modules;
 use super::{Error, Options, read};
 use crate::profile::{SourceLines, SymbolSource};
-use crate::symbols::{Progress, Shared, SourceFrame, StoredFrame, Strings, Symbols};
+use crate::symbols::{Progress, Shared, SourceFrame, StoredFrame, Strings, Symbols, string_of};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -64,9 +64,8 @@ impl Packed {
         for (file, line) in self.frames.iter().flatten().filter_map(StoredFrame::place) {
             wanted.entry(file).or_default().push(line);
         }
-        let shared = Shared::new(&self.strings);
         for (file, lines) in wanted {
-            let Some(path) = shared.string(file).map(|path| &**path) else {
+            let Some(path) = string_of(&self.strings, file) else {
                 continue;
             };
             let small = std::fs::metadata(path)
@@ -105,11 +104,9 @@ impl Packed {
     }
 
     pub(super) fn sources(&self) -> HashMap<String, SourceLines> {
-        let shared = Shared::new(&self.strings);
-        let named = self
-            .sources
-            .iter()
-            .filter_map(|(file, lines)| Some((shared.string(*file)?.to_string(), lines.clone())));
+        let named = self.sources.iter().filter_map(|(file, lines)| {
+            Some((string_of(&self.strings, *file)?.to_owned(), lines.clone()))
+        });
         named.collect()
     }
 }

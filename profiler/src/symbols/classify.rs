@@ -57,14 +57,8 @@ impl Classifier {
         let short = if origin == Origin::Native {
             name.to_owned()
         } else {
-            let mut shorts = vec![short(name)];
-            for alias in &frame.aliases {
-                let alias = short(alias);
-                if !shorts.contains(&alias) {
-                    shorts.push(alias);
-                }
-            }
-            one_of(&shorts)
+            let all = std::iter::once(name).chain(frame.aliases.iter().map(|alias| &**alias));
+            one_of(all.map(short))
         };
         Function {
             name: name.to_owned(),

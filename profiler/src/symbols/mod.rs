@@ -29,7 +29,7 @@ pub use classify::{Classifier, unresolved};
 pub use error::Error;
 pub(crate) use role::role;
 pub(crate) use short::{one_of, segments, self_type, split_outermost};
-pub(crate) use stored::{Shared, StoredFrame, Strings};
+pub(crate) use stored::{Shared, StoredFrame, Strings, string_of};
 pub use trim::trim;
 
 use std::collections::BTreeMap;

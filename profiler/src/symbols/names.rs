@@ -10,9 +10,10 @@ use std::sync::Arc;
 /// Longest name handed on, bytes. Generic-heavy names reach a few KiB; what is longer is hostile or useless.
 const MAX_NAME_BYTES: usize = 8 << 10;
 
-/// Symbols of one address that are looked at, and aliases that are kept of a function.
+/// Symbols of one address that are looked at.
 const MOST_SYMBOLS: usize = 64;
-const MOST_ALIASES: usize = 8;
+/// Aliases that are kept of a function.
+pub(super) const MOST_ALIASES: usize = 8;
 
 /// How a linkage name is encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

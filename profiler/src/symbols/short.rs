@@ -69,15 +69,22 @@ pub(crate) fn self_type(segment: &str) -> Option<(&str, Option<&str>)> {
     })
 }
 
-/// Several names of which one is right and nothing tells which: `one of make, build`; the first few where there are many.
-pub(crate) fn one_of(names: &[String]) -> String {
+/// Several names of which one is right and nothing tells which: `one of make, build`; each once, and the first few where
+/// there are many.
+pub(crate) fn one_of(all: impl IntoIterator<Item = String>) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     let shown = names.len().min(MOST_NAMES);
     let more = if shown < names.len() {
         ", \u{2026}"
     } else {
         ""
     };
-    match names {
+    match names.as_slice() {
         [one] => one.clone(),
         _ => format!("one of {}{more}", names[..shown].join(", ")),
     }

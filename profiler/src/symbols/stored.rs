@@ -2,6 +2,7 @@
 //! hostile input.
 
 use super::SourceFrame;
+use super::names::MOST_ALIASES;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,8 +11,6 @@ use std::sync::Arc;
 const LONGEST_NAME: usize = 4096;
 /// Frames inlined into one address; real programs nest some dozens.
 const MOST_INLINED: usize = 512;
-/// Other functions with the machine code of one.
-const MOST_ALIASES: usize = 64;
 
 /// A frame: numbers of strings, from 1, and 0 for none.
 #[derive(Serialize, Deserialize)]
@@ -82,9 +81,8 @@ impl Shared {
         Shared(strings.iter().map(|text| cut(text).into()).collect())
     }
 
-    /// The string of that number.
-    pub(crate) fn string(&self, number: u32) -> Option<&Arc<str>> {
-        self.0.get((number as usize).checked_sub(1)?)
+    fn string(&self, number: u32) -> Option<&Arc<str>> {
+        of_number(&self.0, number)
     }
 
     /// The frames of one address; what has no name is `?`.
@@ -106,6 +104,15 @@ impl Shared {
         };
         frames.iter().take(MOST_INLINED).map(read).collect()
     }
+}
+
+/// The string of that number.
+pub(crate) fn string_of(strings: &[String], number: u32) -> Option<&str> {
+    of_number(strings, number).map(|text| cut(text))
+}
+
+fn of_number<T>(all: &[T], number: u32) -> Option<&T> {
+    all.get((number as usize).checked_sub(1)?)
 }
 
 fn cut(text: &str) -> &str {

@@ -60,51 +60,28 @@ pub struct Types {
 impl Types {
     /// The number of a type by its full name, as `type_name` or debug information spell it.
     pub fn number(&mut self, name: &str) -> TypeId {
-        let full = normal(name);
-        if let Some(number) = self.numbers.get(&full) {
-            return *number;
-        }
-        self.add(TypeName {
-            short: short(&full),
-            kind: TypeKind::of(&full),
-            full,
-        })
-    }
-
-    fn add(&mut self, name: TypeName) -> TypeId {
-        let next = TypeId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        let number = *self.numbers.entry(name.full.clone()).or_insert(next);
-        if number == next {
-            self.values.push(name);
-        }
-        number
+        self.one_of(&[Some(name)])
     }
 
     /// The number of "one of" several types; `None` stands for one that is not known. A single one is itself.
     pub fn one_of(&mut self, names: &[Option<&str>]) -> TypeId {
-        let mut full: Vec<String> = Vec::new();
-        for name in names {
-            let name = name.map_or_else(|| UNKNOWN.to_owned(), normal);
-            if !full.contains(&name) {
-                full.push(name);
-            }
+        let all = names.iter();
+        let all: Vec<String> = all
+            .map(|name| name.map_or_else(|| UNKNOWN.to_owned(), normal))
+            .collect();
+        let full = one_of(all.iter().cloned());
+        if let Some(number) = self.numbers.get(&full) {
+            return *number;
         }
-        let first = full.first().map_or(UNKNOWN, String::as_str);
-        if full.len() <= 1 {
-            return self.number(first);
-        }
-        // Types that differ in nothing that is shown, such as the hasher, read like one.
-        let mut shorts: Vec<String> = Vec::new();
-        for name in full.iter().map(|full| short(full)) {
-            if !shorts.contains(&name) {
-                shorts.push(name);
-            }
-        }
-        self.add(TypeName {
-            short: one_of(&shorts),
-            kind: TypeKind::of(first),
-            full: one_of(&full),
-        })
+        let number = TypeId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        self.values.push(TypeName {
+            // Types that differ in nothing that is shown, such as the hasher, read like one.
+            short: one_of(all.iter().map(|full| short(full))),
+            kind: TypeKind::of(all.first().map_or(UNKNOWN, String::as_str)),
+            full: full.clone(),
+        });
+        self.numbers.insert(full, number);
+        number
     }
 
     /// All types, in the order of their numbers.

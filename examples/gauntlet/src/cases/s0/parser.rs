@@ -34,7 +34,6 @@ pub(super) const CASE: Case = Case {
             && of("postcard, glibc", "total_blocks")
                 == owned_blocks(of("postcard, glibc", "records"));
         let (json, postcard) = (gains("json, typed"), gains("postcard"));
-        let holds = counts;
         let why = format!(
             "typed JSON spends {} of its time in the allocator and takes {} as long under glibc as under mimalloc; Value {} \
              and {}; postcard {} and {}",
@@ -45,7 +44,7 @@ pub(super) const CASE: Case = Case {
             share("postcard, glibc"),
             times(postcard),
         );
-        Judged::facts(holds, why).claim(
+        Judged::facts(counts, why).claim(
             Claim::more("times the gain by mimalloc with postcard as with typed JSON"),
             postcard / json,
         )

@@ -36,7 +36,6 @@ pub(super) const CASE: Case = Case {
             ns(each("Arc")),
             ns(increment),
         );
-
         Judged::facts(holds, why).claim(
             Claim::count("ns an atomic increment or decrement", 0.0)
                 .between(30.0, 120.0)

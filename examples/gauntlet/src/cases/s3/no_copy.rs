@@ -111,7 +111,6 @@ fn judge(found: &Found<'_>) -> Judged {
         found.of(baseline, "live_bytes"),
         FORMATS.map(of_format).join("; "),
     );
-
     Judged::facts(holds, why)
 }
 
