@@ -181,7 +181,10 @@ fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, wo
 #[inline(always)]
 fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static Row) {
     let scope = thread::with(|thread| thread.scope.get()).unwrap_or(0);
-    let hash = stack::walk(&lane.limits, start, tables::find_rule);
+    let mut hash = stack::walk(&lane.limits, &lane.last_walks, start, tables::find_rule);
+    if cfg!(debug_assertions) {
+        hash = compared(lane, start, hash);
+    }
     let key = stack::key(hash, scope);
     let entry = lane.cached(key);
     // SAFETY: the entry belongs to this lane, whose owner we are; a slot once cached is never unmapped.
@@ -212,6 +215,19 @@ fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static
         },
     );
     (site, slot, row)
+}
+
+/// In debug builds: the hash of the same stack walked in full, with which it must agree.
+#[cold]
+#[inline(never)]
+fn compared(lane: &Lane, start: Start, hash: u64) -> u64 {
+    let whole = stack::walk_in_full(&lane.limits, start, tables::find_rule);
+    if whole != hash
+        && let Some(header) = tables::header()
+    {
+        header.unwinder_disagreements.fetch_add(1, Relaxed);
+    }
+    whole
 }
 
 #[inline(always)]

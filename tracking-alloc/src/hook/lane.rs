@@ -19,7 +19,7 @@ pub(super) use slots::Slot;
 use super::peak::Turning;
 use crate::record::Table;
 use crate::shadow::Owner;
-use crate::stack::Limits;
+use crate::stack::{LastWalks, Limits};
 use crate::sys::{Bump, Errno, Lock, PAGE, count_own};
 use crate::tables::{CLOCK, lane_row, touch};
 use std::cell::{Cell, UnsafeCell};
@@ -109,6 +109,8 @@ pub(crate) struct Lane {
     chunks: [AtomicPtr<Slot>; CHUNKS],
     #[cfg(feature = "serde")]
     visits: [AtomicPtr<mine::Visited>; VISIT_CHUNKS],
+    /// What walks of the owner's stack met last. Its pages are written only where stacks are deep.
+    pub(super) last_walks: LastWalks,
 }
 
 struct LaneTables {

@@ -2,11 +2,13 @@
 //!
 //! Knows no lane and no recording: who walks says where the stack ends and how rules are found.
 //!
-//! A walk stays inside the thread's own stack, goes strictly outward, and is one hash over return addresses, innermost
-//! first. It is taken again, into scratch memory, only when the hash is new.
+//! A walk stays inside the thread's own stack, goes strictly outward, and is one sum over return addresses. What the
+//! thread's last walk met and is still there is not walked again (see `last_walk`). A stack whose sum is new is walked
+//! once more, in full and into scratch memory.
 
 mod eh_frame;
 mod frame_pointers;
+mod last_walk;
 mod self_test;
 
 pub(crate) use eh_frame::{Bounds, Code, EhFrames, Frame, IS_SUPPORTED, Rule, prepare};
@@ -14,6 +16,9 @@ pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
 
 use crate::hash::{GOLDEN, mix};
 use crate::sys::Stack;
+use eh_frame::Unwound;
+use frame_pointers::Linked;
+use last_walk::LastWalk;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{MAX_FRAMES, site_flags, unwinder};
@@ -21,13 +26,77 @@ use tracking_alloc_recording::{MAX_FRAMES, site_flags, unwinder};
 /// Finds the rule of a frame that the cache has none for.
 pub(crate) type FindRule = fn(Frame, Bounds) -> Rule;
 
-/// What hashes begin with. It changes when code was replaced, or when two stacks turned out to have one key: then every
+/// What sums are made with. It changes when code was replaced, or when two stacks turned out to have one key: then every
 /// stack gets another key, and no stack is taken for the one it was mistaken for.
-static SEED: AtomicU64 = AtomicU64::new(GOLDEN);
+static SEED: AtomicU64 = AtomicU64::new(fit_seed(GOLDEN));
+
+/// A number like this as a seed: 5 modulo 8, for which powers less than 2^16 apart differ by less than 2^18 times an odd
+/// number, so that two frames that change places always change the sum.
+const fn fit_seed(number: u64) -> u64 {
+    number & !7 | 5
+}
+
+/// The hash of a stack: the seed, and each return address times the seed to the power of its distance from the innermost
+/// frame, modulo 2^64. So the sum of the outer frames is that of any stack that has them.
+#[derive(Clone, Copy)]
+struct Sum {
+    seed: u64,
+    value: u64,
+    power: u64,
+    frames: usize,
+}
+
+impl Sum {
+    /// That of no frames.
+    #[inline(always)]
+    fn new(seed: u64) -> Sum {
+        Sum {
+            seed,
+            value: seed,
+            power: 1,
+            frames: 0,
+        }
+    }
+
+    /// Adds the next frame outward; no frame has the address 0.
+    #[inline(always)]
+    fn add(&mut self, address: u64) {
+        self.value = self.value.wrapping_add(address.wrapping_mul(self.power));
+        self.power = self.power.wrapping_mul(self.seed);
+        self.frames += 1;
+    }
+
+    /// With all outer frames at once.
+    #[inline(always)]
+    fn with_outer(self, outer: u64) -> u64 {
+        self.value.wrapping_add(self.power.wrapping_mul(outer))
+    }
+
+    /// What a frame and the sum of its outer ones are together, for [`with_outer`](Self::with_outer).
+    #[inline(always)]
+    fn outward(address: u64, outer: u64, seed: u64) -> u64 {
+        address.wrapping_add(seed.wrapping_mul(outer))
+    }
+
+    #[inline(always)]
+    fn value(self) -> u64 {
+        self.value
+    }
+
+    #[inline(always)]
+    fn seed(self) -> u64 {
+        self.seed
+    }
+
+    #[inline(always)]
+    fn frames(self) -> usize {
+        self.frames
+    }
+}
 
 /// Gives every stack another key. Under the write lock.
 pub(crate) fn change_seed() {
-    SEED.store(mix(SEED.load(Relaxed), GOLDEN), Relaxed);
+    SEED.store(fit_seed(mix(SEED.load(Relaxed), GOLDEN)), Relaxed);
 }
 
 /// Forgets rules of code that was unloaded. Under the write lock.
@@ -104,9 +173,9 @@ impl Start {
 
 /// The hash of a stack, innermost address first.
 pub(crate) fn hash(addresses: &[u64]) -> u64 {
-    addresses
-        .iter()
-        .fold(SEED.load(Relaxed), |hash, address| mix(hash, *address))
+    let mut sum = Sum::new(SEED.load(Relaxed));
+    addresses.iter().for_each(|address| sum.add(*address));
+    sum.value()
 }
 
 /// The key of a site: stack and scope. Never 0.
@@ -119,46 +188,51 @@ pub(crate) fn key(hash: u64, scope: u32) -> u64 {
     (mixed ^ mixed >> 32) | 1
 }
 
+/// What the walks of one thread met last, by either way. All-zero bytes are nothing.
+pub(crate) struct LastWalks {
+    linked: LastWalk<Linked>,
+    unwound: LastWalk<Unwound>,
+}
+
 /// The hash of the calling stack.
 #[inline(always)]
-pub(crate) fn walk(limits: &Limits, start: Start, find_rule: FindRule) -> u64 {
+pub(crate) fn walk(limits: &Limits, last: &LastWalks, start: Start, find_rule: FindRule) -> u64 {
+    let seed = SEED.load(Relaxed);
     match UNWINDER.load(Relaxed) {
         unwinder::FRAME_POINTERS => {
-            let mut hash = SEED.load(Relaxed);
-            frame_pointers::walk(
-                start.frame_pointer,
-                limits.stack.get(),
-                limits.cut_after.in_use(),
-                |address| hash = mix(hash, address),
-            );
-            hash
+            frame_pointers::hash(start.frame_pointer, limits, &last.linked, seed)
         }
-        unwinder::NONE => SEED.load(Relaxed),
-        other => {
+        unwinder::EH_FRAME => {
             let (frame_pointer, stack_pointer, pc) = start.registers();
-            walk_by_rules(limits, frame_pointer, stack_pointer, pc, other, find_rule)
+            by_rules(limits, last, frame_pointer, stack_pointer, pc, find_rule)
         }
+        _ => Sum::new(seed).value(),
     }
 }
 
 /// The same where frame pointers are not kept: apart, so that it costs nothing where they are.
 #[inline(never)]
-fn walk_by_rules(
+fn by_rules(
     limits: &Limits,
+    last: &LastWalks,
     frame_pointer: usize,
     stack_pointer: usize,
     pc: u64,
-    unwinder: u32,
     find_rule: FindRule,
 ) -> u64 {
-    let mut hash = SEED.load(Relaxed);
-    if unwinder == unwinder::EH_FRAME {
-        let start = Start::from_registers((frame_pointer, stack_pointer, pc));
-        eh_frame::walk(start, limits, find_rule, |address| {
-            hash = mix(hash, address)
-        });
+    let start = Start::from_registers((frame_pointer, stack_pointer, pc));
+    let seed = SEED.load(Relaxed);
+    eh_frame::hash(start, limits, &last.unwound, find_rule, seed)
+}
+
+/// The same, whatever the last walk met: what [`walk`] must agree with.
+pub(crate) fn walk_in_full(limits: &Limits, start: Start, find_rule: FindRule) -> u64 {
+    let seed = SEED.load(Relaxed);
+    match UNWINDER.load(Relaxed) {
+        unwinder::FRAME_POINTERS => frame_pointers::hash_in_full(start.frame_pointer, limits, seed),
+        unwinder::EH_FRAME => eh_frame::hash_in_full(start, limits, find_rule, seed),
+        _ => Sum::new(seed).value(),
     }
-    hash
 }
 
 /// What a walk into memory found.

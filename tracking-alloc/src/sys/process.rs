@@ -54,7 +54,7 @@ pub(crate) fn thread_name() -> [u8; 16] {
 }
 
 /// Where a thread's stack lies.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Stack {
     pub(crate) low: usize,
     pub(crate) high: usize,

@@ -10,6 +10,8 @@ pub(crate) struct Flags {
     pub(crate) frame_pointers: bool,
     pub(crate) panic: &'static str,
     pub(crate) opt_level: &'static str,
+    /// With the checks of debug builds: each walk is compared with one in full.
+    pub(crate) checks: bool,
 }
 
 impl Flags {
@@ -17,6 +19,7 @@ impl Flags {
         frame_pointers: true,
         panic: "unwind",
         opt_level: "3",
+        checks: false,
     };
     pub(crate) const OMITTED: Flags = Flags {
         frame_pointers: false,
@@ -25,7 +28,7 @@ impl Flags {
 }
 
 /// The examples that are built.
-const PROGRAMS: [&str; 4] = ["callbacks", "painted", "sandboxed", "unwound"];
+const PROGRAMS: [&str; 5] = ["callbacks", "jumps", "painted", "sandboxed", "unwound"];
 
 /// A package with the examples as its programs. As examples they would bring the dependencies of all tests, and each
 /// choice of flags would build those again.
@@ -64,8 +67,11 @@ impl Program {
     /// for each other in cargo.
     pub(crate) fn build(name: &str, flags: Flags) -> Program {
         let kept = if flags.frame_pointers { "yes" } else { "no" };
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("{kept}-{}-{}", flags.panic, flags.opt_level));
+        let checks = if flags.checks { "yes" } else { "no" };
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!(
+            "{kept}-{}-{}-{checks}",
+            flags.panic, flags.opt_level
+        ));
         let output = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--offline", "--release"])
             .arg("--manifest-path")
@@ -77,6 +83,10 @@ impl Program {
             .env("CARGO_PROFILE_RELEASE_PANIC", flags.panic)
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", flags.opt_level)
             .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
+            .env(
+                "CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS",
+                flags.checks.to_string(),
+            )
             .env_remove("HEAPGLASS_OUT")
             .output()
             .expect("cargo can be run");

@@ -121,3 +121,23 @@ fn code_that_keeps_data_in_the_frame_pointer_makes_a_handful_of_sites() {
         );
     }
 }
+
+#[test]
+fn whatever_the_stack_did_since_the_last_walk_the_next_one_is_that_of_a_walk_in_full() {
+    for flags in [Flags::KEPT, Flags::OMITTED] {
+        let program = Program::build(
+            "jumps",
+            Flags {
+                checks: true,
+                ..flags
+            },
+        );
+        let stacks = Stacks::of(&program, "jumps");
+        assert_eq!(stacks.header.unwinder_disagreements, 0, "{flags:?}");
+        assert!(
+            stacks.blocks.len() > 1000,
+            "too few stacks to mean anything: {}",
+            stacks.blocks.len()
+        );
+    }
+}

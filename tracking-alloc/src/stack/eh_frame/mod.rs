@@ -22,9 +22,11 @@ mod tables;
 pub(super) use cache::forget_rules;
 pub(crate) use cache::prepare;
 pub(crate) use fill::{Code, EhFrames};
-pub(crate) use rule::{Bounds, Frame, Rule};
+pub(crate) use rule::{Bounds, Frame, Rule, Unwound};
 
-use super::{CutAfter, End, FindRule, Limits, Stack, Start};
+use super::last_walk::{self, LastWalk, Step, Stepped};
+use super::{CutAfter, End, FindRule, Limits, Stack, Start, Sum};
+use cache::Cache;
 use tracking_alloc_recording::MAX_FRAMES;
 
 /// Whether the rules of this machine are known: elsewhere, a program without frame pointers has no stacks.
@@ -102,4 +104,161 @@ fn walk_by(
 #[inline(never)]
 fn find(find_rule: FindRule, frame: Frame, bounds: Bounds) -> Rule {
     find_rule(frame, bounds)
+}
+
+/// The sum of the return addresses that [`walk`] visits.
+#[inline(always)]
+pub(super) fn hash(
+    start: Start,
+    limits: &Limits,
+    last_walk: &LastWalk<Unwound>,
+    find_rule: FindRule,
+    seed: u64,
+) -> u64 {
+    let stack = limits.stack.get();
+    let (bp, sp, pc) = start.registers();
+    let fits = sp >= stack.low && sp < stack.high && limits.cut_after.in_use().is_none();
+    let hash = cache::current().filter(|_| fits).and_then(|cache| {
+        let rules = Rules {
+            cache,
+            find_rule,
+            bounds: Bounds {
+                low: sp,
+                high: stack.high,
+            },
+        };
+        last_walk.go_on(&rules, stack, Frame { pc, sp, bp }, Sum::new(seed))
+    });
+    hash.unwrap_or_else(|| hash_in_full(start, limits, find_rule, seed))
+}
+
+/// The same without what the last walk met.
+#[inline(never)]
+pub(super) fn hash_in_full(start: Start, limits: &Limits, find_rule: FindRule, seed: u64) -> u64 {
+    let mut sum = Sum::new(seed);
+    walk(start, limits, find_rule, |address| sum.add(address));
+    sum.value()
+}
+
+/// What steps by rules need.
+struct Rules {
+    cache: &'static Cache,
+    find_rule: FindRule,
+    bounds: Bounds,
+}
+
+impl Step for Rules {
+    type Frame = Unwound;
+
+    #[inline(always)]
+    fn place(frame: Frame) -> usize {
+        frame.sp
+    }
+
+    #[inline(always)]
+    fn step(&self, frame: Frame) -> Option<Stepped<Unwound>> {
+        let rule = self
+            .cache
+            .find(frame.pc)
+            .unwrap_or_else(|| find(self.find_rule, frame, self.bounds));
+        Unwound::step(frame, rule, self.bounds)
+    }
+}
+
+impl last_walk::Frame for Unwound {
+    type State = Frame;
+
+    #[inline(always)]
+    fn place(&self) -> usize {
+        self.frame.sp
+    }
+
+    #[inline(always)]
+    fn state(&self) -> Frame {
+        self.frame
+    }
+
+    #[inline(always)]
+    fn is_in(&self, frame: Frame) -> bool {
+        self.frame == frame
+    }
+
+    #[inline(always)]
+    fn address(&self) -> u64 {
+        self.found[0]
+    }
+
+    #[inline(always)]
+    unsafe fn changes(&self) -> [u64; 2] {
+        // SAFETY: words of the stack (caller), or a static.
+        let [address, bp] = self.read.map(|word| unsafe { *(word as *const u64) });
+        [address ^ self.found[0], bp ^ self.found[1]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rule::Base;
+    use super::*;
+
+    /// Rules of three functions: one that has its caller's rbp at hand, one whose frame ends by rbp, the outermost.
+    struct Rules(Bounds);
+
+    impl Step for Rules {
+        type Frame = Unwound;
+
+        fn place(frame: Frame) -> usize {
+            frame.sp
+        }
+
+        fn step(&self, frame: Frame) -> Option<Stepped<Unwound>> {
+            let rule = match frame.pc {
+                1 => Rule::new(Base::Sp, 4 * 8, Some(16))?,
+                2 => Rule::new(Base::Bp, 16, Some(16))?,
+                _ => Rule::OUTERMOST,
+            };
+            Unwound::step(frame, rule, self.0)
+        }
+    }
+
+    #[test]
+    fn a_caller_whose_rbp_alone_changed_is_walked_anew() {
+        // From the inside: the frame of 1 with rbp and return address, then two ends of the frame of 2.
+        let mut words = [0u64; 16];
+        let place = words.as_ptr().addr();
+        let at = |word: usize| (place + 8 * word) as u64;
+        (words[2], words[3]) = (at(6), 2);
+        (words[6], words[7]) = (at(14), 3);
+        (words[10], words[11]) = (at(14), 4);
+        let stack = Stack {
+            low: place,
+            high: at(16) as usize,
+        };
+        let rules = Rules(Bounds {
+            low: stack.low,
+            high: stack.high,
+        });
+        let last = LastWalk::none();
+        let walk = |words: &[u64; 16]| {
+            std::hint::black_box(words);
+            let start = Frame {
+                pc: 1,
+                sp: place,
+                bp: 0,
+            };
+            last.go_on(&rules, stack, start, Sum::new(5))
+        };
+        let sum = |addresses: [u64; 2]| {
+            let mut sum = Sum::new(5);
+            addresses.into_iter().for_each(|address| sum.add(address));
+            Some(sum.value())
+        };
+        assert_eq!(walk(&words), sum([2, 3]));
+        assert_eq!(walk(&words), sum([2, 3]), "nothing changed");
+        words[2] = at(10);
+        assert_eq!(walk(&words), sum([2, 4]), "the frame of 2 ends elsewhere");
+        words[2] = at(6);
+        words[7] = 5;
+        assert_eq!(walk(&words), sum([2, 5]), "its return address changed");
+    }
 }

@@ -3,6 +3,7 @@
 //! A step never reads outside the bounds it is given, whatever the rule.
 
 use crate::stack::End;
+use crate::stack::last_walk::Stepped;
 
 /// ```text
 /// bits 0-1    base of the frame's end (CFA): 0 = rsp, 1 = rbp, 2 = the word at rbp - offset (realigned stacks), 3 = stop
@@ -105,7 +106,7 @@ impl Bounds {
 }
 
 /// The registers of a function in progress, as far as unwinding needs them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// A return address, or an address in the innermost function.
     pub(super) pc: u64,
@@ -163,6 +164,55 @@ impl Frame {
             }
             _ => Err(End::Stopped),
         }
+    }
+}
+
+/// A frame, and which words of the stack decided the step to its caller.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Unwound {
+    /// Where they are: the return address and the caller's rbp; the same twice where rbp was not read.
+    pub(super) read: [usize; 2],
+    /// What they were.
+    pub(super) found: [u64; 2],
+    pub(super) frame: Frame,
+}
+
+/// What the outermost frame reads, whose rule alone ends the walk.
+static NOTHING: u64 = 0;
+
+impl Unwound {
+    /// A step, and the caller's frame unless the walk ends. `None` where other words than these two decide it, or where
+    /// what is not known today may be known tomorrow.
+    #[inline(always)]
+    pub(super) fn step(frame: Frame, rule: Rule, bounds: Bounds) -> Option<Stepped<Unwound>> {
+        if rule.0 & SPECIAL != 0 {
+            return Unwound::outermost(frame, rule);
+        }
+        let mut caller = frame;
+        caller.step(rule, bounds).ok()?;
+        let address = caller.sp - WORD;
+        let (bp, found) = match rule.saved_bp() {
+            0 => (address, caller.pc),
+            below => (caller.sp - below, caller.bp as u64),
+        };
+        // A word inside of the frame is none of the frame's own, and not every walk may read it.
+        let unwound = Unwound {
+            read: [address, bp],
+            found: [caller.pc, found],
+            frame,
+        };
+        (bp >= frame.sp).then_some((unwound, Some(caller)))
+    }
+
+    #[cold]
+    fn outermost(frame: Frame, rule: Rule) -> Option<Stepped<Unwound>> {
+        let unwound = Unwound {
+            read: [&raw const NOTHING as usize; 2],
+            found: [0; 2],
+            frame,
+        };
+        matches!(rule, Rule::OUTERMOST | Rule::START_UP).then_some((unwound, None))
     }
 }
 

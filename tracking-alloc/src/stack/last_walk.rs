@@ -1,0 +1,429 @@
+//! The last walk of a thread, kept: what of it is still on the stack need not be walked again, only compared.
+//!
+//! A walk waits for each frame to learn where the next one is. Here it goes outward only to the first frame that the
+//! last walk met in the same state. From there on the places of all frames are known, so the words that decided each
+//! step are compared by loads that do not wait for each other. If all are as they were, a walk in full would take the
+//! same steps, and the sum of the outer frames is known. If one differs, the walk goes on at that frame.
+//!
+//! Nothing is taken for granted that is not compared:
+//! - Words are read only at or outside of the present frame, and inside the stack for which they were kept.
+//! - The frame where a walk ended is kept and compared as all others are.
+//! - A stack that does not fit, or a step that other things decide than words of the stack, is walked in full.
+//! - Another stack, other keys or other code (which changes the keys) empty what is kept.
+
+use super::Sum;
+use crate::sys::{Stack, count_own};
+use std::cell::{Cell, UnsafeCell};
+use tracking_alloc_recording::MAX_FRAMES;
+
+/// A frame, with the words that decided the step to its caller.
+pub(super) trait Frame: Copy {
+    /// All that decides the step beside those words.
+    type State: Copy;
+
+    /// Where the frame is: strictly rising outward.
+    fn place(&self) -> usize;
+    fn state(&self) -> Self::State;
+    fn is_in(&self, state: Self::State) -> bool;
+    /// The return address that the step found; 0 where the walk ended without one.
+    fn address(&self) -> u64;
+    /// 0 for each of two words that is as it was.
+    ///
+    /// # Safety
+    /// They must be readable: the frame's place lies in the present stack, at or outside of a frame in progress.
+    unsafe fn changes(&self) -> [u64; 2];
+
+    /// Whether any of the words of any of these frames changed.
+    ///
+    /// # Safety
+    /// As [`changes`](Self::changes), for each.
+    #[inline(always)]
+    unsafe fn have_changed(frames: &[Kept<Self>]) -> bool {
+        let mut changes = 0;
+        for known in frames {
+            // SAFETY: the caller's promise.
+            let [one, other] = unsafe { known.frame.changes() };
+            changes |= one | other;
+        }
+        changes != 0
+    }
+}
+
+/// A frame, and its caller's state unless the walk ends.
+pub(super) type Stepped<F> = (F, Option<<F as Frame>::State>);
+
+/// How the step from a frame to its caller is taken.
+pub(super) trait Step {
+    type Frame: Frame;
+
+    /// Where a frame in this state would be.
+    fn place(state: <Self::Frame as Frame>::State) -> usize;
+    /// The step from a frame in this state. `None`: it is not words of the stack alone that decide.
+    fn step(&self, state: <Self::Frame as Frame>::State) -> Option<Stepped<Self::Frame>>;
+}
+
+/// All-zero bytes are no walk.
+pub(crate) struct LastWalk<F> {
+    /// What it belongs to: the stack and the keys.
+    stack: Cell<Stack>,
+    seed: Cell<u64>,
+    /// Frames kept, outermost first.
+    len: Cell<usize>,
+    /// Walks that will be made in full, since the last could not be kept.
+    skips: Cell<u32>,
+    counted: Cell<bool>,
+    /// The room behind those kept serves for frames that a walk finds anew.
+    frames: UnsafeCell<[Kept<F>; MAX_FRAMES]>,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(32))]
+pub(super) struct Kept<F> {
+    pub(super) frame: F,
+    /// The sum of this frame and all outside of it.
+    hash: u64,
+}
+
+/// Frames whose words are compared before any of them is looked at.
+const CHUNK: usize = 8;
+/// Frames further inside than the present one are kept for the next walk, if no more than this were passed over.
+const MOST_PASSED: usize = 16;
+/// After a walk that could not be kept, so many do not try.
+const SKIPS: u32 = 255;
+
+impl<F: Frame> LastWalk<F> {
+    #[cfg(test)]
+    pub(super) fn none() -> Box<Self> {
+        // SAFETY: all-zero bytes are no walk.
+        unsafe { Box::new_zeroed().assume_init() }
+    }
+
+    /// Goes on with a walk of `stack` that has come to `state`. `None`: it must be made in full.
+    ///
+    /// Only while the hook is at work in the thread whose lane this is, so that no signal handler gets between.
+    #[inline(always)]
+    pub(super) fn go_on<S: Step<Frame = F>>(
+        &self,
+        way: &S,
+        stack: Stack,
+        state: F::State,
+        sum: Sum,
+    ) -> Option<u64> {
+        let skips = self.skips.get();
+        if skips > 0 {
+            self.skips.set(skips - 1);
+            return None;
+        }
+        if self.seed.get() != sum.seed() || self.stack.get() != stack {
+            self.begin(stack, sum.seed());
+        }
+        // SAFETY: reached by the lane's owner alone, who is at work in the hook once.
+        let frames = unsafe { &mut *self.frames.get() };
+        let kept = self.len.get().min(MAX_FRAMES);
+        let len = outside(&frames[..kept], S::place(state));
+        // PERF: mostly the present frame is one of those kept and nothing outside of it changed.
+        if let Some(known) = frames[..len].last()
+            && known.frame.is_in(state)
+            // SAFETY: the present frame is the innermost of these, all others lie outside of it, in the stack for which
+            // they were kept.
+            && unsafe { innermost_change(&frames[..len]) }.is_none()
+        {
+            if kept - len > MOST_PASSED {
+                self.len.set(len);
+            }
+            return finished(&frames[..len], sum);
+        }
+        let hash = self.follow(frames, way, state, len, sum);
+        if hash.is_none() {
+            self.len.set(0);
+            self.skips.set(SKIPS);
+        }
+        hash
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(&self, stack: Stack, seed: u64) {
+        self.stack.set(stack);
+        self.seed.set(seed);
+        self.len.set(0);
+        if !self.counted.replace(true) {
+            count_own(size_of::<Self>());
+        }
+    }
+
+    /// The same where frames have to be walked.
+    #[inline(always)]
+    fn follow<S: Step<Frame = F>>(
+        &self,
+        frames: &mut [Kept<F>; MAX_FRAMES],
+        way: &S,
+        mut state: F::State,
+        mut len: usize,
+        mut sum: Sum,
+    ) -> Option<u64> {
+        // Kept frames are those below `len`, new ones those from `fresh` on, both outermost first.
+        let mut fresh = MAX_FRAMES;
+        loop {
+            len = outside(&frames[..len], S::place(state));
+            let outer = &frames[..len];
+            if let Some(known) = outer.last()
+                && known.frame.is_in(state)
+            {
+                // SAFETY: as in `go_on`.
+                let Some(changed) = (unsafe { innermost_change(outer) }) else {
+                    break;
+                };
+                // What is inside of the change stays as it is; the changed frame is walked anew.
+                let same = &outer[changed + 1..];
+                for known in same.iter().rev() {
+                    sum.add(known.frame.address());
+                }
+                state = outer[changed].frame.state();
+                let first = fresh
+                    .checked_sub(same.len())
+                    .filter(|first| *first >= len)?;
+                frames.copy_within(changed + 1..len, first);
+                (len, fresh) = (changed, first);
+            }
+            if fresh == len {
+                return None;
+            }
+            let (frame, caller) = way.step(state)?;
+            fresh -= 1;
+            frames[fresh] = Kept { frame, hash: 0 };
+            if frame.address() != 0 {
+                sum.add(frame.address());
+            }
+            match caller {
+                Some(caller) => state = caller,
+                None => {
+                    len = 0;
+                    break;
+                }
+            }
+        }
+        let hash = finished(&frames[..len], sum)?;
+        self.keep(frames, len, fresh, sum.seed());
+        Some(hash)
+    }
+
+    /// Keeps the new frames, which begin at `fresh`, behind the first `len`.
+    #[inline(always)]
+    fn keep(&self, frames: &mut [Kept<F>; MAX_FRAMES], len: usize, fresh: usize, seed: u64) {
+        let mut outer = frames[..len].last().map_or(0, |known| known.hash);
+        let mut end = len;
+        for index in fresh..MAX_FRAMES {
+            let frame = frames[index].frame;
+            outer = Sum::outward(frame.address(), outer, seed);
+            frames[end] = Kept { frame, hash: outer };
+            end += 1;
+        }
+        self.len.set(end);
+    }
+}
+
+/// How many of the kept frames lie at or outside of a place.
+#[inline(always)]
+fn outside<F: Frame>(kept: &[Kept<F>], place: usize) -> usize {
+    let mut len = kept.len();
+    while len > 0 && kept[len - 1].frame.place() < place {
+        len -= 1;
+    }
+    len
+}
+
+/// A sum with all frames outside of those it has. `None` when a walk in full would not come so far.
+#[inline(always)]
+fn finished<F: Frame>(outer: &[Kept<F>], sum: Sum) -> Option<u64> {
+    let hash = outer.last().map_or(0, |known| known.hash);
+    let ends = outer.first().is_some_and(|last| last.frame.address() == 0);
+    let frames = sum.frames() + outer.len() - usize::from(ends);
+    (frames <= MAX_FRAMES).then(|| sum.with_outer(hash))
+}
+
+/// Which of the kept frames, the innermost of those whose words changed.
+///
+/// # Safety
+/// As [`Frame::changes`], for each.
+#[inline(always)]
+unsafe fn innermost_change<F: Frame>(kept: &[Kept<F>]) -> Option<usize> {
+    let (outermost, chunks) = kept.as_rchunks::<CHUNK>();
+    for (index, chunk) in chunks.iter().enumerate().rev() {
+        // SAFETY: the caller's promise.
+        if unsafe { F::have_changed(chunk) } {
+            let end = outermost.len() + (index + 1) * CHUNK;
+            // SAFETY: likewise.
+            return unsafe { last_change(&kept[..end]) };
+        }
+    }
+    // SAFETY: likewise.
+    unsafe { F::have_changed(outermost).then(|| last_change(outermost)) }.flatten()
+}
+
+/// The last frame whose words changed.
+///
+/// # Safety
+/// As [`Frame::changes`], for each.
+#[cold]
+#[inline(never)]
+unsafe fn last_change<F: Frame>(kept: &[Kept<F>]) -> Option<usize> {
+    // SAFETY: the caller's promise.
+    kept.iter()
+        .rposition(|known| unsafe { known.frame.changes() } != [0; 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack::{Limits, frame_pointers};
+
+    /// Numbers without a pattern (xorshift).
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, most: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 >> 11) as usize % most
+        }
+    }
+
+    /// A stack made by hand: frames of some words each, in memory that serves as one.
+    struct Model {
+        words: Vec<u64>,
+        /// Where frames are, outermost first, in words.
+        frames: Vec<usize>,
+        limits: Limits,
+    }
+
+    const WORDS: usize = 4096;
+
+    impl Model {
+        fn new() -> Model {
+            let words = vec![0u64; WORDS];
+            let range = words.as_ptr_range();
+            let stack = Stack {
+                low: range.start.addr(),
+                high: range.end.addr(),
+            };
+            Model {
+                words,
+                frames: Vec::new(),
+                limits: Limits::of(stack),
+            }
+        }
+
+        fn address(&self, frame: usize) -> usize {
+            self.words.as_ptr().addr() + 8 * frame
+        }
+
+        /// Calls a function: a frame of its own, and where it returns to.
+        fn call(&mut self, random: &mut Random) {
+            let caller = self.frames.last().copied();
+            let top = caller.unwrap_or(WORDS - 4);
+            let Some(frame) = top.checked_sub(2 + random.below(4)) else {
+                return;
+            };
+            self.words[frame] = caller.map_or(0, |caller| self.address(caller) as u64);
+            self.words[frame + 1] = 1 + random.below(3) as u64;
+            self.frames.push(frame);
+        }
+
+        /// Something overwrites a word of the stack: a frame that is no longer one, or one in use.
+        fn spoil(&mut self, random: &mut Random) {
+            let word = random.below(WORDS);
+            self.words[word] = match random.below(4) {
+                0 => 0,
+                1 => self.address(random.below(WORDS)) as u64,
+                2 => self.address(random.below(WORDS)) as u64 + 3,
+                _ => random.below(5) as u64,
+            };
+        }
+    }
+
+    fn last_walk() -> Box<LastWalk<frame_pointers::Linked>> {
+        LastWalk::none()
+    }
+
+    #[test]
+    fn whatever_was_walked_before_the_sum_is_that_of_a_walk_in_full() {
+        let cases = [
+            (5, 8, 0),
+            (13, 60, 0),
+            (21, 60, 30),
+            (29, 300, 0),
+            (37, 300, 40),
+        ];
+        for (seed, depth, spoils) in cases {
+            let mut random = Random(seed * 0x1234_5678_9ABC);
+            let (mut model, last) = (Model::new(), last_walk());
+            let mut kept = 0;
+            for round in 0..40_000 {
+                for _ in 0..random.below(6) {
+                    model.frames.pop();
+                }
+                let wanted = if round % 500 == 0 { depth } else { 6 };
+                for _ in 0..random.below(wanted) {
+                    if model.frames.len() < depth {
+                        model.call(&mut random);
+                    }
+                }
+                if random.below(100) < spoils {
+                    model.spoil(&mut random);
+                }
+                let Some(frame) = model.frames.last().map(|frame| model.address(*frame)) else {
+                    continue;
+                };
+                let hash = frame_pointers::hash(frame, &model.limits, &last, seed);
+                let whole = frame_pointers::hash_in_full(frame, &model.limits, seed);
+                assert_eq!(hash, whole, "seed {seed}, round {round}");
+                kept += last.len.get();
+            }
+            assert_eq!(kept > 0, depth > 8, "seed {seed}: {kept}");
+        }
+    }
+
+    #[test]
+    fn another_stack_and_other_keys_begin_anew() {
+        let mut random = Random(7);
+        let (mut one, mut other, last) = (Model::new(), Model::new(), last_walk());
+        for model in [&mut one, &mut other] {
+            (0..80).for_each(|_| model.call(&mut random));
+        }
+        for round in 0..100u64 {
+            for model in [&one, &other] {
+                let frame = model.address(model.frames[79]);
+                let hash = frame_pointers::hash(frame, &model.limits, &last, round / 10);
+                let whole = frame_pointers::hash_in_full(frame, &model.limits, round / 10);
+                assert_eq!(hash, whole, "round {round}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_of_any_word_of_any_frame_is_seen() {
+        let mut random = Random(9);
+        let (mut model, last) = (Model::new(), last_walk());
+        (0..100).for_each(|_| model.call(&mut random));
+        let frame = model.address(model.frames[99]);
+        let hash = |model: &Model| frame_pointers::hash(frame, &model.limits, &last, 5);
+        let before = hash(&model);
+        for index in 0..99 {
+            let place = model.frames[index] + 1;
+            let address = std::mem::replace(&mut model.words[place], 77);
+            assert_ne!(hash(&model), before, "return address of frame {index}");
+            model.words[place] = address;
+            assert_eq!(hash(&model), before, "as before");
+            let link = std::mem::replace(&mut model.words[place - 1], 0);
+            assert_eq!(
+                hash(&model) == before,
+                index == 0,
+                "a link of 0 ends the stack at frame {index}"
+            );
+            model.words[place - 1] = link;
+            assert_eq!(hash(&model), before);
+        }
+    }
+}
