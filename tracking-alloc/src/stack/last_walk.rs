@@ -12,8 +12,9 @@
 //! - Another stack, other keys or other code (which changes the keys) empty what is kept.
 
 use super::Sum;
-use crate::sys::{Stack, count_own};
+use crate::sys::{PAGE, Stack, count_own};
 use std::cell::{Cell, UnsafeCell};
+use std::mem::offset_of;
 use tracking_alloc_recording::MAX_FRAMES;
 
 /// A frame, with the words that decided the step to its caller.
@@ -63,6 +64,7 @@ pub(super) trait Step {
 }
 
 /// All-zero bytes are no walk.
+#[repr(C, align(4096))]
 pub(crate) struct LastWalk<F> {
     /// What it belongs to: the stack and the keys.
     stack: Cell<Stack>,
@@ -71,7 +73,8 @@ pub(crate) struct LastWalk<F> {
     len: Cell<usize>,
     /// Walks that will be made in full, since the last could not be kept.
     skips: Cell<u32>,
-    counted: Cell<bool>,
+    /// Pages of this that were written, a bit for each.
+    pages: Cell<u32>,
     /// The room behind those kept serves for frames that a walk finds anew.
     frames: UnsafeCell<[Kept<F>; MAX_FRAMES]>,
 }
@@ -83,6 +86,9 @@ pub(super) struct Kept<F> {
     /// The sum of this frame and all outside of it.
     hash: u64,
 }
+
+// Memory for a lane begins on a page.
+const _: () = assert!(PAGE == align_of::<LastWalk<()>>());
 
 /// Frames whose words are compared before any of them is looked at.
 const CHUNK: usize = 8;
@@ -147,9 +153,24 @@ impl<F: Frame> LastWalk<F> {
         self.stack.set(stack);
         self.seed.set(seed);
         self.len.set(0);
-        if !self.counted.replace(true) {
-            count_own(size_of::<Self>());
+        self.count_pages(0, 1);
+    }
+
+    /// Counts the pages with these bytes, those that were not written before.
+    #[inline(always)]
+    fn count_pages(&self, from: usize, to: usize) {
+        let written = (2u32 << ((to - 1) / PAGE)) - (1 << (from / PAGE));
+        if written & !self.pages.get() != 0 {
+            self.count_new_pages(written);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_new_pages(&self, written: u32) {
+        let new = written & !self.pages.get();
+        self.pages.set(self.pages.get() | new);
+        count_own(new.count_ones() as usize * PAGE);
     }
 
     /// The same where frames have to be walked.
@@ -212,6 +233,9 @@ impl<F: Frame> LastWalk<F> {
     #[inline(always)]
     fn keep(&self, frames: &mut [Kept<F>; MAX_FRAMES], len: usize, fresh: usize, seed: u64) {
         let mut outer = frames[..len].last().map_or(0, |known| known.hash);
+        let place = |index: usize| offset_of!(Self, frames) + index * size_of::<Kept<F>>();
+        self.count_pages(place(fresh), place(MAX_FRAMES));
+        self.count_pages(place(len), place(len + MAX_FRAMES - fresh));
         let mut end = len;
         for index in fresh..MAX_FRAMES {
             let frame = frames[index].frame;
