@@ -2,13 +2,13 @@
 
 use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues, ScopeId};
 use crate::types::{Types, short};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tracking_alloc_recording::{Recording, arena_event};
 
 /// All arenas, by name. `sites` says where a site of the recording stands in the profile.
 pub(super) fn arenas(
     recording: &Recording,
-    sites: &HashMap<u32, usize>,
+    sites: &FxHashMap<u32, usize>,
     types: &mut Types,
 ) -> Vec<Arena> {
     let mut arenas: Vec<Arena> = recording

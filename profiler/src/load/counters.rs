@@ -5,8 +5,8 @@
 //! (`lost.torn`), else the recording is damaged (`lost.damaged`). Sums saturate: a file may claim any figures.
 
 use super::distribution::SizeRecords;
-use crate::profile::{Distribution, Figures};
-use std::collections::BTreeMap;
+use crate::profile::{Distribution, Figures, Snapshot};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use tracking_alloc_recording::{
     CLOCK_SNAPSHOT_BITS, HeaderValue, LaneColumns, MarkValue, Recording, RowValue, SITE_TABLE_FULL,
     SITE_UNATTRIBUTED, Sums, state,
@@ -15,12 +15,43 @@ use tracking_alloc_recording::{
 /// The error each live lane may add to the peak while several move at once, bytes.
 pub(super) const LANE_DRIFT: u64 = 64 << 10;
 
-/// Figures of each site by its number, sizes and lifetimes of its blocks, and its live bytes at each snapshot.
+/// Figures of each site, sizes and lifetimes of its blocks, by rising numbers of sites.
 pub(super) struct Counted {
-    pub(super) sites: BTreeMap<u32, (Figures, Distribution)>,
-    pub(super) snapshots: Vec<(u64, BTreeMap<u32, u64>)>,
+    pub(super) sites: Vec<(u32, (Figures, Distribution))>,
     /// Sites whose figures cannot be, as they stand.
     pub(super) impossible: u64,
+}
+
+/// Something for each site that has it: a recording may have a million sites, and each lane's rows are those of all or
+/// of a few of them.
+struct BySite<T> {
+    values: Vec<(u32, T)>,
+    places: FxHashMap<u32, u32>,
+}
+
+impl<T: Default> BySite<T> {
+    /// With room for so many sites.
+    fn with_room(sites: usize) -> Self {
+        BySite {
+            values: Vec::with_capacity(sites),
+            places: FxHashMap::with_capacity_and_hasher(sites, FxBuildHasher),
+        }
+    }
+
+    fn of(&mut self, site: u32) -> &mut T {
+        let next = self.values.len();
+        let place = *self.places.entry(site).or_insert(next as u32) as usize;
+        if place == next {
+            self.values.push((site, T::default()));
+        }
+        &mut self.values[place].1
+    }
+
+    /// By rising numbers of sites.
+    fn sorted(mut self) -> Vec<(u32, T)> {
+        self.values.sort_unstable_by_key(|(site, _)| *site);
+        self.values
+    }
 }
 
 /// Sums of one site over lanes, signed.
@@ -175,7 +206,7 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
     let header = &recording.header;
     // What threads may have been apart at the peak.
     let drift = i64::from(header.most_lanes.max(header.lanes)).saturating_mul(LANE_DRIFT as i64);
-    let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
+    let mut sums: BySite<Sum> = BySite::with_room(recording.sites.len());
     for lane in &recording.lanes {
         let records = SizeRecords::of(lane);
         for (site, row, index) in rows(lane) {
@@ -188,7 +219,7 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
             {
                 continue;
             }
-            let sum = sums.entry(site).or_default();
+            let sum = sums.of(site);
             sum.figures.add(&from_sums(&row.sums()));
             let (live_bytes, live_blocks) = net(row);
             match records.distribution(row, index, header) {
@@ -213,13 +244,14 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
             .get(index)
             .map_or(&[][..], |mark| mark_rows(recording, mark))
         {
-            let sum = sums.entry(row.site).or_default();
+            let sum = sums.of(row.site);
             sum.peak_bytes = sum.peak_bytes.saturating_add(row.peak_bytes);
             sum.peak_blocks = sum.peak_blocks.saturating_add(row.peak_blocks);
         }
     }
     let mut impossible = 0;
     let sites = sums
+        .sorted()
         .into_iter()
         .map(|(site, sum)| {
             let signed = [
@@ -244,11 +276,7 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
             (site, (figures, sum.distribution))
         })
         .collect();
-    Counted {
-        sites,
-        snapshots: snapshots(recording),
-        impossible,
-    }
+    Counted { sites, impossible }
 }
 
 /// No program allocates as much: the sums of what is below stay far from their limits.
@@ -291,8 +319,8 @@ pub(super) fn from_sums(sums: &Sums) -> Figures {
     }
 }
 
-/// Live bytes of each site at each snapshot, oldest first.
-fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<u32, u64>)> {
+/// Live bytes of each site at each snapshot, oldest first; `order` says where a site is among the profile's.
+pub(super) fn snapshots(recording: &Recording, order: &FxHashMap<u32, usize>) -> Vec<Snapshot> {
     const SEEN: u64 = (1 << CLOCK_SNAPSHOT_BITS) - 1;
     let header = &recording.header;
     let mut taken: Vec<(u64, usize)> = header
@@ -303,17 +331,20 @@ fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<u32, u64>)> {
         .map(|(slot, sequence)| (*sequence, slot))
         .collect();
     taken.sort_unstable();
-    let mut moments: Vec<(u64, BTreeMap<u32, i64>)> = taken
+    let mut moments: Vec<(u64, Vec<i64>)> = taken
         .iter()
-        .map(|(_, slot)| (header.snapshot_ns[*slot], BTreeMap::new()))
+        .map(|(_, slot)| (header.snapshot_ns[*slot], vec![0; order.len()]))
         .collect();
     for lane in &recording.lanes {
-        let saved: BTreeMap<usize, &[i64; 16]> = lane
+        let saved: FxHashMap<usize, &[i64; 16]> = lane
             .snaps
             .iter()
             .map(|snaps| (snaps.row as usize, &snaps.live_bytes))
             .collect();
         for (site, row, index) in rows(lane) {
+            let Some(place) = order.get(&site) else {
+                continue;
+            };
             for ((sequence, slot), (_, moment)) in taken.iter().zip(&mut moments) {
                 let live = if row.clock & SEEN >= *sequence && index.is_some() {
                     index
@@ -322,8 +353,7 @@ fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<u32, u64>)> {
                 } else {
                     net(row).0
                 };
-                if live != 0 {
-                    let sum = moment.entry(site).or_default();
+                if let Some(sum) = moment.get_mut(*place) {
                     *sum = sum.saturating_add(live);
                 }
             }
@@ -331,9 +361,9 @@ fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<u32, u64>)> {
     }
     moments
         .into_iter()
-        .map(|(time, sites)| {
-            let clamp = |(site, live): (u32, i64)| (site, live.max(0) as u64);
-            (time, sites.into_iter().map(clamp).collect())
+        .map(|(time_ns, sites)| Snapshot {
+            time_ns,
+            live_bytes: sites.into_iter().map(|live| live.max(0) as u64).collect(),
         })
         .collect()
 }

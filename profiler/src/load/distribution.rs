@@ -1,7 +1,7 @@
 //! From a lane's rows and size records to sizes and lifetimes of blocks.
 
 use crate::profile::Distribution;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tracking_alloc_recording::{
     HeaderValue, LaneColumns, RowValue, SIZE_CLASSES, SIZE_COUNT_BITS, SizesValue, arch,
     class_bounds, growth, size_class, state,
@@ -11,11 +11,11 @@ use tracking_alloc_recording::{
 const LAYOUT_WITH_LIFETIME_BLOCKS: u32 = 3;
 
 /// The size records of one lane, by row.
-pub(super) struct SizeRecords<'a>(HashMap<u32, Vec<&'a SizesValue>>);
+pub(super) struct SizeRecords<'a>(FxHashMap<u32, Vec<&'a SizesValue>>);
 
 impl<'a> SizeRecords<'a> {
     pub(super) fn of(lane: &'a LaneColumns) -> Self {
-        let mut records: HashMap<u32, Vec<&SizesValue>> = HashMap::new();
+        let mut records: FxHashMap<u32, Vec<&SizesValue>> = FxHashMap::default();
         for record in &lane.sizes {
             records.entry(record.row).or_default().push(record);
         }
@@ -38,7 +38,11 @@ impl<'a> SizeRecords<'a> {
                 .and_then(|index| self.0.get(&index));
             match records {
                 Some(records) => add_sizes(&mut found, records)?,
-                None => found.sizes.extend(only_size(row, header)),
+                None => {
+                    if let Some((class, blocks)) = only_size(row, header) {
+                        found.add_size(class, blocks);
+                    }
+                }
             }
             if is_finished && found.sized_blocks() > row.total_blocks {
                 return None;

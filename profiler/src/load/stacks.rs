@@ -1,17 +1,17 @@
 //! From raw return addresses to named, trimmed stacks.
 
-use super::counters::Counted;
+use super::counters::{self, Counted};
 use super::functions::{self, Own};
 use super::modules::Modules;
 use super::{Error, Options, arenas, owner, packed, scopes};
 use crate::interned::Interned;
 use crate::profile::{
-    Contents, Frame, FrameId, Function, FunctionId, Origin, Profile, ScopeId, Site, Snapshot,
-    StackMarks,
+    Contents, Frame, FrameId, Function, FunctionId, Origin, Profile, ScopeId, Site, StackMarks,
 };
-use crate::symbols::{self, Classifier, Progress, SourceFrame, Symbols};
+use crate::symbols::{self, Classifier, Part, Progress, SourceFrame, Symbols};
 use crate::types::{StackFrame, Stacks, Told, Types};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
 use std::path::Path;
 use tracking_alloc_recording::{
     FIRST_SITE, FrameValue, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, site_flags, unwinder,
@@ -51,24 +51,24 @@ pub(super) fn fill(
     profile.footprints = scopes::footprints(recording, &mut types);
     let mut builder = Builder::new(recording, &modules, &symbols, classifier, &own);
     let mut read = Stacks::default();
-    let mut order = HashMap::new();
+    let mut order = FxHashMap::default();
+    profile.sites.reserve_exact(counted.sites.len());
     for (site, (figures, distribution)) in counted.sites {
         order.insert(site, profile.sites.len());
         let (mut stack, marks, scope) = builder.stack(site);
         let contents = builder.contents(&stack, &mut read, &mut types);
-        let functions = |stack: &[FrameId]| -> Vec<&Function> {
-            stack.iter().map(|frame| builder.function(*frame)).collect()
-        };
-        let inner = symbols::trim(&functions(&stack)).end;
+        let inner = symbols::trim(&builder.parts(&stack)).end;
         // What `Profiled` and phases put between the program's frames tells nobody anything. The innermost frame that is
         // shown stays: it is heapglass's own where nothing else is there.
         let mut number = 0;
         stack.retain(|frame| {
             number += 1;
-            number >= inner || !builder.function(*frame).is_own()
+            number >= inner || !builder.is_own[builder.function_id(*frame)]
         });
-        let functions = functions(&stack);
-        let shown = symbols::trim(&functions);
+        stack.shrink_to_fit();
+        let functions: Vec<&Function> =
+            stack.iter().map(|frame| builder.function(*frame)).collect();
+        let shown = symbols::trim(&builder.parts(&stack));
         let (owner, group) = match marks.synthetic {
             true => (shown.clone().next_back(), None),
             false => owner::owner(&functions, shown.clone()),
@@ -90,21 +90,7 @@ pub(super) fn fill(
     profile.frames = builder.frames.values;
     profile.arenas = arenas::arenas(recording, &order, &mut types);
     profile.types = types.into_values();
-    for (time_ns, sites) in counted.snapshots {
-        let mut live_bytes = vec![0; profile.sites.len()];
-        for (site, live) in sites {
-            if let Some(place) = order
-                .get(&site)
-                .and_then(|index| live_bytes.get_mut(*index))
-            {
-                *place = live;
-            }
-        }
-        profile.snapshots.push(Snapshot {
-            time_ns,
-            live_bytes,
-        });
-    }
+    profile.snapshots = counters::snapshots(recording, &order);
     Ok(())
 }
 
@@ -164,8 +150,12 @@ struct Builder<'a> {
     classifier: Classifier,
     functions: Interned<Function>,
     frames: Interned<Frame>,
-    /// Source frames of each raw frame, outermost first, once asked for.
-    expanded: HashMap<u32, Vec<FrameId>>,
+    /// What trimming asks of each function, and whether it is heapglass's own.
+    parts: Vec<Part>,
+    is_own: Vec<bool>,
+    /// Where in `expansions` the source frames of each raw frame are, outermost first, once asked for.
+    expanded: FxHashMap<u32, Range<usize>>,
+    expansions: Vec<FrameId>,
     unresolved: u64,
     frames_left: usize,
 }
@@ -186,15 +176,35 @@ impl<'a> Builder<'a> {
             classifier,
             functions: Interned::new(),
             frames: Interned::new(),
-            expanded: HashMap::new(),
+            parts: Vec::new(),
+            is_own: Vec::new(),
+            expanded: FxHashMap::default(),
+            expansions: Vec::new(),
             unresolved: 0,
             frames_left: recording.sites.len() * FRAMES_OF_A_SITE + FEW_FRAMES,
         }
     }
 
+    fn function_id(&self, frame: FrameId) -> usize {
+        self.frames.values[frame.0 as usize].function.0 as usize
+    }
+
     fn function(&self, frame: FrameId) -> &Function {
-        let function = self.frames.values[frame.0 as usize].function;
-        &self.functions.values[function.0 as usize]
+        &self.functions.values[self.function_id(frame)]
+    }
+
+    fn parts(&self, stack: &[FrameId]) -> Vec<Part> {
+        let part = |frame: &FrameId| self.parts[self.function_id(*frame)];
+        stack.iter().map(part).collect()
+    }
+
+    fn number(&mut self, function: Function) -> FunctionId {
+        let number = self.functions.number(function);
+        for function in &self.functions.values[self.parts.len()..] {
+            self.parts.push(Part::of(function));
+            self.is_own.push(function.is_own());
+        }
+        FunctionId(number)
     }
 
     /// The stack of a site, outermost first.
@@ -232,7 +242,8 @@ impl<'a> Builder<'a> {
         // From the innermost outward: those are kept, as by a walk that reaches its limit.
         let mut frames = Vec::with_capacity(raw.len());
         'kept: for raw in raw {
-            for frame in self.expand(raw).into_iter().rev() {
+            for at in self.expand(raw).rev() {
+                let frame = self.expansions[at];
                 let cost = self.cost(frame);
                 let spent = self.frames_left < cost && frames.len() >= LEAST_FRAMES;
                 if spent || frames.len() == MOST_SOURCE_FRAMES {
@@ -304,15 +315,15 @@ impl<'a> Builder<'a> {
             origin: Origin::Unresolved,
             ..Function::default()
         };
-        let function = FunctionId(self.functions.number(function));
+        let function = self.number(function);
         FrameId(self.frames.number(Frame {
             function,
             ..Frame::default()
         }))
     }
 
-    /// The source frames of a raw frame, outermost first.
-    fn expand(&mut self, raw: u32) -> Vec<FrameId> {
+    /// Where in `expansions` the source frames of a raw frame are, outermost first.
+    fn expand(&mut self, raw: u32) -> Range<usize> {
         if let Some(known) = self.expanded.get(&raw) {
             return known.clone();
         }
@@ -329,11 +340,11 @@ impl<'a> Builder<'a> {
             .frames
             .get(raw as usize)
             .map_or(&[][..], Vec::as_slice);
-        let mut frames = Vec::with_capacity(named.len().max(1));
+        let first = self.expansions.len();
         for source in named.iter().rev() {
             let function = functions::described(self.classifier.function(source, &path), self.own);
-            let function = FunctionId(self.functions.number(function));
-            frames.push(FrameId(self.frames.number(Frame {
+            let function = self.number(function);
+            self.expansions.push(FrameId(self.frames.number(Frame {
                 function,
                 file: source.file.as_deref().map(str::to_owned),
                 line: source.line,
@@ -342,20 +353,19 @@ impl<'a> Builder<'a> {
                 inlined: source.inlined,
             })));
         }
-        if frames.is_empty() {
+        if named.is_empty() {
             self.unresolved += 1;
-            let function = FunctionId(
-                self.functions
-                    .number(symbols::unresolved(&path, value.offset)),
-            );
+            let function = self.number(symbols::unresolved(&path, value.offset));
             let frame = Frame {
                 function,
                 module,
                 offset: value.offset,
                 ..Frame::default()
             };
-            frames.push(FrameId(self.frames.number(frame)));
+            let frame = FrameId(self.frames.number(frame));
+            self.expansions.push(frame);
         }
+        let frames = first..self.expansions.len();
         self.expanded.insert(raw, frames.clone());
         frames
     }

@@ -4,7 +4,6 @@
 
 use super::{Figures, Profile, Snapshot};
 use crate::units::{Bytes, Count, Share};
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use tracking_alloc_recording::{class_bounds, size_class};
 
@@ -15,8 +14,8 @@ const NAMED: usize = 3;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
     /// Blocks allocated of each size class ([`class_bounds`]); a realloc counts with its new size. Fewer than
-    /// [`Figures::total_blocks`] where sizes were not recorded.
-    pub sizes: BTreeMap<u16, u64>,
+    /// [`Figures::total_blocks`] where sizes were not recorded. Classes rise: mostly there is one.
+    pub sizes: Vec<(u16, u64)>,
     /// Sum of the lifetimes of blocks that the thread freed which had allocated them: its allocations, reallocs
     /// included, from the block's allocation to its free. A realloc ends no lifetime; the free counts at the last site.
     pub lifetime: u64,
@@ -43,8 +42,15 @@ impl Distribution {
     }
 
     pub(crate) fn add_size(&mut self, class: u16, blocks: u64) {
-        let sum = self.sizes.entry(class).or_default();
-        *sum = sum.saturating_add(blocks);
+        match self.sizes.binary_search_by_key(&class, |(class, _)| *class) {
+            Ok(at) => self.sizes[at].1 = self.sizes[at].1.saturating_add(blocks),
+            Err(at) => {
+                if self.sizes.is_empty() {
+                    self.sizes.reserve_exact(1);
+                }
+                self.sizes.insert(at, (class, blocks));
+            }
+        }
     }
 
     /// The size classes, smallest first: the sizes that belong to one, bytes, and its blocks.
@@ -57,7 +63,8 @@ impl Distribution {
 
     /// Blocks whose size is known.
     pub fn sized_blocks(&self) -> u64 {
-        self.sizes.values().copied().fold(0, u64::saturating_add)
+        let blocks = self.sizes.iter().map(|(_, blocks)| *blocks);
+        blocks.fold(0, u64::saturating_add)
     }
 
     /// Freed blocks of which it is known which thread had allocated them.

@@ -30,7 +30,7 @@ pub use error::Error;
 pub(crate) use role::role;
 pub(crate) use short::{one_of, segments, self_type, split_outermost};
 pub(crate) use stored::{Shared, StoredFrame, Strings, string_of};
-pub use trim::trim;
+pub use trim::{Part, trim};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

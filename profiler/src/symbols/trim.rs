@@ -60,10 +60,33 @@ const NATIVE_START_UP: &[&str] = &[
 /// How many frames of no meaning of their own may stand between two that have one.
 const MAX_GAP: usize = 4;
 
+/// What trimming asks of a function.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    machinery: bool,
+    glue: bool,
+    start_up: bool,
+    call: bool,
+    nameless: bool,
+}
+
+impl Part {
+    /// What a function is by its name and origin.
+    pub fn of(function: &Function) -> Part {
+        Part {
+            machinery: is_machinery(function),
+            glue: is_glue(function),
+            start_up: is_start_up(function),
+            call: is_call(function),
+            nameless: matches!(function.origin, Origin::Unresolved | Origin::Native),
+        }
+    }
+}
+
 /// The frames to show of a stack given outermost first: never empty unless the stack is.
 ///
 /// Kept at the inner end: the innermost function of a collection (`Vec::push`, `String::clone`, `Box::new`).
-pub fn trim(stack: &[&Function]) -> Range<usize> {
+pub fn trim(stack: &[Part]) -> Range<usize> {
     let Some(last) = stack.len().checked_sub(1) else {
         return 0..0;
     };
@@ -73,15 +96,9 @@ pub fn trim(stack: &[&Function]) -> Range<usize> {
             .iter()
             .rev()
             .take(MAX_GAP + 1)
-            .position(|function| is_machinery(function));
+            .position(|part| part.machinery);
         match machinery {
-            Some(gap)
-                if stack[end - gap..end]
-                    .iter()
-                    .all(|function| is_glue(function)) =>
-            {
-                end -= gap + 1
-            }
+            Some(gap) if stack[end - gap..end].iter().all(|part| part.glue) => end -= gap + 1,
             _ => break,
         }
     }
@@ -93,17 +110,16 @@ pub fn trim(stack: &[&Function]) -> Range<usize> {
     let mut start = 0;
     let mut started = false;
     while start + 1 < end {
-        let function = stack[start];
-        if is_start_up(function) {
+        let part = stack[start];
+        if part.start_up {
             started = true;
-        } else if !(started && is_call(function)) {
+        } else if !(started && part.call) {
             // A stripped C library leaves nameless frames around the ones we know.
-            let nameless = matches!(function.origin, Origin::Unresolved | Origin::Native);
             let known = stack[start + 1..end]
                 .iter()
                 .take(MAX_GAP)
-                .any(|function| is_start_up(function));
-            if !(nameless && known) {
+                .any(|part| part.start_up);
+            if !(part.nameless && known) {
                 break;
             }
         }

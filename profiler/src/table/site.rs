@@ -1,8 +1,11 @@
 //! Rows by site: what was allocated, where in the data or by which call, and the line of the program that owns it. Sites
 //! that would read the same are one row.
 
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use super::{Detail, Row, place};
 use crate::calltree::MarkKind;
@@ -81,11 +84,15 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
     let looks = frame_looks(profile);
     let look = |id: &FrameId| looks.get(id.0 as usize).copied();
     let mut rows: Vec<Row> = Vec::new();
-    let mut known: HashMap<Look, usize> = HashMap::new();
-    let mut stacks: HashSet<(usize, Vec<FrameId>)> = HashSet::new();
-    for (index, site) in profile.sites.iter().enumerate() {
+    let mut known: FxHashMap<Look, usize> = FxHashMap::default();
+    let looked = |site: &Site| -> Vec<FrameId> {
         let stack = profile.frames_of(site, frames);
-        let stack: Vec<FrameId> = stack.iter().filter_map(look).collect();
+        stack.iter().filter_map(look).collect()
+    };
+    // Of each row and stack one site, and their hash.
+    let mut stacks: HashTable<(u64, usize, usize)> = HashTable::with_capacity(profile.sites.len());
+    for (index, site) in profile.sites.iter().enumerate() {
+        let stack = looked(site);
         let m = site.marks;
         let chunk_of = chunks.get(&index).cloned().unwrap_or_default();
         let look = Look {
@@ -105,7 +112,14 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
                 rows.len() - 1
             }
         };
-        let is_new = stacks.insert((row, stack));
+        let hash = FxBuildHasher.hash_one((row, &stack));
+        let is_known = |&(_, of, other): &(u64, usize, usize)| {
+            of == row && looked(&profile.sites[other]) == stack
+        };
+        let is_new = stacks.find(hash, is_known).is_none();
+        if is_new {
+            stacks.insert_unique(hash, (hash, row, index), |(hash, ..)| *hash);
+        }
         let row = &mut rows[row];
         row.figures.add(&site.figures);
         if let Detail::Site(detail) = &mut row.detail {
@@ -129,14 +143,13 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
                 site,
             )
         };
-        detail.sites.sort_by_key(weight);
+        detail.sites.sort_by_cached_key(weight);
         if let Some(site) = detail
             .sites
             .first()
             .and_then(|&site| profile.sites.get(site))
         {
-            let of_site = profile.frames_of(site, frames);
-            detail.stack = of_site.iter().filter_map(look).collect();
+            detail.stack = looked(site);
         }
     }
     rows

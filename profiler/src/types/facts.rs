@@ -1,6 +1,7 @@
 //! What one function's name says, found out once: thousands of stacks share their functions. No stack is known here.
 
 use super::call::Call;
+use super::merged;
 use super::reader;
 use super::rules::CONTAINER_CRATES;
 use crate::profile::{Function, Origin};
@@ -19,6 +20,8 @@ pub(super) struct Facts {
     pub(super) looked_through: bool,
     /// A method of such a type by its name, whatever file it is said to be in.
     pub(super) named_for_itself: bool,
+    /// What makes the buffer of a new vector or string, of whatever element.
+    pub(super) new_buffer: bool,
     /// The buffer below `Vec` and its like where it does not know its type.
     pub(super) buffer: bool,
     /// Innards of containers, with nothing of others between them and the container.
@@ -59,6 +62,7 @@ impl Facts {
             collection: std && !starts(&["core::", "std::thread::local"]),
             looked_through: std || (function.origin == Origin::Dependency && known),
             named_for_itself: is_method_of_containers(name),
+            new_buffer: merged::is_new_buffer(name),
             buffer,
             machinery: closure
                 || buffer

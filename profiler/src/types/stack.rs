@@ -12,7 +12,7 @@ use super::container::{Container, Kind, STRING};
 use super::facts::Facts;
 use super::{merged, owner, rules};
 use crate::profile::{Function, FunctionId, Origin};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// A frame, as much of it as types need.
@@ -61,8 +61,8 @@ type Chain = Vec<(FunctionId, bool, bool)>;
 /// both.
 #[derive(Default)]
 pub struct Stacks {
-    facts: HashMap<FunctionId, Rc<Facts>>,
-    chains: HashMap<Chain, Inside>,
+    facts: FxHashMap<FunctionId, Rc<Facts>>,
+    chains: FxHashMap<Chain, Inside>,
     renamed: Renamed,
 }
 
@@ -97,12 +97,10 @@ impl Stacks {
 
     /// What a stack says by the names of its frames, without those of the hook; and how many of them were asked.
     fn read(&mut self, stack: &[StackFrame<'_>]) -> Option<(Told, usize)> {
-        let asking = stack
-            .iter()
-            .position(|frame| !merged::is_new_buffer(&frame.function.name));
+        let asking = stack.iter().position(|frame| !self.facts(frame).new_buffer);
         if let Some((at, container)) = asking.and_then(|at| {
-            let frame = stack.get(at)?;
-            let call = Call::parse(&frame.function.name).filter(|_| frame.merged)?;
+            let frame = stack.get(at).filter(|frame| frame.merged)?;
+            let call = Call::parse(&frame.function.name)?;
             Some((at, merged::container(&call)?))
         }) {
             let told = (container.name(), container.element());

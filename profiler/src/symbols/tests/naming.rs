@@ -526,7 +526,7 @@ fn stack(names: &[&str]) -> Vec<Function> {
 fn trimming_never_leaves_nothing() {
     let range = |names: &[&str]| {
         let stack = stack(names);
-        trim(&stack.iter().collect::<Vec<_>>())
+        trim(&stack.iter().map(Part::of).collect::<Vec<_>>())
     };
     assert_eq!(range(&[]), 0..0);
     assert_eq!(range(&["_start"]), 0..1);
@@ -554,7 +554,7 @@ fn trimming_never_leaves_nothing() {
 fn trimming_never_hides_the_users_own_code() {
     let range = |names: &[&str]| {
         let stack = stack(names);
-        trim(&stack.iter().collect::<Vec<_>>())
+        trim(&stack.iter().map(Part::of).collect::<Vec<_>>())
     };
     // The user's closure below the machinery, and a function of theirs called like the run-time's.
     assert_eq!(

@@ -146,8 +146,8 @@ fn shown(stack: &[Function]) -> Vec<&str> {
         .iter()
         .rposition(|function| function.name == "stacks::watch")
         .expect("the hook");
-    let stack: Vec<&Function> = stack[..hook].iter().collect();
-    stack[trim(&stack)]
+    let parts: Vec<Part> = stack[..hook].iter().map(Part::of).collect();
+    stack[trim(&parts)]
         .iter()
         .map(|function| function.short.as_str())
         .collect()
