@@ -16,11 +16,7 @@ use tracking_alloc_recording::{
 pub(super) const LANE_DRIFT: u64 = 64 << 10;
 
 /// Figures of each site, sizes and lifetimes of its blocks, by rising numbers of sites.
-pub(super) struct Counted {
-    pub(super) sites: Vec<(u32, (Figures, Distribution))>,
-    /// Sites whose figures cannot be, as they stand.
-    pub(super) impossible: u64,
-}
+pub(super) type Counted = Vec<(u32, (Figures, Distribution))>;
 
 /// Something for each site that has it: a recording may have a million sites, and each lane's rows are those of all or
 /// of a few of them.
@@ -201,8 +197,8 @@ pub(super) fn mark_rows<'a>(
     range.unwrap_or_default()
 }
 
-/// Adds up the rows of every site.
-pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
+/// Adds up the rows of every site; and how many sites have figures that cannot be, as they stand.
+pub(super) fn count(recording: &Recording, peak: &Peak) -> (Counted, u64) {
     let header = &recording.header;
     // What threads may have been apart at the peak.
     let drift = i64::from(header.most_lanes.max(header.lanes)).saturating_mul(LANE_DRIFT as i64);
@@ -276,7 +272,7 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> Counted {
             (site, (figures, sum.distribution))
         })
         .collect();
-    Counted { sites, impossible }
+    (sites, impossible)
 }
 
 /// No program allocates as much: the sums of what is below stay far from their limits.
@@ -319,8 +315,10 @@ pub(super) fn from_sums(sums: &Sums) -> Figures {
     }
 }
 
-/// Live bytes of each site at each snapshot, oldest first; `order` says where a site is among the profile's.
-pub(super) fn snapshots(recording: &Recording, order: &FxHashMap<u32, usize>) -> Vec<Snapshot> {
+/// Live bytes of each of the sites at each snapshot, oldest first.
+pub(super) fn snapshots(recording: &Recording, sites: &Counted) -> Vec<Snapshot> {
+    let places = (0..).zip(sites).map(|(place, (site, _))| (*site, place));
+    let order: FxHashMap<u32, usize> = places.collect();
     const SEEN: u64 = (1 << CLOCK_SNAPSHOT_BITS) - 1;
     let header = &recording.header;
     let mut taken: Vec<(u64, usize)> = header

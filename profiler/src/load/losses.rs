@@ -7,7 +7,8 @@ use tracking_alloc_recording::{LaneColumns, Recording, growth, site_flags, state
 /// What could not be counted or named, as numbers and as sentences.
 ///
 /// `impossible` sites have figures that cannot be: of a program that may still run they were read while it wrote them.
-pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64) {
+/// `lanes_off` lanes do not add up.
+pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64, lanes_off: u64) {
     let header = &recording.header;
     let saturated = profile.totals.saturated();
     let lost = &mut profile.lost;
@@ -23,11 +24,7 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
         State::Running | State::Unknown => lost.torn = impossible,
         State::Finished | State::Ended => lost.damaged = impossible,
     }
-    let broken = [
-        recording.damage,
-        lanes_that_do_not_add_up(recording),
-        u64::from(saturated),
-    ];
+    let broken = [recording.damage, lanes_off, u64::from(saturated)];
     lost.damaged = broken.into_iter().fold(lost.damaged, u64::saturating_add);
     lost.untracked_blocks = header.untracked_blocks;
     lost.marks = header.lost_marks;
@@ -122,7 +119,7 @@ fn growth_note(recording: &Recording) -> Option<String> {
 }
 
 /// Lanes of a finished recording whose rows do not add up to them: by more than the one event that may be in flight.
-fn lanes_that_do_not_add_up(recording: &Recording) -> u64 {
+pub(super) fn lanes_that_do_not_add_up(recording: &Recording) -> u64 {
     if recording.header.state != state::FINISHED {
         return 0;
     }

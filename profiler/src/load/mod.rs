@@ -64,7 +64,7 @@ pub fn open(
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Profile, Error> {
     let (path, recording) = read(path)?;
-    from_recording(&path, &recording, options, progress)
+    from_recording(&path, recording, options, progress)
 }
 
 /// Reads the recording at `path`, or the one it points to; with it the path it was read from.
@@ -83,25 +83,31 @@ fn read(path: &Path) -> Result<(std::path::PathBuf, Recording), Error> {
 /// Makes the profile of a recording that was read.
 fn from_recording(
     path: &Path,
-    recording: &Recording,
+    mut recording: Recording,
     options: &Options,
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Profile, Error> {
     let mut profile = Profile {
-        process: process::describe(recording),
+        process: process::describe(&recording),
         ..Profile::default()
     };
-    let peak = counters::find_peak(recording);
-    profile.capture = moments::capture(recording, &peak);
-    let counted = counters::count(recording, &peak);
-    let impossible = counted.impossible;
-    stacks::fill(&mut profile, path, recording, counted, options, progress)?;
+    let peak = counters::find_peak(&recording);
+    profile.capture = moments::capture(&recording, &peak);
+    let (sites, impossible) = counters::count(&recording, &peak);
+    profile.snapshots = counters::snapshots(&recording, &sites);
+    let lanes_off = losses::lanes_that_do_not_add_up(&recording);
+    // Counted; of a large recording they are most of it.
+    for lane in &mut recording.lanes {
+        (lane.rows, lane.sizes, lane.snaps) = Default::default();
+    }
+    let recording = &recording;
+    stacks::fill(&mut profile, path, recording, sites, options, progress)?;
     profile.threads = moments::threads(recording, &peak);
     profile.timeline = moments::timeline(recording);
     profile.marks = moments::marks(recording);
     for site in &profile.sites {
         profile.totals.add(&site.figures);
     }
-    losses::fill(&mut profile, recording, impossible);
+    losses::fill(&mut profile, recording, impossible, lanes_off);
     Ok(profile)
 }

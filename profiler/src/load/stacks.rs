@@ -1,6 +1,6 @@
 //! From raw return addresses to named, trimmed stacks.
 
-use super::counters::{self, Counted};
+use super::counters::Counted;
 use super::functions::{self, Own};
 use super::modules::Modules;
 use super::{Error, Options, arenas, owner, packed, scopes};
@@ -17,7 +17,7 @@ use tracking_alloc_recording::{
     FIRST_SITE, FrameValue, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, site_flags, unwinder,
 };
 
-/// Fills modules, functions, frames, sites, scopes and snapshots of a profile.
+/// Fills modules, functions, frames, sites and scopes of a profile.
 pub(super) fn fill(
     profile: &mut Profile,
     path: &Path,
@@ -52,8 +52,8 @@ pub(super) fn fill(
     let mut builder = Builder::new(recording, &modules, &symbols, classifier, &own);
     let mut read = Stacks::default();
     let mut order = FxHashMap::default();
-    profile.sites.reserve_exact(counted.sites.len());
-    for (site, (figures, distribution)) in counted.sites {
+    profile.sites.reserve_exact(counted.len());
+    for (site, (figures, distribution)) in counted {
         order.insert(site, profile.sites.len());
         let (mut stack, marks, scope) = builder.stack(site);
         let contents = builder.contents(&stack, &mut read, &mut types);
@@ -90,7 +90,6 @@ pub(super) fn fill(
     profile.frames = builder.frames.values;
     profile.arenas = arenas::arenas(recording, &order, &mut types);
     profile.types = types.into_values();
-    profile.snapshots = counters::snapshots(recording, &order);
     Ok(())
 }
 
