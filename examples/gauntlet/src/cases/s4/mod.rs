@@ -18,6 +18,7 @@ mod log_capnp;
 mod protobuf;
 mod typed;
 mod value;
+mod zero_vec;
 
 use crate::{Case, Claim, Found, Judged, Window};
 use std::hint::black_box;
@@ -30,6 +31,7 @@ pub(crate) const CASES: &[Case] = &[
     capnproto::CASE,
     typed::CASE,
     binary::CASE,
+    zero_vec::CASE,
 ];
 
 /// One record is over sooner than a clock is read: a window holds so many.
