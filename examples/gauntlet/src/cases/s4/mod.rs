@@ -16,6 +16,7 @@ pub(super) mod log;
 )]
 mod log_capnp;
 mod protobuf;
+mod thrift_log;
 mod typed;
 mod value;
 mod zero_vec;
@@ -32,6 +33,7 @@ pub(crate) const CASES: &[Case] = &[
     typed::CASE,
     binary::CASE,
     zero_vec::CASE,
+    thrift_log::CASE,
 ];
 
 /// One record is over sooner than a clock is read: a window holds so many.
