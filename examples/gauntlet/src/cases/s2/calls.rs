@@ -1,7 +1,6 @@
 //! 2.12: the calls that an allocator makes of the system, and what it keeps of the memory it got: fragmentation.
 
 use crate::calls::{Seen, Stage, watched};
-use crate::cases::said::times;
 use crate::{Case, Claim, Found, Judged, Variant, Window};
 use bumpalo::Bump;
 use heapglass_examples::data::Random;
@@ -51,24 +50,33 @@ fn judge(found: &Found<'_>) -> Judged {
             ),
         }
     };
+    let ratio = |of: f64| match of.is_finite() {
+        true => format!("{of:.2} times"),
+        false => "(the system does not tell) times".to_owned(),
+    };
     let of = |variant: &str| {
         let (live, resident) = (
             found.of(variant, "left_bytes"),
             found.of(variant, "left_resident_bytes"),
         );
         format!(
-            "{variant} {}; of {} B asked for it keeps {} resident, when {live} B are left {} of them, and other sizes in place of what went \
-             take {:.2} of their bytes more",
+            "{variant}: {}; {} what is asked for, {} what is left when most is freed, and {} the bytes more for as \
+             much in another size",
             calls(variant),
-            found.of(variant, "asked_bytes"),
-            times(found.of(variant, "full_resident_bytes") / found.of(variant, "asked_bytes")),
-            times(resident / live),
-            (found.of(variant, "again_resident_bytes") - resident)
-                / found.of(variant, "again_bytes"),
+            ratio(found.of(variant, "full_resident_bytes") / found.of(variant, "asked_bytes")),
+            ratio(resident / live),
+            ratio(
+                (found.of(variant, "again_resident_bytes") - resident)
+                    / found.of(variant, "again_bytes"),
+            ),
         )
     };
     let why = format!(
-        "the same blocks whatever allocates. {}. In blocks of 5 to 25 MB that nobody writes to: glibc {}; jemalloc {}; mimalloc {}",
+        "the same blocks whatever allocates. Resident after {} B were asked for and written to, after all but {} B were \
+         freed, and after chunks of {AGAIN} B took the place of those (what was in a page of 2 MiB before is not counted): \
+         {}. In blocks of 5 to 25 MB that nobody writes to: glibc {}; jemalloc {}; mimalloc {}",
+        found.of("glibc", "asked_bytes"),
+        found.of("glibc", "left_bytes"),
         ["glibc", "jemalloc", "mimalloc", "bumpalo"]
             .map(of)
             .join(". "),

@@ -60,7 +60,7 @@ pub(super) const CASE: Case = Case {
         let as_global = same(stable, "std Vec, global", &counted);
         if found.of(std, "total_blocks").is_nan() {
             let why = format!(
-                "std's Vec<_, A> was not built: it needs a nightly compiler and --features nightly; allocator-api2's on \
+                "std's Vec<_, A> needs a nightly compiler and --features nightly, so it has no row here; allocator-api2's on \
                  stable: {} (allocations, grows, moves, shrinks, frees, bytes), the blocks of std's Vec in the global \
                  allocator",
                 calls(stable),
