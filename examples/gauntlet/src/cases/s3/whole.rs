@@ -65,7 +65,8 @@ fn judge(found: &Found<'_>) -> Judged {
         )
     });
     let why = format!(
-        "{ours}{}. What is not ours is C's: blocks of the loader and of C libraries, heaptrack's own among them",
+        "{ours}{}. What is not ours are blocks that C libraries make for themselves: glibc when std asks for the bounds of \
+         the main thread's stack, and the C++ library of heaptrack",
         tools.map(says).join("; "),
     );
     match ran {
