@@ -422,7 +422,7 @@ const FIXTURES: &[Fixture] = &[
             ("replace, vec", "time_ns", 100.0),
             ("insert and remove, varzerovec", "time_ns", 200.0),
             ("insert and remove, vec", "time_ns", 100.0),
-            ("push 100, varzerovec", "time_ns", 90.0),
+            ("push 100, varzerovec", "time_ns", 99.0),
             ("push 100, vec", "time_ns", 100.0),
         ],
         verdicts: &[Reproduced, Reproduced, Contradicted],

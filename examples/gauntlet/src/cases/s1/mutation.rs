@@ -139,7 +139,10 @@ pub(super) const CASE: Case = Case {
         );
         let claim = |judged: Judged, what: &str| {
             let of = format!("times as long to {what} in VarZeroVec as in Vec<String>");
-            judged.claim(Claim::more(of), slower(what))
+            // It is said to be significantly slower: as slow is not.
+            judged
+                .claim(Claim::more(of).within(0.0), slower(what))
+                .because("one buffer that grows takes the place of a block for each string")
         };
         ["replace", "insert and remove", "push 100"]
             .into_iter()

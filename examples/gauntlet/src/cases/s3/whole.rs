@@ -66,7 +66,7 @@ fn judge(found: &Found<'_>) -> Judged {
     });
     let why = format!(
         "{ours}{}. What is not ours are blocks that C libraries make for themselves: glibc when std asks for the bounds of \
-         the main thread's stack, and the C++ library of heaptrack",
+         the main thread's stack, and the C++ library that heaptrack or tcmalloc brings along",
         tools.map(says).join("; "),
     );
     match ran {
