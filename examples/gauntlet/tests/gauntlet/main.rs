@@ -101,7 +101,12 @@ fn held(case: &Case, variant: &Variant, folder: &Path) -> Value {
 
 #[test]
 #[cfg_attr(
-    any(feature = "peers", feature = "s0"),
+    any(
+        feature = "nightly",
+        feature = "peers",
+        feature = "s0",
+        feature = "tcmalloc"
+    ),
     ignore = "the golden file is of the default build"
 )]
 fn every_case_counts_what_it_counted() {
