@@ -1,5 +1,5 @@
 //! The inner allocator of the gauntlet, chosen by `GAUNTLET_ALLOC` at the first allocation: `glibc` (default),
-//! `jemalloc`, `mimalloc`, `dlmalloc`, `talc`, or one of the instruments `dhat` and `stats_alloc` over glibc.
+//! `jemalloc`, `mimalloc`, `dlmalloc`, `talc`, with the feature of its name `tcmalloc`, or one of the instruments `dhat` and `stats_alloc` over glibc.
 //!
 //! With `GAUNTLET_PASS=share` it also times one event in 1,024 and adds up what the blocks could really hold.
 
@@ -18,6 +18,8 @@ const DHAT: u8 = 4;
 const STATS_ALLOC: u8 = 5;
 const DLMALLOC: u8 = 6;
 const TALC: u8 = 7;
+#[cfg(feature = "tcmalloc")]
+const TCMALLOC: u8 = 8;
 /// Added to the others: look closely.
 const CLOSELY: u8 = 16;
 
@@ -98,6 +100,8 @@ fn choose() -> u8 {
         b"stats_alloc" => STATS_ALLOC,
         b"dlmalloc" => DLMALLOC,
         b"talc" => TALC,
+        #[cfg(feature = "tcmalloc")]
+        b"tcmalloc" => TCMALLOC,
         _ => GLIBC,
     };
     let closely = variable(c"GAUNTLET_PASS") == b"share";
@@ -126,7 +130,12 @@ fn now_ns() -> u64 {
 
 /// Whether an allocator tells what a block can hold.
 fn tells(chosen: u8) -> bool {
-    !matches!(chosen & !CLOSELY, DLMALLOC | TALC)
+    match chosen & !CLOSELY {
+        DLMALLOC | TALC => false,
+        #[cfg(feature = "tcmalloc")]
+        TCMALLOC => false,
+        _ => true,
+    }
 }
 
 /// What a block can hold; 0 where the allocator does not tell.
@@ -190,6 +199,8 @@ macro_rules! forward {
             STATS_ALLOC => (&STATS).$method($($argument),*),
             DLMALLOC => DLMALLOC_HEAP.$method($($argument),*),
             TALC => TALC_HEAP.$method($($argument),*),
+            #[cfg(feature = "tcmalloc")]
+            TCMALLOC => tcmalloc_better::TCMalloc.$method($($argument),*),
             _ => System.$method($($argument),*),
         }
     };

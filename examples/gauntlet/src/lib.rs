@@ -3,7 +3,10 @@
 //! A [`Case`] is one row of the sources; its [`Variant`]s do the same work in different ways, the first is the
 //! baseline. Each variant runs in a process of its own, inside a [`Window`]; nothing here reads a recording.
 
+#![cfg_attr(feature = "nightly", feature(allocator_api))]
+
 mod allocator;
+mod calls;
 mod case;
 pub mod cases;
 mod claim;

@@ -55,6 +55,19 @@ impl Said {
         figure.unwrap_or_else(|| panic!("{id} {variant:?} has no {name} in {}", self.0))
     }
 
+    /// What the case itself has to show of a variant; `None` where it could not be had.
+    pub(crate) fn note(&self, id: &str, variant: &str, name: &str) -> Option<f64> {
+        let variants = self.case(id)["variants"].as_array();
+        let mut variants = variants.into_iter().flatten();
+        let found = variants.find(|one| one["variant"] == variant);
+        found.and_then(|found| found["notes"][name].as_f64())
+    }
+
+    /// What the case says of what was found.
+    pub(crate) fn says(&self, id: &str) -> &str {
+        self.case(id)["why"].as_str().unwrap_or_default()
+    }
+
     /// What follows from the source without its figures holds: nothing that was compared is contradicted.
     ///
     /// # Panics

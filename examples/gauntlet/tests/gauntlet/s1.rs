@@ -127,3 +127,51 @@ fn rkyv_allocates_nothing_on_access_and_retains_the_archive() {
         1
     );
 }
+
+#[test]
+fn the_articles_struct_is_its_vectors_and_strings_or_no_block_and_has_one_human_readable_form() {
+    let case = run(&["1.12"]);
+    case.holds("1.12");
+    let blocks = |variant| case.figure("1.12", variant, "total_blocks");
+    assert_eq!(blocks("owned"), 103 * TIMES);
+    assert_eq!(blocks("zerovec"), 0);
+    assert_eq!(blocks("ten, make_varule"), 0);
+    // Vectors that grow: to 128 numbers, 16 chars and 128 strings.
+    assert_eq!(blocks("owned, JSON"), (6 + 3 + 6 + 100) * TIMES);
+    // And the vector that the boxed strings are written to.
+    assert_eq!(blocks("zerovec, JSON"), (6 + 3 + 6 + 100 + 1) * TIMES);
+}
+
+#[test]
+fn vectors_in_vectors_are_a_block_each_or_none() {
+    let case = run(&["1.13"]);
+    case.holds("1.13");
+    assert_eq!(case.figure("1.13", "vec", "total_blocks"), 111 * TIMES);
+    // Ten and a hundred lists of three words each, and a thousand numbers.
+    let bytes = (10 + 100) * 24 + 1_000 * 4;
+    assert_eq!(case.figure("1.13", "vec", "total_bytes"), bytes * TIMES);
+    assert_eq!(case.figure("1.13", "varzerovec", "total_blocks"), 0);
+}
+
+#[test]
+fn the_first_change_of_a_borrowed_vector_copies_it_and_pushing_grows_one_buffer() {
+    let case = run(&["1.14"]);
+    case.holds("1.14");
+    let blocks = |variant| case.figure("1.14", variant, "total_blocks");
+    assert_eq!(blocks("first change, varzerovec"), TIMES);
+    assert_eq!(blocks("push 100, vec"), 106 * TIMES);
+    assert_eq!(blocks("push 100, varzerovec"), 8 * TIMES);
+    assert_eq!(blocks("add to each, zerovec"), 0);
+}
+
+#[test]
+fn a_lite_map_is_one_vector_and_its_texts_or_one_block_when_it_borrows() {
+    let case = run(&["1.15"]);
+    case.holds("1.15");
+    let entries = 16 * 819;
+    let of = |variant, name| case.figure("1.15", variant, name);
+    assert_eq!(of("litemap", "total_blocks"), TIMES * (1 + 2 * 16));
+    assert_eq!(of("litemap large", "total_blocks"), 1 + 2 * entries);
+    assert_eq!(of("litemap of &str, large", "total_bytes"), 32 * entries);
+    assert_eq!(of("zeromap", "total_blocks"), 0);
+}

@@ -47,3 +47,47 @@ fn small_vectors_spill_at_the_fifth_byte_and_growth_doubles() {
     );
     assert_eq!(case.figure("2.10", "with_capacity", "total_bytes"), 800_000);
 }
+
+#[test]
+fn calls_for_memory_are_seen_from_outside_and_do_not_change_what_is_counted() {
+    let case = run(&["2.12"]);
+    // 10,000 chunks; 192 B each in place of 992,000 - 62,000 B that went.
+    for variant in ["glibc", "jemalloc", "mimalloc"] {
+        let of = |name| case.figure("2.12", variant, name);
+        assert_eq!(of("total_blocks"), 10_000 + 930_000 / 192, "{variant}");
+        assert_eq!(of("peak_bytes"), 992_000, "{variant}");
+    }
+    assert_eq!(case.figure("2.12", "glibc, large", "total_blocks"), 100);
+    let note = |variant, name| case.note("2.12", variant, name);
+    // All of the chunks are written to.
+    let resident = note("glibc", "full_resident_bytes");
+    assert!(
+        resident.is_some_and(|bytes| bytes >= 992_000.0),
+        "{resident:?}"
+    );
+    let Some(grown) = note("glibc", "brk_calls") else {
+        eprintln!("skipped: processes may not be traced here");
+        return;
+    };
+    assert!(grown > 0.0, "glibc's first arena is the program break");
+    assert_eq!(note("jemalloc", "brk_calls"), Some(0.0));
+    assert_eq!(note("mimalloc", "brk_calls"), Some(0.0));
+    // Twenty blocks of 5 MB and more, none of them freed before there are twenty.
+    let mapped = note("jemalloc, large", "mmap_calls");
+    assert!(mapped.is_some_and(|calls| calls > 0.0), "{mapped:?}");
+}
+
+#[test]
+fn the_script_by_stds_own_allocator_api_is_the_same_or_is_said_to_need_nightly() {
+    let case = run(&["2.13"]);
+    case.holds("2.13");
+    let of = |name| case.figure("2.13", "std Vec, global", name);
+    assert_eq!(
+        (of("total_blocks"), of("total_bytes")),
+        (4, 8 + 100 + 200 + 101)
+    );
+    assert_eq!(
+        case.says("2.13").contains("needs a nightly compiler"),
+        !cfg!(feature = "nightly")
+    );
+}

@@ -60,3 +60,52 @@ fn the_signature_decides_how_many_blocks_a_call_needs() {
     assert_eq!(case.figure("3.11", "&[&str]", "total_blocks"), 1);
     assert_eq!(case.figure("3.11", "iterator", "total_blocks"), 0);
 }
+
+#[test]
+fn futures_take_clones_a_share_or_messages() {
+    let case = run(&["3.13"]);
+    case.holds("3.13");
+    // Ten futures and their list; a clone of the list besides, and of its thousand names.
+    let blocks = |variant| case.figure("3.13", variant, "total_blocks");
+    assert_eq!(blocks("clone"), 1 + 10 * (1 + 1 + 1_000));
+    assert_eq!(blocks("Arc"), 1 + 10);
+    assert_eq!(blocks("actor"), 1 + 10 + 3);
+}
+
+#[test]
+fn heaptrack_and_dhat_count_whole_processes_as_we_do() {
+    let case = run(&["3.14"]);
+    case.holds("3.14");
+    for tool in ["heaptrack", "DHAT"] {
+        let more =
+            |whose: &str, name: &str| case.note("3.14", tool, &format!("{whose}_{name}_more"));
+        if more("theirs", "total_bytes").is_none() {
+            assert!(
+                case.says("3.14")
+                    .contains(&format!("{tool} is not installed"))
+            );
+            eprintln!("skipped: {tool} is not installed");
+            continue;
+        }
+        for name in ["total_bytes", "total_blocks", "peak_bytes"] {
+            assert_eq!(more("theirs", name), more("ours", name), "{tool}: {name}");
+        }
+        // 44 blocks a line, and the list grows.
+        let blocks = more("theirs", "total_blocks");
+        assert!(
+            blocks.is_some_and(|blocks| blocks > 44.0 * 44.0),
+            "{blocks:?}"
+        );
+    }
+}
+
+#[test]
+fn tcmalloc_counts_as_the_others_or_is_said_not_to_be_built() {
+    let case = run(&["3.15"]);
+    case.holds("3.15");
+    assert_eq!(
+        case.says("3.15").contains("not built"),
+        !cfg!(feature = "tcmalloc")
+    );
+    assert!(case.says("3.15").contains("musl's allocator has no row"));
+}

@@ -149,3 +149,26 @@ fn peers_count_what_they_counted_and_arrow_reads_its_columns_without_a_block() {
     case.holds("3.10");
     case.holds("4.1");
 }
+
+#[test]
+fn zerovec_reads_the_record_and_many_of_them_where_they_lie() {
+    let case = run(&["4.7"]);
+    case.holds("4.7");
+    let blocks = |variant| case.figure("4.7", variant, "total_blocks");
+    assert_eq!(blocks("postcard, deserialize"), 10 * TIMES);
+    assert_eq!(blocks("zerovec, checked and read in place"), 0);
+    assert_eq!(blocks("zerovec, a vector of them"), 0);
+    assert_eq!(blocks("postcard, a vector of them"), 1 + 10 * BATCH);
+}
+
+#[test]
+fn thrift_makes_a_block_of_each_text_and_when_it_writes_of_each_name() {
+    let case = run(&["4.8"]);
+    case.holds("4.8");
+    let of = |variant, name| case.figure("4.8", variant, name);
+    assert_eq!(of("binary, deserialize", "total_blocks"), 10 * TIMES);
+    assert_eq!(of("binary, deserialize", "total_bytes"), 236 * TIMES);
+    let names = of("binary, serialize", "total_blocks") - of("binary, serialize", "grows");
+    // 25 fields, 3 structs, and the buffer.
+    assert_eq!(names, (25 + 3 + 1) * TIMES);
+}

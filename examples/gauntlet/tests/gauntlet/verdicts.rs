@@ -415,6 +415,48 @@ const FIXTURES: &[Fixture] = &[
             ("String, deserialize", "time_ns"),
         ],
     },
+    Fixture {
+        id: "1.14",
+        figures: &[
+            ("replace, varzerovec", "time_ns", 300.0),
+            ("replace, vec", "time_ns", 100.0),
+            ("insert and remove, varzerovec", "time_ns", 200.0),
+            ("insert and remove, vec", "time_ns", 100.0),
+            ("push 100, varzerovec", "time_ns", 99.0),
+            ("push 100, vec", "time_ns", 100.0),
+        ],
+        verdicts: &[Reproduced, Reproduced, Contradicted],
+        swapped: [
+            ("replace, varzerovec", "time_ns"),
+            ("replace, vec", "time_ns"),
+        ],
+    },
+    Fixture {
+        id: "2.12",
+        figures: &[
+            ("glibc", "brk_calls", 30.0),
+            ("glibc", "brk_shrink_calls", 20.0),
+            ("glibc", "mmap_calls", 0.0),
+            ("glibc, large", "brk_calls", 12.0),
+            ("glibc, large", "brk_shrink_calls", 10.0),
+            ("glibc, large", "mmap_calls", 2.0),
+        ],
+        verdicts: &[Contradicted, Weaker],
+        swapped: [("glibc, large", "brk_calls"), ("glibc", "mmap_calls")],
+    },
+    Fixture {
+        id: "3.15",
+        figures: &[
+            ("serde_json, jemalloc", "time_ns", 110.0),
+            ("serde_json, mimalloc", "time_ns", 100.0),
+            ("serde_json, tcmalloc", "time_ns", 90.0),
+        ],
+        verdicts: &[Reproduced, Contradicted],
+        swapped: [
+            ("serde_json, jemalloc", "time_ns"),
+            ("serde_json, tcmalloc", "time_ns"),
+        ],
+    },
 ];
 
 fn judged(id: &str, figures: &[(&str, &str, f64)]) -> Judged {

@@ -45,7 +45,8 @@ pub(super) const CASE: Case = Case {
             let bytes = zero_map_bytes(&large(window));
             let map = zero_map(&bytes);
             look_up(window, |key| {
-                map.get_by(|probe| probe.0.cmp(key)).map(|value| &value.0)
+                map.get_by(|probe| probe.text().cmp(key))
+                    .map(|value| value.text())
             });
         }),
     ],
@@ -123,7 +124,14 @@ const LANGUAGES: [(&str, &str); 16] = [
 #[zerovec::skip_derive(ZeroMapKV)]
 #[zerovec::derive(Serialize, Deserialize)]
 #[derive(PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct WideStrBorrowed<'a>(#[serde(borrow)] &'a str);
+pub(super) struct WideStrBorrowed<'a>(#[serde(borrow)] &'a str);
+
+impl WideStr {
+    /// The string itself.
+    pub(super) fn text(&self) -> &str {
+        &self.0
+    }
+}
 
 impl<'a> ZeroMapKV<'a> for WideStr {
     type Container = VarZeroVec<'a, WideStr, Index32>;
@@ -132,10 +140,10 @@ impl<'a> ZeroMapKV<'a> for WideStr {
     type OwnedType = Box<WideStr>;
 }
 
-type Pairs = Vec<(String, &'static str)>;
+pub(super) type Pairs = Vec<(String, &'static str)>;
 
 /// The languages, or each with so many numbers behind its code; in order.
-fn pairs(numbers: Option<usize>) -> Pairs {
+pub(super) fn pairs(numbers: Option<usize>) -> Pairs {
     let numbered = |(code, language): &(&str, &'static str)| -> Pairs {
         match numbers {
             None => vec![((*code).to_owned(), *language)],
@@ -147,13 +155,13 @@ fn pairs(numbers: Option<usize>) -> Pairs {
     LANGUAGES.iter().flat_map(numbered).collect()
 }
 
-fn large(window: &mut Window) -> Pairs {
+pub(super) fn large(window: &mut Window) -> Pairs {
     let pairs = pairs(Some(window.scaled(8_192)));
     window.note("entries", pairs.len() as f64);
     pairs
 }
 
-fn hash_map_bytes(pairs: &Pairs) -> Vec<u8> {
+pub(super) fn hash_map_bytes(pairs: &Pairs) -> Vec<u8> {
     let map: HashMap<&str, &str> = pairs
         .iter()
         .map(|(key, value)| (key.as_str(), *value))
@@ -161,12 +169,12 @@ fn hash_map_bytes(pairs: &Pairs) -> Vec<u8> {
     postcard::to_allocvec(&map).expect("a map can be written")
 }
 
-fn hash_map(bytes: &[u8]) -> HashMap<String, String> {
+pub(super) fn hash_map(bytes: &[u8]) -> HashMap<String, String> {
     postcard::from_bytes(bytes).expect("the bytes are of such a map")
 }
 
 /// The bytes of a `ZeroMap` are those of its keys and its values; made so, they take no time for each key.
-fn zero_map_bytes(pairs: &Pairs) -> Vec<u8> {
+pub(super) fn zero_map_bytes(pairs: &Pairs) -> Vec<u8> {
     let keys: Vec<_> = pairs.iter().map(|(key, _)| WideStrBorrowed(key)).collect();
     let values: Vec<_> = pairs
         .iter()
@@ -177,12 +185,12 @@ fn zero_map_bytes(pairs: &Pairs) -> Vec<u8> {
     postcard::to_allocvec(&(keys, values)).expect("vectors can be written")
 }
 
-fn zero_map(bytes: &[u8]) -> ZeroMap<'_, WideStr, WideStr> {
+pub(super) fn zero_map(bytes: &[u8]) -> ZeroMap<'_, WideStr, WideStr> {
     postcard::from_bytes(bytes).expect("the bytes are of such a map")
 }
 
 /// Looks up one key that is there and one that is not.
-fn look_up<'a>(window: &mut Window, get: impl Fn(&str) -> Option<&'a str>) {
+pub(super) fn look_up<'a>(window: &mut Window, get: impl Fn(&str) -> Option<&'a str>) {
     let once = || {
         ["iu0333", "zz"]
             .iter()

@@ -3,10 +3,14 @@
 mod access;
 mod archive;
 mod data;
+mod lite_map;
 mod map;
+mod mutation;
+mod nested;
 mod numbers;
 mod people;
 mod strings;
+mod structure;
 mod written;
 
 use crate::{Case, Claim, Found, Judged, Window};
@@ -26,6 +30,10 @@ pub(crate) const CASES: &[Case] = &[
     map::CASE,
     people::CASE,
     archive::CASE,
+    structure::CASE,
+    nested::CASE,
+    mutation::CASE,
+    lite_map::CASE,
 ];
 
 /// One of the source's benchmarks is over sooner than a clock is read: a window holds so many.

@@ -1,10 +1,12 @@
 //! "The impact of memory allocators on performance".
 
+mod calls;
 mod capacity;
 mod chunks;
 mod inner;
 mod invisible;
 mod large;
+mod nightly;
 mod noise;
 mod small_vec;
 mod threads;
@@ -23,4 +25,6 @@ pub(crate) const CASES: &[Case] = &[
     small_vec::CASE,
     capacity::CASE,
     noise::CASE,
+    calls::CASE,
+    nightly::CASE,
 ];

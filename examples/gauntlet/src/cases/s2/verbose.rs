@@ -51,7 +51,7 @@ pub(super) const CASE: Case = Case {
 };
 
 /// The talk's script; the second vector is kept.
-fn script<A: Allocator + Copy>(allocator: A) -> VecIn<u8, A> {
+pub(super) fn script<A: Allocator + Copy>(allocator: A) -> VecIn<u8, A> {
     let mut first = VecIn::<u8, A>::new_in(allocator);
     first.push(1);
     first.push(2);
@@ -65,7 +65,7 @@ fn script<A: Allocator + Copy>(allocator: A) -> VecIn<u8, A> {
 }
 
 #[expect(clippy::vec_init_then_push, reason = "the talk's script pushes")]
-fn std_script() -> Vec<u8> {
+pub(super) fn std_script() -> Vec<u8> {
     let mut first = Vec::<u8>::new();
     first.push(1);
     first.push(2);
@@ -78,7 +78,7 @@ fn std_script() -> Vec<u8> {
 }
 
 /// Counts what it is asked for, and asks another for it.
-struct VerboseAllocator<A> {
+pub(super) struct VerboseAllocator<A> {
     inner: A,
     allocs: Cell<u32>,
     grows: Cell<u32>,
@@ -89,7 +89,7 @@ struct VerboseAllocator<A> {
 }
 
 impl<A> VerboseAllocator<A> {
-    fn over(inner: A) -> Self {
+    pub(super) fn over(inner: A) -> Self {
         VerboseAllocator {
             inner,
             allocs: Cell::new(0),
@@ -112,7 +112,7 @@ impl<A> VerboseAllocator<A> {
         }
     }
 
-    fn note(&self, window: &mut Window) {
+    pub(super) fn note(&self, window: &mut Window) {
         let told = [
             ("told_allocs", &self.allocs),
             ("told_grows", &self.grows),
@@ -176,14 +176,14 @@ unsafe impl Sync for Pool {}
 static POOL: Pool = Pool(UnsafeCell::new([0; 1024]));
 
 /// Hands out pieces of the pool one after the other and takes none back.
-struct ArenaAllocator {
+pub(super) struct ArenaAllocator {
     block: NonNull<[u8]>,
     used: Cell<usize>,
     dead: Cell<usize>,
 }
 
 impl ArenaAllocator {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let block = std::ptr::slice_from_raw_parts_mut(POOL.0.get().cast(), 1024);
         ArenaAllocator {
             block: NonNull::new(block).expect("a static has a place"),

@@ -61,10 +61,10 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-fn value(window: &mut Window) {
+pub(super) fn value(window: &mut Window) {
     each(window, |line| drop(serde_json::from_str::<Value>(line)));
 }
 
-fn json(window: &mut Window) {
+pub(super) fn json(window: &mut Window) {
     each(window, |line| drop(json::parse(line)));
 }

@@ -5,6 +5,7 @@ mod allocators;
 mod arc;
 mod borrow;
 mod dispatch;
+mod futures;
 mod json_rust;
 mod maps;
 mod nested;
@@ -14,8 +15,10 @@ mod no_copy_arrow;
 mod no_copy_scroll;
 mod regions;
 mod small;
+mod tcmalloc;
 mod thin;
 mod tools;
+mod whole;
 
 use crate::Case;
 
@@ -33,4 +36,7 @@ pub(crate) const CASES: &[Case] = &[
     no_copy::CASE,
     borrow::CASE,
     regions::CASE,
+    futures::CASE,
+    whole::CASE,
+    tcmalloc::CASE,
 ];

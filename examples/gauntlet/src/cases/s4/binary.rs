@@ -194,7 +194,7 @@ fn written(window: &mut Window, bytes: Vec<u8>, once: impl Fn(&Log<String>) -> O
     });
 }
 
-fn postcard() -> Vec<u8> {
+pub(super) fn postcard() -> Vec<u8> {
     let bytes = postcard::to_allocvec(&goser::<&str>()).expect("the record can be written");
     assert_eq!(
         bytes.len(),
@@ -223,14 +223,14 @@ fn rmp() -> Vec<u8> {
     bytes
 }
 
-fn rkyv() -> AlignedVec {
+pub(super) fn rkyv() -> AlignedVec {
     let log = goser::<String>();
     let bytes = rkyv::to_bytes::<Error>(&log).expect("the record can be written");
     assert_eq!(rkyv_read(&bytes).weight(), log.weight());
     bytes
 }
 
-fn rkyv_read(bytes: &[u8]) -> &rkyv::Archived<Log<String>> {
+pub(super) fn rkyv_read(bytes: &[u8]) -> &rkyv::Archived<Log<String>> {
     rkyv::access::<_, Error>(bytes).expect("it is this record")
 }
 

@@ -16,8 +16,10 @@ pub(super) mod log;
 )]
 mod log_capnp;
 mod protobuf;
+mod thrift_log;
 mod typed;
 mod value;
+mod zero_vec;
 
 use crate::{Case, Claim, Found, Judged, Window};
 use std::hint::black_box;
@@ -30,6 +32,8 @@ pub(crate) const CASES: &[Case] = &[
     capnproto::CASE,
     typed::CASE,
     binary::CASE,
+    zero_vec::CASE,
+    thrift_log::CASE,
 ];
 
 /// One record is over sooner than a clock is read: a window holds so many.
