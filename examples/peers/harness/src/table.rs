@@ -78,7 +78,7 @@ pub(crate) fn short(results: &Results) -> String {
     let mut text = heading(results);
     text += "\n";
     let mut rows = vec![
-        std::iter::once("time of the bare program")
+        std::iter::once("time, as a multiple of the bare program's")
             .chain(SHORT_PROGRAMS.iter().map(|(_, title)| *title))
             .map(str::to_owned)
             .collect::<Vec<String>>(),
@@ -127,7 +127,7 @@ fn heading(results: &Results) -> String {
         ""
     };
     format!(
-        "Measured on {}: {}, {} cores, {} GiB, Linux {}, {}; medians of {}.{quick}\n",
+        "Measured by `cargo peers` on {}: {}, {} cores, {} GiB, Linux {}, {}; medians of {}.{quick}\n",
         results.date,
         machine.processor,
         machine.cores,
@@ -466,7 +466,7 @@ mod tests {
     #[test]
     fn the_tables_show_ratios_with_their_spread_and_name_what_failed() {
         let expected = "\
-Measured on 2026-11-23: Some processor, 4 cores, 24 GiB, Linux 6.1, rustc 1.95.0; medians of 3 interleaved runs.
+Measured by `cargo peers` on 2026-11-23: Some processor, 4 cores, 24 GiB, Linux 6.1, rustc 1.95.0; medians of 3 interleaved runs.
 
 ### Deserializing
 
