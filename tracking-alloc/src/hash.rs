@@ -53,8 +53,8 @@ mod tests {
     fn keys_are_spread_by_all_of_their_bits() {
         // The frames of one parent, and the parents of one frame: a node of a stack is found by both.
         assert!(places(|n| (7 << 32) | n) > 2_800);
-        assert!(places(|n| n << 32 | 7) > 2_800);
+        assert!(places(|n| (n << 32) | 7) > 2_800);
         assert!(places(|n| n << 40) > 2_800);
-        assert!(places(|n| n << 48 | 16 * n) > 2_800);
+        assert!(places(|n| (n << 48) | (16 * n)) > 2_800);
     }
 }

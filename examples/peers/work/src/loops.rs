@@ -13,7 +13,7 @@ pub(crate) const STACK_PASSES: usize = 20;
 /// Batches of blocks that one thread allocates and another frees.
 pub(crate) const CROSS_BATCHES: usize = 4_000;
 /// How often a buffer grows to its largest size.
-pub(crate) const REALLOC_ROUNDS: usize = 100;
+pub(crate) const REALLOC_ROUNDS: usize = 50;
 
 /// Blocks that a round keeps at the same time.
 const BLOCKS: usize = 1_600;
