@@ -39,9 +39,9 @@ pub(crate) struct Spread {
 pub(crate) struct Figures {
     pub(crate) runs: usize,
     pub(crate) ns: Spread,
-    /// The median time of the program over that of its base. Least and largest are of single rounds.
+    /// To the base, of single rounds.
     pub(crate) ratio: Option<Spread>,
-    /// What an event takes longer than in the base, on the thread that it happens on.
+    /// What an event takes longer than in the base, on the thread that it happens on: the median of the rounds.
     pub(crate) added_ns_per_event: Option<f64>,
     pub(crate) peak_rss_kib: f64,
     pub(crate) peak_rss_ratio: Option<f64>,
@@ -69,26 +69,32 @@ fn spread(median: f64, values: &[f64]) -> Spread {
     }
 }
 
-/// The ratio of two medians, with the least and the largest ratio of two runs of one round. None when one has no runs.
-pub(crate) fn ratio(samples: &[Sample], base: &[Sample]) -> Option<Spread> {
-    let middle = median(samples.iter().map(|sample| sample.ns))?
-        / median(base.iter().map(|sample| sample.ns))?;
-    let of_rounds: Vec<f64> = samples
-        .iter()
-        .filter_map(|sample| {
-            let base = base.iter().find(|base| base.round == sample.round)?;
-            Some(sample.ns / base.ns)
-        })
-        .collect();
-    if of_rounds.is_empty() {
-        return None;
-    }
-    Some(spread(middle, &of_rounds))
+/// Times of a program and its base in the rounds in which both ran.
+fn pairs(samples: &[Sample], base: &[Sample]) -> Vec<(f64, f64)> {
+    let pair = |sample: &Sample| {
+        let base = base.iter().find(|base| base.round == sample.round)?;
+        Some((sample.ns, base.ns))
+    };
+    samples.iter().filter_map(pair).collect()
 }
 
-/// Nanoseconds by which an event takes longer. Threads that work at the same time spend it at the same time.
-pub(crate) fn added_ns_per_event(ns: f64, base_ns: f64, load: Load) -> Option<f64> {
-    (load.events > 0).then(|| (ns - base_ns) * load.concurrency as f64 / load.events as f64)
+/// The ratio of a program to its base: the median of the rounds, with the least and the largest. None without a round in
+/// which both ran.
+pub(crate) fn ratio(samples: &[Sample], base: &[Sample]) -> Option<Spread> {
+    let pairs = pairs(samples, base);
+    let ratios: Vec<f64> = pairs.iter().map(|(ns, base_ns)| ns / base_ns).collect();
+    Some(spread(median(ratios.iter().copied())?, &ratios))
+}
+
+/// Nanoseconds by which an event takes longer: the median of the rounds. Threads that work at the same time spend it at the
+/// same time.
+pub(crate) fn added_ns_per_event(samples: &[Sample], base: &[Sample], load: Load) -> Option<f64> {
+    if load.events == 0 {
+        return None;
+    }
+    let pairs = pairs(samples, base);
+    let added = median(pairs.iter().map(|(ns, base_ns)| ns - base_ns))?;
+    Some(added * load.concurrency as f64 / load.events as f64)
 }
 
 /// The figures of some runs; without a base, those that need none. None without runs.
@@ -100,16 +106,14 @@ pub(crate) fn figures(
     let times: Vec<f64> = samples.iter().map(|sample| sample.ns).collect();
     let ns = median(times.iter().copied())?;
     let rss = median(samples.iter().map(|sample| sample.peak_rss_kib))?;
-    let base = base.filter(|base| !base.is_empty());
-    let base_ns = base.and_then(|base| median(base.iter().map(|sample| sample.ns)));
     let base_rss = base.and_then(|base| median(base.iter().map(|sample| sample.peak_rss_kib)));
     Some(Figures {
         runs: samples.len(),
         ns: spread(ns, &times),
         ratio: base.and_then(|base| ratio(samples, base)),
-        added_ns_per_event: base_ns
+        added_ns_per_event: base
             .zip(load)
-            .and_then(|(base_ns, load)| added_ns_per_event(ns, base_ns, load)),
+            .and_then(|(base, load)| added_ns_per_event(samples, base, load)),
         peak_rss_kib: rss,
         peak_rss_ratio: base_rss.map(|base| rss / base),
         output_bytes: median(samples.iter().filter_map(|sample| sample.output_bytes)),
@@ -141,12 +145,15 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_of_medians_and_its_spread_of_single_rounds() {
-        let found = ratio(&samples(&[20.0, 33.0, 90.0]), &samples(&[10.0, 11.0, 30.0]));
+    fn a_ratio_is_the_median_of_the_rounds_and_lies_in_their_spread() {
+        let found = ratio(
+            &samples(&[20.0, 33.0, 120.0]),
+            &samples(&[10.0, 11.0, 30.0]),
+        );
         let expected = Spread {
             median: 3.0,
             min: 2.0,
-            max: 3.0,
+            max: 4.0,
         };
         assert_eq!(found, Some(expected));
     }
@@ -165,20 +172,20 @@ mod tests {
 
     #[test]
     fn nanoseconds_per_event_are_those_of_the_thread_it_happens_on() {
-        let load = |events, concurrency| Load {
-            events,
-            concurrency,
+        let base = samples(&[1_000.0, 1_000.0, 2_000.0]);
+        let added = |times: &[f64], events, concurrency| {
+            let load = Load {
+                events,
+                concurrency,
+            };
+            added_ns_per_event(&samples(times), &base, load)
         };
-        assert_eq!(
-            added_ns_per_event(3_000.0, 1_000.0, load(100, 1)),
-            Some(20.0)
-        );
-        assert_eq!(
-            added_ns_per_event(3_000.0, 1_000.0, load(100, 4)),
-            Some(80.0)
-        );
-        assert_eq!(added_ns_per_event(900.0, 1_000.0, load(100, 1)), Some(-1.0));
-        assert_eq!(added_ns_per_event(900.0, 1_000.0, load(0, 1)), None);
+        // 2,000, 1,500 and 7,000 more.
+        assert_eq!(added(&[3_000.0, 2_500.0, 9_000.0], 100, 1), Some(20.0));
+        assert_eq!(added(&[3_000.0, 2_500.0, 9_000.0], 100, 4), Some(80.0));
+        assert_eq!(added(&[900.0], 100, 1), Some(-1.0));
+        assert_eq!(added(&[900.0], 0, 1), None);
+        assert_eq!(added(&[], 100, 1), None);
     }
 
     #[test]

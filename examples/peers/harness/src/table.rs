@@ -246,7 +246,7 @@ fn profiled(results: &Results) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let head = std::iter::once("ratio to the same without it")
+    let head = std::iter::once("ratio of medians, to the same without it")
         .chain(PROFILED.iter().map(|(.., title)| *title))
         .map(str::to_owned)
         .collect();
@@ -488,7 +488,7 @@ Measured by `cargo peers` on 2026-11-23: Some processor, 4 cores, 24 GiB, Linux 
 
 ### What `Profiled` adds
 
-| ratio to the same without it | recording                    | off |
+| ratio of medians, to the same without it | recording                    | off |
 |------------------------------|------------------------------|-----|
 | serde_json                   | 2.00x (at most 1.20x, over) | –   |
 
