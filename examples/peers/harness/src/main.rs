@@ -35,7 +35,7 @@ const MEASURED: &str = "examples/peers/measured.json";
 /// Programs of one round run one after the other, so that all see the machine in the same state. A table is printed on
 /// standard output, progress on standard error.
 #[derive(Debug, Parser)]
-#[command(name = "cargo peers", after_help = EXAMPLES)]
+#[command(name = "cargo peers", bin_name = "cargo peers", after_help = EXAMPLES)]
 struct Options {
     /// Rounds
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
@@ -120,6 +120,13 @@ fn compare(options: &Options) -> Result<(), String> {
     }
     for (page, name) in &pages {
         filled(page, name, "")?;
+    }
+    let files = pages.iter().map(|(page, _)| page).chain(&options.json);
+    for folder in files.filter_map(|file| file.parent()) {
+        // The parent of a bare file name is the empty path.
+        if folder != Path::new("") && !folder.is_dir() {
+            return Err(format!("{} is not a folder", folder.display()));
+        }
     }
 
     let target = target()?;
