@@ -3,7 +3,6 @@
 
 pub mod cases;
 pub mod cliffs;
-pub mod cost;
 pub mod data;
 pub mod footprints;
 pub mod oracle;

@@ -28,9 +28,33 @@ pub(crate) fn next_key(key: u64) -> u64 {
     key.wrapping_mul(GOLDEN).wrapping_add(1)
 }
 
-/// Spreads a key over a table of at most 2^44 places: to be masked.
+/// Spreads a key over a table: to be masked. The finalizer of MurmurHash3 (Appleby): every bit of the key changes half of
+/// the result's, so keys of two numbers side by side do not crowd.
 #[cfg(recording)]
 #[inline]
 pub(crate) fn spread(key: u64) -> usize {
-    (key.wrapping_mul(GOLDEN) >> 20) as usize
+    let key = (key ^ key >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let key = (key ^ key >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    (key ^ key >> 33) as usize
+}
+
+#[cfg(all(test, recording))]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Places of 4,096 keys in a table of 8,192: at random they are 3,224 on average.
+    fn places(key: impl Fn(u64) -> u64) -> usize {
+        let places: BTreeSet<usize> = (0..4096).map(|n| spread(key(n)) & 8191).collect();
+        places.len()
+    }
+
+    #[test]
+    fn keys_are_spread_by_all_of_their_bits() {
+        // The frames of one parent, and the parents of one frame: a node of a stack is found by both.
+        assert!(places(|n| (7 << 32) | n) > 2_800);
+        assert!(places(|n| (n << 32) | 7) > 2_800);
+        assert!(places(|n| n << 40) > 2_800);
+        assert!(places(|n| (n << 48) | (16 * n)) > 2_800);
+    }
 }

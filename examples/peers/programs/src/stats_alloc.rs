@@ -1,0 +1,16 @@
+//! The work under `stats_alloc`, which also says how many events the work has.
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
+
+#[global_allocator]
+static ALLOC: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn main() {
+    let work = peers_work::prepare(peers_work::Readers::PLAIN);
+    let region = Region::new(ALLOC);
+    let outcome = work.run();
+    let change = region.change();
+    let events = change.allocations + change.reallocations + change.deallocations;
+    outcome.print_with_counts(change.allocations as u64, events as u64);
+}

@@ -1,0 +1,70 @@
+//! Reading data.
+
+use crate::data::Fleet;
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// Vessels that make about 30 MB of JSON.
+pub(crate) const VESSELS: usize = 38_000;
+
+/// How each format is read: plainly, or as a profiler wraps it. They panic on input that is not what was written.
+#[derive(Clone, Copy)]
+pub struct Readers {
+    /// serde_json.
+    pub json: fn(&[u8]) -> Fleet,
+    /// postcard.
+    pub postcard: fn(&[u8]) -> Fleet,
+    /// rmp-serde.
+    pub rmp: fn(&[u8]) -> Fleet,
+    /// serde_json, any value.
+    pub value: fn(&[u8]) -> Value,
+}
+
+impl Readers {
+    /// As the formats do it.
+    pub const PLAIN: Readers = Readers {
+        json: |input| serde_json::from_slice(input).expect("a fleet"),
+        postcard: |input| postcard::from_bytes(input).expect("a fleet"),
+        rmp: |input| rmp_serde::from_slice(input).expect("a fleet"),
+        value: |input| serde_json::from_slice(input).expect("a value"),
+    };
+}
+
+/// A fleet in the format `name`.
+pub(crate) fn fleet(name: &str, readers: Readers, vessels: usize) -> Box<dyn FnOnce() -> Duration> {
+    let fleet = Fleet::generate(vessels, 1);
+    let (input, read) = match name {
+        "json" => (
+            serde_json::to_vec(&fleet).expect("a fleet is JSON"),
+            readers.json,
+        ),
+        "postcard" => (
+            postcard::to_allocvec(&fleet).expect("a fleet is postcard"),
+            readers.postcard,
+        ),
+        _ => (
+            rmp_serde::to_vec(&fleet).expect("a fleet is MessagePack"),
+            readers.rmp,
+        ),
+    };
+    Box::new(move || {
+        let begin = Instant::now();
+        let fleet = read(&input);
+        assert_eq!(fleet.vessels.len(), vessels);
+        drop(fleet);
+        begin.elapsed()
+    })
+}
+
+/// The GeoJSON file, as one value type for everything.
+pub(crate) fn value(readers: Readers) -> Box<dyn FnOnce() -> Duration> {
+    let path = std::env::var_os(crate::INPUT).expect("PEERS_INPUT names the GeoJSON file");
+    let input = std::fs::read(path).expect("the GeoJSON file");
+    Box::new(move || {
+        let begin = Instant::now();
+        let value = (readers.value)(&input);
+        assert!(!value["features"].as_array().expect("features").is_empty());
+        drop(value);
+        begin.elapsed()
+    })
+}

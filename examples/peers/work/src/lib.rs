@@ -1,0 +1,193 @@
+//! The workloads of the comparison. Every program runs this code under its allocator and prints the time of the work
+//! alone: making the input and starting the process do not count.
+
+// The same data that heapglass's own tests read.
+#[path = "../../../src/data.rs"]
+pub mod data;
+mod decode;
+mod loops;
+
+pub use decode::Readers;
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// The variable that names the GeoJSON file.
+pub const INPUT: &str = "PEERS_INPUT";
+/// The variable that names the file a profiler inside the program writes.
+pub const OUTPUT: &str = "PEERS_OUTPUT";
+/// How the line begins that a program prints when its work is done.
+pub const LINE: &str = "peers:";
+/// Megabytes of GeoJSON, and with `--quick`.
+pub const GEOJSON_MEGABYTES: [u64; 2] = [190, 10];
+/// MiB that [`HEAP`] keeps alive, and with `--quick`.
+pub const HEAP_MIB: [u64; 2] = [4096, 256];
+/// The workload with the largest heap.
+pub const HEAP: &str = "heap";
+
+/// Which table a workload is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Reads data in a format.
+    Decode,
+    /// The same blocks on more and more threads.
+    Threads,
+    /// The same blocks under deeper and deeper stacks.
+    Depth,
+    /// What profilers find hard.
+    Hard,
+}
+
+/// A piece of work.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// What a program is given to run it.
+    pub name: &'static str,
+    /// For tables.
+    pub title: &'static str,
+    /// Its table.
+    pub group: Group,
+    /// How many threads work at the same time.
+    pub threads: usize,
+}
+
+const fn workload(
+    name: &'static str,
+    title: &'static str,
+    group: Group,
+    threads: usize,
+) -> Workload {
+    Workload {
+        name,
+        title,
+        group,
+        threads,
+    }
+}
+
+/// All of them; the largest heap is the last.
+pub const WORKLOADS: [Workload; 16] = [
+    workload("json", "serde_json, 30 MB, owned", Group::Decode, 1),
+    workload("postcard", "postcard, owned", Group::Decode, 1),
+    workload("rmp", "rmp-serde, owned", Group::Decode, 1),
+    workload("geojson", "`Value` of 190 MB GeoJSON", Group::Decode, 1),
+    workload("churn-1", "1 thread", Group::Threads, 1),
+    workload("churn-2", "2 threads", Group::Threads, 2),
+    workload("churn-4", "4 threads", Group::Threads, 4),
+    workload("churn-8", "8 threads", Group::Threads, 8),
+    workload("depth-10", "10 frames", Group::Depth, 1),
+    workload("depth-30", "30 frames", Group::Depth, 1),
+    workload("depth-100", "100 frames", Group::Depth, 1),
+    workload("depth-300", "300 frames", Group::Depth, 1),
+    workload("stacks", "50,000 stacks", Group::Hard, 1),
+    workload("cross", "freed by another thread", Group::Hard, 2),
+    workload("realloc", "large reallocs", Group::Hard, 1),
+    workload(HEAP, "4 GiB live", Group::Hard, 1),
+];
+
+/// Work that has its input.
+pub struct Work(Box<dyn FnOnce() -> Duration>);
+
+/// Makes the input of the workload that the program's first argument names; `--quick` makes it small.
+///
+/// # Panics
+/// When no workload has that name, or its input cannot be made.
+pub fn prepare(readers: Readers) -> Work {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let name = words.first().map_or("", String::as_str);
+    let quick = words.iter().any(|word| word == "--quick");
+    let few = move |usually: usize| if quick { usually / 10 } else { usually };
+    let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<usize>().ok();
+    let work: Box<dyn FnOnce() -> Duration> = if let Some(threads) = numbered("churn-") {
+        Box::new(move || loops::churn_on(threads, few(loops::CHURN_ROUNDS)))
+    } else if let Some(depth) = numbered("depth-") {
+        Box::new(move || loops::churn_under(depth, few(loops::DEPTH_ROUNDS)))
+    } else {
+        match name {
+            "json" | "postcard" | "rmp" => decode::fleet(name, readers, few(decode::VESSELS)),
+            "geojson" => decode::value(readers),
+            "stacks" => Box::new(move || loops::stacks(few(loops::STACK_PASSES))),
+            "cross" => Box::new(move || loops::cross(few(loops::CROSS_BATCHES))),
+            "realloc" => Box::new(move || loops::reallocs(few(loops::REALLOC_ROUNDS))),
+            HEAP => Box::new(move || loops::heap(HEAP_MIB[usize::from(quick)] << 20)),
+            _ => {
+                let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+                panic!("no workload is called {name:?}: {}", names.join(", "));
+            }
+        }
+    };
+    Work(work)
+}
+
+impl Work {
+    /// Does it.
+    pub fn run(self) -> Outcome {
+        let elapsed = (self.0)();
+        Outcome {
+            ns: elapsed.as_nanos() as u64,
+            ended_ns: monotonic_ns(),
+            peak_rss_kib: peak_rss_kib(),
+        }
+    }
+}
+
+/// What a program says of its work.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// Nanoseconds of the work alone.
+    pub ns: u64,
+    /// When it was done: [`monotonic_ns`].
+    pub ended_ns: u64,
+    /// The largest resident set up to then, KiB.
+    pub peak_rss_kib: u64,
+}
+
+impl Outcome {
+    /// Prints it.
+    pub fn print(&self) {
+        println!("{}", self.line());
+    }
+
+    /// The same with the allocations of the work and all its events: allocations, reallocations and frees.
+    pub fn print_with_counts(&self, allocations: u64, events: u64) {
+        let mut line = self.line();
+        write!(line, " allocations={allocations} events={events}").expect("a string grows");
+        println!("{line}");
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "{LINE} ns={} ended_ns={} peak_rss_kib={}",
+            self.ns, self.ended_ns, self.peak_rss_kib
+        )
+    }
+}
+
+/// Where a profiler inside the program writes.
+///
+/// # Panics
+/// When [`OUTPUT`] is not set.
+pub fn output() -> OsString {
+    std::env::var_os(OUTPUT).unwrap_or_else(|| panic!("{OUTPUT} names no file"))
+}
+
+/// Nanoseconds of the clock that all processes share.
+pub fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is valid to write into.
+    let read = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    assert_eq!(read, 0, "this system has no monotonic clock");
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The largest resident set of this process so far, KiB; 0 when the kernel does not say.
+pub fn peak_rss_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse().ok())
+        .unwrap_or(0)
+}
