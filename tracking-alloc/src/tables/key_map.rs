@@ -1,6 +1,6 @@
 //! Hash maps in mapped memory, reached under the write lock.
 
-use crate::hash::spread;
+use crate::hash::spread_all;
 use crate::sys::Bump;
 use std::ptr::NonNull;
 
@@ -30,7 +30,7 @@ const _: () = assert!(size_of::<Option<NonNull<KeySlot>>>() == size_of::<usize>(
 impl KeyMap {
     pub(crate) fn find(&self, key: u64) -> Option<u32> {
         let slots = self.slots?;
-        let mut index = spread(key) & (self.len - 1);
+        let mut index = spread_all(key) & (self.len - 1);
         loop {
             // SAFETY: the index is masked below `len`; the map is never full.
             let slot = unsafe { *slots.as_ptr().add(index) };
@@ -74,7 +74,7 @@ impl KeyMap {
     /// Adds a key that is not there, after [`reserve`](Self::reserve).
     pub(crate) fn add(&mut self, key: u64, number: u32) {
         let Some(slots) = self.slots else { return };
-        let mut index = spread(key) & (self.len - 1);
+        let mut index = spread_all(key) & (self.len - 1);
         // SAFETY: the index is masked below `len`; `reserve` left room.
         unsafe {
             while (*slots.as_ptr().add(index)).number != 0 {

@@ -72,6 +72,11 @@ impl Profiler {
 }
 
 impl Program {
+    /// Whether it is neither heapglass nor what others are compared with.
+    pub(crate) fn is_rival(&self) -> bool {
+        self.base.is_some() && !self.is_ours
+    }
+
     /// Why it does not run a workload, if so.
     pub(crate) fn inapplicable(&self, workload: &Workload) -> Option<&'static str> {
         (self.profiler.needs_decoding() && workload.group != Group::Decode)
