@@ -30,6 +30,10 @@ unsafe impl Send for Shard {}
 
 pub(super) struct SideTable([Lock<Shard>; SHARDS]);
 
+/// How often a lock is tried that somebody holds, some milliseconds in all. Others hold it for less; but the holder may be
+/// this thread, in the middle of an event that a signal handler interrupted: it would never come free.
+const TRIES: u32 = 10_000;
+
 /// Memory that a table of so many slots takes, in whole pages.
 fn own_bytes(slots: usize) -> usize {
     slots * size_of::<Slot>() / sys::PAGE * sys::PAGE
@@ -44,6 +48,7 @@ impl SideTable {
         &self.0[spread(address as u64) % SHARDS]
     }
 
+    /// Enters a block. False when there is no memory, or in a signal handler that interrupted the same part of the table.
     #[cold]
     pub(super) fn put(&self, address: usize, bytes: usize, owner: Owner) -> bool {
         let slot = Slot {
@@ -51,12 +56,14 @@ impl SideTable {
             bytes,
             owner,
         };
-        self.shard(address).hold().put(slot)
+        let shard = self.shard(address).try_hold(TRIES);
+        shard.is_some_and(|mut shard| shard.put(slot))
     }
 
+    /// Takes a block out. `None` when it is not known, or in such a signal handler.
     #[cold]
     pub(super) fn take(&self, address: usize) -> Option<Owner> {
-        self.shard(address).hold().take(address)
+        self.shard(address).try_hold(TRIES)?.take(address)
     }
 
     /// The block that `address` lies in: its start, size and site. Looks at every slot.
@@ -256,6 +263,18 @@ mod tests {
         // SAFETY: one thread.
         unsafe { table.reset() };
         assert!(!table.is_in_use());
+    }
+
+    #[test]
+    fn who_interrupted_the_holder_of_a_lock_gives_up() {
+        let table = SideTable::new();
+        assert!(table.put(7, 10, owner(3)));
+        // As a signal handler finds it in the middle of an event of its own thread.
+        let held = table.shard(7).hold();
+        assert!(!table.put(7, 10, owner(4)));
+        assert!(table.take(7).is_none());
+        drop(held);
+        assert_eq!(table.take(7).map(|owner| owner.site()), Some(3));
     }
 
     #[test]
