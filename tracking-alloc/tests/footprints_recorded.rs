@@ -184,11 +184,8 @@ fn footprints_of_one_label_are_a_series_with_a_place_for_each_path() {
         assert_eq!((exact.blocks, exact.block_bytes), (3, 4 * 24 + 3 + 5));
         assert_eq!(estimate.block_bytes, 4 * 24 + 3 + 5);
         let kept = &recording.footprints[3..];
-        let kinds: Vec<u32> = kept.iter().map(|kept| kept.kind.into()).collect();
-        assert_eq!(
-            kinds,
-            [footprint_kind::EXACT, footprint_kind::ESTIMATE].map(u32::from)
-        );
+        let kinds: Vec<u32> = kept.iter().map(|kept| kept.kind).collect();
+        assert_eq!(kinds, [footprint_kind::EXACT, footprint_kind::ESTIMATE]);
         for kept in kept {
             assert_eq!(recording.string(kept.label).as_deref(), Some("decoded"));
         }

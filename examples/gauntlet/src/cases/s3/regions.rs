@@ -9,13 +9,14 @@ use slotmap::{DefaultKey, SlotMap};
 /// The case.
 pub(super) const CASE: Case = Case {
     id: "3.12",
-    system: "bump regions with a limit (set_allocation_limit), generational arena, mimalloc heaps; thin binaries (strip, \
+    system: "bump regions with a limit (set_allocation_limit), generational arena (the crate slotmap: generational-arena is no longer maintained), mimalloc \
+             heaps; thin binaries (strip, \
              debug=0, opt-level z, LTO)",
     headline: "strip and debug = 0 take about 30 % off a binary; no figures of regions",
     variants: &[
         Variant::new("boxes", boxes),
         Variant::new("bump with a limit", limited),
-        Variant::new("generational arena", generational),
+        Variant::new("generational arena (slotmap)", generational),
         Variant::new("mimalloc heap", heap),
         Variant::new("binary: release, debug = 2", |window| {
             thin::build(window, &["debug=2"])
@@ -54,8 +55,8 @@ fn judge(found: &Found<'_>) -> Judged {
     let holds = found.of("boxes", "total_blocks") == boxes + 1.0
         && limited("refused") == 1.0
         && limited("arena_bytes") <= limited("limit_bytes")
-        && found.of("generational arena", "stale_found") == 0.0
-        && found.of("generational arena", "reused") > 0.0
+        && found.of("generational arena (slotmap)", "stale_found") == 0.0
+        && found.of("generational arena (slotmap)", "reused") > 0.0
         && found.of("mimalloc heap", "total_blocks") == 0.0
         && found.of(thin, "binary_code_bytes") < found.of(plain, "binary_code_bytes")
         && found.of(thin, "file_bytes") < found.of(plain, "file_bytes");
@@ -78,8 +79,8 @@ fn judge(found: &Found<'_>) -> Judged {
         limited("values"),
         limited("arena_bytes"),
         limited("total_blocks"),
-        found.of("generational arena", "reused"),
-        found.of("generational arena", "stale_found"),
+        found.of("generational arena (slotmap)", "reused"),
+        found.of("generational arena (slotmap)", "stale_found"),
         found.of("mimalloc heap", "heap_blocks"),
         size(plain),
         size(thin),
