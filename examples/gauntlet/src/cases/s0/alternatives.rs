@@ -81,7 +81,7 @@ pub(super) const BUMP_SCOPE: Case = Case {
 /// assert_eq!((one[at], other[other_at]), (1, 2));
 /// ```
 /// Mixed, they do not compile:
-/// ```compile_fail,E0597
+/// ```compile_fail,E0716
 /// compact_arena::mk_nano_arena!(one);
 /// compact_arena::mk_nano_arena!(other);
 /// let (at, other_at) = (one.add(1_usize), other.add(2_usize));

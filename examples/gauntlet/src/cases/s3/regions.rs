@@ -41,9 +41,22 @@ pub(super) const CASE: Case = Case {
             ];
             thin::build(window, &settings);
         }),
+        Variant::new(NO_STD, |window| {
+            let settings = [
+                "debug=0",
+                "strip=true",
+                "opt-level=\"z\"",
+                "lto=true",
+                "codegen-units=1",
+                "panic=\"abort\"",
+            ];
+            thin::build_no_std(window, &settings);
+        }),
     ],
     judge,
 };
+
+const NO_STD: &str = "binary: no_std, opt-level z, LTO, abort";
 
 fn judge(found: &Found<'_>) -> Judged {
     let limited = |name: &str| found.of("bump with a limit", name);
@@ -59,7 +72,10 @@ fn judge(found: &Found<'_>) -> Judged {
         && found.of("generational arena (slotmap)", "reused") > 0.0
         && found.of("mimalloc heap", "total_blocks") == 0.0
         && found.of(thin, "binary_code_bytes") < found.of(plain, "binary_code_bytes")
-        && found.of(thin, "file_bytes") < found.of(plain, "file_bytes");
+        && found.of(thin, "file_bytes") < found.of(plain, "file_bytes")
+        && found.of(NO_STD, "binary_code_bytes") < found.of(thin, "binary_code_bytes")
+        && found.of(NO_STD, "file_bytes") < found.of(thin, "file_bytes")
+        && found.of(plain, "own_code_bytes") < found.of(plain, "named_code_bytes");
     let size = |variant: &str| {
         let (code, file) = (
             found.of(variant, "binary_code_bytes"),
@@ -74,7 +90,8 @@ fn judge(found: &Found<'_>) -> Judged {
         "the region refused to grow past {:.0} B after {:.0} values, holding {:.0} B in {:.0} blocks, where boxes take \
          {boxes:.0}; of {:.0} stale keys of the generational arena {:.0} found a value; the {:.0} blocks of a mimalloc \
          heap are released in one call and seen by no global allocator, so not by us either; a small program is {} as \
-         released with debug info, {} at its thinnest",
+         released with debug info ({:.0} of {:.0} B of code are its own functions, the others of std and C), {} at its \
+         thinnest, {} without std. build-std needs a nightly compiler with the source of std: not tried",
         limited("limit_bytes"),
         limited("values"),
         limited("arena_bytes"),
@@ -83,7 +100,10 @@ fn judge(found: &Found<'_>) -> Judged {
         found.of("generational arena (slotmap)", "stale_found"),
         found.of("mimalloc heap", "heap_blocks"),
         size(plain),
+        found.of(plain, "own_code_bytes"),
+        found.of(plain, "named_code_bytes"),
         size(thin),
+        size(NO_STD),
     );
     Judged::facts(holds, why)
         .claim(
