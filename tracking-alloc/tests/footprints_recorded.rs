@@ -87,6 +87,13 @@ fn footprints_of_one_label_are_a_series_with_a_place_for_each_path() {
     let second = footprint("fleet", &value).expect("something records");
     #[cfg(feature = "deepsize")]
     let estimate = tracking_alloc::footprint_estimate("names", &vec!["Ada".to_owned()]);
+    // Both of what was decoded, in one call.
+    #[cfg(feature = "deepsize")]
+    let decoded = {
+        let text = br#"["Ada","Grace"]"#;
+        let decoded = serde_json::from_slice::<tracking_alloc::Profiled<Vec<String>>>(text);
+        decoded.expect("names").footprint_estimate("decoded")
+    };
     let bytes = recorder.finish_to_bytes().expect("a recording");
     assert_eq!(footprint("too late", &value), None);
 
@@ -96,7 +103,10 @@ fn footprints_of_one_label_are_a_series_with_a_place_for_each_path() {
     let exact: Vec<_> = recording
         .footprints
         .iter()
-        .filter(|footprint| footprint.kind == footprint_kind::EXACT)
+        .filter(|footprint| {
+            let fleet = recording.string(footprint.label).as_deref() == Some("fleet");
+            fleet && footprint.kind == footprint_kind::EXACT
+        })
         .collect();
     let [one, two] = exact.as_slice() else {
         panic!("two footprints: {}", exact.len())
@@ -168,5 +178,16 @@ fn footprints_of_one_label_are_a_series_with_a_place_for_each_path() {
             (estimate.block_bytes, 24)
         );
         assert_eq!(estimate.block_bytes, 24 + 3);
+
+        let (exact, estimate) = decoded.expect("something recorded");
+        // Room for four strings, and two texts; deepsize too takes the list by its capacity.
+        assert_eq!((exact.blocks, exact.block_bytes), (3, 4 * 24 + 3 + 5));
+        assert_eq!(estimate.block_bytes, 4 * 24 + 3 + 5);
+        let kept = &recording.footprints[3..];
+        let kinds: Vec<u32> = kept.iter().map(|kept| kept.kind).collect();
+        assert_eq!(kinds, [footprint_kind::EXACT, footprint_kind::ESTIMATE]);
+        for kept in kept {
+            assert_eq!(recording.string(kept.label).as_deref(), Some("decoded"));
+        }
     }
 }

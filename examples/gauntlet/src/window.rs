@@ -17,10 +17,11 @@ pub enum Pass {
     Share,
 }
 
-/// A pass repeats its work for about this long.
-const TIMED_FOR: Duration = Duration::from_millis(300);
-/// At most so often.
-const MOST_TIMES: usize = 200;
+/// A pass repeats its work for about this long: many short ones, interleaved with the others', are disturbed less than few
+/// long ones.
+const TIMED_FOR: Duration = Duration::from_millis(150);
+/// At most so often: what takes 50 microseconds still fills that time, so that a disturbance is not all that it sees.
+const MOST_TIMES: usize = 10_000;
 
 /// What a process says of its variant.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -1,10 +1,15 @@
 //! What deepsize says of a value, beside what is found.
 
-use super::Footprint;
-use super::record;
+#[cfg(feature = "serde")]
+use super::footprint;
+use super::{Footprint, record};
+#[cfg(feature = "serde")]
+use crate::Profiled;
 use crate::tables::{Measured, Part, Type};
 use crate::{hook, probe};
 use deepsize::DeepSizeOf;
+#[cfg(feature = "serde")]
+use serde::Serialize;
 use std::any::type_name;
 use tracking_alloc_recording::{FootprintNodeValue, footprint_kind, scope_kind};
 
@@ -53,4 +58,26 @@ pub fn footprint_estimate<T: DeepSizeOf + ?Sized>(label: &str, value: &T) -> Opt
     };
     record(&measured, &mut [own_type], std::iter::once(root));
     Some(figures)
+}
+
+#[cfg(feature = "serde")]
+impl<T: Serialize + DeepSizeOf> Profiled<T> {
+    /// Measures what was just deserialized as `label`, both ways in one call: what [`footprint`] finds, exactly, and
+    /// beside it what the crate deepsize says. Returns both, the exact one first; `None` when nothing records.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+    /// let names = serde_json::from_str::<tracking_alloc::Profiled<Vec<String>>>(r#"["Ada"]"#)?;
+    /// names.footprint_estimate("names");
+    /// # assert_eq!(names.0, ["Ada"]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As `footprint` and `footprint_estimate` do.
+    pub fn footprint_estimate(&self, label: &str) -> Option<(Footprint, Footprint)> {
+        let exact = footprint(label, &self.0)?;
+        let estimate = footprint_estimate(label, &self.0)?;
+        Some((exact, estimate))
+    }
 }

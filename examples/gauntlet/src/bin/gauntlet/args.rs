@@ -59,7 +59,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_enum, default_value_t = Allocator::Glibc)]
     pub(crate) allocator: Allocator,
     /// Timed processes of each variant, interleaved.
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 9)]
     pub(crate) rounds: usize,
     /// A tenth of the work: a quick look, not the sources' sizes.
     #[arg(long)]

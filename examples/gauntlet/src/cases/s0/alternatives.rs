@@ -72,6 +72,21 @@ pub(super) const BUMP_SCOPE: Case = Case {
 };
 
 /// 0.7.
+///
+/// An index of one arena is none of another: the brand is a lifetime of its own.
+/// ```
+/// compact_arena::mk_nano_arena!(one);
+/// compact_arena::mk_nano_arena!(other);
+/// let (at, other_at) = (one.add(1_usize), other.add(2_usize));
+/// assert_eq!((one[at], other[other_at]), (1, 2));
+/// ```
+/// Mixed, they do not compile:
+/// ```compile_fail,E0716
+/// compact_arena::mk_nano_arena!(one);
+/// compact_arena::mk_nano_arena!(other);
+/// let (at, other_at) = (one.add(1_usize), other.add(2_usize));
+/// assert_eq!((one[at], other[at]), (1, 2));
+/// ```
 pub(super) const OTHERS: Case = Case {
     id: "0.7",
     system: "blink-alloc, compact_arena (branded indices), oxc_allocator (feature s0)",
@@ -115,8 +130,9 @@ pub(super) const OTHERS: Case = Case {
             ),
         };
         let why = format!(
-            "bumpalo {:.0} chunks, blink-alloc {:.0} and {} the time, compact_arena {:.0} (indices of 4 bytes in place \
-             of pointers) and {}; {oxc}",
+            "bumpalo {:.0} chunks, blink-alloc {:.0} and {} the time; compact_arena {:.0} and {}, which is other work: \
+             arrays of a fixed size in two lists whose lengths are known before, indices of 4 bytes in place of pointers \
+             (that an index of another arena does not compile is tested); {oxc}",
             chunks("bumpalo"),
             chunks("blink-alloc"),
             times(found.times("blink-alloc", "bumpalo")),

@@ -16,7 +16,7 @@ pub(super) const CASE: Case = Case {
             window.work(|| {
                 let (count, texts) = people::read_texts(&bytes);
                 let mut strings = Vec::with_capacity(count);
-                strings.extend(texts.map(|text| String::from_utf8_lossy(text).into_owned()));
+                strings.extend(texts.map(|text| validated(text).to_owned()));
                 strings
             });
         }),
@@ -36,6 +36,17 @@ pub(super) const CASE: Case = Case {
             });
             window.note("bytes copied by growth at most", copied as f64);
         }),
+        // What a program would work with: a list of the texts themselves.
+        Variant::new("buckets, hydrated", |window| {
+            let bytes = input(window);
+            let (store, handles) = store(&bytes, Buckets::default(), Buckets::add);
+            hydrate(window, &bytes, &handles, |handle| store.get(handle));
+        }),
+        Variant::new("flat, hydrated", |window| {
+            let bytes = input(window);
+            let (store, handles) = store(&bytes, Flat::default(), Flat::add);
+            hydrate(window, &bytes, &handles, |handle| store.get(handle));
+        }),
     ],
     judge: |found| {
         let of = |variant, name| found.of(variant, name);
@@ -50,17 +61,28 @@ pub(super) const CASE: Case = Case {
             && of("flat", "inline bytes") == 6.0
             && of("String", "live_blocks") == names + 1.0
             && of("buckets", "live_blocks") < names / 1_000.0
-            && of("flat", "live_blocks") == 2.0;
+            && of("flat", "live_blocks") == 2.0
+            && ["buckets, hydrated", "flat, hydrated"]
+                .iter()
+                .all(|variant| {
+                    of(variant, "resolved as read") == names
+                        && of(variant, "total_blocks") == 1.0
+                        && of(variant, "total_bytes") == names * size_of::<&str>() as f64
+                });
         let why = format!(
             "a record retains {:.1} bytes as String, {:.1} in buckets, {:.1} flat: {:.1} times less in buckets by what was \
              asked for, {three:.1} (flat {flat:.1}) by what the blocks really hold; flat growth copies {:.0} bytes at most; \
-             String takes {} as long as buckets",
+             String takes {} as long as buckets, both validate. Handles alone say nothing: to resolve all of them into a \
+             list of `&str` takes a block of {:.0} bytes and {:.0} % of the time of storing them in buckets, {:.0} % flat",
             kept("String"),
             kept("buckets"),
             kept("flat"),
             kept("String") / kept("buckets"),
             of("flat", "bytes copied by growth at most"),
             times(found.times("String", "buckets")),
+            of("buckets, hydrated", "total_bytes"),
+            found.times("buckets, hydrated", "buckets") * 100.0,
+            found.times("flat, hydrated", "flat") * 100.0,
         );
         Judged::facts(holds, why)
             .claim(
@@ -83,16 +105,38 @@ fn note(window: &mut Window, inline_bytes: usize) {
     window.note("inline bytes", inline_bytes as f64);
 }
 
+/// The text of such bytes: each way of storing it validates it once.
+fn validated(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("names are text")
+}
+
 /// Reads the names, keeps them in `store` and a handle of each.
-fn store<S, H>(bytes: &[u8], mut store: S, add: fn(&mut S, &[u8]) -> H) -> (S, Vec<H>) {
+fn store<S, H>(bytes: &[u8], mut store: S, add: fn(&mut S, &str) -> H) -> (S, Vec<H>) {
     let (count, texts) = people::read_texts(bytes);
     let mut handles = Vec::with_capacity(count);
-    handles.extend(texts.map(|text| add(&mut store, text)));
+    handles.extend(texts.map(|text| add(&mut store, validated(text))));
     (store, handles)
 }
 
+/// Resolves every handle.
+fn hydrate<'a, H>(
+    window: &mut Window,
+    bytes: &[u8],
+    handles: &'a [H],
+    get: impl Fn(&'a H) -> &'a str,
+) {
+    let (_, texts) = people::read_texts(bytes);
+    let same = handles.iter().zip(texts);
+    let same = same.filter(|(handle, text)| get(handle).as_bytes() == *text);
+    window.note("resolved as read", same.count() as f64);
+    window.work(|| {
+        let mut resolved = Vec::with_capacity(handles.len());
+        resolved.extend(handles.iter().map(&get));
+        resolved
+    });
+}
+
 /// A string in a bucket.
-#[expect(dead_code, reason = "what a program would read a string by")]
 struct Handle {
     len: u16,
     start: u16,
@@ -102,18 +146,18 @@ struct Handle {
 const BUCKET: usize = 64 << 10;
 
 #[derive(Default)]
-struct Buckets(Vec<Vec<u8>>);
+struct Buckets(Vec<String>);
 
 impl Buckets {
     /// # Panics
     /// With a string of 64 KiB, or with more than 4 GiB of them.
-    fn add(&mut self, text: &[u8]) -> Handle {
+    fn add(&mut self, text: &str) -> Handle {
         if self
             .0
             .last()
             .is_none_or(|bucket| BUCKET - bucket.len() < text.len())
         {
-            self.0.push(Vec::with_capacity(BUCKET));
+            self.0.push(String::with_capacity(BUCKET));
         }
         let bucket = self.0.len() - 1;
         let bytes = &mut self.0[bucket];
@@ -125,13 +169,19 @@ impl Buckets {
             start: narrow(bytes.len()),
             bucket: narrow(bucket),
         };
-        bytes.extend_from_slice(text);
+        bytes.push_str(text);
         handle
+    }
+
+    /// # Panics
+    /// With a handle of another store.
+    fn get(&self, handle: &Handle) -> &str {
+        let start = usize::from(handle.start);
+        &self.0[usize::from(handle.bucket)][start..start + usize::from(handle.len)]
     }
 }
 
 /// A string in the flat store: its place in two halves, so that the handle has six bytes, not eight.
-#[expect(dead_code, reason = "what a program would read a string by")]
 struct FlatHandle {
     len: u16,
     start_high: u16,
@@ -140,7 +190,7 @@ struct FlatHandle {
 
 #[derive(Default)]
 struct Flat {
-    bytes: Vec<u8>,
+    bytes: String,
     /// By growth, if each moved.
     copied: usize,
 }
@@ -148,10 +198,10 @@ struct Flat {
 impl Flat {
     /// # Panics
     /// With a string of 64 KiB, or with more than 4 GiB of them.
-    fn add(&mut self, text: &[u8]) -> FlatHandle {
+    fn add(&mut self, text: &str) -> FlatHandle {
         let start = u32::try_from(self.bytes.len()).expect("less than 4 GiB");
         let capacity = self.bytes.capacity();
-        self.bytes.extend_from_slice(text);
+        self.bytes.push_str(text);
         if self.bytes.capacity() != capacity {
             self.copied += capacity;
         }
@@ -160,5 +210,12 @@ impl Flat {
             start_high: (start >> 16) as u16,
             start_low: start as u16,
         }
+    }
+
+    /// # Panics
+    /// With a handle of another store.
+    fn get(&self, handle: &FlatHandle) -> &str {
+        let start = usize::from(handle.start_high) << 16 | usize::from(handle.start_low);
+        &self.bytes[start..start + usize::from(handle.len)]
     }
 }

@@ -4,10 +4,11 @@ use super::people::{self, PEOPLE, Person, owned_blocks};
 use super::{growths, read_growths, times};
 use crate::{Case, Claim, Judged, Variant, Window};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
-use std::cell::UnsafeCell;
+use std::cell::{RefCell, UnsafeCell};
 use std::fmt;
+use std::marker::PhantomData;
 
-/// The case.
+/// The case. The source's own arena is that of [`Const`] with an `UnsafeCell`.
 pub(super) const CASE: Case = Case {
     id: "0.12",
     system: "deserializing through a const thread-local arena (UnsafeCell)",
@@ -27,6 +28,9 @@ pub(super) const CASE: Case = Case {
             });
             window.note("bytes in the arena", held as f64);
         }),
+        Variant::new("const, RefCell", local::<ConstRef>),
+        Variant::new("lazy, UnsafeCell", local::<LazyUnsafe>),
+        Variant::new("lazy, RefCell", local::<LazyRef>),
     ],
     judge: |found| {
         let records = found.of("global", "records");
@@ -36,16 +40,27 @@ pub(super) const CASE: Case = Case {
         );
         let list = read_growths(size_of::<Person<Name>>(), records);
         let holds = global == owned_blocks(records)
-            && local == list + growths(8.0, found.of("thread-local arena", "bytes in the arena"));
+            && local == list + growths(8.0, found.of("thread-local arena", "bytes in the arena"))
+            && ["const, RefCell", "lazy, UnsafeCell", "lazy, RefCell"]
+                .iter()
+                .all(|variant| found.of(variant, "total_blocks") == local);
         let why = format!(
             "{global:.0} blocks become {local:.0}: {list:.0} of the list, the others the arena's doubling; global takes {} \
-             as long",
+             as long. Beside the const UnsafeCell, a const RefCell takes {}, a lazy UnsafeCell {}, a lazy RefCell {} the time",
             times(found.times("global", "thread-local arena")),
+            times(found.times("const, RefCell", "thread-local arena")),
+            times(found.times("lazy, UnsafeCell", "thread-local arena")),
+            times(found.times("lazy, RefCell", "thread-local arena")),
         );
-        Judged::facts(holds, why).claim(
-            Claim::times("times as long by the global allocator", 2.5),
-            found.times("global", "thread-local arena"),
-        )
+        Judged::facts(holds, why)
+            .claim(
+                Claim::times("times as long by the global allocator", 2.5),
+                found.times("global", "thread-local arena"),
+            )
+            .claim(
+                Claim::more("times as long by a lazy RefCell as by a const UnsafeCell"),
+                found.times("lazy, RefCell", "thread-local arena"),
+            )
     },
 };
 
@@ -56,56 +71,111 @@ fn input(window: &mut Window) -> Vec<u8> {
     bytes
 }
 
-thread_local! {
-    /// Every name of this thread, one after another.
-    static ARENA: UnsafeCell<Vec<u8>> = const { UnsafeCell::new(Vec::new()) };
+/// How a thread's arena is kept: every name of the thread, one after another.
+pub(super) trait Kept: 'static {
+    /// Runs `work` on this thread's arena.
+    fn with<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R;
 }
 
-/// Runs `work` on this thread's arena.
-fn with_arena<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-    // SAFETY: only this function reaches the cell, and what it is called with (below) copies bytes or moves the arena:
-    // nothing in there comes back here.
-    ARENA.with(|arena| work(unsafe { &mut *arena.get() }))
+/// Declares a way to keep it, with what the thread-local holds and how it is reached.
+macro_rules! kept {
+    ($(#[$doc:meta])* $name:ident: $cell:ty = $init:expr, |$arena:ident, $work:ident| $with:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub(super) struct $name;
+
+        impl Kept for $name {
+            fn with<R>($work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+                thread_local! {
+                    static ARENA: $cell = $init;
+                }
+                ARENA.with(|$arena| $with)
+            }
+        }
+    };
+}
+
+kept! {
+    /// The source's: made by the compiler, and nobody checks who else borrows it.
+    Const: UnsafeCell<Vec<u8>> = const { UnsafeCell::new(Vec::new()) }, |arena, work| {
+        // SAFETY: only this function reaches the cell, and what it is called with (below) copies bytes or moves the
+        // arena: nothing in there comes back here.
+        work(unsafe { &mut *arena.get() })
+    }
+}
+kept! {
+    /// Each access checks that there is no other.
+    ConstRef: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) }, |arena, work| work(&mut arena.borrow_mut())
+}
+kept! {
+    /// Each access checks that it was made.
+    LazyUnsafe: UnsafeCell<Vec<u8>> = UnsafeCell::new(made()), |arena, work| {
+        // SAFETY: as of `Const`.
+        work(unsafe { &mut *arena.get() })
+    }
+}
+kept! {
+    /// Each access checks both.
+    LazyRef: RefCell<Vec<u8>> = RefCell::new(made()), |arena, work| work(&mut arena.borrow_mut())
+}
+
+/// What the compiler does not see through: else it would make the lazy ones itself.
+fn made() -> Vec<u8> {
+    std::hint::black_box(Vec::new())
 }
 
 /// Reads all people into this thread's arena and takes it along.
 pub(super) fn read(bytes: &[u8]) -> (Vec<Person<Name>>, Vec<u8>) {
+    read_into::<Const>(bytes)
+}
+
+fn read_into<K: Kept>(bytes: &[u8]) -> (Vec<Person<Name<K>>>, Vec<u8>) {
     let people = people::decoded(bytes);
-    (people, with_arena(std::mem::take))
+    (people, K::with(std::mem::take))
+}
+
+fn local<K: Kept>(window: &mut Window) {
+    let bytes = input(window);
+    window.work(|| read_into::<K>(&bytes));
 }
 
 /// A name in this thread's arena.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Name {
+pub(super) struct Name<K = Const> {
     #[expect(dead_code, reason = "what a program would read it by")]
     start: u32,
     #[expect(dead_code, reason = "what a program would read it by")]
     len: u32,
+    kept: PhantomData<K>,
 }
 
-impl<'de> Deserialize<'de> for Name {
+impl<'de, K: Kept> Deserialize<'de> for Name<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Copied;
+        struct Copied<K>(PhantomData<K>);
 
-        impl Visitor<'_> for Copied {
-            type Value = Name;
+        impl<K: Kept> Visitor<'_> for Copied<K> {
+            type Value = Name<K>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
 
-            fn visit_str<E: Error>(self, text: &str) -> Result<Name, E> {
-                with_arena(|arena| {
+            fn visit_str<E: Error>(self, text: &str) -> Result<Name<K>, E> {
+                K::with(|arena| {
                     let start = u32::try_from(arena.len())
                         .map_err(|_| E::custom("the arena is full: 4 GiB"))?;
                     let len =
                         u32::try_from(text.len()).map_err(|_| E::custom("a name of 4 GiB"))?;
                     arena.extend_from_slice(text.as_bytes());
-                    Ok(Name { start, len })
+                    Ok(Name {
+                        start,
+                        len,
+                        kept: PhantomData,
+                    })
                 })
             }
         }
 
-        deserializer.deserialize_str(Copied)
+        deserializer.deserialize_str(Copied(PhantomData))
     }
 }

@@ -68,6 +68,29 @@ pub(super) fn encoded_names(count: usize) -> Vec<u8> {
     texts(count, count, 5)
 }
 
+/// So many names of which every eighth has a letter that is not ASCII, and every 64th then a byte that is not UTF-8, with
+/// a letter after it; also how many bytes there are before such bytes, all names together.
+pub(super) fn encoded_mixed_names(count: usize) -> (Vec<u8>, usize) {
+    let mut bytes = Vec::with_capacity(count * 16);
+    let mut names = Names::new(5);
+    let mut name = String::with_capacity(128);
+    let mut valid = 0;
+    number(count, &mut bytes);
+    for at in 0..count {
+        name.clear();
+        names.next(&mut name);
+        if at % 8 == 0 {
+            name.push('\u{e9}');
+        }
+        valid += name.len();
+        let invalid: &[u8] = if at % 64 == 0 { b"\xffn" } else { b"" };
+        number(name.len() + invalid.len(), &mut bytes);
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.extend_from_slice(invalid);
+    }
+    (bytes, valid)
+}
+
 /// A list of `records` records of `count` names in all, as postcard. Written by hand, so that preparing the input leaves
 /// no trace on the heap that is then looked at.
 fn texts(records: usize, count: usize, most: usize) -> Vec<u8> {

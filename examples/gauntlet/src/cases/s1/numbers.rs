@@ -1,7 +1,7 @@
 //! 1.1 to 1.3: numbers and chars read as `Vec` and as `ZeroVec`, which stays in the input.
 
 use super::data::{CHARS, hundred, twenty};
-use super::{Ratio, blocks_are, decoded, each, encoded, judged, repeat};
+use super::{Ratio, blocks_are, decoded, each, encoded, judged, read, repeat};
 use crate::{Case, Found, Judged, Variant};
 use zerovec::ZeroVec;
 
@@ -13,11 +13,11 @@ pub(super) const MANY: Case = Case {
     variants: &[
         Variant::new("vec", |window| {
             let bytes = encoded(hundred());
-            repeat(window, bytes.len(), || decoded::<Vec<u32>>(&bytes));
+            repeat(window, bytes.len(), || read::<Vec<u32>>(&bytes));
         }),
         Variant::new("zerovec", |window| {
             let bytes = encoded(ZeroVec::alloc_from_slice(&hundred()));
-            repeat(window, bytes.len(), || decoded::<ZeroVec<'_, u32>>(&bytes));
+            repeat(window, bytes.len(), || read::<ZeroVec<'_, u32>>(&bytes));
         }),
     ],
     judge: |found| judge(found, 400.0, (141.55, 12.166)),
@@ -31,11 +31,11 @@ pub(super) const CHARS_READ: Case = Case {
     variants: &[
         Variant::new("vec", |window| {
             let bytes = encoded(CHARS.as_slice());
-            repeat(window, bytes.len(), || decoded::<Vec<char>>(&bytes));
+            repeat(window, bytes.len(), || read::<Vec<char>>(&bytes));
         }),
         Variant::new("zerovec", |window| {
             let bytes = encoded(ZeroVec::alloc_from_slice(&CHARS));
-            repeat(window, bytes.len(), || decoded::<ZeroVec<'_, char>>(&bytes));
+            repeat(window, bytes.len(), || read::<ZeroVec<'_, char>>(&bytes));
         }),
     ],
     judge: |found| judge(found, 60.0, (225.55, 25.668)),

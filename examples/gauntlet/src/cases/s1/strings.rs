@@ -2,7 +2,7 @@
 
 use super::access::{OTHERS, ends_same, search};
 use super::data::{SEED, strings};
-use super::{Ratio, blocks_are, decoded, each, encoded, judged, repeat};
+use super::{Ratio, blocks_are, each, encoded, judged, read, repeat};
 use crate::{Case, Variant, Window};
 use std::hint::black_box;
 use zerovec::{VarZeroSlice, VarZeroVec};
@@ -15,17 +15,15 @@ pub(super) const READ: Case = Case {
     variants: &[
         Variant::new("vec of String", |window| {
             let bytes = encoded(hundred(window));
-            repeat(window, bytes.len(), || decoded::<Vec<String>>(&bytes));
+            repeat(window, bytes.len(), || read::<Vec<String>>(&bytes));
         }),
         Variant::new("vec of &str", |window| {
             let bytes = encoded(hundred(window));
-            repeat(window, bytes.len(), || decoded::<Vec<&str>>(&bytes));
+            repeat(window, bytes.len(), || read::<Vec<&str>>(&bytes));
         }),
         Variant::new("varzerovec", |window| {
             let bytes = encoded(VarZeroVec::<str>::from(&hundred(window)));
-            repeat(window, bytes.len(), || {
-                decoded::<VarZeroVec<'_, str>>(&bytes)
-            });
+            repeat(window, bytes.len(), || read::<VarZeroVec<'_, str>>(&bytes));
         }),
         Variant::new("count in vec", |window| {
             let strings = hundred(window);

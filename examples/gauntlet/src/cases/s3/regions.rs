@@ -9,13 +9,14 @@ use slotmap::{DefaultKey, SlotMap};
 /// The case.
 pub(super) const CASE: Case = Case {
     id: "3.12",
-    system: "bump regions with a limit (set_allocation_limit), generational arena, mimalloc heaps; thin binaries (strip, \
+    system: "bump regions with a limit (set_allocation_limit), generational arena (the crate slotmap: generational-arena is no longer maintained), mimalloc \
+             heaps; thin binaries (strip, \
              debug=0, opt-level z, LTO)",
     headline: "strip and debug = 0 take about 30 % off a binary; no figures of regions",
     variants: &[
         Variant::new("boxes", boxes),
         Variant::new("bump with a limit", limited),
-        Variant::new("generational arena", generational),
+        Variant::new("generational arena (slotmap)", generational),
         Variant::new("mimalloc heap", heap),
         Variant::new("binary: release, debug = 2", |window| {
             thin::build(window, &["debug=2"])
@@ -40,9 +41,22 @@ pub(super) const CASE: Case = Case {
             ];
             thin::build(window, &settings);
         }),
+        Variant::new(NO_STD, |window| {
+            let settings = [
+                "debug=0",
+                "strip=true",
+                "opt-level=\"z\"",
+                "lto=true",
+                "codegen-units=1",
+                "panic=\"abort\"",
+            ];
+            thin::build_no_std(window, &settings);
+        }),
     ],
     judge,
 };
+
+const NO_STD: &str = "binary: no_std, opt-level z, LTO, abort";
 
 fn judge(found: &Found<'_>) -> Judged {
     let limited = |name: &str| found.of("bump with a limit", name);
@@ -54,11 +68,14 @@ fn judge(found: &Found<'_>) -> Judged {
     let holds = found.of("boxes", "total_blocks") == boxes + 1.0
         && limited("refused") == 1.0
         && limited("arena_bytes") <= limited("limit_bytes")
-        && found.of("generational arena", "stale_found") == 0.0
-        && found.of("generational arena", "reused") > 0.0
+        && found.of("generational arena (slotmap)", "stale_found") == 0.0
+        && found.of("generational arena (slotmap)", "reused") > 0.0
         && found.of("mimalloc heap", "total_blocks") == 0.0
         && found.of(thin, "binary_code_bytes") < found.of(plain, "binary_code_bytes")
-        && found.of(thin, "file_bytes") < found.of(plain, "file_bytes");
+        && found.of(thin, "file_bytes") < found.of(plain, "file_bytes")
+        && found.of(NO_STD, "binary_code_bytes") < found.of(thin, "binary_code_bytes")
+        && found.of(NO_STD, "file_bytes") < found.of(thin, "file_bytes")
+        && found.of(plain, "own_code_bytes") < found.of(plain, "named_code_bytes");
     let size = |variant: &str| {
         let (code, file) = (
             found.of(variant, "binary_code_bytes"),
@@ -73,16 +90,20 @@ fn judge(found: &Found<'_>) -> Judged {
         "the region refused to grow past {:.0} B after {:.0} values, holding {:.0} B in {:.0} blocks, where boxes take \
          {boxes:.0}; of {:.0} stale keys of the generational arena {:.0} found a value; the {:.0} blocks of a mimalloc \
          heap are released in one call and seen by no global allocator, so not by us either; a small program is {} as \
-         released with debug info, {} at its thinnest",
+         released with debug info ({:.0} of {:.0} B of code are its own functions, the others of std and C), {} at its \
+         thinnest, {} without std. build-std needs a nightly compiler with the source of std: not tried",
         limited("limit_bytes"),
         limited("values"),
         limited("arena_bytes"),
         limited("total_blocks"),
-        found.of("generational arena", "reused"),
-        found.of("generational arena", "stale_found"),
+        found.of("generational arena (slotmap)", "reused"),
+        found.of("generational arena (slotmap)", "stale_found"),
         found.of("mimalloc heap", "heap_blocks"),
         size(plain),
+        found.of(plain, "own_code_bytes"),
+        found.of(plain, "named_code_bytes"),
         size(thin),
+        size(NO_STD),
     );
     Judged::facts(holds, why)
         .claim(

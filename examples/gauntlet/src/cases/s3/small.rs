@@ -20,7 +20,16 @@ pub(super) const CASE: Case = Case {
         Variant::new("smallstr", |window| {
             each(window, |name| SmallString::<[u8; 16]>::from(name))
         }),
+        Variant::new("string over arrays", |window| each(window, on_the_stack)),
         Variant::new("kstring", |window| each(window, kstring::KString::from_ref)),
+        Variant::new("kstring Ref", |window| {
+            let strings = strings(window);
+            window.work(|| collected(&strings, kstring::KStringRef::from_ref));
+        }),
+        Variant::new("kstring Cow", |window| {
+            let strings = strings(window);
+            window.work(|| collected(&strings, kstring::KStringCow::<'_>::from_ref));
+        }),
         Variant::new("HashSet<u32>", |window| {
             sets(window, |numbers| numbers.collect::<HashSet<u32>>())
         }),
@@ -31,20 +40,31 @@ pub(super) const CASE: Case = Case {
     judge: |found| {
         let blocks = |variant: &str| found.of(variant, "total_blocks");
         let each = |variant: &str| found.of(variant, "live_bytes") / found.of(variant, "records");
-        let inline = ["inlinable_string", "smallstr", "kstring"];
+        let inline = [
+            "inlinable_string",
+            "smallstr",
+            "string over arrays",
+            "kstring",
+            "kstring Ref",
+            "kstring Cow",
+        ];
         let holds = blocks("String") == found.of("String", "records") + 1.0
             && inline.iter().all(|variant| blocks(variant) == 1.0)
             && each("tinyset") < each("HashSet<u32>");
         let why = format!(
             "bytes an element, itself included: String {:.1}, slices of one Bytes {:.1} ({:.0} blocks in all), inline \
-             where it fits: inlinable_string {:.1}, smallstr {:.1}, kstring {:.1} (1 block, the vector of them); a set of \
-             four numbers: HashSet {:.1}, tinyset {:.1}",
+             where it fits: inlinable_string {:.1}, smallstr {:.1}, string over arrays of 16 bytes {:.1} (all of an array is \
+             the string, so the rest of it is zeros), kstring {:.1}, borrowed: its Ref {:.1}, its Cow {:.1} (1 block, the \
+             vector of them); a set of four numbers: HashSet {:.1}, tinyset {:.1}",
             each("String"),
             each("string over Bytes"),
             blocks("string over Bytes"),
             each("inlinable_string"),
             each("smallstr"),
+            each("string over arrays"),
             each("kstring"),
+            each("kstring Ref"),
+            each("kstring Cow"),
             each("HashSet<u32>"),
             each("tinyset"),
         );
@@ -55,11 +75,23 @@ pub(super) const CASE: Case = Case {
 /// Makes one of each string, into room that is there.
 fn each<S>(window: &mut Window, make: impl Fn(&str) -> S) {
     let strings = strings(window);
-    window.work(|| {
-        let mut all = Vec::with_capacity(strings.len());
-        strings.iter().for_each(|string| all.push(make(string)));
-        all
-    });
+    window.work(|| collected(&strings, &make));
+}
+
+fn collected<'a, S>(strings: &'a [String], make: impl Fn(&'a str) -> S) -> Vec<S> {
+    let mut all = Vec::with_capacity(strings.len());
+    strings.iter().for_each(|string| all.push(make(string)));
+    all
+}
+
+/// Longer than the longest of them, `foobar49999`.
+type OnTheStack = [u8; 16];
+
+/// All of the array is the string: what the text leaves is zeros.
+fn on_the_stack(text: &str) -> string::String<OnTheStack> {
+    let mut bytes = OnTheStack::default();
+    bytes[..text.len()].copy_from_slice(text.as_bytes());
+    string::TryFrom::try_from(bytes).expect("text and zeros are UTF-8")
 }
 
 /// Slices of one buffer, which counts its owners.

@@ -1,7 +1,7 @@
 //! 3.12's binaries: a small program built with the settings named, in a folder for the time being.
 
 use crate::Window;
-use object::{Object, ObjectSection, SectionKind};
+use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -25,12 +25,72 @@ fn main() {
 }
 "#;
 
-/// Builds the program and says how large it came out and how long that took; the window runs it.
+/// The same without std: a table of its own in place of the map, C's `printf` in place of formatting.
+const NO_STD: &str = r#"
+#![no_std]
+#![no_main]
+use core::ffi::{CStr, c_char, c_int};
+
+#[link(name = "c")]
+unsafe extern "C" {
+    fn printf(format: *const c_char, ...) -> c_int;
+    fn abort() -> !;
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    unsafe { abort() }
+}
+
+/// More words than that are refused.
+const MOST: usize = 64;
+
+#[unsafe(no_mangle)]
+extern "C" fn main(arguments: c_int, argument: *const *const c_char) -> c_int {
+    let text = match arguments {
+        0 | 1 => &[],
+        _ => unsafe { CStr::from_ptr(*argument.add(1)) }.to_bytes(),
+    };
+    let mut words: [(&[u8], usize); MOST] = [(&[], 0); MOST];
+    let mut used = 0;
+    for word in text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {
+        match words[..used].binary_search_by(|(known, _)| (*known).cmp(word)) {
+            Ok(at) => words[at].1 += 1,
+            Err(_) if used == MOST => return 1,
+            Err(at) => {
+                words.copy_within(at..used, at + 1);
+                words[at] = (word, 1);
+                used += 1;
+            }
+        }
+    }
+    for (word, count) in &words[..used] {
+        unsafe { printf(c"%6zu %.*s\n".as_ptr(), *count, word.len() as c_int, word.as_ptr()) };
+    }
+    0
+}
+"#;
+
+/// What both print of [`TEXT`], once.
+const TEXT: &str = "to be or not to be ";
+const PRINTED: &str = "     2 be\n     1 not\n     1 or\n     2 to\n";
+
+/// Builds the program, with std.
+pub(super) fn build(window: &mut Window, settings: &[&str]) {
+    build_of(window, PROGRAM, settings);
+}
+
+/// Builds the one without std. The settings must have it abort: unwinding is std's.
+pub(super) fn build_no_std(window: &mut Window, settings: &[&str]) {
+    build_of(window, NO_STD, settings);
+}
+
+/// Builds a program and says how large it came out and how long that took; the window runs it.
 ///
 /// # Panics
 /// When there is no cargo, or it does not build: the runner shows it as the variant's failure.
-pub(super) fn build(window: &mut Window, settings: &[&str]) {
-    let folder = Folder::new();
+fn build_of(window: &mut Window, source: &str, settings: &[&str]) {
+    let folder = Folder::new(source);
     let (program, seconds) = folder.build(settings);
     let bytes = std::fs::read(&program)
         .unwrap_or_else(|error| panic!("read {}: {error}", program.display()));
@@ -44,7 +104,27 @@ pub(super) fn build(window: &mut Window, settings: &[&str]) {
     window.note("file_bytes", bytes.len() as f64);
     window.note("binary_code_bytes", code as f64);
     window.note("build_seconds", seconds);
-    let argument = "to be or not to be ".repeat(window.scaled(1000));
+    // What cargo-bloat tells, by the names of functions: what is generic is its crate's. Nothing without names.
+    let (mut named, mut own) = (0, 0);
+    for symbol in file
+        .symbols()
+        .filter(|symbol| symbol.kind() == SymbolKind::Text)
+    {
+        named += symbol.size();
+        let name = symbol.name().unwrap_or_default();
+        let name = format!("{:#}", rustc_demangle::demangle(name));
+        if name.starts_with("thin::") || name.starts_with("<thin::") {
+            own += symbol.size();
+        }
+    }
+    if named > 0 {
+        window.note("named_code_bytes", named as f64);
+        window.note("own_code_bytes", own as f64);
+    }
+    let printed = Command::new(&program).arg(TEXT).output();
+    let printed = printed.unwrap_or_else(|error| panic!("run {}: {error}", program.display()));
+    assert_eq!(String::from_utf8_lossy(&printed.stdout), PRINTED);
+    let argument = TEXT.repeat(window.scaled(1000));
     window.input(argument.len(), 0);
     // No environment: copying ours would be counted as the case's.
     let mut command = Command::new(&program);
@@ -56,7 +136,7 @@ pub(super) fn build(window: &mut Window, settings: &[&str]) {
 struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Self {
+    fn new(source: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("heapglass-thin-{}", std::process::id()));
         let write = |name: &str, text: &str| {
             let path: PathBuf = folder.join(name);
@@ -67,7 +147,7 @@ impl Folder {
             written.unwrap_or_else(|error| panic!("write {}: {error}", path.display()));
         };
         write("Cargo.toml", MANIFEST);
-        write("src/main.rs", PROGRAM);
+        write("src/main.rs", source);
         Folder(folder)
     }
 

@@ -16,6 +16,7 @@ pub(super) mod log;
 )]
 mod log_capnp;
 mod protobuf;
+mod sax;
 mod thrift_log;
 mod typed;
 mod value;
