@@ -119,6 +119,8 @@ impl Variant {
 pub struct Found<'a> {
     /// `figure(variant, name)`: `time_ns`, `total_blocks`, `total_bytes`, `peak_bytes`, ... and what the case showed.
     pub figure: &'a dyn Fn(&str, &str) -> Option<f64>,
+    /// A variant's time in each round; none where it was not timed, or in fewer rounds.
+    pub rounds: &'a dyn Fn(&str) -> Vec<f64>,
 }
 
 impl Found<'_> {
@@ -127,9 +129,17 @@ impl Found<'_> {
         (self.figure)(variant, name).unwrap_or(f64::NAN)
     }
 
-    /// How many times as long the first took as the second.
+    /// How many times as long the first took as the second: the median of the rounds' ratios, since what disturbs the
+    /// machine disturbs neighbours. Without rounds, the ratio of their times.
     pub fn times(&self, first: &str, second: &str) -> f64 {
-        self.of(first, "time_ns") / self.of(second, "time_ns")
+        let rounds = ((self.rounds)(first), (self.rounds)(second));
+        if rounds.0.is_empty() || rounds.0.len() != rounds.1.len() {
+            return self.of(first, "time_ns") / self.of(second, "time_ns");
+        }
+        let rounds = rounds.0.iter().zip(&rounds.1);
+        let mut ratios: Vec<f64> = rounds.map(|(first, second)| first / second).collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios[ratios.len() / 2]
     }
 }
 

@@ -512,7 +512,10 @@ fn judged(id: &str, figures: &[(&str, &str, f64)]) -> Judged {
             .find(|(of, named, _)| *of == variant && *named == name);
         found.map(|(_, _, value)| *value)
     };
-    (find(id).expect("a case").judge)(&Found { figure: &figure })
+    (find(id).expect("a case").judge)(&Found {
+        figure: &figure,
+        rounds: &|_| Vec::new(),
+    })
 }
 
 fn verdicts(judged: &Judged) -> Vec<Verdict> {
@@ -652,6 +655,24 @@ fn a_verdict_has_the_direction_and_the_size_of_the_claim() {
         [0.91, 1.09, 1.2, 0.8].map(|here| level.compare(here)),
         [Reproduced, Reproduced, Contradicted, Contradicted]
     );
+}
+
+#[test]
+fn a_round_that_was_disturbed_whole_or_in_part_does_not_move_the_ratio() {
+    let rounds = |variant: &str| match variant {
+        // The machine was half as fast in two rounds, in one of them after the first had run.
+        "first" => vec![100.0, 100.0, 200.0, 100.0, 100.0],
+        "second" => vec![10.0, 10.0, 20.0, 20.0, 10.0],
+        _ => Vec::new(),
+    };
+    let found = Found {
+        figure: &|_, name| (name == "time_ns").then_some(7.0),
+        rounds: &rounds,
+    };
+    assert_eq!(found.times("first", "second"), 10.0);
+    assert_eq!(found.times("second", "first"), 0.1);
+    // Not timed round by round.
+    assert_eq!(found.times("first", "third"), 1.0);
 }
 
 #[test]

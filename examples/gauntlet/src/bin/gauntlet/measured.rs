@@ -15,6 +15,9 @@ pub(crate) struct Measured {
     /// Median of the processes' medians, nanoseconds, counted by nobody; and how far the processes lie apart.
     pub(crate) time_ns: Option<u64>,
     pub(crate) time_spread: Option<f64>,
+    /// The processes' medians, round by round.
+    #[serde(skip)]
+    pub(crate) rounds_ns: Vec<u64>,
     /// The time as a multiple of the baseline's, both of this run.
     pub(crate) time_ratio: Option<f64>,
     /// Once, while the instrument counted, nanoseconds.
@@ -69,6 +72,7 @@ impl Measured {
 
     /// Takes over the times of the timed processes.
     pub(crate) fn timed(&mut self, mut processes: Vec<u64>) {
+        self.rounds_ns.clone_from(&processes);
         processes.sort_unstable();
         let (Some(least), Some(most)) = (processes.first(), processes.last()) else {
             return;

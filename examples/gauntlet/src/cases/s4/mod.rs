@@ -91,11 +91,12 @@ fn judged(found: &Found<'_>, counts: bool, faster: &[Faster<'_>], said: &str) ->
     faster
         .iter()
         .fold(judged, |judged, &(first, second, (from, to))| {
+            let bytes = found.of(first, "input_bytes") / found.of(second, "input_bytes");
             let claim = Claim::times(format!("MB/s by {first} for one by {second}"), from)
                 .between(from, to)
                 .within(0.25);
             judged
-                .claim(claim, mb_per_s(found, first) / mb_per_s(found, second))
+                .claim(claim, bytes * found.times(second, first))
                 .because("the source's are other libraries, of 2014")
         })
 }
