@@ -48,6 +48,38 @@ pub(super) fn occupant(path: &PathBytes, scratch: &mut Scratch) -> Occupant {
     }
 }
 
+/// Who may replace an old file.
+pub(super) enum Turn {
+    /// Whoever keeps this, until it is dropped: `None` where files cannot be locked.
+    Mine(Option<File>),
+    /// Somebody else, at the moment.
+    Others,
+    /// Nobody: the path has another file.
+    Gone,
+}
+
+/// Asks for the turn to replace the old file at a path: a lock on that file. Of three who exchanged names at once, two
+/// could end with each other's files.
+pub(super) fn turn(path: &PathBytes, old: &Old) -> Turn {
+    let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let Ok(file) = File::open(path.as_c(), flags, 0) else {
+        return Turn::Gone;
+    };
+    let locked = file.try_lock();
+    if locked == Err(libc::EWOULDBLOCK) {
+        return Turn::Others;
+    }
+    // Only now: whoever had the turn before may have given the path to a file of its own.
+    let is_old = |status: Option<libc::stat>| {
+        status.is_some_and(|status| (status.st_dev, status.st_ino) == old.id)
+    };
+    if is_old(file.status().ok()) && is_old(path.status()) {
+        Turn::Mine(locked.is_ok().then_some(file))
+    } else {
+        Turn::Gone
+    }
+}
+
 /// Buffers that are too large for the program's stack. All-zero bytes are empty ones.
 pub(super) struct Scratch {
     path: PathBytes,

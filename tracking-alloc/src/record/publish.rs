@@ -2,9 +2,10 @@
 //! recording of ours whose writer is proved dead, is replaced.
 //!
 //! Looking and renaming are two steps, and others do the same at the same time. So nothing is deleted that was not
-//! looked at after it had lost its name: what comes out of an exchange and is not what went in gets its name back.
+//! looked at after it had lost its name: what comes out of an exchange and is not what went in gets its name back. Those
+//! who want to replace the same recording take turns.
 
-use super::occupant::{Occupant, Old, Scratch, occupant, remove_old};
+use super::occupant::{Occupant, Old, Scratch, Turn, occupant, remove_old, turn};
 use super::{PathBytes, Refused};
 use crate::sys;
 
@@ -94,6 +95,15 @@ fn replace_old(hidden: &PathBytes, names: &mut Names) -> Replaced {
                 Err(errno) => return Replaced::Failed(errno),
             },
             Occupant::Old(old) => old,
+        };
+        let _turn = match turn(&names.name, &old) {
+            Turn::Mine(turn) => turn,
+            Turn::Gone => continue,
+            Turn::Others => {
+                // SAFETY: no preconditions.
+                unsafe { libc::sched_yield() };
+                continue;
+            }
         };
         let swapped = match rename(hidden, &names.name, libc::RENAME_EXCHANGE) {
             Ok(()) => check_exchanged(hidden, names, &old),
@@ -386,6 +396,21 @@ mod tests {
                 assert_eq!(std::fs::read_dir(folder.path()).expect("read").count(), 2);
             }
         }
+    }
+
+    #[test]
+    fn while_somebody_else_replaces_a_recording_nobody_does() {
+        let (folder, hidden, mut names) = folder();
+        recording(&names.name, state::FINISHED, false);
+        let before = (inode(&hidden), inode(&names.name));
+        let other = sys::File::open(names.name.as_c(), libc::O_RDONLY, 0).expect("opened");
+        other.try_lock().expect("locked");
+        assert!(matches!(replace_old(&hidden, &mut names), Replaced::Taken));
+        assert_eq!((inode(&hidden), inode(&names.name)), before);
+        drop(other);
+        assert!(matches!(replace_old(&hidden, &mut names), Replaced::Done));
+        assert_eq!(inode(&names.name), before.0);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("read").count(), 1);
     }
 
     #[test]
