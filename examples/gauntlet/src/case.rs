@@ -2,7 +2,7 @@
 
 use super::Window;
 use super::cases;
-use super::claim::Judged;
+use super::claim::{Judged, Span};
 
 /// One of the five sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -131,15 +131,13 @@ impl Found<'_> {
 
     /// How many times as long the first took as the second: the median of the rounds' ratios, since what disturbs the
     /// machine disturbs neighbours. Without rounds, the ratio of their times.
-    pub fn times(&self, first: &str, second: &str) -> f64 {
+    pub fn times(&self, first: &str, second: &str) -> Span {
         let rounds = ((self.rounds)(first), (self.rounds)(second));
         if rounds.0.is_empty() || rounds.0.len() != rounds.1.len() {
-            return self.of(first, "time_ns") / self.of(second, "time_ns");
+            return Span::from(self.of(first, "time_ns") / self.of(second, "time_ns"));
         }
         let rounds = rounds.0.iter().zip(&rounds.1);
-        let mut ratios: Vec<f64> = rounds.map(|(first, second)| first / second).collect();
-        ratios.sort_by(f64::total_cmp);
-        ratios[ratios.len() / 2]
+        Span::median(rounds.map(|(first, second)| first / second).collect())
     }
 }
 

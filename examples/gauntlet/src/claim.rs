@@ -74,16 +74,23 @@ impl Claim {
         }
     }
 
-    /// How a figure found here compares; one that is not a number was not measured.
-    pub fn compare(&self, here: f64) -> Verdict {
+    /// How a figure found here compares; one that is not a number was not measured. Of what the rounds leave open the
+    /// figure nearest to the accepted ones counts: a difference that is not certain is none.
+    pub fn compare(&self, here: impl Into<Span>) -> Verdict {
         let (from, to) = self.source;
-        if here.is_nan() {
+        let here = here.into();
+        if here.value.is_nan() {
             return Verdict::NotJudged;
         }
         let (least, most) = self.accepted();
-        if (least..=most).contains(&here) {
+        if here.low <= most && least <= here.high {
             return Verdict::Reproduced;
         }
+        let here = if here.high < least {
+            here.high
+        } else {
+            here.low
+        };
         // The source's figure that is nearest: its distance from no effect is the size of what it claims.
         let nearest = if here < from { from } else { to };
         if nearest == self.none {
@@ -93,6 +100,54 @@ impl Claim {
             effect if effect > 1.0 => Verdict::Stronger,
             effect if effect > NO_EFFECT => Verdict::Weaker,
             _ => Verdict::Contradicted,
+        }
+    }
+}
+
+/// A figure found here: a count is exact, of times the median of rounds is known to lie between two values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// The figure.
+    pub value: f64,
+    /// It is this at least.
+    pub low: f64,
+    /// It is this at most.
+    pub high: f64,
+}
+
+impl From<f64> for Span {
+    fn from(value: f64) -> Self {
+        Span {
+            value,
+            low: value,
+            high: value,
+        }
+    }
+}
+
+impl Span {
+    /// The median of rounds, and between which of them it lies with 95 % certainty, whatever their distribution: as many of
+    /// n rounds lie outside at either end as `(n - 1.96 sqrt n) / 2` has whole ones (the sign test's interval). Of fewer
+    /// than six rounds all lie inside.
+    pub fn median(mut rounds: Vec<f64>) -> Self {
+        rounds.sort_by(f64::total_cmp);
+        let len = rounds.len() as f64;
+        let outside = ((len - 1.96 * len.sqrt()) / 2.0).max(0.0) as usize;
+        let at = |index: usize| rounds.get(index).copied().unwrap_or(f64::NAN);
+        Span {
+            value: at(rounds.len() / 2),
+            low: at(outside),
+            high: at(rounds.len().wrapping_sub(1 + outside)),
+        }
+    }
+
+    /// The same of another figure that grows or falls with this one.
+    pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        let (low, high) = (of(self.low), of(self.high));
+        Span {
+            value: of(self.value),
+            low: low.min(high),
+            high: low.max(high),
         }
     }
 }
@@ -134,7 +189,7 @@ pub struct Compared {
     /// The source's.
     pub claim: Claim,
     /// The same figure here; not a number where it was not measured.
-    pub here: f64,
+    pub here: Span,
     /// Why it need not be so here.
     pub reason: &'static str,
 }
@@ -144,10 +199,16 @@ impl Compared {
     pub fn verdict(&self) -> Verdict {
         self.claim.compare(self.here)
     }
-}
 
-impl std::fmt::Display for Compared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    /// Both figures, the tolerance and the verdict, without the reason.
+    pub fn figures(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write_figures(&mut text);
+        text
+    }
+
+    fn write_figures(&self, f: &mut impl std::fmt::Write) -> std::fmt::Result {
         let (from, to) = self.claim.source;
         write!(f, "{}: source {}", self.claim.of, figure(from))?;
         if to.is_infinite() {
@@ -163,11 +224,21 @@ impl std::fmt::Display for Compared {
         if least > from * (1.0 - self.claim.tolerance) || most < to * (1.0 + self.claim.tolerance) {
             f.write_str(" and half of the effect at least")?;
         }
-        match self.here.is_nan() {
+        let here = self.here;
+        match here.value.is_nan() {
             true => f.write_str("; here not measured")?,
-            false => write!(f, "; here {}", figure(self.here))?,
+            false => write!(f, "; here {}", figure(here.value))?,
         }
-        write!(f, ": {}", self.verdict().name())?;
+        if here.low < here.high {
+            write!(f, " ({} to {})", figure(here.low), figure(here.high))?;
+        }
+        write!(f, ": {}", self.verdict().name())
+    }
+}
+
+impl std::fmt::Display for Compared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.write_figures(f)?;
         match self.verdict() {
             Verdict::Stronger | Verdict::Weaker | Verdict::Contradicted
                 if !self.reason.is_empty() =>
@@ -236,10 +307,10 @@ impl Judged {
     }
 
     /// With a figure of the source's and the same one here.
-    pub fn claim(mut self, claim: Claim, here: f64) -> Self {
+    pub fn claim(mut self, claim: Claim, here: impl Into<Span>) -> Self {
         self.claims.push(Compared {
             claim,
-            here,
+            here: here.into(),
             reason: "",
         });
         self

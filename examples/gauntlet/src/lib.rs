@@ -17,5 +17,5 @@ mod window;
 
 pub use allocator::Gauntlet;
 pub use case::{Case, Found, Source, Variant, all, find};
-pub use claim::{Claim, Compared, Judged, Verdict};
+pub use claim::{Claim, Compared, Judged, Span, Verdict};
 pub use window::{Pass, Shown, Window, run_child};

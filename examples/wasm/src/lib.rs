@@ -1,33 +1,98 @@
-//! The allocation benchmark (0.1) and a profiled decode as a WebAssembly module without imports; `run.mjs` is its host.
+//! The allocation benchmark (0.1, 0.5, 0.6), small strings (0.20) and a profiled decode as a WebAssembly module without imports; `bench.mjs` is its
+//! host, in node and in a page.
 //!
 //! An instance does one piece of work: linear memory never shrinks, so the next one would find it grown already.
 
 mod lists;
+mod names;
 mod people;
 
 use std::cell::RefCell;
 use tracking_alloc::wasm;
 
+#[cfg(not(feature = "talc"))]
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
 
+#[cfg(feature = "talc")]
+#[global_allocator]
+static ALLOC: tracking_alloc::TrackingAlloc<talc::wasm::WasmDynamicTalc> =
+    tracking_alloc::TrackingAlloc::new(talc::wasm::new_wasm_dynamic_allocator());
+
 thread_local! {
+    /// The names that were prepared last, as JSON.
+    static NAMES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     /// The recording that was taken last.
     static TAKEN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Builds and drops lists of strings with the global allocator: dlmalloc, std's own.
+/// Builds and drops lists of strings with the global allocator: dlmalloc, std's own, or talc.
 #[unsafe(no_mangle)]
 pub extern "C" fn global(lists: u32) {
     let _phase = tracking_alloc::phase("lists").records(lists.into());
     drop(std::hint::black_box(lists::global(lists)));
 }
 
-/// Builds the same lists in an arena and drops that.
+/// Builds the same lists in an arena that grows and drops that.
 #[unsafe(no_mangle)]
 pub extern "C" fn bumpalo(lists: u32) {
     let _phase = tracking_alloc::phase("lists").records(lists.into());
     lists::bumpalo(lists);
+}
+
+/// The same in an arena of the size that the source reckons.
+#[unsafe(no_mangle)]
+pub extern "C" fn bumpalo_sized(lists: u32) {
+    let _phase = tracking_alloc::phase("lists").records(lists.into());
+    lists::bumpalo_sized(lists);
+}
+
+/// The same with allocator-api2's vector.
+#[unsafe(no_mangle)]
+pub extern "C" fn bumpalo_same(lists: u32) {
+    let _phase = tracking_alloc::phase("lists").records(lists.into());
+    lists::bumpalo_same(lists);
+}
+
+/// The same with another arena and its vector.
+#[unsafe(no_mangle)]
+pub extern "C" fn bump_scope(lists: u32) {
+    let _phase = tracking_alloc::phase("lists").records(lists.into());
+    lists::bump_scope(lists);
+}
+
+/// The same with that arena and allocator-api2's vector.
+#[unsafe(no_mangle)]
+pub extern "C" fn bump_scope_same(lists: u32) {
+    let _phase = tracking_alloc::phase("lists").records(lists.into());
+    lists::bump_scope_same(lists);
+}
+
+/// Keeps the JSON of `count` names of up to `syllables` two-letter syllables; says how many bytes that is.
+#[unsafe(no_mangle)]
+pub extern "C" fn prepare(count: u32, syllables: u32) -> usize {
+    let json = names::json(count, syllables);
+    let bytes = json.len();
+    NAMES.with(|names| names.replace(json));
+    bytes
+}
+
+/// Reads the names that were prepared as `String`s; says how many there were.
+#[unsafe(no_mangle)]
+pub extern "C" fn strings() -> usize {
+    NAMES.with(|names| names::read::<String>(&names.borrow()))
+}
+
+/// Reads them as small strings.
+#[unsafe(no_mangle)]
+pub extern "C" fn small_strings() -> usize {
+    NAMES.with(|names| names::read::<compact_str::CompactString>(&names.borrow()))
+}
+
+/// Bytes that a small string holds in itself: all of it.
+#[unsafe(no_mangle)]
+pub extern "C" fn inline_bytes() -> usize {
+    size_of::<compact_str::CompactString>()
 }
 
 /// Writes `people` as JSON and reads them back, profiled; says how many there were.

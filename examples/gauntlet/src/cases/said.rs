@@ -1,8 +1,10 @@
 //! How judges say what they compare: a run without times says so instead of giving a figure.
 
+use crate::Span;
+
 /// A ratio of two times: `1.41 times`.
-pub(super) fn times(ratio: f64) -> String {
-    match ratio {
+pub(super) fn times(ratio: impl Into<Span>) -> String {
+    match ratio.into().value {
         ratio if !ratio.is_finite() => "(not timed) times".to_owned(),
         ratio if ratio < 10.0 => format!("{ratio:.2} times"),
         ratio => format!("{ratio:.0} times"),

@@ -1,7 +1,7 @@
 //! Verdicts of figures written down here: each claim compares the figures it says, in their order.
 
 use heapglass_gauntlet::Verdict::{self, Contradicted, NotJudged, Reproduced, Stronger, Weaker};
-use heapglass_gauntlet::{Claim, Compared, Found, Judged, find};
+use heapglass_gauntlet::{Claim, Compared, Found, Judged, Span, find};
 
 /// Figures of a case, the verdicts of its claims, and two figures that make another verdict when they are swapped.
 struct Fixture {
@@ -253,6 +253,53 @@ const FIXTURES: &[Fixture] = &[
         swapped: [
             ("json, typed, glibc", "time_ns"),
             ("postcard, glibc", "time_ns"),
+        ],
+    },
+    Fixture {
+        id: "0.23",
+        // What was not measured in Firefox is not judged.
+        figures: &[
+            ("Chromium", "global, 1000000, ms", 500.0),
+            ("Chromium", "global, 100000, ms", 16.5),
+            ("Chromium", "global, talc, 1000000, ms", 400.0),
+            ("Chromium", "bumpalo, pre-sized, 1000000, ms", 100.0),
+            ("Chromium", "bumpalo, pre-sized, 100000, ms", 10.0),
+            ("Chromium", "bumpalo, 1000000, ms", 105.0),
+            ("Chromium", "bump-scope, 1000000, ms", 70.0),
+            ("Chromium", "bumpalo, same Vec, 1000000, ms", 60.0),
+            ("Chromium", "bump-scope, same Vec, 1000000, ms", 40.0),
+            (
+                "Chromium",
+                "String, names of 2 to 80 bytes, 200000, ms",
+                20.0,
+            ),
+            (
+                "Chromium",
+                "compact_str, names of 2 to 80 bytes, 200000, ms",
+                22.0,
+            ),
+            ("Firefox", "global, 1000000, ms", 218.0),
+            ("Firefox", "bumpalo, pre-sized, 1000000, ms", 78.0),
+        ],
+        verdicts: &[
+            Reproduced,
+            Reproduced,
+            Reproduced,
+            Contradicted,
+            Weaker,
+            Contradicted,
+            Reproduced,
+            Stronger,
+            NotJudged,
+            NotJudged,
+            NotJudged,
+            NotJudged,
+            NotJudged,
+            NotJudged,
+        ],
+        swapped: [
+            ("Chromium", "global, 1000000, ms"),
+            ("Chromium", "global, 100000, ms"),
         ],
     },
     Fixture {
@@ -634,7 +681,7 @@ fn a_verdict_has_the_direction_and_the_size_of_the_claim() {
     assert!(
         Compared {
             claim: third,
-            here: 1.0,
+            here: Span::from(1.0),
             reason: ""
         }
         .to_string()
@@ -669,10 +716,43 @@ fn a_round_that_was_disturbed_whole_or_in_part_does_not_move_the_ratio() {
         figure: &|_, name| (name == "time_ns").then_some(7.0),
         rounds: &rounds,
     };
-    assert_eq!(found.times("first", "second"), 10.0);
-    assert_eq!(found.times("second", "first"), 0.1);
+    assert_eq!(found.times("first", "second").value, 10.0);
+    assert_eq!(found.times("second", "first").value, 0.1);
     // Not timed round by round.
-    assert_eq!(found.times("first", "third"), 1.0);
+    assert_eq!(found.times("first", "third"), Span::from(1.0));
+}
+
+#[test]
+fn a_difference_that_the_rounds_leave_open_is_none() {
+    let rounds = vec![1.0, 1.9, 1.3, 1.2, 1.4, 1.5, 1.6, 1.7, 1.1];
+    let found = Span::median(rounds);
+    // Of nine all but the least and the most.
+    assert_eq!((found.value, found.low, found.high), (1.4, 1.1, 1.7));
+    let few = Span::median(vec![3.0, 1.0, 2.0]);
+    assert_eq!((few.value, few.low, few.high), (2.0, 1.0, 3.0));
+    assert!(Span::median(Vec::new()).value.is_nan());
+    let rest = found.map(|times| 2.0 - times);
+    assert!((rest.value - 0.6).abs() < 1e-9 && rest.low < rest.high);
+
+    let claimed = |times: f64| Claim::times("times as long", times).compare(found);
+    assert_eq!(claimed(2.0), Reproduced);
+    assert_eq!(claimed(1.25), Reproduced);
+    // The nearest that is possible, 1.7 and 1.1, is still too little, or too much.
+    assert_eq!(claimed(3.0), Weaker);
+    assert_eq!(
+        Claim::times("times as long", 0.5).compare(found),
+        Contradicted
+    );
+    assert_eq!(
+        Claim::level("times as long").within(0.05).compare(found),
+        Contradicted
+    );
+    let said = Judged::facts(true, String::new()).claim(Claim::times("times as long", 3.0), found);
+    assert!(
+        said.claims[0]
+            .to_string()
+            .contains("; here 1.40 (1.10 to 1.70): weaker")
+    );
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Fetches the real files of the cases in group data with npm, checks them and keeps them in the user's cache.
     Fetch,
+    /// Runs all cases several times and writes measured.md, corrections.md and the pictures of the gauntlet's page.
+    Publish(PublishOptions),
     /// Opens the recording that the last run of a case left, in the terminal UI.
     Open {
         /// The case's number, such as 3.7.
@@ -76,6 +78,30 @@ pub(crate) struct RunOptions {
     /// Writes to this file instead of standard output.
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
+}
+
+impl RunOptions {
+    /// All cases, whole, under heapglass.
+    pub(crate) fn of_all() -> Self {
+        RunOptions {
+            cases: vec!["all".to_owned()],
+            with: vec![With::Heapglass],
+            allocator: Allocator::Glibc,
+            rounds: 9,
+            quick: false,
+            no_times: false,
+            json: false,
+            markdown: true,
+            output: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PublishOptions {
+    /// How often everything is run: verdicts that are not the same each time are told.
+    #[arg(long, default_value_t = 3)]
+    pub(crate) runs: usize,
 }
 
 /// An instrument.

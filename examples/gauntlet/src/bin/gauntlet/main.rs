@@ -4,6 +4,7 @@ mod args;
 mod fetch;
 mod keep;
 mod measured;
+mod publish;
 mod run;
 mod show;
 
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         Command::List { group } => show::list(group.as_deref()),
         Command::Fetch => fetch::fetch(),
         Command::Run(options) => run::run(&options),
+        Command::Publish(options) => publish::publish(&options),
         Command::Open { case, variant } => keep::open(&case, variant.as_deref()),
         Command::Child(child) => {
             let variant = gauntlet::find(&child.case).and_then(|case| {

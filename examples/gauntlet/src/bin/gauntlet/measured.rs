@@ -1,9 +1,12 @@
 //! What was measured of a variant: from the lines its processes printed and the recording it left.
 
-use heapglass_gauntlet::Shown;
+use heapglass_gauntlet::{Case, Shown};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// Cases, each with the rows of its variants.
+pub(crate) type Rows = Vec<(&'static Case, Vec<Measured>)>;
 
 /// One row of the table.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -4,7 +4,7 @@
 
 use crate::args::{RunOptions, With, word};
 use crate::keep::{folder, recording_of};
-use crate::measured::{Measured, median};
+use crate::measured::{Measured, Rows, median};
 use crate::show;
 use heapglass_examples::recorded;
 use heapglass_gauntlet as gauntlet;
@@ -53,6 +53,15 @@ pub(crate) fn run(options: &RunOptions) -> io::Result<ExitCode> {
             .open(path)
             .map_err(|error| at(path, &error))?;
     }
+    let rows = measured(&cases, options)?;
+    let mut all = rows.iter().flat_map(|(_, variants)| variants);
+    let failed = all.any(|measured| measured.failed.is_some());
+    show::table(&rows, options)?;
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// Measures cases one after the other, with a bar of progress.
+pub(crate) fn measured(cases: &[&'static Case], options: &RunOptions) -> io::Result<Rows> {
     std::fs::create_dir_all(folder()?)
         .map_err(|error| at(&folder().unwrap_or_default(), &error))?;
     let rounds = if options.no_times { 0 } else { options.rounds };
@@ -63,13 +72,10 @@ pub(crate) fn run(options: &RunOptions) -> io::Result<ExitCode> {
     let bar = ProgressBar::new(steps as u64).with_style(style);
     let mut rows = Vec::new();
     for case in cases {
-        rows.push((case, measure(case, options, rounds, &bar)?));
+        rows.push((*case, measure(case, options, rounds, &bar)?));
     }
     bar.finish_and_clear();
-    let mut all = rows.iter().flat_map(|(_, variants)| variants);
-    let failed = all.any(|measured| measured.failed.is_some());
-    show::table(&rows, options)?;
-    Ok(ExitCode::from(u8::from(failed)))
+    Ok(rows)
 }
 
 /// Says which file an error is about.
@@ -100,22 +106,27 @@ fn measure(
         measured.push(rows);
     }
     let mut times: Vec<Vec<u64>> = vec![Vec::new(); case.variants.len()];
-    // Interleaved: what disturbs the machine disturbs all of them.
-    for round in 1..=rounds {
+    let mut round = 0;
+    while round < rounds || round < MOST_TIMES * rounds && is_open(case, &measured) {
+        round += 1;
+        if round > rounds {
+            bar.inc_length(case.variants.len() as u64);
+        }
+        // Interleaved: what disturbs the machine disturbs all of them.
         for ((variant, times), rows) in case.variants.iter().zip(&mut times).zip(&mut measured) {
             bar.set_message(format!("{} {}, round {round}", case.id, variant.name));
             match child(case, variant, "time", With::System, options, None)? {
                 Ok(shown) => {
                     times.extend(median(&shown.times_ns));
-                    rows.iter_mut().for_each(|row| row.noted(&shown));
+                    for row in rows {
+                        row.noted(&shown);
+                        row.timed(times.clone());
+                    }
                 }
                 Err(why) => fail(rows, &why),
             }
             bar.inc(1);
         }
-    }
-    for (rows, times) in measured.iter_mut().zip(times) {
-        rows.iter_mut().for_each(|row| row.timed(times.clone()));
     }
     let baseline = measured.first().and_then(|rows| rows.first()?.time_ns);
     let mut rows: Vec<Measured> = measured.into_iter().flatten().collect();
@@ -124,6 +135,22 @@ fn measure(
         row.time_ratio = times.map(|(time, baseline)| time as f64 / baseline.max(1) as f64);
     }
     Ok(rows)
+}
+
+/// Rounds go on, up to this many times those asked for, while they leave a verdict open.
+const MOST_TIMES: usize = 2;
+
+/// Whether what the rounds leave possible of a ratio of times has more than one verdict.
+fn is_open(case: &Case, measured: &[Vec<Measured>]) -> bool {
+    let rows: Vec<Measured> = measured
+        .iter()
+        .filter_map(|rows| rows.first().cloned())
+        .collect();
+    let claims = show::judged(case, &rows).claims;
+    claims.iter().any(|compared| {
+        let verdict = |here: f64| compared.claim.compare(here);
+        verdict(compared.here.low) != verdict(compared.here.high)
+    })
 }
 
 /// The first failure is told.

@@ -1,7 +1,7 @@
 //! Faces of the table: text, Markdown and JSON, all of the same rows.
 
 use crate::args::RunOptions;
-use crate::measured::Measured;
+use crate::measured::{Measured, Rows};
 use crate::run::{at, chosen};
 use heapglass_gauntlet::{Case, Found, Judged, Verdict};
 use heapglass_profiler::units::Bytes;
@@ -23,10 +23,7 @@ pub(crate) fn list(group: Option<&str>) -> io::Result<ExitCode> {
 }
 
 /// What was found, in the form asked for.
-pub(crate) fn table(
-    rows: &[(&'static Case, Vec<Measured>)],
-    options: &RunOptions,
-) -> io::Result<()> {
+pub(crate) fn table(rows: &Rows, options: &RunOptions) -> io::Result<()> {
     let text = if options.json {
         let cases: Vec<_> = rows
             .iter()
@@ -35,11 +32,7 @@ pub(crate) fn table(
         let whole = json!({"format": 1, "quick": options.quick, "cases": cases});
         serde_json::to_string_pretty(&whole).map_err(io::Error::other)? + "\n"
     } else {
-        let mut text = String::new();
-        for (case, variants) in rows {
-            write_case(&mut text, case, variants, options.markdown);
-        }
-        text
+        text(rows, options.markdown)
     };
     match &options.output {
         Some(path) if path.as_os_str() != "-" => {
@@ -49,15 +42,29 @@ pub(crate) fn table(
     }
 }
 
-/// The verdict in words. Where a variant failed, what was to be compared was not measured.
-fn verdict(judged: &Judged, variants: &[Measured]) -> &'static str {
+/// Every case as Markdown.
+pub(crate) fn markdown(rows: &Rows) -> String {
+    text(rows, true)
+}
+
+fn text(rows: &Rows, markdown: bool) -> String {
+    let mut text = String::new();
+    for (case, variants) in rows {
+        write_case(&mut text, case, variants, markdown);
+    }
+    text
+}
+
+/// The verdict. Where a variant failed, what was to be compared was not measured.
+pub(crate) fn verdict(judged: &Judged, variants: &[Measured]) -> Verdict {
     match variants.iter().any(|variant| variant.failed.is_some()) {
-        true => Verdict::NotJudged.name(),
-        false => judged.verdict().name(),
+        true => Verdict::NotJudged,
+        false => judged.verdict(),
     }
 }
 
-fn judged(case: &Case, variants: &[Measured]) -> Judged {
+/// What a case's judge says of what was measured.
+pub(crate) fn judged(case: &Case, variants: &[Measured]) -> Judged {
     // Times of code that was not optimised say nothing of a source's.
     let is_time = |name: &str| name.ends_with("_ns") || name == "times_apart_percent";
     let figure = |variant: &str, name: &str| {
@@ -95,13 +102,14 @@ fn json_of(case: &Case, variants: &[Measured]) -> serde_json::Value {
             json!({
                 "of": compared.claim.of, "source": [from, to], "tolerance": compared.claim.tolerance,
                 "accepted": [least, most],
-                "here": compared.here, "verdict": compared.verdict().name(), "reason": compared.reason,
+                "here": compared.here.value, "here_between": [compared.here.low, compared.here.high],
+                "verdict": compared.verdict().name(), "reason": compared.reason,
             })
         })
         .collect();
     json!({
         "id": case.id, "system": case.system, "headline": case.headline,
-        "verdict": verdict(&judged, variants), "why": judged.why, "claims": claims, "variants": variants,
+        "verdict": verdict(&judged, variants).name(), "why": judged.why, "claims": claims, "variants": variants,
     })
 }
 
@@ -265,5 +273,10 @@ fn write_case(out: &mut String, case: &Case, variants: &[Measured], markdown: bo
     for compared in &judged.claims {
         let _ = writeln!(out, "  claim: {compared}{end}");
     }
-    let _ = writeln!(out, "  {}: {}\n", verdict(&judged, variants), judged.why);
+    let _ = writeln!(
+        out,
+        "  {}: {}\n",
+        verdict(&judged, variants).name(),
+        judged.why
+    );
 }

@@ -81,8 +81,8 @@ pub(super) const CASE: Case = Case {
             of("flat", "bytes copied by growth at most"),
             times(found.times("String", "buckets")),
             of("buckets, hydrated", "total_bytes"),
-            found.times("buckets, hydrated", "buckets") * 100.0,
-            found.times("flat, hydrated", "flat") * 100.0,
+            found.times("buckets, hydrated", "buckets").value * 100.0,
+            found.times("flat, hydrated", "flat").value * 100.0,
         );
         Judged::facts(holds, why)
             .claim(

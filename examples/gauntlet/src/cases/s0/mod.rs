@@ -2,6 +2,7 @@
 
 mod alternatives;
 mod arena;
+mod browsers;
 mod derive;
 mod fallbacks;
 mod handles;
@@ -47,6 +48,7 @@ pub(crate) const CASES: &[Case] = &[
     small::CASE,
     keeps::CASE,
     parser::CASE,
+    browsers::CASE,
 ];
 
 /// Events of a `Vec` that grows by pushing from a first capacity until it holds `len` values.

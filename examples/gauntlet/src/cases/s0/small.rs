@@ -40,7 +40,7 @@ pub(super) const CASE: Case = Case {
             of("compact_str, longer", "up to 12 B") + of("compact_str, longer", "13 to 24 B"),
             times(found.times("String, longer", "compact_str, longer")),
         );
-        // What it says of the browser is not tried.
+        // What it says of the browser: 0.23.
         Judged::unjudged(holds, why)
     },
 };

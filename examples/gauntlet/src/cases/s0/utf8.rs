@@ -66,10 +66,10 @@ pub(super) const CASE: Case = Case {
                 .iter()
                 .all(|v| of(v, "validated_later") == (names / 100.0).ceil())
             && of(later[0], "total_blocks") == of(FIRST, "total_blocks") + 1.0;
-        let validation = 1.0 - found.times("deferred", FIRST);
-        let share = match validation.is_nan() {
+        let validation = found.times("deferred", FIRST).map(|times| 1.0 - times);
+        let share = match validation.value.is_nan() {
             true => "(not timed)".to_owned(),
-            false => format!("{:.0} %", validation * 100.0),
+            false => format!("{:.0} %", validation.value * 100.0),
         };
         let why = format!(
             "time moves, allocations do not: {:.0} blocks and {:.0} bytes each way; validation is {share} of the time (the \

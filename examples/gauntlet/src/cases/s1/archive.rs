@@ -63,9 +63,9 @@ pub(super) const CASE: Case = Case {
             blocks("rkyv checked"),
             found.of("bincode", "live_bytes"),
         );
-        let times = found.times("bincode", "rkyv checked");
+        let times = found.times("bincode", "rkyv checked").value;
         if !times.is_nan() {
-            let unchecked = found.times("rkyv checked", "rkyv unchecked");
+            let unchecked = found.times("rkyv checked", "rkyv unchecked").value;
             why += &format!(
                 "; bincode takes {times:.1} times as long as reading in place, of which checking is {:.0} %",
                 (1.0 - 1.0 / unchecked) * 100.0

@@ -87,9 +87,10 @@ pub(super) const CASE: Case = Case {
             found.times("hashmap large", "zeromap large"),
             found.times("zeromap look up", "hashmap look up"),
         );
-        if !reading.is_nan() {
+        if !reading.value.is_nan() {
             why += &format!(
-                "; the HashMap takes {reading:.1} times as long to read, the ZeroMap {looking:.1} times as long to look up"
+                "; the HashMap takes {:.1} times as long to read, the ZeroMap {:.1} times as long to look up",
+                reading.value, looking.value,
             );
         }
         Judged::facts(holds, why).claim(

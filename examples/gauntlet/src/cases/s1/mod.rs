@@ -99,7 +99,7 @@ impl Ratio {
             found.times(first, second),
         );
         // The reasons are why the effect may be smaller here.
-        let why = if ours < theirs { self.why } else { "" };
+        let why = if ours.value < theirs { self.why } else { "" };
         let claim = Claim::times(of, theirs).within(0.25);
         judged.claim(claim, ours).because(why)
     }

@@ -72,7 +72,11 @@ pub(super) const CASE: Case = Case {
             blocks("char slice"),
             blocks("char zerovec"),
             blocks("u32 slice, copied first"),
-            in_place_says(found.times("u32 slice, in place", "u32 zerovec, in place")),
+            in_place_says(
+                found
+                    .times("u32 slice, in place", "u32 zerovec, in place")
+                    .value
+            ),
         );
         judged(
             found,

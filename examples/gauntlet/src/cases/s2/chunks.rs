@@ -1,7 +1,7 @@
 //! 2.4: 1,600 chunks written byte by byte, half of them freed in the order they were made, half in the opposite.
 
 use crate::cases::said::times;
-use crate::{Case, Claim, Found, Judged, Variant, Window};
+use crate::{Case, Claim, Found, Judged, Span, Variant, Window};
 use bumpalo::{Bump, collections::Vec as BumpVec};
 
 /// The case.
@@ -90,7 +90,7 @@ const SIZES: [u32; 5] = [16, 32, 64, 128, 256];
 
 /// How many times as long the fastest of the others takes, at the size where that is least; not a number when any of
 /// them was not timed.
-fn gain(found: &Found<'_>, allocator: &str, others: &[&str]) -> f64 {
+fn gain(found: &Found<'_>, allocator: &str, others: &[&str]) -> Span {
     let ratios = SIZES.iter().flat_map(|size| {
         others.iter().map(move |other| {
             found.times(
@@ -99,12 +99,12 @@ fn gain(found: &Found<'_>, allocator: &str, others: &[&str]) -> f64 {
             )
         })
     });
-    // `f64::min` passes over what is not a number.
-    ratios.fold(f64::INFINITY, |least, ratio| match ratio.is_nan() {
-        true => f64::NAN,
-        false if least.is_nan() => least,
-        false => least.min(ratio),
-    })
+    // What is not a number is below all of them.
+    let least = ratios.min_by(|a, b| match (a.value.is_nan(), b.value.is_nan()) {
+        (false, false) => a.value.total_cmp(&b.value),
+        (a, b) => b.cmp(&a),
+    });
+    least.unwrap_or(Span::from(f64::NAN))
 }
 
 /// Chunks of one pass.

@@ -31,31 +31,25 @@ pub(super) const CASE: Case = Case {
             thin::build(window, &["debug=0", "strip=true", "opt-level=\"z\""])
         }),
         Variant::new("binary: opt-level z, LTO, abort", |window| {
-            let settings = [
-                "debug=0",
-                "strip=true",
-                "opt-level=\"z\"",
-                "lto=true",
-                "codegen-units=1",
-                "panic=\"abort\"",
-            ];
-            thin::build(window, &settings);
+            thin::build(window, &THINNEST)
         }),
-        Variant::new(NO_STD, |window| {
-            let settings = [
-                "debug=0",
-                "strip=true",
-                "opt-level=\"z\"",
-                "lto=true",
-                "codegen-units=1",
-                "panic=\"abort\"",
-            ];
-            thin::build_no_std(window, &settings);
-        }),
+        Variant::new(WITH_STD, |window| thin::build_std(window, &THINNEST))
+            .varying("without the source of std, or not optimised, there is nothing to run"),
+        Variant::new(NO_STD, |window| thin::build_no_std(window, &THINNEST)),
     ],
     judge,
 };
 
+const THINNEST: [&str; 6] = [
+    "debug=0",
+    "strip=true",
+    "opt-level=\"z\"",
+    "lto=true",
+    "codegen-units=1",
+    "panic=\"abort\"",
+];
+
+const WITH_STD: &str = "binary: opt-level z, LTO, abort, std built with it";
 const NO_STD: &str = "binary: no_std, opt-level z, LTO, abort";
 
 fn judge(found: &Found<'_>) -> Judged {
@@ -75,6 +69,8 @@ fn judge(found: &Found<'_>) -> Judged {
         && found.of(thin, "file_bytes") < found.of(plain, "file_bytes")
         && found.of(NO_STD, "binary_code_bytes") < found.of(thin, "binary_code_bytes")
         && found.of(NO_STD, "file_bytes") < found.of(thin, "file_bytes")
+        && (found.of(WITH_STD, "file_bytes").is_nan()
+            || found.of(WITH_STD, "file_bytes") < found.of(thin, "file_bytes"))
         && found.of(plain, "own_code_bytes") < found.of(plain, "named_code_bytes");
     let size = |variant: &str| {
         let (code, file) = (
@@ -86,12 +82,29 @@ fn judge(found: &Found<'_>) -> Judged {
             found.of(variant, "build_seconds")
         )
     };
+    let std = match found.of(WITH_STD, "file_bytes").is_nan() {
+        true => {
+            "build-std needs the source of std beside a compiler, and an optimised run: not tried"
+                .to_owned()
+        }
+        false => format!(
+            "With std built by the same settings it is {}",
+            size(WITH_STD)
+        ),
+    };
+    let bloat = match found.of(plain, "cargo_bloat_text_bytes") {
+        text if text.is_nan() => "cargo-bloat is not installed".to_owned(),
+        text => format!(
+            "cargo-bloat says {:.0} of {text:.0}",
+            found.of(plain, "cargo_bloat_own_bytes")
+        ),
+    };
     let why = format!(
         "the region refused to grow past {:.0} B after {:.0} values, holding {:.0} B in {:.0} blocks, where boxes take \
          {boxes:.0}; of {:.0} stale keys of the generational arena {:.0} found a value; the {:.0} blocks of a mimalloc \
          heap are released in one call and seen by no global allocator, so not by us either; a small program is {} as \
-         released with debug info ({:.0} of {:.0} B of code are its own functions, the others of std and C), {} at its \
-         thinnest, {} without std. build-std needs a nightly compiler with the source of std: not tried",
+         released with debug info ({:.0} of {:.0} B of code are its own functions, the others of std and C; {bloat}), {} at its \
+         thinnest, {} without std. {std}",
         limited("limit_bytes"),
         limited("values"),
         limited("arena_bytes"),

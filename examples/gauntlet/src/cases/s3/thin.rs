@@ -2,6 +2,7 @@
 
 use crate::Window;
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -77,21 +78,35 @@ const PRINTED: &str = "     2 be\n     1 not\n     1 or\n     2 to\n";
 
 /// Builds the program, with std.
 pub(super) fn build(window: &mut Window, settings: &[&str]) {
-    build_of(window, PROGRAM, settings);
+    let folder = Folder::new(PROGRAM);
+    look_at(window, folder.build(&Toolchain::usual(), settings));
+    if window.is_counting() && settings == ["debug=2"] {
+        folder.bloat(window);
+    }
 }
 
 /// Builds the one without std. The settings must have it abort: unwinding is std's.
 pub(super) fn build_no_std(window: &mut Window, settings: &[&str]) {
-    build_of(window, NO_STD, settings);
+    look_at(
+        window,
+        Folder::new(NO_STD).build(&Toolchain::usual(), settings),
+    );
 }
 
-/// Builds a program and says how large it came out and how long that took; the window runs it.
+/// Builds the program together with std, which takes the same settings, where a compiler has std's source beside it; in an
+/// optimised run alone, since it takes half a minute. Without one there is nothing to look at.
+pub(super) fn build_std(window: &mut Window, settings: &[&str]) {
+    match Toolchain::with_source().filter(|_| !cfg!(debug_assertions)) {
+        Some(toolchain) => look_at(window, Folder::new(PROGRAM).build(&toolchain, settings)),
+        None => window.work(|| ()),
+    }
+}
+
+/// Says how large a program came out and how long its build took, in seconds; the window runs it.
 ///
 /// # Panics
-/// When there is no cargo, or it does not build: the runner shows it as the variant's failure.
-fn build_of(window: &mut Window, source: &str, settings: &[&str]) {
-    let folder = Folder::new(source);
-    let (program, seconds) = folder.build(settings);
+/// When it can't be read or prints something else: the runner shows it as the variant's failure.
+fn look_at(window: &mut Window, (program, seconds): (PathBuf, f64)) {
     let bytes = std::fs::read(&program)
         .unwrap_or_else(|error| panic!("read {}: {error}", program.display()));
     let file = object::File::parse(bytes.as_slice())
@@ -104,7 +119,7 @@ fn build_of(window: &mut Window, source: &str, settings: &[&str]) {
     window.note("file_bytes", bytes.len() as f64);
     window.note("binary_code_bytes", code as f64);
     window.note("build_seconds", seconds);
-    // What cargo-bloat tells, by the names of functions: what is generic is its crate's. Nothing without names.
+    // By the names of functions: what is generic is its crate's. Nothing without names.
     let (mut named, mut own) = (0, 0);
     for symbol in file
         .symbols()
@@ -151,27 +166,36 @@ impl Folder {
         Folder(folder)
     }
 
-    fn build(&self, settings: &[&str]) -> (PathBuf, f64) {
-        let target = self.0.join("target");
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    /// The program, and how many seconds its build took.
+    ///
+    /// # Panics
+    /// When there is no cargo, or it does not build.
+    fn build(&self, toolchain: &Toolchain, settings: &[&str]) -> (PathBuf, f64) {
+        let target = match toolchain.builds_std {
+            // Std once, not for each process.
+            true => std::env::temp_dir().join("heapglass-thin-std"),
+            false => self.0.join("target"),
+        };
+        let mut cargo = self.cargo(&toolchain.cargo);
         cargo
-            .args(["build", "--release", "--offline", "--quiet"])
-            .current_dir(&self.0)
-            .arg("--target-dir")
+            .args(["build", "--release", "--quiet", "--target-dir"])
             .arg(&target);
+        if toolchain.builds_std {
+            cargo
+                .env("RUSTC_BOOTSTRAP", "1")
+                .env("RUSTC", &toolchain.rustc)
+                .args([
+                    "-Zbuild-std=std,panic_abort",
+                    "-Zbuild-std-features=optimize_for_size",
+                ])
+                .args(["--target", HOST]);
+        } else {
+            cargo.arg("--offline");
+        }
         for setting in settings {
             cargo
                 .arg("--config")
                 .arg(format!("profile.release.{setting}"));
-        }
-        // The user's flags are not the settings named.
-        for flags in [
-            "RUSTFLAGS",
-            "CARGO_ENCODED_RUSTFLAGS",
-            "CARGO_BUILD_RUSTFLAGS",
-            "CARGO_BUILD_TARGET",
-        ] {
-            cargo.env_remove(flags);
         }
         let start = Instant::now();
         let output = cargo
@@ -183,14 +207,127 @@ impl Folder {
             output.status.success(),
             "cargo does not build a thin program: {said}"
         );
-        (program(&target), seconds)
+        let built = match toolchain.builds_std {
+            true => target.join(HOST),
+            false => target,
+        };
+        let name = format!("thin{}", std::env::consts::EXE_SUFFIX);
+        (built.join("release").join(name), seconds)
+    }
+
+    /// What cargo-bloat says of the program with debug information, where it is installed.
+    fn bloat(&self, window: &mut Window) {
+        let mut cargo = self.cargo(&Toolchain::usual().cargo);
+        cargo
+            .args([
+                "bloat",
+                "--release",
+                "--offline",
+                "--crates",
+                "-n",
+                "0",
+                "--message-format",
+                "json",
+            ])
+            .env("CARGO_PROFILE_RELEASE_DEBUG", "2");
+        let said = cargo.output().ok().filter(|output| output.status.success());
+        let Some(said) =
+            said.and_then(|output| serde_json::from_slice::<Bloat>(&output.stdout).ok())
+        else {
+            return;
+        };
+        window.note("cargo_bloat_text_bytes", said.text_section_size as f64);
+        for known in said.crates {
+            if known.name == "thin" {
+                window.note("cargo_bloat_own_bytes", known.size as f64);
+            }
+        }
+    }
+
+    /// In the folder, without the user's flags: they are not the settings named.
+    fn cargo(&self, program: &OsStr) -> Command {
+        let mut cargo = Command::new(program);
+        cargo.current_dir(&self.0);
+        for flags in [
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_BUILD_RUSTFLAGS",
+            "CARGO_BUILD_TARGET",
+            "CARGO_TARGET_DIR",
+        ] {
+            cargo.env_remove(flags);
+        }
+        cargo
     }
 }
 
-fn program(target: &Path) -> PathBuf {
-    target
-        .join("release")
-        .join(format!("thin{}", std::env::consts::EXE_SUFFIX))
+/// What `cargo bloat --crates --message-format json` prints.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Bloat {
+    text_section_size: u64,
+    crates: Vec<BloatCrate>,
+}
+
+#[derive(serde::Deserialize)]
+struct BloatCrate {
+    name: String,
+    size: u64,
+}
+
+/// What this was built for, as cargo calls it.
+#[cfg(target_arch = "aarch64")]
+const HOST: &str = "aarch64-unknown-linux-gnu";
+#[cfg(not(target_arch = "aarch64"))]
+const HOST: &str = "x86_64-unknown-linux-gnu";
+
+/// A cargo and its compiler.
+struct Toolchain {
+    cargo: OsString,
+    rustc: OsString,
+    /// Std is built with the program.
+    builds_std: bool,
+}
+
+impl Toolchain {
+    /// The one that this is run by.
+    fn usual() -> Self {
+        Toolchain {
+            cargo: std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+            rustc: std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()),
+            builds_std: false,
+        }
+    }
+
+    /// One with the source of std beside it: the usual one, or the distribution's.
+    fn with_source() -> Option<Self> {
+        let distribution = Toolchain {
+            cargo: "/usr/bin/cargo".into(),
+            rustc: "/usr/bin/rustc".into(),
+            builds_std: true,
+        };
+        let has_source = |toolchain: &Toolchain| {
+            let said = Command::new(&toolchain.rustc)
+                .args(["--print", "sysroot"])
+                .output();
+            let sysroot = said
+                .ok()
+                .map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
+            let std = |sysroot| {
+                Path::new(&sysroot)
+                    .join("lib/rustlib/src/rust/library/std")
+                    .is_dir()
+            };
+            sysroot.is_some_and(std)
+        };
+        [Toolchain::usual(), distribution]
+            .into_iter()
+            .find(has_source)
+            .map(|toolchain| Toolchain {
+                builds_std: true,
+                ..toolchain
+            })
+    }
 }
 
 impl Drop for Folder {
