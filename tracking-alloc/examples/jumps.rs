@@ -1,5 +1,6 @@
 //! Allocates from stacks that change in every way there is: calls and returns, panics that unwind, jumps out of many
-//! functions at once, frames of changing size, signal handlers, and coroutines with stacks of their own, on four threads
+//! functions at once, frames of changing size, signal handlers, coroutines with stacks of their own, and more frames than
+//! are walked, on four threads
 //! (`tests/built/unwinders.rs`).
 
 use std::cell::Cell;
@@ -19,7 +20,7 @@ fn main() {
         for seed in 1..=seeds {
             scope.spawn(move || {
                 RANDOM.set(seed * 0x1234_5678_9ABC);
-                (0..200).for_each(|_| one(90));
+                (0..200).for_each(|_| deeper(random(2) * random(1_500)));
             });
         }
     });
@@ -45,6 +46,19 @@ fn allocate() {
     for _ in 0..random(4) {
         black_box(Box::new([random(9); 4]));
     }
+}
+
+/// Begins further in than walks go, one time in two.
+#[inline(never)]
+fn deeper(more: u64) {
+    match more {
+        0 => one(90),
+        _ => deeper(more - 1),
+    }
+    if random(16) == 0 {
+        allocate();
+    }
+    black_box(more);
 }
 
 #[inline(never)]

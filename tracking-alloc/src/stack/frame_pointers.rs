@@ -139,11 +139,8 @@ pub(super) fn hash(frame: usize, limits: &Limits, last_walk: &LastWalk<Linked>, 
 #[inline(never)]
 fn far(frame: usize, limits: &Limits, last_walk: &LastWalk<Linked>, state: usize, sum: Sum) -> u64 {
     let stack = limits.stack.get();
-    let links = Links {
-        last: stack.high.wrapping_sub(LINK),
-    };
     last_walk
-        .go_on(&links, stack, state, sum)
+        .go_on(&Links::of(stack), stack, state, sum)
         .unwrap_or_else(|| hash_in_full(frame, limits, sum.seed()))
 }
 
@@ -233,8 +230,18 @@ impl Frame for Linked {
 }
 
 /// Links of which none beyond `last` are followed.
-struct Links {
+pub(super) struct Links {
     last: usize,
+}
+
+impl Links {
+    /// Those inside a stack.
+    #[inline(always)]
+    pub(super) fn of(stack: Stack) -> Links {
+        Links {
+            last: stack.high.wrapping_sub(LINK),
+        }
+    }
 }
 
 impl Step for Links {

@@ -8,6 +8,8 @@
 //! Nothing is taken for granted that is not compared:
 //! - Words are read only at or outside of the present frame, and inside the stack for which they were kept.
 //! - The frame where a walk ended is kept and compared as all others are.
+//! - Of a stack deeper than [`MAX_FRAMES`] only the innermost so many count, for a walk in full too. The sum of the others
+//!   is subtracted again, so that nothing needs to be known of them but that.
 //! - A stack that does not fit, or a step that other things decide than words of the stack, is walked in full.
 //! - Another stack, other keys or other code (which changes the keys) empty what is kept.
 
@@ -69,23 +71,32 @@ pub(crate) struct LastWalk<F> {
     /// What it belongs to: the stack and the keys.
     stack: Cell<Stack>,
     seed: Cell<u64>,
+    /// The seed to the power of [`MAX_FRAMES`].
+    beyond: Cell<u64>,
     /// Frames kept, outermost first.
     len: Cell<usize>,
+    /// The outermost of them is where a walk ends; else the stack goes on outside of it.
+    ends: Cell<bool>,
     /// Walks that will be made in full, since the last could not be kept.
     skips: Cell<u32>,
     /// Pages of this that were written, a bit for each.
     pages: Cell<u32>,
     /// The room behind those kept serves for frames that a walk finds anew.
-    frames: UnsafeCell<[Kept<F>; MAX_FRAMES]>,
+    frames: UnsafeCell<[Kept<F>; ROOM]>,
 }
 
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 pub(super) struct Kept<F> {
     pub(super) frame: F,
-    /// The sum of this frame and all outside of it.
+    /// The sum of this frame and all that were kept outside of it.
     hash: u64,
 }
+
+/// Frames that can be kept.
+const ROOM: usize = 4 * MAX_FRAMES;
+/// So many frames are walked outside of those that count, so that the next walks find them when the stack gets shallower.
+const SPARE: usize = MAX_FRAMES;
 
 // Memory for a lane begins on a page.
 const _: () = assert!(PAGE == align_of::<LastWalk<()>>());
@@ -125,26 +136,41 @@ impl<F: Frame> LastWalk<F> {
         }
         // SAFETY: reached by the lane's owner alone, who is at work in the hook once.
         let frames = unsafe { &mut *self.frames.get() };
-        let kept = self.len.get().min(MAX_FRAMES);
+        let kept = self.len.get().min(ROOM);
+        let wanted = MAX_FRAMES.saturating_sub(sum.frames());
         let len = outside(&frames[..kept], S::place(state));
+        let first = len.saturating_sub(wanted);
         // PERF: mostly the present frame is one of those kept and nothing outside of it changed.
         if let Some(known) = frames[..len].last()
             && known.frame.is_in(state)
+            && (first > 0 || self.ends.get())
             // SAFETY: the present frame is the innermost of these, all others lie outside of it, in the stack for which
             // they were kept.
-            && unsafe { innermost_change(&frames[..len]) }.is_none()
+            && unsafe { innermost_change(&frames[first..len]) }.is_none()
         {
             if kept - len > MOST_PASSED {
                 self.len.set(len);
             }
-            return finished(&frames[..len], sum);
+            return Some(self.finished(&frames[..len], sum));
         }
-        let hash = self.follow(frames, way, state, len, sum);
-        if hash.is_none() {
+        let Some(len) = self.follow(frames, way, state, len, wanted) else {
             self.len.set(0);
             self.skips.set(SKIPS);
-        }
-        hash
+            return None;
+        };
+        Some(self.finished(&frames[..len], sum))
+    }
+
+    /// A sum with the frames outside of those it has, as far as they count.
+    #[inline(always)]
+    fn finished(&self, outer: &[Kept<F>], sum: Sum) -> u64 {
+        let hash = |kept: Option<&Kept<F>>| kept.map_or(0, |known| known.hash);
+        let beyond = sum.frames() + outer.len();
+        let beyond = outer
+            .get(..beyond.saturating_sub(MAX_FRAMES))
+            .and_then(<[_]>::last);
+        sum.with_outer(hash(outer.last()))
+            .wrapping_sub(self.beyond.get().wrapping_mul(hash(beyond)))
     }
 
     #[cold]
@@ -152,6 +178,7 @@ impl<F: Frame> LastWalk<F> {
     fn begin(&self, stack: Stack, seed: u64) {
         self.stack.set(stack);
         self.seed.set(seed);
+        self.beyond.set(seed.wrapping_pow(MAX_FRAMES as u32));
         self.len.set(0);
         self.count_pages(0, 1);
     }
@@ -173,73 +200,87 @@ impl<F: Frame> LastWalk<F> {
         count_own(new.count_ones() as usize * PAGE);
     }
 
-    /// The same where frames have to be walked.
+    /// Walks outward to the first frame from which on those that count are as they were kept, `wanted` of them at most, and
+    /// keeps those it met; says how many are kept then.
     #[inline(always)]
     fn follow<S: Step<Frame = F>>(
         &self,
-        frames: &mut [Kept<F>; MAX_FRAMES],
+        frames: &mut [Kept<F>; ROOM],
         way: &S,
         mut state: F::State,
         mut len: usize,
-        mut sum: Sum,
-    ) -> Option<u64> {
+        wanted: usize,
+    ) -> Option<usize> {
         // Kept frames are those below `len`, new ones those from `fresh` on, both outermost first.
-        let mut fresh = MAX_FRAMES;
+        let mut fresh = ROOM;
+        let mut ends = self.ends.get();
         loop {
             len = outside(&frames[..len], S::place(state));
             let outer = &frames[..len];
             if let Some(known) = outer.last()
                 && known.frame.is_in(state)
             {
+                let first = len.saturating_sub(wanted.saturating_sub(ROOM - fresh));
                 // SAFETY: as in `go_on`.
-                let Some(changed) = (unsafe { innermost_change(outer) }) else {
-                    break;
-                };
-                // What is inside of the change stays as it is; the changed frame is walked anew.
-                let same = &outer[changed + 1..];
-                for known in same.iter().rev() {
-                    sum.add(known.frame.address());
+                match unsafe { innermost_change(&outer[first..]) } {
+                    None if first > 0 || ends => break,
+                    // The stack goes on outside of what is kept, and more of it counts.
+                    None => len = 0,
+                    // What is inside of the change stays as it is; the changed frame is walked anew.
+                    Some(changed) => {
+                        let changed = first + changed;
+                        let same = len - (changed + 1);
+                        state = outer[changed].frame.state();
+                        // What was met never overlaps what is kept.
+                        let room = fresh - same;
+                        frames.copy_within(changed + 1..len, room);
+                        (len, fresh) = (changed, room);
+                    }
                 }
-                state = outer[changed].frame.state();
-                let first = fresh
-                    .checked_sub(same.len())
-                    .filter(|first| *first >= len)?;
-                frames.copy_within(changed + 1..len, first);
-                (len, fresh) = (changed, first);
             }
             if fresh == len {
-                return None;
+                // The innermost half is more than can count, or there is no room for what does.
+                let half = len / 2;
+                frames.copy_within(len - half..len, 0);
+                (len, ends) = (half, false);
             }
-            let (frame, caller) = way.step(state)?;
+            let met = ROOM - fresh;
+            let Some((frame, caller)) = way.step(state).filter(|_| met < wanted + SPARE) else {
+                if met < wanted {
+                    return None;
+                }
+                // The stack goes on, but what was met is all that counts.
+                (len, ends) = (0, false);
+                break;
+            };
             fresh -= 1;
             frames[fresh] = Kept { frame, hash: 0 };
-            if frame.address() != 0 {
-                sum.add(frame.address());
-            }
             match caller {
                 Some(caller) => state = caller,
                 None => {
-                    len = 0;
+                    (len, ends) = (0, true);
                     break;
                 }
             }
         }
-        let hash = finished(&frames[..len], sum)?;
-        self.keep(frames, len, fresh, sum.seed());
-        Some(hash)
+        self.ends.set(ends);
+        self.keep(frames, len, fresh);
+        Some(self.len.get())
     }
 
     /// Keeps the new frames, which begin at `fresh`, behind the first `len`.
     #[inline(always)]
-    fn keep(&self, frames: &mut [Kept<F>; MAX_FRAMES], len: usize, fresh: usize, seed: u64) {
+    fn keep(&self, frames: &mut [Kept<F>; ROOM], len: usize, fresh: usize) {
         let mut outer = frames[..len].last().map_or(0, |known| known.hash);
         let place = |index: usize| offset_of!(Self, frames) + index * size_of::<Kept<F>>();
-        self.count_pages(place(fresh), place(MAX_FRAMES));
-        self.count_pages(place(len), place(len + MAX_FRAMES - fresh));
+        if fresh < ROOM {
+            self.count_pages(place(fresh), place(ROOM));
+            self.count_pages(place(len), place(len + ROOM - fresh));
+        }
         let mut end = len;
-        for index in fresh..MAX_FRAMES {
+        for index in fresh..ROOM {
             let frame = frames[index].frame;
-            outer = Sum::outward(frame.address(), outer, seed);
+            outer = Sum::outward(frame.address(), outer, self.seed.get());
             frames[end] = Kept { frame, hash: outer };
             end += 1;
         }
@@ -255,15 +296,6 @@ fn outside<F: Frame>(kept: &[Kept<F>], place: usize) -> usize {
         len -= 1;
     }
     len
-}
-
-/// A sum with all frames outside of those it has. `None` when a walk in full would not come so far.
-#[inline(always)]
-fn finished<F: Frame>(outer: &[Kept<F>], sum: Sum) -> Option<u64> {
-    let hash = outer.last().map_or(0, |known| known.hash);
-    let ends = outer.first().is_some_and(|last| last.frame.address() == 0);
-    let frames = sum.frames() + outer.len() - usize::from(ends);
-    (frames <= MAX_FRAMES).then(|| sum.with_outer(hash))
 }
 
 /// Which of the kept frames, the innermost of those whose words changed.
@@ -322,7 +354,7 @@ mod tests {
         limits: Limits,
     }
 
-    const WORDS: usize = 4096;
+    const WORDS: usize = 16_384;
 
     impl Model {
         fn new() -> Model {
@@ -379,13 +411,19 @@ mod tests {
             (21, 60, 30),
             (29, 300, 0),
             (37, 300, 40),
+            (45, 900, 0),
+            (53, 900, 40),
+            (61, 4_000, 0),
+            (69, 4_000, 40),
         ];
         for (seed, depth, spoils) in cases {
             let mut random = Random(seed * 0x1234_5678_9ABC);
             let (mut model, last) = (Model::new(), last_walk());
             let mut kept = 0;
             for round in 0..40_000 {
-                for _ in 0..random.below(6) {
+                // Mostly near where it was, at times far out.
+                let fewer = if round % 701 == 0 { depth } else { 6 };
+                for _ in 0..random.below(fewer) {
                     model.frames.pop();
                 }
                 let wanted = if round % 500 == 0 { depth } else { 6 };
@@ -448,6 +486,76 @@ mod tests {
             );
             model.words[place - 1] = link;
             assert_eq!(hash(&model), before);
+        }
+    }
+
+    #[test]
+    fn of_a_stack_that_is_too_deep_the_innermost_frames_count_and_no_others() {
+        let mut random = Random(11);
+        let (mut model, last) = (Model::new(), last_walk());
+        (0..2_000).for_each(|_| model.call(&mut random));
+        let frames = model.frames.clone();
+        let walked = |model: &Model, frame: usize| {
+            let frame = model.address(frames[frame]);
+            let hash = frame_pointers::hash(frame, &model.limits, &last, 5);
+            assert_eq!(hash, frame_pointers::hash_in_full(frame, &model.limits, 5));
+            assert_eq!(last.skips.get(), 0, "it is kept");
+            hash
+        };
+        let before = walked(&model, 1_999);
+        for index in 1_700..1_999 {
+            let place = frames[index] + 1;
+            let address = std::mem::replace(&mut model.words[place], 77);
+            let is_beyond = index < 1_999 + 1 - MAX_FRAMES;
+            assert_eq!(walked(&model, 1_999) == before, is_beyond, "frame {index}");
+            model.words[place] = address;
+            assert_eq!(walked(&model, 1_999), before, "as before");
+        }
+        // Outward through all of what was kept and beyond it, and inward again through more than there is room for.
+        let (outward, inward) = ((100..2_000).rev(), 100..2_000);
+        for index in outward.clone().chain(inward.clone()).chain(outward) {
+            walked(&model, index);
+        }
+        for index in inward {
+            // A frame further out returns to another place each time.
+            model.words[frames[index - 50] + 1] ^= 64;
+            walked(&model, index);
+        }
+    }
+
+    /// Links, of which one is not a matter of the stack alone.
+    struct Stubborn {
+        links: frame_pointers::Links,
+        at: usize,
+    }
+
+    impl Step for Stubborn {
+        type Frame = frame_pointers::Linked;
+
+        fn place(state: usize) -> usize {
+            state
+        }
+
+        fn step(&self, state: usize) -> Option<Stepped<Self::Frame>> {
+            (state != self.at).then(|| self.links.step(state)).flatten()
+        }
+    }
+
+    #[test]
+    fn a_step_that_other_things_decide_is_walked_in_full_where_it_counts_and_else_not_taken() {
+        let mut random = Random(13);
+        let mut model = Model::new();
+        (0..600).for_each(|_| model.call(&mut random));
+        let stack = model.limits.stack.get();
+        let state = model.address(model.frames[599]);
+        let whole = frame_pointers::hash_in_full(state, &model.limits, 5);
+        for (at, found) in [(599 - 300, Some(whole)), (599 - 200, None)] {
+            let way = Stubborn {
+                links: frame_pointers::Links::of(stack),
+                at: model.address(model.frames[at]),
+            };
+            let hash = last_walk().go_on(&way, stack, state, Sum::new(5));
+            assert_eq!(hash, found, "frame {at}");
         }
     }
 }
