@@ -1,16 +1,12 @@
 //! Arenas of a recording, with their rows and their history.
 
+use super::counters::Counted;
 use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues, ScopeId};
 use crate::types::{Types, short};
-use rustc_hash::FxHashMap;
 use tracking_alloc_recording::{Recording, arena_event};
 
 /// All arenas, by name. `sites` says where a site of the recording stands in the profile.
-pub(super) fn arenas(
-    recording: &Recording,
-    sites: &FxHashMap<u32, usize>,
-    types: &mut Types,
-) -> Vec<Arena> {
+pub(super) fn arenas(recording: &Recording, sites: &Counted, types: &mut Types) -> Vec<Arena> {
     let mut arenas: Vec<Arena> = recording
         .arenas
         .iter()
@@ -79,15 +75,15 @@ pub(super) fn arenas(
             time_ns: chunk.time_ns,
             chunk_bytes: chunk.chunk_bytes,
             used_bytes: chunk.used_bytes,
-            site: sites.get(&chunk.site).copied().filter(|_| chunk.site != 0),
+            site: sites.place(chunk.site).filter(|_| chunk.site != 0),
         });
     }
     for values in &recording.arena_values {
         let site = match values.site {
             0 => None,
             // Blocks of a site that nothing was counted for are not values.
-            number => match sites.get(&number) {
-                Some(&site) => Some(site),
+            number => match sites.place(number) {
+                Some(site) => Some(site),
                 None => continue,
             },
         };

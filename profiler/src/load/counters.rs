@@ -5,7 +5,7 @@
 //! (`lost.torn`), else the recording is damaged (`lost.damaged`). Sums saturate: a file may claim any figures.
 
 use super::distribution::SizeRecords;
-use crate::profile::{Distribution, Figures, Snapshot};
+use crate::profile::{Distribution, Figures, Site, Snapshot};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use tracking_alloc_recording::{
     CLOCK_SNAPSHOT_BITS, HeaderValue, LaneColumns, MarkValue, Recording, RowValue, SITE_TABLE_FULL,
@@ -15,8 +15,19 @@ use tracking_alloc_recording::{
 /// The error each live lane may add to the peak while several move at once, bytes.
 pub(super) const LANE_DRIFT: u64 = 64 << 10;
 
-/// Figures of each site, sizes and lifetimes of its blocks, by rising numbers of sites.
-pub(super) type Counted = Vec<(u32, (Figures, Distribution))>;
+/// Sites with what was counted of them, without their stacks.
+pub(super) struct Counted {
+    /// Their numbers in the recording, rising.
+    pub(super) numbers: Vec<u32>,
+    pub(super) sites: Vec<Site>,
+}
+
+impl Counted {
+    /// Where the site of that number is.
+    pub(super) fn place(&self, number: u32) -> Option<usize> {
+        self.numbers.binary_search(&number).ok()
+    }
+}
 
 /// Something for each site that has it: a recording may have a million sites, and each lane's rows are those of all or
 /// of a few of them.
@@ -246,10 +257,11 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> (Counted, u64) {
         }
     }
     let mut impossible = 0;
+    let sums = sums.sorted();
+    let numbers = sums.iter().map(|(number, _)| *number).collect();
     let sites = sums
-        .sorted()
         .into_iter()
-        .map(|(site, sum)| {
+        .map(|(_, sum)| {
             let signed = [
                 sum.live_bytes,
                 sum.live_blocks,
@@ -269,10 +281,14 @@ pub(super) fn count(recording: &Recording, peak: &Peak) -> (Counted, u64) {
                 peak_blocks,
                 ..sum.figures
             };
-            (site, (figures, sum.distribution))
+            Site {
+                figures,
+                distribution: sum.distribution,
+                ..Site::default()
+            }
         })
         .collect();
-    (sites, impossible)
+    (Counted { numbers, sites }, impossible)
 }
 
 /// No program allocates as much: the sums of what is below stay far from their limits.
@@ -317,8 +333,6 @@ pub(super) fn from_sums(sums: &Sums) -> Figures {
 
 /// Live bytes of each of the sites at each snapshot, oldest first.
 pub(super) fn snapshots(recording: &Recording, sites: &Counted) -> Vec<Snapshot> {
-    let places = (0..).zip(sites).map(|(place, (site, _))| (*site, place));
-    let order: FxHashMap<u32, usize> = places.collect();
     const SEEN: u64 = (1 << CLOCK_SNAPSHOT_BITS) - 1;
     let header = &recording.header;
     let mut taken: Vec<(u64, usize)> = header
@@ -331,7 +345,7 @@ pub(super) fn snapshots(recording: &Recording, sites: &Counted) -> Vec<Snapshot>
     taken.sort_unstable();
     let mut moments: Vec<(u64, Vec<i64>)> = taken
         .iter()
-        .map(|(_, slot)| (header.snapshot_ns[*slot], vec![0; order.len()]))
+        .map(|(_, slot)| (header.snapshot_ns[*slot], vec![0; sites.sites.len()]))
         .collect();
     for lane in &recording.lanes {
         let saved: FxHashMap<usize, &[i64; 16]> = lane
@@ -340,7 +354,7 @@ pub(super) fn snapshots(recording: &Recording, sites: &Counted) -> Vec<Snapshot>
             .map(|snaps| (snaps.row as usize, &snaps.live_bytes))
             .collect();
         for (site, row, index) in rows(lane) {
-            let Some(place) = order.get(&site) else {
+            let Some(place) = sites.place(site) else {
                 continue;
             };
             for ((sequence, slot), (_, moment)) in taken.iter().zip(&mut moments) {
@@ -351,7 +365,7 @@ pub(super) fn snapshots(recording: &Recording, sites: &Counted) -> Vec<Snapshot>
                 } else {
                     net(row).0
                 };
-                if let Some(sum) = moment.get_mut(*place) {
+                if let Some(sum) = moment.get_mut(place) {
                     *sum = sum.saturating_add(live);
                 }
             }

@@ -6,7 +6,7 @@ use super::modules::Modules;
 use super::{Error, Options, arenas, owner, packed, scopes};
 use crate::interned::Interned;
 use crate::profile::{
-    Contents, Frame, FrameId, Function, FunctionId, Origin, Profile, ScopeId, Site, StackMarks,
+    Contents, Frame, FrameId, Function, FunctionId, Origin, Profile, ScopeId, StackMarks,
 };
 use crate::symbols::{self, Classifier, Part, Progress, SourceFrame, Symbols};
 use crate::types::{StackFrame, Stacks, Told, Types};
@@ -22,7 +22,7 @@ pub(super) fn fill(
     profile: &mut Profile,
     path: &Path,
     recording: &Recording,
-    counted: Counted,
+    mut counted: Counted,
     options: &Options,
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<(), Error> {
@@ -51,12 +51,10 @@ pub(super) fn fill(
     profile.footprints = scopes::footprints(recording, &mut types);
     let mut builder = Builder::new(recording, &modules, &symbols, classifier, &own);
     let mut read = Stacks::default();
-    let mut order = FxHashMap::default();
-    profile.sites.reserve_exact(counted.len());
-    for (site, (figures, distribution)) in counted {
-        order.insert(site, profile.sites.len());
-        let (mut stack, marks, scope) = builder.stack(site);
-        let contents = builder.contents(&stack, &mut read, &mut types);
+    let mut stack = Vec::new();
+    for (number, site) in counted.numbers.iter().zip(&mut counted.sites) {
+        (site.marks, site.scope) = builder.stack(*number, &mut stack);
+        site.contents = builder.contents(&stack, &mut read, &mut types);
         let inner = symbols::trim(&builder.parts(&stack)).end;
         // What `Profiled` and phases put between the program's frames tells nobody anything. The innermost frame that is
         // shown stays: it is heapglass's own where nothing else is there.
@@ -65,30 +63,21 @@ pub(super) fn fill(
             number += 1;
             number >= inner || !builder.is_own[builder.function_id(*frame)]
         });
-        stack.shrink_to_fit();
         let functions: Vec<&Function> =
             stack.iter().map(|frame| builder.function(*frame)).collect();
-        let shown = symbols::trim(&builder.parts(&stack));
-        let (owner, group) = match marks.synthetic {
-            true => (shown.clone().next_back(), None),
-            false => owner::owner(&functions, shown.clone()),
+        site.shown = symbols::trim(&builder.parts(&stack));
+        (site.owner, site.group) = match site.marks.synthetic {
+            true => (site.shown.clone().next_back(), None),
+            false => owner::owner(&functions, site.shown.clone()),
         };
-        profile.sites.push(Site {
-            stack,
-            shown,
-            owner,
-            group,
-            scope,
-            contents,
-            marks,
-            figures,
-            distribution,
-        });
+        // As long as it is, no longer: of a large profile the stacks are most of it.
+        site.stack = stack.as_slice().to_vec();
     }
     profile.lost.unresolved_frames = builder.unresolved;
     profile.functions = builder.functions.values;
     profile.frames = builder.frames.values;
-    profile.arenas = arenas::arenas(recording, &order, &mut types);
+    profile.arenas = arenas::arenas(recording, &counted, &mut types);
+    profile.sites = counted.sites;
     profile.types = types.into_values();
     Ok(())
 }
@@ -141,6 +130,9 @@ const LEAST_FRAMES: usize = 16;
 /// Names of a frame that counts for one.
 const BYTES_OF_A_FRAME: usize = 256;
 
+/// A source frame of a raw one, and what it counts for.
+type Expanded = (FrameId, usize);
+
 struct Builder<'a> {
     recording: &'a Recording,
     modules: &'a Modules,
@@ -154,7 +146,7 @@ struct Builder<'a> {
     is_own: Vec<bool>,
     /// Where in `expansions` the source frames of each raw frame are, outermost first, once asked for.
     expanded: FxHashMap<u32, Range<usize>>,
-    expansions: Vec<FrameId>,
+    expansions: Vec<Expanded>,
     unresolved: u64,
     frames_left: usize,
 }
@@ -206,8 +198,9 @@ impl<'a> Builder<'a> {
         FunctionId(number)
     }
 
-    /// The stack of a site, outermost first.
-    fn stack(&mut self, site: u32) -> (Vec<FrameId>, StackMarks, ScopeId) {
+    /// The stack of a site, outermost first, in place of what is in `frames`.
+    fn stack(&mut self, site: u32, frames: &mut Vec<FrameId>) -> (StackMarks, ScopeId) {
+        frames.clear();
         let name = match site {
             SITE_TABLE_FULL => Some("(table full)"),
             SITE_UNATTRIBUTED => Some("(unattributed)"),
@@ -219,7 +212,8 @@ impl<'a> Builder<'a> {
                 synthetic: true,
                 ..StackMarks::default()
             };
-            return (vec![self.synthetic(name)], marks, ScopeId(0));
+            frames.push(self.synthetic(name));
+            return (marks, ScopeId(0));
         }
         let record = self
             .recording
@@ -239,11 +233,9 @@ impl<'a> Builder<'a> {
         }
         let mut marks = stack_marks(record.flags);
         // From the innermost outward: those are kept, as by a walk that reaches its limit.
-        let mut frames = Vec::with_capacity(raw.len());
         'kept: for raw in raw {
             for at in self.expand(raw).rev() {
-                let frame = self.expansions[at];
-                let cost = self.cost(frame);
+                let (frame, cost) = self.expansions[at];
                 let spent = self.frames_left < cost && frames.len() >= LEAST_FRAMES;
                 if spent || frames.len() == MOST_SOURCE_FRAMES {
                     marks.deep = true;
@@ -260,7 +252,7 @@ impl<'a> Builder<'a> {
         if frames.is_empty() && !has_place {
             frames.push(self.synthetic("(no stack)"));
         }
-        (frames, marks, ScopeId(record.scope))
+        (marks, ScopeId(record.scope))
     }
 
     /// What a frame counts for: one with long names takes as much of a report as several.
@@ -293,10 +285,13 @@ impl<'a> Builder<'a> {
             .collect();
         let told = read.contents(&frames)?;
         let mut number = |of: fn(&Told) -> Option<&str>| {
-            of(&told)?;
+            let name = of(&told)?;
+            if told.others.is_empty() {
+                return Some(types.number(name));
+            }
             let others = told.others.iter();
             let others = others.map(|other| other.as_ref().and_then(of));
-            let all: Vec<Option<&str>> = std::iter::once(of(&told)).chain(others).collect();
+            let all: Vec<Option<&str>> = std::iter::once(Some(name)).chain(others).collect();
             Some(types.one_of(&all))
         };
         Some(Contents {
@@ -343,14 +338,15 @@ impl<'a> Builder<'a> {
         for source in named.iter().rev() {
             let function = functions::described(self.classifier.function(source, &path), self.own);
             let function = self.number(function);
-            self.expansions.push(FrameId(self.frames.number(Frame {
+            let frame = FrameId(self.frames.number(Frame {
                 function,
                 file: source.file.as_deref().map(str::to_owned),
                 line: source.line,
                 module,
                 offset: value.offset,
                 inlined: source.inlined,
-            })));
+            }));
+            self.expansions.push((frame, self.cost(frame)));
         }
         if named.is_empty() {
             self.unresolved += 1;
@@ -362,7 +358,7 @@ impl<'a> Builder<'a> {
                 ..Frame::default()
             };
             let frame = FrameId(self.frames.number(frame));
-            self.expansions.push(frame);
+            self.expansions.push((frame, self.cost(frame)));
         }
         let frames = first..self.expansions.len();
         self.expanded.insert(raw, frames.clone());

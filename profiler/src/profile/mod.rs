@@ -306,7 +306,7 @@ pub struct Frame {
 }
 
 /// Where blocks came from: a stack under a scope.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Site {
     /// All frames, outermost first, but those that heapglass itself puts between the program's (`Profiled`, phases).
     pub stack: Vec<FrameId>,

@@ -11,7 +11,7 @@ use super::{Detail, Row, place};
 use crate::calltree::MarkKind;
 use crate::profile::arenas::chunk_label;
 use crate::profile::{
-    Charged, Figures, FrameId, Frames, FunctionId, Measure, Origin, Profile, ScopeId, Site,
+    Charged, Figures, FrameId, Frames, FunctionId, Group, Measure, Origin, Profile, ScopeId, Site,
     StackMarks, StepKind, TypeId, UNKNOWN,
 };
 
@@ -78,38 +78,90 @@ struct Look {
     frames: Option<Vec<FrameId>>,
 }
 
+/// What decides the label of a site, by numbers: sites have far fewer different ones than there are sites.
+#[derive(PartialEq, Eq, Hash)]
+struct Traits {
+    group: Option<Group>,
+    charged: Option<FrameId>,
+    scope: ScopeId,
+    type_id: Option<TypeId>,
+    chunk_of: Vec<usize>,
+    /// Cut, foreign, synthetic.
+    marks: [bool; 3],
+    /// Of blocks without a type, who asked for them.
+    asking: Option<FrameId>,
+    /// Outside of fields, the text of the nearest call below the owner.
+    call: Option<u32>,
+}
+
+impl Traits {
+    fn of(profile: &Profile, index: usize, site: &Site, chunk_of: Vec<usize>) -> Traits {
+        let type_id = profile.type_id_of(site).filter(|_| site.group.is_none());
+        let nameless = type_id.is_none()
+            && chunk_of.is_empty()
+            && site.group.is_none()
+            && !site.marks.synthetic;
+        let charged = site.charged();
+        let in_field = profile.fields().field_of(site.scope) != 0;
+        Traits {
+            group: site.group,
+            charged,
+            scope: site.scope,
+            type_id,
+            chunk_of,
+            marks: [site.marks.cut, site.marks.foreign, site.marks.synthetic],
+            asking: nameless.then(|| asking(profile, site)).flatten(),
+            call: (!in_field)
+                .then(|| call_below(profile, index, charged))
+                .flatten(),
+        }
+    }
+}
+
 pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<Row> {
     let chunks = profile.chunk_sites();
     let phases = profile.phases();
     let looks = frame_looks(profile);
     let look = |id: &FrameId| looks.get(id.0 as usize).copied();
-    let mut rows: Vec<Row> = Vec::new();
-    let mut known: FxHashMap<Look, usize> = FxHashMap::default();
+    // The frames of a site as a reader tells them apart.
     let looked = |site: &Site| -> Vec<FrameId> {
         let stack = profile.frames_of(site, frames);
         stack.iter().filter_map(look).collect()
     };
+    let mut rows: Vec<Row> = Vec::new();
+    let mut known: FxHashMap<Look, usize> = FxHashMap::default();
+    let mut known_traits: FxHashMap<Traits, usize> = FxHashMap::default();
     // Of each row and stack one site, and their hash.
     let mut stacks: HashTable<(u64, usize, usize)> = HashTable::with_capacity(profile.sites.len());
+    let mut stack = Vec::new();
     for (index, site) in profile.sites.iter().enumerate() {
-        let stack = looked(site);
-        let m = site.marks;
+        stack.clear();
+        match frames {
+            Frames::Own => stack.extend(looked(site)),
+            _ => stack.extend(site.frames(frames == Frames::All).iter().filter_map(look)),
+        }
         let chunk_of = chunks.get(&index).cloned().unwrap_or_default();
-        let look = Look {
-            label: label(profile, index, &chunk_of),
-            phase: phases.phase_of(site.scope),
-            type_id: profile.type_id_of(site).filter(|_| site.group.is_none()),
-            // How deep a stack was is no difference to a reader.
-            marks: [m.cut, m.foreign, m.synthetic],
-            chunk_of,
-            frames: (frames != Frames::Folded).then(|| stack.clone()),
-        };
-        let row = match known.get(&look) {
+        let traits = Traits::of(profile, index, site, chunk_of);
+        let folded = frames == Frames::Folded;
+        let row = match known_traits.get(&traits).filter(|_| folded) {
             Some(&row) => row,
             None => {
-                rows.push(new_row(profile, site, &look));
-                known.insert(look, rows.len() - 1);
-                rows.len() - 1
+                let look = Look {
+                    label: label(profile, site, &traits),
+                    phase: phases.phase_of(site.scope),
+                    type_id: traits.type_id,
+                    // How deep a stack was is no difference to a reader.
+                    marks: traits.marks,
+                    chunk_of: traits.chunk_of.clone(),
+                    frames: (!folded).then(|| stack.clone()),
+                };
+                let row = known.get(&look).copied().unwrap_or_else(|| {
+                    rows.push(new_row(profile, site, &look));
+                    known.insert(look, rows.len() - 1);
+                    rows.len() - 1
+                });
+                known_traits.insert(traits, row);
+                row
             }
         };
         let hash = FxBuildHasher.hash_one((row, &stack));
@@ -123,8 +175,8 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
         let row = &mut rows[row];
         row.figures.add(&site.figures);
         if let Detail::Site(detail) = &mut row.detail {
-            detail.marks.deep |= m.deep;
-            detail.marks.folded |= m.folded;
+            detail.marks.deep |= site.marks.deep;
+            detail.marks.folded |= site.marks.folded;
             detail.sites.push(index);
             detail.stacks += u64::from(is_new);
         }
@@ -200,10 +252,7 @@ fn new_row(profile: &Profile, site: &Site, look: &Look) -> Row {
 }
 
 /// What a reader sees of the row of a site.
-fn label(profile: &Profile, index: usize, chunk_of: &[usize]) -> SiteLabel {
-    let Some(site) = profile.sites.get(index) else {
-        return SiteLabel::default();
-    };
+fn label(profile: &Profile, site: &Site, traits: &Traits) -> SiteLabel {
     if site.group.is_some() {
         return SiteLabel {
             owner: owner_name(profile, site),
@@ -211,11 +260,11 @@ fn label(profile: &Profile, index: usize, chunk_of: &[usize]) -> SiteLabel {
         };
     }
     let owner_frame = site.charged();
-    let what = match profile.type_id_of(site) {
-        _ if !chunk_of.is_empty() => chunk_label(profile, chunk_of),
+    let what = match traits.type_id {
+        _ if !traits.chunk_of.is_empty() => chunk_label(profile, &traits.chunk_of),
         Some(id) => profile.type_key(Some(id)).to_owned(),
         None if site.marks.synthetic => String::new(),
-        None => untyped(profile, site).unwrap_or_else(|| UNKNOWN.to_owned()),
+        None => untyped(profile, traits.asking).unwrap_or_else(|| UNKNOWN.to_owned()),
     };
     let field = profile.fields().field_of(site.scope);
     let field = profile
@@ -225,7 +274,9 @@ fn label(profile: &Profile, index: usize, chunk_of: &[usize]) -> SiteLabel {
         .filter(|_| field != 0);
     let mut location = match field {
         Some(field) => field.path.clone(),
-        None => call_below(profile, index, owner_frame),
+        None => {
+            (traits.call).map_or_else(String::new, |call| profile.folding().text(call).to_owned())
+        }
     };
     let phases = profile.phases();
     let phase = phases.phase_of(site.scope);
@@ -280,14 +331,14 @@ pub(super) fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
 }
 
 /// The function of a dependency, or of C, that asked for a block without any container: `crossbeam_deque::Buffer::alloc`.
-fn untyped(profile: &Profile, site: &Site) -> Option<String> {
-    let (_, function) = profile.lookup(asking(profile, site)?)?;
+fn untyped(profile: &Profile, asking: Option<FrameId>) -> Option<String> {
+    let (_, function) = profile.lookup(asking?)?;
     matches!(function.origin, Origin::Dependency | Origin::Native)
         .then(|| function.call().to_owned())
 }
 
-/// The nearest call of a library, or type that is deserialized, inside the owner.
-fn call_below(profile: &Profile, index: usize, owner: Option<FrameId>) -> String {
+/// The nearest call of a library, or type that is deserialized, inside the owner: its text in the folding.
+fn call_below(profile: &Profile, index: usize, owner: Option<FrameId>) -> Option<u32> {
     let folding = profile.folding();
     let name = |frame: Option<FrameId>| frame.and_then(|frame| profile.lookup(frame));
     let own = owner.and_then(|owner| profile.lookup(owner));
@@ -300,13 +351,10 @@ fn call_below(profile: &Profile, index: usize, owner: Option<FrameId>) -> String
                     let is_owner = own.is_some_and(|(owner, _)| frame.function == owner.function);
                     is_owner || function.is_of_program()
                 });
-                return match same {
-                    true => String::new(),
-                    false => folding.text(text).to_owned(),
-                };
+                return Some(text).filter(|_| !same);
             }
             StepKind::Function(_) | StepKind::Group(_) => break,
         }
     }
-    String::new()
+    None
 }

@@ -32,6 +32,7 @@ pub use stack::{StackFrame, Stacks, Told};
 
 use crate::profile::{TypeId, TypeKind, TypeName};
 use crate::symbols::one_of;
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 
 /// The type that a function deserializes, in short: of a `Deserialize`, its visitor, or a reader of serde's traits;
@@ -54,13 +55,21 @@ const UNKNOWN: &str = "?";
 #[derive(Clone, Debug, Default)]
 pub struct Types {
     values: Vec<TypeName>,
+    /// By full name.
     numbers: HashMap<String, TypeId>,
+    /// By a name as it was given.
+    given: FxHashMap<String, TypeId>,
 }
 
 impl Types {
     /// The number of a type by its full name, as `type_name` or debug information spell it.
     pub fn number(&mut self, name: &str) -> TypeId {
-        self.one_of(&[Some(name)])
+        if let Some(number) = self.given.get(name) {
+            return *number;
+        }
+        let number = self.one_of(&[Some(name)]);
+        self.given.insert(name.to_owned(), number);
+        number
     }
 
     /// The number of "one of" several types; `None` stands for one that is not known. A single one is itself.

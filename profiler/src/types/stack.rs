@@ -61,7 +61,8 @@ type Chain = Vec<(FunctionId, bool, bool)>;
 /// both.
 #[derive(Default)]
 pub struct Stacks {
-    facts: FxHashMap<FunctionId, Rc<Facts>>,
+    /// By number; those of renamed functions, whose numbers fall from the highest, apart.
+    facts: [Vec<Option<Rc<Facts>>>; 2],
     chains: FxHashMap<Chain, Inside>,
     renamed: Renamed,
 }
@@ -177,10 +178,16 @@ impl Stacks {
     }
 
     fn facts(&mut self, frame: &StackFrame<'_>) -> Rc<Facts> {
-        let facts = self
-            .facts
-            .entry(frame.id)
-            .or_insert_with(|| Rc::new(Facts::of(frame.function)));
+        let FunctionId(number) = frame.id;
+        let [facts, of_renamed] = &mut self.facts;
+        let (facts, at) = match number <= u32::MAX / 2 {
+            true => (facts, number as usize),
+            false => (of_renamed, (u32::MAX - number) as usize),
+        };
+        if facts.len() <= at {
+            facts.resize(at + 1, None);
+        }
+        let facts = facts[at].get_or_insert_with(|| Rc::new(Facts::of(frame.function)));
         Rc::clone(facts)
     }
 

@@ -503,8 +503,8 @@ mod tests {
             hash
         };
         let before = walked(&model, 1_999);
-        for index in 1_700..1_999 {
-            let place = frames[index] + 1;
+        for (index, frame) in frames.iter().enumerate().take(1_999).skip(1_700) {
+            let place = frame + 1;
             let address = std::mem::replace(&mut model.words[place], 77);
             let is_beyond = index < 1_999 + 1 - MAX_FRAMES;
             assert_eq!(walked(&model, 1_999) == before, is_beyond, "frame {index}");
