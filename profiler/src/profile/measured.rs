@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::{Footprint, FootprintNode, Profile};
+use super::{Footprint, FootprintNode, Profile, TypeId};
+use crate::units::{Bytes, printable};
 
 /// Longer paths are written with their last step only.
 const PATH_BYTES: usize = 4_096;
@@ -67,6 +68,47 @@ pub struct Place {
     pub step: String,
     /// Bytes of its blocks and of those of the places inside it.
     pub with_inner_bytes: u64,
+}
+
+/// A measured value of a type, with what deepsize estimates of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimated {
+    /// The label it was measured under, as recorded.
+    pub label: String,
+    /// Heap bytes that were found.
+    pub bytes: u64,
+    /// The estimate of the same label nearest in time.
+    pub estimate: Estimate,
+}
+
+impl Estimated {
+    /// For people: `footprint fleet: 5.2 KiB exactly, 4.9 KiB by deepsize's estimate (-5.8 %)`.
+    pub fn text(&self) -> String {
+        let difference = self.estimate.difference;
+        let difference =
+            difference.map_or_else(String::new, |part| format!(" ({:+.1} %)", part * 100.0));
+        format!(
+            "footprint {}: {} exactly, {} by deepsize's estimate{difference}",
+            printable(&self.label),
+            Bytes(self.bytes),
+            Bytes(self.estimate.bytes),
+        )
+    }
+}
+
+impl Profile {
+    /// The newest value of a type that was measured and estimated.
+    pub fn estimated(&self, of: TypeId) -> Option<Estimated> {
+        let of_type = |measured: &&Measured| measured.footprint.value_type == Some(of);
+        let mut newest = self.measured().iter().rev().filter(of_type);
+        newest.find_map(|measured| {
+            Some(Estimated {
+                label: measured.footprint.label.clone(),
+                bytes: measured.bytes,
+                estimate: measured.estimate?,
+            })
+        })
+    }
 }
 
 /// All footprints of a profile, oldest first.

@@ -32,7 +32,7 @@ pub(crate) use folding::plain;
 pub use folding::{Folding, Frames, Step, StepKind};
 pub use footprints::{Footprint, FootprintNode};
 pub use linear::LinearMemory;
-pub use measured::{Estimate, Measured, Place};
+pub use measured::{Estimate, Estimated, Measured, Place};
 pub use owners::Charged;
 pub use resident::Resident;
 pub(crate) use scopes::both;

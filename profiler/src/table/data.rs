@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::{Detail, Row};
 use crate::profile::fields::{Field, Fields};
-use crate::profile::{Figures, Footprint, Profile, ScopeKind, Source, TypeId, TypeRow};
+use crate::profile::{Estimated, Figures, Footprint, Profile, ScopeKind, Source, TypeId, TypeRow};
 
 /// A part of a row, by type or by field.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct TypeDetail {
     /// Bytes of its blocks that no value was in, and the label of the footprint that tells: of the newest of each label
     /// the one with most bytes of the type.
     pub slack: Option<(u64, String)>,
+    /// The newest of its values that was measured and estimated.
+    pub estimated: Option<Estimated>,
     /// Where the type came from: `stack`, `field`, `mixed`.
     pub from: Option<&'static str>,
     /// The fields its blocks were allocated in, largest total first.
@@ -88,6 +90,7 @@ pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
                 inline_bytes: row.inline_bytes,
                 mean_block_bytes: row.mean_block_bytes(),
                 slack: row.type_id.and_then(|id| slack.get(&id)).cloned(),
+                estimated: row.type_id.and_then(|id| profile.estimated(id)),
                 from: name.map(|_| from(row)),
                 fields: fields.collect(),
                 owners: owners(profile, row),

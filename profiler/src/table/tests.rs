@@ -105,6 +105,7 @@ fn types_without_values_or_blocks_have_no_figures_of_them() {
         mean_block_bytes: 40,
         full_name: None,
         slack: None,
+        estimated: None,
         from: None,
         fields: Vec::new(),
         owners: Vec::new(),

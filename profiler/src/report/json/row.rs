@@ -116,6 +116,8 @@ enum DetailJson<'a> {
         slack_bytes: Option<u64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         slack_footprint: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        estimated: Option<EstimatedJson<'a>>,
         from: Option<&'static str>,
         fields: Vec<FieldPart<'a>>,
         owners: Vec<TypePart<'a>>,
@@ -323,6 +325,14 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> Detail
     }
 }
 
+/// A measured value of a type: heap bytes that were found, and those that deepsize estimates.
+#[derive(Serialize)]
+struct EstimatedJson<'a> {
+    footprint: &'a str,
+    bytes: u64,
+    estimate_bytes: u64,
+}
+
 fn type_row(detail: &TypeDetail) -> DetailJson<'_> {
     DetailJson::Type {
         full_name: detail.full_name.as_deref(),
@@ -331,6 +341,11 @@ fn type_row(detail: &TypeDetail) -> DetailJson<'_> {
         mean_block_bytes: detail.mean_block_bytes,
         slack_bytes: detail.slack.as_ref().map(|(bytes, _)| *bytes),
         slack_footprint: detail.slack.as_ref().map(|(_, label)| label.as_str()),
+        estimated: detail.estimated.as_ref().map(|estimated| EstimatedJson {
+            footprint: &estimated.label,
+            bytes: estimated.bytes,
+            estimate_bytes: estimated.estimate.bytes,
+        }),
         from: detail.from,
         fields: detail.fields.iter().map(field_part).collect(),
         owners: detail.owners.iter().map(type_part).collect(),

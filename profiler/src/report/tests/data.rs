@@ -113,6 +113,37 @@ fn a_type_says_whether_the_stack_or_the_field_told() {
 }
 
 #[test]
+fn a_type_whose_value_was_measured_and_estimated_says_both() {
+    let mut profile = sample::fleet();
+    let of = profile.type_rows().iter().find_map(|row| row.type_id);
+    for footprint in &mut profile.footprints {
+        footprint.value_type = of;
+    }
+    // Analysed anew.
+    profile.analysis = Default::default();
+    let measured = profile.measured().iter().rev();
+    let (exact, estimate) = measured
+        .filter(|measured| !measured.footprint.estimate)
+        .find_map(|measured| Some((measured.bytes, measured.estimate?.bytes)))
+        .expect("an exact value with an estimate beside it");
+    let json = json(&profile, &by(By::Type));
+    let key = profile.type_key(of).to_owned();
+    let estimated = &row(&json, &key)["estimated"];
+    assert_eq!(estimated["footprint"], "fleet");
+    assert_eq!(estimated["bytes"], exact);
+    assert_eq!(estimated["estimate_bytes"], estimate);
+    let others = json["rows"].as_array().expect("rows").iter();
+    let said = others.filter(|row| row.get("estimated").is_some());
+    assert_eq!(said.count(), 1, "of no other type");
+    let text = text(&profile, &by(By::Type));
+    assert!(
+        text.replace("\n         ", " ")
+            .contains("by deepsize's estimate ("),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_field_beside_a_buffer_is_not_mixed_up_with_it() {
     let json = json(&sample::fleet(), &by(By::Field));
     let built = row(&json, "Fleet.vessels[].cargo(from buffer)");

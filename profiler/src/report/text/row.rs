@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Page;
 use crate::profile::fields::NO_FIELD;
-use crate::profile::{FrameId, Measure, Profile};
+use crate::profile::{Estimated, FrameId, Measure, Profile};
 use crate::report::header::reallocs;
 use crate::report::{Detail, FunctionDetail, Part, PhaseDetail, Row, Style, TypeDetail};
 use crate::table::{Amplification, Column, SHARE_WIDTH, bytes_each};
@@ -143,6 +143,7 @@ fn of_type(detail: &TypeDetail, measure: Measure) -> String {
             printable(label)
         ));
     }
+    said.extend(detail.estimated.as_ref().map(Estimated::text));
     said.join("; ")
 }
 

@@ -240,11 +240,11 @@ fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &m
         &all_figures(&row.figures),
         theme::plain(),
     );
-    flow(buffer, below(at), &known(view, row), theme::dim());
+    flow(buffer, below(at), &known(view, row, cx), theme::dim());
 }
 
 /// What is known of the values of a type besides its blocks.
-fn known(view: &Types, row: &TypeRow) -> Vec<String> {
+fn known(view: &Types, row: &TypeRow, cx: &Context<'_>) -> Vec<String> {
     let mut items = Vec::new();
     if row.values > 0 {
         items.push(format!(
@@ -267,6 +267,8 @@ fn known(view: &Types, row: &TypeRow) -> Vec<String> {
             Bytes(found.slack_bytes)
         ));
     }
+    let estimated = row.type_id.and_then(|id| cx.data.profile.estimated(id));
+    items.extend(estimated.map(|estimated| clean(&estimated.text()).into_owned()));
     items
 }
 
