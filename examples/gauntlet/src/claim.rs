@@ -41,6 +41,16 @@ impl Claim {
             .within(0.05)
     }
 
+    /// Clearly more of something than of something else: by a tenth at least.
+    pub fn clearly_more(of: impl Into<String>) -> Self {
+        Claim {
+            none: 1.1,
+            ..Claim::times(of, 1.1)
+                .between(1.1, f64::INFINITY)
+                .within(0.0)
+        }
+    }
+
     /// As much of something as of something else, to within a tenth.
     pub fn level(of: impl Into<String>) -> Self {
         Claim::times(of, 1.0).within(0.1)

@@ -94,21 +94,21 @@ pub(super) const CASE: Case = Case {
             )
             .because("there is little else to do here than to validate and to store")
             .claim(
-                Claim::more("times as long by validating first as by storing first"),
+                Claim::clearly_more("times as long by validating first as by storing first"),
                 found.times(FIRST, "store, then truncate"),
             )
             .claim(
-                Claim::more("the same of mixed input"),
+                Claim::clearly_more("the same of mixed input"),
                 found.times(validating[0], "store, then truncate, mixed"),
             )
             .claim(
-                Claim::more(
+                Claim::clearly_more(
                     "times as long by validating at once as when deferred, 1 % validated later",
                 ),
                 found.times(FIRST, later[0]),
             )
             .claim(
-                Claim::more("the same of mixed input"),
+                Claim::clearly_more("the same of mixed input"),
                 found.times(validating[0], later[1]),
             )
     },

@@ -1,7 +1,7 @@
 //! 2.11: the same work again and again: times differ, counts do not.
 
 use super::chunks::{CHUNKS, pass};
-use crate::{Case, Claim, Found, Judged, Variant, Window};
+use crate::{Case, Found, Judged, Variant, Window};
 use std::time::Instant;
 
 /// The case.
@@ -26,17 +26,12 @@ pub(super) const CASE: Case = Case {
         let apart = all.map(|variant| format!("{variant} {:.0} %", spread(variant)));
         let why = format!(
             "{:.0} runs of the same work: blocks and bytes differ by nothing, under any of three allocators; the middle half of \
-             the times lies apart by {}",
+             the times lies apart by {}. Which allocator's lie furthest apart is another one in each run of this, on a machine \
+             that is shared",
             found.of("glibc", "runs"),
             apart.join(", "),
         );
-        Judged::facts(holds, why)
-            .claim(
-                Claim::more("times as far apart under mimalloc as under the worse of the others")
-                    .within(0.2),
-                spread("mimalloc") / spread("glibc").max(spread("jemalloc")),
-            )
-            .because("all three are noisy on a shared machine")
+        Judged::unjudged(holds, why)
     },
 };
 
