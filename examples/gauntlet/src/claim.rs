@@ -84,23 +84,17 @@ impl Claim {
         }
     }
 
-    /// How a figure found here compares; one that is not a number was not measured. Of what the rounds leave open the
-    /// figure nearest to the accepted ones counts: a difference that is not certain is none.
+    /// How a figure found here compares; one that is not a number was not measured.
     pub fn compare(&self, here: impl Into<Span>) -> Verdict {
         let (from, to) = self.source;
-        let here = here.into();
-        if here.value.is_nan() {
+        let here = here.into().value;
+        if here.is_nan() {
             return Verdict::NotJudged;
         }
         let (least, most) = self.accepted();
-        if here.low <= most && least <= here.high {
+        if (least..=most).contains(&here) {
             return Verdict::Reproduced;
         }
-        let here = if here.high < least {
-            here.high
-        } else {
-            here.low
-        };
         // The source's figure that is nearest: its distance from no effect is the size of what it claims.
         let nearest = if here < from { from } else { to };
         if nearest == self.none {

@@ -305,11 +305,11 @@ const FIXTURES: &[Fixture] = &[
         id: "1.4",
         figures: &[
             ("slice", "time_ns", 100.0),
-            ("zerovec", "time_ns", 132.0),
-            ("zerovec unaligned", "time_ns", 101.0),
+            ("zerovec", "time_ns", 101.0),
+            ("zerovec unaligned", "time_ns", 131.0),
         ],
-        verdicts: &[Reproduced, Contradicted],
-        swapped: [("slice", "time_ns"), ("zerovec", "time_ns")],
+        verdicts: &[Reproduced],
+        swapped: [("slice", "time_ns"), ("zerovec unaligned", "time_ns")],
     },
     Fixture {
         id: "1.5",
@@ -715,7 +715,7 @@ fn a_round_that_was_disturbed_whole_or_in_part_does_not_move_the_ratio() {
 }
 
 #[test]
-fn a_difference_that_the_rounds_leave_open_is_none() {
+fn the_median_of_the_rounds_is_judged_and_where_it_may_lie_is_said() {
     let rounds = vec![1.0, 1.9, 1.3, 1.2, 1.4, 1.5, 1.6, 1.7, 1.1];
     let found = Span::median(rounds);
     // Of nine all but the least and the most.
@@ -727,16 +727,11 @@ fn a_difference_that_the_rounds_leave_open_is_none() {
     assert!((rest.value - 0.6).abs() < 1e-9 && rest.low < rest.high);
 
     let claimed = |times: f64| Claim::times("times as long", times).compare(found);
-    assert_eq!(claimed(2.0), Reproduced);
     assert_eq!(claimed(1.25), Reproduced);
-    // The nearest that is possible, 1.7 and 1.1, is still too little, or too much.
-    assert_eq!(claimed(3.0), Weaker);
+    // 1.6 and 1.7, or 1.1 and 1.2, would be enough, and are possible; but the median is not.
+    assert_eq!([2.0, 3.0, 1.0].map(claimed), [Weaker, Weaker, Contradicted]);
     assert_eq!(
         Claim::times("times as long", 0.5).compare(found),
-        Contradicted
-    );
-    assert_eq!(
-        Claim::level("times as long").within(0.05).compare(found),
         Contradicted
     );
     let said = Judged::facts(true, String::new()).claim(Claim::times("times as long", 3.0), found);

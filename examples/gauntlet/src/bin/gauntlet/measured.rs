@@ -15,10 +15,10 @@ pub(crate) struct Measured {
     pub(crate) variant: String,
     pub(crate) with: String,
     pub(crate) allocator: String,
-    /// Median of the processes' medians, nanoseconds, counted by nobody; and how far the processes lie apart.
+    /// Median of the processes' times, nanoseconds, counted by nobody; and how far the processes lie apart.
     pub(crate) time_ns: Option<u64>,
     pub(crate) time_spread: Option<f64>,
-    /// The processes' medians, round by round.
+    /// The processes' times, round by round.
     #[serde(skip)]
     pub(crate) rounds_ns: Vec<u64>,
     /// The time as a multiple of the baseline's, both of this run.
@@ -107,9 +107,10 @@ impl Measured {
     }
 }
 
-/// The time of one process: the median of its times.
-pub(crate) fn median(times: &[u64]) -> Option<u64> {
+/// The time of one process: what a tenth of its times do not exceed. Whatever disturbs a machine makes work longer, so the
+/// shorter times are the ones that the work itself takes.
+pub(crate) fn undisturbed(times: &[u64]) -> Option<u64> {
     let mut times = times.to_vec();
     times.sort_unstable();
-    times.get(times.len() / 2).copied()
+    times.get(times.len() / 10).copied()
 }

@@ -4,7 +4,7 @@
 
 use crate::args::{RunOptions, With, word};
 use crate::keep::{folder, recording_of};
-use crate::measured::{Measured, Rows, median};
+use crate::measured::{Measured, Rows, undisturbed};
 use crate::show;
 use heapglass_examples::recorded;
 use heapglass_gauntlet as gauntlet;
@@ -117,7 +117,7 @@ fn measure(
             bar.set_message(format!("{} {}, round {round}", case.id, variant.name));
             match child(case, variant, "time", With::System, options, None)? {
                 Ok(shown) => {
-                    times.extend(median(&shown.times_ns));
+                    times.extend(undisturbed(&shown.times_ns));
                     for row in rows {
                         row.noted(&shown);
                         row.timed(times.clone());
@@ -138,7 +138,7 @@ fn measure(
 }
 
 /// Rounds go on, up to this many times those asked for, while they leave a verdict open.
-const MOST_TIMES: usize = 2;
+const MOST_TIMES: usize = 3;
 
 /// Whether what the rounds leave possible of a ratio of times has more than one verdict.
 fn is_open(case: &Case, measured: &[Vec<Measured>]) -> bool {
