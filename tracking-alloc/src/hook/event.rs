@@ -4,7 +4,7 @@ use super::lane::{self, Cached, Lane, Lifetime, Slot};
 use super::open::Open;
 use super::peak;
 use crate::counters::{self, Event, Realloc};
-use crate::shadow::{self, Owner};
+use crate::shadow::{self, LaneBits, Owner};
 use crate::stack::{self, Start};
 use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, fixed_row, owned};
 use crate::{count, state, thread};
@@ -146,7 +146,7 @@ fn record(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) ->
             let stack = lane::stack_of_thread();
             let _alone = lane.shared.hold();
             // The shared lane walks whichever thread's stack is calling.
-            lane.limits.stack.set(stack);
+            lane.limits.set_stack(stack);
             state::get() & state::RECORD != 0 && run(event, owner, lane, start, word)
         } else {
             lane.busy.store(true, Relaxed);
@@ -181,11 +181,16 @@ fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, wo
 #[inline(always)]
 fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static Row) {
     let scope = thread::with(|thread| thread.scope.get()).unwrap_or(0);
-    let mut hash = stack::walk(&lane.limits, &lane.last_walks, start, tables::find_rule);
+    let mut key = stack::walk(
+        &lane.limits,
+        &lane.last_walks,
+        start,
+        scope,
+        tables::find_rule,
+    );
     if cfg!(debug_assertions) {
-        hash = compared(lane, start, hash);
+        key = compared(lane, start, scope, key);
     }
-    let key = stack::key(hash, scope);
     let entry = lane.cached(key);
     // SAFETY: the entry belongs to this lane, whose owner we are; a slot once cached is never unmapped.
     unsafe {
@@ -217,12 +222,12 @@ fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static
     (site, slot, row)
 }
 
-/// In debug builds: the hash of the same stack walked in full, with which it must agree.
+/// In debug builds: the key of the same stack walked in full, with which it must agree.
 #[cold]
 #[inline(never)]
-fn compared(lane: &Lane, start: Start, hash: u64) -> u64 {
-    let whole = stack::walk_in_full(&lane.limits, start, tables::find_rule);
-    if whole != hash
+fn compared(lane: &Lane, start: Start, scope: u32, key: u64) -> u64 {
+    let whole = stack::walk_in_full(&lane.limits, start, scope, tables::find_rule);
+    if whole != key
         && let Some(header) = tables::header()
     {
         header.unwinder_disagreements.fetch_add(1, Relaxed);
@@ -237,13 +242,13 @@ fn alloc_in(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
     let size = bytes as u64;
     let birth = all.total_blocks.load(Relaxed).wrapping_add(1);
     lane.count_size(slot, size);
-    peak::around_rise(lane, bytes as i64, || {
-        lane.touch_both(site, row);
+    peak::around_rise(lane, bytes as i64, move || {
+        lane.touch_both(site, row, all);
         counters::allocated(owned(row), size);
         counters::allocated(owned(all), size);
     });
     thread::set_last_block(block);
-    if !shadow::put(block, bytes, Owner::new(site, lane.number, birth as u32)) {
+    if !shadow::put(block, bytes, Owner::new(site, lane.bits, birth as u32)) {
         untracked();
     }
 }
@@ -260,8 +265,8 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
     }
     let row = lane.row_of(owner.site());
     let all = lane.all();
-    peak::around_fall(lane, Some(row), bytes as i64, || {
-        lane.touch_both(owner.site(), row);
+    peak::around_fall(lane, Some(row), bytes as i64, move || {
+        lane.touch_both(owner.site(), row, all);
         counters::freed(owned(row), size);
         counters::freed(owned(all), size);
     });
@@ -313,11 +318,11 @@ fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc)
     } else {
         Some(lane.row_of(old_site))
     };
-    peak::around(lane, bytes as i64 - old_bytes as i64, || {
+    peak::around(lane, bytes as i64 - old_bytes as i64, move || {
         if let Some(old_row) = old_row {
             lane.touch(old_site, old_row);
         }
-        lane.touch_both(site, row);
+        lane.touch_both(site, row, all);
         for counted in [row, all] {
             counters::allocated(owned(counted), size);
             counters::resized(owned(counted), old_size, size, old != new);
@@ -352,7 +357,11 @@ fn unattributed_free(row: &Row, bytes: u64) {
 #[cold]
 fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
     counters::allocated(Shared(row), bytes as u64);
-    if !shadow::put(block, bytes, Owner::new(SITE_UNATTRIBUTED, lane, 0)) {
+    if !shadow::put(
+        block,
+        bytes,
+        Owner::new(SITE_UNATTRIBUTED, LaneBits::of(lane), 0),
+    ) {
         untracked();
     }
 }

@@ -17,8 +17,9 @@ pub(super) use owner::{of_thread, own, stack_of_thread};
 pub(super) use slots::Slot;
 
 use super::peak::Turning;
+use crate::hash::GOLDEN;
 use crate::record::Table;
-use crate::shadow::Owner;
+use crate::shadow::{LaneBits, Owner};
 use crate::stack::{LastWalks, Limits};
 use crate::sys::{Bump, Errno, Lock, PAGE, count_own};
 use crate::tables::{CLOCK, lane_row, touch};
@@ -35,6 +36,8 @@ const _: () = assert!(PARKED == crate::state::COUNT && MEASURED < crate::state::
 
 /// Entries of the cache from stack to row.
 const CACHE: usize = 2048;
+/// A product's upper bits are the entry's number.
+const CACHE_SHIFT: u32 = u64::BITS - CACHE.ilog2();
 /// Sites in one chunk of a lane's look-up from site to row.
 const CHUNK: usize = 512;
 const CHUNKS: usize = MAX_SITES as usize / CHUNK;
@@ -71,6 +74,8 @@ pub(crate) struct Lane {
     /// The state in which the owner may record without further questions. With [`MEASURED`] or [`PARKED`] it is none.
     pub(super) tag: AtomicU32,
     pub(crate) number: u32,
+    /// What its blocks in the shadow map have of that.
+    pub(super) bits: LaneBits,
     /// The hook is at work in the owner.
     pub(super) busy: AtomicBool,
     /// All events of the lane.
@@ -191,9 +196,9 @@ impl Lane {
 
     /// The same for the row of a site and that of all events, whose snapshots are in the header.
     #[inline(always)]
-    pub(super) fn touch_both(&'static self, site: u32, row: &Row) {
+    pub(super) fn touch_both(&'static self, site: u32, row: &Row, all: &Row) {
         // PERF: the clock stands still for long; one test for both rows.
-        let (now, all) = (CLOCK.load(Acquire), self.all());
+        let now = CLOCK.load(Acquire);
         if (row.clock.load(Relaxed) ^ now) | (all.clock.load(Relaxed) ^ now) != 0 {
             self.save_both(site, row);
         }
@@ -208,8 +213,11 @@ impl Lane {
     /// The cache entry for a key.
     #[inline(always)]
     pub(super) fn cached(&self, key: u64) -> *mut Cached {
-        // SAFETY: the cache has CACHE entries and the index is masked below that.
-        unsafe { self.cache.add((key >> 40) as usize & (CACHE - 1)) }
+        // SAFETY: the cache has CACHE entries, and the shift leaves no more bits than number them.
+        unsafe {
+            self.cache
+                .add((key.wrapping_mul(GOLDEN) >> CACHE_SHIFT) as usize)
+        }
     }
 
     /// Keeps where a key led.
@@ -229,12 +237,13 @@ impl Lane {
         let Some(birth) = owner.birth() else {
             return Lifetime::Unknown;
         };
+        if !owner.is_of(self.bits) {
+            return Lifetime::Elsewhere;
+        }
         let births = self.all().total_blocks.load(Relaxed);
         let known = (1u64 << birth.bits) - 1;
         let lifetime = births.wrapping_sub(u64::from(birth.number)) & known;
-        if birth.lane != Owner::lane_kept(self.number)
-            || lifetime >= births - self.since_births.get()
-        {
+        if lifetime >= births - self.since_births.get() {
             Lifetime::Elsewhere
         } else if births <= known && birth.lane == self.number {
             Lifetime::Here(lifetime)

@@ -19,7 +19,7 @@ mod word;
 pub(crate) use peek::{word_at, words};
 #[cfg(any(feature = "serde", test))]
 pub(crate) use search::{Block, Finder, block_from};
-pub(crate) use word::Owner;
+pub(crate) use word::{LaneBits, Owner};
 
 use crate::sys;
 use side::SideTable;
@@ -44,8 +44,8 @@ const SPARE_ENTRIES: usize = 3;
 
 type Leaf = AtomicPtr<AtomicU32>;
 
-static EVEN: AtomicPtr<Leaf> = AtomicPtr::new(std::ptr::null_mut());
-static ODD: AtomicPtr<Leaf> = AtomicPtr::new(std::ptr::null_mut());
+/// The even map and the odd one.
+static ROOTS: [AtomicPtr<Leaf>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
 static SIDE: SideTable = SideTable::new();
 
 /// Entries of a page, and a byte for each page of a leaf, behind its entries: whether the page was written.
@@ -56,7 +56,7 @@ const LEAF_BYTES: usize = WRITTEN_OFFSET + LEAF_PAGES;
 
 /// Makes the map ready. False when the system refuses the memory.
 pub(crate) fn prepare() -> bool {
-    for root in [&EVEN, &ODD] {
+    for root in &ROOTS {
         if root.load(Acquire).is_null() {
             let Some(place) = sys::map_private(ROOT_ENTRIES * size_of::<Leaf>()) else {
                 return false;
@@ -73,21 +73,29 @@ pub(crate) fn prepare() -> bool {
 /// As for [`SideTable::reset`].
 pub(crate) unsafe fn forget_all() {
     // The old roots stay mapped: another thread may still be reading them.
-    EVEN.store(std::ptr::null_mut(), Release);
-    ODD.store(std::ptr::null_mut(), Release);
+    for root in &ROOTS {
+        root.store(std::ptr::null_mut(), Release);
+    }
     // SAFETY: the caller's promise.
     unsafe { SIDE.reset() };
 }
 
+/// The root of the map that has an address.
+#[inline(always)]
+fn root_of(address: usize) -> &'static AtomicPtr<Leaf> {
+    &ROOTS[address >> 3 & 1]
+}
+
+/// Whether an address lies in one of the maps as it is: no tag above it, and a multiple of 8.
 #[inline(always)]
 fn in_map(address: usize) -> bool {
-    address & 7 == 0 && address >> ADDRESS_BITS == 0
+    address & !((1 << ADDRESS_BITS) - 8) == 0
 }
 
 /// The leaf of an address that lies in the map, if it exists.
 #[inline(always)]
 fn leaf_of(address: usize) -> Option<*const AtomicU32> {
-    let root = if address & 8 == 0 { &EVEN } else { &ODD }.load(Relaxed);
+    let root = root_of(address).load(Relaxed);
     if root.is_null() {
         return None;
     }
@@ -127,11 +135,41 @@ fn count_page(leaf: *const AtomicU32, index: usize) {
     let bytes = sys::page_bytes();
     let entries = bytes / size_of::<AtomicU32>();
     // NOTE: a page of this system may be several of ours: then its first byte speaks for it.
-    let first = index / entries * entries;
-    if written(leaf, first).swap(1, Relaxed) == 0 {
+    let page = index / entries;
+    if written(leaf, page * entries).swap(1, Relaxed) == 0 {
         sys::count_own(bytes);
+        populate_behind(leaf, page, bytes);
     }
     written(leaf, index).store(1, Relaxed);
+}
+
+/// Pages that are made resident at once, at most.
+const MOST_POPULATED: usize = 32;
+
+/// Where a heap grows upward page by page, makes the pages behind this one resident in one call: half as many as were
+/// written in a row before it.
+///
+/// PERF: a page fault takes as long as hundreds of events.
+fn populate_behind(leaf: *const AtomicU32, page: usize, bytes: usize) {
+    let entries = bytes / size_of::<AtomicU32>();
+    let is_written = |page: usize| written(leaf, page * entries).load(Relaxed) != 0;
+    let before = (0..page).rev().take(2 * MOST_POPULATED);
+    let wanted = before.take_while(|page| is_written(*page)).count() / 2;
+    let behind = page + 1..LEAF_ENTRIES / entries;
+    let pages = behind
+        .take(wanted)
+        .take_while(|page| !is_written(*page))
+        .count();
+    // SAFETY: the pages lie in the leaf.
+    let start = unsafe { leaf.add((page + 1) * entries) };
+    if pages == 0 || !sys::populate(start.addr(), pages * bytes) {
+        return;
+    }
+    for page in page + 1..=page + pages {
+        if written(leaf, page * entries).swap(1, Relaxed) == 0 {
+            sys::count_own(bytes);
+        }
+    }
 }
 
 /// Maps the leaf of an address.
@@ -139,7 +177,7 @@ fn count_page(leaf: *const AtomicU32, index: usize) {
 #[inline(never)]
 fn map_leaf(address: usize) -> Option<*const AtomicU32> {
     let errno = sys::Errno::keep();
-    let root = if address & 8 == 0 { &EVEN } else { &ODD }.load(Acquire);
+    let root = root_of(address).load(Acquire);
     if root.is_null() {
         return None;
     }
@@ -169,9 +207,8 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
 /// Enters a block. False when there is no memory to remember it in.
 #[inline(always)]
 pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
-    let address = address & ADDRESS_MASK;
     if !in_map(address) {
-        return SIDE.put(address, bytes, owner);
+        return put_elsewhere(address, bytes, owner);
     }
     let Some(leaf) = leaf_of(address).or_else(|| map_leaf(address)) else {
         return false;
@@ -203,12 +240,23 @@ pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
     true
 }
 
+/// The same for an address with a tag, or one that the side table has.
+#[cold]
+#[inline(never)]
+fn put_elsewhere(address: usize, bytes: usize, owner: Owner) -> bool {
+    let plain = address & ADDRESS_MASK;
+    if in_map(plain) {
+        put(plain, bytes, owner)
+    } else {
+        SIDE.put(plain, bytes, owner)
+    }
+}
+
 /// Takes a block out, if it is known: exactly the words it was entered with, whatever size its owner claims now.
 #[inline(always)]
 pub(crate) fn take(address: usize) -> Option<Owner> {
-    let address = address & ADDRESS_MASK;
     if !in_map(address) {
-        return SIDE.take(address);
+        return take_elsewhere(address);
     }
     let place = entry(address)?;
     // SAFETY: as in `put`.
@@ -233,5 +281,17 @@ pub(crate) fn take(address: usize) -> Option<Owner> {
             third.store(0, Relaxed);
         }
         word::owner(first, second)
+    }
+}
+
+/// The same for an address with a tag, or one that the side table has.
+#[cold]
+#[inline(never)]
+fn take_elsewhere(address: usize) -> Option<Owner> {
+    let plain = address & ADDRESS_MASK;
+    if in_map(plain) {
+        take(plain)
+    } else {
+        SIDE.take(plain)
     }
 }

@@ -3,7 +3,7 @@
 //! For the one who measures a value, never for the hook. Other threads go on allocating and freeing meanwhile: a block
 //! that is being freed is found or not, and never more than that is said of it.
 
-use super::{ADDRESS_BITS, ADDRESS_MASK, EVEN, LEAF_ENTRIES, LEAF_SPAN_BITS, Leaf, ODD, SIDE};
+use super::{ADDRESS_BITS, ADDRESS_MASK, LEAF_ENTRIES, LEAF_SPAN_BITS, Leaf, ROOTS, SIDE};
 use super::{entry, in_map, word};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
@@ -94,7 +94,7 @@ impl Finder {
                 floor = floor.max(known.high);
             }
         }
-        for (root, offset) in [(&EVEN, 0), (&ODD, 8)] {
+        for (root, offset) in ROOTS.iter().zip([0, 8]) {
             let Some(block) = nearest(root, offset, address, floor) else {
                 continue;
             };
@@ -192,6 +192,7 @@ fn nearest(root: &AtomicPtr<Leaf>, offset: usize, address: usize, floor: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shadow::LaneBits;
     use crate::shadow::{Owner, prepare, put, take};
     use std::alloc::{GlobalAlloc, Layout, System};
     use std::collections::BTreeMap;
@@ -199,7 +200,7 @@ mod tests {
     const GIB: usize = 1 << 30;
 
     fn owner(site: u32) -> Owner {
-        Owner::new(site, 3, 77)
+        Owner::new(site, LaneBits::of(3), 77)
     }
 
     fn found(address: usize) -> Option<Block> {

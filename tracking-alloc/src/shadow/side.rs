@@ -209,10 +209,11 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shadow::LaneBits;
     use std::collections::BTreeMap;
 
     fn owner(number: u32) -> Owner {
-        Owner::new(number, 1 + number % 5, number)
+        Owner::new(number, LaneBits::of(1 + number % 5), number)
     }
 
     #[test]

@@ -52,6 +52,16 @@ const MIDDLE_MASK: u32 = ((1 << MIDDLE_BITS) - 1) << 1;
 /// Lanes from this number on are not told apart.
 const LAST_LANE: u32 = (1 << (32 - LANE_SHIFT)) - 2;
 
+/// What the second word of a lane's blocks has of the lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaneBits(u32);
+
+impl LaneBits {
+    pub(crate) fn of(lane: u32) -> Self {
+        LaneBits((Owner::lane_kept(lane) + 1) << LANE_SHIFT)
+    }
+}
+
 /// Who allocated a block, and when.
 // PERF: its first two words as the map has them, so that they go through the hook in one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,12 +81,12 @@ impl Owner {
 
     /// The owner of a block that is being allocated. `site` must be below 2^20.
     #[inline(always)]
-    pub(crate) fn new(site: u32, lane: u32, birth: u32) -> Self {
+    pub(crate) fn new(site: u32, lane: LaneBits, birth: u32) -> Self {
         let low = birth << 3 & LOW_MASK;
         let high = birth >> LOW_BITS & ((1 << LONG_BITS) - 1);
         Owner {
             first: NonZeroU32::MIN | (site << SITE_SHIFT | low | (Kind::Long as u32) << 1),
-            second: (Self::lane_kept(lane) + 1) << LANE_SHIFT | high << 1,
+            second: lane.0 | high << 1,
         }
     }
 
@@ -84,6 +94,12 @@ impl Owner {
     #[inline(always)]
     pub(crate) fn site(self) -> u32 {
         self.first.get() >> SITE_SHIFT
+    }
+
+    /// Whether the block keeps these bits of a lane.
+    #[inline(always)]
+    pub(crate) fn is_of(self, lane: LaneBits) -> bool {
+        self.second & LANE_MASK == lane.0
     }
 
     /// The lane and what is known of the birth number, for blocks that had room to keep them.
@@ -111,7 +127,7 @@ impl Owner {
             let first = NonZeroU32::MIN | (site << SITE_SHIFT | (Kind::Long as u32) << 1);
             return Owner { first, second: 0 };
         };
-        Owner::new(site, birth.lane, birth.number)
+        Owner::new(site, LaneBits::of(birth.lane), birth.number)
     }
 }
 
@@ -241,7 +257,7 @@ mod tests {
                 (1 << 31) - 1,
                 u32::MAX,
             ] {
-                let owner = Owner::new((1 << 20) - 1, 256, birth);
+                let owner = Owner::new((1 << 20) - 1, LaneBits::of(256), birth);
                 let (first, second) = words(bytes, owner);
                 let (third, fourth) = third(bytes);
                 let words = |index| [first, second, third, fourth.unwrap_or(99)][index];
@@ -266,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_birth_number_that_may_have_wrapped_is_not_carried_on() {
-        let kept = Owner::new(5, 3, 40);
+        let kept = Owner::new(5, LaneBits::of(3), 40);
         let known = |bytes, births| {
             let (first, second) = words(bytes, kept);
             let again = owner(first, second).expect("an owner");

@@ -75,6 +75,8 @@ pub(crate) struct LastWalk<F> {
     beyond: Cell<u64>,
     /// Frames kept, outermost first.
     len: Cell<usize>,
+    /// The same if the outermost of them is where a walk ends, and the next walk need not be made in full; else 0.
+    complete: Cell<usize>,
     /// The outermost of them is where a walk ends; else the stack goes on outside of it.
     ends: Cell<bool>,
     /// Walks that will be made in full, since the last could not be kept.
@@ -120,6 +122,53 @@ impl<F: Frame> LastWalk<F> {
     /// Only while the hook is at work in the thread whose lane this is, so that no signal handler gets between.
     #[inline(always)]
     pub(super) fn go_on<S: Step<Frame = F>>(
+        &self,
+        way: &S,
+        stack: Stack,
+        state: F::State,
+        sum: Sum,
+    ) -> Option<u64> {
+        if let Some(hash) = self.unchanged(stack, S::place(state), state, sum) {
+            return Some(hash);
+        }
+        self.go_on_anew(way, stack, state, sum)
+    }
+
+    /// The sum, when the present frame is one of those kept and nothing outside of it changed: so it is mostly.
+    #[inline(always)]
+    fn unchanged(&self, stack: Stack, place: usize, state: F::State, sum: Sum) -> Option<u64> {
+        if self.seed.get() != sum.seed() || self.stack.get() != stack {
+            return None;
+        }
+        // SAFETY: reached by the lane's owner alone, who is at work in the hook once.
+        let kept = unsafe { &*self.frames.get() }.get(..self.complete.get())?;
+        let outer = &kept[..outside(kept, place)];
+        let known = outer.last().filter(|known| known.frame.is_in(state))?;
+        let counts = kept.len() - outer.len() <= MOST_PASSED
+            && sum.frames() + outer.len() <= MAX_FRAMES
+            // SAFETY: the present frame is the innermost of these, all others lie outside of it, in the stack for which
+            // they were kept.
+            && !unsafe { F::have_changed(outer) };
+        counts.then(|| sum.with_outer(known.hash))
+    }
+
+    /// The same in all other cases.
+    #[inline(never)]
+    fn go_on_anew<S: Step<Frame = F>>(
+        &self,
+        way: &S,
+        stack: Stack,
+        state: F::State,
+        sum: Sum,
+    ) -> Option<u64> {
+        let hash = self.follow_on(way, stack, state, sum);
+        let complete = self.skips.get() == 0 && self.ends.get();
+        self.complete.set(if complete { self.len.get() } else { 0 });
+        hash
+    }
+
+    #[inline(always)]
+    fn follow_on<S: Step<Frame = F>>(
         &self,
         way: &S,
         stack: Stack,
@@ -332,7 +381,8 @@ unsafe fn last_change<F: Frame>(kept: &[Kept<F>]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stack::{Limits, frame_pointers};
+    use crate::stack::frame_pointers::{self, NEAR};
+    use crate::stack::{Limits, Powers};
 
     /// Numbers without a pattern (xorshift).
     struct Random(u64);
@@ -406,7 +456,7 @@ mod tests {
     #[test]
     fn whatever_was_walked_before_the_sum_is_that_of_a_walk_in_full() {
         let cases = [
-            (5, 8, 0),
+            (5, NEAR, 0),
             (13, 60, 0),
             (21, 60, 30),
             (29, 300, 0),
@@ -438,12 +488,12 @@ mod tests {
                 let Some(frame) = model.frames.last().map(|frame| model.address(*frame)) else {
                     continue;
                 };
-                let hash = frame_pointers::hash(frame, &model.limits, &last, seed);
-                let whole = frame_pointers::hash_in_full(frame, &model.limits, seed);
+                let hash = frame_pointers::hash(frame, &model.limits, &last, &Powers::of(seed), 3);
+                let whole = frame_pointers::hash_in_full(frame, &model.limits, seed, 3);
                 assert_eq!(hash, whole, "seed {seed}, round {round}");
                 kept += last.len.get();
             }
-            assert_eq!(kept > 0, depth > 8, "seed {seed}: {kept}");
+            assert_eq!(kept > 0, depth > NEAR, "seed {seed}: {kept}");
         }
     }
 
@@ -457,8 +507,9 @@ mod tests {
         for round in 0..100u64 {
             for model in [&one, &other] {
                 let frame = model.address(model.frames[79]);
-                let hash = frame_pointers::hash(frame, &model.limits, &last, round / 10);
-                let whole = frame_pointers::hash_in_full(frame, &model.limits, round / 10);
+                let hash =
+                    frame_pointers::hash(frame, &model.limits, &last, &Powers::of(round / 10), 0);
+                let whole = frame_pointers::hash_in_full(frame, &model.limits, round / 10, 0);
                 assert_eq!(hash, whole, "round {round}");
             }
         }
@@ -470,7 +521,8 @@ mod tests {
         let (mut model, last) = (Model::new(), last_walk());
         (0..100).for_each(|_| model.call(&mut random));
         let frame = model.address(model.frames[99]);
-        let hash = |model: &Model| frame_pointers::hash(frame, &model.limits, &last, 5);
+        let hash =
+            |model: &Model| frame_pointers::hash(frame, &model.limits, &last, &Powers::of(5), 0);
         let before = hash(&model);
         for index in 0..99 {
             let place = model.frames[index] + 1;
@@ -497,8 +549,11 @@ mod tests {
         let frames = model.frames.clone();
         let walked = |model: &Model, frame: usize| {
             let frame = model.address(frames[frame]);
-            let hash = frame_pointers::hash(frame, &model.limits, &last, 5);
-            assert_eq!(hash, frame_pointers::hash_in_full(frame, &model.limits, 5));
+            let hash = frame_pointers::hash(frame, &model.limits, &last, &Powers::of(5), 0);
+            assert_eq!(
+                hash,
+                frame_pointers::hash_in_full(frame, &model.limits, 5, 0)
+            );
             assert_eq!(last.skips.get(), 0, "it is kept");
             hash
         };
@@ -546,15 +601,15 @@ mod tests {
         let mut random = Random(13);
         let mut model = Model::new();
         (0..600).for_each(|_| model.call(&mut random));
-        let stack = model.limits.stack.get();
+        let stack = model.limits.stack();
         let state = model.address(model.frames[599]);
-        let whole = frame_pointers::hash_in_full(state, &model.limits, 5);
+        let whole = frame_pointers::hash_in_full(state, &model.limits, 5, 0);
         for (at, found) in [(599 - 300, Some(whole)), (599 - 200, None)] {
             let way = Stubborn {
                 links: frame_pointers::Links::of(stack),
                 at: model.address(model.frames[at]),
             };
-            let hash = last_walk().go_on(&way, stack, state, Sum::new(5));
+            let hash = last_walk().go_on(&way, stack, state, Sum::new(5, 0));
             assert_eq!(hash, found, "frame {at}");
         }
     }

@@ -17,7 +17,7 @@ pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
 use crate::hash::{GOLDEN, mix};
 use crate::sys::Stack;
 use eh_frame::Unwound;
-use frame_pointers::Linked;
+use frame_pointers::{Linked, NEAR};
 use last_walk::LastWalk;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -26,9 +26,55 @@ use tracking_alloc_recording::{MAX_FRAMES, site_flags, unwinder};
 /// Finds the rule of a frame that the cache has none for.
 pub(crate) type FindRule = fn(Frame, Bounds) -> Rule;
 
-/// What sums are made with. It changes when code was replaced, or when two stacks turned out to have one key: then every
+/// What sums are made with. They change when code was replaced, or when two stacks turned out to have one key: then every
 /// stack gets another key, and no stack is taken for the one it was mistaken for.
-static SEED: AtomicU64 = AtomicU64::new(fit_seed(GOLDEN));
+static POWERS: Powers = Powers::of(fit_seed(GOLDEN));
+
+/// The powers of a seed from 0 on, for the innermost frames. A walk that meets some of one seed and some of the next has
+/// the key of no stack: then its frames decide, as for a new one.
+struct Powers([AtomicU64; NEAR + 1]);
+
+impl Powers {
+    const fn of(seed: u64) -> Powers {
+        let mut powers = [const { AtomicU64::new(1) }; NEAR + 1];
+        let (mut index, mut power) = (1, seed);
+        while index <= NEAR {
+            powers[index] = AtomicU64::new(power);
+            power = power.wrapping_mul(seed);
+            index += 1;
+        }
+        Powers(powers)
+    }
+
+    fn set(&self, seed: u64) {
+        let powers = Powers::of(seed);
+        for (power, new) in self.0.iter().zip(&powers.0) {
+            power.store(new.load(Relaxed), Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn seed(&self) -> u64 {
+        self.0[1].load(Relaxed)
+    }
+
+    /// A sum that has come to `value` with the innermost [`NEAR`] frames.
+    #[inline(always)]
+    fn near(&self, value: u64) -> Sum {
+        Sum {
+            seed: self.seed(),
+            value,
+            power: self.0[NEAR].load(Relaxed),
+            frames: NEAR,
+        }
+    }
+
+    /// The sum of no frames in a scope.
+    #[inline(always)]
+    fn begin(&self, scope: u32) -> Sum {
+        Sum::new(self.seed(), scope)
+    }
+}
 
 /// A number like this as a seed: 5 modulo 8, for which powers less than 2^16 apart differ by less than 2^18 times an odd
 /// number, so that two frames that change places always change the sum.
@@ -36,8 +82,8 @@ const fn fit_seed(number: u64) -> u64 {
     number & !7 | 5
 }
 
-/// The hash of a stack: the seed, and each return address times the seed to the power of its distance from the innermost
-/// frame, modulo 2^64. So the sum of the outer frames is that of any stack that has them.
+/// The hash of a stack in a scope: seed and scope, and each return address times the seed to the power of its distance from
+/// the innermost frame, modulo 2^64. So the sum of the outer frames is that of any stack that has them.
 #[derive(Clone, Copy)]
 struct Sum {
     seed: u64,
@@ -49,10 +95,10 @@ struct Sum {
 impl Sum {
     /// That of no frames.
     #[inline(always)]
-    fn new(seed: u64) -> Sum {
+    fn new(seed: u64, scope: u32) -> Sum {
         Sum {
             seed,
-            value: seed,
+            value: seed.wrapping_add(u64::from(scope).wrapping_mul(SCOPE)),
             power: 1,
             frames: 0,
         }
@@ -83,6 +129,12 @@ impl Sum {
         self.value
     }
 
+    /// The key of the stack: the sum, never 0.
+    #[inline(always)]
+    fn key(self) -> u64 {
+        key_of(self.value)
+    }
+
     #[inline(always)]
     fn seed(self) -> u64 {
         self.seed
@@ -94,9 +146,12 @@ impl Sum {
     }
 }
 
+/// Tells scopes apart in a sum: an odd number with no pattern in its bits (the first factor of MurmurHash3's finalizer).
+const SCOPE: u64 = 0xff51_afd7_ed55_8ccd;
+
 /// Gives every stack another key. Under the write lock.
 pub(crate) fn change_seed() {
-    SEED.store(fit_seed(mix(SEED.load(Relaxed), GOLDEN)), Relaxed);
+    POWERS.set(fit_seed(mix(POWERS.seed(), GOLDEN)));
 }
 
 /// Forgets rules of code that was unloaded. Under the write lock.
@@ -171,21 +226,14 @@ impl Start {
     }
 }
 
-/// The hash of a stack, innermost address first.
-pub(crate) fn hash(addresses: &[u64]) -> u64 {
-    let mut sum = Sum::new(SEED.load(Relaxed));
-    addresses.iter().for_each(|address| sum.add(*address));
-    sum.value()
-}
-
-/// The key of a site: stack and scope. Never 0.
+/// The key of a stack, innermost address first, in a scope. Never 0.
 ///
 /// Two sites of 10^6 share a key with a probability of about 3e-8; such a pair is counted as one until that is noticed
 /// (see `tables/sites`).
-#[inline(always)]
-pub(crate) fn key(hash: u64, scope: u32) -> u64 {
-    let mixed = mix(hash, u64::from(scope));
-    (mixed ^ mixed >> 32) | 1
+pub(crate) fn key(addresses: &[u64], scope: u32) -> u64 {
+    let mut sum = POWERS.begin(scope);
+    addresses.iter().for_each(|address| sum.add(*address));
+    sum.key()
 }
 
 /// What the walks of one thread met last, by either way. All-zero bytes are nothing.
@@ -194,20 +242,38 @@ pub(crate) struct LastWalks {
     unwound: LastWalk<Unwound>,
 }
 
-/// The hash of the calling stack.
 #[inline(always)]
-pub(crate) fn walk(limits: &Limits, last: &LastWalks, start: Start, find_rule: FindRule) -> u64 {
-    let seed = SEED.load(Relaxed);
-    match UNWINDER.load(Relaxed) {
+fn key_of(sum: u64) -> u64 {
+    sum | 1
+}
+
+/// The key of the calling stack in a scope: that of [`key`].
+#[inline(always)]
+pub(crate) fn walk(
+    limits: &Limits,
+    last: &LastWalks,
+    start: Start,
+    scope: u32,
+    find_rule: FindRule,
+) -> u64 {
+    key_of(match UNWINDER.load(Relaxed) {
         unwinder::FRAME_POINTERS => {
-            frame_pointers::hash(start.frame_pointer, limits, &last.linked, seed)
+            frame_pointers::hash(start.frame_pointer, limits, &last.linked, &POWERS, scope)
         }
         unwinder::EH_FRAME => {
             let (frame_pointer, stack_pointer, pc) = start.registers();
-            by_rules(limits, last, frame_pointer, stack_pointer, pc, find_rule)
+            by_rules(
+                limits,
+                last,
+                frame_pointer,
+                stack_pointer,
+                pc,
+                scope,
+                find_rule,
+            )
         }
-        _ => Sum::new(seed).value(),
-    }
+        _ => POWERS.begin(scope).value(),
+    })
 }
 
 /// The same where frame pointers are not kept: apart, so that it costs nothing where they are.
@@ -218,21 +284,23 @@ fn by_rules(
     frame_pointer: usize,
     stack_pointer: usize,
     pc: u64,
+    scope: u32,
     find_rule: FindRule,
 ) -> u64 {
     let start = Start::from_registers((frame_pointer, stack_pointer, pc));
-    let seed = SEED.load(Relaxed);
-    eh_frame::hash(start, limits, &last.unwound, find_rule, seed)
+    eh_frame::hash(start, limits, &last.unwound, find_rule, POWERS.begin(scope))
 }
 
 /// The same, whatever the last walk met: what [`walk`] must agree with.
-pub(crate) fn walk_in_full(limits: &Limits, start: Start, find_rule: FindRule) -> u64 {
-    let seed = SEED.load(Relaxed);
-    match UNWINDER.load(Relaxed) {
-        unwinder::FRAME_POINTERS => frame_pointers::hash_in_full(start.frame_pointer, limits, seed),
-        unwinder::EH_FRAME => eh_frame::hash_in_full(start, limits, find_rule, seed),
-        _ => Sum::new(seed).value(),
-    }
+pub(crate) fn walk_in_full(limits: &Limits, start: Start, scope: u32, find_rule: FindRule) -> u64 {
+    let none = POWERS.begin(scope);
+    key_of(match UNWINDER.load(Relaxed) {
+        unwinder::FRAME_POINTERS => {
+            frame_pointers::hash_in_full(start.frame_pointer, limits, POWERS.seed(), scope)
+        }
+        unwinder::EH_FRAME => eh_frame::hash_in_full(start, limits, find_rule, none),
+        _ => none.value(),
+    })
 }
 
 /// What a walk into memory found.
@@ -260,7 +328,7 @@ pub(crate) fn walk_into(
     let end = match UNWINDER.load(Relaxed) {
         unwinder::FRAME_POINTERS => frame_pointers::walk(
             start.frame_pointer,
-            limits.stack.get(),
+            limits.stack(),
             limits.cut_after.in_use(),
             keep,
         ),
@@ -292,22 +360,48 @@ enum End {
 /// Where the walks of one thread end. All-zero bytes are a thread whose stack is not known.
 pub(crate) struct Limits {
     /// Where its stack lies.
-    pub(crate) stack: Cell<Stack>,
-    pub(crate) cut_after: CutAfter,
+    stack: Cell<Stack>,
+    /// From here on, and so many bytes further, a frame's link may lie that is followed without further questions.
+    low: Cell<usize>,
+    span: Cell<usize>,
+    cut_after: CutAfter,
 }
 
 impl Limits {
     pub(crate) fn of(stack: Stack) -> Limits {
-        Limits {
+        let limits = Limits {
             stack: Cell::new(stack),
+            low: Cell::new(0),
+            span: Cell::new(0),
             cut_after: CutAfter::nothing(),
-        }
+        };
+        limits.set_stack(stack);
+        limits
+    }
+
+    pub(crate) fn stack(&self) -> Stack {
+        self.stack.get()
+    }
+
+    pub(crate) fn set_stack(&self, stack: Stack) {
+        self.stack.set(stack);
+        let last = stack.high.checked_sub(frame_pointers::LINK);
+        let span = last.and_then(|last| last.checked_sub(stack.low));
+        let span = span.filter(|_| self.cut_after.in_use().is_none());
+        self.low.set(span.map_or(usize::MAX, |_| stack.low));
+        self.span.set(span.unwrap_or(0));
+    }
+
+    /// Counts a stack cut after `address`: when there were too many, walks end there.
+    pub(crate) fn count_cut(&self, address: u64) {
+        self.cut_after.count(address);
+        self.set_stack(self.stack());
     }
 }
 
 /// Return addresses after which a thread's walks stop: their callers keep data in the frame pointer, so that what lies
 /// beyond would be made up anew at each call.
-pub(crate) struct CutAfter {
+struct CutAfter {
     /// A bit for each listed address, by its low bits: most frames are passed by one test.
     filter: Cell<u64>,
     listed: [Cell<u64>; CutAfter::MOST],
@@ -345,7 +439,7 @@ impl CutAfter {
     }
 
     /// Counts a stack cut after `address`; lists it when there were too many.
-    pub(crate) fn count(&self, address: u64) {
+    fn count(&self, address: u64) {
         let place = self
             .counted
             .iter()

@@ -1,7 +1,7 @@
 //! Memory for heapglass itself: from mmap only, never from the hooked allocator.
 
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Maps `bytes` of zeroed private memory that costs nothing until touched. `None` when the system refuses.
 pub(crate) fn map_private(bytes: usize) -> Option<NonNull<u8>> {
@@ -23,6 +23,29 @@ pub(crate) fn map_private(bytes: usize) -> Option<NonNull<u8>> {
         libc::madvise(place, bytes, libc::MADV_DONTDUMP);
         NonNull::new(place.cast())
     }
+}
+
+/// Makes whole pages of our own memory resident, as writing to each would. False when the system does not, or cannot
+/// (Linux before 5.14).
+pub(crate) fn populate(start: usize, bytes: usize) -> bool {
+    static IS_REFUSED: AtomicBool = AtomicBool::new(false);
+    if IS_REFUSED.load(Ordering::Relaxed) {
+        return false;
+    }
+    let errno = super::Errno::keep();
+    // SAFETY: populating changes no content; the pages are ours (caller).
+    let is_done = unsafe {
+        libc::madvise(
+            std::ptr::with_exposed_provenance_mut(start),
+            bytes,
+            libc::MADV_POPULATE_WRITE,
+        ) == 0
+    };
+    if !is_done {
+        IS_REFUSED.store(true, Ordering::Relaxed);
+    }
+    drop(errno);
+    is_done
 }
 
 /// Fills `buffer` from this process's memory at `start`, by the kernel: what is not mapped is an answer and no fault.

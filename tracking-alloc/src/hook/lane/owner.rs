@@ -4,6 +4,7 @@ use super::{CACHE, Cached, Lane, LaneTables, MEASURED, TABLE};
 use crate::hook::LOOKS;
 use crate::hook::peak::STEP;
 use crate::record::Table;
+use crate::shadow::LaneBits;
 use crate::sys::{self, Bump, Errno, Stack};
 use crate::tables::{
     CLOCK, LANES_USED, OVERFLOW_USED, Session, figures_net, figures_of, fixed_row, header,
@@ -176,6 +177,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
     let lane = unsafe {
         let lane = place.as_ptr();
         (*lane).number = number;
+        (*lane).bits = LaneBits::of(number);
         (*lane).all = all;
         (*lane).cache = cache.as_ptr();
         (*lane).record = session.lane_record(number);
@@ -201,7 +203,7 @@ impl Lane {
     /// The calling thread becomes the owner.
     fn move_in(&self, stack: Stack) {
         let (record, all) = (self.record(), self.all());
-        self.limits.stack.set(stack);
+        self.limits.set_stack(stack);
         self.since_births.set(all.total_blocks.load(Relaxed));
         for (since, now) in record.since.iter().zip(figures_of(all)) {
             since.store(now, Relaxed);

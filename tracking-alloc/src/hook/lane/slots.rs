@@ -1,18 +1,15 @@
 //! What a lane knows of each site: its row, how often each size class was allocated, and its snapshots.
 
 use super::{CACHE, CHUNK, CHUNKS, Lane};
-use crate::hook::sizes::{self, Spread};
+use crate::hook::sizes::{self, Class, Spread};
 use crate::record::growths_resumed;
 use crate::stack::Start;
 use crate::sys::{Errno, PAGE, count_own};
-use crate::tables::{self, CLOCK, net_bytes};
+use crate::tables::{self, CLOCK, add, net_bytes};
 use std::cell::Cell;
 use std::ptr::null;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, Row, SITE_TABLE_FULL, SIZE_COUNT_BITS, SIZE_PAIRS, Sizes, Snaps,
-    size_class,
-};
+use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row, SITE_TABLE_FULL, Sizes, Snaps};
 
 const _: () = assert!(
     PAGE.is_multiple_of(size_of::<Slot>()) && (CHUNK * size_of::<Slot>()).is_multiple_of(PAGE)
@@ -241,47 +238,42 @@ impl Lane {
     /// Counts a block's size, before the block itself is counted: nothing to do while a site has one size class.
     #[inline(always)]
     pub(in crate::hook) fn count_size(&self, slot: &Slot, bytes: u64) {
-        let class = u32::from(size_class(bytes));
-        if slot.class.get() == class {
+        let class = Class::of(bytes);
+        if slot.class.get() == u32::from(class.number) {
             return;
         }
         // PERF: a class met before at a site of several is one look away.
+        if let Some(pair) = slot.one_record().and_then(|sizes| class.known_pair(sizes)) {
+            return add(pair, 1);
+        }
         if slot
             .spread()
-            .is_some_and(|spread| spread.count_known(class))
+            .is_some_and(|spread| spread.count_known(class.number))
         {
             return;
-        }
-        if let Some(sizes) = slot.one_record() {
-            let pair = &sizes.pairs[class as usize % SIZE_PAIRS];
-            let word = pair.load(Relaxed);
-            if word >> SIZE_COUNT_BITS == u64::from(class) && word != 0 {
-                pair.store(word + 1, Relaxed);
-                return;
-            }
         }
         self.count_other_size(slot, class);
     }
 
     #[inline(never)]
-    fn count_other_size(&self, slot: &Slot, class: u32) {
+    fn count_other_size(&self, slot: &Slot, class: Class) {
         if slot.row_index.get() == u32::MAX {
             return;
         }
         match slot.class.get() {
-            NO_CLASS => return slot.class.set(class),
+            NO_CLASS => return slot.class.set(class.number.into()),
             MIXED | SPREAD => {}
             first => {
                 slot.class.set(MIXED);
                 sizes::add(
                     self,
                     slot,
-                    first as u16,
+                    Class::of_number(first as u16),
                     slot.row().total_blocks.load(Relaxed),
                 );
             }
         }
-        sizes::add(self, slot, class as u16, 1);
+        sizes::add(self, slot, class, 1);
     }
 
     /// A new size record for a slot's row.

@@ -50,7 +50,7 @@ pub(super) fn walk(
             .unwrap_or_else(|| find(find_rule, *frame, bounds))
     };
     let stop = limits.cut_after.in_use();
-    walk_by(rule_of, start, limits.stack.get(), stop, visit)
+    walk_by(rule_of, start, limits.stack(), stop, visit)
 }
 
 /// The same, with rules from anywhere.
@@ -106,16 +106,16 @@ fn find(find_rule: FindRule, frame: Frame, bounds: Bounds) -> Rule {
     find_rule(frame, bounds)
 }
 
-/// The sum of the return addresses that [`walk`] visits.
+/// The sum of the return addresses that [`walk`] visits, added to that of no frames.
 #[inline(always)]
 pub(super) fn hash(
     start: Start,
     limits: &Limits,
     last_walk: &LastWalk<Unwound>,
     find_rule: FindRule,
-    seed: u64,
+    none: Sum,
 ) -> u64 {
-    let stack = limits.stack.get();
+    let stack = limits.stack();
     let (bp, sp, pc) = start.registers();
     let fits = sp >= stack.low && sp < stack.high && limits.cut_after.in_use().is_none();
     let hash = cache::current().filter(|_| fits).and_then(|cache| {
@@ -127,15 +127,19 @@ pub(super) fn hash(
                 high: stack.high,
             },
         };
-        last_walk.go_on(&rules, stack, Frame { pc, sp, bp }, Sum::new(seed))
+        last_walk.go_on(&rules, stack, Frame { pc, sp, bp }, none)
     });
-    hash.unwrap_or_else(|| hash_in_full(start, limits, find_rule, seed))
+    hash.unwrap_or_else(|| hash_in_full(start, limits, find_rule, none))
 }
 
 /// The same without what the last walk met.
 #[inline(never)]
-pub(super) fn hash_in_full(start: Start, limits: &Limits, find_rule: FindRule, seed: u64) -> u64 {
-    let mut sum = Sum::new(seed);
+pub(super) fn hash_in_full(
+    start: Start,
+    limits: &Limits,
+    find_rule: FindRule,
+    mut sum: Sum,
+) -> u64 {
     walk(start, limits, find_rule, |address| sum.add(address));
     sum.value()
 }
@@ -246,10 +250,10 @@ mod tests {
                 sp: place,
                 bp: 0,
             };
-            last.go_on(&rules, stack, start, Sum::new(5))
+            last.go_on(&rules, stack, start, Sum::new(5, 0))
         };
         let sum = |addresses: [u64; 2]| {
-            let mut sum = Sum::new(5);
+            let mut sum = Sum::new(5, 0);
             addresses.into_iter().for_each(|address| sum.add(address));
             Some(sum.value())
         };

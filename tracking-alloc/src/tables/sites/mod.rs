@@ -48,9 +48,9 @@ pub(crate) fn intern(
     }
     let addresses = &mut scratch[..walked.len];
     // Not so when keys were changed meanwhile, or when code became known between the two walks.
-    let is_key = stack::key(stack::hash(addresses), scope) == key;
+    let is_key = stack::key(addresses, scope) == key;
     let mut flags = walked.flags;
-    let differs = writer.with_code(|code| code.differs(start, limits.stack.get(), addresses));
+    let differs = writer.with_code(|code| code.differs(start, limits.stack(), addresses));
     if differs {
         let header = writer.store.header();
         header.unwinder_disagreements.fetch_add(1, Relaxed);
@@ -69,7 +69,7 @@ pub(crate) fn intern(
         && let Some(outermost) = addresses[tidied.kept()].last()
     {
         // It was called through code that keeps data in the frame pointer.
-        limits.cut_after.count(*outermost);
+        limits.count_cut(*outermost);
     }
     drop(errno);
     site
@@ -217,7 +217,7 @@ mod tests {
         crate::start::to_memory().expect("a recording in memory");
         let session = current().expect("a session");
         let mut writer = session.write.hold();
-        let key = |addresses: &[u64]| stack::key(stack::hash(addresses), 0);
+        let key = |addresses: &[u64]| stack::key(addresses, 0);
         let (one, other) = ([10, 20, 30], [11, 20, 30]);
         // As if both had the key of the first: a weaker hash than there is.
         let (shared, seed_before) = (key(&one), key(&[]));
