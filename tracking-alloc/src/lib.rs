@@ -91,6 +91,7 @@ pub mod arena;
 mod assertion;
 mod count;
 mod counters;
+mod current_scope;
 mod error;
 mod events;
 mod figures;
@@ -102,7 +103,6 @@ mod phase;
 mod probe;
 #[cfg(feature = "serde")]
 mod profiled;
-mod scope;
 mod state;
 mod thread;
 mod threads;

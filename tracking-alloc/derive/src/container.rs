@@ -101,12 +101,12 @@ impl<'i> Container<'i> {
         let (impl_generics, _, where_clause) = self.extended.split_for_impl();
         quote! {
             const _: () = {
-                use #krate::arena::__derive as __d;
+                use #krate::arena::__private as __d;
 
                 #[automatically_derived]
                 impl #impl_generics __d::ArenaDeserialize<#de, #arena, __A> for #ident #own_types #where_clause {
                     const SCALAR: bool = #scalar;
-                    const STRAYS: bool = false;
+                    const MAY_BYPASS: bool = false;
 
                     fn deserialize_in<__D: __d::Deserializer<#de>>(
                         __deserializer: __D,

@@ -74,6 +74,7 @@ impl Shared {
     }
 
     /// Live bytes and blocks.
+    #[cfg(recording)]
     pub(super) fn live(&self) -> (i64, i64) {
         (self.live[0].load(Relaxed), self.live[1].load(Relaxed))
     }

@@ -6,8 +6,8 @@ use super::rows::{Place, Rows, net};
 use super::scopes::Scope;
 use super::scopes::{Scopes, owned};
 use crate::counters::{self, Event, Realloc, last_block};
+use crate::current_scope::Added;
 use crate::figures::Stats;
-use crate::scope::Added;
 
 /// The row of "(table full)" in [`Blocks`].
 const FULL: u32 = u32::MAX;

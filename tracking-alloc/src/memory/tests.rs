@@ -4,7 +4,7 @@ use super::blocks::Blocks;
 use super::{Linear, Recorder};
 use crate::counters::{Event, Realloc};
 #[cfg(feature = "serde")]
-use crate::scope::Added;
+use crate::current_scope::Added;
 use std::collections::HashMap;
 use std::sync::Mutex;
 use tracking_alloc_recording::{

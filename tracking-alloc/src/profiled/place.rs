@@ -6,7 +6,7 @@ use super::enter::Entered;
 use super::register;
 use super::root::Retained;
 use super::tree::{self, Found, Node, Step, Type, key};
-use crate::scope;
+use crate::current_scope;
 
 /// A place in the data.
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ impl Place {
 
     #[cold]
     fn new_root(ty: Type, generation: u32) -> Option<(Place, Rooted)> {
-        let back = scope::current();
+        let back = current_scope::current();
         let node = tree::root(ty, back, generation, true)?;
         let found = node.found();
         let rooted = Rooted {
@@ -81,7 +81,7 @@ impl Place {
     /// The thread is in this place again.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn resume(self) {
-        scope::set(self.0.scope());
+        current_scope::set(self.0.scope());
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -4,8 +4,8 @@ use super::deserializer::De;
 use super::enter::{At, Entered, How};
 use super::tree::{self, Type};
 use super::{Profiled, budget, known, register};
+use crate::current_scope;
 use crate::phase::Since;
-use crate::scope;
 use serde::de::{Deserialize, Deserializer, Error};
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Profiled<T> {
@@ -40,7 +40,7 @@ fn within<'de, T, D: Deserializer<'de>, R>(
         return plain(d);
     }
     let ty = Type::of::<T>();
-    let back = scope::current();
+    let back = current_scope::current();
     let node = match generation {
         0 => None,
         _ => tree::root(ty, back, generation, false),

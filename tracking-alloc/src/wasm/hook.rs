@@ -6,7 +6,7 @@ use super::pages;
 use crate::counters::Event;
 use crate::figures::Stats;
 use crate::memory::{Linear, Recorder};
-use crate::{Error, scope, state};
+use crate::{Error, current_scope, state};
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 
@@ -38,7 +38,7 @@ pub(super) fn start(program: &str) -> Result<(), Error> {
 #[cold]
 #[inline(never)]
 pub(crate) fn count(event: Event) -> bool {
-    let scope = scope::current();
+    let scope = current_scope::current();
     let counted = with(|recorder| {
         recorder.look(pages::now());
         recorder.count(event, scope)

@@ -2,12 +2,12 @@
 //! in a buffer.
 
 use super::{Buffer, Inside, Seed};
+use crate::current_scope;
 use crate::profiled::enter::{At, Entered};
 use crate::profiled::identifier::{Capture, Identifier, Named, with_kept_name};
 use crate::profiled::known;
 use crate::profiled::tree::{Found, Step, Type, key};
 use crate::profiled::visitor::{Context, Kind};
-use crate::scope;
 use serde::de::{DeserializeSeed, MapAccess};
 
 pub(in super::super) struct Map<A> {
@@ -93,7 +93,7 @@ impl<'de, A: MapAccess<'de>> Map<A> {
         };
         if key.is_none() && self.buffered {
             self.rest = at.node.rebuilt().scope;
-            scope::set(self.rest);
+            current_scope::set(self.rest);
         }
         Ok(key)
     }
@@ -152,7 +152,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Map<A> {
             } else {
                 at.node.buffered().scope
             };
-            scope::set(self.rest);
+            current_scope::set(self.rest);
             return value;
         }
         let (context, named) = (self.context, self.named);

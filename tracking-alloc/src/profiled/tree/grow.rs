@@ -5,9 +5,9 @@ use super::edges::Found;
 use super::label::{Label, Step};
 use super::turn::Turn;
 use super::{AWAITS_TYPE, FOLDED, Node, RECURSIVE, Type, memory};
+use crate::current_scope::Added;
 use crate::profiled::known;
 use crate::profiled::register;
-use crate::scope::Added;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::{scope_flags, scope_kind};
 
