@@ -119,6 +119,28 @@ impl<'i> Container<'i> {
         }
     }
 
+    /// A visitor that makes the type: its declaration, and its methods.
+    pub(crate) fn visitor(
+        &self,
+        visitor: &Ident,
+        expecting: &str,
+        methods: &TokenStream,
+    ) -> TokenStream {
+        let (declaration, helper) = self.helper(visitor);
+        let (implementing, where_clause) = self.implementing();
+        let (de, ty) = (&self.de, self.ty());
+        quote! {
+            #declaration
+            #implementing __d::Visitor<#de> for #helper #where_clause {
+                type Value = #ty;
+                fn expecting(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    ::core::fmt::Formatter::write_str(__f, #expecting)
+                }
+                #methods
+            }
+        }
+    }
+
     /// The type itself, with its generics.
     pub(crate) fn ty(&self) -> TokenStream {
         let (_, types, _) = self.own.split_for_impl();

@@ -267,7 +267,7 @@ impl Accounting {
 
     /// A piece grew, and `used` bytes more are used. Where those are as many as the new size, the old place lies waste.
     #[inline]
-    pub(super) fn grown(&self, arena: &impl Arena, old: usize, new: usize, used: i64) {
+    pub(super) fn grown<A: Arena>(&self, arena: &A, old: usize, new: usize, used: i64) {
         let counters = self.counters();
         counters.grows.add(1);
         let copied = if used < new as i64 {
@@ -287,7 +287,7 @@ impl Accounting {
     /// A piece shrank, and `used` bytes more are used (negative: fewer). What the arena did not take back lies waste, but
     /// for what the smaller piece takes for the least alignment: that is padding, and comes back with it.
     #[inline]
-    pub(super) fn shrunk(&self, arena: &impl Arena, old: usize, new: usize, used: i64) {
+    pub(super) fn shrunk<A: Arena>(&self, arena: &A, old: usize, new: usize, used: i64) {
         let counters = self.counters();
         if used >= new as i64 {
             // It had to move: its old place lies waste.

@@ -61,6 +61,22 @@ impl<A: Arena> Tracked<A> {
         &self.arena
     }
 
+    /// Changes the size of a piece by `resize` and counts it by `count`.
+    #[inline(always)]
+    fn resized(
+        &self,
+        old: Layout,
+        new: Layout,
+        count: fn(&Accounting, &A, usize, usize, i64),
+        resize: impl FnOnce() -> Result<NonNull<u8>, AllocError>,
+    ) -> Result<NonNull<u8>, AllocError> {
+        let before = self.accounting.detect_bypass(&self.arena);
+        let place = resize().map_err(|refused| self.accounting.refused(&self.arena, refused))?;
+        let used = self.accounting.moved(&self.arena, before, Some(place));
+        count(&self.accounting, &self.arena, old.size(), new.size(), used);
+        Ok(place)
+    }
+
     /// What it holds and did so far.
     pub fn stats(&self) -> ArenaStats {
         self.accounting.stats(&self.name, &self.arena)
@@ -106,17 +122,10 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<u8>, AllocError> {
-        let before = self.accounting.detect_bypass(&self.arena);
-        // SAFETY: the caller's promises are the same.
-        match unsafe { self.arena.try_grow(place, old, new) } {
-            Ok(place) => {
-                let used = self.accounting.moved(&self.arena, before, Some(place));
-                self.accounting
-                    .grown(&self.arena, old.size(), new.size(), used);
-                Ok(place)
-            }
-            Err(refused) => Err(self.accounting.refused(&self.arena, refused)),
-        }
+        self.resized(old, new, Accounting::grown, || {
+            // SAFETY: the caller's promises are the same.
+            unsafe { self.arena.try_grow(place, old, new) }
+        })
     }
 
     #[inline]
@@ -126,17 +135,10 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<u8>, AllocError> {
-        let before = self.accounting.detect_bypass(&self.arena);
-        // SAFETY: the caller's promises are the same.
-        match unsafe { self.arena.try_shrink(place, old, new) } {
-            Ok(place) => {
-                let used = self.accounting.moved(&self.arena, before, Some(place));
-                self.accounting
-                    .shrunk(&self.arena, old.size(), new.size(), used);
-                Ok(place)
-            }
-            Err(refused) => Err(self.accounting.refused(&self.arena, refused)),
-        }
+        self.resized(old, new, Accounting::shrunk, || {
+            // SAFETY: the caller's promises are the same.
+            unsafe { self.arena.try_shrink(place, old, new) }
+        })
     }
 
     #[inline]

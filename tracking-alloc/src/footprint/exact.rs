@@ -84,7 +84,7 @@ use tracking_alloc_recording::footprint_kind;
 /// value's `Serialize` passes through and leaves nothing behind.
 #[inline(never)]
 pub fn footprint<T: Serialize + ?Sized>(label: &str, value: &T) -> Option<Footprint> {
-    probe::insist("footprint");
+    probe::assert_installed("footprint");
     let live_bytes = hook::recorded_stats()?.live_bytes.max(0) as u64;
     // Everything that the measuring puts on the stack lies below this.
     let local = 0u8;

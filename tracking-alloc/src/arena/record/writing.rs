@@ -22,49 +22,30 @@ pub(crate) fn forget() {
     }
 }
 
-/// The seventeen figures of an arena that follow its counters, in one order for both.
-fn figures(counters: &ArenaCounters) -> [u64; FIGURES] {
+/// The figures of an arena that follow its counters: where the recording has each, and what it is now.
+fn figures<'r>(record: &'r Arena, counters: &ArenaCounters) -> [(&'r AtomicU64, u64); FIGURES] {
     let stats = counters.stats(None);
     [
-        stats.resets,
-        stats.chunk_bytes,
-        stats.chunk_bytes_with_metadata,
-        stats.chunks,
-        stats.handed_bytes,
-        stats.padding_bytes,
-        stats.abandoned_bytes,
-        stats.past_bytes,
-        stats.tail_bytes,
-        stats.total_chunks,
-        stats.total_chunk_bytes,
-        stats.total_handed_bytes,
-        stats.total_handed_blocks,
-        stats.grows,
-        stats.grows_in_place,
-        stats.copied_bytes,
-        stats.limit_reached,
-    ]
-}
-
-fn places(record: &Arena) -> [&AtomicU64; FIGURES] {
-    [
-        &record.resets,
-        &record.chunk_bytes,
-        &record.chunk_bytes_with_metadata,
-        &record.chunks,
-        &record.handed_bytes,
-        &record.padding_bytes,
-        &record.abandoned_bytes,
-        &record.past_bytes,
-        &record.tail_bytes,
-        &record.total_chunks,
-        &record.total_chunk_bytes,
-        &record.total_handed_bytes,
-        &record.total_handed_blocks,
-        &record.grows,
-        &record.grows_in_place,
-        &record.copied_bytes,
-        &record.limit_reached,
+        (&record.resets, stats.resets),
+        (&record.chunk_bytes, stats.chunk_bytes),
+        (
+            &record.chunk_bytes_with_metadata,
+            stats.chunk_bytes_with_metadata,
+        ),
+        (&record.chunks, stats.chunks),
+        (&record.handed_bytes, stats.handed_bytes),
+        (&record.padding_bytes, stats.padding_bytes),
+        (&record.abandoned_bytes, stats.abandoned_bytes),
+        (&record.past_bytes, stats.past_bytes),
+        (&record.tail_bytes, stats.tail_bytes),
+        (&record.total_chunks, stats.total_chunks),
+        (&record.total_chunk_bytes, stats.total_chunk_bytes),
+        (&record.total_handed_bytes, stats.total_handed_bytes),
+        (&record.total_handed_blocks, stats.total_handed_blocks),
+        (&record.grows, stats.grows),
+        (&record.grows_in_place, stats.grows_in_place),
+        (&record.copied_bytes, stats.copied_bytes),
+        (&record.limit_reached, stats.limit_reached),
     ]
 }
 
@@ -213,8 +194,8 @@ fn publish_slot(writer: &mut Writer, slot: &'static Slot) {
     let Some(record) = writer.arena_record(arena) else {
         return;
     };
-    let now = figures(&slot.counters);
-    for ((place, published), now) in places(record).into_iter().zip(&slot.published).zip(now) {
+    let now = figures(record, &slot.counters);
+    for ((place, now), published) in now.into_iter().zip(&slot.published) {
         bring_up(place, published, now);
     }
     let raise = |place: &AtomicU64, to: u64| place.store(place.load(Relaxed).max(to), Relaxed);
