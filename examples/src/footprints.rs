@@ -98,8 +98,13 @@ fn exact<T: Serialize + 'static>(label: &str, make: impl FnOnce() -> T) -> &'sta
     let value: &'static T = Box::leak(Box::new(value));
     let found = footprint(label, value).expect("something records");
     println!(
-        "{label} block_bytes={} blocks={} usable_bytes={} used_bytes={} shared_blocks={}",
-        found.block_bytes, found.blocks, found.usable_bytes, found.used_bytes, found.shared_blocks
+        "{label} block_bytes={} blocks={} usable_bytes={} used_bytes={} shared_blocks={} hidden_values={}",
+        found.block_bytes,
+        found.blocks,
+        found.usable_bytes,
+        found.used_bytes,
+        found.shared_blocks,
+        found.hidden_values
     );
     value
 }

@@ -97,63 +97,64 @@ macro_rules! assert_allocs {
     (@assert $counted:ident $what:expr; $($limit:ident <= $most:expr),+ , $body:block) => {{
         // Before the block: what limits allocate is not counted.
         let most: &[u64] = &[$($most),+];
-        let (value, measured) = $crate::__measure($what, || $body);
+        let (value, measured) = $crate::__private::measure($what, || $body);
         let figures = &measured.figures;
         let limited = [
             $((stringify!($limit), $crate::assert_allocs!(@figure $counted $limit figures))),+
         ];
-        $crate::__assert_limits(&measured, &limited, most, ::core::option_env!("CARGO_PKG_NAME"));
+        $crate::__private::assert_limits(&measured, &limited, most, ::core::option_env!("CARGO_PKG_NAME"));
         value
     }};
     ($($limit:ident <= $most:expr),+ , $body:block $(,)?) => {
-        $crate::assert_allocs!(@assert thread $crate::__Counted::Thread; $($limit <= $most),+, $body)
+        $crate::assert_allocs!(@assert thread $crate::__private::Counted::Thread; $($limit <= $most),+, $body)
     };
     (process, $($limit:ident <= $most:expr),+ , $body:block $(,)?) => {
-        $crate::assert_allocs!(@assert process $crate::__Counted::Process; $($limit <= $most),+, $body)
+        $crate::assert_allocs!(@assert process $crate::__private::Counted::Process; $($limit <= $most),+, $body)
     };
     ($threads:expr, $($limit:ident <= $most:expr),+ , $body:block $(,)?) => {
         $crate::assert_allocs!(
-            @assert threads $crate::__Counted::Threads(&$threads); $($limit <= $most),+, $body
+            @assert threads $crate::__private::Counted::Threads(&$threads); $($limit <= $most),+, $body
         )
     };
 }
 
 /// Whose events [`assert_allocs!`] counts.
-#[doc(hidden)]
 #[expect(missing_debug_implementations, reason = "named by a macro alone")]
-pub enum __Counted<'a> {
+pub enum Counted<'a> {
+    /// Those of this thread.
     Thread,
+    /// Those of the threads that entered a handle.
     Threads(&'a Threads),
+    /// Those of all threads.
     Process,
 }
 
 /// What a block did.
-#[doc(hidden)]
 #[expect(missing_debug_implementations, reason = "handed on by a macro alone")]
-pub struct __Measured {
+pub struct Measured {
+    /// Its figures.
     pub figures: Stats,
     knows_peak: bool,
     capture: Capture,
 }
 
 /// What [`assert_allocs!`] expands to: the block, counted.
-#[doc(hidden)]
 #[track_caller]
-pub fn __measure<R>(counted: __Counted<'_>, block: impl FnOnce() -> R) -> (R, __Measured) {
-    let knows_peak = !matches!(counted, __Counted::Process);
-    probe::insist("assert_allocs");
+pub fn measure<R>(counted: Counted<'_>, block: impl FnOnce() -> R) -> (R, Measured) {
+    let knows_peak = !matches!(counted, Counted::Process);
+    probe::assert_installed("assert_allocs");
     let capture = Capture::begin(&counted);
     let (value, figures) = match counted {
-        __Counted::Thread => crate::measure::measured(|| capture.run(block)),
-        __Counted::Threads(threads) => threads.measure(block),
-        __Counted::Process => {
+        Counted::Thread => crate::measure::measured(|| capture.run(block)),
+        Counted::Threads(threads) => threads.measure(block),
+        Counted::Process => {
             let before = crate::stats();
             let (value, _) = crate::measure::measured(block);
             (value, crate::stats().since(&before, (0, 0)))
         }
     };
     capture.end();
-    let measured = __Measured {
+    let measured = Measured {
         figures,
         knows_peak,
         capture,
@@ -162,10 +163,9 @@ pub fn __measure<R>(counted: __Counted<'_>, block: impl FnOnce() -> R) -> (R, __
 }
 
 /// What [`assert_allocs!`] expands to: the limits, compared. `limited` and `most` are of one length.
-#[doc(hidden)]
 #[track_caller]
-pub fn __assert_limits(
-    measured: &__Measured,
+pub fn assert_limits(
+    measured: &Measured,
     limited: &[(&str, i128)],
     most: &[u64],
     package: Option<&str>,
@@ -184,7 +184,7 @@ type Over<'a> = (&'a (&'a str, i128), &'a u64);
 
 #[cold]
 #[track_caller]
-fn fail(measured: &__Measured, over: &[Over<'_>], package: Option<&str>) -> ! {
+fn fail(measured: &Measured, over: &[Over<'_>], package: Option<&str>) -> ! {
     let said: Vec<String> = over
         .iter()
         .map(|((limit, figure), most)| format!("{limit} {figure}, at most {most}"))

@@ -47,6 +47,37 @@ pub(crate) trait Counters {
     fn add(&mut self, counter: Counter, more: u64);
 }
 
+/// An event, in counters that all of it goes to. `is_temporary`: it frees the block that its thread allocated last.
+#[inline(always)]
+pub(crate) fn count(to: impl Counters + Copy, event: Event, is_temporary: bool) {
+    match event {
+        Event::Alloc(_, bytes) => allocated(to, bytes as u64),
+        Event::Free(_, bytes) => {
+            freed(to, bytes as u64);
+            if is_temporary {
+                was_temporary(to, bytes as u64);
+            }
+        }
+        Event::Realloc(of) => {
+            let (old, new) = (of.old_bytes as u64, of.bytes as u64);
+            allocated(to, new);
+            freed(to, old);
+            resized(to, old, new, of.old != of.new);
+        }
+    }
+}
+
+/// The block allocated last, if it was not freed or reallocated since, after an event; and whether the event freed it.
+#[inline(always)]
+pub(crate) fn last_block(last: usize, event: Event) -> (usize, bool) {
+    match event {
+        Event::Alloc(block, _) => (block, false),
+        Event::Free(block, _) if block == last => (0, true),
+        Event::Free(..) => (last, false),
+        Event::Realloc(_) => (0, false),
+    }
+}
+
 /// A block was allocated, or is the new side of a realloc.
 #[inline(always)]
 pub(crate) fn allocated(mut to: impl Counters, bytes: u64) {

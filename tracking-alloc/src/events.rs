@@ -1,5 +1,7 @@
 //! From an allocator call to whoever wants to know of it: nobody, a counter, or the recording.
 
+#[cfg(not(recording))]
+use crate::counters::{Event, Realloc};
 use crate::state;
 
 /// A block in the shadow map, taken out before a realloc.
@@ -19,7 +21,7 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize, _is_system: fn() -> bool) 
         #[cfg(recording)]
         crate::hook::allocated(block, bytes);
         #[cfg(not(recording))]
-        unrecorded::allocated(block, bytes);
+        unrecorded(Event::Alloc(block as usize, bytes));
     }
 }
 
@@ -31,7 +33,7 @@ pub(crate) fn freed(block: *mut u8, bytes: usize) {
     #[cfg(recording)]
     crate::hook::freed(block, bytes);
     #[cfg(not(recording))]
-    unrecorded::freed(block, bytes);
+    unrecorded(Event::Free(block as usize, bytes));
 }
 
 #[inline(always)]
@@ -47,47 +49,22 @@ pub(crate) fn reallocated(_owner: Owner, old: (*mut u8, usize), new: (*mut u8, u
         crate::hook::reallocated(_owner, old.0, old.1, new.0, new.1);
     }
     #[cfg(not(recording))]
-    if !state::is_off() {
-        unrecorded::reallocated(old, new);
+    if !state::is_off() && !new.0.is_null() {
+        unrecorded(Event::Realloc(Realloc {
+            old: old.0 as usize,
+            old_bytes: old.1,
+            new: new.0 as usize,
+            bytes: new.1,
+        }));
     }
 }
 
 /// Where no file is recorded: `measure()`, `stats()`, and a module's own recorder.
 #[cfg(not(recording))]
-mod unrecorded {
-    use crate::count;
-    use crate::counters::{Event, Realloc};
+fn unrecorded(event: Event) {
     #[cfg(in_memory)]
-    use crate::{state, wasm::hook};
-
-    pub(super) fn allocated(block: *mut u8, bytes: usize) {
-        #[cfg(in_memory)]
-        if state::get() & state::RECORD != 0 && !hook::allocated(block, bytes) {
-            return;
-        }
-        count::event(Event::Alloc(block as usize, bytes));
+    if state::get() & state::RECORD != 0 && !crate::wasm::hook::count(event) {
+        return;
     }
-
-    pub(super) fn freed(block: *mut u8, bytes: usize) {
-        #[cfg(in_memory)]
-        if state::get() & state::RECORD != 0 && !hook::freed(block, bytes) {
-            return;
-        }
-        count::event(Event::Free(block as usize, bytes));
-    }
-
-    pub(super) fn reallocated(old: (*mut u8, usize), new: (*mut u8, usize)) {
-        #[cfg(in_memory)]
-        if state::get() & state::RECORD != 0 && !hook::reallocated(old.0, old.1, new.0, new.1) {
-            return;
-        }
-        if !new.0.is_null() {
-            count::event(Event::Realloc(Realloc {
-                old: old.0 as usize,
-                old_bytes: old.1,
-                new: new.0 as usize,
-                bytes: new.1,
-            }));
-        }
-    }
+    crate::count::event(event);
 }

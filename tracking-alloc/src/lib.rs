@@ -91,6 +91,7 @@ pub mod arena;
 mod assertion;
 mod count;
 mod counters;
+mod current_scope;
 mod error;
 mod events;
 mod figures;
@@ -102,7 +103,6 @@ mod phase;
 mod probe;
 #[cfg(feature = "serde")]
 mod profiled;
-mod scope;
 mod state;
 mod thread;
 mod threads;
@@ -139,8 +139,6 @@ pub mod wasm;
 pub use alloc::TrackingAlloc;
 #[cfg(feature = "derive")]
 pub use arena::{ArenaDeserialize, ArenaSeed};
-#[doc(hidden)]
-pub use assertion::{__Counted, __Measured, __assert_limits, __measure};
 pub use error::Error;
 pub use figures::{Delta, Stats};
 #[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
@@ -158,6 +156,12 @@ pub use threads::Threads;
 #[cfg(in_memory)]
 use wasm::scopes;
 
+/// What `assert_allocs!` expands to. Not for use by hand: it changes without notice.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::assertion::{Counted, Measured, assert_limits, measure};
+}
+
 /// Runs `f` and counts what this thread allocated and freed in it: exact, also when nothing records. Calls nest.
 ///
 /// Other threads are not counted: measure inside them. A panic in `f` passes through.
@@ -165,7 +169,7 @@ use wasm::scopes;
 /// # Panics
 /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
 pub fn measure<R>(f: impl FnOnce() -> R) -> (R, Delta) {
-    probe::insist("measure");
+    probe::assert_installed("measure");
     measure::measured(f)
 }
 
@@ -179,7 +183,7 @@ pub fn measure<R>(f: impl FnOnce() -> R) -> (R, Delta) {
 /// # Panics
 /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
 pub fn stats() -> Stats {
-    probe::insist("stats");
+    probe::assert_installed("stats");
     #[cfg(in_memory)]
     if let Some(stats) = wasm::hook::recorded_stats() {
         return stats;

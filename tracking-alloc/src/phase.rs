@@ -1,6 +1,6 @@
 //! Phases: where in the program's work we are.
 
-use crate::scope::{current, set};
+use crate::current_scope::{current, set};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;

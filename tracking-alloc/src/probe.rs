@@ -1,4 +1,4 @@
-//! Whether `TrackingAlloc` really is the program's global allocator: asked by allocating one block and looking.
+//! Whether `TrackingAlloc` really is the program's global allocator: found out by allocating one block.
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -18,7 +18,7 @@ pub(crate) fn is_installed() -> bool {
 
 /// # Panics
 /// When it is not, with the two lines to add.
-pub(crate) fn insist(what: &str) {
+pub(crate) fn assert_installed(what: &str) {
     assert!(is_installed(), "{what}: {}", crate::error::NOT_INSTALLED);
 }
 

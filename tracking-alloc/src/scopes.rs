@@ -3,9 +3,9 @@
 //! Never allocates through the hooked allocator. A scope without room is counted at its parent, and said so. A record is
 //! reached with [`Inside`] alone, which there is none of once a recording is finished, nor in a forked child.
 
-use crate::hook::{self, Inside};
 #[cfg(feature = "serde")]
-use crate::scope::{Added, NewScope};
+use crate::current_scope::{Added, NewScope};
+use crate::hook::{self, Inside};
 #[cfg(feature = "serde")]
 use crate::state;
 #[cfg(feature = "serde")]

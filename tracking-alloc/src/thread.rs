@@ -1,6 +1,7 @@
 //! What a thread knows of itself: a few words without a destructor, so they are there before `main`, during the
 //! teardown of thread-locals, and after it. Pointers are opaque here: the module that sets one knows its type.
 
+use crate::counters::{Event, last_block};
 use crate::guards::Guards;
 #[cfg(recording)]
 use crate::sys::Stack;
@@ -59,13 +60,26 @@ thread_local! {
     };
 }
 
+/// Whether an event frees the block that the calling thread allocated last: then it was temporary.
+#[inline(always)]
+pub(crate) fn is_temporary(event: Event) -> bool {
+    let note = |thread: &Thread| {
+        let (last, is_temporary) = last_block(thread.last_block.get(), event);
+        thread.last_block.set(last);
+        is_temporary
+    };
+    with(note) == Some(true)
+}
+
 /// Remembers the block that the calling thread allocated last; 0 = none.
+#[cfg(recording)]
 #[inline(always)]
 pub(crate) fn set_last_block(block: usize) {
     with(|thread| thread.last_block.set(block));
 }
 
 /// Forgets a block that is being freed if it is that one: then it was temporary.
+#[cfg(recording)]
 #[inline(always)]
 pub(crate) fn take_last_block(block: usize) -> bool {
     let take = |thread: &Thread| {

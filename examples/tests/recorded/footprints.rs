@@ -25,7 +25,7 @@ fn metadata() -> Vec<u8> {
 }
 
 /// The same places by both ways: what `Profiled` says stayed there, and what the value itself was found to retain. Prints
-/// where they differ: values that write themselves as text, with boxes inside.
+/// where they differ: values that write themselves as text.
 fn by_field(recording: &Recording, read: &[Place]) {
     let mut live: BTreeMap<&str, [i64; 2]> = BTreeMap::new();
     for place in read {
@@ -117,7 +117,15 @@ fn what_values_retain_is_found_to_the_byte() {
             number(line(label), "blocks")
         );
         assert!(found <= bytes, "{label}: {found} of {bytes}");
-        assert!(found * 100 >= bytes * 99, "{label}: {found} of {bytes}");
+        let hidden_values = number(line(label), "hidden_values");
+        if label == "metadata" {
+            // Requirements of versions write themselves as text: they are hidden, and the figure says so.
+            assert!(hidden_values > 0, "{label}");
+            assert!(found * 100 >= bytes * 93, "{label}: {found} of {bytes}");
+        } else {
+            assert_eq!(found == bytes, hidden_values == 0, "{label}");
+            assert!(found * 100 >= bytes * 99, "{label}: {found} of {bytes}");
+        }
     }
     assert_eq!(recording.header.lost_records, 0);
     by_field(&recording, &places.within(places.phase("metadata")));

@@ -101,12 +101,12 @@ impl<'i> Container<'i> {
         let (impl_generics, _, where_clause) = self.extended.split_for_impl();
         quote! {
             const _: () = {
-                use #krate::arena::__derive as __d;
+                use #krate::arena::__private as __d;
 
                 #[automatically_derived]
                 impl #impl_generics __d::ArenaDeserialize<#de, #arena, __A> for #ident #own_types #where_clause {
                     const SCALAR: bool = #scalar;
-                    const STRAYS: bool = false;
+                    const MAY_BYPASS: bool = false;
 
                     fn deserialize_in<__D: __d::Deserializer<#de>>(
                         __deserializer: __D,
@@ -116,6 +116,28 @@ impl<'i> Container<'i> {
                     }
                 }
             };
+        }
+    }
+
+    /// A visitor that makes the type: its declaration, and its methods.
+    pub(crate) fn visitor(
+        &self,
+        visitor: &Ident,
+        expecting: &str,
+        methods: &TokenStream,
+    ) -> TokenStream {
+        let (declaration, helper) = self.helper(visitor);
+        let (implementing, where_clause) = self.implementing();
+        let (de, ty) = (&self.de, self.ty());
+        quote! {
+            #declaration
+            #implementing __d::Visitor<#de> for #helper #where_clause {
+                type Value = #ty;
+                fn expecting(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    ::core::fmt::Formatter::write_str(__f, #expecting)
+                }
+                #methods
+            }
         }
     }
 

@@ -39,40 +39,33 @@ pub(crate) fn body(container: &Container<'_>, data: &DataEnum) -> Result<Body> {
     let told = names.iter().flat_map(|(names, _)| names);
     let count = names.len();
     let visitor = format_ident!("__Visitor", span = Span::mixed_site());
-    let (declaration, helper) = container.helper(&visitor);
-    let (implementing, where_clause) = container.implementing();
     let Container { de, name, .. } = container;
-    let ty = container.ty();
-    let expecting = format!("enum {name}");
     let made = container.made(&visitor, &quote!(__arena));
+    let methods = quote! {
+        fn visit_enum<__E: __d::EnumAccess<#de>>(
+            self,
+            __enum: __E,
+        ) -> ::core::result::Result<Self::Value, __E::Error> {
+            #find
+            let _ = self.0;
+            let (__number, __variant) =
+                __d::EnumAccess::variant_seed(__enum, __d::variant_name(__find, #count, __VARIANTS))?;
+            match __number {
+                #(#arms)*
+                _ => {
+                    let _ = __variant;
+                    ::core::result::Result::Err(
+                        <__E::Error as __d::Error>::unknown_variant("", __VARIANTS)
+                    )
+                }
+            }
+        }
+    };
+    let declaration = container.visitor(&visitor, &format!("enum {name}"), &methods);
     let read = quote! {
         const __VARIANTS: &[&str] = &[#(#told),*];
         #(#declarations)*
         #declaration
-        #implementing __d::Visitor<#de> for #helper #where_clause {
-            type Value = #ty;
-            fn expecting(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                ::core::fmt::Formatter::write_str(__f, #expecting)
-            }
-            fn visit_enum<__E: __d::EnumAccess<#de>>(
-                self,
-                __enum: __E,
-            ) -> ::core::result::Result<Self::Value, __E::Error> {
-                #find
-                let _ = self.0;
-                let (__number, __variant) =
-                    __d::EnumAccess::variant_seed(__enum, __d::variant_name(__find, #count, __VARIANTS))?;
-                match __number {
-                    #(#arms)*
-                    _ => {
-                        let _ = __variant;
-                        ::core::result::Result::Err(
-                            <__E::Error as __d::Error>::unknown_variant("", __VARIANTS)
-                        )
-                    }
-                }
-            }
-        }
         __d::Deserializer::deserialize_enum(
             __deserializer,
             #name,

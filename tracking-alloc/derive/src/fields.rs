@@ -274,11 +274,6 @@ impl Visiting<'_, '_> {
 
     /// The visitor and what it needs. `further`: more of its methods.
     pub(crate) fn declaration(&self, further: &TokenStream) -> Result<TokenStream> {
-        let (declaration, helper) = self.container.helper(self.visitor);
-        let (implementing, where_clause) = self.container.implementing();
-        let Container { de, .. } = self.container;
-        let ty = self.container.ty();
-        let expecting = &self.expecting;
         let withs = self
             .fields
             .iter()
@@ -289,19 +284,11 @@ impl Visiting<'_, '_> {
         } else {
             TokenStream::new()
         };
-        Ok(quote! {
-            #(#withs)*
-            #declaration
-            #implementing __d::Visitor<#de> for #helper #where_clause {
-                type Value = #ty;
-                fn expecting(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                    ::core::fmt::Formatter::write_str(__f, #expecting)
-                }
-                #further
-                #visit_sequence
-                #visit_map
-            }
-        })
+        let methods = quote!(#further #visit_sequence #visit_map);
+        let declaration = self
+            .container
+            .visitor(self.visitor, &self.expecting, &methods);
+        Ok(quote!(#(#withs)* #declaration))
     }
 
     fn visit_sequence(&self) -> TokenStream {

@@ -106,24 +106,17 @@ fn newtype(container: &Container<'_>, fields: &[Field<'_>]) -> TokenStream {
 
 fn unit(container: &Container<'_>) -> TokenStream {
     let visitor = format_ident!("__Visitor", span = Span::mixed_site());
-    let (declaration, helper) = container.helper(&visitor);
-    let (implementing, where_clause) = container.implementing();
-    let Container { de, name, .. } = container;
-    let (ty, constructor) = (container.ty(), constructor(container));
-    let expecting = format!("unit struct {name}");
+    let (name, constructor) = (&container.name, constructor(container));
+    let methods = quote! {
+        fn visit_unit<__E: __d::Error>(self) -> ::core::result::Result<Self::Value, __E> {
+            let _ = self.0;
+            ::core::result::Result::Ok(#constructor)
+        }
+    };
+    let declaration = container.visitor(&visitor, &format!("unit struct {name}"), &methods);
     let made = container.made(&visitor, &quote!(__arena));
     quote! {
         #declaration
-        #implementing __d::Visitor<#de> for #helper #where_clause {
-            type Value = #ty;
-            fn expecting(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                ::core::fmt::Formatter::write_str(__f, #expecting)
-            }
-            fn visit_unit<__E: __d::Error>(self) -> ::core::result::Result<Self::Value, __E> {
-                let _ = self.0;
-                ::core::result::Result::Ok(#constructor)
-            }
-        }
         __d::Deserializer::deserialize_unit_struct(__deserializer, #name, #made)
     }
 }

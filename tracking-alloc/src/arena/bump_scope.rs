@@ -1,5 +1,6 @@
 //! bump-scope's arenas. Their figures are read, never guessed.
 
+use super::traits::pieces_by_allocator;
 use super::{AllocError, Arena, Chunks, Reset};
 use bump_scope::alloc::Allocator;
 use bump_scope::settings::BumpAllocatorSettings;
@@ -19,37 +20,7 @@ macro_rules! arena {
                 .map_err(|_| AllocError::by(self, layout))
         }
 
-        #[inline]
-        unsafe fn try_grow(
-            &self,
-            place: NonNull<u8>,
-            old: Layout,
-            new: Layout,
-        ) -> Result<NonNull<u8>, AllocError> {
-            // SAFETY: the caller's promises are those of `Allocator::grow`.
-            unsafe { self.grow(place, old, new) }
-                .map(NonNull::cast)
-                .map_err(|_| AllocError::by(self, new))
-        }
-
-        #[inline]
-        unsafe fn try_shrink(
-            &self,
-            place: NonNull<u8>,
-            old: Layout,
-            new: Layout,
-        ) -> Result<NonNull<u8>, AllocError> {
-            // SAFETY: the caller's promises are those of `Allocator::shrink`.
-            unsafe { self.shrink(place, old, new) }
-                .map(NonNull::cast)
-                .map_err(|_| AllocError::by(self, new))
-        }
-
-        #[inline]
-        unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
-            // SAFETY: the caller's promises are those of `Allocator::deallocate`.
-            unsafe { self.deallocate(place, layout) }
-        }
+        pieces_by_allocator!();
 
         #[inline(always)]
         fn cursor(&self) -> usize {

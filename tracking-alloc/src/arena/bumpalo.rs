@@ -1,5 +1,6 @@
 //! bumpalo's arena. Its figures are read, never guessed: what its chunks use is what it says they use.
 
+use super::traits::pieces_by_allocator;
 use super::{AllocError, Arena, Chunks, Reset};
 use bumpalo::Bump;
 use std::alloc::Layout;
@@ -17,37 +18,7 @@ unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
         Bump::try_alloc_layout(self, layout).map_err(|_| AllocError::by(self, layout))
     }
 
-    #[inline]
-    unsafe fn try_grow(
-        &self,
-        place: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<u8>, AllocError> {
-        // SAFETY: the caller's promises are those of `Allocator::grow`.
-        unsafe { self.grow(place, old, new) }
-            .map(NonNull::cast)
-            .map_err(|_| AllocError::by(self, new))
-    }
-
-    #[inline]
-    unsafe fn try_shrink(
-        &self,
-        place: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<u8>, AllocError> {
-        // SAFETY: the caller's promises are those of `Allocator::shrink`.
-        unsafe { self.shrink(place, old, new) }
-            .map(NonNull::cast)
-            .map_err(|_| AllocError::by(self, new))
-    }
-
-    #[inline]
-    unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promises are those of `Allocator::deallocate`.
-        unsafe { self.deallocate(place, layout) }
-    }
+    pieces_by_allocator!();
 
     /// The address down to which the present chunk is used.
     #[inline(always)]

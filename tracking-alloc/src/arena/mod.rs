@@ -16,13 +16,13 @@
 //!
 //! Instances of one name are one arena, whichever threads made them; what was handed out is told by phase, field and
 //! type. Exact when the program ends in order (leaked arenas too); when it is killed, each arena that is alive then may
-//! be behind by what it handed out since its last look: at most 64 KiB. `pause` does not pause arenas. The history of an
+//! be behind by what it handed out since its last update: at most 64 KiB. `pause` does not pause arenas. The history of an
 //! arena keeps its first 4,096 events, and after that new maxima only. 1,023 names are kept apart (so give an arena a name
 //! that says what it is for, not which one it is); arenas of further names are instances of "(other)".
 //!
 //! A value that owns something outside of the arena and is put in by [`Arena::alloc`] of a handle is never dropped. Its
 //! type is recorded, and with the feature `serde` (part of `derive`, `bumpalo` and `bump-scope`) the sites of the blocks
-//! that the value itself points to, not of what those point to in turn. What is put in past the handle
+//! that the value itself points to, not of what those point to in turn. What is put in without the handle
 //! (`bump.alloc(string)`) cannot be seen.
 //!
 //! # What it costs
@@ -31,26 +31,25 @@
 //!
 //! Nothing in here allocates through the global allocator, but for the arena's own chunks.
 
+mod accounting;
 #[cfg(feature = "allocator-api2")]
 mod allocator_api;
-mod books;
 #[cfg(feature = "bump-scope")]
 mod bump_scope;
 #[cfg(feature = "bumpalo")]
 mod bumpalo;
-mod contract;
+mod counters;
+#[cfg(feature = "derive")]
+mod data_path;
 #[cfg(feature = "derive")]
 mod deserialize;
 #[cfg(feature = "derive")]
 mod growing;
-mod ledger;
 mod record;
-#[cfg(feature = "derive")]
-mod scope;
 mod stats;
 mod tracked;
+mod traits;
 
-pub use contract::{AllocError, Arena, Chunks, Reset};
 #[cfg(feature = "derive")]
 pub use deserialize::{ArenaDeserialize, ArenaSeed, FromPairs, map_as_pairs};
 #[cfg(feature = "derive")]
@@ -61,11 +60,12 @@ pub use stats::ArenaStats;
 pub use tracked::Tracked;
 #[cfg(feature = "derive")]
 pub use tracking_alloc_derive::ArenaDeserialize;
+pub use traits::{AllocError, Arena, Chunks, Reset};
 
 /// What derived code is made of. Not for use by hand: it changes without notice.
 #[cfg(feature = "derive")]
 #[doc(hidden)]
-pub mod __derive {
+pub mod __private {
     pub use super::deserialize::derived::*;
     pub use super::{Arena, ArenaDeserialize};
     pub use serde::de::{

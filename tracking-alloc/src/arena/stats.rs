@@ -60,7 +60,7 @@ pub struct ArenaStats {
 }
 
 impl ArenaStats {
-    /// Bytes in use: handed out, padding, abandoned, and past the handle.
+    /// Bytes in use: handed out, padding, abandoned, and what bypassed the handle.
     pub fn used_bytes(&self) -> u64 {
         self.chunk_bytes - self.tail_bytes
     }

@@ -1,9 +1,10 @@
 //! A named handle to an arena: hands out through it and counts exactly what becomes of the chunks' bytes.
 //!
 //! Counting is plain cells; nothing is allocated. Padding is never guessed: it is what the arena used less what was
-//! handed out, abandoned, and found to have gone past the handle.
+//! handed out, abandoned, and found to have bypassed the handle.
 
-use super::ledger::Ledger;
+use super::accounting::Accounting;
+use super::traits::forward_questions;
 use super::{AllocError, Arena, ArenaStats, Chunks, Reset};
 use std::alloc::Layout;
 use std::borrow::Cow;
@@ -19,7 +20,7 @@ use std::ptr::NonNull;
 /// A value put in by [`alloc`](Arena::alloc) that owns something outside (a `String`) is never dropped: a recording names
 /// its type, and the sites of the blocks it points to.
 ///
-/// What goes past the handle (bumpalo's own collections on the bare arena) is found at the next use of the handle, and
+/// What bypasses the handle (bumpalo's own collections on the bare arena) is found at the next use of the handle, and
 /// at [`stats`](Tracked::stats), by the change of the arena's own figures. What it was nobody knows: a `String` that
 /// `bump.alloc` put in is leaked and not named.
 ///
@@ -34,18 +35,18 @@ use std::ptr::NonNull;
 /// ```
 pub struct Tracked<A: Arena> {
     name: Cow<'static, str>,
-    ledger: Ledger,
+    accounting: Accounting,
     arena: A,
 }
 
 impl<A: Arena> Tracked<A> {
-    /// Names an arena. What it used before counts as gone past the handle.
+    /// Names an arena. What it used before counts as having bypassed the handle.
     pub fn new(name: impl Into<Cow<'static, str>>, arena: A) -> Self {
         let name = name.into();
-        let ledger = Ledger::open(&name, &arena);
+        let accounting = Accounting::begin_counting(&name, &arena);
         Tracked {
             name,
-            ledger,
+            accounting,
             arena,
         }
     }
@@ -55,14 +56,30 @@ impl<A: Arena> Tracked<A> {
         &self.name
     }
 
-    /// The arena itself. What it hands out counts as gone past the handle.
+    /// The arena itself. What it hands out bypasses the handle.
     pub fn arena(&self) -> &A {
         &self.arena
     }
 
+    /// Changes the size of a piece by `resize` and counts it by `count`.
+    #[inline(always)]
+    fn resized(
+        &self,
+        old: Layout,
+        new: Layout,
+        count: fn(&Accounting, &A, usize, usize, i64),
+        resize: impl FnOnce() -> Result<NonNull<u8>, AllocError>,
+    ) -> Result<NonNull<u8>, AllocError> {
+        let before = self.accounting.detect_bypass(&self.arena);
+        let place = resize().map_err(|refused| self.accounting.refused(&self.arena, refused))?;
+        let used = self.accounting.moved(&self.arena, before, Some(place));
+        count(&self.accounting, &self.arena, old.size(), new.size(), used);
+        Ok(place)
+    }
+
     /// What it holds and did so far.
     pub fn stats(&self) -> ArenaStats {
-        self.ledger.stats(&self.name, &self.arena)
+        self.accounting.stats(&self.name, &self.arena)
     }
 }
 
@@ -77,7 +94,7 @@ impl<A: Arena> fmt::Debug for Tracked<A> {
 
 impl<A: Arena> Drop for Tracked<A> {
     fn drop(&mut self) {
-        self.ledger.close(&self.arena);
+        self.accounting.close(&self.arena);
     }
 }
 
@@ -86,15 +103,15 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
     // PERF: inlined, so that what is known of the layout where it is called is known here.
     #[inline(always)]
     fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
-        let before = self.ledger.look(&self.arena);
+        let before = self.accounting.detect_bypass(&self.arena);
         match self.arena.try_alloc_layout(layout) {
             Ok(place) => {
                 let after = self.arena.cursor_after(place, layout);
-                self.ledger
+                self.accounting
                     .handed_out(&self.arena, before, after, place, layout.size());
                 Ok(place)
             }
-            Err(refused) => Err(self.ledger.refused(&self.arena, refused)),
+            Err(refused) => Err(self.accounting.refused(&self.arena, refused)),
         }
     }
 
@@ -105,16 +122,10 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<u8>, AllocError> {
-        let before = self.ledger.look(&self.arena);
-        // SAFETY: the caller's promises are the same.
-        match unsafe { self.arena.try_grow(place, old, new) } {
-            Ok(place) => {
-                let used = self.ledger.moved(&self.arena, before, Some(place));
-                self.ledger.grown(&self.arena, old.size(), new.size(), used);
-                Ok(place)
-            }
-            Err(refused) => Err(self.ledger.refused(&self.arena, refused)),
-        }
+        self.resized(old, new, Accounting::grown, || {
+            // SAFETY: the caller's promises are the same.
+            unsafe { self.arena.try_grow(place, old, new) }
+        })
     }
 
     #[inline]
@@ -124,86 +135,38 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<u8>, AllocError> {
-        let before = self.ledger.look(&self.arena);
-        // SAFETY: the caller's promises are the same.
-        match unsafe { self.arena.try_shrink(place, old, new) } {
-            Ok(place) => {
-                let used = self.ledger.moved(&self.arena, before, Some(place));
-                self.ledger
-                    .shrunk(&self.arena, old.size(), new.size(), used);
-                Ok(place)
-            }
-            Err(refused) => Err(self.ledger.refused(&self.arena, refused)),
-        }
+        self.resized(old, new, Accounting::shrunk, || {
+            // SAFETY: the caller's promises are the same.
+            unsafe { self.arena.try_shrink(place, old, new) }
+        })
     }
 
     #[inline]
     unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
-        let before = self.ledger.look(&self.arena);
+        let before = self.accounting.detect_bypass(&self.arena);
         // SAFETY: the caller's promises are the same.
         unsafe { self.arena.release(place, layout) };
-        let used = self.ledger.moved(&self.arena, before, None);
-        self.ledger.released(&self.arena, layout.size(), used);
+        let used = self.accounting.moved(&self.arena, before, None);
+        self.accounting.released(&self.arena, layout.size(), used);
+    }
+
+    forward_questions!(self => self.arena);
+
+    #[inline(always)]
+    fn detect_bypass(&self) {
+        self.accounting.detect_bypass(&self.arena);
     }
 
     #[inline(always)]
-    fn cursor(&self) -> usize {
-        self.arena.cursor()
-    }
-
-    #[inline(always)]
-    fn cursor_after(&self, place: NonNull<u8>, layout: Layout) -> usize {
-        self.arena.cursor_after(place, layout)
-    }
-
-    fn used_since(&self, cursor: usize) -> Option<u64> {
-        self.arena.used_since(cursor)
-    }
-
-    fn chunks(&self) -> Chunks {
-        self.arena.chunks()
-    }
-
-    #[inline(always)]
-    fn min_align(&self) -> usize {
-        self.arena.min_align()
-    }
-
-    fn limit(&self) -> Option<u64> {
-        self.arena.limit()
-    }
-
-    fn crate_name(&self) -> &'static str {
-        self.arena.crate_name()
-    }
-
-    #[cfg(feature = "bumpalo")]
-    #[inline(always)]
-    fn bumpalo(&self) -> Option<&bumpalo::Bump> {
-        self.arena.bumpalo()
-    }
-
-    #[cfg(feature = "bump-scope")]
-    #[inline(always)]
-    fn bump_scope(&self) -> Option<&bump_scope::Bump> {
-        self.arena.bump_scope()
-    }
-
-    #[inline(always)]
-    fn look(&self) {
-        self.ledger.look(&self.arena);
-    }
-
-    #[inline(always)]
-    fn put_in<T>(&self, place: NonNull<T>) {
-        self.ledger.put_in(place);
+    fn note_undropped<T>(&self, place: NonNull<T>) {
+        self.accounting.note_undropped(place);
     }
 }
 
 impl<A: Reset> Reset for Tracked<A> {
     fn reset(&mut self) {
-        let used = self.ledger.emptying(&self.arena);
+        let used = self.accounting.emptying(&self.arena);
         self.arena.reset();
-        self.ledger.emptied(&self.arena, used);
+        self.accounting.emptied(&self.arena, used);
     }
 }

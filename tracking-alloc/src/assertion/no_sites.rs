@@ -1,12 +1,12 @@
 //! Without the feature `assert-sites`, or where stacks cannot be walked: nothing is captured.
 
-use super::__Counted;
+use super::Counted;
 use crate::figures::Stats;
 
 pub(super) struct Capture;
 
 impl Capture {
-    pub(super) fn begin(_: &__Counted<'_>) -> Self {
+    pub(super) fn begin(_: &Counted<'_>) -> Self {
         Capture
     }
 

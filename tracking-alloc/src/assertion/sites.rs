@@ -1,6 +1,6 @@
 //! Which functions allocated most: what a broken limit says with the feature `assert-sites`.
 
-use super::__Counted;
+use super::Counted;
 use crate::count::{self, Stack, Stacks};
 use crate::figures::Stats;
 use crate::threads::Threads;
@@ -29,10 +29,10 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    pub(super) fn begin(counted: &__Counted<'_>) -> Self {
-        let thread = matches!(counted, __Counted::Thread).then(Threads::new);
+    pub(super) fn begin(counted: &Counted<'_>) -> Self {
+        let thread = matches!(counted, Counted::Thread).then(Threads::new);
         let stacks = match (counted, &thread) {
-            (__Counted::Threads(threads), _) => threads.capture(),
+            (Counted::Threads(threads), _) => threads.capture(),
             (_, Some(thread)) => thread.capture(),
             (_, None) => count::capture(),
         };

@@ -130,29 +130,11 @@ pub(super) fn count(event: Event) -> bool {
     let Some(frame) = head() else {
         return went;
     };
-    let mut is_temporary = false;
-    match event {
-        Event::Alloc(block, bytes) => {
-            frame.last_block.store(block, Relaxed);
-            counters::allocated(frame, bytes as u64);
-            frame.note_peak();
-        }
-        Event::Free(block, bytes) => {
-            counters::freed(frame, bytes as u64);
-            is_temporary = frame.last_block.load(Relaxed) == block;
-            if is_temporary {
-                frame.last_block.store(0, Relaxed);
-                counters::was_temporary(frame, bytes as u64);
-            }
-        }
-        Event::Realloc(of) => {
-            let (old, new) = (of.old_bytes as u64, of.bytes as u64);
-            frame.last_block.store(0, Relaxed);
-            counters::allocated(frame, new);
-            counters::freed(frame, old);
-            counters::resized(frame, old, new, of.old != of.new);
-            frame.note_peak();
-        }
+    let (last, is_temporary) = counters::last_block(frame.last_block.load(Relaxed), event);
+    frame.last_block.store(last, Relaxed);
+    counters::count(frame, event, is_temporary);
+    if !matches!(event, Event::Free(..)) {
+        frame.note_peak();
     }
     count_for_groups(frame, event, is_temporary);
     false

@@ -19,18 +19,7 @@ static PROCESS: Shared = Shared::new();
 #[cold]
 #[inline(never)]
 pub(super) fn count(event: Event) {
-    let is_temporary = match event {
-        Event::Alloc(block, _) => {
-            thread::set_last_block(block);
-            false
-        }
-        Event::Free(block, _) => thread::take_last_block(block),
-        Event::Realloc(_) => {
-            thread::set_last_block(0);
-            false
-        }
-    };
-    PROCESS.count(event, is_temporary);
+    PROCESS.count(event, thread::is_temporary(event));
 }
 
 /// A recorded thread frees a block that the recording does not know.
@@ -39,7 +28,8 @@ pub(super) fn count(event: Event) {
 #[inline(never)]
 pub(crate) fn unknown_freed(block: usize, bytes: usize) {
     if state::is_counting() {
-        PROCESS.free(bytes as u64, thread::take_last_block(block));
+        let event = Event::Free(block, bytes);
+        PROCESS.count(event, thread::is_temporary(event));
     }
 }
 
@@ -49,7 +39,7 @@ pub(crate) fn unknown_freed(block: usize, bytes: usize) {
 #[inline(never)]
 pub(crate) fn unknown_reallocated(old: u64, new: u64, moved: bool) {
     if state::is_counting() {
-        PROCESS.free(old, false);
+        PROCESS.count(Event::Free(0, old as usize), false);
         counters::resized(&PROCESS, old, new, moved);
     }
 }

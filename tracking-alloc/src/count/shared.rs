@@ -50,28 +50,14 @@ impl Shared {
         if let Event::Alloc(_, bytes) | Event::Realloc(Realloc { bytes, .. }) = event {
             self.sites.count(bytes as u64);
         }
+        counters::count(self, event, is_temporary);
         match event {
-            Event::Alloc(_, bytes) => {
-                counters::allocated(self, bytes as u64);
-                self.moved(bytes as i64, 1);
+            Event::Alloc(_, bytes) => self.moved(bytes as i64, 1),
+            Event::Free(_, bytes) => {
+                self.live[0].fetch_sub(bytes as i64, Relaxed);
+                self.live[1].fetch_sub(1, Relaxed);
             }
-            Event::Free(_, bytes) => self.free(bytes as u64, is_temporary),
-            Event::Realloc(of) => {
-                let (old, new) = (of.old_bytes as u64, of.bytes as u64);
-                counters::allocated(self, new);
-                counters::freed(self, old);
-                counters::resized(self, old, new, of.old != of.new);
-                self.moved(new as i64 - old as i64, 0);
-            }
-        }
-    }
-
-    pub(super) fn free(&self, bytes: u64, is_temporary: bool) {
-        counters::freed(self, bytes);
-        self.live[0].fetch_sub(bytes as i64, Relaxed);
-        self.live[1].fetch_sub(1, Relaxed);
-        if is_temporary {
-            counters::was_temporary(self, bytes);
+            Event::Realloc(of) => self.moved(of.bytes as i64 - of.old_bytes as i64, 0),
         }
     }
 
@@ -88,6 +74,7 @@ impl Shared {
     }
 
     /// Live bytes and blocks.
+    #[cfg(recording)]
     pub(super) fn live(&self) -> (i64, i64) {
         (self.live[0].load(Relaxed), self.live[1].load(Relaxed))
     }

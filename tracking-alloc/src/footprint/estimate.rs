@@ -22,7 +22,7 @@ use tracking_alloc_recording::{FootprintNodeValue, footprint_kind, scope_kind};
 /// # Panics
 /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
 pub fn footprint_estimate<T: DeepSizeOf + ?Sized>(label: &str, value: &T) -> Option<Footprint> {
-    probe::insist("footprint_estimate");
+    probe::assert_installed("footprint_estimate");
     let live_bytes = hook::recorded_stats()?.live_bytes.max(0) as u64;
     let (inline, whole) = (size_of_val(value), value.deep_size_of());
     let figures = Footprint {

@@ -1,24 +1,39 @@
-//! Measuring a live value by the addresses its own `Serialize` shows.
+//! Measures a live value by the addresses that its own `Serialize` shows.
+//!
+//! # Why the figures are a lower bound, and never more
+//!
+//! Each rule that takes a block follows from what was shown and from the exact starts and sizes of live blocks in the
+//! shadow map. No rule assumes how a type lies in memory, and none goes by a type's name:
+//!
+//! - An address that was shown lies in a block: the value leads to that block.
+//! - A value is nothing but the address of a block, and what it showed lies in that block, or in a block to which a
+//!   pointer in it leads: the value leads to what it showed through that block.
+//! - The buffer of a `String`, or of a `Vec` of numbers, is what its own methods say. Types are compared by identity.
+//!
+//! Where a word of a value leads to a live block that no rule takes, the value is *hidden*, and the figures say that they
+//! are a lower bound.
 
 use super::Footprint;
+use super::mapped::MappedVec;
 use super::nodes::{NO_TYPE, Nodes};
-use super::place::{At, Value, Walk};
 use super::record;
-use super::room::Room;
-use super::words::Seen;
+use super::value::{At, Value, Walk};
+use super::value_ref::ValueRef;
 use crate::tables::{Measured, Part};
 use crate::{hook, probe, start};
 use serde::Serialize;
 use std::any::type_name;
 use std::cell::RefCell;
-use tracking_alloc_recording::{FootprintNodeValue, footprint_kind};
+use tracking_alloc_recording::footprint_kind;
 
-/// Measures what a live value retains and writes it to the recording as `label`: bytes by field and type of the value,
-/// with spare capacity, and shared blocks (`Arc`, `Rc`) once. Several of one label make a series.
+/// Measures the heap that a live value retains and writes it to the recording as `label`: bytes by field and type of the
+/// value, with spare capacity, and shared blocks (`Arc`, `Rc`) once. Repeated labels form a series.
 ///
-/// The value's `Serialize` is driven with a serializer that writes nothing: it looks up the addresses it is handed among
-/// the live blocks of the recording. So nothing but the recording is needed, and any type that can be serialized will
-/// do. `None` when nothing records, or when the value's `Serialize` fails: then nothing is written.
+/// The value's `Serialize` runs with a serializer that writes nothing: it looks up the addresses that it gets among the
+/// live blocks of the recording. So any type that can be serialized will do, without a derive of ours.
+///
+/// `None` when nothing was written: nothing records, the value's `Serialize` failed, or the system refused memory. It is
+/// an `Option`, and not a `Result`, because a program that is not being recorded calls this too, and need not look.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -35,27 +50,29 @@ use tracking_alloc_recording::{FootprintNodeValue, footprint_kind};
 /// # What counts
 ///
 /// - A block counts once, where it is met first; met again by another value it counts as shared there. What is behind a
-///   reference (`&T`, a borrowed `Cow<str>`) is somebody else's and counts as shared too.
-/// - Spare capacity counts also where nothing is in it yet; the heads of `Arc` and `Rc` count.
+///   reference (`&T`, a borrowed `Cow<str>`) belongs to somebody else and counts as shared too.
+/// - A block counts with its whole size, spare capacity and the counters of `Arc` and `Rc` included.
 /// - Blocks that were made by serializing and freed again do not count. Blocks from before the recording began are not
 ///   known and count as nothing.
 ///
 /// # What is exact, and what a lower bound
 ///
-/// Exact to the byte, as long as everything is serialized: what strings, lists, maps and sets of the standard library and
-/// of indexmap hold, and what `Box`, `Arc` and `Rc` lead to, in each other and in `RefCell`, `Mutex` and `RwLock` too,
-/// even when nothing is shown of what is in them. All of that is known by the types' names and by how they lie in memory.
+/// A block counts where it is proved that the value leads to it: something shown lies in it, or the value is a pointer
+/// to it and what was shown lies behind. So strings, lists, maps and sets with something in them, and `Box`, `Arc` and
+/// `Rc` of those or of a number, are exact to the byte, in each other and in `RefCell`, `Mutex` and `RwLock` too; empty
+/// `String`s and `Vec`s of numbers with their spare capacity as well.
 ///
-/// Values whose memory leads to blocks that nothing shows are counted as [`Footprint::hidden_values`], and the faces say
-/// that the figures are a lower bound: skipped fields, fields left out by `skip_serializing_if` with spare capacity,
-/// fields that are serialized `with` a function, values that are serialized as something else (`into`), boxed numbers in
-/// untagged enums. Of values that write themselves as text (`VersionReq`) lists and strings count; boxes inside those
-/// are hidden. Whatever is behind the hidden pointers of a value, it is one.
+/// Values whose memory leads to live blocks that nothing proves are counted as [`Footprint::hidden_values`]; the figures
+/// are then a lower bound, and reports say so. Hidden are skipped fields, fields that are serialized `with` a function,
+/// values that are serialized as something else (`into`, text), empty lists and maps with spare capacity, boxes of
+/// nothing (`None`, a variant without fields), the index of an `IndexMap`, and a `Cow` of a type of your own.
 ///
-/// Not seen, and not said either: skipped fields of an enum's variants, boxes of variants without fields in untagged
-/// enums, hidden fields beyond the first KiB of a value, pointers that are kept as something else (tagged, compressed,
-/// into the middle of a block), and what a `Weak` alone keeps. The other way about, an address kept as a number in a type
-/// of one word that writes itself as text is taken for a pointer.
+/// Not seen, and not said: skipped fields of an enum's variants, hidden fields beyond the first KiB of a value or in
+/// elements of a map whose size nothing tells, pointers that are kept as something else (tagged, compressed), and what a
+/// `Weak` alone keeps.
+///
+/// A type that lends memory by its own `Serialize` (not by a reference that is a field) counts as its owner, and a value
+/// in an arena as the owner of the chunks that it lies in.
 ///
 /// # Limits
 ///
@@ -67,40 +84,60 @@ use tracking_alloc_recording::{FootprintNodeValue, footprint_kind};
 /// value's `Serialize` passes through and leaves nothing behind.
 #[inline(never)]
 pub fn footprint<T: Serialize + ?Sized>(label: &str, value: &T) -> Option<Footprint> {
-    probe::insist("footprint");
+    probe::assert_installed("footprint");
     let live_bytes = hook::recorded_stats()?.live_bytes.max(0) as u64;
-    // Everything the measuring puts on the stack lies below this.
-    let here = 0u8;
-    let mut walk = measured(value, live_bytes, std::ptr::from_ref(&here) as usize)?;
+    // Everything that the measuring puts on the stack lies below this.
+    let local = 0u8;
+    let (mut walk, own_bytes) = measured(value, live_bytes, std::ptr::from_ref(&local) as usize)?;
+    let hidden_values = walk.blocks.hidden_values(std::ptr::from_ref(value).addr());
     let measured = Measured {
         label,
         type_name: type_name::<T>(),
         kind: footprint_kind::EXACT,
         live_bytes,
         folded: walk.nodes.folded,
-        hidden_values: walk.blocks.hidden_values(),
+        hidden_values,
     };
-    let mut types = std::mem::replace(&mut walk.nodes.types, Room::new());
+    let mut types = std::mem::replace(&mut walk.nodes.types, MappedVec::new());
     record(&measured, &mut types, parts(&walk.nodes));
-    Some(summary(&walk))
+    let mut all = Footprint {
+        inline_bytes: own_bytes as u64,
+        hidden_values,
+        ..Footprint::default()
+    };
+    for node in walk.nodes.all.iter().map(|node| node.figures) {
+        all.blocks += node.blocks;
+        all.block_bytes += node.block_bytes;
+        all.usable_bytes += node.usable_bytes;
+        all.used_bytes += node.used_bytes;
+        all.shared_blocks += node.shared_blocks;
+        all.shared_bytes += node.shared_bytes;
+    }
+    Some(all)
 }
 
+/// Walks a value: what was found, and the value's own size.
 #[inline(never)]
-fn measured<T: Serialize + ?Sized>(value: &T, live_bytes: u64, stack_end: usize) -> Option<Walk> {
+fn measured<T: Serialize + ?Sized>(
+    value: &T,
+    live_bytes: u64,
+    stack_end: usize,
+) -> Option<(Walk, usize)> {
     // A reference to the value that is meant is the caller's own, not a part of it.
-    let seen = Seen {
+    let item = ValueRef::of(value, |_| true);
+    let item = ValueRef {
         is_temporary: false,
-        ..Seen::of(value, |_| true)
+        ..item
     };
-    let nodes = Nodes::new(seen.type_name, seen.bytes.unwrap_or(0))?;
+    let nodes = Nodes::new(item.type_name, item.bytes.filter(|_| item.is_sized))?;
     let largest = usize::try_from(live_bytes).ok()?;
     let mut walk = Walk::new(nodes, largest, stack_end, start::usable_bytes());
     if let Some(root) = walk.nodes.all.first_mut() {
-        root.count = 1;
-        root.inline_bytes = seen.bytes.unwrap_or(0) as u64;
-        root.unsized_count = u64::from(seen.bytes.is_none());
+        root.figures.count = 1;
+        root.figures.inline_bytes = item.bytes.unwrap_or(0) as u64;
+        root.unsized_count = u64::from(item.bytes.is_none());
     }
-    let value_itself = Value::new(&mut walk, None, 0, seen);
+    let value_itself = Value::new(&mut walk, None, 0, item);
     let walk = RefCell::new(walk);
     let at = At {
         walk: &walk,
@@ -109,12 +146,10 @@ fn measured<T: Serialize + ?Sized>(value: &T, live_bytes: u64, stack_end: usize)
     value.serialize(at).ok()?;
     value_itself.finish(&mut walk.borrow_mut());
     let mut walk = walk.into_inner();
-    walk.blocks.settle()?;
-    walk.blocks.sum(&mut walk.nodes);
+    walk.finish();
     // Values of its type inside it count at the same place: the value itself is one of them.
-    let own_bytes = seen.bytes.unwrap_or_else(|| walk.nodes.bytes_each(0));
-    walk.own_bytes = own_bytes as u64;
-    (!walk.failed).then_some(walk)
+    let own_bytes = item.bytes.unwrap_or_else(|| walk.nodes.bytes_each(0));
+    (!walk.failed).then_some((walk, own_bytes))
 }
 
 /// The nodes as the recording keeps them.
@@ -122,35 +157,6 @@ fn parts(nodes: &Nodes) -> impl Iterator<Item = Part<'_>> {
     nodes.all.iter().map(|node| Part {
         name: nodes.name(node),
         type_index: (node.type_index != NO_TYPE).then_some(node.type_index),
-        node: FootprintNodeValue {
-            parent: node.parent,
-            kind: node.kind,
-            count: node.count,
-            inline_bytes: node.inline_bytes,
-            blocks: node.blocks,
-            block_bytes: node.block_bytes,
-            usable_bytes: node.usable_bytes,
-            used_bytes: node.used_bytes,
-            shared_blocks: node.shared_blocks,
-            shared_bytes: node.shared_bytes,
-            ..FootprintNodeValue::default()
-        },
+        node: node.figures,
     })
-}
-
-fn summary(walk: &Walk) -> Footprint {
-    let mut all = Footprint {
-        inline_bytes: walk.own_bytes,
-        hidden_values: walk.blocks.hidden_values(),
-        ..Footprint::default()
-    };
-    for part in parts(&walk.nodes) {
-        all.blocks += part.node.blocks;
-        all.block_bytes += part.node.block_bytes;
-        all.usable_bytes += part.node.usable_bytes;
-        all.used_bytes += part.node.used_bytes;
-        all.shared_blocks += part.node.shared_blocks;
-        all.shared_bytes += part.node.shared_bytes;
-    }
-    all
 }

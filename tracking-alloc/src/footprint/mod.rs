@@ -1,4 +1,4 @@
-//! Footprints: what a live value retains, found by where it lies (exact) or told by deepsize (an estimate).
+//! Footprints: the heap that a live value retains, measured by where it lies, or estimated by deepsize.
 
 #[cfg(feature = "serde")]
 mod blocks;
@@ -7,19 +7,19 @@ mod estimate;
 #[cfg(feature = "serde")]
 mod exact;
 #[cfg(feature = "serde")]
-mod names;
+mod known;
+#[cfg(feature = "serde")]
+mod mapped;
 #[cfg(feature = "serde")]
 mod nodes;
 #[cfg(feature = "serde")]
-mod place;
-#[cfg(feature = "serde")]
-mod room;
-#[cfg(feature = "serde")]
 mod serializer;
 #[cfg(feature = "serde")]
-mod unshown;
+mod unfollowed;
 #[cfg(feature = "serde")]
-mod words;
+mod value;
+#[cfg(feature = "serde")]
+mod value_ref;
 
 use crate::tables::{self, Measured, Part, Type};
 use crate::{hook, sys};
@@ -30,11 +30,11 @@ pub use estimate::footprint_estimate;
 #[cfg(feature = "serde")]
 pub use exact::footprint;
 
-/// What a value came to, without its parts: those are in the recording.
+/// The figures of a value, without its parts: those are in the recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Footprint {
-    /// Size of the value itself, bytes, without its blocks.
+    /// Size of the value itself, bytes, without its blocks; 0 = not known, of a value behind two references.
     pub inline_bytes: u64,
     /// Heap blocks it owns, each once.
     pub blocks: u64,
@@ -42,15 +42,15 @@ pub struct Footprint {
     pub block_bytes: u64,
     /// What the inner allocator can give for them, bytes; 0 = it does not tell (only the system's does).
     pub usable_bytes: u64,
-    /// Bytes of the blocks in which values were seen; the rest is spare capacity and what containers keep for
+    /// Bytes of the blocks in which values were shown; the rest is spare capacity and what containers keep for
     /// themselves.
     pub used_bytes: u64,
     /// Blocks met again in another place of the value, or borrowed by it: each time.
     pub shared_blocks: u64,
     /// Requested bytes of those, each time.
     pub shared_bytes: u64,
-    /// Values that could not be looked into though their memory leads to blocks that nothing showed: fields that are not
-    /// serialized, values that are serialized as something else. Above 0, the other figures are a lower bound.
+    /// Values whose memory leads to live blocks that nothing showed: fields that are not serialized, values that are
+    /// serialized as something else. Above 0, the other figures are a lower bound.
     pub hidden_values: u64,
 }
 

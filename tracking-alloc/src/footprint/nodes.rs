@@ -1,48 +1,47 @@
 //! The tree of places in a measured value: bounded, found by parent, kind, name and type.
 
-use super::names::{is_unsized, well_known_bytes};
-use super::room::{Index, Room};
+use super::mapped::{Index, MappedVec};
 use crate::hash::fnv1a;
 use crate::tables::Type;
-use tracking_alloc_recording::scope_kind;
+use tracking_alloc_recording::{FootprintNodeValue, scope_kind};
 
 /// Deeper places are counted at the one around them.
 const MOST_DEPTH: u32 = 64;
 /// Places directly inside one.
 const MOST_CHILDREN: u32 = 4096;
-/// Places in all.
+/// Places in total.
 const MOST_NODES: usize = 65_536;
-/// Longer names are cut.
+/// Longer names are truncated.
 const MOST_NAME: usize = 256;
 
 /// A place: all values at one path.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
-    pub(super) parent: u32,
-    pub(super) kind: u32,
+    /// As in the recording; its strings are set there.
+    pub(super) figures: FootprintNodeValue,
     name: (u32, u32),
     /// Index of its type; [`NO_TYPE`] = none.
     pub(super) type_index: u32,
     depth: u32,
     children: u32,
-    pub(super) count: u64,
-    pub(super) inline_bytes: u64,
-    /// Values whose size was not known when they were seen.
+    /// Values whose size was not known when they were shown.
     pub(super) unsized_count: u64,
-    /// Least distance of two such values that lay in one block.
+    /// Least distance of two values that lay in one block.
     pub(super) step: usize,
     /// Farthest that something inside them reached.
     pub(super) extent: usize,
-    pub(super) blocks: u64,
-    pub(super) block_bytes: u64,
-    pub(super) usable_bytes: u64,
-    pub(super) used_bytes: u64,
-    pub(super) shared_blocks: u64,
-    pub(super) shared_bytes: u64,
+    /// The node of the values of these keys, of the keys of these values; [`NO_NODE`] = they are neither.
+    pair: u32,
+    /// Least distance of a value from its key.
+    pub(super) key_offset: isize,
 }
 
+const NO_NODE: u32 = u32::MAX;
 /// Places whose values have no type of their own.
 pub(super) const NO_TYPE: u32 = u32::MAX;
+
+/// The size of a type whose name another one of another size has.
+const AMBIGUOUS: usize = usize::MAX;
 
 /// One step of a path.
 #[derive(Clone, Copy)]
@@ -62,31 +61,31 @@ impl Step<'_> {
 }
 
 pub(super) struct Nodes {
-    pub(super) all: Room<Node>,
-    pub(super) types: Room<Type>,
+    pub(super) all: MappedVec<Node>,
+    pub(super) types: MappedVec<Type>,
     /// By the address of the type's name: quick.
     by_path: Index,
     /// By its content: the same type may have its name at several addresses.
     by_content: Index,
     by_type_name: Index,
-    names: Room<u8>,
+    names: MappedVec<u8>,
     /// Values counted at the place around them.
     pub(super) folded: u64,
 }
 
 impl Nodes {
     /// The place of the value itself.
-    pub(super) fn new(type_name: &'static str, bytes: usize) -> Option<Self> {
+    pub(super) fn new(type_name: &'static str, bytes: Option<usize>) -> Option<Self> {
         let mut nodes = Nodes {
-            all: Room::new(),
-            types: Room::new(),
+            all: MappedVec::new(),
+            types: MappedVec::new(),
             by_path: Index::new(),
             by_content: Index::new(),
             by_type_name: Index::new(),
-            names: Room::new(),
+            names: MappedVec::new(),
             folded: 0,
         };
-        let type_index = nodes.type_of(type_name, Some(bytes))?;
+        let type_index = nodes.type_of(type_name, bytes)?;
         let root = Step::plain(scope_kind::ROOT);
         nodes.add(0, root, type_index, 0)?;
         Some(nodes)
@@ -107,7 +106,7 @@ impl Nodes {
             u64::from(parent) << 8 | u64::from(step.kind),
             name.iter().copied(),
         );
-        let is_it = |nodes: &Nodes, index: u32| {
+        let matches = |nodes: &Nodes, index: u32| {
             nodes
                 .all
                 .get(index as usize)
@@ -115,7 +114,7 @@ impl Nodes {
                 || nodes.folds_to(index, parent, type_name)
         };
         let quick = of_path ^ type_name.as_ptr() as u64;
-        let known = self.by_path.find(quick, |index| is_it(self, index));
+        let known = self.by_path.find(quick, |index| matches(self, index));
         if known.is_some() {
             return known;
         }
@@ -123,7 +122,7 @@ impl Nodes {
         let content = of_path ^ u64::from(type_index) << 32;
         let found = self
             .by_content
-            .find(content, |index| is_it(self, index))
+            .find(content, |index| matches(self, index))
             .or_else(|| {
                 let made = self.make(parent, step, type_index)?;
                 self.by_content.add(content, made)?;
@@ -158,23 +157,20 @@ impl Nodes {
             self.names.push(*byte)?;
         }
         let index = self.all.push(Node {
-            parent,
-            kind: step.kind,
+            figures: FootprintNodeValue {
+                parent,
+                kind: step.kind,
+                ..FootprintNodeValue::default()
+            },
             name: (start, step.name.len() as u32),
             type_index,
             depth,
             children: 0,
-            count: 0,
-            inline_bytes: 0,
             unsized_count: 0,
             step: 0,
             extent: 0,
-            blocks: 0,
-            block_bytes: 0,
-            usable_bytes: 0,
-            used_bytes: 0,
-            shared_blocks: 0,
-            shared_bytes: 0,
+            pair: NO_NODE,
+            key_offset: 0,
         })?;
         u32::try_from(index).ok()
     }
@@ -193,8 +189,8 @@ impl Nodes {
     }
 
     fn is(&self, node: &Node, parent: u32, step: Step<'_>, type_name: &str) -> bool {
-        node.parent == parent
-            && node.kind == step.kind
+        node.figures.parent == parent
+            && node.figures.kind == step.kind
             && self.name(node) == step.name
             && self.type_of_node(node).map_or("", |known| known.name) == type_name
             && node.depth > 0
@@ -214,7 +210,7 @@ impl Nodes {
     fn around(&self, node: u32) -> impl Iterator<Item = u32> {
         let parent = |index: &u32| {
             let node = self.all.get(*index as usize)?;
-            (node.depth > 0).then_some(node.parent)
+            (node.depth > 0).then_some(node.figures.parent)
         };
         std::iter::successors(Some(node), parent)
     }
@@ -238,10 +234,9 @@ impl Nodes {
         let index = match self.find_type(name) {
             Some(index) => index,
             None => {
-                let bytes = well_known_bytes(name).unwrap_or(0);
                 let index = self.types.push(Type {
                     name,
-                    bytes,
+                    bytes: 0,
                     string: 0,
                 })?;
                 self.by_type_name
@@ -249,11 +244,12 @@ impl Nodes {
                 index as u32
             }
         };
-        // Values without a size of their own (`str`) are each of another.
-        if let (Some(bytes), Some(known)) = (bytes, self.types.get_mut(index as usize))
-            && !is_unsized(name)
-        {
-            known.bytes = bytes;
+        if let (Some(bytes), Some(known)) = (bytes, self.types.get_mut(index as usize)) {
+            known.bytes = match known.bytes {
+                0 => bytes,
+                same if same == bytes => same,
+                _ => AMBIGUOUS,
+            };
         }
         Some(index)
     }
@@ -264,44 +260,44 @@ impl Nodes {
         })
     }
 
-    /// The size of the values at a place whose size was not told, as well as it is known.
-    pub(super) fn bytes_each(&self, index: u32) -> usize {
-        let Some(node) = self.all.get(index as usize) else {
-            return 0;
+    /// Notes which keys belong to the values at a place.
+    pub(super) fn link(&mut self, values: u32, key: Option<(usize, u32)>) {
+        let Some((_, keys)) = key.filter(|(_, keys)| *keys != values) else {
+            return;
         };
-        let of_type = self.type_of_node(node).map_or(0, |known| known.bytes);
-        if of_type > 0 {
-            return of_type;
-        }
-        let in_table = [scope_kind::KEY, scope_kind::VALUE].contains(&node.kind)
-            && !self.type_of_parent(node).contains("BTreeMap<");
-        if !in_table && node.step > 0 {
-            return node.step;
-        }
-        if in_table && node.step > 0 {
-            // Keys and values stand side by side in the table: what the one does not take the other has.
-            let other = self.all.iter().find(|other| {
-                other.parent == node.parent
-                    && other.kind != node.kind
-                    && [scope_kind::KEY, scope_kind::VALUE].contains(&other.kind)
-            });
-            let other = other.and_then(|other| self.type_of_node(other));
-            let other = other.map_or(0, |known| known.bytes);
-            if other > 0 && other < node.step {
-                return node.step - other;
+        for (one, other) in [(values, keys), (keys, values)] {
+            if let Some(node) = self.all.get_mut(one as usize) {
+                node.pair = other;
             }
-        }
-        if node.extent > 8 {
-            node.extent.next_multiple_of(8)
-        } else {
-            node.extent
         }
     }
 
-    fn type_of_parent(&self, node: &Node) -> &'static str {
-        self.all
-            .get(node.parent as usize)
-            .and_then(|parent| self.type_of_node(parent))
-            .map_or("", |known| known.name)
+    /// The size of the values at a place whose size was not known: at least what was shown of them.
+    pub(super) fn bytes_each(&self, index: u32) -> usize {
+        let extent = self.all.get(index as usize).map_or(0, |node| node.extent);
+        self.known_bytes(index).unwrap_or(match extent {
+            0..=8 => extent,
+            _ => extent.next_multiple_of(8),
+        })
+    }
+
+    /// The size of the values at a place, as their type or how far apart they lie tells it.
+    pub(super) fn known_bytes(&self, index: u32) -> Option<usize> {
+        let node = self.all.get(index as usize)?;
+        let of_type = self.type_of_node(node).map_or(0, |known| known.bytes);
+        if of_type > 0 && of_type != AMBIGUOUS {
+            return Some(of_type);
+        }
+        if let Some(pair) = self.all.get(node.pair as usize) {
+            let is_key = node.figures.kind == scope_kind::KEY;
+            let (key, value) = if is_key { (node, pair) } else { (pair, node) };
+            let offset = value.key_offset.unsigned_abs();
+            // In a hash table a key and its value lie side by side, in a B-tree each in a list of its own.
+            if offset < key.step {
+                let is_first = is_key == (value.key_offset > 0);
+                return Some(if is_first { offset } else { key.step - offset });
+            }
+        }
+        (node.step > 0).then_some(node.step)
     }
 }

@@ -1,12 +1,11 @@
-//! A serializer that writes nothing: it looks at the addresses of what it is handed.
+//! A serializer that writes nothing: it notes the addresses of what it gets.
 
-use super::names::{is_array, is_primitive};
+use super::known;
 use super::nodes::Step;
-use super::place::{At, Shape};
-use super::words::{Items, Seen};
+use super::value::{At, Neighbours};
+use super::value_ref::ValueRef;
 use serde::ser::{self, Serialize, Serializer};
 use std::any::type_name;
-use std::cell::Cell;
 use std::fmt;
 use tracking_alloc_recording::scope_kind;
 
@@ -29,18 +28,23 @@ impl ser::Error for Stop {
 }
 
 impl<'a> At<'a> {
-    /// Measures one thing inside the value, as it was seen.
-    fn show_seen<V: ?Sized + Serialize>(
+    fn item<V: ?Sized>(self, value: &V) -> ValueRef {
+        let walk = self.walk.borrow();
+        ValueRef::of(value, |address| walk.is_on_stack(address))
+    }
+
+    /// Measures one thing inside the value: its address and its node.
+    fn show<V: ?Sized + Serialize>(
         self,
         under: u32,
         step: Step<'_>,
-        seen: Seen,
         value: &V,
-        before: &Cell<usize>,
-    ) -> Result<(), Stop> {
+        neighbours: Neighbours,
+    ) -> Result<(usize, u32), Stop> {
+        let item = self.item(value);
         let inner = {
             let walk = &mut *self.walk.borrow_mut();
-            self.value.inner(walk, under, step, seen, before)
+            self.value.inner(walk, under, step, item, neighbours)
         };
         value.serialize(At {
             walk: self.walk,
@@ -48,87 +52,72 @@ impl<'a> At<'a> {
         })?;
         let walk = &mut *self.walk.borrow_mut();
         inner.finish(walk);
-        if walk.failed { Err(Stop) } else { Ok(()) }
-    }
-
-    fn show<V: ?Sized + Serialize>(
-        self,
-        under: u32,
-        step: Step<'_>,
-        value: &V,
-        before: &Cell<usize>,
-    ) -> Result<(), Stop> {
-        let seen = self.walk.borrow().look(value);
-        self.show_seen(under, step, seen, value, before)
-    }
-
-    fn bytes(self, address: usize, length: usize) {
-        if length == 0 {
-            self.nothing();
-        } else {
-            let walk = &mut *self.walk.borrow_mut();
-            self.value.meet(walk, address, Some(length));
+        if let (true, Some((number, 8))) = (inner.is_temporary, inner.number.get()) {
+            self.value.computed_number.set(number);
         }
+        if walk.failed {
+            return Err(Stop);
+        }
+        Ok((item.address, inner.node))
     }
 
-    fn number(self, number: u64, bytes: usize) {
-        self.value.number_bytes.set(bytes);
-        self.value.is_shaped(Shape::Number(number));
+    fn bytes(self, address: usize, length: usize) -> Result<(), Stop> {
+        if length > 0 {
+            let walk = &mut *self.walk.borrow_mut();
+            self.value.meet_bytes(walk, address, length);
+        }
+        Ok(())
     }
 
-    fn nothing(self) {
-        self.value.is_shaped(Shape::Empty);
+    fn number(self, number: u64, bytes: usize) -> Result<(), Stop> {
+        self.value.number.set(Some((number, bytes)));
+        Ok(())
     }
 
     /// Numbers in a row: all of them at once.
-    fn numbers(self, items: Items, name: &'static str) {
+    fn numbers(self, numbers: known::Numbers) {
         let walk = &mut *self.walk.borrow_mut();
-        let bytes = items.count * items.each;
-        self.value.meet(walk, items.start, Some(bytes));
+        let bytes = numbers.count * numbers.each;
+        self.value.meet_bytes(walk, numbers.start, bytes);
+        let of_type = Some(numbers.each);
         let child = walk
             .nodes
-            .child(self.value.node, Step::ELEMENT, name, Some(items.each));
+            .child(self.value.node, Step::ELEMENT, numbers.type_name, of_type);
         let child = child.and_then(|index| walk.nodes.all.get_mut(index as usize));
         if let Some(node) = child {
-            node.count += items.count as u64;
-            node.inline_bytes += bytes as u64;
+            node.figures.count += numbers.count as u64;
+            node.figures.inline_bytes += bytes as u64;
         }
     }
 
     /// What is in an `Option` or a newtype, at the value's own place.
-    fn hand_over<V: ?Sized + Serialize>(self, value: &V) -> Result<(), Stop> {
-        let (name, bytes) = (type_name::<V>(), size_of_val(value));
-        let address = std::ptr::from_ref(value).cast::<u8>() as usize;
-        if name.starts_with('&') && !self.walk.borrow().is_on_stack(address) {
-            // A reference that the value keeps: what it refers to is somebody else's.
-            self.value.is_borrowed.set(true);
-        }
-        value.serialize(self)?;
-        let walk = &mut *self.walk.borrow_mut();
-        self.value.hand_over(walk, name, address, bytes);
-        if walk.failed { Err(Stop) } else { Ok(()) }
+    fn same_place<V: ?Sized + Serialize>(self, value: &V) -> Result<(), Stop> {
+        let item = self.item(value);
+        self.value.learn(&mut self.walk.borrow_mut(), item);
+        value.serialize(self)
     }
 
-    /// Fields it has are those of a variant, or none.
-    fn no_fields(self) {
-        self.value.is_shaped(Shape::Fields);
-        self.value.has_no_fields.set(true);
+    /// The value shows no more than which variant it is.
+    fn variant_only(self) -> Result<(), Stop> {
+        self.value.is_variant.set(true);
+        Ok(())
     }
 
-    fn inside(self, what: What) -> Inside<'a> {
-        Inside {
+    fn inside(self, content: Content) -> Result<Inside<'a>, Stop> {
+        Ok(Inside {
             at: self,
             under: self.value.node,
-            what,
+            content,
             next: 0,
-            before: Cell::new(0),
-            before_value: Cell::new(0),
-        }
+            last: 0,
+            last_key: None,
+            last_value: 0,
+        })
     }
 
     /// A variant with fields of its own: a place between the enum and them, in the same memory.
-    fn variant(self, name: &'static str, what: What) -> Inside<'a> {
-        self.no_fields();
+    fn variant(self, name: &'static str, content: Content) -> Result<Inside<'a>, Stop> {
+        self.value.is_variant.set(true);
         let step = Step {
             kind: scope_kind::VARIANT,
             name: name.as_bytes(),
@@ -136,18 +125,18 @@ impl<'a> At<'a> {
         let walk = &mut *self.walk.borrow_mut();
         let found = walk.nodes.child(self.value.node, step, "", None);
         if let Some(node) = found.and_then(|index| walk.nodes.all.get_mut(index as usize)) {
-            node.count += 1;
+            node.figures.count += 1;
         }
-        Inside {
+        Ok(Inside {
             under: found.unwrap_or(self.value.node),
-            ..self.inside(what)
-        }
+            ..self.inside(content)?
+        })
     }
 }
 
-/// What something inside a value is called.
+/// What is inside a value, and how its places are called.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum Content {
     /// Elements of a sequence.
     Elements,
     /// Numbered: of a tuple.
@@ -163,36 +152,41 @@ pub(super) struct Inside<'a> {
     at: At<'a>,
     /// The node that places are inside of.
     under: u32,
-    what: What,
+    content: Content,
     next: u32,
-    before: Cell<usize>,
-    before_value: Cell<usize>,
+    /// Address of the element or key before.
+    last: usize,
+    /// Address and node of the key whose value comes next.
+    last_key: Option<(usize, u32)>,
+    /// Address of the map's value before.
+    last_value: usize,
 }
 
 impl Inside<'_> {
-    fn item<V: ?Sized + Serialize>(&mut self, value: &V) -> Result<(), Stop> {
-        if self.what != What::Numbered {
-            return self.at.show(self.under, Step::ELEMENT, value, &self.before);
+    fn element<V: ?Sized + Serialize>(&mut self, value: &V) -> Result<(), Stop> {
+        if self.content != Content::Numbered {
+            let after = Neighbours::after(self.last);
+            self.last = self.at.show(self.under, Step::ELEMENT, value, after)?.0;
+            return Ok(());
         }
         let mut digits = [0; 10];
         let name = decimal(self.next, &mut digits);
         self.next += 1;
         let kind = scope_kind::INDEX;
-        let step = Step { kind, name };
-        self.at.show(self.under, step, value, &Cell::new(0))
+        self.part(Step { kind, name }, value)
     }
 
     fn field<V: ?Sized + Serialize>(&mut self, name: &[u8], value: &V) -> Result<(), Stop> {
         let kind = scope_kind::FIELD;
         if is_tag(self.at, value) {
-            self.at.value.has_no_fields.set(true);
+            self.at.value.is_variant.set(true);
         }
-        let step = Step { kind, name };
-        self.at.show(self.under, step, value, &Cell::new(0))
+        self.part(Step { kind, name }, value)
     }
 
-    fn done(self) {
-        self.at.nothing();
+    fn part<V: ?Sized + Serialize>(&mut self, step: Step<'_>, value: &V) -> Result<(), Stop> {
+        let alone = Neighbours::after(0);
+        self.at.show(self.under, step, value, alone).map(|_| ())
     }
 }
 
@@ -201,7 +195,7 @@ fn is_tag<V: ?Sized>(at: At<'_>, value: &V) -> bool {
     let name = type_name::<V>();
     let address = std::ptr::from_ref(value).cast::<u8>() as usize;
     name.ends_with("::AdjacentlyTaggedEnumVariant")
-        || name == "str" && at.walk.borrow_mut().finder.block_at(address).is_none()
+        || known::is_str::<V>() && at.walk.borrow_mut().finder.block_at(address).is_none()
 }
 
 /// A number's decimal digits.
@@ -220,8 +214,7 @@ fn decimal(mut number: u32, digits: &mut [u8; 10]) -> &[u8] {
 macro_rules! numbers {
     ($($method:ident: $type:ty),*) => {$(
         fn $method(self, number: $type) -> Result<(), Stop> {
-            self.number(number as u64, size_of::<$type>());
-            Ok(())
+            self.number(number as u64, size_of::<$type>())
         }
     )*};
 }
@@ -244,37 +237,31 @@ impl<'a> Serializer for At<'a> {
     }
 
     fn serialize_f32(self, number: f32) -> Result<(), Stop> {
-        self.number(number.to_bits().into(), 4);
-        Ok(())
+        self.number(number.to_bits().into(), 4)
     }
 
     fn serialize_f64(self, number: f64) -> Result<(), Stop> {
-        self.number(number.to_bits(), 8);
-        Ok(())
+        self.number(number.to_bits(), 8)
     }
 
     fn serialize_str(self, text: &str) -> Result<(), Stop> {
-        self.bytes(text.as_ptr() as usize, text.len());
-        Ok(())
+        self.bytes(text.as_ptr() as usize, text.len())
     }
 
     fn serialize_bytes(self, bytes: &[u8]) -> Result<(), Stop> {
-        self.bytes(bytes.as_ptr() as usize, bytes.len());
-        Ok(())
+        self.bytes(bytes.as_ptr() as usize, bytes.len())
     }
 
     fn serialize_none(self) -> Result<(), Stop> {
-        self.no_fields();
-        Ok(())
+        self.variant_only()
     }
 
     fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), Stop> {
-        self.hand_over(value)
+        self.same_place(value)
     }
 
     fn serialize_unit(self) -> Result<(), Stop> {
-        self.no_fields();
-        Ok(())
+        self.variant_only()
     }
 
     fn serialize_unit_struct(self, _: &'static str) -> Result<(), Stop> {
@@ -282,8 +269,7 @@ impl<'a> Serializer for At<'a> {
     }
 
     fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<(), Stop> {
-        self.no_fields();
-        Ok(())
+        self.variant_only()
     }
 
     fn serialize_newtype_struct<T: ?Sized + Serialize>(
@@ -291,7 +277,7 @@ impl<'a> Serializer for At<'a> {
         _: &'static str,
         value: &T,
     ) -> Result<(), Stop> {
-        self.hand_over(value)
+        self.same_place(value)
     }
 
     fn serialize_newtype_variant<T: ?Sized + Serialize>(
@@ -305,12 +291,12 @@ impl<'a> Serializer for At<'a> {
             kind: scope_kind::VARIANT,
             name: variant.as_bytes(),
         };
-        self.value.has_no_fields.set(true);
-        self.show(self.value.node, step, value, &Cell::new(0))
+        self.value.is_variant.set(true);
+        self.inside(Content::Fields)?.part(step, value)
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Inside<'a>, Stop> {
-        Ok(self.inside(What::Elements))
+        self.inside(Content::Elements)
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Inside<'a>, Stop> {
@@ -318,17 +304,17 @@ impl<'a> Serializer for At<'a> {
             let walk = self.walk.borrow();
             let node = walk.nodes.all.get(self.value.node as usize);
             let known = node.and_then(|node| walk.nodes.type_of_node(node));
-            known.is_some_and(|known| is_array(known.name))
+            known.is_some_and(|known| known.name.starts_with('['))
         };
-        Ok(self.inside(if is_array {
-            What::Elements
+        self.inside(if is_array {
+            Content::Elements
         } else {
-            What::Numbered
-        }))
+            Content::Numbered
+        })
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Inside<'a>, Stop> {
-        Ok(self.inside(What::Numbered))
+        self.inside(Content::Numbered)
     }
 
     fn serialize_tuple_variant(
@@ -338,15 +324,15 @@ impl<'a> Serializer for At<'a> {
         variant: &'static str,
         _: usize,
     ) -> Result<Inside<'a>, Stop> {
-        Ok(self.variant(variant, What::Numbered))
+        self.variant(variant, Content::Numbered)
     }
 
     fn serialize_map(self, length: Option<usize>) -> Result<Inside<'a>, Stop> {
-        Ok(self.inside(What::Map(length.is_none())))
+        self.inside(Content::Map(length.is_none()))
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Inside<'a>, Stop> {
-        Ok(self.inside(What::Fields))
+        self.inside(Content::Fields)
     }
 
     fn serialize_struct_variant(
@@ -356,7 +342,7 @@ impl<'a> Serializer for At<'a> {
         variant: &'static str,
         _: usize,
     ) -> Result<Inside<'a>, Stop> {
-        Ok(self.variant(variant, What::Fields))
+        self.variant(variant, Content::Fields)
     }
 
     fn collect_seq<I>(self, items: I) -> Result<(), Stop>
@@ -364,36 +350,24 @@ impl<'a> Serializer for At<'a> {
         I: IntoIterator<Item: Serialize>,
     {
         let mut items = items.into_iter();
-        let slice = Items::of(&items);
-        let before = Cell::new(0);
-        let Some(first) = items.next() else {
-            self.nothing();
-            return Ok(());
-        };
-        let seen = self.walk.borrow().look(&first);
-        let slice = slice.filter(|slice| slice.start == seen.address);
-        if let Some(slice) = slice
-            && is_primitive(seen.type_name)
-        {
-            self.numbers(slice, seen.type_name);
+        if let Some(numbers) = known::numbers(&items) {
+            self.numbers(numbers);
             return Ok(());
         }
-        let each = slice.map(|slice| slice.each);
-        let sized = |seen: Seen| Seen {
-            bytes: seen.bytes.or(each),
-            ..seen
-        };
-        self.show_seen(self.value.node, Step::ELEMENT, sized(seen), &first, &before)?;
-        for item in items {
-            let seen = sized(self.walk.borrow().look(&item));
-            self.show_seen(self.value.node, Step::ELEMENT, seen, &item, &before)?;
+        let mut inside = self.inside(Content::Elements)?;
+        let (first, second) = (items.next(), items.next());
+        if let Some(second) = &second {
+            // How far apart they lie tells the size of the first one too.
+            inside.last = self.item(second).address;
+        }
+        for item in first.into_iter().chain(second).chain(items) {
+            inside.element(&item)?;
         }
         Ok(())
     }
 
     fn collect_str<T: ?Sized + fmt::Display>(self, _: &T) -> Result<(), Stop> {
         // What it would be written as is no part of it.
-        self.value.is_shaped(Shape::Text);
         Ok(())
     }
 
@@ -403,26 +377,26 @@ impl<'a> Serializer for At<'a> {
     }
 }
 
-macro_rules! items {
+macro_rules! elements {
     ($($name:ident::$method:ident),*) => {$(
         impl ser::$name for Inside<'_> {
             type Ok = ();
             type Error = Stop;
 
             fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Stop> {
-                self.item(value)
+                self.element(value)
             }
 
             fn end(self) -> Result<(), Stop> {
-                self.done();
                 Ok(())
             }
         }
     )*};
 }
 
-items! {
-    SerializeSeq::serialize_element, SerializeTuple::serialize_element, SerializeTupleStruct::serialize_field
+elements! {
+    SerializeSeq::serialize_element, SerializeTuple::serialize_element, SerializeTupleStruct::serialize_field,
+    SerializeTupleVariant::serialize_field
 }
 
 impl ser::SerializeMap for Inside<'_> {
@@ -430,12 +404,21 @@ impl ser::SerializeMap for Inside<'_> {
     type Error = Stop;
 
     fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), Stop> {
-        self.at.show(self.under, Step::KEY, key, &self.before)
+        let after = Neighbours::after(self.last);
+        let shown = self.at.show(self.under, Step::KEY, key, after)?;
+        self.last = shown.0;
+        self.last_key = Some(shown);
+        Ok(())
     }
 
     fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Stop> {
-        self.at
-            .show(self.under, Step::VALUE, value, &self.before_value)
+        let neighbours = Neighbours {
+            before: self.last_value,
+            key: self.last_key,
+        };
+        let shown = self.at.show(self.under, Step::VALUE, value, neighbours);
+        self.last_value = shown?.0;
+        Ok(())
     }
 
     fn serialize_entry<K: ?Sized + Serialize, V: ?Sized + Serialize>(
@@ -444,7 +427,7 @@ impl ser::SerializeMap for Inside<'_> {
         value: &V,
     ) -> Result<(), Stop> {
         // A struct with something flattened into it hands over its fields like this.
-        if self.what == What::Map(true) && type_name::<K>() == "str" {
+        if self.content == Content::Map(true) && known::is_str::<K>() {
             // SAFETY: the key is a `str`: its address and size are those of its bytes.
             let name = unsafe {
                 std::slice::from_raw_parts(std::ptr::from_ref(key).cast::<u8>(), size_of_val(key))
@@ -456,54 +439,29 @@ impl ser::SerializeMap for Inside<'_> {
     }
 
     fn end(self) -> Result<(), Stop> {
-        self.done();
         Ok(())
     }
 }
 
-impl ser::SerializeTupleVariant for Inside<'_> {
-    type Ok = ();
-    type Error = Stop;
+macro_rules! fields {
+    ($($name:ident),*) => {$(
+        impl ser::$name for Inside<'_> {
+            type Ok = ();
+            type Error = Stop;
 
-    fn serialize_field<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Stop> {
-        self.item(value)
-    }
+            fn serialize_field<T: ?Sized + Serialize>(
+                &mut self,
+                name: &'static str,
+                value: &T,
+            ) -> Result<(), Stop> {
+                self.field(name.as_bytes(), value)
+            }
 
-    fn end(self) -> Result<(), Stop> {
-        Ok(())
-    }
+            fn end(self) -> Result<(), Stop> {
+                Ok(())
+            }
+        }
+    )*};
 }
 
-impl ser::SerializeStructVariant for Inside<'_> {
-    type Ok = ();
-    type Error = Stop;
-
-    fn serialize_field<T: ?Sized + Serialize>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> Result<(), Stop> {
-        self.field(name.as_bytes(), value)
-    }
-
-    fn end(self) -> Result<(), Stop> {
-        Ok(())
-    }
-}
-
-impl ser::SerializeStruct for Inside<'_> {
-    type Ok = ();
-    type Error = Stop;
-
-    fn serialize_field<T: ?Sized + Serialize>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> Result<(), Stop> {
-        self.field(name.as_bytes(), value)
-    }
-
-    fn end(self) -> Result<(), Stop> {
-        Ok(())
-    }
-}
+fields!(SerializeStruct, SerializeStructVariant);

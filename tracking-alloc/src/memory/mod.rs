@@ -17,4 +17,4 @@ mod scopes;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use recorder::{Event, Linear, Recorder};
+pub(crate) use recorder::{Linear, Recorder};

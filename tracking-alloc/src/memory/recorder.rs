@@ -5,17 +5,9 @@ use super::rows::{Place, Rows, net};
 #[cfg(feature = "serde")]
 use super::scopes::Scope;
 use super::scopes::{Scopes, owned};
-use crate::counters;
+use crate::counters::{self, Event, Realloc, last_block};
+use crate::current_scope::Added;
 use crate::figures::Stats;
-use crate::scope::Added;
-
-/// An allocator call that succeeded, by address and size in bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
-    Alloc { block: u32, bytes: u64 },
-    Free { block: u32, bytes: u64 },
-    Realloc { old: (u32, u64), new: (u32, u64) },
-}
 
 /// The row of "(table full)" in [`Blocks`].
 const FULL: u32 = u32::MAX;
@@ -53,7 +45,7 @@ pub(crate) struct Recorder {
     pub(super) linear: Linear,
     blocks: Blocks,
     /// The block allocated last, if it was not freed or reallocated since; 0 = none.
-    last_block: u32,
+    last_block: usize,
     pub(super) unknown_frees: u64,
     pub(super) untracked_blocks: u64,
 }
@@ -98,28 +90,35 @@ impl Recorder {
     /// Counts an event in a scope. False for the free of a block of our own.
     pub(crate) fn count(&mut self, event: Event, scope: u32) -> bool {
         match event {
-            Event::Alloc { block, bytes } => self.alloc(block, bytes, scope),
-            Event::Free { block, bytes } => return self.free(block, bytes),
-            Event::Realloc { old, new } => self.realloc(old, new, scope),
+            Event::Alloc(block, bytes) => self.alloc(event, (block, bytes), scope),
+            Event::Free(block, bytes) => return self.free(event, (block, bytes)),
+            Event::Realloc(of) => self.realloc(event, of, scope),
         }
         true
     }
 
+    /// Whether an event frees the block that was allocated last.
+    fn is_temporary(&mut self, event: Event) -> bool {
+        let (last, is_temporary) = last_block(self.last_block, event);
+        self.last_block = last;
+        is_temporary
+    }
+
     /// A block of our own goes to the program, which will free it: counted nowhere.
-    pub(crate) fn hand_out(&mut self, block: u32) {
+    pub(crate) fn hand_out(&mut self, block: usize) {
         self.keep(block, OWN);
     }
 
-    fn alloc(&mut self, block: u32, bytes: u64, scope: u32) {
+    fn alloc(&mut self, event: Event, (block, bytes): (usize, usize), scope: u32) {
         let place = self.rows.of(scope);
         self.rows.before(bytes as i64);
         self.rows
-            .change(place, |row| counters::allocated(row, bytes));
-        self.last_block = block;
+            .change(place, |row| counters::allocated(row, bytes as u64));
+        self.is_temporary(event);
         self.enter(block, place);
     }
 
-    fn free(&mut self, block: u32, bytes: u64) -> bool {
+    fn free(&mut self, event: Event, (block, bytes): (usize, usize)) -> bool {
         let place = match self.known(block) {
             Owner::Row(place) => place,
             Owner::Unknown => {
@@ -128,40 +127,37 @@ impl Recorder {
             }
             Owner::Heapglass => return false,
         };
-        let temporary = self.last_block == block;
-        if temporary {
-            self.last_block = 0;
-        }
+        let is_temporary = self.is_temporary(event);
         self.rows.before(-(bytes as i64));
         self.rows.change(place, |row| {
-            counters::freed(&mut *row, bytes);
-            if temporary {
-                counters::was_temporary(row, bytes);
+            counters::freed(&mut *row, bytes as u64);
+            if is_temporary {
+                counters::was_temporary(row, bytes as u64);
             }
         });
         true
     }
 
     /// The block leaves its old row and counts, with its new size, in the scope that reallocated; one event.
-    fn realloc(&mut self, old: (u32, u64), new: (u32, u64), scope: u32) {
+    fn realloc(&mut self, event: Event, of: Realloc, scope: u32) {
         // As dhat-rs does: what was not known begins here, with its new size.
-        let Owner::Row(from) = self.known(old.0) else {
-            self.alloc(new.0, new.1, scope);
-            self.last_block = 0;
+        let Owner::Row(from) = self.known(of.old) else {
+            self.alloc(event, (of.new, of.bytes), scope);
             return;
         };
         let place = self.rows.of(scope);
-        self.rows.before(new.1 as i64 - old.1 as i64);
+        let (old, new) = (of.old_bytes as u64, of.bytes as u64);
+        self.rows.before(new as i64 - old as i64);
         self.rows.change(place, |row| {
-            counters::allocated(&mut *row, new.1);
-            counters::resized(row, old.1, new.1, new.0 != old.0);
+            counters::allocated(&mut *row, new);
+            counters::resized(row, old, new, of.old != of.new);
         });
-        self.rows.change(from, |row| counters::freed(row, old.1));
-        self.last_block = 0;
-        self.enter(new.0, place);
+        self.rows.change(from, |row| counters::freed(row, old));
+        self.is_temporary(event);
+        self.enter(of.new, place);
     }
 
-    fn enter(&mut self, block: u32, place: Place) {
+    fn enter(&mut self, block: usize, place: Place) {
         let row = match place {
             Place::Own(row) => row,
             Place::Full => FULL,
@@ -171,9 +167,9 @@ impl Recorder {
         }
     }
 
-    fn keep(&mut self, block: u32, row: u32) -> bool {
+    fn keep(&mut self, block: usize, row: u32) -> bool {
         let before = self.blocks.pages();
-        let kept = self.blocks.put(block, row);
+        let kept = self.blocks.put(address(block), row);
         let taken = self.blocks.pages() - before;
         self.linear.own += taken;
         self.linear.pages += taken;
@@ -181,8 +177,8 @@ impl Recorder {
     }
 
     /// Takes a block out.
-    fn known(&mut self, block: u32) -> Owner {
-        match self.blocks.take(block) {
+    fn known(&mut self, block: usize) -> Owner {
+        match self.blocks.take(address(block)) {
             None => Owner::Unknown,
             Some(OWN) => Owner::Heapglass,
             Some(FULL) => Owner::Row(Place::Full),
@@ -281,4 +277,9 @@ impl Recorder {
     pub(crate) fn figures(&self) -> Stats {
         Stats::new(self.rows.all.sums(), self.rows.peak_now())
     }
+}
+
+/// An address of linear memory, which has 32 bits.
+fn address(block: usize) -> u32 {
+    block as u32
 }

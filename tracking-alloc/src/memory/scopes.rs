@@ -2,7 +2,7 @@
 //!
 //! The same bounds as in the mapped recording. A scope without room is counted at its parent, and said so.
 
-use crate::scope::Added;
+use crate::current_scope::Added;
 use tracking_alloc_recording::scope_kind;
 use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES};
 

@@ -1,9 +1,10 @@
 //! The recorder against a plain model: totals, peak, rows of each scope, and what a reader finds in the bytes.
 
 use super::blocks::Blocks;
-use super::{Event, Linear, Recorder};
+use super::{Linear, Recorder};
+use crate::counters::{Event, Realloc};
 #[cfg(feature = "serde")]
-use crate::scope::Added;
+use crate::current_scope::Added;
 use std::collections::HashMap;
 use std::sync::Mutex;
 use tracking_alloc_recording::{
@@ -27,15 +28,20 @@ fn recorder() -> Recorder {
 }
 
 fn alloc(block: u32, bytes: u64) -> Event {
-    Event::Alloc { block, bytes }
+    Event::Alloc(block as usize, bytes as usize)
 }
 
 fn free(block: u32, bytes: u64) -> Event {
-    Event::Free { block, bytes }
+    Event::Free(block as usize, bytes as usize)
 }
 
 fn realloc(old: (u32, u64), new: (u32, u64)) -> Event {
-    Event::Realloc { old, new }
+    Event::Realloc(Realloc {
+        old: old.0 as usize,
+        old_bytes: old.1 as usize,
+        new: new.0 as usize,
+        bytes: new.1 as usize,
+    })
 }
 
 fn random(state: &mut u64) -> u32 {

@@ -5,7 +5,6 @@ use super::known;
 use super::tree::Type;
 use super::visitor::{Kind, Vis};
 use serde::de::{Deserializer, Visitor};
-use std::any::type_name;
 
 /// A format's deserializer at a place.
 pub(super) struct De<D> {
@@ -23,10 +22,7 @@ impl<D> De<D> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn learn<T>(&self) {
         if self.at.node.awaits_type() {
-            self.at.node.retype(Type {
-                name: type_name::<T>(),
-                bytes: size_of::<T>(),
-            });
+            self.at.node.retype(Type::of::<T>());
         }
     }
 

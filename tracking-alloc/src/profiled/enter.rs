@@ -2,8 +2,8 @@
 
 use super::register;
 use super::tree::{Found, Node};
+use crate::current_scope::set;
 use crate::profiled::budget;
-use crate::scope::set;
 use serde::de::Error;
 
 /// What travels with the deserializer.

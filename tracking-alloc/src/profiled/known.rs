@@ -127,10 +127,7 @@ pub(super) fn seeded<'de, S: DeserializeSeed<'de>>() -> Option<Type> {
     if name == "()" {
         return in_place(type_name::<S>());
     }
-    Some(Type {
-        name,
-        bytes: size_of::<S::Value>(),
-    })
+    Some(Type::of::<S::Value>())
 }
 
 /// The type shown while what a `deserialize_with` function deserializes is not known.

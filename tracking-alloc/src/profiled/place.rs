@@ -4,10 +4,9 @@
 
 use super::enter::Entered;
 use super::register;
+use super::root::Retained;
 use super::tree::{self, Found, Node, Step, Type, key};
-use crate::phase::Since;
-use crate::scope;
-use std::any::type_name;
+use crate::current_scope;
 
 /// A place in the data.
 #[derive(Clone, Copy)]
@@ -33,19 +32,8 @@ pub(crate) enum Below {
 /// While it lives the thread is where a path begins; then what stayed is counted.
 pub(crate) struct Rooted {
     // NOTE: dropped in this order: what stayed is counted, then the place is left.
-    _retained: Option<Retained>,
+    _retained: Retained,
     _entered: Entered,
-}
-
-struct Retained {
-    scope: u32,
-    since: Since,
-}
-
-impl Drop for Retained {
-    fn drop(&mut self) {
-        self.since.leave(self.scope);
-    }
 }
 
 impl Place {
@@ -56,22 +44,16 @@ impl Place {
         if generation == 0 {
             return None;
         }
-        Place::root_anyhow(of::<T>(), generation)
+        Place::new_root(Type::of::<T>(), generation)
     }
 
     #[cold]
-    fn root_anyhow(ty: Type, generation: u32) -> Option<(Place, Rooted)> {
-        let back = scope::current();
+    fn new_root(ty: Type, generation: u32) -> Option<(Place, Rooted)> {
+        let back = current_scope::current();
         let node = tree::root(ty, back, generation, true)?;
         let found = node.found();
-        let since = (found.visit != 0)
-            .then(|| Since::enter(found.visit))
-            .flatten();
         let rooted = Rooted {
-            _retained: since.map(|since| Retained {
-                scope: found.visit,
-                since,
-            }),
+            _retained: Retained::enter(found.visit),
             _entered: Entered::new(found, back),
         };
         Some((Place(node), rooted))
@@ -80,7 +62,7 @@ impl Place {
     /// Enters a place below this one, whose values are `T`s. It is left by [`resume`](Place::resume) of this one.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn enter<T>(self, below: Below) -> Place {
-        Place::come_to(self.find(of::<T>(), below))
+        Place::come_to(self.find(Type::of::<T>(), below))
     }
 
     /// Enters a place below this one that has no type of its own: a variant's with several fields.
@@ -99,7 +81,7 @@ impl Place {
     /// The thread is in this place again.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn resume(self) {
-        scope::set(self.0.scope());
+        current_scope::set(self.0.scope());
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -119,13 +101,5 @@ impl Place {
                 node.child(index, key::index(index), ty, || Step::Index(index, None))
             }
         }
-    }
-}
-
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn of<T>() -> Type {
-    Type {
-        name: type_name::<T>(),
-        bytes: size_of::<T>(),
     }
 }

@@ -1,12 +1,12 @@
 //! Where the tree meets the recording; without one, everything is "not now".
 
 use super::tree::{Label, Type};
-use crate::scope::Added;
+use crate::current_scope::Added;
 
 #[cfg(any(recording, in_memory))]
 mod here {
     use super::*;
-    use crate::scope::NewScope;
+    use crate::current_scope::NewScope;
     use crate::scopes;
 
     pub(in super::super) fn generation() -> u32 {

@@ -4,10 +4,9 @@ use super::deserializer::De;
 use super::enter::{At, Entered, How};
 use super::tree::{self, Type};
 use super::{Profiled, budget, known, register};
+use crate::current_scope;
 use crate::phase::Since;
-use crate::scope;
 use serde::de::{Deserialize, Deserializer, Error};
-use std::any::type_name;
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Profiled<T> {
     #[inline]
@@ -40,11 +39,8 @@ fn within<'de, T, D: Deserializer<'de>, R>(
     if generation == 0 && !budgeted || known::is_ours::<D>() {
         return plain(d);
     }
-    let ty = Type {
-        name: type_name::<T>(),
-        bytes: size_of::<T>(),
-    };
-    let back = scope::current();
+    let ty = Type::of::<T>();
+    let back = current_scope::current();
     let node = match generation {
         0 => None,
         _ => tree::root(ty, back, generation, false),
@@ -62,31 +58,29 @@ fn within<'de, T, D: Deserializer<'de>, R>(
         }
     };
     let found = node.found();
-    let _retained = Retained {
-        scope: found.visit,
-        since: (found.visit != 0)
-            .then(|| Since::enter(found.visit))
-            .flatten(),
-    };
+    let _retained = Retained::enter(found.visit);
     let _entered = Entered::new(found, back);
-    if budgeted {
-        let at = At {
-            node,
-            how: How::Budget,
-        };
-        return budget::in_field(node, || observed(d, at));
+    let at = |how| At { node, how };
+    match budgeted {
+        true => budget::in_field(node, || observed(d, at(How::Budget))),
+        false => observed(d, at(How::Recording)),
     }
-    let at = At {
-        node,
-        how: How::Recording,
-    };
-    observed(d, at)
 }
 
 /// Counts what stays when deserializing ended, however it ended.
-struct Retained {
+pub(super) struct Retained {
     scope: u32,
     since: Option<Since>,
+}
+
+impl Retained {
+    /// `scope`: 0 = none.
+    pub(super) fn enter(scope: u32) -> Retained {
+        Retained {
+            scope,
+            since: (scope != 0).then(|| Since::enter(scope)).flatten(),
+        }
+    }
 }
 
 impl Drop for Retained {

@@ -6,10 +6,10 @@
 
 use super::{Writer, current};
 #[cfg(feature = "serde")]
+use crate::current_scope::{Added, NewScope};
+#[cfg(feature = "serde")]
 use crate::hash::spread;
 use crate::hash::{fnv1a, next_key};
-#[cfg(feature = "serde")]
-use crate::scope::{Added, NewScope};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, Scope, scope_kind};
 

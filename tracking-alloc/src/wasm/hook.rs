@@ -3,9 +3,10 @@
 //! It is borrowed while it works: what it allocates itself comes back here, finds it borrowed, and is not counted.
 
 use super::pages;
+use crate::counters::Event;
 use crate::figures::Stats;
-use crate::memory::{Event, Linear, Recorder};
-use crate::{Error, scope, state};
+use crate::memory::{Linear, Recorder};
+use crate::{Error, current_scope, state};
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 
@@ -34,9 +35,10 @@ pub(super) fn start(program: &str) -> Result<(), Error> {
 }
 
 /// An event that succeeded. False when it is heapglass's own: then nobody counts it, `measure` neither.
-#[inline]
-fn count(event: Event) -> bool {
-    let scope = scope::current();
+#[cold]
+#[inline(never)]
+pub(crate) fn count(event: Event) -> bool {
+    let scope = current_scope::current();
     let counted = with(|recorder| {
         recorder.look(pages::now());
         recorder.count(event, scope)
@@ -44,45 +46,12 @@ fn count(event: Event) -> bool {
     counted.unwrap_or(false)
 }
 
-#[cold]
-#[inline(never)]
-pub(crate) fn allocated(block: *mut u8, bytes: usize) -> bool {
-    count(Event::Alloc {
-        block: address(block),
-        bytes: bytes as u64,
-    })
-}
-
-#[cold]
-#[inline(never)]
-pub(crate) fn freed(block: *mut u8, bytes: usize) -> bool {
-    count(Event::Free {
-        block: address(block),
-        bytes: bytes as u64,
-    })
-}
-
-#[cold]
-#[inline(never)]
-pub(crate) fn reallocated(old: *mut u8, old_bytes: usize, new: *mut u8, bytes: usize) -> bool {
-    !new.is_null()
-        && count(Event::Realloc {
-            old: (address(old), old_bytes as u64),
-            new: (address(new), bytes as u64),
-        })
-}
-
-/// An address of linear memory, which is a `u32`.
-fn address(block: *mut u8) -> u32 {
-    block.addr() as u32
-}
-
 pub(super) fn recording() -> Option<Vec<u8>> {
     with(|recorder| {
         recorder.look(pages::now());
         let bytes = recorder.encode();
         recorder.look_own(pages::now());
-        recorder.hand_out(address(bytes.as_ptr().cast_mut()));
+        recorder.hand_out(bytes.as_ptr().addr());
         bytes
     })
 }

@@ -2,7 +2,7 @@
 
 use super::hook::with;
 #[cfg(feature = "serde")]
-use crate::scope::{Added, NewScope};
+use crate::current_scope::{Added, NewScope};
 #[cfg(feature = "serde")]
 use crate::state;
 

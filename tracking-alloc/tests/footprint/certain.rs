@@ -1,7 +1,7 @@
-//! Blocks that nothing in them is shown of: found where the type says that there is a pointer, and held against what
-//! dropping the value gives back.
+//! Blocks that nothing in them is shown of: counted where what was shown proves them, else a lower bound. Held against
+//! what dropping the value gives back.
 
-use super::{dropped, text};
+use super::{bounded, dropped, made, text};
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, LinkedList, VecDe
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
+use tracking_alloc::footprint;
 
 #[derive(Serialize)]
 enum Expr {
@@ -46,31 +47,48 @@ fn three<T>(make: impl Fn() -> T) -> Three<T> {
 }
 
 #[test]
-fn the_index_of_an_index_map_counts() {
-    let found = dropped(|| (0..1_000).map(|n| (n, n)).collect::<IndexMap<u32, u32>>());
-    assert_eq!((found.blocks, found.block_bytes), (2, 34_448));
-    dropped(|| (0..1_000).collect::<IndexSet<u32>>());
-    dropped(|| {
+fn the_index_of_an_index_map_is_hidden() {
+    let found = bounded(1, 1, || {
+        (0..1_000).map(|n| (n, n)).collect::<IndexMap<u32, u32>>()
+    });
+    assert_eq!(found.block_bytes, 1_000 * 16);
+    bounded(1, 1, || (0..1_000).collect::<IndexSet<u32>>());
+    bounded(51, 1, || {
         (0..50)
-            .map(|n| (text(n), n))
+            .map(|n| (text(n + 1), n))
             .collect::<IndexMap<String, usize>>()
     });
-    dropped(|| IndexMap::<String, u8>::with_capacity(20));
-    dropped(|| vec![IndexMap::from([(1u8, text(3))]), IndexMap::new()]);
+    bounded(0, 1, || IndexMap::<String, u8>::with_capacity(20));
+    bounded(3, 1, || {
+        vec![IndexMap::from([(1u8, text(3))]), IndexMap::new()]
+    });
 }
 
 #[test]
-fn boxes_of_variants_without_fields_count() {
-    let found = dropped(|| Expr::Neg(Box::new(Expr::Nil)));
-    let each = size_of::<Expr>() as u64;
-    assert_eq!((found.blocks, found.block_bytes), (1, each));
-    assert_eq!(found.used_bytes, each);
-    dropped(|| Expr::Add(Box::new(Expr::Num(1.0)), Box::new(Expr::Nil)));
+fn boxes_count_when_something_is_shown_in_them() {
+    dropped(|| Expr::Add(Box::new(Expr::Num(1.0)), Box::new(Expr::Name(text(3)))));
     dropped(|| Expr::Both {
+        left: Box::new(Expr::Name(text(9))),
+        right: Some(Box::new(Expr::Num(2.0))),
+    });
+    dropped(|| {
+        (0..100)
+            .map(|n| Expr::Neg(Box::new(Expr::Num(n.into()))))
+            .collect::<Vec<_>>()
+    });
+}
+
+#[test]
+fn boxes_of_variants_without_fields_are_hidden() {
+    bounded(0, 1, || Expr::Neg(Box::new(Expr::Nil)));
+    bounded(1, 1, || {
+        Expr::Add(Box::new(Expr::Num(1.0)), Box::new(Expr::Nil))
+    });
+    bounded(2, 1, || Expr::Both {
         left: Box::new(Expr::Name(text(9))),
         right: Some(Box::new(Expr::Nil)),
     });
-    let found = dropped(|| {
+    let found = bounded(201, 50, || {
         let second = |n: u32| match n % 2 {
             0 => Expr::Nil,
             _ => Expr::Name(text(5)),
@@ -79,44 +97,46 @@ fn boxes_of_variants_without_fields_count() {
             .map(|n| Expr::Add(Box::new(Expr::Num(n.into())), Box::new(second(n))))
             .collect::<Vec<_>>()
     });
-    assert_eq!(found.blocks, 251);
-    dropped(|| {
+    let each = size_of::<Expr>() as u64;
+    assert_eq!(found.block_bytes, 250 * each + 50 * 5);
+    bounded(1, 2, || {
         [Kind::A, Kind::B]
             .map(Box::new)
             .into_iter()
             .collect::<Vec<_>>()
     });
-    dropped(|| three(|| Kind::A));
+    bounded(0, 2, || three(|| Kind::A));
 }
 
 #[test]
-fn boxes_of_nothing_count() {
-    dropped(|| Box::new(None::<String>));
-    dropped(|| Arc::new(RwLock::new(None::<String>)));
-    dropped(|| Rc::new(RefCell::new(None::<Rc<u8>>)));
-    let found = dropped(|| Arc::new(()));
-    assert_eq!((found.blocks, found.block_bytes), (1, 16));
-    dropped(|| three(|| ()));
-    dropped(|| three(|| None::<String>));
-    dropped(|| three(String::new));
+fn boxes_of_nothing_are_hidden() {
+    bounded(0, 1, || Box::new(None::<String>));
+    bounded(0, 1, || Arc::new(RwLock::new(None::<String>)));
+    bounded(0, 1, || Rc::new(RefCell::new(None::<Rc<u8>>)));
+    bounded(0, 1, || Arc::new(()));
+    bounded(0, 1, || three(|| ()));
+    bounded(0, 2, || three(|| None::<String>));
+    bounded(0, 2, || three(String::new));
     #[derive(Serialize)]
     struct Empty {
         #[serde(skip)]
         _number: u32,
     }
-    dropped(|| vec![Box::new(Empty { _number: 1 })]);
+    bounded(1, 1, || vec![Box::new(Empty { _number: 1 })]);
 }
 
 #[test]
-fn boxes_of_values_made_for_the_occasion_count() {
-    dropped(|| three(|| Duration::from_secs(1)));
-    dropped(|| three(|| std::net::IpAddr::from([1, 2, 3, 4])));
+fn boxes_of_numbers_count_and_those_of_values_made_to_be_serialized_are_hidden() {
     dropped(|| three(|| 7i128));
+    dropped(|| three(|| true));
+    dropped(|| three(|| -7i16));
+    dropped(|| three(|| 0.1f32));
+    dropped(|| three(|| std::net::IpAddr::from([1, 2, 3, 4])));
+    bounded(0, 2, || three(|| Duration::from_secs(1)));
 }
 
 #[test]
 fn the_first_element_counts_like_the_others() {
-    dropped(|| HashMap::from([(1u8, Box::new(5u64))]));
     dropped(|| {
         (0..10u64)
             .map(|n| (n, Box::new(n)))
@@ -137,69 +157,89 @@ fn the_first_element_counts_like_the_others() {
             .map(|n| (Box::new(n), Arc::new(n)))
             .collect::<BTreeMap<_, _>>()
     });
-    dropped(|| (0..10u64).map(Box::new).collect::<HashSet<_>>());
-    dropped(|| (0..10u64).map(Arc::new).collect::<HashSet<_>>());
     dropped(|| (0..10u64).map(Box::new).collect::<VecDeque<_>>());
     dropped(|| (0..10u64).map(Arc::new).collect::<VecDeque<_>>());
     dropped(|| (0..5u64).map(Box::new).collect::<BinaryHeap<_>>());
     dropped(|| (0..5u64).map(Arc::new).collect::<BinaryHeap<_>>());
-    dropped(|| HashMap::from([(Kind::A, Box::new(Kind::B)), (Kind::B, Box::new(Kind::B))]));
     let spare = Vec::<u8>::with_capacity;
     dropped(|| HashMap::from([(1u8, spare(5))]));
     dropped(|| (1..10).map(|n| (n, spare(n))).collect::<HashMap<_, _>>());
     dropped(|| (1..30).map(|n| (n, spare(n))).collect::<BTreeMap<_, _>>());
     dropped(|| VecDeque::from([spare(3)]));
     dropped(|| BinaryHeap::from([spare(3), spare(4)]));
-    dropped(|| HashSet::from([Box::new(1u8)]));
     dropped(|| BTreeMap::from([(1, spare(3))]));
+    dropped(|| vec![Box::new(9u32)]);
 }
 
 #[test]
-fn elements_of_linked_lists_count() {
-    let found = dropped(|| (0..3u64).map(Box::new).collect::<LinkedList<_>>());
-    assert_eq!((found.blocks, found.block_bytes), (6, 96));
+fn pointers_whose_size_nothing_tells_are_hidden() {
+    // In a table gaps lie between elements: some look larger than they are.
+    let found = made(|| (0..30u64).map(Arc::new).collect::<HashSet<_>>());
+    let found = footprint("set", &found).expect("something records");
+    assert_eq!(found.blocks + found.hidden_values, 31, "{found:?}");
+    // One entry in a table: nothing lies beside it.
+    bounded(1, 1, || HashMap::from([(1u8, Box::new(5u64))]));
+    bounded(1, 1, || HashSet::from([Box::new(1u8)]));
+    bounded(1, 2, || {
+        HashMap::from([(Kind::A, Box::new(Kind::B)), (Kind::B, Box::new(Kind::B))])
+    });
+}
+
+#[test]
+fn elements_of_linked_lists_count_but_not_what_they_box() {
+    bounded(3, 3, || (0..3u64).map(Box::new).collect::<LinkedList<_>>());
     dropped(|| LinkedList::from([Vec::<u8>::with_capacity(3), vec![]]));
-    dropped(|| LinkedList::from([Kind::A, Kind::B].map(Box::new)));
+    dropped(|| (1..9).map(text).collect::<LinkedList<_>>());
+    bounded(2, 2, || LinkedList::from([Kind::A, Kind::B].map(Box::new)));
 }
 
 #[test]
-fn pointers_to_pointers_and_to_spare_capacity_count() {
-    let found = dropped(|| three(|| Vec::<u8>::with_capacity(10)));
-    assert_eq!((found.blocks, found.block_bytes), (5, 3 * 10 + 24 + 40));
-    assert_eq!(found.used_bytes, 24 + 40);
-    let found = dropped(|| vec![Box::new(Box::new(5u64))]);
-    assert_eq!((found.blocks, found.block_bytes), (3, 24));
-    dropped(|| vec![Box::new(Box::new(text(5)))]);
-    dropped(|| Arc::new(Mutex::new(Box::new(Arc::new(Kind::A)))));
-    dropped(|| Box::new(Some(Box::new(Kind::A))));
+fn pointers_count_with_what_was_shown_behind_them() {
+    dropped(|| three(|| text(10)));
+    dropped(|| three(|| vec![text(3), text(4)]));
+    dropped(|| vec![Box::new(text(5))]);
+    dropped(|| Arc::new(Mutex::new(text(5))));
+    #[derive(Serialize)]
+    struct New(Box<u64>);
+    dropped(|| VecDeque::from([New(Box::new(1)), New(Box::new(2))]));
+}
+
+#[test]
+fn pointers_to_pointers_and_to_spare_capacity_are_hidden() {
+    let found = bounded(1, 2, || three(|| Vec::<u8>::with_capacity(10)));
+    assert_eq!((found.block_bytes, found.used_bytes), (10, 0));
+    bounded(1, 1, || vec![Box::new(Box::new(5u64))]);
+    bounded(2, 1, || vec![Box::new(Box::new(text(5)))]);
+    bounded(0, 1, || Arc::new(Mutex::new(Box::new(Arc::new(Kind::A)))));
+    bounded(0, 1, || Box::new(Some(Box::new(Kind::A))));
     #[derive(Serialize)]
     struct New(Box<Kind>);
-    dropped(|| VecDeque::from([New(Box::new(Kind::A)), New(Box::new(Kind::B))]));
-    dropped(|| Box::new(New(Box::new(Kind::A))));
+    bounded(1, 2, || {
+        VecDeque::from([New(Box::new(Kind::A)), New(Box::new(Kind::B))])
+    });
+    bounded(0, 1, || Box::new(New(Box::new(Kind::A))));
 }
 
 #[test]
-fn what_is_in_cells_and_locks_counts() {
-    let found = dropped(|| {
+fn what_is_in_cells_and_locks_counts_when_it_is_shown() {
+    dropped(|| Rc::new(Cell::new(5u64)));
+    dropped(|| Arc::new(Mutex::new(HashMap::<u8, u8>::from([(1, 2)]))));
+    dropped(|| Rc::new(RefCell::new(vec![text(3)])));
+    bounded(0, 3, || {
         (
             RefCell::new(Box::new(7u8)),
             Mutex::new(Box::new(5u64)),
             RefCell::new(Vec::<u8>::with_capacity(3)),
         )
     });
-    assert_eq!((found.blocks, found.block_bytes), (3, 12));
-    dropped(|| RwLock::new(Box::new(Kind::A)));
-    dropped(|| Rc::new(Cell::new(5u64)));
-    dropped(|| VecDeque::from([Mutex::new(Box::new(5u64))]));
-    dropped(|| VecDeque::from([Mutex::new(RefCell::new(Box::new(Kind::A)))]));
-    dropped(|| Arc::new(Mutex::new(HashMap::<u8, u8>::from([(1, 2)]))));
+    bounded(1, 1, || VecDeque::from([Mutex::new(Box::new(5u64))]));
 }
 
 #[test]
 fn what_is_shared_still_counts_once() {
     let found = dropped(|| {
-        let kind = Arc::new(Kind::A);
-        (kind.clone(), Some(kind.clone()), kind)
+        let number = Arc::new(7u32);
+        (number.clone(), Some(number.clone()), number)
     });
     assert_eq!((found.blocks, found.shared_blocks), (1, 2));
     let found = dropped(|| {
@@ -208,6 +248,10 @@ fn what_is_shared_still_counts_once() {
     });
     assert_eq!((found.blocks, found.shared_blocks), (2, 2));
     assert_eq!(found.shared_bytes, 2 * 24);
+    bounded(0, 3, || {
+        let kind = Arc::new(Kind::A);
+        (kind.clone(), Some(kind.clone()), kind)
+    });
 }
 
 #[test]
@@ -220,20 +264,20 @@ fn what_an_option_or_a_newtype_borrows_belongs_to_somebody_else() {
         number: Option<&'a u64>,
         new: Word<'a>,
     }
-    let (words, number) = super::made(|| (text(50), Box::new(7u64)));
+    let (words, number) = made(|| (text(50), Box::new(7u64)));
     let line = Line {
         word: Some(&words),
         number: Some(&number),
         new: Word(&words),
     };
-    let found = tracking_alloc::footprint("line", &line).expect("something records");
+    let found = footprint("line", &line).expect("something records");
     assert_eq!((found.blocks, found.hidden_values), (0, 0), "{found:?}");
     assert_eq!(found.shared_bytes, 50 + 50, "{found:?}");
 }
 
 #[test]
-fn a_reference_to_a_reference_has_the_size_of_the_value() {
-    let value = super::made(|| vec![text(3)]);
-    let found = tracking_alloc::footprint("reference", &&value).expect("something records");
-    assert_eq!((found.inline_bytes, found.blocks), (24, 2));
+fn the_size_of_a_value_behind_two_references_is_not_known() {
+    let value = made(|| vec![text(3)]);
+    let found = footprint("reference", &&value).expect("something records");
+    assert_eq!((found.inline_bytes, found.blocks), (0, 2));
 }

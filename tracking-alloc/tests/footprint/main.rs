@@ -70,13 +70,26 @@ fn dropped<T: Serialize>(make: impl FnOnce() -> T) -> Footprint {
     found
 }
 
-/// The footprint of a value that retains more than can be found, and says so.
+/// The footprint of a value that retains more than can be proved, and says so.
 #[track_caller]
 fn lower_bound<T: Serialize>(make: impl FnOnce() -> T) -> Footprint {
     let (found, (blocks, bytes)) = and_dropped(make);
     assert!((found.blocks as i64) < blocks, "{found:?} of {blocks}");
     assert!((found.block_bytes as i64) < bytes, "{found:?} of {bytes}");
     assert!(found.hidden_values > 0, "{found:?}");
+    found
+}
+
+/// The footprint of a value of which so many blocks can be proved, while so many values lead to others: a lower bound.
+#[track_caller]
+fn bounded<T: Serialize>(blocks: u64, hidden_values: u64, make: impl FnOnce() -> T) -> Footprint {
+    let found = lower_bound(make);
+    assert_eq!(
+        (found.blocks, found.hidden_values),
+        (blocks, hidden_values),
+        "{found:?} of {}",
+        std::any::type_name::<T>()
+    );
     found
 }
 

@@ -1,5 +1,5 @@
 //! The arenas' own collections. Their memory is taken through the handle, so a tracked arena counts it as handed out;
-//! the collection is then given the arena behind the handle, and what it grows later goes past it.
+//! the collection is then given the arena behind the handle, and what it grows later bypasses it.
 
 #[cfg(feature = "bumpalo")]
 mod bumpalo {
@@ -26,7 +26,7 @@ mod bumpalo {
         A: Arena,
         T: ArenaDeserialize<'de, 'a, A> + 'a,
     {
-        const STRAYS: bool = false;
+        const MAY_BYPASS: bool = false;
 
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
@@ -51,7 +51,7 @@ mod bumpalo {
     }
 
     impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for String<'a> {
-        const STRAYS: bool = false;
+        const MAY_BYPASS: bool = false;
 
         #[inline]
         fn deserialize_in<D: Deserializer<'de>>(
@@ -72,7 +72,7 @@ mod bumpalo {
         A: Arena,
         T: ArenaDeserialize<'de, 'a, A>,
     {
-        const STRAYS: bool = T::STRAYS;
+        const MAY_BYPASS: bool = T::MAY_BYPASS;
 
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
@@ -118,7 +118,7 @@ mod bump_scope {
         A: Arena,
         T: ArenaDeserialize<'de, 'a, A>,
     {
-        const STRAYS: bool = false;
+        const MAY_BYPASS: bool = false;
 
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
@@ -129,7 +129,7 @@ mod bump_scope {
     }
 
     impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for BumpBox<'a, str> {
-        const STRAYS: bool = false;
+        const MAY_BYPASS: bool = false;
 
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
@@ -146,7 +146,7 @@ mod bump_scope {
         A: Arena,
         T: ArenaDeserialize<'de, 'a, A> + 'a,
     {
-        const STRAYS: bool = T::STRAYS;
+        const MAY_BYPASS: bool = T::MAY_BYPASS;
 
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
@@ -163,7 +163,7 @@ mod bump_scope {
         A: Arena,
         T: ArenaDeserialize<'de, 'a, A>,
     {
-        const STRAYS: bool = false;
+        const MAY_BYPASS: bool = false;
 
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
@@ -188,7 +188,7 @@ mod bump_scope {
     }
 
     impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for BumpString<&'a Bump> {
-        const STRAYS: bool = false;
+        const MAY_BYPASS: bool = false;
 
         fn deserialize_in<D: Deserializer<'de>>(
             deserializer: D,
@@ -219,7 +219,7 @@ mod allocator_api {
                 A: Arena,
                 T: ArenaDeserialize<'de, 'a, Tracked<A>>,
             {
-                const STRAYS: bool = false;
+                const MAY_BYPASS: bool = false;
 
                 fn deserialize_in<D: Deserializer<'de>>(
                     deserializer: D,

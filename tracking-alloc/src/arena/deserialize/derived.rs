@@ -2,23 +2,24 @@
 //! and identifiers of fields and variants. Not for use by hand.
 
 use super::{Arena, ArenaDeserialize};
-use crate::arena::scope::{self, Below};
+use crate::arena::data_path::{self, Below};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Reads a `T` at a place below the present one.
+/// Reads a `T` at a place below the present one, or at the present one.
 pub struct Within<'a, T, A> {
     arena: &'a A,
-    below: Below,
+    below: Option<Below>,
     value: PhantomData<fn() -> T>,
 }
 
-fn within<T, A>(arena: &A, below: Below) -> Within<'_, T, A> {
+#[inline(always)]
+fn within<T, A>(arena: &A, below: impl Into<Option<Below>>) -> Within<'_, T, A> {
     Within {
         arena,
-        below,
+        below: below.into(),
         value: PhantomData,
     }
 }
@@ -57,6 +58,11 @@ pub fn value<T, A: Arena>(arena: &A) -> Within<'_, T, A> {
     within(arena, Below::Value)
 }
 
+/// What a newtype holds, at the present place.
+pub fn same_place<T, A: Arena>(arena: &A) -> Within<'_, T, A> {
+    within(arena, None)
+}
+
 impl<'de, 'a, T, A> DeserializeSeed<'de> for Within<'a, T, A>
 where
     A: Arena,
@@ -67,10 +73,11 @@ where
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         // PERF: numbers take nothing from the arena; entering a place for each would double the time of many of them.
-        let _entered = (!T::SCALAR).then(|| scope::enter::<T>(self.below));
+        let below = self.below.filter(|_| !T::SCALAR);
+        let _entered = below.map(data_path::enter::<T>);
         let value = T::deserialize_in(deserializer, self.arena);
-        if T::STRAYS {
-            self.arena.look();
+        if T::MAY_BYPASS {
+            self.arena.detect_bypass();
         }
         value
     }
@@ -117,48 +124,17 @@ impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for By<'_, S, 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
         // What code of other people took past the handle before this belongs to the place around it.
-        self.arena.look();
-        let _entered = scope::enter::<S::Value>(self.below);
+        self.arena.detect_bypass();
+        let _entered = data_path::enter::<S::Value>(self.below);
         let value = self.seed.deserialize(deserializer);
-        self.arena.look();
-        value
-    }
-}
-
-/// Reads a `T` at the present place: what a newtype holds.
-pub struct Same<'a, T, A> {
-    arena: &'a A,
-    value: PhantomData<fn() -> T>,
-}
-
-/// What a newtype holds.
-pub fn same_place<T, A: Arena>(arena: &A) -> Same<'_, T, A> {
-    Same {
-        arena,
-        value: PhantomData,
-    }
-}
-
-impl<'de, 'a, T, A> DeserializeSeed<'de> for Same<'a, T, A>
-where
-    A: Arena,
-    T: ArenaDeserialize<'de, 'a, A>,
-{
-    type Value = T;
-
-    #[inline]
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        let value = T::deserialize_in(deserializer, self.arena);
-        if T::STRAYS {
-            self.arena.look();
-        }
+        self.arena.detect_bypass();
         value
     }
 }
 
 /// Reads a variant with several fields, whose places are below the variant's.
 pub fn in_variant<R>(name: &'static str, number: usize, read: impl FnOnce() -> R) -> R {
-    let _entered = scope::enter_untyped(Below::Variant(name, number));
+    let _entered = data_path::enter_untyped(Below::Variant(name, number));
     read()
 }
 

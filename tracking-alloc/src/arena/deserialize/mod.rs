@@ -12,7 +12,7 @@ mod text;
 
 pub use pairs::{FromPairs, map_as_pairs};
 
-use super::{Arena, scope};
+use super::{Arena, data_path};
 use serde::de::{DeserializeSeed, Deserializer, Error};
 use std::fmt;
 use std::marker::PhantomData;
@@ -67,21 +67,21 @@ pub trait ArenaDeserialize<'de, 'a, A: Arena>: Sized {
     ///
     /// # Errors
     /// "missing field", except for `Option`.
-    #[doc(hidden)]
     fn absent<E: Error>(field: &'static str) -> Result<Self, E> {
         Err(E::missing_field(field))
     }
 
     /// Values that take nothing from the arena have no place in the data of their own.
-    #[doc(hidden)]
     const SCALAR: bool = false;
 
-    /// Whether reading a value may take something past the arena's handle: all but what is known not to.
-    #[doc(hidden)]
-    const STRAYS: bool = true;
+    /// Whether reading a value may allocate in the arena without a [`Tracked`](super::Tracked) handle: `false` only where
+    /// it is known not to.
+    const MAY_BYPASS: bool = true;
 
-    /// A slice of such values. Bytes are read as bytes.
-    #[doc(hidden)]
+    /// Reads a slice of such values. Bytes are read as bytes.
+    ///
+    /// # Errors
+    /// As [`deserialize_in`](ArenaDeserialize::deserialize_in).
     fn slice_in<D: Deserializer<'de>>(
         deserializer: D,
         arena: &'a A,
@@ -136,7 +136,7 @@ where
     type Value = T;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        let _begun = scope::begin::<T, A>(self.arena);
+        let _begun = data_path::begin::<T, A>(self.arena);
         T::deserialize_in(deserializer, self.arena)
     }
 }

@@ -1,5 +1,6 @@
 //! Maps read as pairs: an arena's maps would need hashing, which most readers do not.
 
+use super::sequences::fill;
 use super::{ArenaDeserialize, derived};
 use crate::arena::{Arena, Growing};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -73,21 +74,20 @@ where
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-        let mut pairs = Growing::expecting(self.arena, map.size_hint().unwrap_or(0))
-            .map_err(M::Error::custom)?;
-        while let Some(key) = map.next_key_seed(derived::key(self.arena))? {
-            let value = map.next_value_seed(derived::value(self.arena))?;
-            pairs.push((key, value)).map_err(M::Error::custom)?;
-        }
-        Ok(pairs)
+        let arena = self.arena;
+        fill(arena, map.size_hint(), || {
+            let Some(key) = map.next_key_seed(derived::key(arena))? else {
+                return Ok(None);
+            };
+            let value = map.next_value_seed(derived::value(arena))?;
+            Ok(Some((key, value)))
+        })
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Self::Value, S::Error> {
-        let mut pairs = Growing::expecting(self.arena, sequence.size_hint().unwrap_or(0))
-            .map_err(S::Error::custom)?;
-        while let Some(pair) = sequence.next_element_seed(derived::element(self.arena))? {
-            pairs.push(pair).map_err(S::Error::custom)?;
-        }
-        Ok(pairs)
+        let arena = self.arena;
+        fill(arena, sequence.size_hint(), || {
+            sequence.next_element_seed(derived::element(arena))
+        })
     }
 }

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 macro_rules! scalars {
     ($($scalar:ty),* $(,)?) => {$(
         impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for $scalar {
-            const STRAYS: bool = false;
+            const MAY_BYPASS: bool = false;
             const SCALAR: bool = true;
 
             #[inline]
@@ -35,7 +35,7 @@ scalars! {
 }
 
 impl<'de, 'a, A: Arena, T: ?Sized> ArenaDeserialize<'de, 'a, A> for PhantomData<T> {
-    const STRAYS: bool = false;
+    const MAY_BYPASS: bool = false;
     const SCALAR: bool = true;
 
     fn deserialize_in<D: Deserializer<'de>>(deserializer: D, _: &'a A) -> Result<Self, D::Error> {
@@ -48,7 +48,7 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
-    const STRAYS: bool = T::STRAYS;
+    const MAY_BYPASS: bool = T::MAY_BYPASS;
     const SCALAR: bool = T::SCALAR;
 
     #[inline]
@@ -56,7 +56,7 @@ where
         deserializer: D,
         arena: &'a A,
     ) -> Result<Self, D::Error> {
-        deserializer.deserialize_option(Perhaps {
+        deserializer.deserialize_option(OptionVisitor {
             arena,
             value: PhantomData,
         })
@@ -68,12 +68,12 @@ where
     }
 }
 
-struct Perhaps<'a, T, A> {
+struct OptionVisitor<'a, T, A> {
     arena: &'a A,
     value: PhantomData<T>,
 }
 
-impl<'de, 'a, A, T> Visitor<'de> for Perhaps<'a, T, A>
+impl<'de, 'a, A, T> Visitor<'de> for OptionVisitor<'a, T, A>
 where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,

@@ -11,7 +11,7 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
-    const STRAYS: bool = false;
+    const MAY_BYPASS: bool = false;
 
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
@@ -27,7 +27,7 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
-    const STRAYS: bool = false;
+    const MAY_BYPASS: bool = false;
 
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
@@ -44,7 +44,7 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
-    const STRAYS: bool = T::STRAYS;
+    const MAY_BYPASS: bool = T::MAY_BYPASS;
 
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
@@ -60,7 +60,7 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
-    const STRAYS: bool = T::STRAYS;
+    const MAY_BYPASS: bool = T::MAY_BYPASS;
 
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
@@ -118,13 +118,24 @@ where
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Growing<'a, T, A>, S::Error> {
-        let expected = sequence.size_hint().unwrap_or(0);
-        let mut values = Growing::expecting(self.arena, expected).map_err(S::Error::custom)?;
-        while let Some(value) = sequence.next_element_seed(derived::element(self.arena))? {
-            values.push(value).map_err(S::Error::custom)?;
-        }
-        Ok(values)
+        let arena = self.arena;
+        fill(arena, sequence.size_hint(), || {
+            sequence.next_element_seed(derived::element(arena))
+        })
     }
+}
+
+/// Reads values into one piece of the arena, until there are no more.
+pub(super) fn fill<T, A: Arena, E: Error>(
+    arena: &A,
+    expected: Option<usize>,
+    mut next: impl FnMut() -> Result<Option<T>, E>,
+) -> Result<Growing<'_, T, A>, E> {
+    let mut values = Growing::expecting(arena, expected.unwrap_or(0)).map_err(E::custom)?;
+    while let Some(value) = next()? {
+        values.push(value).map_err(E::custom)?;
+    }
+    Ok(values)
 }
 
 impl<'de, 'a, A, T, const N: usize> ArenaDeserialize<'de, 'a, A> for [T; N]
@@ -132,7 +143,7 @@ where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
 {
-    const STRAYS: bool = false;
+    const MAY_BYPASS: bool = false;
     const SCALAR: bool = T::SCALAR;
 
     fn deserialize_in<D: Deserializer<'de>>(
@@ -187,7 +198,7 @@ macro_rules! tuples {
             A: Arena,
             $($name: ArenaDeserialize<'de, 'a, A>,)+
         {
-            const STRAYS: bool = false;
+            const MAY_BYPASS: bool = false;
             const SCALAR: bool = true $(&& $name::SCALAR)+;
 
             fn deserialize_in<De: Deserializer<'de>>(deserializer: De, arena: &'a A) -> Result<Self, De::Error> {

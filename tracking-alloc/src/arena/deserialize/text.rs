@@ -1,12 +1,13 @@
 //! Strings and bytes, copied into the arena.
 
 use super::ArenaDeserialize;
-use crate::arena::{Arena, Growing};
+use super::sequences::fill;
+use crate::arena::Arena;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use std::fmt;
 
 impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for &'a str {
-    const STRAYS: bool = false;
+    const MAY_BYPASS: bool = false;
 
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
@@ -18,7 +19,7 @@ impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for &'a str {
 }
 
 impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for &'a mut str {
-    const STRAYS: bool = false;
+    const MAY_BYPASS: bool = false;
 
     #[inline]
     fn deserialize_in<D: Deserializer<'de>>(
@@ -53,7 +54,7 @@ impl<'de, 'a, A: Arena> Visitor<'de> for Text<'a, A> {
 }
 
 impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for u8 {
-    const STRAYS: bool = false;
+    const MAY_BYPASS: bool = false;
     const SCALAR: bool = true;
 
     #[inline]
@@ -91,11 +92,7 @@ impl<'de, 'a, A: Arena> Visitor<'de> for Bytes<'a, A> {
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<&'a mut [u8], S::Error> {
-        let mut bytes = Growing::expecting(self.0, sequence.size_hint().unwrap_or(0))
-            .map_err(S::Error::custom)?;
-        while let Some(byte) = sequence.next_element()? {
-            bytes.push(byte).map_err(S::Error::custom)?;
-        }
+        let bytes = fill(self.0, sequence.size_hint(), || sequence.next_element())?;
         Ok(bytes.into_slice())
     }
 }

@@ -1,31 +1,31 @@
 //! A tracked arena's way into the recording.
 //!
 //! ```text
-//!   handle ──▶ slot (private memory: books, counters by scope)      plain stores, at each call
-//!                 └──▶ Arena, ArenaRow, ArenaChunk (the recording)  differences, under the write lock, at looks
+//!   handle ──▶ slot (private memory: counters, also by scope)      plain stores, at each call
+//!                 └──▶ Arena, ArenaRow, ArenaChunk (the recording)  differences, under the write lock, at updates
 //! ```
-//! A look is a chunk taken, a reset, a drop, a question for figures, a refusal, and every 64 KiB handed out (every
-//! doubling before that); ending the recording looks at every slot in use. So a recording that ended is exact, leaked
+//! It is updated at each chunk, reset, drop, refusal and question for figures, and after every 64 KiB handed out (every
+//! doubling before that); ending the recording updates every slot in use. So a recording that ended is exact, leaked
 //! arenas included; that of a process that was killed is at most 64 KiB of handed-out bytes behind in each live arena.
 //! Instances of one name share records: many of them cost no more of the recording than one.
 
 #[cfg(recording)]
-mod counters;
+mod handle;
 #[cfg(recording)]
-mod here;
-#[cfg(not(recording))]
-mod none;
+mod scope_counters;
 #[cfg(recording)]
 mod slot;
+#[cfg(not(recording))]
+mod unrecorded;
 #[cfg(recording)]
 mod values;
 #[cfg(recording)]
 mod writing;
 
 #[cfg(recording)]
-pub(super) use here::Recorded;
+pub(super) use handle::Recorded;
 #[cfg(not(recording))]
-pub(super) use none::Recorded;
+pub(super) use unrecorded::Recorded;
 #[cfg(recording)]
 pub(crate) use writing::{forget, settle};
 
@@ -45,5 +45,5 @@ pub(super) enum Event {
         used: u64,
     },
     /// None of these.
-    Look,
+    Update,
 }

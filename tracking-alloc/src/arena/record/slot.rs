@@ -1,7 +1,7 @@
-//! Where the recording can reach the books of an instance: private memory, used again by the next instance of the name.
+//! Where the recording can reach the counters of an instance: private memory, used again by the next instance of the name.
 
-use super::super::books::{Books, Figure};
-use super::counters::{Counter, Counters};
+use super::super::counters::{ArenaCounters, Counter};
+use super::scope_counters::{ScopeCounter, ScopeCounters};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 
 /// How many figures of an arena the recording has.
@@ -9,11 +9,11 @@ pub(super) const FIGURES: usize = 17;
 
 /// An instance's place; zeros are one that nobody uses.
 pub(super) struct Slot {
-    pub(super) books: Books,
-    pub(super) counters: Counters,
-    /// What the counters say is gone of instances before this one.
-    pub(super) gone_before: Figure,
-    pub(super) gone_blocks_before: Figure,
+    pub(super) counters: ArenaCounters,
+    pub(super) scopes: ScopeCounters,
+    /// What the scopes say is gone of instances before this one.
+    pub(super) gone_before: Counter,
+    pub(super) gone_blocks_before: Counter,
     /// The recording it belongs to.
     pub(super) tag: AtomicU32,
     /// The arena's number in it.
@@ -21,7 +21,7 @@ pub(super) struct Slot {
     pub(super) in_use: AtomicBool,
     /// Which instance of the arena, from 1.
     pub(super) instance: AtomicU64,
-    /// What the recording has of the books.
+    /// What the recording has of the counters.
     pub(super) published: [AtomicU64; FIGURES],
     /// Every slot, used or not.
     pub(super) next: AtomicPtr<Slot>,
@@ -30,14 +30,14 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Brings the books up to date with the counters: sums over all instances that had the slot, less those before.
+    /// Brings the counters up to date with those of scopes: sums over all instances that had the slot, less those before.
     pub(super) fn sum_up(&self) {
-        let sum = |of: fn(&Counter) -> u64| {
-            self.counters
+        let sum = |of: fn(&ScopeCounter) -> u64| {
+            self.scopes
                 .all()
                 .fold(0, |sum: u64, counter| sum.wrapping_add(of(counter)))
         };
-        let books = &self.books;
+        let counters = &self.counters;
         let (bytes, gone) = (
             sum(|of| of.total_bytes.get()),
             sum(|of| of.gone_bytes.get()),
@@ -46,39 +46,42 @@ impl Slot {
             sum(|of| of.total_blocks.get()),
             sum(|of| of.gone_blocks.get()),
         );
-        books.handed.set(bytes.wrapping_sub(gone));
-        books.blocks.set(blocks.wrapping_sub(gone_blocks));
-        books
+        counters.handed.set(bytes.wrapping_sub(gone));
+        counters.blocks.set(blocks.wrapping_sub(gone_blocks));
+        counters
             .returned
             .set(gone.wrapping_sub(self.gone_before.get()));
-        books
+        counters
             .returned_blocks
             .set(gone_blocks.wrapping_sub(self.gone_blocks_before.get()));
     }
 
-    /// Takes what the books say was handed out so far into a counter: they began before the recording, or go on in
-    /// another. Until then the counters are those of instances that are gone.
-    pub(super) fn adopt(&self, counter: &Counter) {
-        let books = &self.books;
-        let sum = |of: fn(&Counter) -> u64| {
-            self.counters
+    /// Takes what the counters say was handed out so far into a counter: they began before the recording, or go on in
+    /// another. Until then the scopes are those of instances that are gone.
+    pub(super) fn adopt(&self, counter: &ScopeCounter) {
+        let counters = &self.counters;
+        let sum = |of: fn(&ScopeCounter) -> u64| {
+            self.scopes
                 .all()
                 .fold(0, |sum: u64, counter| sum.wrapping_add(of(counter)))
         };
         self.gone_before.set(sum(|of| of.gone_bytes.get()));
         self.gone_blocks_before.set(sum(|of| of.gone_blocks.get()));
-        counter.total_bytes.add(books.total_handed());
-        counter
-            .total_blocks
-            .add(books.blocks.get().wrapping_add(books.returned_blocks.get()));
-        counter.gone_bytes.add(books.returned.get());
-        counter.gone_blocks.add(books.returned_blocks.get());
-        counter.past_bytes.add(books.past.get());
+        counter.total_bytes.add(counters.total_handed());
+        counter.total_blocks.add(
+            counters
+                .blocks
+                .get()
+                .wrapping_add(counters.returned_blocks.get()),
+        );
+        counter.gone_bytes.add(counters.returned.get());
+        counter.gone_blocks.add(counters.returned_blocks.get());
+        counter.past_bytes.add(counters.past.get());
     }
 
     /// Nothing is handed out any more.
     pub(super) fn empty(&self) {
-        for counter in self.counters.all() {
+        for counter in self.scopes.all() {
             counter.gone_bytes.set(counter.total_bytes.get());
             counter.gone_blocks.set(counter.total_blocks.get());
         }

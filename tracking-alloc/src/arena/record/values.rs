@@ -7,7 +7,7 @@ use super::Event;
 use super::slot::Slot;
 use super::writing::with_writer;
 use crate::tables::{ArenaValue, scope_number};
-use crate::{scope, state};
+use crate::{current_scope, state};
 use std::sync::atomic::Ordering::*;
 
 /// Words of one value that are looked at.
@@ -17,19 +17,24 @@ const MOST_WORDS: usize = 512;
 /// Notes a value of `bytes` bytes at `place`.
 #[cold]
 #[inline(never)]
-pub(super) fn put_in(slot: &'static Slot, type_name: &'static str, place: usize, bytes: usize) {
+pub(super) fn note_undropped(
+    slot: &'static Slot,
+    type_name: &'static str,
+    place: usize,
+    bytes: usize,
+) {
     // A forked child looks nothing up: its parent's threads may hold the locks.
     if state::get() & state::RECORD == 0 {
         return;
     }
     let added = ArenaValue {
         arena: slot.arena.load(Relaxed),
-        scope: scope_number(scope::current()),
+        scope: scope_number(current_scope::current()),
         type_name,
         site: 0,
         bytes: bytes as u64,
     };
-    with_writer(slot, Event::Look, |writer, _, _| {
+    with_writer(slot, Event::Update, |writer, _, _| {
         writer.add_arena_value(added)
     });
     #[cfg(feature = "serde")]
@@ -39,7 +44,7 @@ pub(super) fn put_in(slot: &'static Slot, type_name: &'static str, place: usize,
             bytes: block.bytes as u64,
             ..added
         };
-        with_writer(slot, Event::Look, |writer, _, _| {
+        with_writer(slot, Event::Update, |writer, _, _| {
             writer.add_arena_value(added)
         });
     });

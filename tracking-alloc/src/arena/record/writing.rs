@@ -1,8 +1,8 @@
 //! The recording's side: what slots hold is brought into the tables. Under the write lock.
 
-use super::super::books::Books;
+use super::super::counters::ArenaCounters;
 use super::Event;
-use super::counters::Counter;
+use super::scope_counters::ScopeCounter;
 use super::slot::{FIGURES, Slot};
 use crate::tables::{self, MOST_ARENAS, Writer};
 use crate::{hook, sys};
@@ -22,49 +22,30 @@ pub(crate) fn forget() {
     }
 }
 
-/// The seventeen figures of an arena that follow its books, in one order for both.
-fn figures(books: &Books) -> [u64; FIGURES] {
-    let stats = books.stats(None);
+/// The figures of an arena that follow its counters: where the recording has each, and what it is now.
+fn figures<'r>(record: &'r Arena, counters: &ArenaCounters) -> [(&'r AtomicU64, u64); FIGURES] {
+    let stats = counters.stats(None);
     [
-        stats.resets,
-        stats.chunk_bytes,
-        stats.chunk_bytes_with_metadata,
-        stats.chunks,
-        stats.handed_bytes,
-        stats.padding_bytes,
-        stats.abandoned_bytes,
-        stats.past_bytes,
-        stats.tail_bytes,
-        stats.total_chunks,
-        stats.total_chunk_bytes,
-        stats.total_handed_bytes,
-        stats.total_handed_blocks,
-        stats.grows,
-        stats.grows_in_place,
-        stats.copied_bytes,
-        stats.limit_reached,
-    ]
-}
-
-fn places(record: &Arena) -> [&AtomicU64; FIGURES] {
-    [
-        &record.resets,
-        &record.chunk_bytes,
-        &record.chunk_bytes_with_metadata,
-        &record.chunks,
-        &record.handed_bytes,
-        &record.padding_bytes,
-        &record.abandoned_bytes,
-        &record.past_bytes,
-        &record.tail_bytes,
-        &record.total_chunks,
-        &record.total_chunk_bytes,
-        &record.total_handed_bytes,
-        &record.total_handed_blocks,
-        &record.grows,
-        &record.grows_in_place,
-        &record.copied_bytes,
-        &record.limit_reached,
+        (&record.resets, stats.resets),
+        (&record.chunk_bytes, stats.chunk_bytes),
+        (
+            &record.chunk_bytes_with_metadata,
+            stats.chunk_bytes_with_metadata,
+        ),
+        (&record.chunks, stats.chunks),
+        (&record.handed_bytes, stats.handed_bytes),
+        (&record.padding_bytes, stats.padding_bytes),
+        (&record.abandoned_bytes, stats.abandoned_bytes),
+        (&record.past_bytes, stats.past_bytes),
+        (&record.tail_bytes, stats.tail_bytes),
+        (&record.total_chunks, stats.total_chunks),
+        (&record.total_chunk_bytes, stats.total_chunk_bytes),
+        (&record.total_handed_bytes, stats.total_handed_bytes),
+        (&record.total_handed_blocks, stats.total_handed_blocks),
+        (&record.grows, stats.grows),
+        (&record.grows_in_place, stats.grows_in_place),
+        (&record.copied_bytes, stats.copied_bytes),
+        (&record.limit_reached, stats.limit_reached),
     ]
 }
 
@@ -84,7 +65,7 @@ pub(super) fn publish(slot: &'static Slot, event: Event) {
         let (what, used) = match event {
             Event::Chunk { used, .. } => (arena_event::CHUNK, used),
             Event::Reset { used } => (arena_event::RESET, used),
-            Event::Look => return,
+            Event::Update => return,
         };
         add_moment(writer, slot, what, (used, now_ns, site));
     });
@@ -92,7 +73,7 @@ pub(super) fn publish(slot: &'static Slot, event: Event) {
 
 /// Brings the recording up to date with an instance that is gone, and frees its slot.
 pub(super) fn end(slot: &'static Slot, used: u64) {
-    with_writer(slot, Event::Look, |writer, now_ns, _| {
+    with_writer(slot, Event::Update, |writer, now_ns, _| {
         publish_slot(writer, slot);
         free(writer, slot, used, now_ns);
     });
@@ -101,14 +82,14 @@ pub(super) fn end(slot: &'static Slot, used: u64) {
 /// Makes the counter of a scope.
 #[cold]
 #[inline(never)]
-pub(super) fn add_counter(slot: &'static Slot, scope: u32) -> Option<&'static Counter> {
+pub(super) fn add_counter(slot: &'static Slot, scope: u32) -> Option<&'static ScopeCounter> {
     let _inside = hook::Inside::enter()?;
     let session = tables::current()?;
     if session.tag() != slot.tag.load(Relaxed) {
         return None;
     }
     let errno = sys::Errno::keep();
-    let counter = slot.counters.add(scope, &mut session.write.hold().bump);
+    let counter = slot.scopes.add(scope, &mut session.write.hold().bump);
     drop(errno);
     counter
 }
@@ -138,7 +119,7 @@ pub(super) fn with_writer(
 /// The site that allocated the chunk that holds a piece.
 #[cfg(feature = "serde")]
 fn chunk_site(slot: &Slot, piece: usize) -> u32 {
-    let largest = slot.books.chunk_bytes_with_metadata.get() as usize;
+    let largest = slot.counters.chunk_bytes_with_metadata.get() as usize;
     crate::shadow::Finder::new(largest)
         .block_at(piece)
         .map_or(0, |block| block.site)
@@ -161,13 +142,13 @@ pub(crate) fn settle(writer: &mut Writer, tag: u32) {
     }
 }
 
-/// A slot for a new instance of the arena called `name`, with its books.
+/// A slot for a new instance of the arena called `name`, with its counters.
 pub(super) fn open(
     writer: &mut Writer,
     tag: u32,
     name: &[u8],
     krate: &'static [u8],
-    books: &Books,
+    counters: &ArenaCounters,
 ) -> Option<&'static Slot> {
     let opened = writer
         .arena(name, krate)
@@ -177,7 +158,7 @@ pub(super) fn open(
         return None;
     };
     let record = writer.arena_record(arena)?;
-    slot.books.take_over(books);
+    slot.counters.take_over(counters);
     slot.tag.store(tag, Relaxed);
     slot.arena.store(arena, Relaxed);
     slot.instance
@@ -207,30 +188,30 @@ fn free_slot(writer: &mut Writer, arena: u32) -> Option<&'static Slot> {
 fn publish_slot(writer: &mut Writer, slot: &'static Slot) {
     slot.sum_up();
     let arena = slot.arena.load(Relaxed);
-    for counter in slot.counters.all() {
+    for counter in slot.scopes.all() {
         publish_counter(writer, arena, counter);
     }
     let Some(record) = writer.arena_record(arena) else {
         return;
     };
-    let now = figures(&slot.books);
-    for ((place, published), now) in places(record).into_iter().zip(&slot.published).zip(now) {
+    let now = figures(record, &slot.counters);
+    for ((place, now), published) in now.into_iter().zip(&slot.published) {
         bring_up(place, published, now);
     }
     let raise = |place: &AtomicU64, to: u64| place.store(place.load(Relaxed).max(to), Relaxed);
     raise(&record.most_chunk_bytes, record.chunk_bytes.load(Relaxed));
     raise(
         &record.most_instance_bytes,
-        slot.books.most_chunk_bytes.get(),
+        slot.counters.most_chunk_bytes.get(),
     );
     raise(
         &record.most_used_bytes,
-        slot.books.most_used.get().max(slot.books.used()),
+        slot.counters.most_used.get().max(slot.counters.used()),
     );
-    raise(&record.most_chunks, slot.books.most_chunks.get());
+    raise(&record.most_chunks, slot.counters.most_chunks.get());
 }
 
-fn publish_counter(writer: &mut Writer, arena: u32, counter: &'static Counter) {
+fn publish_counter(writer: &mut Writer, arena: u32, counter: &'static ScopeCounter) {
     let known = counter.row.load(Relaxed);
     let row = match known.is_null() {
         false => known.cast_const(),
@@ -287,7 +268,7 @@ fn add_moment(
 ) {
     let chunk_bytes = match what {
         arena_event::DROP => 0,
-        _ => slot.books.chunk_bytes.get(),
+        _ => slot.counters.chunk_bytes.get(),
     };
     writer.add_arena_moment(ArenaChunkValue {
         arena: slot.arena.load(Relaxed),
@@ -303,17 +284,17 @@ fn add_moment(
 
 /// An instance is gone: what it held is not held any more, and its slot is free.
 fn free(writer: &mut Writer, slot: &'static Slot, used: u64, now_ns: u64) {
-    let books = &slot.books;
+    let counters = &slot.counters;
     for figure in [
-        &books.chunks,
-        &books.chunk_bytes,
-        &books.chunk_bytes_with_metadata,
-        &books.abandoned,
-        &books.past,
+        &counters.chunks,
+        &counters.chunk_bytes,
+        &counters.chunk_bytes_with_metadata,
+        &counters.abandoned,
+        &counters.past,
     ] {
         figure.set(0);
     }
-    books.anchor(0, 0);
+    counters.anchor(0, 0);
     slot.empty();
     publish_slot(writer, slot);
     add_moment(writer, slot, arena_event::DROP, (used, now_ns, 0));

@@ -7,7 +7,7 @@ use crate::profiled::known;
 use crate::profiled::tree::{Found, Step, Type, key};
 use crate::profiled::variants;
 use crate::profiled::visitor::{Context, Kind, Vis};
-use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
+use serde::de::{DeserializeSeed, EnumAccess, Error, VariantAccess, Visitor};
 
 pub(in super::super) struct Enum<A> {
     access: A,
@@ -66,6 +66,21 @@ impl<A> Variant<A> {
     fn at(&self) -> At {
         self.context.at
     }
+
+    /// A variant with several fields: their places lie below its own, which has no type.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn with_fields<R, E: Error>(
+        self,
+        kind: Kind,
+        read: impl FnOnce(A, At, Kind) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let at = self.at();
+        if self.context.kind == Kind::Buffer {
+            return read(self.access, at, Kind::Buffer);
+        }
+        let found = place(self.context, self.named, Type::UNKNOWN);
+        at.within(found, at.node.scope(), |at| read(self.access, at, kind))
+    }
 }
 
 /// The place of a variant's content.
@@ -112,16 +127,8 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<A> {
 
     #[inline]
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        let at = self.at();
-        if self.context.kind == Kind::Buffer {
-            return self
-                .access
-                .tuple_variant(len, Vis::new(visitor, at, &[], Kind::Buffer));
-        }
-        let found = place(self.context, self.named, Type::UNKNOWN);
-        at.within(found, at.node.scope(), |at| {
-            self.access
-                .tuple_variant(len, Vis::new(visitor, at, &[], Kind::Tuple))
+        self.with_fields(Kind::Tuple, |access, at, kind| {
+            access.tuple_variant(len, Vis::new(visitor, at, &[], kind))
         })
     }
 
@@ -131,16 +138,8 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        let at = self.at();
-        if self.context.kind == Kind::Buffer {
-            return self
-                .access
-                .struct_variant(fields, Vis::new(visitor, at, &[], Kind::Buffer));
-        }
-        let found = place(self.context, self.named, Type::UNKNOWN);
-        at.within(found, at.node.scope(), |at| {
-            self.access
-                .struct_variant(fields, Vis::new(visitor, at, fields, Kind::Struct))
+        self.with_fields(Kind::Struct, |access, at, kind| {
+            access.struct_variant(fields, Vis::new(visitor, at, fields, kind))
         })
     }
 }

@@ -2,12 +2,12 @@
 //! in a buffer.
 
 use super::{Buffer, Inside, Seed};
+use crate::current_scope;
 use crate::profiled::enter::{At, Entered};
 use crate::profiled::identifier::{Capture, Identifier, Named, with_kept_name};
 use crate::profiled::known;
 use crate::profiled::tree::{Found, Step, Type, key};
 use crate::profiled::visitor::{Context, Kind};
-use crate::scope;
 use serde::de::{DeserializeSeed, MapAccess};
 
 pub(in super::super) struct Map<A> {
@@ -50,12 +50,7 @@ fn place(context: Context, named: Named, ty: Type, fold: bool) -> Found {
         Named::Name(index) => {
             // A captured index is one of the list.
             let name = context.names.get(index).copied().unwrap_or("");
-            let key = key::field(name);
-            if fold {
-                node.child(index, key, ty, || Step::Field(name))
-            } else {
-                node.child_of_same_type(index, key, ty, || Step::Field(name))
-            }
+            node.child_folded(index, key::field(name), ty, fold, || Step::Field(name))
         }
         Named::Index(index) => {
             node.child(index, key::index(index), ty, || Step::Index(index, None))
@@ -68,13 +63,13 @@ fn place(context: Context, named: Named, ty: Type, fold: bool) -> Found {
 }
 
 impl<'de, A: MapAccess<'de>> Map<A> {
-    /// The key of a field: its name is noted on the way.
+    /// A key whose name is noted on the way.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn next_field<K: DeserializeSeed<'de>>(
+    fn noted_key<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
+        capture: Capture,
     ) -> Result<Option<K::Value>, A::Error> {
-        let capture = Capture::new(self.context.names, self.next);
         let key = self.access.next_key_seed(Identifier {
             inner: seed,
             capture: &capture,
@@ -86,41 +81,19 @@ impl<'de, A: MapAccess<'de>> Map<A> {
         Ok(key)
     }
 
-    /// The same for a struct that gives no names: a variant of an adjacently tagged enum.
-    #[inline]
-    fn next_unlisted_field<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, A::Error> {
-        let capture = Capture::keeping();
-        let key = self.access.next_key_seed(Identifier {
-            inner: seed,
-            capture: &capture,
-        })?;
-        self.named = capture.named();
-        Ok(key)
-    }
-
     /// The key of a struct with flattened fields: names it does not know go into its buffer.
     fn next_flatten_key<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, A::Error> {
         let at = self.at();
-        let capture = Capture::keeping();
         let key = {
             let _entered = Entered::unvisited(at.node.buffered(), self.rest);
-            at.checked(|| {
-                self.access.next_key_seed(Identifier {
-                    inner: seed,
-                    capture: &capture,
-                })
-            })?
+            at.checked(|| self.noted_key(seed, Capture::keeping()))?
         };
-        self.named = capture.named();
         if key.is_none() && self.buffered {
             self.rest = at.node.rebuilt().scope;
-            scope::set(self.rest);
+            current_scope::set(self.rest);
         }
         Ok(key)
     }
@@ -136,7 +109,8 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Map<A> {
     ) -> Result<Option<K::Value>, A::Error> {
         let at = self.at();
         if self.context.kind == Kind::Struct {
-            return at.checked(|| self.next_field(seed));
+            let capture = Capture::new(self.context.names, self.next);
+            return at.checked(|| self.noted_key(seed, capture));
         }
         if self.context.kind == Kind::Buffer {
             return self.access.next_key_seed(Inside { seed, at });
@@ -145,7 +119,8 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Map<A> {
             return self.next_flatten_key(seed);
         }
         if known::is_field::<K::Value>() {
-            return at.checked(|| self.next_unlisted_field(seed));
+            // A struct that gives no names: a variant of an adjacently tagged enum.
+            return at.checked(|| self.noted_key(seed, Capture::keeping()));
         }
         let Some(ty) = known::seeded::<K>() else {
             return at.checked(|| self.access.next_key_seed(seed));
@@ -177,7 +152,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Map<A> {
             } else {
                 at.node.buffered().scope
             };
-            scope::set(self.rest);
+            current_scope::set(self.rest);
             return value;
         }
         let (context, named) = (self.context, self.named);

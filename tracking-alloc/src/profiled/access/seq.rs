@@ -66,11 +66,7 @@ fn unordered(context: Context, ordered: &mut bool, index: usize, ty: Type, fold:
             (key::index(index), Step::Index(index, guess))
         }
     };
-    if fold {
-        at.node.child(index, key, ty, || step)
-    } else {
-        at.node.child_of_same_type(index, key, ty, || step)
-    }
+    at.node.child_folded(index, key, ty, fold, || step)
 }
 
 /// The last of the names is asked for: there are as many fields as names, so none has two.

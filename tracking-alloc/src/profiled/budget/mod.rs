@@ -90,7 +90,7 @@ impl Budget {
     /// # Panics
     /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a limit that holds nothing.
     pub fn run<R>(&self, work: impl FnOnce() -> R) -> R {
-        probe::insist("Budget");
+        probe::assert_installed("Budget");
         self.run_counted(work)
     }
 

@@ -5,9 +5,9 @@ use super::edges::Found;
 use super::label::{Label, Step};
 use super::turn::Turn;
 use super::{AWAITS_TYPE, FOLDED, Node, RECURSIVE, Type, memory};
+use crate::current_scope::Added;
 use crate::profiled::known;
 use crate::profiled::register;
-use crate::scope::Added;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::{scope_flags, scope_kind};
 
@@ -18,7 +18,7 @@ impl Node {
     /// The child for a step, wherever it must be counted. `fold`: a type inside itself is counted at its outermost place.
     #[cold]
     #[inline(never)]
-    pub(super) fn child_anyhow(
+    pub(super) fn new_child(
         &'static self,
         at: (usize, usize),
         ty: Type,
@@ -34,7 +34,7 @@ impl Node {
             return other.found();
         }
         let Some(_turn) = Turn::take() else {
-            return self.instead();
+            return self.at_parent();
         };
         if let Some(found) = self.find(at.0, at.1, ty.name) {
             return found;
@@ -49,11 +49,11 @@ impl Node {
                 None if self.children_len.load(Relaxed) >= MOST_CHILDREN => {
                     return self
                         .only(&self.other, &Step::Other)
-                        .map_or_else(|| self.instead(), Node::found);
+                        .map_or_else(|| self.at_parent(), Node::found);
                 }
                 None => match self.add(ty, step) {
                     Some(child) => child.found(),
-                    None => return self.instead(),
+                    None => return self.at_parent(),
                 },
             },
         };
@@ -64,16 +64,16 @@ impl Node {
     /// The one child of its kind.
     #[cold]
     #[inline(never)]
-    pub(super) fn single_anyhow(&'static self, place: &AtomicPtr<Node>, step: &Step<'_>) -> Found {
+    pub(super) fn new_single(&'static self, place: &AtomicPtr<Node>, step: &Step<'_>) -> Found {
         let Some(_turn) = Turn::take() else {
-            return self.instead();
+            return self.at_parent();
         };
         self.only(place, step)
-            .map_or_else(|| self.instead(), Node::found)
+            .map_or_else(|| self.at_parent(), Node::found)
     }
 
     /// For a place below that cannot be made now: a loss, each time.
-    fn instead(&'static self) -> Found {
+    fn at_parent(&'static self) -> Found {
         register::lost();
         self.unvisited()
     }

@@ -16,6 +16,7 @@ pub(super) use roots::root;
 
 use super::register;
 use edges::Edges;
+use std::any::type_name;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
@@ -34,6 +35,14 @@ pub(super) struct Type {
 
 impl Type {
     pub(super) const UNKNOWN: Type = Type { name: "", bytes: 0 };
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn of<T>() -> Type {
+        Type {
+            name: type_name::<T>(),
+            bytes: size_of::<T>(),
+        }
+    }
 }
 
 /// A place in the data: all values at one path under one phase.
@@ -77,24 +86,22 @@ impl Node {
         ty: Type,
         step: impl FnOnce() -> Step<'a>,
     ) -> Found {
-        match self.find(hint, key, ty.name) {
-            Some(found) => found,
-            None => self.child_anyhow((hint, key), ty, &step(), true),
-        }
+        self.child_folded(hint, key, ty, true, step)
     }
 
-    /// The same for values that have the type of the place around them and are no recursion.
+    /// The same. `fold`: a type inside itself is counted at its outermost place.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn child_of_same_type<'a>(
+    pub(super) fn child_folded<'a>(
         &'static self,
         hint: usize,
         key: usize,
         ty: Type,
+        fold: bool,
         step: impl FnOnce() -> Step<'a>,
     ) -> Found {
         match self.find(hint, key, ty.name) {
             Some(found) => found,
-            None => self.child_anyhow((hint, key), ty, &step(), false),
+            None => self.new_child((hint, key), ty, &step(), fold),
         }
     }
 
@@ -142,7 +149,7 @@ impl Node {
         // SAFETY: null or a node, which is never given back.
         match unsafe { place.load(Acquire).as_ref() } {
             Some(node) => node.found(),
-            None => self.single_anyhow(place, &step),
+            None => self.new_single(place, &step),
         }
     }
 

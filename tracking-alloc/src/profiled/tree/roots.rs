@@ -3,8 +3,8 @@
 use super::label::Label;
 use super::turn::Turn;
 use super::{FOLDED, Node, Step, Type, memory};
+use crate::current_scope::Added;
 use crate::profiled::register;
-use crate::scope::Added;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::scope_flags;
 

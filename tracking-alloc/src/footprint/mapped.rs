@@ -1,4 +1,4 @@
-//! Memory for measuring a value: mapped, never from the hooked allocator, given back when the measuring ends.
+//! Memory for measuring a value: mapped, never from the hooked allocator, unmapped when the measuring ends.
 
 use crate::hash::spread;
 use crate::sys;
@@ -6,71 +6,72 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 /// A growing list of plain values.
-pub(super) struct Room<T: Copy> {
-    place: NonNull<T>,
+pub(super) struct MappedVec<T: Copy> {
+    start: NonNull<T>,
     len: usize,
-    room: usize,
+    capacity: usize,
 }
 
 /// Bytes of the first mapping.
 const FIRST: usize = 64 << 10;
 
-impl<T: Copy> Room<T> {
+impl<T: Copy> MappedVec<T> {
     pub(super) const fn new() -> Self {
-        Room {
-            place: NonNull::dangling(),
+        MappedVec {
+            start: NonNull::dangling(),
             len: 0,
-            room: 0,
+            capacity: 0,
         }
     }
 
     /// Adds a value: its index. `None` when the system refuses the memory.
     pub(super) fn push(&mut self, value: T) -> Option<usize> {
-        if self.len == self.room {
-            self.grow((self.room * 2).max(FIRST / size_of::<T>()))?;
+        if self.len == self.capacity {
+            self.grow((self.capacity * 2).max(FIRST / size_of::<T>()))?;
         }
-        // SAFETY: `len < room`, all of it mapped.
-        unsafe { self.place.add(self.len).write(value) };
+        // SAFETY: `len < capacity`, all of it mapped.
+        unsafe { self.start.add(self.len).write(value) };
         self.len += 1;
         Some(self.len - 1)
     }
 
-    fn grow(&mut self, room: usize) -> Option<()> {
-        let place = sys::map_private(room.checked_mul(size_of::<T>())?)?.cast::<T>();
+    fn grow(&mut self, capacity: usize) -> Option<()> {
+        let start = sys::map_private(capacity.checked_mul(size_of::<T>())?)?.cast::<T>();
         // SAFETY: both mappings hold `len` values, and they are different mappings.
-        unsafe { place.copy_from_nonoverlapping(self.place, self.len) };
-        self.give_back();
-        (self.place, self.room) = (place, room);
+        unsafe { start.copy_from_nonoverlapping(self.start, self.len) };
+        self.unmap();
+        (self.start, self.capacity) = (start, capacity);
         Some(())
     }
 
-    fn give_back(&mut self) {
-        if self.room > 0 {
+    fn unmap(&mut self) {
+        if self.capacity > 0 {
+            let bytes = self.capacity * size_of::<T>();
             // SAFETY: the mapping was made here with this size and is not used any more.
-            unsafe { libc::munmap(self.place.as_ptr().cast(), self.room * size_of::<T>()) };
+            unsafe { libc::munmap(self.start.as_ptr().cast(), bytes) };
         }
     }
 }
 
-impl<T: Copy> Deref for Room<T> {
+impl<T: Copy> Deref for MappedVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
         // SAFETY: `len` values were written; without any the pointer dangles, which an empty slice may.
-        unsafe { std::slice::from_raw_parts(self.place.as_ptr(), self.len) }
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
-impl<T: Copy> DerefMut for Room<T> {
+impl<T: Copy> DerefMut for MappedVec<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as above.
-        unsafe { std::slice::from_raw_parts_mut(self.place.as_ptr(), self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
 
-impl<T: Copy> Drop for Room<T> {
+impl<T: Copy> Drop for MappedVec<T> {
     fn drop(&mut self) {
-        self.give_back();
+        self.unmap();
     }
 }
 
@@ -83,27 +84,27 @@ struct Slot {
 
 /// Leads from hashes to indexes of something kept elsewhere.
 pub(super) struct Index {
-    slots: Room<Slot>,
+    slots: MappedVec<Slot>,
     used: usize,
 }
 
 impl Index {
     pub(super) const fn new() -> Self {
         Index {
-            slots: Room::new(),
+            slots: MappedVec::new(),
             used: 0,
         }
     }
 
-    /// The index under a hash that is the one meant.
+    /// The index under a hash for which `matches` is true.
     #[inline]
-    pub(super) fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(super) fn find(&self, hash: u64, matches: impl Fn(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
         let mut place = spread(hash) & mask;
         loop {
             let slot = self.slots.get(place)?;
             let index = slot.index.checked_sub(1)?;
-            if slot.hash == hash && is_it(index) {
+            if slot.hash == hash && matches(index) {
                 return Some(index);
             }
             place = (place + 1) & mask;
@@ -133,11 +134,11 @@ impl Index {
     }
 
     fn grow(&mut self) -> Option<()> {
-        let room = (self.slots.len() * 2).max(4096);
-        let mut larger = Room::new();
-        larger.grow(room)?;
+        let capacity = (self.slots.len() * 2).max(4096);
+        let mut larger = MappedVec::new();
+        larger.grow(capacity)?;
         // Mapped memory is zero, and zeros are free slots.
-        larger.len = room;
+        larger.len = capacity;
         let old = std::mem::replace(&mut self.slots, larger);
         for slot in old.iter().filter(|slot| slot.index != 0) {
             self.put(*slot);
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_was_added_is_found_however_much_there_is() {
-        let (mut kept, mut index) = (Room::new(), Index::new());
+        let (mut kept, mut index) = (MappedVec::new(), Index::new());
         for number in 0..100_000u64 {
             let place = kept.push(number * 16).expect("memory");
             index.add(number * 16, place as u32).expect("memory");

@@ -3,8 +3,8 @@
 //! The place is kept in a word of the thread, because seeds and visitors of other people lie between one level and the
 //! next. While nothing records there is no place, and entering one is a load and a compare.
 //!
-//! What went past a tracked arena's handle is booked at the place where it did: code of other people is looked after
-//! where it ends, ours takes nothing past the handle.
+//! What bypassed a tracked arena's handle is counted at the place where it did: checked where code of other people ends;
+//! ours does not bypass it.
 
 use super::Arena;
 use crate::profiled::{Place, Rooted};
@@ -60,7 +60,7 @@ pub(super) struct Begun<'a, A: Arena> {
 
 impl<A: Arena> Drop for Begun<'_, A> {
     fn drop(&mut self) {
-        self.arena.look();
+        self.arena.detect_bypass();
         if self.rooted.is_some() {
             PLACE.set(None);
         }
@@ -74,11 +74,11 @@ pub(super) fn begin<T, A: Arena>(arena: &A) -> Begun<'_, A> {
     let rooted = match before {
         // A seed that somebody uses inside of another decode: at the place it is used.
         Some(_) => {
-            arena.look();
+            arena.detect_bypass();
             None
         }
         None => Place::root::<T>().map(|(place, rooted)| {
-            arena.look();
+            arena.detect_bypass();
             PLACE.set(Some(place));
             rooted
         }),

@@ -127,15 +127,15 @@ pub unsafe trait Arena {
         None
     }
 
-    /// Called where the program's place in the data changes: a tracked arena looks for what went past its handle.
-    #[doc(hidden)]
+    /// Called where the program's place in the data changes. A [`Tracked`](super::Tracked) arena counts what was
+    /// allocated without its handle; others have nothing to do.
     #[inline(always)]
-    fn look(&self) {}
+    fn detect_bypass(&self) {}
 
-    /// Called when a value that lies at `place` was put in whose drop the arena never runs: a tracked arena notes it.
-    #[doc(hidden)]
+    /// Called when a value was put at `place` whose drop the arena never runs. A [`Tracked`](super::Tracked) arena
+    /// notes it; others have nothing to do.
     #[inline(always)]
-    fn put_in<T>(&self, place: NonNull<T>)
+    fn note_undropped<T>(&self, place: NonNull<T>)
     where
         Self: Sized,
     {
@@ -154,13 +154,16 @@ pub unsafe trait Arena {
     {
         let place = self.try_place(value)?;
         if std::mem::needs_drop::<T>() {
-            self.put_in(NonNull::from(&mut *place));
+            self.note_undropped(NonNull::from(&mut *place));
         }
         Ok(place)
     }
 
-    /// [`try_alloc`](Arena::try_alloc) for what is known anyhow: values that the derive built.
-    #[doc(hidden)]
+    /// [`try_alloc`](Arena::try_alloc) without noting that the value is never dropped: for types that are known to own
+    /// nothing outside of the arena.
+    ///
+    /// # Errors
+    /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
     fn try_place<T>(&self, value: T) -> Result<&mut T, AllocError>
@@ -312,9 +315,100 @@ impl fmt::Display for AllocError {
 
 impl std::error::Error for AllocError {}
 
-/// Passes every call on to the arena a pointer points to.
-macro_rules! pass_on {
+/// Passes on what is asked of an arena to the one inside.
+macro_rules! forward_questions {
+    ($self:ident => $inside:expr) => {
+        #[inline(always)]
+        fn cursor(&$self) -> usize {
+            $inside.cursor()
+        }
+
+        #[inline(always)]
+        fn cursor_after(&$self, place: NonNull<u8>, layout: Layout) -> usize {
+            $inside.cursor_after(place, layout)
+        }
+
+        fn used_since(&$self, cursor: usize) -> Option<u64> {
+            $inside.used_since(cursor)
+        }
+
+        fn chunks(&$self) -> Chunks {
+            $inside.chunks()
+        }
+
+        #[inline(always)]
+        fn min_align(&$self) -> usize {
+            $inside.min_align()
+        }
+
+        fn limit(&$self) -> Option<u64> {
+            $inside.limit()
+        }
+
+        fn crate_name(&$self) -> &'static str {
+            $inside.crate_name()
+        }
+
+        #[cfg(feature = "bumpalo")]
+        #[inline(always)]
+        fn bumpalo(&$self) -> Option<&bumpalo::Bump> {
+            $inside.bumpalo()
+        }
+
+        #[cfg(feature = "bump-scope")]
+        #[inline(always)]
+        fn bump_scope(&$self) -> Option<&bump_scope::Bump> {
+            $inside.bump_scope()
+        }
+    };
+}
+pub(super) use forward_questions;
+
+/// Takes pieces back and changes them by an allocator's own methods, which promise the same.
+#[cfg(any(feature = "bumpalo", feature = "bump-scope"))]
+macro_rules! pieces_by_allocator {
+    () => {
+        #[inline]
+        unsafe fn try_grow(
+            &self,
+            place: NonNull<u8>,
+            old: Layout,
+            new: Layout,
+        ) -> Result<NonNull<u8>, AllocError> {
+            // SAFETY: the caller's promises are those of `Allocator::grow`.
+            unsafe { self.grow(place, old, new) }
+                .map(NonNull::cast)
+                .map_err(|_| AllocError::by(self, new))
+        }
+
+        #[inline]
+        unsafe fn try_shrink(
+            &self,
+            place: NonNull<u8>,
+            old: Layout,
+            new: Layout,
+        ) -> Result<NonNull<u8>, AllocError> {
+            // SAFETY: the caller's promises are those of `Allocator::shrink`.
+            unsafe { self.shrink(place, old, new) }
+                .map(NonNull::cast)
+                .map_err(|_| AllocError::by(self, new))
+        }
+
+        #[inline]
+        unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
+            // SAFETY: the caller's promises are those of `Allocator::deallocate`.
+            unsafe { self.deallocate(place, layout) }
+        }
+    };
+}
+#[cfg(any(feature = "bumpalo", feature = "bump-scope"))]
+pub(super) use pieces_by_allocator;
+
+/// Passes every call on to the arena a reference points to.
+macro_rules! forward_all {
     ($target:ty) => {
+        forward_questions!(self => (**self));
+
         #[inline(always)]
         fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
             <$target>::try_alloc_layout(self, layout)
@@ -349,68 +443,25 @@ macro_rules! pass_on {
         }
 
         #[inline(always)]
-        fn cursor(&self) -> usize {
-            <$target>::cursor(self)
+        fn detect_bypass(&self) {
+            <$target>::detect_bypass(self)
         }
 
         #[inline(always)]
-        fn cursor_after(&self, place: NonNull<u8>, layout: Layout) -> usize {
-            <$target>::cursor_after(self, place, layout)
-        }
-
-        fn used_since(&self, cursor: usize) -> Option<u64> {
-            <$target>::used_since(self, cursor)
-        }
-
-        fn chunks(&self) -> Chunks {
-            <$target>::chunks(self)
-        }
-
-        #[inline(always)]
-        fn min_align(&self) -> usize {
-            <$target>::min_align(self)
-        }
-
-        fn limit(&self) -> Option<u64> {
-            <$target>::limit(self)
-        }
-
-        fn crate_name(&self) -> &'static str {
-            <$target>::crate_name(self)
-        }
-
-        #[cfg(feature = "bumpalo")]
-        #[inline(always)]
-        fn bumpalo(&self) -> Option<&bumpalo::Bump> {
-            <$target>::bumpalo(self)
-        }
-
-        #[cfg(feature = "bump-scope")]
-        #[inline(always)]
-        fn bump_scope(&self) -> Option<&bump_scope::Bump> {
-            <$target>::bump_scope(self)
-        }
-
-        #[inline(always)]
-        fn look(&self) {
-            <$target>::look(self)
-        }
-
-        #[inline(always)]
-        fn put_in<T>(&self, place: NonNull<T>) {
-            <$target>::put_in(self, place)
+        fn note_undropped<T>(&self, place: NonNull<T>) {
+            <$target>::note_undropped(self, place)
         }
     };
 }
 
 // SAFETY: every piece comes from the arena behind the reference, which outlives it.
 unsafe impl<A: Arena> Arena for &A {
-    pass_on!(A);
+    forward_all!(A);
 }
 
 // SAFETY: as for `&A`.
 unsafe impl<A: Arena> Arena for &mut A {
-    pass_on!(A);
+    forward_all!(A);
 }
 
 impl<A: Reset> Reset for &mut A {

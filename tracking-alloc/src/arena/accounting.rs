@@ -1,10 +1,10 @@
-//! When a tracked arena's books are brought up to date: around each call of the handle, and where somebody asks.
+//! When a tracked arena's counters are brought up to date: around each call of the handle, and where somebody asks.
 //!
-//! While something records the books lie where the recording can reach them, else in the handle. PERF: then a piece
-//! handed out costs a compare before (nothing went past the handle), one after (the chunk is the same), and two
+//! While something records the counters lie where the recording can reach them, else in the handle. PERF: then a piece
+//! handed out costs a compare before (nothing bypassed the handle), one after (the chunk is the same), and two
 //! additions; all else is out of line, so that what is inlined into other people's code stays small.
 
-use super::books::Books;
+use super::counters::ArenaCounters;
 use super::record::{Event, Recorded};
 use super::{AllocError, Arena, ArenaStats};
 use std::cell::Cell;
@@ -18,91 +18,91 @@ fn is_within(cursor: usize, (start, span): (usize, usize)) -> bool {
     cursor.wrapping_sub(start) <= span
 }
 
-/// The books of a handle, and where the arena stood after its last call.
-pub(super) struct Ledger {
+/// The counters of a handle, and where the arena stood after its last call.
+pub(super) struct Accounting {
     cursor: Cell<usize>,
     /// Cursors of the present chunk: the lowest, and how far the highest lies above it.
     chunk: Cell<(usize, usize)>,
-    /// The same while the books lie here, else cursors that there are not.
+    /// The same while the counters lie here, else cursors that there are not.
     fast: Cell<(usize, usize)>,
     recorded: Recorded,
-    inline: Books,
+    inline: ArenaCounters,
 }
 
-impl Ledger {
-    /// Opens the books of an arena; what it used already went past them.
-    pub(super) fn open(name: &str, arena: &impl Arena) -> Self {
-        let ledger = Ledger {
+impl Accounting {
+    /// Begins to count an arena; what it used already bypassed the handle.
+    pub(super) fn begin_counting(name: &str, arena: &impl Arena) -> Self {
+        let new = Accounting {
             cursor: Cell::default(),
             chunk: Cell::default(),
             fast: Cell::new(NOWHERE),
             recorded: Recorded::default(),
-            inline: Books::default(),
+            inline: ArenaCounters::default(),
         };
-        ledger.take_stock(arena);
-        ledger.inline.past.set(ledger.inline.stock_used.get());
-        ledger.begin(name, arena);
-        ledger
+        new.refresh(arena);
+        new.inline.past.set(new.inline.base_used.get());
+        new.begin(name, arena);
+        new
     }
 
-    /// Moves the books to where the recording can reach them, when something records.
+    /// Moves the counters to where the recording can reach them, when something records.
     fn begin(&self, name: &str, arena: &impl Arena) {
         self.recorded.begin(name, arena.crate_name(), &self.inline);
-        self.hurry();
+        self.choose_path();
     }
 
     /// Decides which way pieces are counted.
-    fn hurry(&self) {
-        self.fast.set(match self.recorded.books() {
+    fn choose_path(&self) {
+        self.fast.set(match self.recorded.counters() {
             None => self.chunk.get(),
             Some(_) => NOWHERE,
         });
     }
 
     #[inline(always)]
-    fn books(&self) -> &Books {
-        self.recorded.books().unwrap_or(&self.inline)
+    fn counters(&self) -> &ArenaCounters {
+        self.recorded.counters().unwrap_or(&self.inline)
     }
 
     /// Bytes used when the arena stood at `cursor`, in the chunk of the last stock.
     fn used_at(&self, cursor: usize) -> u64 {
-        self.books().used_at(cursor)
+        self.counters().used_at(cursor)
     }
 
-    /// Finds what went past the handle since its last call: where the arena stands now.
+    /// Counts what bypassed the handle since its last call. Returns where the arena stands now.
     #[inline(always)]
-    pub(super) fn look(&self, arena: &impl Arena) -> usize {
+    pub(super) fn detect_bypass(&self, arena: &impl Arena) -> usize {
         let now = arena.cursor();
         if now != self.cursor.get() {
-            self.went_past(arena);
+            self.count_bypass(arena);
         }
         now
     }
 
     #[cold]
     #[inline(never)]
-    fn went_past(&self, arena: &impl Arena) {
+    fn count_bypass(&self, arena: &impl Arena) {
         let cursor = self.cursor.get();
         let before = self.used_at(cursor);
         let since = arena.used_since(cursor);
-        let known = self.books().chunks.get();
-        if !self.take_stock(arena) {
+        let known = self.counters().chunks.get();
+        if !self.refresh(arena) {
             return;
         }
         match since {
             Some(since) => {
-                self.books().past.add(since);
+                self.counters().past.add(since);
                 self.recorded.past(since as i64);
             }
             None => {
-                let now = self.books().stock_used.get();
+                let now = self.counters().base_used.get();
                 self.recorded.sum_up();
-                let (past, handed) = self.books().rewound(before, before.saturating_sub(now));
+                let (past, handed) = self.counters().rewound(before, before.saturating_sub(now));
                 self.recorded.past(-(past as i64));
                 self.gone(handed, 0);
             }
         }
-        if self.books().chunks.get() > known {
+        if self.counters().chunks.get() > known {
             self.recorded.publish(Event::Chunk {
                 used: before,
                 piece: 0,
@@ -128,9 +128,9 @@ impl Ledger {
             Some(more) => more as i64,
             None => {
                 let fewer = now.abs_diff(before) as u64;
-                let books = self.books();
-                books.most_used.raise(used);
-                books.anchor(used.saturating_sub(fewer), now);
+                let counters = self.counters();
+                counters.most_used.raise(used);
+                counters.anchor(used.saturating_sub(fewer), now);
                 -(fewer as i64)
             }
         }
@@ -139,8 +139,8 @@ impl Ledger {
     #[inline(always)]
     fn stand_at(&self, cursor: usize) {
         self.cursor.set(cursor);
-        if let Some(books) = self.recorded.books() {
-            books.cursor.set(cursor as u64);
+        if let Some(counters) = self.recorded.counters() {
+            counters.cursor.set(cursor as u64);
         }
     }
 
@@ -149,38 +149,38 @@ impl Ledger {
     #[inline(never)]
     fn new_chunk(&self, arena: &impl Arena, before: usize, piece: Option<NonNull<u8>>) -> i64 {
         let used = self.used_at(before);
-        let known = self.books().chunks.get();
-        self.take_stock(arena);
+        let known = self.counters().chunks.get();
+        self.refresh(arena);
         self.recorded
-            .publish(match self.books().chunks.get() > known {
+            .publish(match self.counters().chunks.get() > known {
                 true => Event::Chunk {
                     used,
                     piece: piece.map_or(0, |piece| piece.addr().get()),
                 },
                 // A piece of no bytes from an arena without chunks, or a chunk it had before.
-                false => Event::Look,
+                false => Event::Update,
             });
-        self.books().stock_used.get() as i64 - used as i64
+        self.counters().base_used.get() as i64 - used as i64
     }
 
     /// Reads what the arena holds. False when it does not say.
-    fn take_stock(&self, arena: &impl Arena) -> bool {
+    fn refresh(&self, arena: &impl Arena) -> bool {
         let chunks = arena.chunks();
-        let books = self.books();
-        if chunks.count == 0 && books.chunks.get() > 0 {
+        let counters = self.counters();
+        if chunks.count == 0 && counters.chunks.get() > 0 {
             // NOTE: a bump-scope arena that is claimed looks empty until the claim ends. It is not.
             return false;
         }
-        self.book_chunks(arena, chunks);
+        self.set_chunks(arena, chunks);
         true
     }
 
-    fn book_chunks(&self, arena: &impl Arena, chunks: super::Chunks) {
+    fn set_chunks(&self, arena: &impl Arena, chunks: super::Chunks) {
         let cursor = arena.cursor();
-        self.books().book_chunks(chunks, cursor);
+        self.counters().set_chunks(chunks, cursor);
         self.cursor.set(cursor);
         self.chunk.set((chunks.present_start, chunks.present_bytes));
-        self.hurry();
+        self.choose_path();
     }
 
     /// A piece was handed out.
@@ -261,21 +261,21 @@ impl Ledger {
     #[inline(never)]
     fn given_up_came_back(&self) {
         self.recorded.sum_up();
-        let past = self.books().settle(self.used_at(self.cursor.get()));
+        let past = self.counters().settle(self.used_at(self.cursor.get()));
         self.recorded.past(-(past as i64));
     }
 
     /// A piece grew, and `used` bytes more are used. Where those are as many as the new size, the old place lies waste.
     #[inline]
-    pub(super) fn grown(&self, arena: &impl Arena, old: usize, new: usize, used: i64) {
-        let books = self.books();
-        books.grows.add(1);
+    pub(super) fn grown<A: Arena>(&self, arena: &A, old: usize, new: usize, used: i64) {
+        let counters = self.counters();
+        counters.grows.add(1);
         let copied = if used < new as i64 {
-            books.grows_in_place.add(1);
+            counters.grows_in_place.add(1);
             0
         } else {
-            books.abandoned.add(old as u64);
-            books.copied.add(old as u64);
+            counters.abandoned.add(old as u64);
+            counters.copied.add(old as u64);
             old as u64
         };
         self.recorded.grown(copied);
@@ -287,14 +287,14 @@ impl Ledger {
     /// A piece shrank, and `used` bytes more are used (negative: fewer). What the arena did not take back lies waste, but
     /// for what the smaller piece takes for the least alignment: that is padding, and comes back with it.
     #[inline]
-    pub(super) fn shrunk(&self, arena: &impl Arena, old: usize, new: usize, used: i64) {
-        let books = self.books();
+    pub(super) fn shrunk<A: Arena>(&self, arena: &A, old: usize, new: usize, used: i64) {
+        let counters = self.counters();
         if used >= new as i64 {
             // It had to move: its old place lies waste.
-            books.abandoned.add(old as u64);
-            books.copied.add(new as u64);
+            counters.abandoned.add(old as u64);
+            counters.copied.add(new as u64);
         } else if used == 0 {
-            books
+            counters
                 .abandoned
                 .add((Self::taken(arena, old) - Self::taken(arena, new)) as u64);
         }
@@ -306,7 +306,7 @@ impl Ledger {
     #[inline]
     pub(super) fn released(&self, arena: &impl Arena, bytes: usize, used: i64) {
         if used >= 0 {
-            self.books().abandoned.add(bytes as u64);
+            self.counters().abandoned.add(bytes as u64);
         }
         self.gone(bytes as u64, 1);
         self.settle(arena, bytes, bytes as i64, -used);
@@ -314,8 +314,8 @@ impl Ledger {
 
     /// A value lies in the arena whose drop never runs.
     #[inline(always)]
-    pub(super) fn put_in<T>(&self, place: NonNull<T>) {
-        self.recorded.put_in(
+    pub(super) fn note_undropped<T>(&self, place: NonNull<T>) {
+        self.recorded.note_undropped(
             std::any::type_name::<T>(),
             place.addr().get(),
             size_of::<T>(),
@@ -326,32 +326,32 @@ impl Ledger {
     #[cold]
     #[inline(never)]
     pub(super) fn refused(&self, arena: &impl Arena, refused: AllocError) -> AllocError {
-        self.books().refusals.add(1);
+        self.counters().refusals.add(1);
         // An arena may have tried its further chunks.
-        self.take_stock(arena);
-        self.recorded.publish(Event::Look);
+        self.refresh(arena);
+        self.recorded.publish(Event::Update);
         refused
     }
 
     /// Before a reset, or the end: how many bytes were in use.
     pub(super) fn emptying(&self, arena: &impl Arena) -> u64 {
-        self.look(arena);
+        self.detect_bypass(arena);
         let used = self.used_at(self.cursor.get());
-        self.books().most_used.raise(used);
+        self.counters().most_used.raise(used);
         used
     }
 
-    /// After a reset. What the arena still uses then went past the handle.
+    /// After a reset. What the arena still uses then bypassed the handle.
     pub(super) fn emptied(&self, arena: &impl Arena, used: u64) {
         if !self.recorded.emptied() {
             let (handed, blocks) = (self.inline.handed.get(), self.inline.blocks.get());
             self.inline.gone(handed, blocks);
         }
-        self.book_chunks(arena, arena.chunks());
-        let books = self.books();
-        books.resets.add(1);
-        books.abandoned.set(0);
-        books.past.set(books.stock_used.get());
+        self.set_chunks(arena, arena.chunks());
+        let counters = self.counters();
+        counters.resets.add(1);
+        counters.abandoned.set(0);
+        counters.past.set(counters.base_used.get());
         self.recorded.publish(Event::Reset { used });
     }
 
@@ -363,14 +363,14 @@ impl Ledger {
 
     /// The figures, and a chance to begin recording them. `name`: the arena's.
     pub(super) fn stats(&self, name: &str, arena: &impl Arena) -> ArenaStats {
-        self.look(arena);
-        self.take_stock(arena);
-        self.books().cursor.set(self.cursor.get() as u64);
+        self.detect_bypass(arena);
+        self.refresh(arena);
+        self.counters().cursor.set(self.cursor.get() as u64);
         self.begin(name, arena);
-        self.recorded.publish(Event::Look);
+        self.recorded.publish(Event::Update);
         self.recorded.sum_up();
-        let stats = self.books().stats(arena.limit());
-        self.books().most_used.raise(stats.most_used_bytes);
+        let stats = self.counters().stats(arena.limit());
+        self.counters().most_used.raise(stats.most_used_bytes);
         stats
     }
 }

@@ -2,30 +2,30 @@
 //!
 //! One writer, the thread that has the handle; read by whoever ends the recording. Never gives memory back.
 
-use super::super::books::Figure;
+use super::super::counters::Counter;
 use crate::sys::Bump;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 use tracking_alloc_recording::ArenaRow;
 
 /// Counters of one scope, all of them ever; zeros are a fresh one.
 #[derive(Default)]
-pub(super) struct Counter {
-    pub(super) scope: Figure,
-    pub(super) total_bytes: Figure,
-    pub(super) total_blocks: Figure,
+pub(super) struct ScopeCounter {
+    pub(super) scope: Counter,
+    pub(super) total_bytes: Counter,
+    pub(super) total_blocks: Counter,
     /// Not handed out any more: released, shrunk, grown out of, reset.
-    pub(super) gone_bytes: Figure,
-    pub(super) gone_blocks: Figure,
-    pub(super) copied_bytes: Figure,
+    pub(super) gone_bytes: Counter,
+    pub(super) gone_blocks: Counter,
+    pub(super) copied_bytes: Counter,
     /// Signed.
-    pub(super) past_bytes: Figure,
-    pub(super) grows: Figure,
+    pub(super) past_bytes: Counter,
+    pub(super) grows: Counter,
     /// What the recording has of these seven.
     pub(super) published: [AtomicU64; 7],
     /// Where it has it, once it does.
     pub(super) row: AtomicPtr<ArenaRow>,
     /// The next one of the same instance.
-    pub(super) next: AtomicPtr<Counter>,
+    pub(super) next: AtomicPtr<ScopeCounter>,
 }
 
 /// Counters that a piece of memory holds.
@@ -33,21 +33,21 @@ const PIECE: usize = 8;
 const FIRST_PLACES: usize = 16;
 
 /// Counters by scope: open addressing, never more than half full.
-pub(super) struct Counters {
-    places: AtomicPtr<AtomicPtr<Counter>>,
-    mask: Figure,
-    used: Figure,
+pub(super) struct ScopeCounters {
+    places: AtomicPtr<AtomicPtr<ScopeCounter>>,
+    mask: Counter,
+    used: Counter,
     /// The list of all.
-    first: AtomicPtr<Counter>,
-    /// Counters of the last piece not used yet.
-    spare: AtomicPtr<Counter>,
-    spare_left: Figure,
+    first: AtomicPtr<ScopeCounter>,
+    /// Those of the last piece not used yet.
+    spare: AtomicPtr<ScopeCounter>,
+    spare_left: Counter,
 }
 
-impl Counters {
+impl ScopeCounters {
     /// The counter of a scope, if there is one.
     #[inline(always)]
-    pub(super) fn find(&self, scope: u32) -> Option<&'static Counter> {
+    pub(super) fn find(&self, scope: u32) -> Option<&'static ScopeCounter> {
         let places = self.places.load(Relaxed);
         if places.is_null() {
             return None;
@@ -68,16 +68,16 @@ impl Counters {
 
     /// Makes the counter of a scope that has none. `None` when there is no memory.
     #[cold]
-    pub(super) fn add(&self, scope: u32, bump: &mut Bump) -> Option<&'static Counter> {
+    pub(super) fn add(&self, scope: u32, bump: &mut Bump) -> Option<&'static ScopeCounter> {
         self.make_room(bump)?;
         if self.spare_left.get() == 0 {
-            let piece = bump.take::<Counter>(PIECE)?;
+            let piece = bump.take::<ScopeCounter>(PIECE)?;
             self.spare.store(piece.as_ptr(), Relaxed);
             self.spare_left.set(PIECE as u64);
         }
         let place = self.spare.load(Relaxed);
-        // SAFETY: `spare_left` counters lie there, zeroed, known to nobody.
-        let counter: &'static Counter = unsafe {
+        // SAFETY: `spare_left` scopes lie there, zeroed, known to nobody.
+        let counter: &'static ScopeCounter = unsafe {
             self.spare.store(place.add(1), Relaxed);
             &*place
         };
@@ -90,7 +90,7 @@ impl Counters {
     }
 
     /// Every counter.
-    pub(super) fn all(&self) -> impl Iterator<Item = &'static Counter> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &'static ScopeCounter> {
         // SAFETY: null or a counter, which is never given back.
         let first = unsafe { self.first.load(Acquire).as_ref() };
         // SAFETY: likewise.
@@ -108,7 +108,7 @@ impl Counters {
             return Some(());
         }
         let len = (len * 2).max(FIRST_PLACES);
-        let places = bump.take::<AtomicPtr<Counter>>(len)?;
+        let places = bump.take::<AtomicPtr<ScopeCounter>>(len)?;
         self.places.store(places.as_ptr(), Relaxed);
         self.mask.set(len as u64 - 1);
         self.used.set(0);
@@ -121,7 +121,7 @@ impl Counters {
         Some(())
     }
 
-    fn insert(&self, counter: *mut Counter) {
+    fn insert(&self, counter: *mut ScopeCounter) {
         let (places, mask) = (self.places.load(Relaxed), self.mask.get() as usize);
         // SAFETY: a counter that lives for good.
         let mut index = unsafe { (*counter).scope.get() } as usize & mask;

@@ -1,38 +1,38 @@
 //! The handle's side: counts in the slot's memory, and says when the recording must be brought up to date.
 
-use super::super::books::Books;
-use super::counters::Counter;
+use super::super::counters::ArenaCounters;
+use super::scope_counters::ScopeCounter;
 use super::slot::Slot;
 use super::{Event, values, writing};
-use crate::{hook, scope, state, sys, tables};
+use crate::{current_scope, hook, state, sys, tables};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
 
-/// Most bytes handed out between two looks.
-const LOOK_BYTES: u64 = 64 << 10;
+/// Most bytes handed out between two updates.
+const UPDATE_BYTES: u64 = 64 << 10;
 /// Fewest.
-const FIRST_LOOK_BYTES: u64 = 1 << 10;
+const FIRST_UPDATE_BYTES: u64 = 1 << 10;
 
 /// What a recording has of a handle.
 #[derive(Default)]
 pub(in super::super) struct Recorded {
     slot: Cell<Option<&'static Slot>>,
     /// The counter of the scope the thread was in at the last call.
-    counter: Cell<Option<&'static Counter>>,
+    counter: Cell<Option<&'static ScopeCounter>>,
     scope: Cell<u32>,
     /// When so many more bytes were handed out the recording is brought up to date.
     left: Cell<u64>,
 }
 
 impl Recorded {
-    /// The books, when they lie where the recording can reach them.
+    /// The counters, when they lie where the recording can reach them.
     #[inline(always)]
-    pub(in super::super) fn books(&self) -> Option<&Books> {
-        self.slot.get().map(|slot| &slot.books)
+    pub(in super::super) fn counters(&self) -> Option<&ArenaCounters> {
+        self.slot.get().map(|slot| &slot.counters)
     }
 
-    /// Moves the books to where the recording can reach them, when something records and they are not there yet.
-    pub(in super::super) fn begin(&self, name: &str, krate: &'static str, inline: &Books) {
+    /// Moves the counters to where the recording can reach them, when something records and they are not there yet.
+    pub(in super::super) fn begin(&self, name: &str, krate: &'static str, inline: &ArenaCounters) {
         if state::get() & state::RECORD == 0 {
             return;
         }
@@ -47,17 +47,17 @@ impl Recorded {
             return;
         }
         let errno = sys::Errno::keep();
-        // After a fork the old slot is the parent's: the books go on in a new one.
-        let books = known.map_or(inline, |slot| {
+        // After a fork the old slot is the parent's: the counters go on in a new one.
+        let counters = known.map_or(inline, |slot| {
             slot.sum_up();
-            &slot.books
+            &slot.counters
         });
         let slot = writing::open(
             &mut session.write.hold(),
             session.tag(),
             name.as_bytes(),
             krate.as_bytes(),
-            books,
+            counters,
         );
         drop(errno);
         drop(inside);
@@ -70,9 +70,9 @@ impl Recorded {
             {
                 slot.adopt(counter);
             }
-            let event = match books_hold_chunks(slot) {
+            let event = match has_chunks(slot) {
                 true => Event::Chunk { used: 0, piece: 0 },
-                false => Event::Look,
+                false => Event::Update,
             };
             self.publish(event);
         }
@@ -80,12 +80,12 @@ impl Recorded {
 
     /// The counter of the scope the thread is in, if it has one yet.
     #[inline(always)]
-    fn known_counter(&self, slot: &'static Slot) -> Option<&'static Counter> {
-        let scope = scope::current();
+    fn known_counter(&self, slot: &'static Slot) -> Option<&'static ScopeCounter> {
+        let scope = current_scope::current();
         match self.counter.get() {
             Some(counter) if self.scope.get() == scope => Some(counter),
             _ => {
-                let counter = slot.counters.find(scope)?;
+                let counter = slot.scopes.find(scope)?;
                 self.counter.set(Some(counter));
                 self.scope.set(scope);
                 Some(counter)
@@ -93,9 +93,9 @@ impl Recorded {
         }
     }
 
-    fn counter(&self, slot: &'static Slot) -> Option<&'static Counter> {
+    fn counter(&self, slot: &'static Slot) -> Option<&'static ScopeCounter> {
         self.known_counter(slot).or_else(|| {
-            let scope = scope::current();
+            let scope = current_scope::current();
             writing::add_counter(slot, scope)
         })
     }
@@ -114,22 +114,22 @@ impl Recorded {
                 counter.total_blocks.add(1);
                 self.left.set(left);
             }
-            _ => self.handed_and_look(slot, bytes),
+            _ => self.handed_and_update(slot, bytes),
         }
         true
     }
 
-    /// The same when the scope is new to the arena, or it is time for a look.
+    /// The same when the scope is new to the arena, or it is time for an update.
     #[cold]
     #[inline(never)]
-    fn handed_and_look(&self, slot: &'static Slot, bytes: u64) {
+    fn handed_and_update(&self, slot: &'static Slot, bytes: u64) {
         if let Some(counter) = self.counter(slot) {
             counter.total_bytes.add(bytes);
             counter.total_blocks.add(1);
         }
         match self.left.get().checked_sub(bytes) {
             Some(left) => self.left.set(left),
-            None => self.publish(Event::Look),
+            None => self.publish(Event::Update),
         }
     }
 
@@ -154,7 +154,7 @@ impl Recorded {
         true
     }
 
-    /// Bytes went past the handle, or came back there.
+    /// Bytes bypassed the handle, or came back there.
     pub(in super::super) fn past(&self, bytes: i64) {
         let Some(slot) = self.slot.get().filter(|_| bytes != 0) else {
             return;
@@ -166,9 +166,14 @@ impl Recorded {
 
     /// A value of `bytes` bytes lies at `place` whose drop never runs.
     #[inline(always)]
-    pub(in super::super) fn put_in(&self, type_name: &'static str, place: usize, bytes: usize) {
+    pub(in super::super) fn note_undropped(
+        &self,
+        type_name: &'static str,
+        place: usize,
+        bytes: usize,
+    ) {
         if let Some(slot) = self.slot.get() {
-            values::put_in(slot, type_name, place, bytes);
+            values::note_undropped(slot, type_name, place, bytes);
         }
     }
 
@@ -181,7 +186,7 @@ impl Recorded {
         true
     }
 
-    /// Brings the books up to date with the counters.
+    /// Brings the counters up to date with those of scopes.
     pub(in super::super) fn sum_up(&self) {
         if let Some(slot) = self.slot.get() {
             slot.sum_up();
@@ -194,8 +199,9 @@ impl Recorded {
     pub(in super::super) fn publish(&self, event: Event) {
         let Some(slot) = self.slot.get() else { return };
         slot.sum_up();
-        let handed = slot.books.total_handed();
-        self.left.set(handed.clamp(FIRST_LOOK_BYTES, LOOK_BYTES));
+        let handed = slot.counters.total_handed();
+        self.left
+            .set(handed.clamp(FIRST_UPDATE_BYTES, UPDATE_BYTES));
         writing::publish(slot, event);
     }
 
@@ -208,6 +214,6 @@ impl Recorded {
     }
 }
 
-fn books_hold_chunks(slot: Option<&Slot>) -> bool {
-    slot.is_some_and(|slot| slot.books.chunks.get() > 0)
+fn has_chunks(slot: Option<&Slot>) -> bool {
+    slot.is_some_and(|slot| slot.counters.chunks.get() > 0)
 }

@@ -1,4 +1,4 @@
-//! The books of one tracked arena: where every byte of its chunks is.
+//! The counters of one tracked arena: where every byte of its chunks is.
 //!
 //! `used = handed + padding + abandoned + past` holds because padding is not counted but is what remains; so all that
 //! must be right is what the arena says it used, read before and after each call. Never allocates, never panics.
@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A figure with one writer, the thread that has the handle; others may read it. PERF: plain loads and stores.
 #[derive(Debug, Default)]
-pub(super) struct Figure(AtomicU64);
+pub(super) struct Counter(AtomicU64);
 
-impl Figure {
+impl Counter {
     #[inline(always)]
     pub(super) fn get(&self) -> u64 {
         self.0.load(Relaxed)
@@ -36,28 +36,28 @@ impl Figure {
     }
 }
 
-macro_rules! books {
+macro_rules! counters {
     ($($(#[$doc:meta])* $figure:ident,)*) => {
         /// Figures of one instance.
         #[derive(Debug, Default)]
-        pub(super) struct Books {
-            $($(#[$doc])* pub(super) $figure: Figure,)*
+        pub(super) struct ArenaCounters {
+            $($(#[$doc])* pub(super) $figure: Counter,)*
         }
 
-        impl Books {
-            /// Takes over from other books.
+        impl ArenaCounters {
+            /// Takes over from other counters.
             #[cfg_attr(not(recording), expect(dead_code, reason = "only whole platforms record"))]
-            pub(super) fn take_over(&self, from: &Books) {
+            pub(super) fn take_over(&self, from: &ArenaCounters) {
                 $(self.$figure.set(from.$figure.get());)*
             }
         }
     };
 }
 
-books! {
-    /// Bytes used in all chunks when the arena stood at `stock_cursor`; more are used since, in the same chunk.
-    stock_used,
-    stock_cursor,
+counters! {
+    /// Bytes used in all chunks when the arena stood at `base_cursor`; more are used since, in the same chunk.
+    base_used,
+    base_cursor,
     /// Where it stands; kept up to date where the recording can reach it.
     cursor,
     /// Bytes handed out since the last reset, a growth counted as its difference. Where something records these two and
@@ -87,11 +87,11 @@ books! {
     most_used,
 }
 
-impl Books {
+impl ArenaCounters {
     /// Bytes used when the arena stood at `cursor`, in the chunk of the last stock.
     #[inline(always)]
     pub(super) fn used_at(&self, cursor: usize) -> u64 {
-        self.stock_used.get() + self.stock_cursor.get().abs_diff(cursor as u64)
+        self.base_used.get() + self.base_cursor.get().abs_diff(cursor as u64)
     }
 
     /// Bytes used now.
@@ -101,8 +101,8 @@ impl Books {
 
     /// So many bytes are used where the arena stands.
     pub(super) fn anchor(&self, used: u64, cursor: usize) {
-        self.stock_used.set(used);
-        self.stock_cursor.set(cursor as u64);
+        self.base_used.set(used);
+        self.base_cursor.set(cursor as u64);
         self.cursor.set(cursor as u64);
     }
 
@@ -113,8 +113,8 @@ impl Books {
     }
 
     /// What the arena holds where it stands.
-    pub(super) fn book_chunks(&self, chunks: Chunks, cursor: usize) {
-        let more = |now: u64, known: &Figure| now.saturating_sub(known.get());
+    pub(super) fn set_chunks(&self, chunks: Chunks, cursor: usize) {
+        let more = |now: u64, known: &Counter| now.saturating_sub(known.get());
         self.total_chunks.add(more(chunks.count, &self.chunks));
         self.total_chunk_bytes
             .add(more(chunks.bytes, &self.chunk_bytes));
@@ -136,9 +136,9 @@ impl Books {
         self.returned_blocks.add(blocks);
     }
 
-    /// Of `before` bytes used, `fewer` are not any more: what went past the handle was given back there too. If that was
+    /// Of `before` bytes used, `fewer` are not any more: what bypassed the handle was given back there too. If that was
     /// not as much, the arena was rewound below the handle's own pieces, and what cannot be there any more must be taken
-    /// off: bytes past the handle, and handed out (by the caller).
+    /// off: bytes that bypassed the handle, and handed out (by the caller).
     pub(super) fn rewound(&self, before: u64, fewer: u64) -> (u64, u64) {
         self.most_used.raise(before);
         let (handed, abandoned, past) = (self.handed.get(), self.abandoned.get(), self.past.get());
@@ -157,7 +157,7 @@ impl Books {
         (from_past, take(handed))
     }
 
-    /// More was given back than pieces had: what cannot be there any more of `used` bytes was given up, or had gone past
+    /// More was given back than pieces had: what cannot be there any more of `used` bytes was given up, or had bypassed
     /// the handle. How much of the latter.
     pub(super) fn settle(&self, used: u64) -> u64 {
         let (abandoned, past) = (self.abandoned.get(), self.past.get());
@@ -172,7 +172,7 @@ impl Books {
         from_past
     }
 
-    /// The figures as people get them. Exact when the arena was just looked at.
+    /// The figures that the program gets. Exact when the counters were just updated.
     pub(super) fn stats(&self, limit: Option<u64>) -> ArenaStats {
         let used = self.used();
         let (handed, abandoned, past) = (self.handed.get(), self.abandoned.get(), self.past.get());

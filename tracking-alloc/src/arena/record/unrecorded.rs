@@ -1,6 +1,6 @@
 //! Nothing records on this platform: arenas are counted in their handles only.
 
-use super::super::books::Books;
+use super::super::counters::ArenaCounters;
 use super::Event;
 
 /// What a recording has of a handle: nothing.
@@ -9,11 +9,17 @@ pub(in super::super) struct Recorded;
 
 impl Recorded {
     #[inline(always)]
-    pub(in super::super) fn books(&self) -> Option<&Books> {
+    pub(in super::super) fn counters(&self) -> Option<&ArenaCounters> {
         None
     }
 
-    pub(in super::super) fn begin(&self, _name: &str, _krate: &'static str, _inline: &Books) {}
+    pub(in super::super) fn begin(
+        &self,
+        _name: &str,
+        _krate: &'static str,
+        _inline: &ArenaCounters,
+    ) {
+    }
 
     #[inline(always)]
     pub(in super::super) fn handed(&self, _bytes: u64) -> bool {
@@ -29,7 +35,13 @@ impl Recorded {
     pub(in super::super) fn past(&self, _bytes: i64) {}
 
     #[inline(always)]
-    pub(in super::super) fn put_in(&self, _type_name: &'static str, _place: usize, _bytes: usize) {}
+    pub(in super::super) fn note_undropped(
+        &self,
+        _type_name: &'static str,
+        _place: usize,
+        _bytes: usize,
+    ) {
+    }
 
     pub(in super::super) fn emptied(&self) -> bool {
         false

@@ -1,0 +1,397 @@
+//! One value while it is measured: where it lies, and what it owns.
+//!
+//! A block belongs to the value that first shows an address inside it.
+
+use super::blocks::Blocks;
+use super::mapped::MappedVec;
+use super::nodes::{Nodes, Step};
+use super::unfollowed::{Coverage, Shown};
+use super::value_ref::{Ownership, ValueRef};
+use crate::shadow::{Block, Finder};
+use std::cell::{Cell, RefCell};
+
+/// Everything gathered so far.
+pub(super) struct Walk {
+    pub(super) finder: Finder,
+    pub(super) nodes: Nodes,
+    pub(super) blocks: Blocks,
+    values: u64,
+    /// Values whose size was not known when they were shown whole.
+    unsized_values: MappedVec<Shown>,
+    /// Addresses below this are on the stack of the measuring, as far as they are above its present end.
+    stack_end: usize,
+    usable: Option<fn(usize) -> usize>,
+    /// The system refused memory: the figures would be wrong.
+    pub(super) failed: bool,
+}
+
+impl Walk {
+    pub(super) fn new(
+        nodes: Nodes,
+        largest: usize,
+        stack_end: usize,
+        usable: Option<fn(usize) -> usize>,
+    ) -> Self {
+        Walk {
+            finder: Finder::new(largest),
+            nodes,
+            blocks: Blocks::new(),
+            values: 0,
+            unsized_values: MappedVec::new(),
+            stack_end,
+            usable,
+            failed: false,
+        }
+    }
+
+    /// Whether an address is on the stack of the measuring.
+    #[inline(always)]
+    pub(super) fn is_on_stack(&self, address: usize) -> bool {
+        address < self.stack_end && self.is_above_stack_pointer(address)
+    }
+
+    /// NOTE: never inlined: in its caller's frame `local` might lie above what the caller asks about.
+    #[inline(never)]
+    fn is_above_stack_pointer(&self, address: usize) -> bool {
+        let local = 0u8;
+        address >= std::hint::black_box(std::ptr::from_ref(&local)) as usize
+    }
+
+    pub(super) fn check(&mut self, done: Option<()>) {
+        self.failed |= done.is_none();
+    }
+
+    /// The block at an address, however large.
+    pub(super) fn block_at(&mut self, address: usize) -> Option<Block> {
+        const FIRST_PAGE: usize = 4096;
+        self.finder
+            .block_at(address)
+            .filter(|_| address >= FIRST_PAGE)
+    }
+
+    /// What the inner allocator can give for a block; 0 = it does not tell.
+    pub(super) fn usable_bytes(&self, block: Block) -> usize {
+        self.usable.map_or(0, |usable| usable(block.start))
+    }
+
+    /// Finishes a value whose size was not known when it was shown, if it is known by now.
+    fn finish_unsized(&mut self, shown: &Shown, is_end: bool) -> Option<()> {
+        let start = shown.coverage.start;
+        let known = self.nodes.known_bytes(shown.node);
+        // Where nothing tells its size it may reach to the end of its block.
+        let bytes = known.or(is_end.then_some(usize::MAX))?;
+        if let Some(block) = self.finder.block_at(start) {
+            shown.finish(self, bytes.min(block.start + block.bytes - start));
+        }
+        Some(())
+    }
+
+    /// Everything was shown.
+    pub(super) fn finish(&mut self) {
+        for index in 0..self.unsized_values.len() {
+            let shown = self.unsized_values[index];
+            self.finish_unsized(&shown, true);
+        }
+        self.blocks.sum(&mut self.nodes);
+    }
+}
+
+/// The block that a value met last.
+#[derive(Clone, Copy)]
+pub(super) struct Recent {
+    pub(super) start: usize,
+    end: usize,
+    /// Its number, when the value owns it.
+    owned: Option<u32>,
+}
+
+/// Where something shown lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Location {
+    /// In the value's own memory.
+    Inside,
+    /// In a block; its number, when the value owns it.
+    Block(Option<u32>),
+    /// In no block that the recording knows: static, on a stack, allocated before it began.
+    Elsewhere,
+}
+
+/// Values shown just before: how far apart they lie tells their size.
+#[derive(Clone, Copy)]
+pub(super) struct Neighbours {
+    /// Address of the one before at the same place; 0 = there is none.
+    pub(super) before: usize,
+    /// Of a map's value: the address and the node of its key.
+    pub(super) key: Option<(usize, u32)>,
+}
+
+impl Neighbours {
+    pub(super) fn after(before: usize) -> Self {
+        Neighbours { before, key: None }
+    }
+}
+
+pub(super) struct Value<'a> {
+    outer: Option<&'a Value<'a>>,
+    pub(super) node: u32,
+    /// The node is its own, not that of the one around it.
+    pub(super) has_node: bool,
+    pub(super) id: u64,
+    pub(super) start: usize,
+    /// Its size, bytes; 0 = not known.
+    pub(super) bytes: usize,
+    /// It lies on the stack of the measuring.
+    pub(super) is_temporary: bool,
+    /// It, or one around it, does not own what it leads to.
+    pub(super) is_borrowed: Cell<bool>,
+    /// Nobody can tell whether it does.
+    pub(super) is_unclear: Cell<bool>,
+    pub(super) recent: Cell<Recent>,
+    pub(super) extent: Cell<usize>,
+    /// Which of its words were shown.
+    pub(super) coverage: Cell<Coverage>,
+    /// The same of the block it met last.
+    pub(super) coverage_of_block: Cell<Coverage>,
+    /// The number that it showed, and how many bytes that has.
+    pub(super) number: Cell<Option<(u64, usize)>>,
+    /// A number of 8 bytes that it computed to be serialized: one of its words may be the same.
+    pub(super) computed_number: Cell<u64>,
+    /// A variant, or nothing at all: what lies beside may be what was there before.
+    pub(super) is_variant: Cell<bool>,
+}
+
+impl<'a> Value<'a> {
+    /// A value at a node.
+    pub(super) fn new(
+        walk: &mut Walk,
+        outer: Option<&'a Value<'a>>,
+        node: u32,
+        item: ValueRef,
+    ) -> Self {
+        walk.values += 1;
+        let value = Value {
+            outer,
+            node,
+            has_node: true,
+            id: walk.values,
+            start: item.address,
+            bytes: item.bytes.unwrap_or(0),
+            is_temporary: item.is_temporary,
+            is_borrowed: Cell::new(outer.is_some_and(|outer| outer.is_borrowed.get())),
+            is_unclear: Cell::new(false),
+            recent: Cell::new(Recent {
+                start: 0,
+                end: 0,
+                owned: None,
+            }),
+            extent: Cell::new(0),
+            coverage: Cell::new(Coverage::none(item.address)),
+            coverage_of_block: Cell::new(Coverage::none(0)),
+            number: Cell::new(None),
+            computed_number: Cell::new(0),
+            is_variant: Cell::new(false),
+        };
+        value.learn(walk, item);
+        value
+    }
+
+    /// What is known of a value at this place by its type: of this one, of what is in a newtype or in an `Option`.
+    pub(super) fn learn(&self, walk: &mut Walk, item: ValueRef) {
+        match item.ownership {
+            Ownership::Owned => {}
+            Ownership::Borrowed => self.is_borrowed.set(true),
+            Ownership::Unclear => {
+                self.is_borrowed.set(true);
+                self.is_unclear.set(true);
+            }
+        }
+        if let Some((address, bytes)) = item.buffer
+            && bytes > 0
+            && !self.is_borrowed.get()
+            && !item.is_temporary
+            && let Some(block) = walk.finder.block_at(address)
+        {
+            self.take(walk, block);
+        }
+    }
+
+    /// The value was shown whole: looks for what was not.
+    pub(super) fn finish(&self, walk: &mut Walk) {
+        if let Some(node) = walk.nodes.all.get_mut(self.node as usize) {
+            node.extent = node.extent.max(self.extent.get());
+        }
+        let shown = Shown {
+            id: self.id,
+            node: self.node,
+            is_sized: self.bytes > 0,
+            number: self.number.get(),
+            computed_number: self.computed_number.get(),
+            is_variant: self.is_variant.get(),
+            coverage: self.coverage.get(),
+            coverage_of_block: self.coverage_of_block.get(),
+        };
+        if self.is_unclear.get() {
+            shown.leads_to(walk, self.recent.get().start);
+        }
+        if self.is_temporary || self.is_borrowed.get() {
+            return;
+        }
+        if self.bytes > 0 {
+            shown.finish(walk, self.bytes);
+        } else if self.has_node && walk.finish_unsized(&shown, false).is_none() {
+            let kept = walk.unsized_values.push(shown);
+            walk.check(kept.map(|_| ()));
+        }
+    }
+
+    /// Something of this value is at an address: finds out where that is, and takes the block nobody owns yet.
+    fn meet(&self, walk: &mut Walk, address: usize, bytes: Option<usize>) -> Location {
+        let offset = address.wrapping_sub(self.start);
+        let least_bytes = bytes.unwrap_or(1);
+        if offset < self.bytes {
+            Coverage::add(&self.coverage, offset, least_bytes);
+            return Location::Inside;
+        }
+        if bytes == Some(0) || walk.is_on_stack(address) {
+            return Location::Elsewhere;
+        }
+        let recent = self.recent.get();
+        let owned = if recent.start <= address && address < recent.end {
+            recent.owned
+        } else {
+            let Some(block) = walk.finder.block_at(address) else {
+                return Location::Elsewhere;
+            };
+            // A value of unknown size reaches as far as its block.
+            if self.bytes == 0 && self.start.wrapping_sub(block.start) < block.bytes {
+                Coverage::add(&self.coverage, offset, least_bytes);
+                let end = offset.wrapping_add(least_bytes);
+                self.extent.set(self.extent.get().max(end));
+                return Location::Inside;
+            }
+            self.take(walk, block)
+        };
+        let start = self.recent.get().start;
+        if self.coverage_of_block.get().start != start {
+            self.coverage_of_block.set(Coverage::none(start));
+        }
+        let offset = address.wrapping_sub(start);
+        Coverage::add(&self.coverage_of_block, offset, least_bytes);
+        if let Some(number) = owned {
+            walk.blocks.used(number, bytes.unwrap_or(0));
+        }
+        Location::Block(owned)
+    }
+
+    /// Bytes of this value were shown: a text, or numbers in a row.
+    pub(super) fn meet_bytes(&self, walk: &mut Walk, address: usize, bytes: usize) {
+        self.meet(walk, address, Some(bytes));
+    }
+
+    /// Takes a block if nobody owns it: its number, when it is this value's.
+    pub(super) fn take(&self, walk: &mut Walk, block: Block) -> Option<u32> {
+        let owned = match walk.blocks.find(block) {
+            Some((number, value)) if value == self.id => Some(number),
+            Some((_, value)) if self.is_inside(value) => None,
+            None if !self.is_borrowed.get() && !self.holds(block) => {
+                let usable_bytes = walk.usable_bytes(block);
+                let owned = walk.blocks.own(block, usable_bytes, self.node, self.id);
+                walk.check(owned.map(|_| ()));
+                owned
+            }
+            _ => {
+                if !self.holds(block) {
+                    let done = walk.blocks.share(block, self.node, self.id);
+                    walk.check(done);
+                }
+                None
+            }
+        };
+        self.recent.set(Recent {
+            start: block.start,
+            end: block.start + block.bytes,
+            owned,
+        });
+        owned
+    }
+
+    /// Whether this value lies inside another one.
+    fn is_inside(&self, id: u64) -> bool {
+        std::iter::successors(self.outer, |outer| outer.outer).any(|outer| outer.id == id)
+    }
+
+    /// Whether this value or one around it lies in a block.
+    pub(super) fn holds(&self, block: Block) -> bool {
+        std::iter::successors(Some(self), |value| value.outer)
+            .any(|value| !value.is_temporary && value.start.wrapping_sub(block.start) < block.bytes)
+    }
+
+    /// Shows one thing inside this value, whose place is inside the node `under`: the thing as a value of its own.
+    pub(super) fn inner<'b>(
+        &'b self,
+        walk: &mut Walk,
+        under: u32,
+        step: Step<'_>,
+        item: ValueRef,
+        neighbours: Neighbours,
+    ) -> Value<'b>
+    where
+        'a: 'b,
+    {
+        let location = self.meet(walk, item.address, item.bytes);
+        let name = if is_wrapper(item.type_name) {
+            ""
+        } else {
+            item.type_name
+        };
+        let of_type = item.bytes.filter(|_| item.is_sized);
+        let child = walk.nodes.child(under, step, name, of_type);
+        if let Some(index) = child {
+            if let (Location::Block(Some(_)), None) = (location, item.bytes) {
+                let done = walk.blocks.used_later(self.node, index);
+                walk.check(done);
+            }
+            let block_bytes = self.recent.get().end - self.recent.get().start;
+            walk.nodes.link(index, neighbours.key);
+            if let Some(node) = walk.nodes.all.get_mut(index as usize) {
+                node.figures.count += 1;
+                match (location, item.bytes) {
+                    (Location::Elsewhere, _) => {}
+                    (_, Some(bytes)) => node.figures.inline_bytes += bytes as u64,
+                    (_, None) => node.unsized_count += 1,
+                }
+                // Also where the size is known: a key's tells that of its value.
+                let near = item.address.abs_diff(neighbours.before);
+                let is_near =
+                    matches!(location, Location::Block(_)) && (1..block_bytes).contains(&near);
+                if is_near && (node.step == 0 || near < node.step) {
+                    node.step = near;
+                }
+                if let Some((key, _)) = neighbours.key {
+                    let offset = item.address.wrapping_sub(key).cast_signed();
+                    if node.key_offset == 0 || offset.abs() < node.key_offset.abs() {
+                        node.key_offset = offset;
+                    }
+                }
+            }
+        }
+        Value {
+            has_node: child.is_some(),
+            ..Value::new(walk, Some(self), child.unwrap_or(self.node), item)
+        }
+    }
+}
+
+/// Types that serde's derive makes around a value.
+fn is_wrapper(name: &str) -> bool {
+    name.ends_with("::__SerializeWith")
+        || name.contains("::__SerializeWith<")
+        || name.contains("::__AdjacentlyTagged")
+}
+
+/// What serializers hand on.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a> {
+    pub(super) walk: &'a RefCell<Walk>,
+    pub(super) value: &'a Value<'a>,
+}
