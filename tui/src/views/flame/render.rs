@@ -12,15 +12,10 @@ use super::{Flame, Highlight, nothing};
 use crate::model::Context;
 use crate::text::{clean, fit, fit_end, pad, width, wrap};
 use crate::theme;
-use crate::widgets::{slice, write};
+use crate::widgets::{Lines, columns, last_columns, split, write};
 
-struct Parts {
-    breadcrumb: Rect,
-    frames: Rect,
-    details: Rect,
-}
-
-fn parts(area: Rect) -> Parts {
+/// Breadcrumb, frames, details.
+fn panes(area: Rect) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let details = match area.height {
         0..3 => 0,
@@ -30,18 +25,13 @@ fn parts(area: Rect) -> Parts {
         _ => 5,
     };
     let frames = area.height - breadcrumb - details;
-    Parts {
-        breadcrumb: slice(area, 0, breadcrumb),
-        frames: slice(area, breadcrumb, frames),
-        details: slice(area, breadcrumb + frames, details),
-    }
+    split(area, [breadcrumb, frames, details])
 }
 
 /// Rows of frames on the present screen.
 pub(super) fn frame_rows(cx: &Context<'_>) -> u16 {
-    parts(Rect::from((ratatui::layout::Position::ORIGIN, cx.body)))
-        .frames
-        .height
+    let [_, frames, _] = panes(cx.area());
+    frames.height
 }
 
 pub(super) fn render(
@@ -51,26 +41,18 @@ pub(super) fn render(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let parts = parts(area);
-    breadcrumb(view, tree, cx, parts.breadcrumb, buffer);
+    let [top, frames, bottom] = panes(area);
+    breadcrumb(view, tree, cx, top, buffer);
     if cx.measure.of(tree.total(view.zoom())) == 0 {
-        let text = if tree.is_empty() {
-            "no sites were recorded".to_owned()
-        } else {
-            nothing(cx.measure)
+        let text = match tree.is_empty() {
+            true => "no sites were recorded".to_owned(),
+            false => nothing(cx.measure),
         };
-        write(buffer, parts.frames, &text, theme::dim());
-        return;
+        return write(buffer, frames, &text, theme::dim());
     }
-    let layout = Layout::new(
-        tree,
-        cx.measure,
-        view.zoom(),
-        area.width,
-        view.top,
-        parts.frames.height,
-    );
-    for (row, place) in layout.rows.iter().zip(parts.frames.rows()) {
+    let (zoom, top) = (view.zoom(), view.top);
+    let layout = Layout::new(tree, cx.measure, zoom, area.width, top, frames.height);
+    for (row, place) in layout.rows.iter().zip(frames.rows()) {
         for rest in &row.rests {
             draw_rest(*rest, place, buffer);
         }
@@ -82,7 +64,7 @@ pub(super) fn render(
             draw_frame(view, tree, cx, (*cell, style), place, buffer);
         }
     }
-    details(view, tree, cx, &layout, parts.details, buffer);
+    details(view, tree, cx, &layout, bottom, buffer);
 }
 
 /// Where the zoom is, and what kind of tree this is.
@@ -115,17 +97,8 @@ fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffe
     let room = (area.width as usize).saturating_sub(width(&flags) + 1);
     let path = fit_end(&names.join(" › "), room).into_owned();
     write(buffer, area, &path, theme::heading());
-    let right = (width(&flags) as u16).min(area.width);
-    write(
-        buffer,
-        Rect {
-            x: area.x + area.width - right,
-            width: right,
-            ..area
-        },
-        &flags,
-        theme::dim(),
-    );
+    let right = last_columns(area, width(&flags) as u16);
+    write(buffer, right, &flags, theme::dim());
 }
 
 fn function<'a>(tree: &CallTree, cx: &Context<'a>, id: NodeId) -> Option<&'a Function> {
@@ -162,12 +135,12 @@ fn draw_frame(
     buffer: &mut Buffer,
 ) {
     let profile = &cx.data.profile;
-    let area = Rect {
-        x: row.x + cell.x,
-        width: cell.width,
-        ..row
-    };
-    if view.matches.as_ref().is_some_and(|m| m.contains(cell.node)) {
+    let area = columns(row, cell.x, cell.width);
+    if view
+        .matches
+        .as_ref()
+        .is_some_and(|m| m.contains(cell.node.0))
+    {
         style = theme::matched();
     }
     if view.selected() == cell.node {
@@ -195,17 +168,11 @@ fn draw_frame(
 }
 
 fn draw_rest(rest: Rest, row: Rect, buffer: &mut Buffer) {
-    let area = Rect {
-        x: row.x + rest.x,
-        width: rest.width,
-        ..row
-    };
-    let text = format!("·{} more", rest.frames);
-    let text = if width(&text) < area.width as usize {
-        text
-    } else {
-        String::new()
-    };
+    let area = columns(row, rest.x, rest.width);
+    let mut text = format!("·{} more", rest.frames);
+    if width(&text) >= area.width as usize {
+        text.clear();
+    }
     let fill = "·".repeat((area.width as usize).saturating_sub(width(&text)));
     write(buffer, area, &format!("{text}{fill}"), theme::dim());
 }
@@ -218,10 +185,6 @@ fn details(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    if area.is_empty() {
-        return;
-    }
-    let cells = area.width as usize;
     let selected = view.selected();
     let figures = figures(view, tree, cx, selected);
     let note = notes(view, cx, layout);
@@ -229,34 +192,29 @@ fn details(
     let full = tree.name(selected, &cx.data.profile);
     let name = clean(&full).into_owned();
     let style = theme::strong();
+    let mut lines = Lines::new(area, buffer);
     match area.height {
         // Too little room for anything but the figures and the name together.
-        1 => write(buffer, area, &format!("{name}  {figures}"), style),
+        0 | 1 => lines.line(&format!("{name}  {figures}"), style),
         2 => {
-            write(buffer, area, &name, style);
-            let text = if note.is_empty() {
-                figures
-            } else {
-                format!("{figures}  {note}")
-            };
-            write(buffer, slice(area, 1, 1), &text, theme::plain());
+            lines.line(&name, style);
+            let gap = if note.is_empty() { "" } else { "  " };
+            lines.line(&format!("{figures}{gap}{note}"), theme::plain());
         }
         height => {
             // A long name takes up to two lines, never the ones of the figures.
-            let lines = wrap(&name, cells, (height - 2).min(2) as usize);
-            let mut at = 0;
-            for line in &lines {
-                write(buffer, slice(area, at, 1), line, style);
-                at += 1;
+            let wrapped = wrap(&name, area.width as usize, (height - 2).min(2) as usize);
+            for line in &wrapped {
+                lines.line(line, style);
             }
-            if lines.len() < 2 && height >= 4 {
-                write(buffer, slice(area, at, 1), &place, theme::dim());
-                at += 1;
+            let is_short = wrapped.len() < 2;
+            if is_short && height >= 4 {
+                lines.line(&place, theme::dim());
             }
-            write(buffer, slice(area, at, 1), &figures, theme::plain());
-            write(buffer, slice(area, at + 1, 1), &note, theme::heading());
-            if lines.len() == 2 && height >= 5 {
-                write(buffer, slice(area, at + 2, 1), &place, theme::dim());
+            lines.line(&figures, theme::plain());
+            lines.line(&note, theme::heading());
+            if !is_short && height >= 5 {
+                lines.line(&place, theme::dim());
             }
         }
     }
@@ -266,11 +224,7 @@ fn figures(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Strin
     let total = tree.total(id);
     let value = cx.measure.of(total);
     let (blocks, unit) = cx.measure.blocks(total);
-    let mut text = format!(
-        "{}, {} of all",
-        cx.measure.amount(value),
-        Share::of(value, cx.whole())
-    );
+    let mut text = format!("{}, {} of all", cx.measure.amount(value), cx.share(value));
     if view.zoom() != NodeId::ROOT {
         let zoomed = cx.measure.of(tree.total(view.zoom()));
         text.push_str(&format!(", {} of zoom", Share::of(value, zoomed)));
@@ -296,10 +250,8 @@ fn figures(view: &Flame, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Strin
     }
     let node = tree.node(id);
     if node.frames > 1 {
-        text.push_str(&format!(
-            ", stands for {}",
-            counted(node.frames.into(), "frame")
-        ));
+        let frames = counted(node.frames.into(), "frame");
+        text.push_str(&format!(", stands for {frames}"));
     }
     if node.recursion > 1 {
         text.push_str(&format!(", recursion up to {} deep", node.recursion));
@@ -322,21 +274,15 @@ fn place(tree: &CallTree, cx: &Context<'_>, id: NodeId) -> String {
         Origin::Unresolved => "unresolved",
     };
     let node = tree.node(id);
-    let source = node
-        .frame
-        .and_then(|frame| cx.data.short_place(frame))
-        .unwrap_or_default();
-    let several = if node.several_places {
-        " and other lines"
-    } else {
-        ""
-    };
-    let source = if source.is_empty() {
-        source
-    } else {
-        format!(", {source}{several}")
-    };
-    format!("{} ({whose}){}", clean(&function.krate), clean(&source))
+    let source = node.frame.and_then(|frame| cx.data.short_place(frame));
+    let mut text = format!("{} ({whose})", clean(&function.krate));
+    if let Some(source) = source.filter(|source| !source.is_empty()) {
+        text.push_str(&format!(", {}", clean(&source)));
+        if node.several_places {
+            text.push_str(" and other lines");
+        }
+    }
+    text
 }
 
 /// What was found, and what is not drawn.
@@ -344,32 +290,20 @@ fn notes(view: &Flame, cx: &Context<'_>, layout: &Layout) -> String {
     let mut parts = Vec::new();
     if let (Some(matches), Some(highlight)) = (&view.matches, &view.highlight) {
         let what = match highlight {
-            Highlight::Pattern(pattern) => format!("/{}/", clean(&pattern.text)),
+            Highlight::Pattern(pattern) => pattern.label(),
             Highlight::Symbol(_) => "same symbol".to_owned(),
         };
-        let position = matches
-            .position()
-            .map(|at| format!("{at} of "))
-            .unwrap_or_default();
-        let share = Share::of(matches.value, cx.whole());
-        let frames = if matches.len() == 1 {
-            "frame"
-        } else {
-            "frames"
-        };
         parts.push(format!(
-            "{what}: {position}{} {frames} (n N), {share} of all",
-            Count(matches.len() as u64)
+            "{what}: {}{} (n N), {} of all",
+            matches.position(),
+            counted(matches.len(), "frame"),
+            cx.share(matches.value)
         ));
     }
     let (frames, value) = layout.elided();
     if frames > 0 {
-        let word = if frames == 1 { "frame" } else { "frames" };
-        parts.push(format!(
-            "{} {word} too narrow to draw ({})",
-            Count(frames),
-            cx.measure.amount(value)
-        ));
+        let (frames, value) = (counted(frames, "frame"), cx.measure.amount(value));
+        parts.push(format!("{frames} too narrow to draw ({value})"));
     }
     if layout.deeper {
         parts.push("▼ deeper rows below".to_owned());

@@ -42,7 +42,7 @@ pub(crate) fn type_key(data: &Data, id: Option<TypeId>) -> Option<String> {
 
 /// Blocks of a type, in a field, or both.
 #[derive(Clone, Debug)]
-pub(crate) struct Within {
+pub(crate) struct Selection {
     /// The full name; `Some(None)` = those without a type.
     type_name: Option<Option<String>>,
     field: Option<FieldKey>,
@@ -52,7 +52,7 @@ pub(crate) struct Within {
     pub(crate) label: String,
 }
 
-impl Within {
+impl Selection {
     /// The blocks of type `id` (`Some(None)` = those without a type) in field `node` (0 = outside all fields), those of
     /// the places inside it included with `inner`. `None` for either = whatever it is; for both there is nothing to name.
     pub(crate) fn new(
@@ -60,7 +60,7 @@ impl Within {
         id: Option<Option<TypeId>>,
         node: Option<u32>,
         inner: bool,
-    ) -> Option<Within> {
+    ) -> Option<Selection> {
         let field = match node {
             Some(node) => Some(FieldKey::of(data, node)?),
             None => None,
@@ -74,7 +74,7 @@ impl Within {
             (_, true) => format!("in {} and inside", clean(&field.path)),
             (_, false) => format!("in {}", clean(&field.path)),
         }));
-        (!words.is_empty()).then(|| Within {
+        (!words.is_empty()).then(|| Selection {
             label: words.join(" "),
             type_name: id.map(|id| type_key(data, id)),
             field,
