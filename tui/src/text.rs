@@ -112,6 +112,29 @@ pub(crate) fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
     out
 }
 
+/// `text` in lines of `cells`, broken at blanks; a word longer than a line is broken anywhere. Lines after the first begin
+/// with `indent`.
+pub(crate) fn paragraph(text: &str, cells: usize, indent: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    let mut push = |line: &mut String| lines.push(std::mem::replace(line, indent.to_owned()));
+    for (at, word) in text.split(' ').enumerate() {
+        if at > 0 && width(&line) + 1 + width(word) > cells {
+            push(&mut line);
+        } else if at > 0 {
+            line.push(' ');
+        }
+        for c in word.chars() {
+            if width(&line) + c.width().unwrap_or(0) > cells {
+                push(&mut line);
+            }
+            line.push(c);
+        }
+    }
+    lines.push(line);
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::message::Command;
+use super::command::Command;
 
 /// One row of the table.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! that draws.
 
 mod base;
+mod command;
 mod context;
 mod data;
 pub(crate) mod keys;
@@ -13,9 +14,10 @@ mod tree_spec;
 mod view_id;
 
 pub use base::Base;
+pub(crate) use command::{Command, Edit};
 pub(crate) use context::{Context, Jump, Outcome};
 pub(crate) use data::Data;
-pub(crate) use message::{Command, Edit, Message};
+pub(crate) use message::Message;
 pub(crate) use prompt::{Pattern, Prompt};
 pub(crate) use rows::Rows;
 pub(crate) use selection::{FieldKey, Selection, inside, type_key};

@@ -2,7 +2,7 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::message::Edit;
+use super::command::Edit;
 use crate::text::clean;
 
 /// A valid regex with the text it was made from.

@@ -22,15 +22,9 @@ pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
             header::render_losses(cx.data, areas.losses, buffer);
             header::render_base(&cx, app.views.get(app.view).rows_by(), areas.base, buffer);
             if let Some((page, first)) = app.page {
-                let lines = pages::lines(
-                    page,
-                    app.data.as_deref(),
-                    app.view,
-                    (&app.title, app.size.width),
-                )
-                .into_iter()
-                .skip(first as usize);
-                for (line, row) in lines.zip(areas.body.rows()) {
+                let of = (&*app.title, app.size.width);
+                let lines = pages::lines(page, app.data.as_deref(), app.view, of).into_iter();
+                for (line, row) in lines.skip(first as usize).zip(areas.body.rows()) {
                     line.render(row, buffer);
                 }
             } else {

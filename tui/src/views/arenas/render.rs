@@ -11,7 +11,7 @@ use ratatui::style::Style;
 
 use super::{ALLOCATED, Arenas, Facts, chart};
 use crate::model::Context;
-use crate::text::{clean, fit, width};
+use crate::text::{clean, fit, paragraph};
 use crate::theme;
 use crate::widgets::{
     Lines, Table, below, bytes, columns, count, right_of, slice, some, split, write,
@@ -288,21 +288,13 @@ fn ever(arena: &Arena, brief: bool) -> Vec<String> {
 
 /// Text broken at blanks into at most `lines` lines of `cells`; what is left over is cut from the last.
 fn words(text: &str, cells: usize, lines: usize) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    let mut line = String::new();
-    let mut words = text.split(' ').peekable();
-    while let Some(word) = words.next() {
-        let last = out.len() + 1 >= lines;
-        if !line.is_empty() && !last && width(&line) + 1 + width(word) > cells {
-            out.push(std::mem::take(&mut line));
-            line.push_str("  ");
-        } else if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        if words.peek().is_none() {
-            out.push(fit(&line, cells).into_owned());
-        }
+    let mut all = paragraph(text, cells, "  ");
+    let rest = all.split_off(all.len().min(lines.saturating_sub(1)));
+    let rest: Vec<&str> = rest.iter().map(|line| line.trim_start()).collect();
+    if !rest.is_empty() {
+        let indent = if all.is_empty() { "" } else { "  " };
+        let last = format!("{indent}{}", rest.join(" "));
+        all.push(fit(&last, cells).into_owned());
     }
-    out
+    all
 }
