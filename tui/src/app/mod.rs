@@ -118,14 +118,11 @@ impl App {
 
     /// Whether a view only says how to get what it shows: its keys would do nothing.
     fn is_empty(&self, view: ViewId) -> bool {
-        let Some(profile) = self.data.as_ref().map(|data| &data.profile) else {
-            return false;
-        };
-        match view {
-            ViewId::Fields => profile.fields().is_empty(),
-            ViewId::Arenas => profile.arenas.is_empty(),
+        self.data.as_ref().is_some_and(|data| match view {
+            ViewId::Fields => data.profile.fields().is_empty(),
+            ViewId::Arenas => data.profile.arenas.is_empty(),
             _ => false,
-        }
+        })
     }
 
     /// Whether something on the screen turns.

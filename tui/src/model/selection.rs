@@ -1,9 +1,7 @@
 //! A part of a profile: blocks of one type, of one field, or of both. By name, so that it survives a reload in which
 //! ids change. Never holds figures.
 
-use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::TypeId;
-use heapglass_profiler::profile::TypeRow;
 
 use super::data::Data;
 use crate::text::clean;
@@ -26,12 +24,10 @@ impl FieldKey {
 
     /// The field of that key in `data`, which need not be the data the key was made of.
     pub(crate) fn find(&self, data: &Data) -> Option<u32> {
-        let is_it = |node: &u32| FieldKey::of(data, *node).as_ref() == Some(self);
-        let named = |(node, field): (u32, &Field)| (field.path == self.path).then_some(node);
-        (0..)
-            .zip(&data.profile.fields().nodes)
-            .filter_map(named)
-            .find(is_it)
+        let mut nodes = (0..).zip(&data.profile.fields().nodes);
+        let is_it = |node| FieldKey::of(data, node).as_ref() == Some(self);
+        let found = nodes.find(|(node, field)| field.path == self.path && is_it(*node));
+        found.map(|(node, _)| node)
     }
 }
 
@@ -98,11 +94,9 @@ impl Selection {
     pub(crate) fn sites(&self, data: &Data) -> Option<Vec<bool>> {
         let mut met = vec![true; data.profile.sites.len()];
         if let Some(name) = &self.type_name {
-            let is_it = |row: &&TypeRow| type_key(data, row.type_id) == *name;
-            keep(
-                &mut met,
-                &data.profile.type_rows().iter().find(is_it)?.sites,
-            );
+            let mut rows = data.profile.type_rows().iter();
+            let row = rows.find(|row| type_key(data, row.type_id) == *name)?;
+            keep(&mut met, &row.sites);
         }
         if let Some(field) = &self.field {
             let nodes = inside(data, field.find(data)?, self.inner);

@@ -241,49 +241,33 @@ fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
 
 /// What it came to in total; less of it where there is little room.
 fn ever(arena: &Arena, brief: bool) -> Vec<String> {
-    let mut items = Vec::new();
-    if arena.chunk_bytes > 0 {
-        items.push(format!(
-            "{ALLOCATED} {} in {}, {} with metadata",
-            Bytes(arena.chunk_bytes),
-            counted(arena.chunks, "chunk"),
-            Bytes(arena.chunk_bytes_with_metadata)
-        ));
-    }
-    items.push(format!("most used {}", Bytes(arena.most_used_bytes)));
-    if !brief {
-        items.push(format!(
-            "largest instance {}",
-            Bytes(arena.most_instance_bytes)
-        ));
-        items.push(format!(
-            "in all {} of {}",
-            counted(arena.total_chunks, "chunk"),
-            Bytes(arena.total_chunk_bytes)
-        ));
-    }
-    items.push(format!(
-        "handed out {} in {}",
-        Bytes(arena.total_handed_bytes),
-        counted(arena.total_handed_blocks, "piece")
-    ));
-    if arena.grows > 0 {
-        items.push(format!(
-            "{}, {} in place",
-            counted(arena.grows, "grow"),
-            Count(arena.grows_in_place)
-        ));
-    }
-    if arena.grows > 0 && !brief {
-        items.push(format!("copied {}", Bytes(arena.copied_bytes)));
-    }
-    if arena.limit_reached > 0 {
-        items.push(format!(
-            "limit reached {}",
-            counted(arena.limit_reached, "time")
-        ));
-    }
-    items
+    let (bytes, chunks) = (Bytes(arena.chunk_bytes), counted(arena.chunks, "chunk"));
+    let with_metadata = Bytes(arena.chunk_bytes_with_metadata);
+    let now = format!("{ALLOCATED} {bytes} in {chunks}, {with_metadata} with metadata");
+    let largest = Bytes(arena.most_instance_bytes);
+    let (all, all_bytes) = (
+        counted(arena.total_chunks, "chunk"),
+        Bytes(arena.total_chunk_bytes),
+    );
+    let handed = Bytes(arena.total_handed_bytes);
+    let pieces = counted(arena.total_handed_blocks, "piece");
+    let (grows, in_place) = (counted(arena.grows, "grow"), Count(arena.grows_in_place));
+    let times = counted(arena.limit_reached, "time");
+    let items = [
+        (arena.chunk_bytes > 0, now),
+        (true, format!("most used {}", Bytes(arena.most_used_bytes))),
+        (!brief, format!("largest instance {largest}")),
+        (!brief, format!("in total {all} of {all_bytes}")),
+        (true, format!("handed out {handed} in {pieces}")),
+        (arena.grows > 0, format!("{grows}, {in_place} in place")),
+        (
+            arena.grows > 0 && !brief,
+            format!("copied {}", Bytes(arena.copied_bytes)),
+        ),
+        (arena.limit_reached > 0, format!("limit reached {times}")),
+    ];
+    let shown = items.into_iter().filter(|(is_shown, _)| *is_shown);
+    shown.map(|(_, text)| text).collect()
 }
 
 /// Text broken at blanks into at most `lines` lines of `cells`; what is left over is cut from the last.

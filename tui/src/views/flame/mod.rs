@@ -23,6 +23,7 @@ use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, TreeSpec, Vie
 use crate::views::View;
 use crate::widgets::Matches;
 use before::Before;
+use layout::Icicle;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -87,10 +88,8 @@ impl Flame {
 
     /// Makes the tree of `spec` when data or spec changed. Keeps zoom and selection by name when only the data did.
     fn rebuild(&mut self, cx: &Context<'_>) {
-        let same_data = self
-            .made_of
-            .as_ref()
-            .is_some_and(|data| Arc::ptr_eq(data, cx.data));
+        let made_of = self.made_of.as_ref();
+        let same_data = made_of.is_some_and(|data| Arc::ptr_eq(data, cx.data));
         let spec = TreeSpec {
             frames: cx.frames,
             measure: cx.measure,
@@ -155,35 +154,33 @@ impl Flame {
         let zoom = self.zoom();
         // What is too narrow or not below the zoom is not drawn: its nearest drawn ancestor is selected instead.
         let mut selected = self.selected();
-        while selected != zoom && !layout::is_drawn(tree, cx.measure, zoom, selected, cx.body.width)
-        {
+        let icicle = self.icicle(tree, cx);
+        while selected != zoom && !icicle.is_drawn(selected) {
             selected = tree.node(selected).parent.unwrap_or(zoom);
         }
         self.selected = Some(selected);
-        let row = tree
-            .node(selected)
-            .depth
-            .saturating_sub(tree.node(zoom).depth);
+        let row = tree.node(selected).depth;
+        let row = row.saturating_sub(tree.node(zoom).depth);
         let rows = u32::from(render::frame_rows(cx)).max(1);
-        self.top = if row < self.top {
-            row
-        } else {
-            self.top.max((row + 1).saturating_sub(rows))
-        };
+        self.top = row.min(self.top.max((row + 1).saturating_sub(rows)));
     }
 
-    /// The widest frame below `id` that is drawn.
-    fn below(&self, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Option<NodeId> {
-        let first = tree.children(id).first().copied()?;
-        layout::is_drawn(tree, cx.measure, self.zoom(), first, cx.body.width).then_some(first)
+    /// The tree as it is drawn.
+    fn icicle<'a>(&self, tree: &'a CallTree, cx: &Context<'_>) -> Icicle<'a> {
+        Icicle {
+            tree,
+            measure: cx.measure,
+            zoom: self.zoom(),
+            width: cx.body.width,
+        }
     }
 
     /// The frame drawn beside the selected one in its row.
-    fn beside(&self, tree: &CallTree, cx: &Context<'_>, right: bool) -> Option<NodeId> {
-        let (zoom, selected) = (self.zoom(), self.selected());
-        let depth = tree.node(selected).depth;
-        let row = depth.checked_sub(tree.node(zoom).depth)?;
-        let layout = layout::Layout::new(tree, cx.measure, zoom, cx.body.width, row, 1);
+    fn beside(&self, icicle: Icicle<'_>, right: bool) -> Option<NodeId> {
+        let selected = self.selected();
+        let depth = |id| icicle.tree.node(id).depth;
+        let row = depth(selected).checked_sub(depth(icicle.zoom))?;
+        let layout = icicle.layout(row, 1);
         let cells = &layout.rows.first()?.cells;
         let at = cells.iter().position(|cell| cell.node == selected)?;
         let next = if right { at + 1 } else { at.checked_sub(1)? };
@@ -200,15 +197,16 @@ impl Flame {
             Command::First | Command::Last => u32::MAX,
             _ => 1,
         };
-        let zoom = self.zoom();
+        let icicle = self.icicle(tree, cx);
+        let widest = |id| tree.children(id).first().copied();
         let mut at = self.selected();
         for _ in 0..steps {
             let next = match command {
-                Command::Up | Command::PageUp | Command::First if at == zoom => None,
+                Command::Up | Command::PageUp | Command::First if at == icicle.zoom => None,
                 Command::Up | Command::PageUp | Command::First => tree.node(at).parent,
-                Command::Left => self.beside(tree, cx, false),
-                Command::Right => self.beside(tree, cx, true),
-                _ => self.below(tree, cx, at),
+                Command::Left => self.beside(icicle, false),
+                Command::Right => self.beside(icicle, true),
+                _ => widest(at).filter(|id| icicle.is_drawn(*id)),
             };
             let Some(next) = next else { break };
             at = next;
@@ -254,15 +252,18 @@ impl Flame {
         let Some(tree) = &self.tree else {
             return;
         };
-        while !self.zooms.is_empty() && !layout::is_inside(tree, self.zoom(), id) {
+        let mut icicle = self.icicle(tree, cx);
+        while !self.zooms.is_empty() && !icicle.is_inside(id) {
             self.zooms.pop();
+            icicle.zoom = self.zooms.last().copied().unwrap_or(NodeId::ROOT);
         }
-        if !layout::is_drawn(tree, cx.measure, self.zoom(), id, cx.body.width) {
-            let mut zoom = id;
-            while let Some(parent) = tree.node(zoom).parent
-                && parent != self.zoom()
-                && layout::is_drawn(tree, cx.measure, parent, id, cx.body.width)
-            {
+        if !icicle.is_drawn(id) {
+            let (around, mut zoom) = (icicle.zoom, id);
+            while let Some(parent) = tree.node(zoom).parent.filter(|parent| *parent != around) {
+                icicle.zoom = parent;
+                if !icicle.is_drawn(id) {
+                    break;
+                }
                 zoom = parent;
             }
             if cx.measure.of(tree.total(zoom)) > 0 {

@@ -117,25 +117,50 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
 fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let figures = &data.profile.totals;
     let capture = &data.profile.capture;
-    let exactness = match capture.peak_error_bytes {
+    let (bound, off) = (
+        capture.peak_error_bytes,
+        Bytes(capture.peak_discrepancy_bytes),
+    );
+    let within = Bytes(bound);
+    let exactness = match bound {
         0 => vec!["exact to the byte".to_owned()],
-        bound => {
-            let (bound, off) = (Bytes(bound), Bytes(capture.peak_discrepancy_bytes));
-            vec![
-                format!("exact within {bound}; rows off by {off}"),
-                format!("within {bound}, off by {off}"),
-            ]
-        }
+        _ => vec![
+            format!("exact within {within}; rows off by {off}"),
+            format!("within {within}, off by {off}"),
+        ],
     };
     let grows = counted(figures.grows, "grow");
     let shrinks = counted(figures.shrinks, "shrink");
     let copied = Bytes(figures.copied_bytes);
+    let long = format!("{grows}, {shrinks}, {copied} copied");
+    let reallocs = vec![long, format!("{grows}, {copied} copied")];
+    let when = match capture.linear_memory {
+        Some(_) => "an unknown time (no clock)".to_owned(),
+        None => Nanos(capture.peak_time_ns).to_string(),
+    };
+    let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
+    let long = format!("{when}; temporary bytes are {temporary} of the total");
+    let [resident, unseen] = match capture.linear_memory {
+        Some(memory) => linear(memory),
+        None => resident(data),
+    };
+    [
+        ("peak at", vec![long, when]),
+        ("peak is", exactness),
+        ("reallocs", reallocs),
+        resident,
+        unseen,
+    ]
+}
+
+/// Resident bytes, and what of them is no live block.
+fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
+    let capture = &data.profile.capture;
+    let (now, most) = (Bytes(capture.rss_bytes), Bytes(capture.peak_rss_bytes));
     let unread = || vec!["not read".to_owned()];
-    let resident = if capture.rss_bytes == 0 {
-        unread()
-    } else {
-        let (now, most) = (Bytes(capture.rss_bytes), Bytes(capture.peak_rss_bytes));
-        vec![format!("{now}, at most {most}")]
+    let resident = match capture.rss_bytes {
+        0 => unread(),
+        _ => vec![format!("{now}, at most {most}")],
     };
     let unseen = data.profile.resident().map_or_else(unread, |resident| {
         let own = Bytes(resident.own_bytes);
@@ -153,54 +178,18 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
             ],
         }
     });
-    let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
-    let when = match capture.linear_memory {
-        Some(_) => "an unknown time (no clock)".to_owned(),
-        None => Nanos(capture.peak_time_ns).to_string(),
-    };
-    let [resident, unseen] = match capture.linear_memory {
-        Some(memory) => linear(memory),
-        None => [("resident", resident), ("RSS-live", unseen)],
-    };
-    [
-        (
-            "peak at",
-            vec![
-                format!("{when}; temporary bytes are {temporary} of the total"),
-                when,
-            ],
-        ),
-        ("peak is", exactness),
-        (
-            "reallocs",
-            vec![
-                format!("{grows}, {shrinks}, {copied} copied"),
-                format!("{grows}, {copied} copied"),
-            ],
-        ),
-        resident,
-        unseen,
-    ]
+    [("resident", resident), ("RSS-live", unseen)]
 }
 
 /// Linear memory of a WebAssembly module.
 fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
     let (bytes, pages) = (Bytes(memory.bytes()), Count(memory.pages));
     let (first, own) = (Count(memory.first_pages), Bytes(memory.own_bytes()));
+    let long = format!("{bytes}: {pages} pages, {first} at first; own {own} beside it");
+    let linear = vec![long, format!("{bytes}: {pages} pages")];
     let grows = counted(memory.grows, "time");
-    [
-        (
-            "linear",
-            vec![
-                format!("{bytes}: {pages} pages, {first} at first; own {own} beside it"),
-                format!("{bytes}: {pages} pages"),
-            ],
-        ),
-        (
-            "grown",
-            vec![format!("{grows}, by a page of 64 KiB or more each"), grows],
-        ),
-    ]
+    let grown = vec![format!("{grows}, by a page of 64 KiB or more each"), grows];
+    [("linear", linear), ("grown", grown)]
 }
 
 fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
