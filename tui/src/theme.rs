@@ -89,7 +89,7 @@ pub(crate) fn heading() -> Style {
     bold(110)
 }
 
-/// Something was lost, or a figure is not what it seems.
+/// A loss, or a figure that is not exact.
 pub(crate) fn warning() -> Style {
     bold(220)
 }

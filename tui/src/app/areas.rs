@@ -8,24 +8,15 @@ use crate::widgets::split;
 /// Below this height the lines around the view give way to it.
 const ROOMY: u16 = 8;
 
-/// Where things are on a screen of one size.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Areas {
-    pub(crate) header: Rect,
-    pub(crate) losses: Rect,
-    /// What the base is, where there is one.
-    pub(crate) base: Rect,
-    pub(crate) body: Rect,
-    pub(crate) footer: Rect,
-}
-
 /// The size of a view on the present screen.
 pub(super) fn body(app: &App) -> Size {
     let screen = Rect::from((Position::ORIGIN, app.size));
-    areas(screen, app).body.as_size()
+    let [_, _, _, body, _] = areas(screen, app);
+    body.as_size()
 }
 
-pub(crate) fn areas(area: Rect, app: &App) -> Areas {
+/// Header, losses, the base where there is one, the view, footer. Empty areas are not drawn.
+pub(crate) fn areas(area: Rect, app: &App) -> [Rect; 5] {
     let data = app.data.as_ref();
     let has_losses = data.is_some_and(|data| !data.losses().is_empty());
     let header = match area.height {
@@ -37,12 +28,5 @@ pub(crate) fn areas(area: Rect, app: &App) -> Areas {
     let base = u16::from(app.options.base.is_some() && is_tall);
     let footer = u16::from(area.height > 2);
     let body = area.height - header - losses - base - footer;
-    let [header, losses, base, body, footer] = split(area, [header, losses, base, body, footer]);
-    Areas {
-        header,
-        losses,
-        base,
-        body,
-        footer,
-    }
+    split(area, [header, losses, base, body, footer])
 }

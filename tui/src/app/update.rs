@@ -109,13 +109,13 @@ fn act(app: &mut App, command: Command) {
 fn change_frames(app: &mut App, frames: Frames) {
     app.frames = frames;
     app.fresh.clear();
-    let said = match frames {
+    let notice = match frames {
         Frames::Folded => "frames outside your crates are folded",
         Frames::Own => "only frames of your crates",
         Frames::All => "all frames, with start-up and allocator machinery",
         Frames::Trimmed => "all frames but start-up and allocator machinery",
     };
-    app.notice = Some(said.to_owned());
+    app.notice = Some(notice.to_owned());
 }
 
 fn follow(app: &mut App, outcome: Outcome) {

@@ -21,7 +21,7 @@ use super::tree_spec::TreeSpec;
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     pub(crate) profile: Profile,
-    /// A call tree made ahead on the loader's thread, for the flamegraph to take.
+    /// A call tree made on the loader's thread, for the flamegraph to take.
     tree: Mutex<Option<(TreeSpec, CallTree)>>,
     /// The rows by site, once asked for.
     site_rows: OnceLock<Vec<Row>>,

@@ -18,7 +18,7 @@ pub(crate) enum Message {
     Pasted(String),
     /// The terminal has this size now.
     Resized(Size),
-    /// The loader says what it is doing.
+    /// What the loader is doing.
     Progress(String),
     /// A profile was loaded; `live` = loading again may give something new.
     Loaded {

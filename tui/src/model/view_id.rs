@@ -37,7 +37,7 @@ impl ViewId {
         self.titles().0
     }
 
-    /// The word on its tab where there is little room.
+    /// The word on its tab on a narrow screen.
     pub(crate) fn short_title(self) -> &'static str {
         self.titles().1
     }

@@ -12,7 +12,7 @@ use heapglass_profiler::report::By;
 use crate::model::{Data, Message, TreeSpec};
 use crate::{Base, Options, Source};
 
-/// What the main loop tells the loader.
+/// What the main loop asks of the loader.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Order {
     Reload,
@@ -63,7 +63,7 @@ impl Loader {
     }
 
     pub(super) fn order(&self, order: Order) {
-        // A loader that ended has said so already.
+        // A loader that ended has sent its reason.
         let _ = self.orders.send(order);
     }
 }

@@ -12,7 +12,7 @@ use ratatui::style::Style;
 use crate::model::{Command, Context, Jump, Outcome, Selection, ViewId};
 use crate::text::fit_end;
 use crate::theme;
-use crate::widgets::{Lines, List, Table, all_figures, below, count, split};
+use crate::widgets::{Lines, List, Table, all_figures, below, count, rows_in, split};
 
 /// One part.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ fn panes(area: Rect) -> [Rect; 2] {
 /// Rows of the table on the present screen, below the breadcrumb.
 fn height(cx: &Context<'_>) -> usize {
     let [table, _] = panes(below(cx.area(), 1));
-    table.height.saturating_sub(1) as usize
+    rows_in(table)
 }
 
 impl Breakdown {
@@ -88,7 +88,7 @@ impl Breakdown {
             .bars(if area.width >= 100 { 16 } else { 8 }, value, whole)
             .blocks(10, |part| &part.figures)
             .right("sites", 6, |part| count(part.sites))
-            // A path says most at its end.
+            // The end of a path says most.
             .left(self.noun, 0, |part, cells| {
                 (fit_end(&part.name, cells).into_owned(), part.style)
             })

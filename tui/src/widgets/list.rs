@@ -74,9 +74,14 @@ impl<T> List<T> {
         self.cursor.command(command, self.rows.len(), height)
     }
 
+    /// Keeps the selection inside the rows, of which `height` show.
+    pub(crate) fn clamp(&mut self, height: usize) {
+        self.cursor.clamp(self.rows.len(), height);
+    }
+
     pub(crate) fn select(&mut self, at: usize, height: usize) {
         self.cursor.selected = at;
-        self.cursor.clamp(self.rows.len(), height);
+        self.clamp(height);
     }
 
     /// Takes other rows. The row of the same key stays selected, else the first is. Who never moved stays at the first,

@@ -14,7 +14,7 @@ use ratatui::style::Style;
 
 use super::area::{columns, right_of, slice};
 use super::{Cursor, bar, count, write};
-use crate::model::{Context, Outcome};
+use crate::model::{Command, Context, Outcome};
 use crate::text::{fit, width};
 use crate::theme;
 
@@ -31,10 +31,6 @@ pub(crate) struct Sort {
 }
 
 impl Sort {
-    pub(crate) fn reverse(&mut self) {
-        self.reversed = !self.reversed;
-    }
-
     /// Which of the columns that can be sorted by it is.
     pub(crate) fn at(self) -> usize {
         self.at
@@ -250,13 +246,22 @@ impl<'a, R: 'a> Table<'a, R> {
         self
     }
 
-    /// Goes on to the next column that can be sorted by, and says which it is.
-    pub(crate) fn sort_by_next(&self, sort: &mut Sort) -> Outcome {
-        let at = (sort.at + 1) % self.sortable().count().max(1);
-        let reversed = false;
-        *sort = Sort { at, reversed };
-        let title = self.sortable().nth(at).map(|column| &column.title);
-        Outcome::notice(format!("sorted by {}", title.map_or("", String::as_str)))
+    /// Goes on to the next column that can be sorted by, or reverses the order; `None` when the command does neither.
+    pub(crate) fn command(&self, command: Command, sort: &mut Sort) -> Option<Outcome> {
+        match command {
+            Command::Sort => {
+                let at = (sort.at + 1) % self.sortable().count().max(1);
+                let reversed = false;
+                *sort = Sort { at, reversed };
+                let title = self.sortable().nth(at)?.title.as_str();
+                Some(Outcome::notice(format!("sorted by {title}")))
+            }
+            Command::ReverseSort => {
+                sort.reversed = !sort.reversed;
+                Some(Outcome::Done)
+            }
+            _ => None,
+        }
     }
 
     /// Sorts rows by the column. Those that are equal keep their order.
@@ -340,6 +345,11 @@ pub(crate) fn change(change: &Change, measure: Measure) -> (String, Style) {
         Verdict::Less => (difference(), theme::less()),
         _ => (difference(), theme::dim()),
     }
+}
+
+/// How many rows of a table show in `area`, below its heading.
+pub(crate) fn rows_in(area: Rect) -> usize {
+    area.height.saturating_sub(1).into()
 }
 
 /// Gives the columns with no width of their own what `cells` leave them: the first of several gets the larger part.

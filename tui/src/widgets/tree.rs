@@ -29,7 +29,7 @@ pub(crate) struct TreeRow {
 }
 
 impl TreeRow {
-    /// What stands before the name: its depth, and whether it is open. Where there is little room, depth takes less of it.
+    /// What stands before the name: its depth, and whether it is open. In a narrow column depth takes fewer cells.
     pub(crate) fn branch(&self, is_narrow: bool) -> String {
         let indent = if is_narrow { " " } else { "  " };
         let mark = match self.is_open {

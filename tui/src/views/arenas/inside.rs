@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 use crate::model::{Command, Context, Data, Outcome, type_key};
 use crate::text::{clean, fit_end, type_cell};
 use crate::theme;
-use crate::widgets::{Cursor, Lines, List, Table, below, bytes, count, split};
+use crate::widgets::{Cursor, Lines, List, Table, below, bytes, count, rows_in, split};
 
 /// A row: a type or a field.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ fn panes(area: Rect) -> [Rect; 2] {
 /// Rows of the table on the present screen, below the breadcrumb.
 fn height(cx: &Context<'_>) -> usize {
     let [table, _] = panes(below(cx.area(), 1));
-    table.height.saturating_sub(1) as usize
+    rows_in(table)
 }
 
 impl Inside {
@@ -99,7 +99,7 @@ impl Inside {
         };
         self.show(By::Type, cx);
         self.list.cursor = self.outer;
-        self.list.select(self.outer.selected, height(cx));
+        self.list.clamp(height(cx));
         true
     }
 

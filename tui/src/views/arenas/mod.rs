@@ -1,6 +1,6 @@
 //! Arenas: what lies inside the chunks that are single blocks elsewhere. Enter leads from an arena to the types inside
-//! it and from a type to its fields. Figures are inside the arena, never shares of the process. What is said of each
-//! arena is worked out when a profile comes, never while drawing.
+//! it and from a type to its fields. Figures are inside the arena, never shares of the process. Notes on each
+//! arena are made when a profile is loaded, never while drawing.
 
 mod chart;
 mod inside;
@@ -32,9 +32,9 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 /// What bumpalo calls the usable bytes of an arena's chunks; the JSON has it as a key.
 const ALLOCATED: &str = "allocated_bytes";
 
-/// What is said of one arena. Every text is clean.
+/// Notes on one arena. Every text is clean.
 #[derive(Debug, Default)]
-struct Facts {
+struct Notes {
     /// What to do.
     advice: Vec<String>,
     /// What is wrong: parts that do not add up, blocks left behind.
@@ -50,9 +50,9 @@ struct Facts {
 pub(crate) struct Arenas {
     /// Indexes into the profile's arenas, largest first, each with its name.
     list: List<(usize, String)>,
-    /// What is said of each arena of the profile.
-    facts: Vec<Facts>,
-    /// The data the facts were made of.
+    /// Notes on each arena of the profile.
+    notes: Vec<Notes>,
+    /// The data the notes were made of.
     made_of: Option<Arc<Data>>,
     inside: Option<Inside>,
 }
@@ -65,28 +65,28 @@ impl Arenas {
     }
 }
 
-/// What is said of every arena of the profile, in its order.
-fn facts(data: &Data) -> Vec<Facts> {
+/// Notes on every arena of the profile, in its order.
+fn notes(data: &Data) -> Vec<Notes> {
     let leaks = data.profile.leaks();
-    let facts = |(index, arena): (usize, &Arena)| {
+    let notes = |(index, arena): (usize, &Arena)| {
         let own = || leaks.iter().filter(|leak| leak.arenas.contains(&index));
         let leaked = own().map(|leak| leak_text(&data.profile, leak));
         let advice = advice(arena, data.profile.fields(), data.profile.process.state);
-        Facts {
+        Notes {
             advice: advice.into_iter().map(|advice| advice.text).collect(),
             warnings: imbalance(arena).into_iter().chain(leaked).collect(),
             is_leaking: own().any(|leak| leak.certainty == Certainty::Leaked),
             points: points(arena),
         }
     };
-    data.profile.arenas.iter().enumerate().map(facts).collect()
+    data.profile.arenas.iter().enumerate().map(notes).collect()
 }
 
 impl View for Arenas {
     fn refresh(&mut self, cx: &Context<'_>) {
         let made_of = self.made_of.as_ref();
         if made_of.is_none_or(|data| !Arc::ptr_eq(data, cx.data)) {
-            self.facts = facts(cx.data);
+            self.notes = notes(cx.data);
             self.made_of = Some(Arc::clone(cx.data));
         }
         let arenas = &cx.data.profile.arenas;

@@ -9,18 +9,18 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{ALLOCATED, Arenas, Facts, chart};
+use super::{ALLOCATED, Arenas, Notes, chart};
 use crate::model::Context;
 use crate::text::{clean, fit, paragraph};
 use crate::theme;
 use crate::widgets::{
-    Lines, Table, below, bytes, columns, count, right_of, slice, some, split, write,
+    Lines, Table, below, bytes, columns, count, right_of, rows_in, slice, some, split, write,
 };
 
 /// Lines of the table at least, its heading included.
 const TABLE: u16 = 5;
 
-/// The history is drawn this high where there is room.
+/// Lines of the history, where they fit.
 const CHART: u16 = 6;
 
 /// Cells of the first column.
@@ -41,7 +41,7 @@ fn panes(area: Rect, arenas: usize) -> [Rect; 3] {
 /// Rows of the table on the present screen, without its heading.
 pub(super) fn height(cx: &Context<'_>) -> usize {
     let [_, table, _] = panes(cx.area(), cx.data.profile.arenas.len());
-    table.height.saturating_sub(1) as usize
+    rows_in(table)
 }
 
 pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
@@ -66,8 +66,8 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
     write(buffer, breadcrumb, &text, theme::heading());
     table(view, cx, body, buffer);
     if let Some((index, arena)) = view.selected(cx.data) {
-        let facts = view.facts.get(index);
-        one(view, (arena, facts), cx, details, buffer);
+        let notes = view.notes.get(index);
+        one(view, (arena, notes), cx, details, buffer);
     }
 }
 
@@ -84,8 +84,8 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let bar_cells = if wide { 24 } else { 14 };
     let all = &cx.data.profile.arenas;
     let rows = view.list.rows.iter();
-    let rows = rows.filter_map(|(at, _)| Some((view.facts.get(*at), all.get(*at)?)));
-    type Line<'a> = (Option<&'a Facts>, &'a Arena);
+    let rows = rows.filter_map(|(at, _)| Some((view.notes.get(*at), all.get(*at)?)));
+    type Line<'a> = (Option<&'a Notes>, &'a Arena);
     let rows: Vec<Line<'_>> = rows.collect();
     Table::new(cx)
         .right("at most", MOST, |(_, arena): &Line<'_>| {
@@ -109,8 +109,8 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             format!("{}/{}", Count(live), Count(arena.made))
         })
         .only_if(wide || cx.data.base.is_none())
-        .left("arena", 0, |(facts, arena), _| {
-            let is_leaking = facts.is_some_and(|facts| facts.is_leaking);
+        .left("arena", 0, |(notes, arena), _| {
+            let is_leaking = notes.is_some_and(|notes| notes.is_leaking);
             let mark = if is_leaking { "! " } else { "" };
             (format!("{mark}{}", clean(&arena.name)), theme::plain())
         })
@@ -140,10 +140,10 @@ fn symbol(part: Part) -> (&'static str, Style) {
     }
 }
 
-/// The selected arena: its parts, its figures, what is said of it, its history.
+/// The selected arena: its parts, its figures, notes on it, its history.
 fn one(
     view: &Arenas,
-    (arena, facts): (&Arena, Option<&Facts>),
+    (arena, notes): (&Arena, Option<&Notes>),
     cx: &Context<'_>,
     area: Rect,
     buffer: &mut Buffer,
@@ -164,17 +164,17 @@ fn one(
         let spans = parts.iter().map(|part| part.each_ref());
         lines.spans(spans.map(|part| part.map(|(text, style)| (text.as_str(), *style))));
     }
-    lines.flow(&ever(arena, brief), theme::dim());
-    let Some(facts) = facts else { return };
+    lines.flow(&figures(arena, brief), theme::dim());
+    let Some(notes) = notes else { return };
     let chart_height = match area.height {
         0..12 => 0,
-        _ if facts.points.is_empty() => 0,
+        _ if notes.points.is_empty() => 0,
         12..20 => 4,
         _ => CHART,
     };
-    let warnings = facts.warnings.iter();
+    let warnings = notes.warnings.iter();
     let warnings = warnings.map(|text| (format!("! {text}"), theme::warning()));
-    let advice = facts.advice.iter();
+    let advice = notes.advice.iter();
     let advice = advice.map(|text| (format!("→ {text}"), theme::strong()));
     let texts: Vec<(String, Style)> = warnings.chain(advice).collect();
     for (at, (text, style)) in texts.iter().enumerate() {
@@ -198,7 +198,7 @@ fn one(
     let rest = lines.rest;
     let free = rest.height.saturating_sub(chart_height);
     let place = slice(rest, free, chart_height);
-    chart::render(arena, &facts.points, end, place, buffer);
+    chart::render(arena, &notes.points, end, place, buffer);
 }
 
 fn instances(arena: &Arena, state: State) -> String {
@@ -239,8 +239,8 @@ fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
     parts.map(part).collect()
 }
 
-/// What it came to in total; less of it where there is little room.
-fn ever(arena: &Arena, brief: bool) -> Vec<String> {
+/// Its figures; fewer where space is short.
+fn figures(arena: &Arena, brief: bool) -> Vec<String> {
     let (bytes, chunks) = (Bytes(arena.chunk_bytes), counted(arena.chunks, "chunk"));
     let with_metadata = Bytes(arena.chunk_bytes_with_metadata);
     let now = format!("{ALLOCATED} {bytes} in {chunks}, {with_metadata} with metadata");
@@ -270,7 +270,7 @@ fn ever(arena: &Arena, brief: bool) -> Vec<String> {
     shown.map(|(_, text)| text).collect()
 }
 
-/// Text broken at blanks into at most `lines` lines of `cells`; what is left over is cut from the last.
+/// Text broken at blanks into at most `lines` lines of `cells`; the last one is truncated.
 fn words(text: &str, cells: usize, lines: usize) -> Vec<String> {
     let mut all = paragraph(text, cells, "  ");
     let rest = all.split_off(all.len().min(lines.saturating_sub(1)));

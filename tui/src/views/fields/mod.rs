@@ -162,6 +162,12 @@ impl View for FieldTree {
         if self.tree.command(command, &shape, height) {
             return Outcome::Done;
         }
+        let table = render::table(self.sort, cx, None);
+        if let Some(outcome) = table.command(command, &mut self.sort) {
+            let (shape, selected) = (self.shape(cx), self.tree.selected());
+            self.tree.refresh(&shape, selected, height);
+            return outcome;
+        }
         match command {
             Command::Enter => {
                 let node = self.selected(cx);
@@ -169,13 +175,6 @@ impl View for FieldTree {
                     Some(key) => self.open(key, cx),
                     None => return Outcome::notice("no field is selected"),
                 }
-            }
-            Command::Sort => {
-                let table = render::table(self.sort, cx, None);
-                let outcome = table.sort_by_next(&mut self.sort);
-                let (shape, selected) = (self.shape(cx), self.tree.selected());
-                self.tree.refresh(&shape, selected, height);
-                return outcome;
             }
             Command::Follow => {
                 let selection = Selection::new(cx.data, None, self.selected(cx), true);

@@ -14,8 +14,8 @@ use crate::model::Data;
 use crate::text::{clean, fit_end, type_cell};
 use crate::theme;
 use crate::widgets::{
-    Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, count, signed, some, split,
-    write,
+    Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, count, rows_in, signed, some,
+    split, write,
 };
 
 /// Breadcrumb, tree, details. Empty panes are not drawn.
@@ -34,7 +34,7 @@ fn panes(area: Rect) -> [Rect; 3] {
 /// Rows of the tree on the present screen, without its heading.
 pub(super) fn height(cx: &Context<'_>) -> usize {
     let [_, tree, _] = panes(cx.area());
-    tree.height.saturating_sub(1) as usize
+    rows_in(tree)
 }
 
 pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
@@ -160,9 +160,9 @@ fn retained(field: &Field) -> Option<String> {
         })
 }
 
-/// The step with its branch and its marks: `▾ .crew ↻`, deep ones cut at the left.
+/// The step with its branch and its marks: `▾ .crew ↻`, deep ones truncated at the left.
 fn label(field: &Field, row: TreeRow, is_found: bool, cells: usize) -> String {
-    // Where there is little room, depth and marks take less of it.
+    // In a narrow column depth and marks take fewer cells.
     let is_narrow = cells < 30;
     let mut text = row.branch(is_narrow);
     text.push_str(&clean(&field.step));
@@ -256,16 +256,16 @@ fn notes(field: &Field) -> Vec<&'static str> {
             notes.push("serde buffers here: flatten, an untagged or an internally tagged enum");
         }
         ScopeKind::FromBuffer => {
-            notes.push("built from the buffer, failed variants included; Enter tells the types");
+            notes.push("built from the buffer, failed variants included; Enter shows the types");
         }
-        ScopeKind::Other => notes.push("names that found no room of their own"),
+        ScopeKind::Other => notes.push("names that did not fit into the recording"),
         _ => {}
     }
     if field.recursive {
         notes.push("recursive: values inside values are counted here");
     }
     if field.folded {
-        notes.push("folded: places inside lay too deep or found no room, and are counted here");
+        notes.push("folded: places inside were too deep or did not fit, and are counted here");
     }
     notes
 }

@@ -6,7 +6,7 @@ use super::Flame;
 use crate::model::{Context, Outcome, Selection};
 
 impl Flame {
-    /// What the frames are: the next of stack, field and type that the recording tells of.
+    /// What the frames are: the next of stack, field and type that the recording has.
     pub(super) fn next_grouping(&mut self, cx: &Context<'_>) -> Outcome {
         let has_fields = !cx.data.profile.fields().is_empty();
         let mut types = cx.data.profile.type_rows().iter();

@@ -47,7 +47,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     LAST => Last, "", "down the widest frames";
 };
 
-/// The tree in front, where the reader is in it, and what is highlighted.
+/// The tree shown, the position in it, and what is highlighted.
 #[derive(Debug, Default)]
 pub(crate) struct Flame {
     spec: TreeSpec,

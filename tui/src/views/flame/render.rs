@@ -171,7 +171,7 @@ impl<'a> Drawn<'a> {
         let style = theme::strong();
         let mut lines = Lines::new(area, buffer);
         match area.height {
-            // Too little room for anything but the figures and the name together.
+            // One line: name and figures together.
             0 | 1 => lines.line(&format!("{name}  {figures}"), style),
             2 => {
                 lines.line(&name, style);
@@ -197,7 +197,7 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    /// What a frame counts for, and how it stands against the base.
+    /// The figures of a frame, and how it compares with the base.
     fn figures(&self, id: NodeId) -> String {
         let total = self.tree.total(id);
         let value = self.cx.measure.of(total);

@@ -13,7 +13,7 @@ use super::{Overview, chart};
 use crate::model::{Context, Data};
 use crate::text::{clean, width};
 use crate::theme;
-use crate::widgets::{CHANGE, Table, change, columns, count, right_of, slice, write};
+use crate::widgets::{CHANGE, Table, change, columns, count, right_of, rows_in, slice, write};
 
 /// Lines of the totals with their heading.
 const TOTALS: u16 = 5;
@@ -52,7 +52,7 @@ fn panes(area: Rect) -> [Rect; 3] {
 /// Rows of owners on the present screen, without their heading.
 pub(super) fn owner_rows(cx: &Context<'_>) -> usize {
     let [.., owners] = panes(cx.area());
-    owners.height.saturating_sub(1) as usize
+    rows_in(owners)
 }
 
 pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

@@ -15,7 +15,7 @@ use crate::model::{Command, Context, Outcome, Pattern, Rows};
 use crate::text::{clean, fit_end};
 use crate::theme;
 use crate::widgets::{
-    Cursor, Lines, List, Sort, Table, all_figures, columns, count, right_of, split,
+    Cursor, Lines, List, Sort, Table, all_figures, columns, count, right_of, rows_in, split,
 };
 
 /// The groupings, in the order of the key that goes through them.
@@ -82,16 +82,8 @@ impl Groups {
         if self.list.command(command, height) {
             return Some(Outcome::Done);
         }
-        let mut sort = self.sort;
-        let outcome = match command {
-            Command::Sort => self.table(self.by?, cx).sort_by_next(&mut sort),
-            Command::ReverseSort => {
-                sort.reverse();
-                Outcome::Done
-            }
-            _ => return None,
-        };
-        self.sort = sort;
+        let table = self.table(self.by?, cx);
+        let outcome = table.command(command, &mut self.sort)?;
         self.refresh(cx, true);
         Some(outcome)
     }
@@ -105,7 +97,7 @@ impl Groups {
     /// Rows of the list on the present screen, without its heading.
     fn height(&self, cx: &Context<'_>) -> usize {
         let [list, _] = self.panes(cx.area());
-        usize::from(list.height.saturating_sub(1))
+        rows_in(list)
     }
 
     /// The list, and the details below it.

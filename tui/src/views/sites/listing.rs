@@ -14,11 +14,11 @@ use crate::model::{Context, Data, Pattern};
 pub(super) struct Listed {
     /// What a reader sees of it.
     pub(super) label: SiteLabel,
-    /// What its sites came to.
+    /// The sum of its sites.
     pub(super) figures: Figures,
     /// Indices into the profile's sites, most of the measure first.
     pub(super) sites: Vec<u32>,
-    /// Whether these are all sites of the row of the report: what is said of that row holds here.
+    /// Whether these are all sites of the row of the report: what the base says of that row is true of this one.
     pub(super) is_whole: bool,
 }
 

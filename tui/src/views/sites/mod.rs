@@ -19,7 +19,7 @@ use ratatui::layout::Rect;
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId};
 use crate::views::View;
-use crate::widgets::{Cursor, List, Sort};
+use crate::widgets::{Cursor, List, Sort, rows_in};
 use filter::{Restriction, SiteFilter};
 use groups::Groups;
 use listing::{Listed, is_same_site, listed};
@@ -52,7 +52,7 @@ pub(crate) struct Sites {
     sort: Sort,
     pattern: Option<Pattern>,
     filter: Option<SiteFilter>,
-    /// Sites added up: in front of the list while they are open and nothing of them was opened.
+    /// Sites added up: shown instead of the list while a grouping is chosen and none of its rows is open.
     groups: Groups,
     /// The list has the sites of one of the groups: the way out leads back to them.
     in_group: bool,
@@ -116,9 +116,8 @@ impl Sites {
 
     /// Keeps both windows around their selections and the excerpt at the selected frame.
     fn settle(&mut self, cx: &Context<'_>, new_site: bool) {
-        let panes = render::panes(cx.area());
-        self.list
-            .select(self.list.cursor.selected, panes.list_rows());
+        let [list, _, frames, _] = render::panes(cx.area());
+        self.list.clamp(rows_in(list));
         let stack = self.stack(cx.data, cx.frames);
         if new_site {
             let site = self.selected().and_then(|index| cx.data.site(index));
@@ -127,13 +126,13 @@ impl Sites {
             self.frame = Cursor::default();
             self.frame.selected = at.unwrap_or(0);
         }
-        self.frame.clamp(stack.len(), panes.stack_rows());
+        self.frame.clamp(stack.len(), rows_in(frames));
         let frame = stack.get(self.frame.selected);
         let excerpt = frame.map(|frame| self.sources.excerpt(cx, *frame));
         self.excerpt = excerpt.unwrap_or_default();
     }
 
-    /// The grouping in front of the list; `None` = the list is.
+    /// The grouping shown instead of the list; `None` = the list is shown.
     fn shown_groups(&self) -> Option<By> {
         self.groups.by().filter(|_| !self.in_group)
     }
@@ -260,32 +259,28 @@ impl View for Sites {
         if self.shown_groups().is_some() {
             return self.act_on_groups(command, cx);
         }
-        let panes = render::panes(cx.area());
+        let [list, _, stack, _] = render::panes(cx.area());
         if self.in_stack {
             let frames = self.stack(cx.data, cx.frames).len();
-            if self.frame.command(command, frames, panes.stack_rows()) {
+            if self.frame.command(command, frames, rows_in(stack)) {
                 self.settle(cx, false);
                 return Outcome::Done;
             }
-        } else if self.list.command(command, panes.list_rows()) {
+        } else if self.list.command(command, rows_in(list)) {
             self.stack_index = 0;
             self.settle(cx, true);
             return Outcome::Done;
+        }
+        let table = render::table(self.sort, cx, &[]);
+        if let Some(outcome) = table.command(command, &mut self.sort) {
+            self.list(cx);
+            return outcome;
         }
         match command {
             Command::NextStack => return self.step_stack(true, cx),
             Command::PreviousStack => return self.step_stack(false, cx),
             Command::Enter => self.in_stack = !self.list.rows.is_empty(),
             Command::Back => return self.back(cx),
-            Command::Sort => {
-                let outcome = render::table(self.sort, cx, &[]).sort_by_next(&mut self.sort);
-                self.list(cx);
-                return outcome;
-            }
-            Command::ReverseSort => {
-                self.sort.reverse();
-                self.list(cx);
-            }
             Command::SameSymbol => match self.symbol(cx) {
                 Some(charged) => {
                     self.visited = false;

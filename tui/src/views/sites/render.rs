@@ -17,27 +17,8 @@ use crate::widgets::{
     Lines, Sort, Table, all_figures, below, bytes, columns, draw_row, right_of, slice, split, write,
 };
 
-/// Where things are. Empty panes are not drawn.
-pub(super) struct Panes {
-    list: Rect,
-    figures: Rect,
-    stack: Rect,
-    source: Rect,
-}
-
-impl Panes {
-    /// Rows of the list, without its heading.
-    pub(super) fn list_rows(&self) -> usize {
-        self.list.height.saturating_sub(1) as usize
-    }
-
-    /// Rows of the stack, without its heading.
-    pub(super) fn stack_rows(&self) -> usize {
-        self.stack.height.saturating_sub(1) as usize
-    }
-}
-
-pub(super) fn panes(area: Rect) -> Panes {
+/// List, figures, stack, source. Empty panes are not drawn.
+pub(super) fn panes(area: Rect) -> [Rect; 4] {
     let list = match area.height {
         ..8 => area.height,
         height => (height * 2 / 5).max(4),
@@ -56,35 +37,30 @@ pub(super) fn panes(area: Rect) -> Panes {
         let stack = rest.height.div_ceil(2);
         (slice(rest, 0, stack), below(rest, stack))
     };
-    Panes {
-        list,
-        figures,
-        stack,
-        source,
-    }
+    [list, figures, stack, source]
 }
 
 pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let panes = panes(area);
-    list(view, cx, panes.list, buffer);
+    let [above, middle, left, right] = panes(area);
+    list(view, cx, above, buffer);
     let (Some(row), Some(index)) = (view.list.selected(), view.selected()) else {
         return;
     };
     let Some(site) = cx.data.site(index) else {
         return;
     };
-    figures(view, cx, (row, site), panes.figures, buffer);
-    stack(view, cx, (row, site), panes.stack, buffer);
-    source(view, cx, panes.source, buffer);
+    figures(view, cx, (row, site), middle, buffer);
+    stack(view, cx, (row, site), left, buffer);
+    source(view, cx, right, buffer);
 }
 
-/// A column of places that is narrower says nothing.
+/// The least width of the column of places.
 const LOCATION: usize = 8;
 
 /// How wide the columns of names are.
 struct Widths {
     what: usize,
-    /// 0 = there is no room for it.
+    /// 0 = it does not fit.
     location: usize,
     owner: usize,
 }
@@ -323,7 +299,7 @@ fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     write(buffer, rest, &note, theme::warning());
     let rows = below(area, 1);
     let shown: Vec<(u32, &str)> = excerpt.around(rows.height as usize).collect();
-    // What all lines are indented by says nothing.
+    // The indent that all lines share is left out.
     let blank = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let filled = shown.iter().filter(|(_, line)| !line.trim().is_empty());
     let indent = filled.map(|(_, line)| blank(line)).min().unwrap_or(0);

@@ -141,7 +141,7 @@ fn find(file: &str, own: bool, roots: &[PathBuf]) -> Result<Arc<Text>, String> {
     Err(failed.unwrap_or_else(|| "the source file is not here".to_owned()))
 }
 
-/// Where a file may be: where the compiler saw it, or below a root with the first folders of its path cut off. Short ends
+/// Where a file may be: where the compiler saw it, or below a root without the first folders of its path. Short ends
 /// such as `src/lib.rs` would find another crate's file, so they are tried for the program's own code only.
 fn candidates(file: &Path, own: bool, roots: &[PathBuf]) -> Vec<PathBuf> {
     let mut special = ["/proc", "/sys", "/dev"].iter();

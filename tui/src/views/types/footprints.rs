@@ -60,9 +60,9 @@ impl Footprints {
     }
 
     pub(super) fn clamp(&mut self, cx: &Context<'_>) {
-        self.values.select(self.values.cursor.selected, height(cx));
+        self.values.clamp(height(cx));
         if let Some(places) = &mut self.inside {
-            places.select(places.cursor.selected, height(cx));
+            places.clamp(height(cx));
         }
     }
 

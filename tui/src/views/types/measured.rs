@@ -101,7 +101,7 @@ fn lower_bound(found: &Measured) -> Option<String> {
 fn folded(found: &Measured) -> Option<String> {
     let folded = counted(found.footprint.folded, "place");
     (found.footprint.folded > 0)
-        .then(|| format!("{folded} found no room of their own and were counted around them"))
+        .then(|| format!("{folded} did not fit into the recording and were counted one level out"))
 }
 
 fn places(view: &Footprints, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

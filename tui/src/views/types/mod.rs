@@ -1,4 +1,4 @@
-//! Types: what all blocks of a type came to, and live values that were measured. Enter leads from a type to its fields
+//! Types: the blocks of each type, and live values that were measured. Enter leads from a type to its fields
 //! and on to their sites. Order and parts are made when something changes, never while drawing.
 
 mod footprints;
@@ -88,7 +88,7 @@ impl Types {
         }
     }
 
-    /// Whether the table is in front, and nothing that was opened from it.
+    /// Whether the table is shown, and nothing that was opened from it.
     fn is_at_list(&self) -> bool {
         self.inside.is_none() && !self.footprints.is_open()
     }
@@ -161,22 +161,18 @@ impl View for Types {
         if self.list.command(command, height) {
             return Outcome::Done;
         }
+        let mut sort = self.sort;
+        let outcome = render::table(self, cx).command(command, &mut sort);
+        if let Some(outcome) = outcome {
+            self.sort = sort;
+            self.list(cx);
+            return outcome;
+        }
         match command {
             Command::Enter => match self.list.selected() {
                 Some((_, name)) => self.open(name.clone(), cx),
                 None => return Outcome::notice("no type is selected"),
             },
-            Command::Sort => {
-                let mut sort = self.sort;
-                let outcome = render::table(self, cx).sort_by_next(&mut sort);
-                self.sort = sort;
-                self.list(cx);
-                return outcome;
-            }
-            Command::ReverseSort => {
-                self.sort.reverse();
-                self.list(cx);
-            }
             Command::Footprints => return self.footprints.open(),
             Command::Follow => {
                 let id = self.selected(cx.data).map(|row| row.type_id);

@@ -14,7 +14,9 @@ use super::measured::{footprints, values_table};
 use crate::model::Context;
 use crate::text::{clean, type_cell};
 use crate::theme;
-use crate::widgets::{Cursor, Lines, Table, all_figures, below, bytes, count, some, split, write};
+use crate::widgets::{
+    Cursor, Lines, Table, all_figures, below, bytes, count, rows_in, some, split, write,
+};
 
 /// Breadcrumb, table, details, and the values that were measured. Empty panes are not drawn.
 fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
@@ -35,7 +37,7 @@ fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
 /// Rows of the table on the present screen, without its heading.
 pub(super) fn height(cx: &Context<'_>, footprints: &Footprints) -> usize {
     let [_, table, ..] = panes(cx.area(), footprints);
-    table.height.saturating_sub(1) as usize
+    rows_in(table)
 }
 
 pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
@@ -62,7 +64,7 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
         details(view, row, cx, details_area, buffer);
     }
     let values = view.footprints.values.rows.len();
-    let shown = measured.height.saturating_sub(1) as usize;
+    let shown = rows_in(measured);
     let cursor = Cursor::none(values.saturating_sub(shown));
     let title = "footprint (f)";
     values_table(&view.footprints, title, cursor, cx, measured, buffer);
