@@ -43,6 +43,8 @@ enum Order<'a, R> {
     Largest(Box<dyn Fn(&R) -> i128 + 'a>),
     /// By a name.
     Name(Box<dyn Fn(&R) -> String + 'a>),
+    /// As they come, which is called so.
+    AsGiven(&'static str),
 }
 
 /// What stands in a cell, by the row and the width of the column.
@@ -196,9 +198,9 @@ impl<'a, R: 'a> Table<'a, R> {
         self.ordered(Order::Name(Box::new(name)))
     }
 
-    /// Rows can be put in their own order by the last column.
-    pub(crate) fn in_order(self) -> Self {
-        self.ordered(Order::Largest(Box::new(|_| 0)))
+    /// By the last column rows are in the order they come in, which is called `name`.
+    pub(crate) fn in_given_order(self, name: &'static str) -> Self {
+        self.ordered(Order::AsGiven(name))
     }
 
     /// The selected row in that style.
@@ -253,8 +255,12 @@ impl<'a, R: 'a> Table<'a, R> {
                 let at = (sort.at + 1) % self.sortable().count().max(1);
                 let reversed = false;
                 *sort = Sort { at, reversed };
-                let title = self.sortable().nth(at)?.title.as_str();
-                Some(Outcome::notice(format!("sorted by {title}")))
+                let column = self.sortable().nth(at)?;
+                let name = match column.order {
+                    Some(Order::AsGiven(name)) => name,
+                    _ => &column.title,
+                };
+                Some(Outcome::notice(format!("sorted by {name}")))
             }
             Command::ReverseSort => {
                 sort.reversed = !sort.reversed;
@@ -270,7 +276,7 @@ impl<'a, R: 'a> Table<'a, R> {
         match column.and_then(|column| column.order.as_ref()) {
             Some(Order::Largest(value)) => rows.sort_by_cached_key(|row| Reverse(value(row))),
             Some(Order::Name(name)) => rows.sort_by_cached_key(name),
-            None => {}
+            Some(Order::AsGiven(_)) | None => {}
         }
         if self.sort.is_some_and(|sort| sort.reversed) {
             rows.reverse();
@@ -394,6 +400,12 @@ pub(crate) fn draw_row<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
+    use heapglass_profiler::profile::Frames;
+    use ratatui::layout::Size;
+
+    use crate::model::Data;
 
     #[test]
     fn columns_without_a_width_share_the_rest() {
@@ -401,5 +413,41 @@ mod tests {
         stretch(&mut widths, 63);
         assert_eq!(widths, [10, 30, 20]);
         stretch(&mut widths, 2);
+    }
+
+    #[test]
+    fn rows_are_sorted_by_the_column_that_the_title_marks_and_equal_ones_stay_in_order() {
+        let data = Arc::new(Data::new(Default::default(), None));
+        let cx = Context {
+            data: &data,
+            measure: Measure::Blocks,
+            frames: Frames::Folded,
+            body: Size::new(40, 3),
+            source_roots: &[],
+        };
+        let table = |sort| {
+            Table::sorted(&cx, sort)
+                .share("share", |row: &(u64, &str)| row.0, 10)
+                .amount("size", 6, |row| row.0)
+                .left("name", 0, |row, _| (row.1.to_owned(), theme::plain()))
+                .by_name(|row| row.1.to_owned())
+        };
+        let mut sort = Sort::default();
+        let mut rows = [(1, "c"), (2, "b"), (2, "a")];
+        table(sort).sort(&mut rows);
+        assert_eq!(rows, [(2, "b"), (2, "a"), (1, "c")]);
+        let outcome = table(sort).command(Command::Sort, &mut sort);
+        assert!(matches!(outcome, Some(Outcome::Notice(text)) if text == "sorted by name"));
+        table(sort).command(Command::ReverseSort, &mut sort);
+        table(sort).sort(&mut rows);
+        assert_eq!(rows, [(1, "c"), (2, "b"), (2, "a")]);
+        let area = Rect::new(0, 0, 24, 2);
+        let mut buffer = Buffer::empty(area);
+        table(sort).render(area, &mut buffer, &rows, Cursor::default(), "");
+        let lines = ["  share   size name▲", " 10.0 %      1 c"].map(|line| format!("{line:24}"));
+        buffer.set_style(area, Style::reset());
+        let mut expected = Buffer::with_lines(lines);
+        expected.set_style(area, Style::reset());
+        assert_eq!(buffer, expected);
     }
 }

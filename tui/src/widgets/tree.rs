@@ -148,3 +148,63 @@ impl Tree {
         self.list.select(to, height);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0 holds 1 and 2, 1 holds 3: all closed at first.
+    struct Small;
+
+    impl Shape for Small {
+        fn roots(&self) -> Vec<u32> {
+            vec![0]
+        }
+
+        fn children(&self, node: u32) -> Vec<u32> {
+            match node {
+                0 => vec![2, 1],
+                1 => vec![3],
+                _ => Vec::new(),
+            }
+        }
+
+        fn parent(&self, node: u32) -> Option<u32> {
+            [None, Some(0), Some(0), Some(1)][node as usize]
+        }
+
+        fn is_open_at_first(&self, _: u32) -> bool {
+            false
+        }
+    }
+
+    fn nodes(tree: &Tree) -> Vec<u32> {
+        tree.list.rows.iter().map(|row| row.node).collect()
+    }
+
+    #[test]
+    fn right_opens_then_goes_in_and_left_closes_then_goes_out() {
+        let mut tree = Tree::default();
+        tree.refresh(&Small, None, 10);
+        assert_eq!(nodes(&tree), [0]);
+        tree.command(Command::Right, &Small, 10);
+        assert_eq!((nodes(&tree), tree.selected()), (vec![0, 2, 1], Some(0)));
+        tree.command(Command::Right, &Small, 10);
+        assert_eq!(tree.selected(), Some(2));
+        tree.command(Command::Left, &Small, 10);
+        assert_eq!(tree.selected(), Some(0));
+        tree.command(Command::Left, &Small, 10);
+        assert_eq!(nodes(&tree), [0]);
+    }
+
+    #[test]
+    fn what_is_revealed_is_selected_and_what_is_closed_gives_way_to_what_is_around_it() {
+        let mut tree = Tree::default();
+        tree.reveal(&Small, 3, 10);
+        assert_eq!((nodes(&tree), tree.selected()), (vec![0, 2, 1, 3], Some(3)));
+        tree.command(Command::OpenAll, &Small, 10);
+        assert_eq!((nodes(&tree), tree.selected()), (vec![0], Some(0)));
+        tree.command(Command::OpenAll, &Small, 10);
+        assert_eq!(nodes(&tree), [0, 2, 1, 3]);
+    }
+}

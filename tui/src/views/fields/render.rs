@@ -140,7 +140,7 @@ pub(super) fn table<'a>(
             };
             (label(field, *row, is_found(row), cells), style)
         })
-        .in_order()
+        .in_given_order("order of the recording")
         .left("type", 0, |(_, field), cells| {
             let style = theme::kind(cx.data.type_kind(field.value_type));
             let name = field.value_type.map(|id| cx.data.type_label(Some(id)));
