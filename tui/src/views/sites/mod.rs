@@ -52,6 +52,8 @@ pub(crate) struct Sites {
     sort: Sort,
     pattern: Option<Pattern>,
     filter: Option<SiteFilter>,
+    /// What the list is restricted to, with its count and share; `None` = it is whole.
+    restriction: Option<String>,
     /// Sites added up: shown instead of the list while a grouping is chosen and none of its rows is open.
     groups: Groups,
     /// The list has the sites of one of the groups: the way out leads back to them.
@@ -107,6 +109,7 @@ impl Sites {
         let mut rows = listed(cx, self.pattern.as_ref(), self.filter.as_ref());
         render::table(self.sort, cx, &[]).sort(&mut rows);
         self.list.rows = rows;
+        self.restriction = self.describe_restriction(cx);
         self.made_of = Some(Arc::clone(cx.data));
         let at = kept.and_then(|kept| self.find(kept));
         (self.list.cursor.selected, self.stack_index) = at.unwrap_or_default();
@@ -221,21 +224,22 @@ impl Sites {
         Outcome::Done
     }
 
-    /// What the list is restricted to, with its count and share; `None` = it is whole.
-    fn restriction(&self, cx: &Context<'_>) -> Option<String> {
+    fn describe_restriction(&self, cx: &Context<'_>) -> Option<String> {
         let filter = self.filter.as_ref().map(|filter| filter.describe());
         let pattern = self.pattern.as_ref().map(|pattern| pattern.label());
         let texts: Vec<String> = filter.into_iter().chain(pattern).collect();
+        if texts.is_empty() {
+            return None;
+        }
         let (rows, all) = (self.list.rows.len(), cx.data.site_rows().len());
         let value = cx.sum(self.list.rows.iter().map(|row| &row.figures));
-        let text = format!(
+        Some(format!(
             "{}: {} of {} sites, {} of all",
             texts.join(" and "),
             Count(rows as u64),
             Count(all as u64),
             cx.share(value)
-        );
-        (!texts.is_empty()).then_some(text)
+        ))
     }
 }
 

@@ -143,7 +143,7 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let (rows, cursor) = (&view.list.rows, view.list.cursor);
     let shown = rows.get(cursor.top..).unwrap_or_default();
     let shown = shown.get(..usize::from(area.height)).unwrap_or(shown);
-    let empty = match view.restriction(cx) {
+    let empty = match &view.restriction {
         None => "no sites were recorded".to_owned(),
         Some(text) => format!("{text}; Esc shows all"),
     };
@@ -164,7 +164,7 @@ fn figures(
     buffer: &mut Buffer,
 ) {
     let mut parts = vec![view.list.place("site")];
-    parts.extend(view.restriction(cx));
+    parts.extend(view.restriction.clone());
     let phase = phase(cx, site.scope);
     if !phase.is_empty() {
         parts.push(format!("phase {phase}"));
