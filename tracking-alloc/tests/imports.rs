@@ -17,6 +17,7 @@ const CRATES: &[(&str, Folders)] = &[
     ("tracking-alloc/derive/src", Folders::All),
     ("tracking-alloc/recording/src", Folders::All),
     ("profiler/src", Folders::Only(&[])),
+    ("tui/src", Folders::All),
 ];
 
 /// Which modules of a crate are checked.

@@ -1,7 +1,7 @@
 //! The terminal UI of heapglass: ratatui views over one [`Profile`], finished or live.
 //!
 //! A function of the profile and of the keys pressed, nothing else: it never reads a recording (a [`Source`] does),
-//! never computes a figure another face would compute differently, and never leaves the terminal changed.
+//! never computes a figure that another frontend would compute differently, and never leaves the terminal changed.
 //!
 //! The shape is Elm's: commands and other messages go to `update`, which alone changes the model;
 //! drawing only reads it. Each view is a folder of its own under `views`, with its state, its keys and its rendering.

@@ -1,4 +1,4 @@
-//! Strings on their way to cells: escaped, measured and cut. Nothing from a recording reaches the terminal without
+//! Strings on their way to cells: escaped, measured and truncated. Nothing from a recording reaches the terminal without
 //! passing [`clean`]; no figure is spelled but by `heapglass_profiler::units`.
 
 use std::borrow::Cow;
@@ -19,7 +19,7 @@ pub(crate) fn clean(name: &str) -> Cow<'_, str> {
     printable(name)
 }
 
-/// The beginning of `text`, at most `cells` wide, ending in `…` when something was cut.
+/// The beginning of `text`, at most `cells` wide, ending in `…` when it was truncated.
 pub(crate) fn fit(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -40,7 +40,7 @@ pub(crate) fn fit(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The end of `text`, at most `cells` wide, beginning with `…` when something was cut: paths keep their file and line.
+/// The end of `text`, at most `cells` wide, beginning with `…` when it was truncated: paths keep their file and line.
 pub(crate) fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -63,7 +63,7 @@ pub(crate) fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Both ends of `text`, at most `cells` wide, with `…` for the middle when something was cut.
+/// Both ends of `text`, at most `cells` wide, with `…` for the middle when it was truncated.
 pub(crate) fn fit_middle(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -77,18 +77,18 @@ pub(crate) fn fit_middle(text: &str, cells: usize) -> Cow<'_, str> {
 /// The name of a type, at most `cells` wide: of a name with its path, which stands for one of several with the same end,
 /// the end; of a short one the beginning.
 pub(crate) fn type_cell(name: &str, cells: usize) -> String {
-    let cut = if name.contains("::") { fit_end } else { fit };
-    cut(name, cells).into_owned()
+    let shorten = if name.contains("::") { fit_end } else { fit };
+    shorten(name, cells).into_owned()
 }
 
-/// `text` in exactly `cells` cells: cut or filled with spaces on the right.
+/// `text` in exactly `cells` cells: truncated or filled with spaces on the right.
 pub(crate) fn pad(text: &str, cells: usize) -> String {
     let mut out = fit(text, cells).into_owned();
     out.extend(std::iter::repeat_n(' ', cells.saturating_sub(width(&out))));
     out
 }
 
-/// `text` in at most `lines` lines of `cells`; what is left over is cut from the last.
+/// `text` in at most `lines` lines of `cells`; the last one is truncated.
 pub(crate) fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -110,6 +110,29 @@ pub(crate) fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
     }
     out.push(fit(rest, cells).into_owned());
     out
+}
+
+/// `text` in lines of `cells`, broken at blanks; a word longer than a line is broken anywhere. Lines after the first begin
+/// with `indent`.
+pub(crate) fn paragraph(text: &str, cells: usize, indent: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    let mut push = |line: &mut String| lines.push(std::mem::replace(line, indent.to_owned()));
+    for (at, word) in text.split(' ').enumerate() {
+        if at > 0 && width(&line) + 1 + width(word) > cells {
+            push(&mut line);
+        } else if at > 0 {
+            line.push(' ');
+        }
+        for c in word.chars() {
+            if width(&line) + c.width().unwrap_or(0) > cells {
+                push(&mut line);
+            }
+            line.push(c);
+        }
+    }
+    lines.push(line);
+    lines
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use heapglass_profiler::diff::strength;
 use heapglass_profiler::profile::{Charged, Function, Origin, Profile, TypeKind};
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier, Style};
 
 /// What the terminal can show.
@@ -24,12 +24,10 @@ impl Theme {
                 cell.bg = Color::Reset;
             }
         }
+        let is_drawn = |cell: &&mut Cell| !cell.symbol().is_ascii();
         if !self.unicode {
-            for cell in &mut buffer.content {
-                if !cell.symbol().is_ascii() {
-                    let ascii = to_ascii(cell.symbol());
-                    cell.set_char(ascii);
-                }
+            for cell in buffer.content.iter_mut().filter(is_drawn) {
+                cell.set_char(to_ascii(cell.symbol()));
             }
         }
     }
@@ -65,10 +63,22 @@ pub(crate) fn plain() -> Style {
     Style::new()
 }
 
+/// Text of that colour.
+fn text(colour: u8) -> Style {
+    Style::new().fg(Color::Indexed(colour))
+}
+
+fn bold(colour: u8) -> Style {
+    text(colour).add_modifier(Modifier::BOLD)
+}
+
+/// Black on that colour: a frame of the flamegraph.
+fn on(background: Color) -> Style {
+    text(16).bg(background)
+}
+
 pub(crate) fn dim() -> Style {
-    Style::new()
-        .fg(Color::Indexed(245))
-        .add_modifier(Modifier::DIM)
+    text(245).add_modifier(Modifier::DIM)
 }
 
 pub(crate) fn strong() -> Style {
@@ -76,23 +86,17 @@ pub(crate) fn strong() -> Style {
 }
 
 pub(crate) fn heading() -> Style {
-    Style::new()
-        .fg(Color::Indexed(110))
-        .add_modifier(Modifier::BOLD)
+    bold(110)
 }
 
-/// Something was lost, or a figure is not what it seems.
+/// A loss, or a figure that is not exact.
 pub(crate) fn warning() -> Style {
-    Style::new()
-        .fg(Color::Indexed(220))
-        .add_modifier(Modifier::BOLD)
+    bold(220)
 }
 
 /// Something failed.
 pub(crate) fn error() -> Style {
-    Style::new()
-        .fg(Color::Indexed(203))
-        .add_modifier(Modifier::BOLD)
+    bold(203)
 }
 
 pub(crate) fn selected() -> Style {
@@ -100,37 +104,31 @@ pub(crate) fn selected() -> Style {
 }
 
 pub(crate) fn key() -> Style {
-    Style::new()
-        .fg(Color::Indexed(215))
-        .add_modifier(Modifier::BOLD)
+    bold(215)
 }
 
 pub(crate) fn live() -> Style {
-    Style::new()
-        .fg(Color::Indexed(114))
-        .add_modifier(Modifier::BOLD)
+    bold(114)
 }
 
 /// The area of live bytes in the timeline, and bars: never reversed, a bar of a selected row would vanish.
 pub(crate) fn bar() -> Style {
-    Style::new()
-        .fg(Color::Indexed(208))
-        .remove_modifier(Modifier::REVERSED)
+    text(208).remove_modifier(Modifier::REVERSED)
 }
 
 /// The line of resident bytes in the timeline.
 pub(crate) fn resident() -> Style {
-    Style::new().fg(Color::Indexed(74))
+    text(74)
 }
 
 /// More than in the base.
 pub(crate) fn more() -> Style {
-    Style::new().fg(Color::Indexed(203))
+    text(203)
 }
 
 /// Less than in the base.
 pub(crate) fn less() -> Style {
-    Style::new().fg(Color::Indexed(75))
+    text(75)
 }
 
 /// A frame of the flamegraph beside a base: red for more, blue for less, the paler the smaller the part of `most`.
@@ -138,22 +136,18 @@ pub(crate) fn change_frame(difference: i128, most: u128) -> Style {
     const MORE: [u8; 4] = [224, 217, 210, 203];
     const LESS: [u8; 4] = [189, 153, 111, 69];
     let steps = match difference {
-        0 => return Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(252)),
+        0 => return on(Color::Indexed(252)),
         1.. => MORE,
         _ => LESS,
     };
     let step = (strength(difference, most) * steps.len() as f64) as usize;
     let step = step.min(steps.len() - 1);
-    let colour = Color::Indexed(steps.get(step).copied().unwrap_or(252));
-    Style::new().fg(Color::Indexed(16)).bg(colour)
+    on(Color::Indexed(steps.get(step).copied().unwrap_or(252)))
 }
 
 /// A frame that a search or `#` found.
 pub(crate) fn matched() -> Style {
-    Style::new()
-        .fg(Color::Indexed(16))
-        .bg(Color::Indexed(207))
-        .add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
+    on(Color::Indexed(207)).add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
 }
 
 /// The text colour of a function in lists: whose code it is.
@@ -180,8 +174,7 @@ pub(crate) fn kind(kind: Option<TypeKind>) -> Style {
 
 /// A frame of the flamegraph by field or type: the kind of container as a background.
 pub(crate) fn kind_frame(kind: Option<TypeKind>) -> Style {
-    let background = kind.map_or(Color::Indexed(246), colour_of_kind);
-    Style::new().fg(Color::Indexed(16)).bg(background)
+    on(kind.map_or(Color::Indexed(246), colour_of_kind))
 }
 
 fn colour_of_kind(kind: TypeKind) -> Color {
@@ -201,13 +194,12 @@ const UNRESOLVED: Color = Color::Indexed(244);
 
 /// A frame of the flamegraph that stands for a place.
 pub(crate) fn place_frame() -> Style {
-    Style::new().fg(Color::Indexed(16)).bg(UNRESOLVED)
+    on(UNRESOLVED)
 }
 
 /// A frame of the flamegraph: its crate as a background.
 pub(crate) fn frame(function: Option<&Function>) -> Style {
-    let background = function.map_or(Color::Indexed(250), colour_of);
-    Style::new().fg(Color::Indexed(16)).bg(background)
+    on(function.map_or(Color::Indexed(250), colour_of))
 }
 
 /// One colour for a crate, always the same: warm for the program's own, blue-grey for std, grey for native code.
@@ -220,11 +212,8 @@ fn colour_of(function: &Function) -> Color {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
             (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
         });
-        Color::Indexed(
-            of.get((hash % of.len() as u64) as usize)
-                .copied()
-                .unwrap_or(250),
-        )
+        let colour = of.get((hash % of.len() as u64) as usize);
+        Color::Indexed(colour.copied().unwrap_or(250))
     };
     match function.origin {
         Origin::User => pick(&USER, &function.krate),

@@ -25,7 +25,7 @@ pub(crate) enum Request {
     Pause(bool),
     /// Stop the process, as ^Z does elsewhere, until it is continued.
     Suspend,
-    /// The call tree to make of the next profile, ahead of its being shown.
+    /// The call tree to make of the next profile before it is shown.
     Tree(TreeSpec),
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct App {
     pub(crate) prompt: Option<Prompt>,
     /// One line about the last key, until the next one.
     pub(crate) notice: Option<String>,
-    /// What the loader says it is doing.
+    /// What the loader is doing.
     pub(crate) progress: Option<String>,
     /// Why the last reload failed.
     pub(crate) trouble: Option<String>,
@@ -116,16 +116,13 @@ impl App {
         }
     }
 
-    /// Whether a view only says how to get what it shows: its keys would do nothing.
+    /// Whether the recording has nothing for the view: its keys would do nothing.
     fn is_empty(&self, view: ViewId) -> bool {
-        let Some(profile) = self.data.as_ref().map(|data| &data.profile) else {
-            return false;
-        };
-        match view {
-            ViewId::Fields => profile.fields().is_empty(),
-            ViewId::Arenas => profile.arenas.is_empty(),
+        self.data.as_ref().is_some_and(|data| match view {
+            ViewId::Fields => data.profile.fields().is_empty(),
+            ViewId::Arenas => data.profile.arenas.is_empty(),
             _ => false,
-        }
+        })
     }
 
     /// Whether something on the screen turns.

@@ -79,32 +79,24 @@ fn act(app: &mut App, command: Command) {
         Command::PreviousView => go(app, app.view.step(ViewId::ALL.len() - 1)),
         Command::NextMeasure => change_measure(app, 1),
         Command::PreviousMeasure => change_measure(app, Measure::ALL.len() - 1),
-        Command::AllFrames => change_frames(
-            app,
-            match app.frames {
-                Frames::All => Frames::Folded,
-                Frames::Folded | Frames::Own | Frames::Trimmed => Frames::All,
-            },
-        ),
-        Command::NextFrames => change_frames(
-            app,
-            match app.frames {
-                Frames::Folded => Frames::Own,
-                Frames::Own => Frames::All,
-                Frames::All | Frames::Trimmed => Frames::Folded,
-            },
-        ),
+        Command::AllFrames if app.frames == Frames::All => change_frames(app, Frames::Folded),
+        Command::AllFrames => change_frames(app, Frames::All),
+        Command::NextFrames => match app.frames {
+            Frames::Folded => change_frames(app, Frames::Own),
+            Frames::Own => change_frames(app, Frames::All),
+            Frames::All | Frames::Trimmed => change_frames(app, Frames::Folded),
+        },
         Command::Pause => pause(app),
         Command::Reload => {
             app.requests.push(Request::Reload);
             app.notice = Some("loading again".to_owned());
         }
         Command::Search => {
-            app.prompt = with_view(app, |view, _| {
-                view.search_label()
-                    .map(|label| Prompt::new(label, view.pattern()))
-            })
-            .flatten();
+            let prompt = with_view(app, |view, _| {
+                let label = view.search_label()?;
+                Some(Prompt::new(label, view.pattern()))
+            });
+            app.prompt = prompt.flatten();
         }
         _ => {
             let outcome =
@@ -117,13 +109,13 @@ fn act(app: &mut App, command: Command) {
 fn change_frames(app: &mut App, frames: Frames) {
     app.frames = frames;
     app.fresh.clear();
-    let said = match frames {
+    let notice = match frames {
         Frames::Folded => "frames outside your crates are folded",
         Frames::Own => "only frames of your crates",
         Frames::All => "all frames, with start-up and allocator machinery",
         Frames::Trimmed => "all frames but start-up and allocator machinery",
     };
-    app.notice = Some(said.to_owned());
+    app.notice = Some(notice.to_owned());
 }
 
 fn follow(app: &mut App, outcome: Outcome) {
@@ -163,13 +155,9 @@ fn show(app: &mut App, view: ViewId) {
 }
 
 fn change_measure(app: &mut App, by: usize) {
-    let at = Measure::ALL
-        .iter()
-        .position(|m| *m == app.measure)
-        .unwrap_or(0);
-    if let Some(measure) = Measure::ALL.get((at + by) % Measure::ALL.len()) {
-        app.measure = *measure;
-    }
+    let mut all = Measure::ALL.iter().cycle();
+    all.find(|measure| **measure == app.measure);
+    app.measure = *all.nth(by - 1).unwrap_or(&app.measure);
     app.fresh.clear();
 }
 
@@ -186,16 +174,10 @@ fn pause(app: &mut App) {
 fn turn(app: &mut App, command: Command) {
     let Some((page, at)) = app.page else { return };
     let rows = areas::body(app).height.max(1);
-    let lines = pages::lines(
-        page,
-        app.data.as_deref(),
-        app.view,
-        (&app.title, app.size.width),
-    )
-    .len();
-    let last = u16::try_from(lines)
-        .unwrap_or(u16::MAX)
-        .saturating_sub(rows);
+    let of = (&*app.title, app.size.width);
+    let lines = pages::lines(page, app.data.as_deref(), app.view, of).len();
+    let last = u16::try_from(lines).unwrap_or(u16::MAX);
+    let last = last.saturating_sub(rows);
     let step = rows.saturating_sub(1).max(1);
     let at = match command {
         Command::Back => {
@@ -244,11 +226,9 @@ fn preview(app: &mut App) {
     let Some(prompt) = &mut app.prompt else {
         return;
     };
-    let text = prompt.text();
-    let pattern = if text.is_empty() {
-        Ok(None)
-    } else {
-        Pattern::new(&text).map(Some)
+    let pattern = match prompt.text() {
+        text if text.is_empty() => Ok(None),
+        text => Pattern::new(&text).map(Some),
     };
     match pattern {
         Ok(pattern) => {

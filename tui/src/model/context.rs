@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use heapglass_profiler::diff::Beside;
-use heapglass_profiler::profile::{Charged, Frames, Measure};
+use heapglass_profiler::profile::{Charged, Figures, Frames, Measure};
 use heapglass_profiler::report::By;
-use ratatui::layout::Size;
+use heapglass_profiler::units::Share;
+use ratatui::layout::{Position, Rect, Size};
 
 use super::data::Data;
+use super::selection::Selection;
 use super::view_id::ViewId;
-use super::within::Within;
 
 /// What a view may read.
 #[derive(Clone, Copy, Debug)]
@@ -19,15 +20,31 @@ pub(crate) struct Context<'a> {
     pub(crate) measure: Measure,
     /// Which frames of stacks are shown.
     pub(crate) frames: Frames,
-    /// The room a view has.
+    /// The size of a view.
     pub(crate) body: Size,
     pub(crate) source_roots: &'a [PathBuf],
 }
 
 impl Context<'_> {
+    /// The area of a view, for its size: where it is on the screen only drawing knows.
+    pub(crate) fn area(&self) -> Rect {
+        Rect::from((Position::ORIGIN, self.body))
+    }
+
     /// The measure's total over the process: the whole of every share.
     pub(crate) fn whole(&self) -> u64 {
         self.measure.of(&self.data.profile.totals)
+    }
+
+    /// A part of the whole.
+    pub(crate) fn share(&self, value: u64) -> Share {
+        Share::of(value, self.whole())
+    }
+
+    /// What rows come to, in the measure.
+    pub(crate) fn sum<'f>(&self, rows: impl Iterator<Item = &'f Figures>) -> u64 {
+        let values = rows.map(|figures| self.measure.of(figures));
+        values.fold(0, u64::saturating_add)
     }
 
     /// The rows of the base beside those shown; `None` without a base.
@@ -53,6 +70,20 @@ pub(crate) enum Outcome {
     Out,
 }
 
+impl Outcome {
+    pub(crate) fn notice(text: impl Into<String>) -> Outcome {
+        Outcome::Notice(text.into())
+    }
+
+    /// Shows that view at `jump`, or says `otherwise` when there is nowhere to go.
+    pub(crate) fn goto(view: ViewId, jump: Option<Jump>, otherwise: &str) -> Outcome {
+        match jump {
+            Some(jump) => Outcome::Goto(view, jump),
+            None => Outcome::notice(otherwise),
+        }
+    }
+}
+
 /// A place in another view.
 #[derive(Clone, Debug)]
 pub(crate) enum Jump {
@@ -63,5 +94,5 @@ pub(crate) enum Jump {
     /// The stack of this site (index into the profile's sites).
     Site(u32),
     /// The sites of a type in a field.
-    Within(Within),
+    Selection(Selection),
 }

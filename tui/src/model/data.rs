@@ -21,7 +21,7 @@ use super::tree_spec::TreeSpec;
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     pub(crate) profile: Profile,
-    /// A call tree made ahead on the loader's thread, for the flamegraph to take.
+    /// A call tree made on the loader's thread, for the flamegraph to take.
     tree: Mutex<Option<(TreeSpec, CallTree)>>,
     /// The rows by site, once asked for.
     site_rows: OnceLock<Vec<Row>>,
@@ -87,11 +87,8 @@ impl Data {
 
     /// The tree of `spec`: the prepared one when it is that, else a new one.
     pub(crate) fn take_tree(&self, spec: TreeSpec) -> CallTree {
-        let prepared = self
-            .tree
-            .lock()
-            .ok()
-            .and_then(|mut slot| slot.take_if(|(made, _)| *made == spec));
+        let slot = self.tree.lock().ok();
+        let prepared = slot.and_then(|mut slot| slot.take_if(|(made, _)| *made == spec));
         prepared.map_or_else(|| spec.build(&self.profile), |(_, tree)| tree)
     }
 
@@ -115,8 +112,7 @@ impl Data {
     }
 
     pub(crate) fn function_of(&self, frame: FrameId) -> Option<&Function> {
-        self.frame(frame)
-            .and_then(|frame| self.function(frame.function))
+        self.function(self.frame(frame)?.function)
     }
 
     /// What a row by owner or function is charged to: copies of one function are one row, and its first stands for all.
@@ -160,11 +156,8 @@ impl Data {
 
     /// For each function, whether `pattern` matches its full or its short name.
     pub(crate) fn matching(&self, pattern: &Pattern) -> Vec<bool> {
-        self.profile
-            .functions
-            .iter()
-            .map(|f| pattern.is_match(&f.name) || pattern.is_match(&f.short))
-            .collect()
+        let is_match = |f: &Function| pattern.is_match(&f.name) || pattern.is_match(&f.short);
+        self.profile.functions.iter().map(is_match).collect()
     }
 
     /// `file:line` of a frame, or the module and offset when that is all there is.
@@ -183,10 +176,8 @@ impl Data {
 
     /// [`Data::place`] for cells, clean: as tables of the report have it.
     pub(crate) fn short_place(&self, frame: FrameId) -> Option<String> {
-        let place = self
-            .profile
-            .source_of(frame)
-            .or_else(|| self.place(frame))?;
+        let source = self.profile.source_of(frame);
+        let place = source.or_else(|| self.place(frame))?;
         Some(printable(&place).into_owned())
     }
 

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::message::Command;
+use super::command::Command;
 
 /// One row of the table.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Key {
 
     pub(crate) fn is(self, event: KeyEvent) -> bool {
         let control = event.modifiers.contains(KeyModifiers::CONTROL);
-        // Shift is part of the character; Alt is nobody's.
+        // Shift is part of the character; no key has Alt.
         self.code == event.code
             && self.control == control
             && !event.modifiers.contains(KeyModifiers::ALT)

@@ -2,22 +2,24 @@
 //! that draws.
 
 mod base;
+mod command;
 mod context;
 mod data;
 pub(crate) mod keys;
 mod message;
 mod prompt;
 mod rows;
+mod selection;
 mod tree_spec;
 mod view_id;
-mod within;
 
 pub use base::Base;
+pub(crate) use command::{Command, Edit};
 pub(crate) use context::{Context, Jump, Outcome};
 pub(crate) use data::Data;
-pub(crate) use message::{Command, Edit, Message};
+pub(crate) use message::Message;
 pub(crate) use prompt::{Pattern, Prompt};
 pub(crate) use rows::Rows;
+pub(crate) use selection::{FieldKey, Selection, inside, type_key};
 pub(crate) use tree_spec::TreeSpec;
 pub use view_id::ViewId;
-pub(crate) use within::{FieldKey, Within, inside, type_key};

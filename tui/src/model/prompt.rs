@@ -2,7 +2,8 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::message::Edit;
+use super::command::Edit;
+use crate::text::clean;
 
 /// A valid regex with the text it was made from.
 #[derive(Clone, Debug)]
@@ -27,6 +28,11 @@ impl Pattern {
 
     pub(crate) fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)
+    }
+
+    /// As it is shown: between slashes, clean.
+    pub(crate) fn label(&self) -> String {
+        format!("/{}/", clean(&self.text))
     }
 }
 

@@ -6,29 +6,27 @@ use std::sync::Arc;
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::{By, Row, rows};
 
+use super::context::Context;
 use super::data::Data;
 
 /// The rows, and what they were made of.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     made_of: Option<(Arc<Data>, By, Measure, Frames)>,
-    all: Vec<Row>,
+    all: Vec<Arc<Row>>,
 }
 
 impl Rows {
-    /// Brings the rows up to date.
-    pub(crate) fn refresh(&mut self, data: &Arc<Data>, by: By, measure: Measure, frames: Frames) {
+    /// The rows of the present data, in the order of the report.
+    pub(crate) fn refresh(&mut self, cx: &Context<'_>, by: By) -> &[Arc<Row>] {
         let same = self.made_of.as_ref().is_some_and(|made| {
-            Arc::ptr_eq(&made.0, data) && (made.1, made.2, made.3) == (by, measure, frames)
+            Arc::ptr_eq(&made.0, cx.data) && (made.1, made.2, made.3) == (by, cx.measure, cx.frames)
         });
         if !same {
-            self.all = rows(&data.profile, by, measure, frames);
-            self.made_of = Some((Arc::clone(data), by, measure, frames));
+            let rows = rows(&cx.data.profile, by, cx.measure, cx.frames);
+            self.all = rows.into_iter().map(Arc::new).collect();
+            self.made_of = Some((Arc::clone(cx.data), by, cx.measure, cx.frames));
         }
-    }
-
-    /// The rows, in the order of the report.
-    pub(crate) fn all(&self) -> &[Row] {
         &self.all
     }
 }

@@ -34,36 +34,34 @@ impl ViewId {
 
     /// The word on its tab.
     pub fn title(self) -> &'static str {
+        self.titles().0
+    }
+
+    /// The word on its tab on a narrow screen.
+    pub(crate) fn short_title(self) -> &'static str {
+        self.titles().1
+    }
+
+    fn titles(self) -> (&'static str, &'static str) {
         match self {
-            ViewId::Overview => "Overview",
-            ViewId::Flamegraph => "Flamegraph",
-            ViewId::Types => "Types",
-            ViewId::Fields => "Fields",
-            ViewId::Sites => "Sites",
-            ViewId::Threads => "Threads",
-            ViewId::Arenas => "Arenas",
+            ViewId::Overview => ("Overview", "Home"),
+            ViewId::Flamegraph => ("Flamegraph", "Flame"),
+            ViewId::Types => ("Types", "Type"),
+            ViewId::Fields => ("Fields", "Field"),
+            ViewId::Sites => ("Sites", "Site"),
+            ViewId::Threads => ("Threads", "Thread"),
+            ViewId::Arenas => ("Arenas", "Arena"),
         }
     }
 
-    /// The word on its tab where there is little room.
-    pub(crate) fn short_title(self) -> &'static str {
-        match self {
-            ViewId::Overview => "Home",
-            ViewId::Flamegraph => "Flame",
-            ViewId::Types => "Type",
-            ViewId::Fields => "Field",
-            ViewId::Sites => "Site",
-            ViewId::Threads => "Thread",
-            ViewId::Arenas => "Arena",
-        }
+    /// Its place among the tabs.
+    pub(crate) fn index(self) -> usize {
+        self as usize
     }
 
     /// The view `by` tabs further, round the end.
     pub(crate) fn step(self, by: usize) -> ViewId {
-        let at = ViewId::ALL.iter().position(|v| *v == self).unwrap_or(0);
-        ViewId::ALL
-            .get((at + by) % ViewId::ALL.len())
-            .copied()
-            .unwrap_or_default()
+        let at = (self.index() + by) % ViewId::ALL.len();
+        ViewId::ALL.get(at).copied().unwrap_or_default()
     }
 }

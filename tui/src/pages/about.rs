@@ -5,7 +5,7 @@ use heapglass_profiler::units::{Bytes, Nanos, counted};
 use ratatui::text::{Line, Span};
 
 use crate::model::Data;
-use crate::text::{clean, fit_end, width};
+use crate::text::{clean, fit_end, paragraph, width};
 use crate::theme;
 
 const LABEL: usize = 12;
@@ -24,13 +24,37 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
             Bytes(capture.peak_discrepancy_bytes)
         ),
     };
-    let threads = profile
-        .threads
-        .iter()
-        .map(|thread| thread.count)
-        .fold(0, u64::saturating_add);
-    let phase = |scope: &&Scope| !scope.kind.is_field();
-    let phases = profile.scopes.iter().skip(1).filter(phase).count() as u64;
+    let threads = profile.threads.iter().map(|thread| thread.count);
+    let is_phase = |scope: &&Scope| !scope.kind.is_field();
+    let fields = profile.fields().nodes.len().saturating_sub(1);
+    let contents = [
+        (profile.sites.len() as u64, "site"),
+        (profile.functions.len() as u64, "function"),
+        (threads.fold(0, u64::saturating_add), "thread"),
+        (
+            profile.scopes.iter().skip(1).filter(is_phase).count() as u64,
+            "phase",
+        ),
+        (fields as u64, "field"),
+        (profile.types.len() as u64, "type"),
+    ];
+    let contents = contents.map(|(count, one)| counted(count, one));
+    let (state, duration) = (data.state(), Nanos(process.duration_ns));
+    let (lives, own) = match capture.linear_memory {
+        Some(memory) => (
+            format!("{} module, {state}", capture.architecture),
+            format!(
+                "{} of linear memory, beside the program's",
+                Bytes(memory.own_bytes())
+            ),
+        ),
+        None => (
+            format!("{}, {state}, {duration}", process.pid),
+            format!("{} resident in the program", Bytes(capture.own_bytes)),
+        ),
+    };
+    let reallocs =
+        "count at the site that reallocated; dhat-rs and heapscope leave them at the first";
     let facts = [
         (
             "recording",
@@ -38,57 +62,18 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         ),
         ("program", process.executable.clone()),
         ("command", process.command.join(" ")),
-        (
-            "process",
-            match capture.linear_memory {
-                Some(_) => format!("{} module, {}", capture.architecture, data.state()),
-                None => format!(
-                    "{}, {}, {}",
-                    process.pid,
-                    data.state(),
-                    Nanos(process.duration_ns)
-                ),
-            },
-        ),
+        ("process", lives),
         ("mode", format!("{}, {}", capture.mode, capture.stacks())),
         ("peak", bound),
-        (
-            "heapglass",
-            match capture.linear_memory {
-                Some(memory) => format!(
-                    "{} of linear memory, beside the program's",
-                    Bytes(memory.own_bytes())
-                ),
-                None => format!("{} resident in the program", Bytes(capture.own_bytes)),
-            },
-        ),
-        (
-            "contents",
-            format!(
-                "{}, {}, {}, {}, {}, {}",
-                counted(profile.sites.len() as u64, "site"),
-                counted(profile.functions.len() as u64, "function"),
-                counted(threads, "thread"),
-                counted(phases, "phase"),
-                counted(
-                    data.profile.fields().nodes.len().saturating_sub(1) as u64,
-                    "field"
-                ),
-                counted(profile.types.len() as u64, "type"),
-            ),
-        ),
-        (
-            "reallocs",
-            "count at the site that reallocated; dhat-rs and heapscope leave them at the first"
-                .into(),
-        ),
+        ("heapglass", own),
+        ("contents", contents.join(", ")),
+        ("reallocs", reallocs.to_owned()),
     ];
     for (label, text) in facts {
         wrapped(&mut page, label, &clean(&text), cells);
     }
     if let Some(base) = &data.base {
-        page.push(Line::default());
-        page.push(Line::styled("Compared with", theme::heading()));
+        section(&mut page, "Compared with");
         wrapped(&mut page, "base", &clean(&base.name), cells);
         let command = base.profile.process.command.join(" ");
         wrapped(&mut page, "command", &clean(&command), cells);
@@ -96,16 +81,14 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
             wrapped(&mut page, "▲", warning, cells);
         }
     }
-    page.push(Line::default());
-    page.push(Line::styled("Lost", theme::heading()));
+    section(&mut page, "Lost");
     if data.losses().is_empty() {
         wrapped(&mut page, "", "nothing", cells);
     }
     for loss in data.losses() {
         wrapped(&mut page, "▲", loss, cells);
     }
-    page.push(Line::default());
-    page.push(Line::styled("Symbols", theme::heading()));
+    section(&mut page, "Symbols");
     for module in &profile.modules {
         let symbols = match &module.symbols {
             SymbolSource::NotNeeded => continue,
@@ -116,46 +99,32 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
             SymbolSource::Packed => "packed in the recording".to_owned(),
             SymbolSource::Missing(_) => "missing, see above".to_owned(),
         };
-        page.push(Line::raw(format!(
-            "  {}",
-            fit_end(&clean(&module.path), cells.saturating_sub(2))
-        )));
+        let path = clean(&module.path);
+        let path = fit_end(&path, cells.saturating_sub(2));
+        page.push(Line::raw(format!("  {path}")));
         wrapped(&mut page, "", &clean(&symbols), cells);
     }
     page
 }
 
-/// Adds `text` beside `label`, on as many lines as it takes, broken at blanks where there are any.
+/// Begins a part of the page.
+fn section(page: &mut Vec<Line<'static>>, title: &'static str) {
+    page.push(Line::default());
+    page.push(Line::styled(title, theme::heading()));
+}
+
+/// Adds `text` beside `label`, on as many lines as it takes.
 fn wrapped(page: &mut Vec<Line<'static>>, label: &'static str, text: &str, cells: usize) {
     let room = cells.saturating_sub(LABEL + 2).max(8);
-    let mut label = label;
-    let mut line = String::new();
-    let mut push = |line: &mut String| {
-        let label = std::mem::take(&mut label);
+    for (at, line) in paragraph(text, room, "").into_iter().enumerate() {
+        let label = if at == 0 { label } else { "" };
         let spaces = " ".repeat(LABEL.saturating_sub(width(label)));
         page.push(Line::from(vec![
             Span::raw("  "),
             Span::styled(label, theme::key()),
-            Span::raw(spaces),
-            Span::raw(std::mem::take(line)),
+            Span::raw(spaces + &line),
         ]));
-    };
-    for word in text.split(' ') {
-        if !line.is_empty() && width(&line) + 1 + width(word) > room {
-            push(&mut line);
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        for c in word.chars() {
-            // A word longer than a line is broken anywhere.
-            if width(&line) + width(c.encode_utf8(&mut [0; 4])) > room {
-                push(&mut line);
-            }
-            line.push(c);
-        }
     }
-    push(&mut line);
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use heapglass_profiler::report::By;
 use crate::model::{Data, Message, TreeSpec};
 use crate::{Base, Options, Source};
 
-/// What the main loop tells the loader.
+/// What the main loop asks of the loader.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Order {
     Reload,
@@ -43,20 +43,16 @@ impl Loader {
         let work = move || {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| worker.work())) {
                 let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text
-                    .or_else(|| panic.downcast_ref::<&str>().copied())
-                    .unwrap_or("no message");
+                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+                let text = text.unwrap_or("no message");
                 // Fails only when the UI has ended already.
                 let _ = worker.outbox.send(Message::LoaderPanicked(text.to_owned()));
             }
         };
-        if let Err(error) = std::thread::Builder::new()
-            .name("heapglass-load".into())
-            .spawn(work)
-        {
-            let _ = outbox.send(Message::LoadFailed(format!(
-                "no thread to load with: {error}"
-            )));
+        let thread = std::thread::Builder::new().name("heapglass-load".into());
+        if let Err(error) = thread.spawn(work) {
+            let text = format!("no thread to load with: {error}");
+            let _ = outbox.send(Message::LoadFailed(text));
         }
         Loader { inbox, orders }
     }
@@ -67,7 +63,7 @@ impl Loader {
     }
 
     pub(super) fn order(&self, order: Order) {
-        // A loader that ended has said so already.
+        // A loader that ended has sent its reason.
         let _ = self.orders.send(order);
     }
 }
@@ -89,48 +85,37 @@ impl<S: Source> Worker<S> {
             let progress = |text: &str| {
                 let _ = self.outbox.send(Message::Progress(text.to_owned()));
             };
+            let mut ended_meanwhile = false;
             let message = match self.source.load(&progress) {
                 Ok(profile) => {
                     progress("preparing the flamegraph");
-                    let was_live = live;
-                    live = self.source.is_live();
+                    let was_live = std::mem::replace(&mut live, self.source.is_live());
                     // It ended between being read and being asked: what it did last is still to be read.
-                    let ended_meanwhile =
-                        !live && profile.process.state == State::Running && was_live;
+                    ended_meanwhile = !live && profile.process.state == State::Running && was_live;
                     let data = Arc::new(Data::new(profile, self.base.clone()));
                     data.prepare_tree(self.spec);
                     // What the first views show; the others are made when they are first visible.
                     for by in [By::Owner, By::Site] {
                         data.beside(by, self.spec.measure, Frames::Folded);
                     }
-                    if self
-                        .outbox
-                        .send(Message::Loaded {
-                            data,
-                            live: live || ended_meanwhile,
-                            title: self.source.title(),
-                        })
-                        .is_err()
-                    {
-                        return;
+                    Message::Loaded {
+                        data,
+                        live: live || ended_meanwhile,
+                        title: self.source.title(),
                     }
-                    if ended_meanwhile {
-                        continue;
-                    }
-                    None
                 }
-                Err(text) => Some(Message::LoadFailed(text)),
+                Err(text) => Message::LoadFailed(text),
             };
-            if message.is_some_and(|message| self.outbox.send(message).is_err()) {
+            if self.outbox.send(message).is_err() {
                 return;
             }
+            if ended_meanwhile {
+                continue;
+            }
             loop {
-                let order = if live && !paused {
-                    self.ordered.recv_timeout(self.refresh)
-                } else {
-                    self.ordered
-                        .recv()
-                        .map_err(|_| RecvTimeoutError::Disconnected)
+                let order = match live && !paused {
+                    true => self.ordered.recv_timeout(self.refresh),
+                    false => self.ordered.recv().map_err(RecvTimeoutError::from),
                 };
                 match order {
                     Ok(Order::Reload) | Err(RecvTimeoutError::Timeout) => break,

@@ -8,8 +8,9 @@ use ratatui::widgets::Widget;
 use crate::app::App;
 use crate::model::keys::Binding;
 use crate::model::{Command, Prompt};
-use crate::text::{clean, fit, fit_end, width};
+use crate::text::{clean, fit_end, width};
 use crate::theme;
+use crate::widgets::write;
 
 /// Draws the line; answers where the cursor belongs while typing.
 pub(crate) fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Position> {
@@ -19,14 +20,13 @@ pub(crate) fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Posit
     if let Some(prompt) = &app.prompt {
         return render_prompt(prompt, area, buffer);
     }
-    let cells = area.width as usize;
     if let Some(notice) = &app.notice {
-        Line::styled(fit(&clean(notice), cells).into_owned(), theme::strong()).render(area, buffer);
+        write(buffer, area, &clean(notice), theme::strong());
     } else if let Some(trouble) = &app.trouble {
         let text = format!("not refreshed: {}", clean(trouble));
-        Line::styled(fit(&text, cells).into_owned(), theme::error()).render(area, buffer);
+        write(buffer, area, &text, theme::error());
     } else {
-        hints(app, cells).render(area, buffer);
+        hints(app, area.width as usize).render(area, buffer);
     }
     None
 }
@@ -40,11 +40,8 @@ fn render_prompt(prompt: &Prompt, area: Rect, buffer: &mut Buffer) -> Option<Pos
     let shown = fit_end(&before, room).into_owned();
     let after: String = prompt.text().chars().skip(before.chars().count()).collect();
     let column = width(&label) + width(&shown);
-    let error = prompt
-        .error
-        .as_ref()
-        .map(|e| format!("   {e}"))
-        .unwrap_or_default();
+    let error = prompt.error.as_ref().map(|error| format!("   {error}"));
+    let error = error.unwrap_or_default();
     let line = Line::from(vec![
         Span::styled(label, theme::key()),
         Span::raw(shown),
@@ -52,62 +49,38 @@ fn render_prompt(prompt: &Prompt, area: Rect, buffer: &mut Buffer) -> Option<Pos
         Span::styled(clean(&error).into_owned(), theme::error()),
     ]);
     line.render(area, buffer);
-    let column = u16::try_from(column)
-        .ok()
-        .filter(|column| *column < area.width)?;
-    Some(Position::new(area.x + column, area.y))
+    let column = u16::try_from(column).ok()?;
+    (column < area.width).then(|| Position::new(area.x + column, area.y))
 }
 
 /// The hints of what has the focus, in the order of the table, with help and quit always last.
 pub(crate) fn hints(app: &App, cells: usize) -> Line<'static> {
-    let rows: Vec<&Binding> = app
-        .focus()
-        .sections()
-        .into_iter()
-        .flatten()
-        .filter(|row| !row.hint.is_empty())
-        .collect();
+    let rows = app.focus().sections().into_iter().flatten();
+    let rows = rows.filter(|row| !row.hint.is_empty());
     let is_last = |row: &&Binding| matches!(row.command, Command::Help | Command::Quit);
-    let last: Vec<_> = grouped(rows.iter().copied().filter(is_last));
-    let mut used: usize = last.iter().map(|hint| hint.0).sum();
+    let (last, others): (Vec<&Binding>, Vec<&Binding>) = rows.partition(is_last);
+    let last: Line<'static> = grouped(&last).into_iter().flatten().collect();
     let mut line = Line::default();
-    for (wide, spans) in grouped(rows.iter().copied().filter(|row| !is_last(row))) {
-        if used + wide > cells {
+    for hint in grouped(&others) {
+        let wide: usize = hint.iter().map(Span::width).sum();
+        if line.width() + last.width() + wide > cells {
             break;
         }
-        used += wide;
-        line.extend(spans);
+        line.extend(hint);
     }
-    line.extend(last.into_iter().flat_map(|(_, spans)| spans));
+    line.extend(last);
     line
 }
 
-/// A hint: its width, and what is written.
-type Hint = (usize, Vec<Span<'static>>);
-
 /// One hint for neighbours of the same hint: `j/k move`.
-fn grouped<'a>(rows: impl Iterator<Item = &'a Binding>) -> Vec<Hint> {
-    let mut groups: Vec<(String, &str)> = Vec::new();
-    for row in rows {
-        let key = row.keys.first().map(|key| key.label()).unwrap_or_default();
-        match groups.last_mut() {
-            Some((keys, hint)) if *hint == row.hint => {
-                keys.push('/');
-                keys.push_str(&key);
-            }
-            _ => groups.push((key, row.hint)),
-        }
-    }
-    groups
-        .into_iter()
-        .map(|(keys, hint)| spelled(keys, hint))
-        .collect()
-}
-
-fn spelled(keys: String, hint: &str) -> Hint {
-    let text = format!(" {hint}  ");
-    (
-        width(&keys) + width(&text),
-        vec![Span::styled(keys, theme::key()), Span::raw(text)],
-    )
+fn grouped(rows: &[&Binding]) -> Vec<[Span<'static>; 2]> {
+    let groups = rows.chunk_by(|a, b| a.hint == b.hint);
+    let hint = |group: &[&Binding]| {
+        let keys = group.iter().filter_map(|row| row.keys.first());
+        let keys: Vec<String> = keys.map(|key| key.label()).collect();
+        let hint = group.first().map_or("", |row| row.hint);
+        let keys = Span::styled(keys.join("/"), theme::key());
+        [keys, Span::raw(format!(" {hint}  "))]
+    };
+    groups.map(hint).collect()
 }

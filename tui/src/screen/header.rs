@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use heapglass_profiler::diff::Verdict;
-use heapglass_profiler::profile::{NO_STACKS, State};
+use heapglass_profiler::profile::{Measure, NO_STACKS, State};
 use heapglass_profiler::report::By;
 use heapglass_profiler::units::{Bytes, Nanos, counted};
 use ratatui::buffer::Buffer;
@@ -16,17 +16,12 @@ use crate::app::App;
 use crate::model::{Context, Data, ViewId};
 use crate::text::{clean, fit, fit_end, width};
 use crate::theme;
-use crate::widgets::change;
+use crate::widgets::{change, slice, some, write};
 
 /// Draws one or two lines, as many as `area` has.
 pub(crate) fn render(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
-    let mut rows = area.rows();
-    if let Some(row) = rows.next() {
-        title(app, data, row, buffer);
-    }
-    if let Some(row) = rows.next() {
-        tabs(app, data, row, buffer);
-    }
+    title(app, data, slice(area, 0, 1), buffer);
+    tabs(app, data, slice(area, 1, 1), buffer);
 }
 
 fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
@@ -34,52 +29,38 @@ fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     let capture = &data.profile.capture;
     let status = status(app);
     let room = (area.width as usize).saturating_sub(status.width() + 1);
-    let program = if process.program.is_empty() {
-        app.title.as_str()
-    } else {
-        &process.program
+    let program = match process.program.as_str() {
+        "" => &app.title,
+        program => program,
     };
+    let title = if program == app.title { "" } else { &app.title };
     let state = match process.state {
         State::Running | State::Finished => theme::plain(),
         State::Ended | State::Unknown => theme::warning(),
     };
-    let pid = if process.pid == 0 {
-        Cow::Borrowed("")
-    } else {
-        Cow::Owned(format!("pid {}", process.pid))
-    };
     let parts: [(Cow<'_, str>, Style); 7] = [
         (clean(program), theme::strong()),
-        (Cow::Borrowed(data.state()), state),
+        (data.state().into(), state),
         (how_long(data), theme::plain()),
         (clean(&capture.mode), theme::plain()),
         (stacks(data), theme::plain()),
-        (pid, theme::dim()),
         (
-            if program == app.title {
-                Cow::Borrowed("")
-            } else {
-                clean(&app.title)
-            },
+            some(process.pid.into(), |pid| format!("pid {pid}")).into(),
             theme::dim(),
         ),
+        (clean(title), theme::dim()),
     ];
     let mut line = Line::default();
-    let mut used = 0;
-    for (text, style) in parts {
-        if text.is_empty() {
-            continue;
-        }
-        let separator = if used == 0 { "" } else { " · " };
-        let left = room.saturating_sub(used + width(separator));
+    for (text, style) in parts.into_iter().filter(|(text, _)| !text.is_empty()) {
+        let is_first = line.spans.is_empty();
+        let separator = if is_first { "" } else { " · " };
+        let left = room.saturating_sub(line.width() + width(separator));
         // A part that does not fit is left out whole, but something of the program's name always shows.
-        if width(&text) > left && used > 0 {
+        if width(&text) > left && !is_first {
             break;
         }
-        let text = fit(&text, left).into_owned();
-        used += width(separator) + width(&text);
         line.push_span(Span::styled(separator, theme::dim()));
-        line.push_span(Span::styled(text, style));
+        line.push_span(Span::styled(fit(&text, left).into_owned(), style));
     }
     line.render(area, buffer);
     status.alignment(Alignment::Right).render(area, buffer);
@@ -106,16 +87,12 @@ fn stacks(data: &Data) -> Cow<'_, str> {
 
 /// What the loader is about, at the right.
 fn status(app: &App) -> Line<'static> {
-    let (text, style) = if app.paused {
-        ("PAUSED", theme::warning())
-    } else if app.trouble.is_some() {
-        ("not refreshed", theme::error())
-    } else if app.live {
-        ("LIVE", theme::live())
-    } else {
-        ("", theme::plain())
-    };
-    Line::styled(text, style)
+    match (app.paused, &app.trouble, app.live) {
+        (true, ..) => Line::styled("PAUSED", theme::warning()),
+        (_, Some(_), _) => Line::styled("not refreshed", theme::error()),
+        (_, None, true) => Line::styled("LIVE", theme::live()),
+        (_, None, false) => Line::default(),
+    }
 }
 
 fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
@@ -130,8 +107,8 @@ fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     }
     // Too narrow for all tabs: the one shown, and that there are others.
     if line.width() > cells {
-        let at = ViewId::ALL.iter().position(|v| *v == app.view).unwrap_or(0);
-        let text = format!(" {}/{} {} ", at + 1, ViewId::ALL.len(), app.view.title());
+        let (at, all) = (app.view.index() + 1, ViewId::ALL.len());
+        let text = format!(" {at}/{all} {} ", app.view.title());
         line = Line::styled(text, theme::selected());
     }
     let right = measures.into_iter().find(|text| fits(&line, text));
@@ -146,24 +123,21 @@ fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
 }
 
 fn tab_line(app: &App, tight: bool) -> Line<'static> {
-    let mut line = Line::default();
-    for (at, view) in ViewId::ALL.into_iter().enumerate() {
-        let style = if view == app.view {
-            theme::selected()
-        } else {
-            theme::plain()
+    let tabs = ViewId::ALL.map(|view| {
+        let (at, style) = match view.index() + 1 {
+            at if view == app.view => (at, theme::selected()),
+            at => (at, theme::plain()),
         };
-        let text = if tight {
-            format!("{} {}", at + 1, view.short_title())
-        } else {
-            format!(" {} {} ", at + 1, view.title())
+        let text = match tight {
+            true => format!("{at} {}", view.short_title()),
+            false => format!(" {at} {} ", view.title()),
         };
-        if tight && at > 0 {
-            line.push_span(Span::raw(" "));
-        }
-        line.push_span(Span::styled(text, style));
-    }
-    line
+        [
+            Span::raw(if tight && at > 1 { " " } else { "" }),
+            Span::styled(text, style),
+        ]
+    });
+    tabs.into_iter().flatten().collect()
 }
 
 /// The measure and its total, from long to short.
@@ -179,8 +153,7 @@ fn measure(app: &App, data: &Data) -> [String; 4] {
 }
 
 /// `, exact` or the bound of the peak; nothing for the other measures.
-fn exactness(measure: heapglass_profiler::profile::Measure, data: &Data) -> String {
-    use heapglass_profiler::profile::Measure;
+fn exactness(measure: Measure, data: &Data) -> String {
     match (measure, data.profile.capture.peak_error_bytes) {
         (Measure::Peak, 0) => " (exact)".to_owned(),
         (Measure::Peak, bound) => format!(" (within {})", Bytes(bound)),
@@ -197,11 +170,8 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
         return;
     };
     let measure = cx.measure;
-    let mut parts = vec![format!(
-        "{} {}",
-        measure.name(),
-        measure.amount(changed.base.median().value)
-    )];
+    let before = measure.amount(changed.base.median().value);
+    let mut parts = vec![format!("{} {before}", measure.name())];
     let percent = changed.percent();
     let text = change(&changed, measure).0;
     parts.push(match (changed.verdict, percent.as_str()) {
@@ -213,9 +183,9 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
     if let Some((by, removed)) = by.and_then(|by| Some((by, cx.beside(by)?.removed())))
         && removed.rows > 0
     {
+        let rows = counted(removed.rows as u64, by.name());
         parts.push(format!(
-            "{} only there: {}",
-            counted(removed.rows as u64, by.name()),
+            "{rows} only there: {}",
             measure.amount(removed.value)
         ));
     }
@@ -228,20 +198,17 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
     let room = room.max(NAME);
     let name = fit_end(&clean(&base.name), room).into_owned();
     let text = format!("base {name} · {figures}");
-    Line::styled(fit(&text, area.width as usize).into_owned(), theme::dim()).render(area, buffer);
+    write(buffer, area, &text, theme::dim());
 }
 
 /// One line naming what was lost, or nothing.
 pub(crate) fn render_losses(data: &Data, area: Rect, buffer: &mut Buffer) {
     let losses = data.losses();
-    if area.is_empty() || losses.is_empty() {
-        return;
-    }
-    let word = if losses.len() == 1 { "loss" } else { "losses" };
+    let word = match losses.len() {
+        0 => return,
+        1 => "loss",
+        _ => "losses",
+    };
     let text = format!("▲ {} {word} (!): {}", losses.len(), losses.join(" "));
-    Line::styled(
-        fit(&text, area.width as usize).into_owned(),
-        theme::warning(),
-    )
-    .render(area, buffer);
+    write(buffer, area, &text, theme::warning());
 }

@@ -13,30 +13,24 @@ use crate::pages;
 /// Draws everything.
 pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
     let area = frame.area();
-    let areas = areas(area, app);
+    let [top, losses, base, body, bottom] = areas(area, app);
     let buffer = frame.buffer_mut();
     match app.context() {
         None => loading::render(app, area, buffer),
         Some(cx) => {
-            header::render(app, cx.data, areas.header, buffer);
-            header::render_losses(cx.data, areas.losses, buffer);
-            header::render_base(&cx, app.views.get(app.view).rows_by(), areas.base, buffer);
+            header::render(app, cx.data, top, buffer);
+            header::render_losses(cx.data, losses, buffer);
+            header::render_base(&cx, app.views.get(app.view).rows_by(), base, buffer);
             if let Some((page, first)) = app.page {
-                let lines = pages::lines(
-                    page,
-                    app.data.as_deref(),
-                    app.view,
-                    (&app.title, app.size.width),
-                )
-                .into_iter()
-                .skip(first as usize);
-                for (line, row) in lines.zip(areas.body.rows()) {
+                let of = (&*app.title, app.size.width);
+                let lines = pages::lines(page, app.data.as_deref(), app.view, of).into_iter();
+                for (line, row) in lines.skip(first as usize).zip(body.rows()) {
                     line.render(row, buffer);
                 }
             } else {
-                app.views.get(app.view).render(&cx, areas.body, buffer);
+                app.views.get(app.view).render(&cx, body, buffer);
             }
-            if let Some(cursor) = footer::render(app, areas.footer, buffer) {
+            if let Some(cursor) = footer::render(app, bottom, buffer) {
                 frame.set_cursor_position(cursor);
             }
         }

@@ -9,10 +9,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::model::{Command, Context, Jump, Outcome, ViewId, Within};
-use crate::text::{fit_end, wrap};
+use crate::model::{Command, Context, Jump, Outcome, Selection, ViewId};
+use crate::text::fit_end;
 use crate::theme;
-use crate::widgets::{Cursor, Table, all_figures, count, flow, rule, slice, write};
+use crate::widgets::{Lines, List, Table, all_figures, below, count, rows_in, split};
 
 /// One part.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Part {
     pub(crate) style: Style,
     pub(crate) figures: Figures,
     pub(crate) sites: u64,
-    pub(crate) within: Option<Within>,
+    pub(crate) selection: Option<Selection>,
 }
 
 /// All parts, and which one is selected.
@@ -34,125 +34,76 @@ pub(crate) struct Breakdown {
     pub(crate) of: String,
     /// What the parts are: `field`, `type`.
     noun: &'static str,
-    parts: Vec<Part>,
-    cursor: Cursor,
+    list: List<Part>,
 }
 
-/// Lines of the details below the table, its rule included.
-const DETAILS: u16 = 6;
+/// The table, and the details below it.
+fn panes(area: Rect) -> [Rect; 2] {
+    let details = if area.height >= 12 { 6 } else { 0 };
+    split(area, [area.height - details, details])
+}
+
+/// Rows of the table on the present screen, below the breadcrumb.
+fn height(cx: &Context<'_>) -> usize {
+    let [table, _] = panes(below(cx.area(), 1));
+    rows_in(table)
+}
 
 impl Breakdown {
-    pub(crate) fn new(of: String, noun: &'static str, parts: Vec<Part>) -> Self {
-        Breakdown {
-            of,
-            noun,
-            parts,
-            cursor: Cursor::default(),
-        }
-    }
-
-    /// Puts the parts in the order of the measure, and the selection where it was in `before`.
-    pub(crate) fn settle(&mut self, before: Option<&Breakdown>, cx: &Context<'_>) {
+    /// Shows these parts, in the order of the measure; the same one stays selected.
+    pub(crate) fn refresh(
+        &mut self,
+        (of, noun): (String, &'static str),
+        mut parts: Vec<Part>,
+        cx: &Context<'_>,
+    ) {
         let key = |part: &Part| (Reverse(cx.measure.of(&part.figures)), part.full.clone());
-        self.parts.sort_by_cached_key(key);
-        if let Some(before) = before {
-            let kept = before.selected().map(|part| &part.full);
-            let at = self.parts.iter().position(|part| Some(&part.full) == kept);
-            self.cursor = Cursor {
-                selected: at.unwrap_or(0),
-                top: before.cursor.top,
-            };
-        }
-        self.cursor.clamp(self.parts.len(), rows(cx));
-    }
-
-    fn selected(&self) -> Option<&Part> {
-        self.parts.get(self.cursor.selected)
+        parts.sort_by_cached_key(key);
+        (self.of, self.noun) = (of, noun);
+        let key = |part: &Part| part.full.clone();
+        self.list.replace(parts, key, true, height(cx));
     }
 
     /// Acts on what moves and on Enter; `None` = the command is not for a breakdown.
     pub(crate) fn command(&mut self, command: Command, cx: &Context<'_>) -> Option<Outcome> {
-        if self.cursor.command(command, self.parts.len(), rows(cx)) {
+        if self.list.command(command, height(cx)) {
             return Some(Outcome::Done);
         }
-        match command {
-            Command::Enter => {
-                let within = self.selected().and_then(|part| part.within.clone());
-                Some(within.map_or(
-                    Outcome::Notice("nothing is selected: it has no blocks".to_owned()),
-                    |within| Outcome::Goto(ViewId::Sites, Jump::Within(within)),
-                ))
-            }
-            _ => None,
-        }
+        let selection = || self.list.selected()?.selection.clone();
+        (command == Command::Enter).then(|| {
+            let jump = selection().map(Jump::Selection);
+            Outcome::goto(ViewId::Sites, jump, "nothing is selected: it has no blocks")
+        })
     }
 
     pub(crate) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let details = if area.height >= 12 { DETAILS } else { 0 };
-        let table = slice(area, 0, area.height - details);
-        let whole = self
-            .parts
-            .iter()
-            .map(|part| cx.measure.of(&part.figures))
-            .fold(0, u64::saturating_add);
-        let value = |part: &&Part| cx.measure.of(&part.figures);
-        let unit = cx.measure.blocks(&Figures::default()).1;
-        Table::new()
-            .right("of it", 7, |part| Share::of(value(part), whole).to_string())
-            .right("of all", 7, |part| {
-                Share::of(value(part), cx.whole()).to_string()
-            })
-            .right(cx.measure.name(), 10, |part| cx.measure.amount(value(part)))
-            .bars(if area.width >= 100 { 16 } else { 8 }, |part| {
-                (value(part), whole)
-            })
-            .right(unit, 10, |part| count(cx.measure.blocks(&part.figures).0))
+        let [table, details] = panes(area);
+        let whole = cx.sum(self.list.rows.iter().map(|part| &part.figures));
+        let value = |part: &Part| cx.measure.of(&part.figures);
+        let empty = "it has no blocks: nothing was allocated";
+        Table::new(cx)
+            .share("of it", value, whole)
+            .share("of all", value, cx.whole())
+            .amount(cx.measure.name(), 10, value)
+            .bars(if area.width >= 100 { 16 } else { 8 }, value, whole)
+            .blocks(10, |part| &part.figures)
             .right("sites", 6, |part| count(part.sites))
-            // A path says most at its end.
+            // The end of a path says most.
             .left(self.noun, 0, |part, cells| {
                 (fit_end(&part.name, cells).into_owned(), part.style)
             })
-            .render(
-                table,
-                buffer,
-                self.parts.iter(),
-                (self.cursor, theme::selected()),
-                "it has no blocks: nothing was allocated",
+            .render(table, buffer, &self.list.rows, self.list.cursor, empty);
+        if let Some(part) = self.list.selected() {
+            let title = format!(
+                "{}: {} of {}, {} of all",
+                self.list.place(self.noun),
+                Share::of(value(part), whole),
+                self.of,
+                cx.share(value(part))
             );
-        if let Some(part) = self.selected() {
-            let rest = slice(area, table.height, details);
-            self.details(part, cx, whole, rest, buffer);
+            let name = (part.full.as_str(), 2, part.style);
+            let mut lines = Lines::details(details, buffer, &title, name);
+            lines.flow(&all_figures(&part.figures), theme::plain());
         }
     }
-
-    fn details(&self, part: &Part, cx: &Context<'_>, whole: u64, area: Rect, buffer: &mut Buffer) {
-        if area.is_empty() {
-            return;
-        }
-        let value = cx.measure.of(&part.figures);
-        let text = format!(
-            "{} {} of {}: {} of {}, {} of all",
-            self.noun,
-            self.cursor.selected + 1,
-            self.parts.len(),
-            Share::of(value, whole),
-            self.of,
-            Share::of(value, cx.whole())
-        );
-        rule(buffer, area, &text);
-        let lines = wrap(&part.full, area.width as usize, 2);
-        for (at, line) in (1..).zip(&lines) {
-            write(buffer, slice(area, at, 1), line, part.style);
-        }
-        let used = 1 + lines.len() as u16;
-        let rest = slice(area, used, area.height.saturating_sub(used));
-        flow(buffer, rest, &all_figures(&part.figures), theme::plain());
-    }
-}
-
-/// Rows of the table on the present screen, below the breadcrumb.
-fn rows(cx: &Context<'_>) -> usize {
-    let height = cx.body.height.saturating_sub(1);
-    let details = if height >= 12 { DETAILS } else { 0 };
-    height.saturating_sub(1 + details) as usize
 }

@@ -1,4 +1,4 @@
-//! What the keys mean: one table from which look-up, help and hint bar are all made, so none can drift from the others.
+//! What the keys mean: one table for look-up, help and hint bar, so that they cannot differ.
 //!
 //! A view brings its own rows (its `BINDINGS`), which win over the common ones; no key is compared anywhere else.
 
@@ -25,7 +25,7 @@ fn bindings_of(view: ViewId) -> &'static [Binding] {
     }
 }
 
-/// What is in front, hence which rows apply.
+/// What has the keys, hence which rows apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Focus {
     /// Nothing loaded yet.

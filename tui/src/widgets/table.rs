@@ -1,23 +1,51 @@
-//! A table: headings, a window of rows, a selection. Each column says what it is called and what stands in it, so that
-//! headings and cells cannot come apart.
+//! A table: headings, a window of rows, a selection. Each column says what it is called, what stands in it and how rows
+//! are sorted by it, so that headings, cells and sort orders cannot come apart.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 use heapglass_profiler::diff::{Change, Identity, RowBeside, Verdict};
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::profile::{Figures, Measure};
 use heapglass_profiler::report::By;
-
+use heapglass_profiler::units::Share;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{Cursor, bar, slice, write};
-use crate::model::Context;
+use super::area::{columns, right_of, slice};
+use super::{Cursor, bar, count, write};
+use crate::model::{Command, Context, Outcome};
 use crate::text::{fit, width};
 use crate::theme;
 
 /// Cells of the column of changes.
 pub(crate) const CHANGE: usize = 11;
+
+/// The column that a table is sorted by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sort {
+    /// Which of the columns that can be sorted by.
+    at: usize,
+    /// The smallest first.
+    reversed: bool,
+}
+
+impl Sort {
+    /// Which of the columns that can be sorted by it is.
+    pub(crate) fn at(self) -> usize {
+        self.at
+    }
+}
+
+/// How rows are sorted by a column.
+enum Order<'a, R> {
+    /// The largest first.
+    Largest(Box<dyn Fn(&R) -> i128 + 'a>),
+    /// By a name.
+    Name(Box<dyn Fn(&R) -> String + 'a>),
+    /// As they come, which is called so.
+    AsGiven(&'static str),
+}
 
 /// What stands in a cell, by the row and the width of the column.
 type Cell<'a, R> = Box<dyn Fn(&R, usize) -> (String, Style) + 'a>;
@@ -27,18 +55,36 @@ struct Column<'a, R> {
     /// Cells wide; what is left over is shared by the columns with `0`.
     width: usize,
     right: bool,
+    is_shown: bool,
+    is_sorted_by: bool,
     cell: Cell<'a, R>,
+    order: Option<Order<'a, R>>,
 }
 
 /// The columns of a table of rows `R`.
 pub(crate) struct Table<'a, R> {
+    cx: &'a Context<'a>,
     columns: Vec<Column<'a, R>>,
+    sort: Option<Sort>,
+    selected: Style,
 }
 
-impl<'a, R> Table<'a, R> {
-    pub(crate) fn new() -> Self {
+impl<'a, R: 'a> Table<'a, R> {
+    pub(crate) fn new(cx: &'a Context<'_>) -> Self {
         Table {
+            cx,
             columns: Vec::new(),
+            sort: None,
+            selected: theme::selected(),
+        }
+    }
+
+    /// A table that is sorted by one of its columns, whose title says so.
+    pub(crate) fn sorted(cx: &'a Context<'_>, sort: Sort) -> Self {
+        let sort = Some(sort);
+        Table {
+            sort,
+            ..Table::new(cx)
         }
     }
 
@@ -49,23 +95,8 @@ impl<'a, R> Table<'a, R> {
         width: usize,
         cell: impl Fn(&R) -> String + 'a,
     ) -> Self {
-        self.push(title, width, true, move |row, _| {
-            (cell(row), theme::plain())
-        })
-    }
-
-    /// A column of figures where there is room for it.
-    pub(crate) fn right_if(
-        self,
-        room: bool,
-        title: impl Into<String>,
-        width: usize,
-        cell: impl Fn(&R) -> String + 'a,
-    ) -> Self {
-        match room {
-            true => self.right(title, width, cell),
-            false => self,
-        }
+        let cell = move |row: &R, _| (cell(row), theme::plain());
+        self.push(title, width, true, cell)
     }
 
     /// A column of text, at the left: `width` cells, or with 0 a share of what is left over. The cell is told its width.
@@ -78,31 +109,124 @@ impl<'a, R> Table<'a, R> {
         self.push(title, width, false, cell)
     }
 
-    /// A column of bars: of a part in a whole.
-    pub(crate) fn bars(self, width: usize, part: impl Fn(&R) -> (u64, u64) + 'a) -> Self {
-        self.left("", width, move |row, cells| {
-            let (part, whole) = part(row);
-            (bar(part, whole, cells), theme::bar())
+    /// A column of a figure that rows can be sorted by.
+    pub(crate) fn figure(
+        self,
+        title: impl Into<String>,
+        width: usize,
+        value: impl Fn(&R) -> u64 + Copy + 'a,
+        spell: impl Fn(u64) -> String + 'a,
+    ) -> Self {
+        let table = self.right(title, width, move |row| spell(value(row)));
+        table.ordered(Order::Largest(Box::new(move |row| value(row).into())))
+    }
+
+    /// A column of figures of the measure that rows can be sorted by.
+    pub(crate) fn amount(
+        self,
+        title: impl Into<String>,
+        width: usize,
+        value: impl Fn(&R) -> u64 + Copy + 'a,
+    ) -> Self {
+        let measure = self.cx.measure;
+        self.figure(title, width, value, move |value| measure.amount(value))
+    }
+
+    /// A column of the blocks that go with the measure, which rows can be sorted by.
+    pub(crate) fn blocks(self, width: usize, figures: impl Fn(&R) -> &Figures + Copy + 'a) -> Self {
+        let measure = self.cx.measure;
+        let unit = measure.blocks(&Figures::default()).1;
+        let value = move |row: &R| measure.blocks(figures(row)).0;
+        self.figure(unit, width, value, count)
+    }
+
+    /// A column of parts of a whole.
+    pub(crate) fn share(self, title: &str, value: impl Fn(&R) -> u64 + 'a, whole: u64) -> Self {
+        self.right(title, 7, move |row| {
+            Share::of(value(row), whole).to_string()
         })
     }
 
-    /// A column of what rows have more or less than in the base; none without one.
+    /// A column of bars: of a part in a whole.
+    pub(crate) fn bars(self, width: usize, value: impl Fn(&R) -> u64 + 'a, whole: u64) -> Self {
+        self.left("", width, move |row, cells| {
+            (bar(value(row), whole, cells), theme::bar())
+        })
+    }
+
+    /// A column of what rows have more or less than in the base, which they can be sorted by; none without a base.
     pub(crate) fn change(
         self,
-        cx: &Context<'_>,
         by: By,
-        title: impl Into<String>,
-        identity: impl Fn(&R) -> Option<Identity> + 'a,
+        title: &str,
+        identity: impl Fn(&R) -> Option<Identity> + Copy + 'a,
     ) -> Self {
-        let Some(beside) = cx.beside(by) else {
+        let Some(beside) = self.cx.beside(by) else {
             return self;
         };
-        let measure = cx.measure;
-        self.push(title, CHANGE, true, move |row, _| {
+        let measure = self.cx.measure;
+        let known = beside.clone();
+        let change = move |row: &R| known.row(&identity(row)?)?.change.exact_difference();
+        let table = self.push(title, CHANGE, true, move |row, _| {
             let known = identity(row);
             let known = known.and_then(|identity| beside.row(&identity));
             known.map_or_else(Default::default, |known| row_change(known, measure))
-        })
+        });
+        let size = move |row: &R| change(row).map_or(-1, |change| change.abs());
+        table.ordered(Order::Largest(Box::new(size)))
+    }
+
+    /// The last column only where there is room for it. Rows can be sorted by it all the same.
+    pub(crate) fn only_if(mut self, has_room: bool) -> Self {
+        if let Some(column) = self.columns.last_mut() {
+            column.is_shown = has_room;
+        }
+        self
+    }
+
+    /// The last column only where there is room for it or rows are sorted by it.
+    pub(crate) fn only_if_sorted_or(self, has_room: bool) -> Self {
+        let is_sorted_by = self
+            .columns
+            .last()
+            .is_some_and(|column| column.is_sorted_by);
+        self.only_if(has_room || is_sorted_by)
+    }
+
+    /// Rows can be sorted by the last column, by name.
+    pub(crate) fn by_name(self, name: impl Fn(&R) -> String + 'a) -> Self {
+        self.ordered(Order::Name(Box::new(name)))
+    }
+
+    /// By the last column rows are in the order they come in, which is called `name`.
+    pub(crate) fn in_given_order(self, name: &'static str) -> Self {
+        self.ordered(Order::AsGiven(name))
+    }
+
+    /// The selected row in that style.
+    pub(crate) fn selected(mut self, style: Style) -> Self {
+        self.selected = style;
+        self
+    }
+
+    fn ordered(mut self, order: Order<'a, R>) -> Self {
+        let before = self.sortable().count();
+        if let Some(column) = self.columns.last_mut() {
+            column.is_sorted_by = self.sort.is_some_and(|sort| sort.at == before);
+            column.order = Some(order);
+        }
+        self
+    }
+
+    fn sortable(&self) -> impl Iterator<Item = &Column<'a, R>> {
+        let columns = self.columns.iter();
+        columns.filter(|column| column.order.is_some())
+    }
+
+    /// Cells that the columns of a fixed width take, their gaps included.
+    pub(crate) fn taken(&self) -> usize {
+        let shown = self.columns.iter().filter(|column| column.is_shown);
+        shown.map(|column| column.width + 1).sum()
     }
 
     fn push(
@@ -116,49 +240,90 @@ impl<'a, R> Table<'a, R> {
             title: title.into(),
             width,
             right,
+            is_shown: true,
+            is_sorted_by: false,
             cell: Box::new(cell),
+            order: None,
         });
         self
     }
 
-    /// Draws the headings and the rows from the top of the window on, the selected one in `style`; `empty` when there
-    /// are none.
+    /// Goes on to the next column that can be sorted by, or reverses the order; `None` when the command does neither.
+    pub(crate) fn command(&self, command: Command, sort: &mut Sort) -> Option<Outcome> {
+        match command {
+            Command::Sort => {
+                let at = (sort.at + 1) % self.sortable().count().max(1);
+                let reversed = false;
+                *sort = Sort { at, reversed };
+                let column = self.sortable().nth(at)?;
+                let name = match column.order {
+                    Some(Order::AsGiven(name)) => name,
+                    _ => &column.title,
+                };
+                Some(Outcome::notice(format!("sorted by {name}")))
+            }
+            Command::ReverseSort => {
+                sort.reversed = !sort.reversed;
+                Some(Outcome::Done)
+            }
+            _ => None,
+        }
+    }
+
+    /// Sorts rows by the column. Those that are equal keep their order.
+    pub(crate) fn sort(&self, rows: &mut [R]) {
+        let column = self.columns.iter().find(|column| column.is_sorted_by);
+        match column.and_then(|column| column.order.as_ref()) {
+            Some(Order::Largest(value)) => rows.sort_by_cached_key(|row| Reverse(value(row))),
+            Some(Order::Name(name)) => rows.sort_by_cached_key(name),
+            Some(Order::AsGiven(_)) | None => {}
+        }
+        if self.sort.is_some_and(|sort| sort.reversed) {
+            rows.reverse();
+        }
+    }
+
+    /// Draws the headings and the rows from the top of the window on; `empty` when there are none.
     pub(crate) fn render(
         mut self,
         area: Rect,
         buffer: &mut Buffer,
-        rows: impl ExactSizeIterator<Item = R>,
-        (cursor, style): (Cursor, Style),
+        rows: &[R],
+        cursor: Cursor,
         empty: &str,
     ) {
+        let mark = match self.sort {
+            Some(sort) if sort.reversed => '▲',
+            _ => '▼',
+        };
+        self.columns.retain(|column| column.is_shown);
         let mut widths: Vec<usize> = self.columns.iter().map(|column| column.width).collect();
         stretch(&mut widths, area.width as usize);
         for (column, width) in self.columns.iter_mut().zip(widths) {
             column.width = width;
         }
         let titles = self.columns.iter().map(|column| {
-            let text = Cow::Borrowed(column.title.as_str());
-            (column.width, column.right, text, theme::heading())
+            let mut text = column.title.clone();
+            text.extend(column.is_sorted_by.then_some(mark));
+            (column.width, column.right, text.into(), theme::heading())
         });
         draw_row(buffer, slice(area, 0, 1), titles, theme::plain());
-        if rows.len() == 0 {
+        if rows.is_empty() {
             write(buffer, slice(area, 1, 1), empty, theme::dim());
-            return;
         }
-        let window = area.height.saturating_sub(1) as usize;
-        for (at, row) in rows.enumerate().skip(cursor.top).take(window) {
+        let window = area.rows().skip(1);
+        for ((at, row), line) in rows.iter().enumerate().skip(cursor.top).zip(window) {
             let cells = self.columns.iter().map(|column| {
-                let (text, style) = (column.cell)(&row, column.width);
-                (column.width, column.right, Cow::Owned(text), style)
+                let (text, style) = (column.cell)(row, column.width);
+                (column.width, column.right, text.into(), style)
             });
-            let line = slice(area, 1 + (at - cursor.top) as u16, 1);
-            let selected = at == cursor.selected;
-            draw_row(
-                buffer,
-                line,
-                cells,
-                if selected { style } else { theme::plain() },
-            );
+            let is_selected = at == cursor.selected;
+            let style = if is_selected {
+                self.selected
+            } else {
+                theme::plain()
+            };
+            draw_row(buffer, line, cells, style);
         }
     }
 }
@@ -178,17 +343,19 @@ fn row_change(known: &RowBeside, measure: Measure) -> (String, Style) {
 
 /// What there is more or less than in the base: `=` for nothing, `≈` for what the error bounds of the peaks hide.
 pub(crate) fn change(change: &Change, measure: Measure) -> (String, Style) {
-    let text = match change.verdict {
-        Verdict::Equal => "=".to_owned(),
-        Verdict::WithinBound => "≈".to_owned(),
-        _ => measure.difference(change.exact_difference().unwrap_or_default()),
-    };
-    let style = match change.verdict {
-        Verdict::More => theme::more(),
-        Verdict::Less => theme::less(),
-        _ => theme::dim(),
-    };
-    (text, style)
+    let difference = || measure.difference(change.exact_difference().unwrap_or_default());
+    match change.verdict {
+        Verdict::Equal => ("=".to_owned(), theme::dim()),
+        Verdict::WithinBound => ("≈".to_owned(), theme::dim()),
+        Verdict::More => (difference(), theme::more()),
+        Verdict::Less => (difference(), theme::less()),
+        _ => (difference(), theme::dim()),
+    }
+}
+
+/// How many rows of a table show in `area`, below its heading.
+pub(crate) fn rows_in(area: Rect) -> usize {
+    area.height.saturating_sub(1).into()
 }
 
 /// Gives the columns with no width of their own what `cells` leave them: the first of several gets the larger part.
@@ -197,12 +364,12 @@ fn stretch(widths: &mut [usize], cells: usize) {
     let mut left = cells.saturating_sub(taken);
     let mut remaining = widths.iter().filter(|width| **width == 0).count();
     for width in widths.iter_mut().filter(|width| **width == 0) {
-        *width = if remaining > 1 {
+        let part = if remaining > 1 {
             (left * 3).div_ceil(5)
         } else {
             left
-        }
-        .max(1);
+        };
+        *width = part.max(1);
         left = left.saturating_sub(*width);
         remaining -= 1;
     }
@@ -216,37 +383,29 @@ pub(crate) fn draw_row<'a>(
     cells: impl IntoIterator<Item = (usize, bool, Cow<'a, str>, Style)>,
     base: Style,
 ) {
-    if area.is_empty() {
-        return;
-    }
-    buffer.set_style(slice(area, 0, 1), base);
-    let end = area.x + area.width;
-    let mut x = area.x;
+    buffer.set_style(area, base);
+    let mut rest = area;
     for (cells, right, text, style) in cells {
-        if x >= end {
-            break;
+        let cells = u16::try_from(cells).unwrap_or(u16::MAX);
+        let mut place = columns(rest, 0, cells);
+        let text = fit(&text, place.width as usize);
+        if right {
+            place = right_of(place, place.width.saturating_sub(width(&text) as u16));
         }
-        let room = cells.min((end - x) as usize);
-        let text = fit(&text, room);
-        let indent = if right {
-            room.saturating_sub(width(&text))
-        } else {
-            0
-        };
-        buffer.set_stringn(
-            x + indent as u16,
-            area.y,
-            &text,
-            room - indent,
-            base.patch(style),
-        );
-        x = x.saturating_add(cells as u16 + 1);
+        write(buffer, place, &text, base.patch(style));
+        rest = right_of(rest, cells.saturating_add(1));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
+    use heapglass_profiler::profile::Frames;
+    use ratatui::layout::Size;
+
+    use crate::model::Data;
 
     #[test]
     fn columns_without_a_width_share_the_rest() {
@@ -254,5 +413,41 @@ mod tests {
         stretch(&mut widths, 63);
         assert_eq!(widths, [10, 30, 20]);
         stretch(&mut widths, 2);
+    }
+
+    #[test]
+    fn rows_are_sorted_by_the_column_that_the_title_marks_and_equal_ones_stay_in_order() {
+        let data = Arc::new(Data::new(Default::default(), None));
+        let cx = Context {
+            data: &data,
+            measure: Measure::Blocks,
+            frames: Frames::Folded,
+            body: Size::new(40, 3),
+            source_roots: &[],
+        };
+        let table = |sort| {
+            Table::sorted(&cx, sort)
+                .share("share", |row: &(u64, &str)| row.0, 10)
+                .amount("size", 6, |row| row.0)
+                .left("name", 0, |row, _| (row.1.to_owned(), theme::plain()))
+                .by_name(|row| row.1.to_owned())
+        };
+        let mut sort = Sort::default();
+        let mut rows = [(1, "c"), (2, "b"), (2, "a")];
+        table(sort).sort(&mut rows);
+        assert_eq!(rows, [(2, "b"), (2, "a"), (1, "c")]);
+        let outcome = table(sort).command(Command::Sort, &mut sort);
+        assert!(matches!(outcome, Some(Outcome::Notice(text)) if text == "sorted by name"));
+        table(sort).command(Command::ReverseSort, &mut sort);
+        table(sort).sort(&mut rows);
+        assert_eq!(rows, [(1, "c"), (2, "b"), (2, "a")]);
+        let area = Rect::new(0, 0, 24, 2);
+        let mut buffer = Buffer::empty(area);
+        table(sort).render(area, &mut buffer, &rows, Cursor::default(), "");
+        let lines = ["  share   size name▲", " 10.0 %      1 c"].map(|line| format!("{line:24}"));
+        buffer.set_style(area, Style::reset());
+        let mut expected = Buffer::with_lines(lines);
+        expected.set_style(area, Style::reset());
+        assert_eq!(buffer, expected);
     }
 }

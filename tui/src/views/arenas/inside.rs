@@ -1,20 +1,19 @@
 //! Inside one arena: what it handed out, by type, by field, or by the fields of one type.
 
+use std::cmp::Reverse;
+
 use heapglass_profiler::arenas::{
-    Handed, by_field, by_type, measured_inside, measured_inside_title,
+    FieldInside, Handed, TypeInside, by_field, by_type, measured_inside, measured_inside_title,
 };
-use heapglass_profiler::profile::{Arena, Measure, TypeKind};
+use heapglass_profiler::profile::{Arena, ArenaRow, TypeKind};
 use heapglass_profiler::units::{Bytes, Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::model::{Command, Context, Data, Outcome, type_key};
-use crate::text::{clean, fit_end, type_cell, wrap};
+use crate::text::{clean, fit_end, type_cell};
 use crate::theme;
-use crate::widgets::{Cursor, Table, bytes, count, flow, rule, slice, write};
-
-/// Lines below the table.
-const DETAILS: u16 = 5;
+use crate::widgets::{Cursor, Lines, List, Table, below, bytes, count, rows_in, split};
 
 /// A row: a type or a field.
 #[derive(Debug)]
@@ -43,10 +42,21 @@ enum By {
 pub(super) struct Inside {
     arena: String,
     by: By,
-    cursor: Cursor,
+    list: List<Row>,
     /// The cursor among the types, while one of them is open.
     outer: Cursor,
-    rows: Vec<Row>,
+}
+
+/// The table, and the details below it.
+fn panes(area: Rect) -> [Rect; 2] {
+    let details = if area.height >= 12 { 5 } else { 0 };
+    split(area, [area.height - details, details])
+}
+
+/// Rows of the table on the present screen, below the breadcrumb.
+fn height(cx: &Context<'_>) -> usize {
+    let [table, _] = panes(below(cx.area(), 1));
+    rows_in(table)
 }
 
 impl Inside {
@@ -55,37 +65,30 @@ impl Inside {
         let mut inside = Inside {
             arena: arena.name.clone(),
             by: if by_field { By::Field } else { By::Type },
-            cursor: Cursor::default(),
+            list: List::default(),
             outer: Cursor::default(),
-            rows: Vec::new(),
         };
         inside.refresh(cx).then_some(inside)
     }
 
     /// Lists the rows again, the same one selected where it is still there; `false` when the arena is gone.
     pub(super) fn refresh(&mut self, cx: &Context<'_>) -> bool {
-        let arenas = &cx.data.profile.arenas;
-        let Some(arena) = arenas.iter().find(|arena| arena.name == self.arena) else {
+        let mut arenas = cx.data.profile.arenas.iter();
+        let Some(arena) = arenas.find(|arena| arena.name == self.arena) else {
             return false;
         };
-        let kept = self
-            .rows
-            .get(self.cursor.selected)
-            .filter(|_| self.cursor.selected > 0)
-            .map(|row| row.key.clone());
-        self.rows = match &self.by {
+        let mut rows = match &self.by {
             By::Type => types(arena, cx.data),
             By::Field => fields(arena, cx.data),
             By::FieldOf(name, _) => fields(&of_type(arena, name.as_ref(), cx.data), cx.data),
         };
         // Where nothing has the figure, the largest comes first all the same.
-        self.rows.sort_by_key(|row| {
+        rows.sort_by_key(|row| {
             let value = measured_inside(&row.handed, cx.measure);
-            std::cmp::Reverse(value.unwrap_or(row.handed.total_bytes))
+            Reverse(value.unwrap_or(row.handed.total_bytes))
         });
-        let at = kept.and_then(|kept| self.rows.iter().position(|row| row.key == kept));
-        self.cursor.selected = at.unwrap_or(0);
-        self.cursor.clamp(self.rows.len(), list_rows(cx));
+        let key = |row: &Row| row.key.clone();
+        self.list.replace(rows, key, false, height(cx));
         true
     }
 
@@ -94,51 +97,39 @@ impl Inside {
         let By::FieldOf(..) = self.by else {
             return false;
         };
-        self.by = By::Type;
-        self.rows.clear();
-        self.refresh(cx);
-        self.cursor = self.outer;
-        self.cursor.clamp(self.rows.len(), list_rows(cx));
+        self.show(By::Type, cx);
+        self.list.cursor = self.outer;
+        self.list.clamp(height(cx));
         true
     }
 
     pub(super) fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
-        if self.cursor.command(command, self.rows.len(), list_rows(cx)) {
+        if self.list.command(command, height(cx)) {
             return Outcome::Done;
         }
         match (command, &self.by) {
-            (Command::Enter, By::Type) => match self.rows.get(self.cursor.selected) {
+            (Command::Enter, By::Type) => match self.list.selected() {
                 Some(row) => {
-                    self.by = By::FieldOf(row.key.clone(), row.name.clone());
-                    self.outer = self.cursor;
-                    self.again(cx);
+                    self.outer = self.list.cursor;
+                    self.show(By::FieldOf(row.key.clone(), row.name.clone()), cx);
                 }
-                None => {
-                    return Outcome::Notice("nothing is selected: nothing was handed out".into());
-                }
+                None => return Outcome::notice("nothing is selected: nothing was handed out"),
             },
             (Command::Enter, _) => {
-                return Outcome::Notice(
-                    "pieces of an arena have no sites of their own: its chunks do".into(),
-                );
+                let text = "pieces of an arena have no sites of their own: its chunks do";
+                return Outcome::notice(text);
             }
-            (Command::Grouping, by) => {
-                self.by = if *by == By::Field {
-                    By::Type
-                } else {
-                    By::Field
-                };
-                self.again(cx);
-            }
+            (Command::Grouping, By::Field) => self.show(By::Type, cx),
+            (Command::Grouping, _) => self.show(By::Field, cx),
             _ => {}
         }
         Outcome::Done
     }
 
     /// Other rows, from the first on.
-    fn again(&mut self, cx: &Context<'_>) {
-        self.rows.clear();
-        self.cursor = Cursor::default();
+    fn show(&mut self, by: By, cx: &Context<'_>) {
+        self.by = by;
+        self.list = List::default();
         self.refresh(cx);
     }
 
@@ -153,95 +144,65 @@ impl Inside {
     }
 
     pub(super) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let details = details_height(area.height);
-        let table = slice(area, 0, area.height - details);
+        let [table, details] = panes(area);
         let wide = area.width >= 110;
-        let noun = if self.by == By::Type { "type" } else { "field" };
-        let whole = self.whole(cx.measure);
-        let value = |row: &&Row| measured_inside(&row.handed, cx.measure);
-        Table::new()
+        let (noun, is_type) = match self.by {
+            By::Type => ("type", true),
+            _ => ("field", false),
+        };
+        let value = |row: &Row| measured_inside(&row.handed, cx.measure);
+        let values = self.list.rows.iter().filter_map(value);
+        let whole = values.fold(0, u64::saturating_add);
+        let share = |row: &Row| value(row).map(|value| Share::of(value, whole));
+        Table::new(cx)
             .right("of it", 7, |row| {
-                let share = value(row).map(|value| Share::of(value, whole).to_string());
-                share.unwrap_or("-".to_owned())
+                share(row).map_or("-".to_owned(), |share| share.to_string())
             })
-            .bars(if wide { 16 } else { 8 }, |row| {
-                value(row).map_or((0, 0), |value| (value, whole))
-            })
+            .bars(
+                if wide { 16 } else { 8 },
+                |row| value(row).unwrap_or(0),
+                whole,
+            )
             .right("handed out", 10, |row| bytes(row.handed.total_bytes))
             .right("in use", 10, |row| bytes(row.handed.live_bytes))
             .right("pieces", 11, |row| count(row.handed.total_blocks))
-            .right_if(wide, "copied", 10, |row| bytes(row.handed.copied_bytes))
-            .right_if(wide, "grows", 9, |row| count(row.handed.grows))
-            .right_if(wide, "past", 10, |row| bytes(row.handed.past_bytes))
-            .left(noun, 0, |row, cells| {
-                if self.by == By::Type {
-                    (type_cell(&row.name, cells), theme::kind(row.kind))
-                } else {
-                    (fit_end(&row.name, cells).into_owned(), theme::plain())
-                }
+            .right("copied", 10, |row| bytes(row.handed.copied_bytes))
+            .only_if(wide)
+            .right("grows", 9, |row| count(row.handed.grows))
+            .only_if(wide)
+            .right("past", 10, |row| bytes(row.handed.past_bytes))
+            .only_if(wide)
+            .left(noun, 0, |row, cells| match is_type {
+                true => (type_cell(&row.name, cells), theme::kind(row.kind)),
+                false => (fit_end(&row.name, cells).into_owned(), theme::plain()),
             })
             .render(
                 table,
                 buffer,
-                self.rows.iter(),
-                (self.cursor, theme::selected()),
+                &self.list.rows,
+                self.list.cursor,
                 "nothing was handed out through the handle",
             );
-        if let Some(row) = self.rows.get(self.cursor.selected) {
-            let rest = slice(area, table.height, details);
-            self.details(row, noun, whole, cx.measure, rest, buffer);
-        }
-    }
-
-    fn whole(&self, measure: Measure) -> u64 {
-        self.rows
-            .iter()
-            .filter_map(|row| measured_inside(&row.handed, measure))
-            .fold(0, u64::saturating_add)
-    }
-
-    fn details(
-        &self,
-        row: &Row,
-        noun: &str,
-        whole: u64,
-        measure: Measure,
-        area: Rect,
-        buffer: &mut Buffer,
-    ) {
-        if area.is_empty() {
+        let Some(row) = self.list.selected() else {
             return;
-        }
-        let value = measured_inside(&row.handed, measure).zip(measured_inside_title(measure));
-        let share = match value {
-            Some((value, title)) => format!("{} of {title}", Share::of(value, whole)),
-            None => format!("nothing inside an arena is {}", measure.name()),
         };
-        let text = format!(
-            "{noun} {} of {}: {share}",
-            self.cursor.selected + 1,
-            self.rows.len(),
-        );
-        rule(buffer, area, &text);
-        let lines = wrap(&row.full, area.width as usize, 2);
-        for (at, line) in (1..).zip(&lines) {
-            write(buffer, slice(area, at, 1), line, theme::strong());
-        }
-        let used = 1 + lines.len() as u16;
-        let rest = slice(area, used, area.height.saturating_sub(used));
-        flow(buffer, rest, &figures(&row.handed), theme::plain());
+        let share = match share(row).zip(measured_inside_title(cx.measure)) {
+            Some((share, title)) => format!("{share} of {title}"),
+            None => format!("nothing inside an arena is {}", cx.measure.name()),
+        };
+        let title = format!("{}: {share}", self.list.place(noun));
+        let name = (row.full.as_str(), 2, theme::strong());
+        let mut lines = Lines::details(details, buffer, &title, name);
+        lines.flow(&figures(&row.handed), theme::plain());
     }
 }
 
 /// Every figure of a row, those that are 0 left out.
 fn figures(h: &Handed) -> Vec<String> {
+    let both = |name, bytes, blocks| format!("{name} {} ({})", Bytes(bytes), Count(blocks));
     let mut items = vec![
-        format!(
-            "handed out {} ({})",
-            Bytes(h.total_bytes),
-            Count(h.total_blocks)
-        ),
-        format!("in use {} ({})", Bytes(h.live_bytes), Count(h.live_blocks)),
+        both("handed out", h.total_bytes, h.total_blocks),
+        both("in use", h.live_bytes, h.live_blocks),
     ];
     if h.grows > 0 {
         items.push(format!("grows {}", Count(h.grows)));
@@ -254,7 +215,7 @@ fn figures(h: &Handed) -> Vec<String> {
 }
 
 fn types(arena: &Arena, data: &Data) -> Vec<Row> {
-    let row = |row: heapglass_profiler::arenas::TypeInside| {
+    let row = |row: TypeInside| {
         let full = data.type_name(row.type_id);
         Row {
             key: type_key(data, row.type_id),
@@ -270,10 +231,9 @@ fn types(arena: &Arena, data: &Data) -> Vec<Row> {
 }
 
 fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
-    let row = |row: heapglass_profiler::arenas::FieldInside| {
-        let path = data
-            .field(row.field)
-            .map_or("", |field| field.path.as_str());
+    let row = |row: FieldInside| {
+        let field = data.field(row.field);
+        let path = field.map_or("", |field| field.path.as_str());
         let name = clean(path).into_owned();
         Row {
             key: Some(path.to_owned()),
@@ -283,15 +243,13 @@ fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
             handed: row.handed,
         }
     };
-    by_field(data.profile.fields(), arena)
-        .into_iter()
-        .map(row)
-        .collect()
+    let rows = by_field(data.profile.fields(), arena);
+    rows.into_iter().map(row).collect()
 }
 
 /// The arena with the rows of one type alone.
 fn of_type(arena: &Arena, name: Option<&String>, data: &Data) -> Arena {
-    let is_it = |row: &&heapglass_profiler::profile::ArenaRow| {
+    let is_it = |row: &&ArenaRow| {
         let scope = data.profile.scopes.get(row.scope.0 as usize);
         let id = scope.and_then(|scope| scope.value_type);
         type_key(data, id).as_ref() == name
@@ -300,14 +258,4 @@ fn of_type(arena: &Arena, name: Option<&String>, data: &Data) -> Arena {
         rows: arena.rows.iter().filter(is_it).copied().collect(),
         ..Arena::default()
     }
-}
-
-fn details_height(height: u16) -> u16 {
-    if height >= 12 { DETAILS } else { 0 }
-}
-
-/// Rows of the table on the present screen, below the breadcrumb.
-fn list_rows(cx: &Context<'_>) -> usize {
-    let height = cx.body.height.saturating_sub(1);
-    height.saturating_sub(1 + details_height(height)) as usize
 }

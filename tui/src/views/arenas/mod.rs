@@ -1,15 +1,14 @@
 //! Arenas: what lies inside the chunks that are single blocks elsewhere. Enter leads from an arena to the types inside
-//! it and from a type to its fields. Figures are inside the arena, never shares of the process. What is said of each
-//! arena is worked out when a profile comes, never while drawing.
+//! it and from a type to its fields. Figures are inside the arena, never shares of the process. Notes on each
+//! arena are made when a profile is loaded, never while drawing.
 
 mod chart;
-mod facts;
 mod inside;
 mod render;
 
 use std::sync::Arc;
 
-use heapglass_profiler::arenas::ordered;
+use heapglass_profiler::arenas::{Certainty, Point, advice, imbalance, leak_text, ordered, points};
 use heapglass_profiler::profile::Arena;
 use heapglass_profiler::report::By;
 use ratatui::buffer::Buffer;
@@ -18,8 +17,7 @@ use ratatui::layout::Rect;
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, Outcome};
 use crate::views::View;
-use crate::widgets::Cursor;
-use facts::Facts;
+use crate::widgets::List;
 use inside::Inside;
 
 /// The keys of this view.
@@ -31,15 +29,30 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('b')] => Grouping, "by", "inside: type or field";
 };
 
+/// What bumpalo calls the usable bytes of an arena's chunks; the JSON has it as a key.
+const ALLOCATED: &str = "allocated_bytes";
+
+/// Notes on one arena. Every text is clean.
+#[derive(Debug, Default)]
+struct Notes {
+    /// What to do.
+    advice: Vec<String>,
+    /// What is wrong: parts that do not add up, blocks left behind.
+    warnings: Vec<String>,
+    /// Blocks are leaked for certain.
+    is_leaking: bool,
+    /// Its history.
+    points: Vec<Point>,
+}
+
 /// Which arena is selected, and what is open inside it.
 #[derive(Debug, Default)]
 pub(crate) struct Arenas {
-    cursor: Cursor,
-    /// Indexes into the profile's arenas, largest first.
-    order: Vec<usize>,
-    /// What is said of each arena of the profile.
-    facts: Vec<Facts>,
-    /// The data order and facts were made of.
+    /// Indexes into the profile's arenas, largest first, each with its name.
+    list: List<(usize, String)>,
+    /// Notes on each arena of the profile.
+    notes: Vec<Notes>,
+    /// The data the notes were made of.
     made_of: Option<Arc<Data>>,
     inside: Option<Inside>,
 }
@@ -47,41 +60,42 @@ pub(crate) struct Arenas {
 impl Arenas {
     /// The selected arena: its index and itself.
     fn selected<'a>(&self, data: &'a Data) -> Option<(usize, &'a Arena)> {
-        let index = *self.order.get(self.cursor.selected)?;
-        Some((index, data.profile.arenas.get(index)?))
+        let (index, _) = self.list.selected()?;
+        Some((*index, data.profile.arenas.get(*index)?))
     }
+}
 
-    fn sort(&mut self, cx: &Context<'_>) {
-        let arenas = &cx.data.profile.arenas;
-        let kept = self
-            .made_of
-            .as_ref()
-            .filter(|_| self.cursor.selected > 0 || self.inside.is_some())
-            .and_then(|data| Some(self.selected(data)?.1.name.clone()));
-        self.order = ordered(arenas, cx.measure);
-        self.made_of = Some(Arc::clone(cx.data));
-        let name = |at: &usize| arenas.get(*at).map(|arena| &arena.name);
-        let at = kept.and_then(|kept| self.order.iter().position(|at| name(at) == Some(&kept)));
-        self.cursor.selected = at.unwrap_or(0);
-        self.cursor.clamp(self.order.len(), render::list_rows(cx));
-    }
+/// Notes on every arena of the profile, in its order.
+fn notes(data: &Data) -> Vec<Notes> {
+    let leaks = data.profile.leaks();
+    let notes = |(index, arena): (usize, &Arena)| {
+        let own = || leaks.iter().filter(|leak| leak.arenas.contains(&index));
+        let leaked = own().map(|leak| leak_text(&data.profile, leak));
+        let advice = advice(arena, data.profile.fields(), data.profile.process.state);
+        Notes {
+            advice: advice.into_iter().map(|advice| advice.text).collect(),
+            warnings: imbalance(arena).into_iter().chain(leaked).collect(),
+            is_leaking: own().any(|leak| leak.certainty == Certainty::Leaked),
+            points: points(arena),
+        }
+    };
+    data.profile.arenas.iter().enumerate().map(notes).collect()
 }
 
 impl View for Arenas {
     fn refresh(&mut self, cx: &Context<'_>) {
-        let changed = self
-            .made_of
-            .as_ref()
-            .is_none_or(|data| !Arc::ptr_eq(data, cx.data));
-        if changed {
-            self.facts = facts::gather(cx.data);
+        let made_of = self.made_of.as_ref();
+        if made_of.is_none_or(|data| !Arc::ptr_eq(data, cx.data)) {
+            self.notes = notes(cx.data);
+            self.made_of = Some(Arc::clone(cx.data));
         }
-        self.sort(cx);
-        if let Some(mut inside) = self.inside.take()
-            && inside.refresh(cx)
-        {
-            self.inside = Some(inside);
-        }
+        let arenas = &cx.data.profile.arenas;
+        let order = ordered(arenas, cx.measure).into_iter();
+        let rows = order.filter_map(|at| Some((at, arenas.get(at)?.name.clone())));
+        let (is_open, height) = (self.inside.is_some(), render::height(cx));
+        let key = |row: &(usize, String)| row.1.clone();
+        self.list.replace(rows.collect(), key, is_open, height);
+        self.inside.take_if(|inside| !inside.refresh(cx));
     }
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
@@ -92,8 +106,7 @@ impl View for Arenas {
             }
             return inside.command(command, cx);
         }
-        let rows = render::list_rows(cx);
-        if self.cursor.command(command, self.order.len(), rows) {
+        if self.list.command(command, render::height(cx)) {
             return Outcome::Done;
         }
         match command {
@@ -102,7 +115,7 @@ impl View for Arenas {
                     self.inside = Inside::open(arena, command == Command::Grouping, cx);
                     Outcome::Done
                 }
-                None => Outcome::Notice("no arena is selected".to_owned()),
+                None => Outcome::notice("no arena is selected"),
             },
             Command::Back => Outcome::Out,
             _ => Outcome::Done,

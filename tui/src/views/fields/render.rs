@@ -4,26 +4,22 @@ use heapglass_profiler::diff::Identity;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::ScopeKind;
 use heapglass_profiler::report::By;
-use heapglass_profiler::units::{Bytes, Share, counted};
+use heapglass_profiler::units::{Bytes, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::tree::{Row, Sort};
 use super::{Context, FieldTree};
 use crate::model::Data;
-use crate::text::{clean, fit_end, type_cell, wrap};
+use crate::text::{clean, fit_end, type_cell};
 use crate::theme;
-use crate::widgets::{Table, all_figures, bytes, count, flow, rule, signed, slice, some, write};
+use crate::widgets::{
+    Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, count, rows_in, signed, some,
+    split, write,
+};
 
-/// Where things are. Empty panes are not drawn.
-struct Panes {
-    breadcrumb: Rect,
-    table: Rect,
-    details: Rect,
-}
-
-fn panes(area: Rect) -> Panes {
+/// Breadcrumb, tree, details. Empty panes are not drawn.
+fn panes(area: Rect) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let details = match area.height {
         0..10 => 0,
@@ -31,59 +27,49 @@ fn panes(area: Rect) -> Panes {
         16..24 => 7,
         _ => 9,
     };
-    let table = area.height - breadcrumb - details;
-    Panes {
-        breadcrumb: slice(area, 0, breadcrumb),
-        table: slice(area, breadcrumb, table),
-        details: slice(area, breadcrumb + table, details),
-    }
+    let tree = area.height - breadcrumb - details;
+    split(area, [breadcrumb, tree, details])
 }
 
 /// Rows of the tree on the present screen, without its heading.
-pub(super) fn rows(cx: &Context<'_>) -> usize {
-    let area = Rect::from((ratatui::layout::Position::ORIGIN, cx.body));
-    panes(area).table.height.saturating_sub(1) as usize
+pub(super) fn height(cx: &Context<'_>) -> usize {
+    let [_, tree, _] = panes(cx.area());
+    rows_in(tree)
 }
 
 pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     if cx.data.profile.fields().is_empty() {
         return absent(cx.data, area, buffer);
     }
-    let panes = panes(area);
-    let text = breadcrumb(view, cx);
-    write(buffer, panes.breadcrumb, &text, theme::heading());
+    let [top, body, details_area] = panes(area);
+    write(buffer, top, &breadcrumb(view, cx), theme::heading());
     if let Some((_, parts)) = &view.inside {
-        let used = panes.breadcrumb.height;
-        return parts.render(cx, slice(area, used, area.height - used), buffer);
+        return parts.render(cx, below(area, top.height), buffer);
     }
-    tree(view, cx, panes.table, buffer);
-    if let Some(field) = view.selected().and_then(|node| cx.data.field(node)) {
-        details(view, field, cx, panes.details, buffer);
+    let rows = view.tree.list.rows.iter();
+    let rows = rows.filter_map(|row| Some((*row, cx.data.field(row.node)?)));
+    let rows: Vec<Line<'_>> = rows.collect();
+    let table = table(view.sort, cx, Some(&view.found));
+    table.render(body, buffer, &rows, view.tree.list.cursor, "");
+    if let Some(field) = view.tree.selected().and_then(|node| cx.data.field(node)) {
+        details(view, field, cx, details_area, buffer);
     }
 }
 
 /// How to get fields.
 fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
-    let lines = [
-        "no fields were recorded: nothing was deserialized as Profiled<T> (tracking-alloc, feature \"serde\"):",
-        "    let value = serde_json::from_slice::<tracking_alloc::Profiled<T>>(&bytes)?.0;",
-    ];
-    for (at, line) in (0..).zip(lines) {
-        let style = if at == 0 {
-            theme::plain()
-        } else {
-            theme::key()
-        };
-        write(buffer, slice(area, at, 1), line, style);
-    }
-    if data
-        .profile
-        .type_rows()
-        .iter()
-        .any(|row| row.type_id.is_some())
-    {
-        let line = "Types (3) are known from stacks all the same.";
-        write(buffer, slice(area, 3, 1), line, theme::dim());
+    let mut lines = Lines::new(area, buffer);
+    let text = "no fields were recorded: nothing was deserialized as Profiled<T> (tracking-alloc, feature \"serde\"):";
+    lines.line(text, theme::plain());
+    let text = "    let value = serde_json::from_slice::<tracking_alloc::Profiled<T>>(&bytes)?.0;";
+    lines.line(text, theme::key());
+    let mut rows = data.profile.type_rows().iter();
+    if rows.any(|row| row.type_id.is_some()) {
+        lines.line("", theme::plain());
+        lines.line(
+            "Types (3) are known from stacks all the same.",
+            theme::dim(),
+        );
     }
 }
 
@@ -95,78 +81,72 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
         );
     }
     if let Some(pattern) = &view.pattern {
-        let position = view.found.position();
-        let position = position.map(|at| format!("{at} of ")).unwrap_or_default();
         return format!(
-            "fields › /{}/: {position}{} (n N), {} of all",
-            clean(&pattern.text),
-            counted(view.found.len() as u64, "field"),
-            Share::of(view.found.value, cx.whole())
+            "fields › {}: {}{} (n N), {} of all",
+            pattern.label(),
+            view.found.position(),
+            counted(view.found.len(), "field"),
+            cx.share(view.found.value)
         );
     }
     let nodes = &cx.data.profile.fields().nodes;
     let roots = nodes.iter().skip(1).filter(|field| field.parent == 0);
-    let value = roots
-        .map(|field| cx.measure.of(&field.with_inner))
-        .fold(0, u64::saturating_add);
     format!(
         "{}, {} of all is in them",
         counted(nodes.len() as u64 - 1, "field"),
-        Share::of(value, cx.whole())
+        cx.share(cx.sum(roots.map(|field| &field.with_inner)))
     )
 }
 
-fn tree(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let wide = area.width >= 100;
-    let sorted = |sort: Sort, title: &str| {
-        let mark = if view.sort == sort { "▼" } else { "" };
-        format!("{title}{mark}")
-    };
-    type Line<'a> = (Row, &'a Field);
-    let value = |line: &Line<'_>| cx.measure.of(&line.1.with_inner);
-    let mut table = Table::new().right("share", 7, |line| {
-        Share::of(value(line), cx.whole()).to_string()
-    });
-    if wide {
-        table = table.bars(12, |line| (value(line), cx.whole()));
-    }
-    table = table
-        .right(sorted(Sort::WithInner, "with inner"), 11, |line| {
-            cx.measure.amount(value(line))
+/// A visible field.
+pub(super) type Line<'a> = (TreeRow, &'a Field);
+
+/// The table of fields, those found marked.
+pub(super) fn table<'a>(
+    sort: Sort,
+    cx: &'a Context<'_>,
+    found: Option<&'a Matches>,
+) -> Table<'a, Line<'a>> {
+    let (width, measure) = (cx.body.width, cx.measure);
+    let value = |(_, field): &Line<'a>| cx.measure.of(&field.with_inner);
+    let own = |(_, field): &Line<'a>| cx.measure.of(&field.own);
+    let is_found = move |row: &TreeRow| found.is_some_and(|found| found.contains(row.node));
+    Table::sorted(cx, sort)
+        .share("share", value, cx.whole())
+        .bars(12, value, cx.whole())
+        .only_if(width >= 100)
+        .amount("inclusive", 11, value)
+        .figure("self", 10, own, move |own| {
+            some(own, |own| measure.amount(own))
         })
-        .right(sorted(Sort::Own, "own"), 10, |line| {
-            some(cx.measure.of(&line.1.own), |own| cx.measure.amount(own))
+        .change(By::Field, "self change", |(_, field)| {
+            Some(Identity::named(&field.path))
         })
-        .change(cx, By::Field, "own change", |line: &Line<'_>| {
-            Some(Identity::named(&line.1.path))
-        })
-        .right_if(
-            area.width >= 60,
-            sorted(Sort::Values, "values"),
+        .figure(
+            "values",
             9,
-            |line| some(line.1.values, count),
+            |(_, field)| field.values,
+            |values| some(values, count),
         )
-        .right_if(wide, "retained", 10, |line| {
-            retained(line.1).unwrap_or_default()
+        .only_if(width >= 60)
+        .right("retained", 10, |(_, field)| {
+            retained(field).unwrap_or_default()
         })
-        .left(sorted(Sort::Recorded, "field"), 0, |(row, field), cells| {
-            (
-                label(view, field, *row, cells),
-                step_style(view, field, row.node),
-            )
-        });
-    if area.width >= 70 {
-        table = table.left("type", 0, |(_, field), cells| {
+        .only_if(width >= 100)
+        .left("field", 0, move |(row, field), cells| {
+            let style = match is_found(row) {
+                true => theme::key(),
+                false => step_style(field),
+            };
+            (label(field, *row, is_found(row), cells), style)
+        })
+        .in_given_order("order of the recording")
+        .left("type", 0, |(_, field), cells| {
             let style = theme::kind(cx.data.type_kind(field.value_type));
             let name = field.value_type.map(|id| cx.data.type_label(Some(id)));
             (type_cell(&name.unwrap_or_default(), cells), style)
-        });
-    }
-    let rows = view.rows.iter();
-    let rows = rows.filter_map(|row| Some((*row, cx.data.field(row.node)?)));
-    let rows: Vec<Line<'_>> = rows.collect();
-    let selection = (view.cursor, theme::selected());
-    table.render(area, buffer, rows.into_iter(), selection, "");
+        })
+        .only_if(width >= 70)
 }
 
 /// What stays of a root when deserializing ends: net bytes, known for roots alone.
@@ -176,38 +156,29 @@ fn retained(field: &Field) -> Option<String> {
         .filter(|_| field.kind == ScopeKind::Root)
         .map(|value| match value {
             0.. => bytes(value.unsigned_abs()),
-            _ => signed(i128::from(value)),
+            _ => signed(value),
         })
 }
 
-/// The step with its branch and its marks: `▾ .crew ↻`, deep ones cut at the left.
-fn label(view: &FieldTree, field: &Field, row: Row, cells: usize) -> String {
-    let branch = match row.open {
-        Some(true) => "▾ ",
-        Some(false) => "▸ ",
-        None => "  ",
-    };
-    // Where there is little room, depth and marks take less of it.
-    let narrow = cells < 30;
-    let mut text = if narrow { " " } else { "  " }.repeat(usize::from(row.depth));
-    text.push_str(branch);
+/// The step with its branch and its marks: `▾ .crew ↻`, deep ones truncated at the left.
+fn label(field: &Field, row: TreeRow, is_found: bool, cells: usize) -> String {
+    // In a narrow column depth and marks take fewer cells.
+    let is_narrow = cells < 30;
+    let mut text = row.branch(is_narrow);
     text.push_str(&clean(&field.step));
     if field.recursive {
-        text.push_str(if narrow { " ↻" } else { " (recursive)" });
+        text.push_str(if is_narrow { " ↻" } else { " (recursive)" });
     }
     if field.folded {
         text.push_str(" (folded)");
     }
-    if view.found.contains(row.node) {
+    if is_found {
         text.push_str(" ◆");
     }
     fit_end(&text, cells).into_owned()
 }
 
-fn step_style(view: &FieldTree, field: &Field, node: u32) -> Style {
-    if view.found.contains(node) {
-        return theme::key();
-    }
+fn step_style(field: &Field) -> Style {
     match field.kind {
         ScopeKind::Phase | ScopeKind::Other => theme::dim(),
         ScopeKind::Buffered | ScopeKind::FromBuffer => theme::warning(),
@@ -218,54 +189,37 @@ fn step_style(view: &FieldTree, field: &Field, node: u32) -> Style {
 
 /// The selected field: its whole path and type, every figure alone and with what is inside, what its marks mean.
 fn details(view: &FieldTree, field: &Field, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    if area.is_empty() {
-        return;
-    }
-    let text = format!("field {} of {}", view.cursor.selected + 1, view.rows.len());
-    rule(buffer, area, &text);
     let mut name = clean(&field.path).into_owned();
     if let Some(known) = cx.data.type_name(field.value_type) {
         name.push_str(&format!(": {}", clean(&known.full)));
     }
-    let lines = wrap(
-        &name,
-        area.width as usize,
+    let name = (
+        name.as_str(),
         if area.height > 7 { 2 } else { 1 },
+        theme::strong(),
     );
-    for (at, line) in (1..).zip(&lines) {
-        write(buffer, slice(area, at, 1), line, theme::strong());
-    }
-    let mut at = 1 + lines.len() as u16;
-    let below = |at: u16| slice(area, at, area.height.saturating_sub(at));
+    let title = view.tree.list.place("field");
+    let mut lines = Lines::details(area, buffer, &title, name);
     // The roots hang at "(no field)", but are not inside it.
-    let leaf = field.children.is_empty() || field.kind == ScopeKind::Phase;
-    let figures = |what: &str, figures: &_| {
+    let is_leaf = field.children.is_empty() || field.kind == ScopeKind::Phase;
+    let inclusive = ("inclusive", &field.with_inner);
+    let both = [
+        Some(inclusive).filter(|_| !is_leaf),
+        Some(("self", &field.own)),
+    ];
+    for (what, figures) in both.into_iter().flatten() {
         let mut items = all_figures(figures);
         if let Some(first) = items.first_mut() {
             *first = format!("{what}: {first}");
         }
-        items
-    };
-    if !leaf {
-        let items = figures("with inner", &field.with_inner);
-        at += flow(
-            buffer,
-            below(at),
-            items.get(..4).unwrap_or(&items),
-            theme::plain(),
-        );
+        if !is_leaf {
+            items.truncate(4);
+        }
+        lines.flow(&items, theme::plain());
     }
-    let items = figures("own", &field.own);
-    let items = if leaf {
-        &items
-    } else {
-        items.get(..4).unwrap_or(&items)
-    };
-    at += flow(buffer, below(at), items, theme::plain());
-    at += flow(buffer, below(at), &known(field), theme::dim());
+    lines.flow(&known(field), theme::dim());
     for note in notes(field) {
-        write(buffer, below(at), note, theme::warning());
-        at += 1;
+        lines.line(note, theme::warning());
     }
 }
 
@@ -302,16 +256,16 @@ fn notes(field: &Field) -> Vec<&'static str> {
             notes.push("serde buffers here: flatten, an untagged or an internally tagged enum");
         }
         ScopeKind::FromBuffer => {
-            notes.push("built from the buffer, failed variants included; Enter tells the types");
+            notes.push("built from the buffer, failed variants included; Enter shows the types");
         }
-        ScopeKind::Other => notes.push("names that found no room of their own"),
+        ScopeKind::Other => notes.push("names that did not fit into the recording"),
         _ => {}
     }
     if field.recursive {
         notes.push("recursive: values inside values are counted here");
     }
     if field.folded {
-        notes.push("folded: places inside lay too deep or found no room, and are counted here");
+        notes.push("folded: places inside were too deep or did not fit, and are counted here");
     }
     notes
 }

@@ -26,14 +26,12 @@ impl Before {
         // The base never changes, but what is made of it does.
         let known = self.tree.take();
         let known = known.filter(|(made, _)| made.shape() == spec.shape());
-        let (_, tree) = self
-            .tree
-            .insert(known.unwrap_or_else(|| (spec, spec.build(&base.profile))));
+        let known = known.unwrap_or_else(|| (spec, spec.build(&base.profile)));
+        let (_, tree) = self.tree.insert(known);
         let measure = spec.measure;
         self.values = beside_tree((tree, &base.profile), (shown, &data.profile), measure);
-        let differences = shown
-            .ids()
-            .filter_map(|id| self.difference(shown, measure, id));
+        let differences = shown.ids();
+        let differences = differences.filter_map(|id| self.difference(shown, measure, id));
         self.most = differences.map(i128::unsigned_abs).max().unwrap_or(0);
     }
 

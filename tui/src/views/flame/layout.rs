@@ -41,33 +41,68 @@ pub(super) struct Rest {
 }
 
 impl Layout {
-    /// Rows `top..top + rows` below `zoom`, which fills row 0, on `width` columns.
-    pub(super) fn new(
-        tree: &CallTree,
-        measure: Measure,
-        zoom: NodeId,
-        width: u16,
-        top: u32,
-        rows: u16,
-    ) -> Self {
+    /// Frames not drawn for want of width, and their part of the measure.
+    pub(super) fn elided(&self) -> (u64, u64) {
+        let rests = self.rows.iter().flat_map(|row| &row.rests);
+        rests.fold((0, 0), |(frames, value), rest| {
+            (frames + rest.frames, rest.value.saturating_add(value))
+        })
+    }
+}
+
+/// A tree as it is drawn: `zoom` fills row 0, what is below it stands below it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Icicle<'a> {
+    pub(super) tree: &'a CallTree,
+    pub(super) measure: Measure,
+    pub(super) zoom: NodeId,
+    pub(super) width: u16,
+}
+
+impl Icicle<'_> {
+    fn value(self, id: NodeId) -> u64 {
+        self.measure.of(self.tree.total(id))
+    }
+
+    /// Bytes to columns; only where there is something to draw.
+    fn columns(self, value: u64) -> f64 {
+        value as f64 * f64::from(self.width) / self.value(self.zoom) as f64
+    }
+
+    /// Whether `id` is the zoomed frame or below it.
+    pub(super) fn is_inside(self, id: NodeId) -> bool {
+        let mut at = id;
+        // Parents come before children: the walk ends.
+        while at > self.zoom {
+            match self.tree.node(at).parent {
+                Some(parent) => at = parent,
+                None => return false,
+            }
+        }
+        at == self.zoom
+    }
+
+    /// Whether `id` is below the zoomed frame and at least one column wide there.
+    pub(super) fn is_drawn(self, id: NodeId) -> bool {
+        self.value(self.zoom) > 0 && self.is_inside(id) && self.columns(self.value(id)) >= 1.0
+    }
+
+    /// Rows `top..top + rows`.
+    pub(super) fn layout(self, top: u32, rows: u16) -> Layout {
         let mut layout = Layout::default();
-        let whole = measure.of(tree.total(zoom));
-        if whole == 0 || width == 0 {
+        if self.value(self.zoom) == 0 || self.width == 0 {
             return layout;
         }
-        let scale = Scale { whole, width };
-        let mut row = Row {
-            cells: vec![Cell {
-                node: zoom,
-                x: 0,
-                width,
-                start: 0.0,
-            }],
-            rests: Vec::new(),
-        };
+        let mut row = Row::default();
+        row.cells.push(Cell {
+            node: self.zoom,
+            x: 0,
+            width: self.width,
+            start: 0.0,
+        });
         let mut depth = 0;
         while !row.cells.is_empty() {
-            let next = scale.below(tree, measure, &row);
+            let next = self.below(&row);
             if depth >= top {
                 layout.rows.push(row);
                 if layout.rows.len() >= rows as usize {
@@ -85,48 +120,27 @@ impl Layout {
         layout
     }
 
-    /// Frames not drawn for want of width, and their part of the measure.
-    pub(super) fn elided(&self) -> (u64, u64) {
-        let rests = self.rows.iter().flat_map(|row| &row.rests);
-        rests.fold((0, 0), |(frames, value), rest| {
-            (frames + rest.frames, rest.value.saturating_add(value))
-        })
-    }
-}
-
-/// Bytes to columns.
-struct Scale {
-    whole: u64,
-    width: u16,
-}
-
-impl Scale {
-    fn columns(&self, value: u64) -> f64 {
-        value as f64 * f64::from(self.width) / self.whole as f64
-    }
-
-    fn below(&self, tree: &CallTree, measure: Measure, row: &Row) -> Row {
+    fn below(self, row: &Row) -> Row {
         let mut next = Row::default();
         for cell in &row.cells {
             let end = cell.x + cell.width;
             let mut start = cell.start;
             // Children come largest first, so once one is too narrow, all that follow are.
-            let children = tree.children(cell.node);
+            let children = self.tree.children(cell.node);
             for (at, child) in children.iter().enumerate() {
-                let value = measure.of(tree.total(*child));
-                let columns = self.columns(value);
+                let columns = self.columns(self.value(*child));
                 if columns < 1.0 {
                     let rest = children.get(at..).unwrap_or_default();
-                    self.rest(tree, measure, rest, start, end, &mut next);
+                    next.rests.extend(self.rest(rest, start, end));
                     break;
                 }
-                let x = (start.round() as u16).min(end);
-                let until = ((start + columns).round() as u16).clamp(x, end);
-                if until > x {
+                let (x, width) = cells(start, columns, end);
+                if width > 0 {
+                    let node = *child;
                     next.cells.push(Cell {
-                        node: *child,
+                        node,
                         x,
-                        width: until - x,
+                        width,
                         start,
                     });
                 }
@@ -136,62 +150,26 @@ impl Scale {
         next
     }
 
-    fn rest(
-        &self,
-        tree: &CallTree,
-        measure: Measure,
-        rest: &[NodeId],
-        start: f64,
-        end: u16,
-        row: &mut Row,
-    ) {
-        let mut frames = 0;
-        let mut value = 0_u64;
-        for part in rest
-            .iter()
-            .map(|id| measure.of(tree.total(*id)))
-            .take_while(|part| *part > 0)
-        {
-            frames += 1;
-            value = value.saturating_add(part);
-        }
-        if frames > 0 {
-            let x = (start.round() as u16).min(end);
-            let until = ((start + self.columns(value)).round() as u16).clamp(x, end);
-            row.rests.push(Rest {
-                x,
-                width: until - x,
-                frames,
-                value,
-            });
-        }
+    fn rest(self, rest: &[NodeId], start: f64, end: u16) -> Option<Rest> {
+        let values = rest.iter().map(|id| self.value(*id));
+        let values = values.take_while(|value| *value > 0);
+        let frames = values.clone().count() as u64;
+        let value = values.fold(0, u64::saturating_add);
+        let (x, width) = cells(start, self.columns(value), end);
+        (frames > 0).then_some(Rest {
+            x,
+            width,
+            frames,
+            value,
+        })
     }
 }
 
-/// Whether `id` is `zoom` or below it.
-pub(super) fn is_inside(tree: &CallTree, zoom: NodeId, id: NodeId) -> bool {
-    let mut at = id;
-    // Parents come before children: the walk ends.
-    while at > zoom {
-        match tree.node(at).parent {
-            Some(parent) => at = parent,
-            None => return false,
-        }
-    }
-    at == zoom
-}
-
-/// Whether `id` is below `zoom` and at least one of `width` columns wide there.
-pub(super) fn is_drawn(
-    tree: &CallTree,
-    measure: Measure,
-    zoom: NodeId,
-    id: NodeId,
-    width: u16,
-) -> bool {
-    let whole = measure.of(tree.total(zoom));
-    let value = measure.of(tree.total(id));
-    whole > 0 && is_inside(tree, zoom, id) && Scale { whole, width }.columns(value) >= 1.0
+/// The first cell, and how many, of what begins at `start` and is `columns` wide.
+fn cells(start: f64, columns: f64, end: u16) -> (u16, u16) {
+    let x = (start.round() as u16).min(end);
+    let until = ((start + columns).round() as u16).clamp(x, end);
+    (x, until - x)
 }
 
 #[cfg(test)]
@@ -206,11 +184,20 @@ mod tests {
         tree
     }
 
+    fn icicle(tree: &CallTree, width: u16) -> Icicle<'_> {
+        Icicle {
+            tree,
+            measure: Measure::Total,
+            zoom: NodeId::ROOT,
+            width,
+        }
+    }
+
     #[test]
     fn frames_of_a_row_do_not_overlap_and_stay_inside_their_parents() {
         let tree = tree();
         for width in [1, 7, 80, 333] {
-            let layout = Layout::new(&tree, Measure::Total, NodeId::ROOT, width, 0, 100);
+            let layout = icicle(&tree, width).layout(0, 100);
             for pair in layout.rows.windows(2) {
                 let mut free = 0;
                 for cell in &pair[1].cells {
@@ -237,7 +224,7 @@ mod tests {
     #[test]
     fn every_child_is_drawn_or_counted_as_elided() {
         let tree = tree();
-        let layout = Layout::new(&tree, Measure::Total, NodeId::ROOT, 20, 0, 100);
+        let layout = icicle(&tree, 20).layout(0, 100);
         for pair in layout.rows.windows(2) {
             let (cells, rests) = (&pair[1].cells, &pair[1].rests);
             let drawn: u64 = cells
@@ -263,7 +250,7 @@ mod tests {
     fn what_is_said_to_be_drawn_is_drawn() {
         let tree = tree();
         for width in [3, 40, 200] {
-            let layout = Layout::new(&tree, Measure::Total, NodeId::ROOT, width, 0, 100);
+            let layout = icicle(&tree, width).layout(0, 100);
             for id in tree.ids() {
                 let drawn = layout
                     .rows
@@ -272,7 +259,7 @@ mod tests {
                     .any(|c| c.node == id);
                 assert_eq!(
                     drawn,
-                    is_drawn(&tree, Measure::Total, NodeId::ROOT, id, width),
+                    icicle(&tree, width).is_drawn(id),
                     "{id:?} at {width}"
                 );
             }
@@ -282,8 +269,8 @@ mod tests {
     #[test]
     fn a_window_shows_the_same_rows_as_the_whole() {
         let tree = tree();
-        let whole = Layout::new(&tree, Measure::Total, NodeId::ROOT, 80, 0, 100);
-        let window = Layout::new(&tree, Measure::Total, NodeId::ROOT, 80, 2, 2);
+        let whole = icicle(&tree, 80).layout(0, 100);
+        let window = icicle(&tree, 80).layout(2, 2);
         assert!(window.deeper);
         for (a, b) in window.rows.iter().zip(&whole.rows[2..]) {
             assert_eq!(a.cells, b.cells);

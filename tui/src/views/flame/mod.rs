@@ -2,16 +2,16 @@
 //! details line count in the same measure as the widths. Lays out only what is visible.
 
 mod before;
+mod grouping;
 mod layout;
-mod matches;
-mod regroup;
 mod render;
+mod search;
 mod tree;
 
 use std::sync::Arc;
 
 use heapglass_profiler::calltree::{By, CallTree, Label, NodeId};
-use heapglass_profiler::profile::{Charged, FunctionId, Measure};
+use heapglass_profiler::profile::{Charged, Measure};
 use heapglass_profiler::report::By as Rows;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -21,8 +21,9 @@ use crate::model::keys::{
 };
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, TreeSpec, ViewId};
 use crate::views::View;
+use crate::widgets::Matches;
 use before::Before;
-use matches::Matches;
+use layout::Icicle;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -46,7 +47,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     LAST => Last, "", "down the widest frames";
 };
 
-/// The tree in front, where the reader is in it, and what is highlighted.
+/// The tree shown, the position in it, and what is highlighted.
 #[derive(Debug, Default)]
 pub(crate) struct Flame {
     spec: TreeSpec,
@@ -87,10 +88,8 @@ impl Flame {
 
     /// Makes the tree of `spec` when data or spec changed. Keeps zoom and selection by name when only the data did.
     fn rebuild(&mut self, cx: &Context<'_>) {
-        let same_data = self
-            .made_of
-            .as_ref()
-            .is_some_and(|data| Arc::ptr_eq(data, cx.data));
+        let made_of = self.made_of.as_ref();
+        let same_data = made_of.is_some_and(|data| Arc::ptr_eq(data, cx.data));
         let spec = TreeSpec {
             frames: cx.frames,
             measure: cx.measure,
@@ -134,17 +133,13 @@ impl Flame {
 
     /// Counts the highlight again, in the present tree and measure.
     fn rematch(&mut self, cx: &Context<'_>) {
-        self.matches = match (&self.highlight, &self.tree) {
-            (Some(Highlight::Pattern(pattern)), Some(tree)) => {
-                Some(Matches::find(tree, cx, |name, short| {
-                    pattern.is_match(name) || pattern.is_match(short)
-                }))
-            }
-            (Some(Highlight::Symbol(symbol)), Some(tree)) => {
-                Some(Matches::find(tree, cx, |name, _| name == symbol))
-            }
-            _ => None,
-        };
+        let highlighted = self.tree.as_ref().zip(self.highlight.as_ref());
+        self.matches = highlighted.map(|(tree, highlight)| {
+            search::find(tree, cx, |name, short| match highlight {
+                Highlight::Pattern(pattern) => pattern.is_match(name) || pattern.is_match(short),
+                Highlight::Symbol(symbol) => name == symbol,
+            })
+        });
     }
 
     /// Keeps selection and window where something is drawn.
@@ -159,45 +154,36 @@ impl Flame {
         let zoom = self.zoom();
         // What is too narrow or not below the zoom is not drawn: its nearest drawn ancestor is selected instead.
         let mut selected = self.selected();
-        while selected != zoom && !layout::is_drawn(tree, cx.measure, zoom, selected, cx.body.width)
-        {
+        let icicle = self.icicle(tree, cx);
+        while selected != zoom && !icicle.is_drawn(selected) {
             selected = tree.node(selected).parent.unwrap_or(zoom);
         }
         self.selected = Some(selected);
-        let row = tree
-            .node(selected)
-            .depth
-            .saturating_sub(tree.node(zoom).depth);
+        let row = tree.node(selected).depth;
+        let row = row.saturating_sub(tree.node(zoom).depth);
         let rows = u32::from(render::frame_rows(cx)).max(1);
-        self.top = if row < self.top {
-            row
-        } else {
-            self.top.max((row + 1).saturating_sub(rows))
-        };
+        self.top = row.min(self.top.max((row + 1).saturating_sub(rows)));
     }
 
-    /// The widest frame below `id` that is drawn.
-    fn below(&self, tree: &CallTree, cx: &Context<'_>, id: NodeId) -> Option<NodeId> {
-        let first = tree.children(id).first().copied()?;
-        layout::is_drawn(tree, cx.measure, self.zoom(), first, cx.body.width).then_some(first)
+    /// The tree as it is drawn.
+    fn icicle<'a>(&self, tree: &'a CallTree, cx: &Context<'_>) -> Icicle<'a> {
+        Icicle {
+            tree,
+            measure: cx.measure,
+            zoom: self.zoom(),
+            width: cx.body.width,
+        }
     }
 
-    /// The frame drawn `by` places beside the selected one in its row.
-    fn beside(&self, tree: &CallTree, cx: &Context<'_>, right: bool) -> Option<NodeId> {
-        let zoom = self.zoom();
+    /// The frame drawn beside the selected one in its row.
+    fn beside(&self, icicle: Icicle<'_>, right: bool) -> Option<NodeId> {
         let selected = self.selected();
-        let row = tree
-            .node(selected)
-            .depth
-            .checked_sub(tree.node(zoom).depth)?;
-        let layout = layout::Layout::new(tree, cx.measure, zoom, cx.body.width, row, 1);
+        let depth = |id| icicle.tree.node(id).depth;
+        let row = depth(selected).checked_sub(depth(icicle.zoom))?;
+        let layout = icicle.layout(row, 1);
         let cells = &layout.rows.first()?.cells;
         let at = cells.iter().position(|cell| cell.node == selected)?;
-        let next = if right {
-            at.checked_add(1)?
-        } else {
-            at.checked_sub(1)?
-        };
+        let next = if right { at + 1 } else { at.checked_sub(1)? };
         cells.get(next).map(|cell| cell.node)
     }
 
@@ -211,15 +197,16 @@ impl Flame {
             Command::First | Command::Last => u32::MAX,
             _ => 1,
         };
-        let zoom = self.zoom();
+        let icicle = self.icicle(tree, cx);
+        let widest = |id| tree.children(id).first().copied();
         let mut at = self.selected();
         for _ in 0..steps {
             let next = match command {
-                Command::Up | Command::PageUp | Command::First if at == zoom => None,
+                Command::Up | Command::PageUp | Command::First if at == icicle.zoom => None,
                 Command::Up | Command::PageUp | Command::First => tree.node(at).parent,
-                Command::Left => self.beside(tree, cx, false),
-                Command::Right => self.beside(tree, cx, true),
-                _ => self.below(tree, cx, at),
+                Command::Left => self.beside(icicle, false),
+                Command::Right => self.beside(icicle, true),
+                _ => widest(at).filter(|id| icicle.is_drawn(*id)),
             };
             let Some(next) = next else { break };
             at = next;
@@ -228,9 +215,7 @@ impl Flame {
             at == self.selected() && command == Command::Down && !tree.children(at).is_empty();
         self.selected = Some(at);
         if stuck {
-            return Outcome::Notice(
-                "the frames below are narrower than a cell: Enter zooms in".to_owned(),
-            );
+            return Outcome::notice("the frames below are narrower than a cell: Enter zooms in");
         }
         Outcome::Done
     }
@@ -241,7 +226,7 @@ impl Flame {
         };
         let selected = self.selected();
         if selected == self.zoom() {
-            return Outcome::Notice("this frame fills the width already".to_owned());
+            return Outcome::notice("this frame fills the width already");
         }
         if cx.measure.of(tree.total(selected)) > 0 {
             self.zooms.push(selected);
@@ -267,15 +252,18 @@ impl Flame {
         let Some(tree) = &self.tree else {
             return;
         };
-        while !self.zooms.is_empty() && !layout::is_inside(tree, self.zoom(), id) {
+        let mut icicle = self.icicle(tree, cx);
+        while !self.zooms.is_empty() && !icicle.is_inside(id) {
             self.zooms.pop();
+            icicle.zoom = self.zooms.last().copied().unwrap_or(NodeId::ROOT);
         }
-        if !layout::is_drawn(tree, cx.measure, self.zoom(), id, cx.body.width) {
-            let mut zoom = id;
-            while let Some(parent) = tree.node(zoom).parent
-                && parent != self.zoom()
-                && layout::is_drawn(tree, cx.measure, parent, id, cx.body.width)
-            {
+        if !icicle.is_drawn(id) {
+            let (around, mut zoom) = (icicle.zoom, id);
+            while let Some(parent) = tree.node(zoom).parent.filter(|parent| *parent != around) {
+                icicle.zoom = parent;
+                if !icicle.is_drawn(id) {
+                    break;
+                }
                 zoom = parent;
             }
             if cx.measure.of(tree.total(zoom)) > 0 {
@@ -285,18 +273,36 @@ impl Flame {
         self.selected = Some(id);
     }
 
+    /// Shows what `find` finds in the tree, or says `otherwise`.
+    fn show_found(
+        &mut self,
+        find: impl Fn(&CallTree) -> Option<NodeId>,
+        otherwise: &str,
+        cx: &Context<'_>,
+    ) -> Outcome {
+        let tree = self.tree.as_ref();
+        let found = tree.and_then(|tree| Some((find(tree)?, tree)));
+        let Some((id, tree)) = found else {
+            return Outcome::notice(otherwise);
+        };
+        if cx.measure.of(tree.total(id)) == 0 {
+            return Outcome::notice(nothing(cx.measure));
+        }
+        self.show(id, cx);
+        Outcome::Done
+    }
+
     fn step_match(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
         let Some(matches) = &mut self.matches else {
-            return Outcome::Notice(
-                "nothing is searched for: / searches, # looks for the selected symbol".to_owned(),
-            );
+            let text = "nothing is searched for: / searches, # looks for the selected symbol";
+            return Outcome::notice(text);
         };
         match matches.step(forward) {
             Some(id) => {
-                self.show(id, cx);
+                self.show(NodeId(id), cx);
                 Outcome::Done
             }
-            None => Outcome::Notice("nothing found".to_owned()),
+            None => Outcome::notice("nothing found"),
         }
     }
 
@@ -304,16 +310,31 @@ impl Flame {
         Some(self.tree.as_ref()?.node(self.selected()).label)
     }
 
-    /// The function of the outermost frame of what is selected.
-    fn selected_function(&self, cx: &Context<'_>) -> Option<FunctionId> {
-        let frame = self.tree.as_ref()?.node(self.selected()).frame?;
-        cx.data.frame(frame).map(|frame| frame.function)
+    /// The sites of what is selected; `None` = it has no name to find them by.
+    fn selected_sites(&self, cx: &Context<'_>) -> Option<Jump> {
+        if self.spec.by != By::Stack {
+            return self.selection(cx).map(Jump::Selection);
+        }
+        let charged = match self.selected_label()? {
+            Label::Function(function) => Charged::Function(function),
+            // The function of the outermost frame of the call.
+            Label::Call(_) => {
+                let frame = self.tree.as_ref()?.node(self.selected()).frame?;
+                Charged::Function(cx.data.frame(frame)?.function)
+            }
+            Label::Group(group) => {
+                return Some(Jump::Group(Rows::Owner, group.name().to_owned()));
+            }
+            Label::Place(scope) => Charged::Place(scope),
+            _ => return None,
+        };
+        Some(Jump::Function(charged))
     }
 
     fn same_symbol(&mut self, label: Option<Label>, cx: &Context<'_>) -> Outcome {
         let symbol = match label {
             None | Some(Label::Root | Label::Scope(_) | Label::Mark(_) | Label::Group(_)) => {
-                return Outcome::Notice("no function is selected".to_owned());
+                return Outcome::notice("no function is selected");
             }
             Some(label) => label.name(&cx.data.profile).into_owned(),
         };
@@ -337,38 +358,21 @@ impl Flame {
             Command::NextMatch => self.step_match(true, cx),
             Command::PreviousMatch => self.step_match(false, cx),
             Command::SameSymbol => self.same_symbol(self.selected_label(), cx),
-            Command::Follow if self.spec.by != By::Stack => match self.within(cx) {
-                Some(within) => Outcome::Goto(ViewId::Sites, Jump::Within(within)),
-                None => Outcome::Notice("neither field nor type is selected".to_owned()),
-            },
             Command::Grouping => self.next_grouping(cx),
-            Command::Follow => match self.selected_label() {
-                Some(Label::Function(function)) => {
-                    Outcome::Goto(ViewId::Sites, Jump::Function(Charged::Function(function)))
-                }
-                Some(Label::Call(_)) => match self.selected_function(cx) {
-                    Some(function) => {
-                        Outcome::Goto(ViewId::Sites, Jump::Function(Charged::Function(function)))
-                    }
-                    None => Outcome::Notice("no function is selected".to_owned()),
-                },
-                Some(Label::Group(group)) => {
-                    let jump = Jump::Group(Rows::Owner, group.name().to_owned());
-                    Outcome::Goto(ViewId::Sites, jump)
-                }
-                Some(Label::Place(scope)) => {
-                    Outcome::Goto(ViewId::Sites, Jump::Function(Charged::Place(scope)))
-                }
-
-                _ => Outcome::Notice("no function is selected".to_owned()),
-            },
+            Command::Follow => {
+                let otherwise = match self.spec.by {
+                    By::Stack => "no function is selected",
+                    _ => "neither field nor type is selected",
+                };
+                Outcome::goto(ViewId::Sites, self.selected_sites(cx), otherwise)
+            }
             Command::Invert => {
                 self.spec.inverted = !self.spec.inverted;
                 self.reshape(cx)
             }
-            Command::Phases if !has_phases(cx) => Outcome::Notice(
-                "no phases recorded: tracking_alloc::phase(\"load\") names one".to_owned(),
-            ),
+            Command::Phases if !has_phases(cx) => {
+                Outcome::notice("no phases recorded: tracking_alloc::phase(\"load\") names one")
+            }
             Command::Phases => {
                 self.spec.phases = !self.spec.phases;
                 self.reshape(cx)
@@ -440,20 +444,10 @@ impl View for Flame {
             }
             Jump::Site(site) => {
                 self.group(By::Stack, cx);
-                let leaf = self.tree.as_ref().and_then(|tree| {
-                    let leaf = tree.leaf(*site as usize)?;
-                    Some((leaf, cx.measure.of(tree.total(leaf))))
-                });
-                if let Some((leaf, _)) = leaf {
-                    self.show(leaf, cx);
-                }
-                match leaf {
-                    Some((_, 0)) => Outcome::Notice(nothing(cx.measure)),
-                    Some(_) => Outcome::Done,
-                    None => Outcome::Notice("this site is not in the graph".to_owned()),
-                }
+                let leaf = |tree: &CallTree| tree.leaf(*site as usize);
+                self.show_found(leaf, "this site is not in the graph", cx)
             }
-            Jump::Within(within) => self.show_within(within, cx),
+            Jump::Selection(selection) => self.show_selection(selection, cx),
             // Its frames are all over the graph.
             Jump::Group(..) => Outcome::Done,
         };

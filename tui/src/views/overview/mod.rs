@@ -3,15 +3,16 @@
 mod chart;
 mod render;
 
-use crate::model::keys::{Binding, ENTER, bindings, char};
-use heapglass_profiler::profile::Frames;
-use heapglass_profiler::report::By;
+use std::sync::Arc;
 
-use crate::model::{Command, Context, Jump, Outcome, Rows, ViewId};
-use crate::views::View;
-use crate::widgets::Cursor;
+use heapglass_profiler::report::{By, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+
+use crate::model::keys::{Binding, ENTER, bindings, char};
+use crate::model::{Command, Context, Jump, Outcome, Rows, ViewId};
+use crate::views::View;
+use crate::widgets::List;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -22,34 +23,23 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 /// Owners by the measure, and which one is selected.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
-    owners: Rows,
-    cursor: Cursor,
+    rows: Rows,
+    owners: List<Arc<Row>>,
 }
 
 impl View for Overview {
     fn refresh(&mut self, cx: &Context<'_>) {
-        let kept = self
-            .owners
-            .all()
-            .get(self.cursor.selected)
-            .filter(|_| self.cursor.selected > 0)
-            .map(|row| row.key.clone());
+        let rows = self.rows.refresh(cx, By::Owner).to_vec();
+        let key = |row: &Arc<Row>| row.key.clone();
         self.owners
-            .refresh(cx.data, By::Owner, cx.measure, Frames::Folded);
-        let at = kept.and_then(|kept| self.owners.all().iter().position(|row| row.key == kept));
-        self.cursor.selected = at.unwrap_or(self.cursor.selected);
-        self.cursor
-            .clamp(self.owners.all().len(), render::owner_rows(cx));
+            .replace(rows, key, false, render::owner_rows(cx));
     }
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
-        if self
-            .cursor
-            .command(command, self.owners.all().len(), render::owner_rows(cx))
-        {
+        if self.owners.command(command, render::owner_rows(cx)) {
             return Outcome::Done;
         }
-        let Some(row) = self.owners.all().get(self.cursor.selected) else {
+        let Some(row) = self.owners.selected() else {
             return Outcome::Done;
         };
         match (command, cx.data.charged(row)) {

@@ -1,5 +1,7 @@
 //! Draws the overview: totals above, the timeline in the middle, owners below; each gives way on small screens.
 
+use std::sync::Arc;
+
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{LinearMemory, Measure, State};
 use heapglass_profiler::report::{By, Detail, Row};
@@ -9,17 +11,11 @@ use ratatui::layout::Rect;
 
 use super::{Overview, chart};
 use crate::model::{Context, Data};
-use crate::text::{clean, pad, width};
+use crate::text::{clean, width};
 use crate::theme;
-use crate::widgets::{CHANGE, Table, bar, change, count, slice, write};
+use crate::widgets::{CHANGE, Table, change, columns, count, right_of, rows_in, slice, write};
 
-/// Where the three parts are.
-struct Parts {
-    totals: Rect,
-    chart: Rect,
-    owners: Rect,
-}
-
+/// Lines of the totals with their heading.
 const TOTALS: u16 = 5;
 /// From this width on the facts stand beside the totals.
 const TWO_COLUMNS: u16 = 72;
@@ -28,7 +24,8 @@ const LEFT: u16 = 37;
 const LABEL: u16 = 11;
 const FACT: u16 = 9;
 
-fn parts(area: Rect) -> Parts {
+/// Totals, timeline, owners.
+fn panes(area: Rect) -> [Rect; 3] {
     let totals = match area.height {
         0..4 => area.height,
         4..8 => 2,
@@ -45,114 +42,74 @@ fn parts(area: Rect) -> Parts {
         _ => rest * 2 / 5,
     };
     let chart = rest - owners;
-    Parts {
-        totals: slice(area, 0, totals),
-        chart: slice(area, totals + gap, chart.saturating_sub(2 * gap)),
-        owners: slice(area, totals + chart, owners),
-    }
+    [
+        slice(area, 0, totals),
+        slice(area, totals + gap, chart.saturating_sub(2 * gap)),
+        slice(area, totals + chart, owners),
+    ]
 }
 
 /// Rows of owners on the present screen, without their heading.
 pub(super) fn owner_rows(cx: &Context<'_>) -> usize {
-    parts(Rect::from((ratatui::layout::Position::ORIGIN, cx.body)))
-        .owners
-        .height
-        .saturating_sub(1) as usize
+    let [.., owners] = panes(cx.area());
+    rows_in(owners)
 }
 
 pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let parts = parts(area);
-    totals(cx.data, parts.totals, buffer);
-    chart::render(cx.data, parts.chart, buffer);
-    owners(view, cx, parts.owners, buffer);
+    let [above, middle, below] = panes(area);
+    totals(cx.data, above, buffer);
+    chart::render(cx.data, middle, buffer);
+    owners(view, cx, below, buffer);
 }
 
 fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     let figures = &data.profile.totals;
-    let running = data.profile.process.state == State::Running;
-    let left = [
+    let live = match data.profile.process.state {
+        State::Running => "live now",
+        _ => "live at end",
+    };
+    let rows = [
         ("peak", Measure::Peak),
-        (
-            if running { "live now" } else { "live at end" },
-            Measure::Live,
-        ),
+        (live, Measure::Live),
         ("total", Measure::Total),
         ("temporary", Measure::Temporary),
     ];
-    let left = left.map(|(label, measure)| {
+    let mut line = |at: u16, label: &str, figures: String, style, (changed, changed_style)| {
+        let row = slice(area, at, 1);
+        write(buffer, row, label, theme::heading());
+        let row = right_of(row, LABEL);
+        write(buffer, row, &figures, style);
+        let row = right_of(row, width(&figures) as u16 + 1);
+        let place = columns(row, 0, CHANGE as u16);
+        let changed: String = changed;
+        write(buffer, place, &format!("{changed:>CHANGE$}"), changed_style);
+    };
+    let heading = format!("{:>10} {:>12}", "bytes", "blocks");
+    let changed = data.base.as_ref().map_or("", |_| "change");
+    let style = theme::heading();
+    line(0, "", heading, style, (changed.to_owned(), style));
+    for (at, (label, measure)) in (1..).zip(rows) {
         let bytes = measure.amount(measure.of(figures));
         let blocks = count(measure.blocks(figures).0);
         let changed = data.change(measure);
-        let changed = changed.map(|changed| change(&changed, measure));
-        (label, format!("{bytes:>10} {blocks:>12}"), changed)
-    });
-    let heading = format!("{:>10} {:>12}", "bytes", "blocks");
-    let changed = data.base.as_ref();
-    let changed = changed.map(|_| ("change".to_owned(), theme::heading()));
-    let left: Vec<_> = [("", heading, changed)].into_iter().chain(left).collect();
-    let two = area.width >= TWO_COLUMNS;
-    for (at, (label, figures, changed)) in left.iter().enumerate() {
-        let row = slice(area, at as u16, 1);
-        let style = if at == 0 {
-            theme::heading()
-        } else {
-            theme::plain()
-        };
-        write(buffer, row, label, theme::heading());
-        let indent = LABEL.min(row.width);
-        let rest = Rect {
-            x: row.x + indent,
-            width: row.width - indent,
-            ..row
-        };
-        write(buffer, rest, figures, style);
-        if let Some((text, style)) = changed {
-            let before = (width(figures) as u16).min(rest.width);
-            let rest = Rect {
-                x: rest.x + before,
-                width: rest.width - before,
-                ..rest
-            };
-            let cells = CHANGE + 1;
-            write(buffer, rest, &format!("{text:>cells$}"), *style);
-        }
+        let changed = changed.map_or_else(Default::default, |changed| change(&changed, measure));
+        let text = format!("{bytes:>10} {blocks:>12}");
+        line(at, label, text, theme::plain(), changed);
     }
-    let beside = match data.base {
-        Some(_) => LEFT + CHANGE as u16 + 1,
-        None => LEFT,
+    // What does not fit beside the totals goes below.
+    let facts_area = match (area.width >= TWO_COLUMNS, &data.base) {
+        (true, Some(_)) => right_of(area, LEFT + CHANGE as u16 + 1),
+        (true, None) => right_of(area, LEFT),
+        (false, _) => slice(area, TOTALS, area.height),
     };
-    // What does not fit beside goes below.
-    let place = |at: usize| {
-        if two {
-            let row = slice(area, at as u16, 1);
-            Rect {
-                x: row.x + beside,
-                width: row.width - beside,
-                ..row
-            }
-        } else {
-            slice(area, (left.len() + at) as u16, 1)
-        }
-    };
-    for (at, (label, texts)) in facts(data).iter().enumerate() {
-        let row = place(at);
+    for ((label, texts), row) in facts(data).iter().zip(facts_area.rows()) {
         write(buffer, row, label, theme::heading());
-        let indent = FACT.min(row.width);
-        let rest = Rect {
-            x: row.x + indent,
-            width: row.width - indent,
-            ..row
-        };
-        let text = texts
+        let row = right_of(row, FACT);
+        let mut fitting = texts
             .iter()
-            .find(|text| width(text) <= rest.width as usize)
-            .or(texts.last());
-        write(
-            buffer,
-            rest,
-            text.map_or("", String::as_str),
-            theme::plain(),
-        );
+            .filter(|text| width(text) <= row.width as usize);
+        let text = fitting.next().or(texts.last());
+        write(buffer, row, text.map_or("", String::as_str), theme::plain());
     }
 }
 
@@ -160,25 +117,50 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
 fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let figures = &data.profile.totals;
     let capture = &data.profile.capture;
-    let exactness = match capture.peak_error_bytes {
+    let (bound, off) = (
+        capture.peak_error_bytes,
+        Bytes(capture.peak_discrepancy_bytes),
+    );
+    let within = Bytes(bound);
+    let exactness = match bound {
         0 => vec!["exact to the byte".to_owned()],
-        bound => {
-            let (bound, off) = (Bytes(bound), Bytes(capture.peak_discrepancy_bytes));
-            vec![
-                format!("exact within {bound}; rows off by {off}"),
-                format!("within {bound}, off by {off}"),
-            ]
-        }
+        _ => vec![
+            format!("exact within {within}; rows off by {off}"),
+            format!("within {within}, off by {off}"),
+        ],
     };
     let grows = counted(figures.grows, "grow");
     let shrinks = counted(figures.shrinks, "shrink");
     let copied = Bytes(figures.copied_bytes);
+    let long = format!("{grows}, {shrinks}, {copied} copied");
+    let reallocs = vec![long, format!("{grows}, {copied} copied")];
+    let when = match capture.linear_memory {
+        Some(_) => "an unknown time (no clock)".to_owned(),
+        None => Nanos(capture.peak_time_ns).to_string(),
+    };
+    let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
+    let long = format!("{when}; temporary bytes are {temporary} of the total");
+    let [resident, unseen] = match capture.linear_memory {
+        Some(memory) => linear(memory),
+        None => resident(data),
+    };
+    [
+        ("peak at", vec![long, when]),
+        ("peak is", exactness),
+        ("reallocs", reallocs),
+        resident,
+        unseen,
+    ]
+}
+
+/// Resident bytes, and what of them is no live block.
+fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
+    let capture = &data.profile.capture;
+    let (now, most) = (Bytes(capture.rss_bytes), Bytes(capture.peak_rss_bytes));
     let unread = || vec!["not read".to_owned()];
-    let resident = if capture.rss_bytes == 0 {
-        unread()
-    } else {
-        let (now, most) = (Bytes(capture.rss_bytes), Bytes(capture.peak_rss_bytes));
-        vec![format!("{now}, at most {most}")]
+    let resident = match capture.rss_bytes {
+        0 => unread(),
+        _ => vec![format!("{now}, at most {most}")],
     };
     let unseen = data.profile.resident().map_or_else(unread, |resident| {
         let own = Bytes(resident.own_bytes);
@@ -196,88 +178,37 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
             ],
         }
     });
-    let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
-    let when = match capture.linear_memory {
-        Some(_) => "an unknown time (no clock)".to_owned(),
-        None => Nanos(capture.peak_time_ns).to_string(),
-    };
-    let [resident, unseen] = match capture.linear_memory {
-        Some(memory) => linear(memory),
-        None => [("resident", resident), ("RSS-live", unseen)],
-    };
-    [
-        (
-            "peak at",
-            vec![
-                format!("{when}; temporary bytes are {temporary} of the total"),
-                when,
-            ],
-        ),
-        ("peak is", exactness),
-        (
-            "reallocs",
-            vec![
-                format!("{grows}, {shrinks}, {copied} copied"),
-                format!("{grows}, {copied} copied"),
-            ],
-        ),
-        resident,
-        unseen,
-    ]
+    [("resident", resident), ("RSS-live", unseen)]
 }
 
 /// Linear memory of a WebAssembly module.
 fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
     let (bytes, pages) = (Bytes(memory.bytes()), Count(memory.pages));
     let (first, own) = (Count(memory.first_pages), Bytes(memory.own_bytes()));
+    let long = format!("{bytes}: {pages} pages, {first} at first; own {own} beside it");
+    let linear = vec![long, format!("{bytes}: {pages} pages")];
     let grows = counted(memory.grows, "time");
-    [
-        (
-            "linear",
-            vec![
-                format!("{bytes}: {pages} pages, {first} at first; own {own} beside it"),
-                format!("{bytes}: {pages} pages"),
-            ],
-        ),
-        (
-            "grown",
-            vec![format!("{grows}, by a page of 64 KiB or more each"), grows],
-        ),
-    ]
+    let grown = vec![format!("{grows}, by a page of 64 KiB or more each"), grows];
+    [("linear", linear), ("grown", grown)]
 }
 
 fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    if area.is_empty() {
-        return;
-    }
-    let bars = if area.width >= 60 {
-        (area.width / 6).min(24) as usize
-    } else {
-        0
-    };
-    let value = |owner: &&Row| cx.measure.of(&owner.figures);
-    let largest = view.owners.all().first().map_or(0, |owner| value(&owner));
-    let mut table = Table::new()
-        .right("share", 7, |owner| {
-            Share::of(value(owner), cx.whole()).to_string()
+    let value = |owner: &Arc<Row>| cx.measure.of(&owner.figures);
+    let largest = view.owners.rows.first().map_or(0, value);
+    let has_room = area.width >= 60;
+    Table::new(cx)
+        .share("share", value, cx.whole())
+        .amount(cx.measure.name(), 11, value)
+        .change(By::Owner, "change", |owner| {
+            Some(Identity::of(&cx.data.profile, owner))
         })
-        .right(cx.measure.name(), 11, |owner| {
-            cx.measure.amount(value(owner))
-        });
-    table = table.change(cx, By::Owner, "change", |owner| {
-        Some(Identity::of(&cx.data.profile, owner))
-    });
-    if bars > 0 {
-        table = table
-            .left("", bars, |owner, cells| {
-                (pad(&bar(value(owner), largest, cells), cells), theme::bar())
-            })
-            .right("sites", 6, |owner| match &owner.detail {
-                Detail::Owner { sites, .. } => count(sites.len() as u64),
-                _ => String::new(),
-            });
-    }
-    table
+        .bars((area.width / 6).min(24) as usize, value, largest)
+        .only_if(has_room)
+        .right("sites", 6, |owner| match &owner.detail {
+            Detail::Owner { sites, .. } => count(sites.len() as u64),
+            _ => String::new(),
+        })
+        .only_if(has_room)
         .left(
             "owner: innermost function of your own code",
             0,
@@ -286,11 +217,5 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
                 (clean(&owner.key).into_owned(), style)
             },
         )
-        .render(
-            area,
-            buffer,
-            view.owners.all().iter(),
-            (view.cursor, theme::selected()),
-            "",
-        );
+        .render(area, buffer, &view.owners.rows, view.owners.cursor, "");
 }

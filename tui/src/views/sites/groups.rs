@@ -2,19 +2,21 @@
 //! it calls. Enter leads to the sites of a row.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
-use heapglass_profiler::profile::{Charged, Figures};
+use heapglass_profiler::profile::Charged;
 use heapglass_profiler::report::{By, Detail, FunctionDetail, Part, Row};
-use heapglass_profiler::units::{Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::model::{Command, Context, Pattern, Rows};
-use crate::text::{clean, fit_end, wrap};
+use crate::model::{Command, Context, Outcome, Pattern, Rows};
+use crate::text::{clean, fit_end};
 use crate::theme;
-use crate::widgets::{Cursor, Table, all_figures, count, flow, rule, slice, write};
+use crate::widgets::{
+    Cursor, Lines, List, Sort, Table, all_figures, columns, count, right_of, rows_in, split,
+};
 
 /// The groupings, in the order of the key that goes through them.
 const ALL: [By; 4] = [By::Owner, By::Function, By::Crate, By::Module];
@@ -25,32 +27,23 @@ pub(super) struct Groups {
     /// `None` = sites are listed one by one.
     by: Option<By>,
     rows: Rows,
-    /// Indexes into the rows: what is listed, in its order.
-    order: Vec<usize>,
-    cursor: Cursor,
-    /// Functions in the order of what they allocated with all that they call.
-    by_inclusive: bool,
-    reversed: bool,
+    list: List<Arc<Row>>,
+    sort: Sort,
     pub(super) filter: Option<Pattern>,
 }
 
 impl Groups {
-    /// What the groups are.
+    /// What the groups are; `None` = none are listed.
     pub(super) fn by(&self) -> Option<By> {
         self.by
-    }
-
-    /// Whether groups are listed.
-    pub(super) fn is_open(&self) -> bool {
-        self.by().is_some()
     }
 
     /// The next grouping; after the last one sites are listed one by one.
     pub(super) fn next(&mut self, cx: &Context<'_>) {
         let at = self.by.and_then(|by| ALL.iter().position(|b| *b == by));
         self.by = ALL.get(at.map_or(0, |at| at + 1)).copied();
-        (self.cursor, self.filter, self.reversed) = (Cursor::default(), None, false);
-        self.refresh(cx);
+        (self.list.cursor, self.filter, self.sort) = Default::default();
+        self.refresh(cx, false);
     }
 
     pub(super) fn close(&mut self) {
@@ -58,203 +51,132 @@ impl Groups {
     }
 
     /// Brings the rows up to date; the same one stays selected where it still is in the list.
-    pub(super) fn refresh(&mut self, cx: &Context<'_>) {
+    pub(super) fn refresh(&mut self, cx: &Context<'_>, keep_first: bool) {
         let Some(by) = self.by else {
             return;
         };
-        let kept = self.selected().filter(|_| self.cursor.selected > 0);
-        let kept = kept.map(|row| row.key.clone());
-        self.rows.refresh(cx.data, by, cx.measure, cx.frames);
-        self.list(kept.as_deref(), cx);
-    }
-
-    fn list(&mut self, kept: Option<&str>, cx: &Context<'_>) {
-        let filter = self.filter.as_ref();
-        let listed =
-            |(_, row): &(usize, &Row)| filter.is_none_or(|filter| filter.is_match(&row.key));
-        let listed = self.rows.all().iter().enumerate().filter(listed);
-        self.order = listed.map(|(at, _)| at).collect();
-        if self.by_inclusive && self.by == Some(By::Function) {
-            let value = |at: &usize| self.rows.all().get(*at).map_or(0, |row| inclusive(row, cx));
-            self.order.sort_by_key(|at| Reverse(value(at)));
-        }
-        if self.reversed {
-            self.order.reverse();
-        }
-        let is_it = |at: &usize| self.rows.all().get(*at).map(|row| row.key.as_str()) == kept;
-        let at = kept.and_then(|_| self.order.iter().position(is_it));
-        self.cursor.selected = at.unwrap_or(0);
-        self.cursor.clamp(self.order.len(), self.shown_rows(cx));
-    }
-
-    fn selected(&self) -> Option<&Row> {
-        self.rows.all().get(*self.order.get(self.cursor.selected)?)
+        let is_listed = |row: &&Arc<Row>| {
+            let filter = self.filter.as_ref();
+            filter.is_none_or(|filter| filter.is_match(&row.key))
+        };
+        let rows = self.rows.refresh(cx, by).iter();
+        let mut rows: Vec<Arc<Row>> = rows.filter(is_listed).cloned().collect();
+        self.table(by, cx).sort(&mut rows);
+        let key = |row: &Arc<Row>| row.key.clone();
+        self.list.replace(rows, key, keep_first, self.height(cx));
     }
 
     /// The selected row: its grouping and key.
     pub(super) fn key(&self) -> Option<(By, String)> {
-        Some((self.by?, self.selected()?.key.clone()))
+        Some((self.by?, self.list.selected()?.key.clone()))
     }
 
     /// The function, or place, that the selected row stands for in the flamegraph.
     pub(super) fn charged(&self, cx: &Context<'_>) -> Option<Charged> {
-        cx.data.charged(self.selected()?)
+        cx.data.charged(self.list.selected()?)
     }
 
-    /// Acts on what moves and sorts: `None` = the command is not for groups; else what to say.
-    pub(super) fn command(&mut self, command: Command, cx: &Context<'_>) -> Option<String> {
-        let rows = self.shown_rows(cx);
-        if self.cursor.command(command, self.order.len(), rows) {
-            return Some(String::new());
+    /// Acts on what moves and sorts: `None` = the command is not for groups.
+    pub(super) fn command(&mut self, command: Command, cx: &Context<'_>) -> Option<Outcome> {
+        let height = self.height(cx);
+        if self.list.command(command, height) {
+            return Some(Outcome::Done);
         }
-        let kept = self.selected().map(|row| row.key.clone());
-        let said = match command {
-            Command::Sort if self.by == Some(By::Function) => {
-                self.by_inclusive = !self.by_inclusive;
-                self.reversed = false;
-                match self.by_inclusive {
-                    true => "sorted by what functions allocate with all that they call",
-                    false => "sorted by what functions allocate themselves",
-                }
-            }
-            Command::Sort => "there is one order: the measure, m",
-            Command::ReverseSort => {
-                self.reversed = !self.reversed;
-                ""
-            }
-            _ => return None,
-        };
-        self.list(kept.as_deref(), cx);
-        Some(said.to_owned())
+        let table = self.table(self.by?, cx);
+        let outcome = table.command(command, &mut self.sort)?;
+        self.refresh(cx, true);
+        Some(outcome)
     }
 
     pub(super) fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
         self.filter = pattern;
-        self.list(None, cx);
+        self.list.cursor = Cursor::default();
+        self.refresh(cx, false);
     }
 
-    fn shown_rows(&self, cx: &Context<'_>) -> usize {
-        let details = self.details_height(cx.body.height);
-        usize::from(cx.body.height.saturating_sub(1 + details))
+    /// Rows of the list on the present screen, without its heading.
+    fn height(&self, cx: &Context<'_>) -> usize {
+        let [list, _] = self.panes(cx.area());
+        rows_in(list)
     }
 
-    /// Lines of the details below the list, their rule included.
-    fn details_height(&self, height: u16) -> u16 {
-        match self.by {
-            _ if height < 12 => 0,
-            Some(By::Function) => (height / 2).min(16),
+    /// The list, and the details below it.
+    fn panes(&self, area: Rect) -> [Rect; 2] {
+        let details = match self.by {
+            _ if area.height < 12 => 0,
+            Some(By::Function) => (area.height / 2).min(16),
             _ => 5,
-        }
+        };
+        split(area, [area.height - details, details])
     }
 
     pub(super) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let details = self.details_height(area.height);
-        self.table(cx, slice(area, 0, area.height - details), buffer);
-        if let Some(row) = self.selected().filter(|_| details > 0) {
-            let rest = slice(area, area.height - details, details);
-            self.details(row, cx, rest, buffer);
-        }
-    }
-
-    fn table(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let functions = self.by == Some(By::Function);
-        let wide = area.width >= 100;
-        let value = |row: &&Row| cx.measure.of(&row.figures);
-        let (_, unit) = cx.measure.blocks(&Figures::default());
-        let mark = |on: bool| match (on, self.reversed) {
-            (false, _) => "",
-            (true, true) => "▲",
-            (true, false) => "▼",
+        let Some(by) = self.by else {
+            return;
         };
-        let inclusive_first = functions && self.by_inclusive;
-        let own = match functions {
-            true => format!("self{}", mark(!inclusive_first)),
-            false => format!("{}{}", cx.measure.name(), mark(true)),
-        };
-        let mut table = Table::new()
-            .right("share", 7, move |row: &&Row| {
-                let of = match inclusive_first {
-                    true => inclusive(row, cx),
-                    false => value(row),
-                };
-                Share::of(of, cx.whole()).to_string()
-            })
-            .right(own, 11, move |row| cx.measure.amount(value(row)))
-            .right_if(
-                functions,
-                format!("inclusive{}", mark(inclusive_first)),
-                11,
-                |row| cx.measure.amount(inclusive(row, cx)),
-            )
-            .change(cx, self.by.unwrap_or_default(), "change", |row| {
-                Some(Identity::of(&cx.data.profile, row))
-            })
-            .right_if(wide || !functions, unit, 10, |row| {
-                count(cx.measure.blocks(&row.figures).0)
-            })
-            .right_if(!functions, "stacks", 7, |row| match &row.detail {
-                Detail::Owner { sites, .. } => count(sites.len() as u64),
-                Detail::Code { sites } => count(*sites),
-                _ => String::new(),
-            });
-        table = table.left(self.by.map_or("", By::name), 0, |row: &&Row, cells| {
-            (
-                fit_end(&clean(&row.key), cells).into_owned(),
-                style(row, cx),
-            )
-        });
-        let rows: Vec<&Row> = (self.order.iter())
-            .filter_map(|at| self.rows.all().get(*at))
-            .collect();
+        let [list, details] = self.panes(area);
         let empty = match &self.filter {
-            Some(filter) => format!("none matches /{}/; Esc shows all", clean(&filter.text)),
+            Some(filter) => format!("none matches {}; Esc shows all", filter.label()),
             None => "no sites were recorded".to_owned(),
         };
-        let selected = (self.cursor, theme::selected());
-        table.render(area, buffer, rows.into_iter(), selected, &empty);
-    }
-
-    fn details(&self, row: &Row, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let mut title = format!(
-            "{} {} of {}",
-            self.by.map_or("", By::name),
-            Count(self.cursor.selected as u64 + 1),
-            Count(self.order.len() as u64)
-        );
+        let table = self.table(by, cx);
+        table.render(list, buffer, &self.list.rows, self.list.cursor, &empty);
+        let Some(row) = self.list.selected() else {
+            return;
+        };
+        let mut title = self.list.place(by.name());
         if let Some(filter) = &self.filter {
-            title = format!("{title} · /{}/", clean(&filter.text));
+            title = format!("{title} · {}", filter.label());
         }
-        rule(buffer, area, &title);
-        let lines = wrap(&clean(&row.key), area.width as usize, 2);
-        for (at, line) in (1..).zip(&lines) {
-            write(buffer, slice(area, at, 1), line, style(row, cx));
-        }
-        let used = 1 + lines.len() as u16;
-        let rest = slice(area, used, area.height.saturating_sub(used));
-        let used = flow(buffer, rest, &all_figures(&row.figures), theme::plain());
-        let rest = slice(rest, used, rest.height.saturating_sub(used));
+        let name = clean(&row.key);
+        let name = (&*name, 2, style(row, cx));
+        let mut lines = Lines::details(details, buffer, &title, name);
+        lines.flow(&all_figures(&row.figures), theme::plain());
         if let Detail::Function(detail) = &row.detail {
-            let left = rest.width / 2;
-            let callers = Rect {
-                width: left.saturating_sub(1),
-                ..rest
-            };
-            let callees = Rect {
-                x: rest.x + left,
-                width: rest.width - left,
-                ..rest
-            };
+            let rest = lines.rest;
+            let callers = columns(rest, 0, (rest.width / 2).saturating_sub(1));
+            let callees = right_of(rest, rest.width / 2);
             calls("called by", &detail.callers, detail, cx, callers, buffer);
             calls("calls", &detail.callees, detail, cx, callees, buffer);
         }
     }
-}
 
-/// With all that a function calls; of any other row what it is.
-fn inclusive(row: &Row, cx: &Context<'_>) -> u64 {
-    match &row.detail {
-        Detail::Function(detail) => cx.measure.of(&detail.inclusive),
-        _ => cx.measure.of(&row.figures),
+    fn table<'a>(&self, by: By, cx: &'a Context<'_>) -> Table<'a, Arc<Row>> {
+        let is_function = by == By::Function;
+        let value = |row: &Arc<Row>| cx.measure.of(&row.figures);
+        let inclusive = |row: &Arc<Row>| match &row.detail {
+            Detail::Function(detail) => cx.measure.of(&detail.inclusive),
+            _ => cx.measure.of(&row.figures),
+        };
+        let mut table = Table::sorted(cx, self.sort);
+        table = match is_function && self.sort.at() == 1 {
+            true => table.share("share", inclusive, cx.whole()),
+            false => table.share("share", value, cx.whole()),
+        };
+        table = match is_function {
+            true => table
+                .amount("self", 11, value)
+                .amount("inclusive", 11, inclusive),
+            false => table.amount(cx.measure.name(), 11, value),
+        };
+        table
+            .change(by, "change", |row| {
+                Some(Identity::of(&cx.data.profile, row))
+            })
+            .blocks(10, |row| &row.figures)
+            .only_if(!is_function || cx.body.width >= 100)
+            .right("stacks", 7, |row| match &row.detail {
+                Detail::Owner { sites, .. } => count(sites.len() as u64),
+                Detail::Code { sites } => count(*sites),
+                _ => String::new(),
+            })
+            .only_if(!is_function)
+            .left(by.name(), 0, |row, cells| {
+                (
+                    fit_end(&clean(&row.key), cells).into_owned(),
+                    style(row, cx),
+                )
+            })
     }
 }
 
@@ -274,30 +196,17 @@ fn calls(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let whole = cx.measure.of(&detail.inclusive);
-    let value = |part: &Part| cx.measure.of(&part.figures);
+    let value = |part: &&Part| cx.measure.of(&part.figures);
     let mut parts: Vec<&Part> = parts.iter().collect();
     parts.sort_by_key(|part| Reverse(value(part)));
-    Table::new()
-        .right("share", 7, |part: &&Part| {
-            Share::of(value(part), whole).to_string()
-        })
-        .right(cx.measure.name(), 10, |part| cx.measure.amount(value(part)))
+    Table::new(cx)
+        .share("share", value, cx.measure.of(&detail.inclusive))
+        .amount(cx.measure.name(), 10, value)
         .left(title, 0, |part, cells| {
-            let text = fit_end(&clean(&part.key), cells).into_owned();
-            (text, theme::plain())
-        })
-        .render(
-            area,
-            buffer,
-            parts.into_iter(),
             (
-                Cursor {
-                    selected: usize::MAX,
-                    top: 0,
-                },
+                fit_end(&clean(&part.key), cells).into_owned(),
                 theme::plain(),
-            ),
-            "nothing",
-        );
+            )
+        })
+        .render(area, buffer, &parts, Cursor::none(0), "nothing");
 }

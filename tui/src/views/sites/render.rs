@@ -2,109 +2,65 @@
 
 use std::collections::HashSet;
 
-use heapglass_profiler::profile::{Figures, ScopeId, Site};
+use heapglass_profiler::profile::{ScopeId, Site};
 use heapglass_profiler::report::By;
-use heapglass_profiler::units::{Count, Share, counted};
+use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::Sites;
-use super::order::{Listed, Sort, mean};
+use super::listing::Listed;
 use crate::model::Context;
 use crate::text::{clean, fit_end, fit_middle, width, wrap};
 use crate::theme;
 use crate::widgets::{
-    CHANGE, Table, all_figures, bytes, count, draw_row, flow, rule, slice, write,
+    Lines, Sort, Table, all_figures, below, bytes, columns, draw_row, right_of, slice, split, write,
 };
 
-/// Where things are. Empty panes are not drawn.
-pub(super) struct Panes {
-    list: Rect,
-    figures: Rect,
-    stack: Rect,
-    source: Rect,
-}
-
-impl Panes {
-    /// Rows of the list, without its heading.
-    pub(super) fn list_rows(&self) -> usize {
-        self.list.height.saturating_sub(1) as usize
-    }
-
-    /// Rows of the stack, without its heading.
-    pub(super) fn stack_rows(&self) -> usize {
-        self.stack.height.saturating_sub(1) as usize
-    }
-}
-
-pub(super) fn panes(area: Rect) -> Panes {
-    let nothing = slice(area, area.height, 0);
-    if area.height < 8 {
-        return Panes {
-            list: area,
-            figures: nothing,
-            stack: nothing,
-            source: nothing,
-        };
-    }
-    let list = (area.height * 2 / 5).max(4);
+/// List, figures, stack, source. Empty panes are not drawn.
+pub(super) fn panes(area: Rect) -> [Rect; 4] {
+    let list = match area.height {
+        ..8 => area.height,
+        height => (height * 2 / 5).max(4),
+    };
     let figures = match area.height {
         ..16 => 1,
         // What is behind the figures of all rows is of this site's blocks: sizes, lifetimes.
         _ if area.width >= 130 => 4,
         _ => 5,
     };
-    let rest = slice(area, list + figures, area.height - list - figures);
+    let [list, figures, rest] = split(area, [list, figures, area.height]);
     let (stack, source) = if area.width >= 110 {
         let left = area.width / 2;
-        let right = Rect {
-            x: rest.x + left + 1,
-            width: area.width - left - 1,
-            ..rest
-        };
-        (
-            Rect {
-                width: left,
-                ..rest
-            },
-            right,
-        )
+        (columns(rest, 0, left), right_of(rest, left + 1))
     } else {
         let stack = rest.height.div_ceil(2);
-        (
-            slice(rest, 0, stack),
-            slice(rest, stack, rest.height - stack),
-        )
+        (slice(rest, 0, stack), below(rest, stack))
     };
-    Panes {
-        list: slice(area, 0, list),
-        figures: slice(area, list, figures),
-        stack,
-        source,
-    }
+    [list, figures, stack, source]
 }
 
 pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let panes = panes(area);
-    list(view, cx, panes.list, buffer);
-    let (Some(row), Some(index)) = (view.row(), view.selected()) else {
+    let [above, middle, left, right] = panes(area);
+    list(view, cx, above, buffer);
+    let (Some(row), Some(index)) = (view.list.selected(), view.selected()) else {
         return;
     };
     let Some(site) = cx.data.site(index) else {
         return;
     };
-    figures(view, cx, (row, site), panes.figures, buffer);
-    stack(view, cx, site, panes.stack, buffer);
-    source(view, cx, panes.source, buffer);
+    figures(view, cx, (row, site), middle, buffer);
+    stack(view, cx, (row, site), left, buffer);
+    source(view, cx, right, buffer);
 }
 
-/// A column of places that is narrower says nothing.
+/// The least width of the column of places.
 const LOCATION: usize = 8;
 
 /// How wide the columns of names are.
 struct Widths {
     what: usize,
-    /// 0 = there is no room for it.
+    /// 0 = it does not fit.
     location: usize,
     owner: usize,
 }
@@ -112,7 +68,7 @@ struct Widths {
 impl Widths {
     /// What and owner stay whole as long as they can. Where gets what they leave, and a quarter of the room when rows would
     /// read the same without it.
-    fn of(rows: &[&Listed], room: usize) -> Widths {
+    fn of(rows: &[Listed], room: usize) -> Widths {
         let (mut what, mut location, mut owner) = (4, 5, 5);
         let mut known = HashSet::new();
         let mut kept = 0;
@@ -144,105 +100,62 @@ impl Widths {
     }
 }
 
-fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let wide = area.width >= 100;
-    // Names need the room more than a count that is in the figures below; a column that is sorted by stays.
-    let blocks = wide || view.sort == Sort::Blocks;
-    let sorted = |sort: Sort, title: &str| {
-        let mark = if view.reversed { "▲" } else { "▼" };
-        if view.sort == sort {
-            format!("{title}{mark}")
-        } else {
-            title.to_owned()
-        }
-    };
+/// The table of sites; `shown` decides how wide names are.
+pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Table<'a, Listed> {
     let profile = &cx.data.profile;
-    let (_, unit) = cx.measure.blocks(&Figures::default());
-    let value = |row: &&Listed| cx.measure.of(&row.figures);
-    let extra = match view.sort {
-        Sort::Live => 11,
-        Sort::Mean => 10,
-        _ => 0,
-    };
-    let change = match cx.data.base {
-        Some(_) => CHANGE + 1,
-        None => 0,
-    };
-    let figures = if blocks { 31 } else { 20 } + extra + change;
-    let shown = view.listing.rows.iter().skip(view.cursor.top);
-    let shown: Vec<&Listed> = shown.take(usize::from(area.height)).collect();
-    let widths = Widths::of(&shown, usize::from(area.width).saturating_sub(figures));
-    let mut table = Table::new()
-        .right("share", 7, |row| {
-            Share::of(value(row), cx.whole()).to_string()
+    let site = |row: &Listed| cx.data.site(*row.sites.first()?);
+    let value = |row: &Listed| cx.measure.of(&row.figures);
+    let table = Table::sorted(cx, sort)
+        .share("share", value, cx.whole())
+        .amount(cx.measure.name(), 11, value)
+        .change(By::Site, "change", Listed::identity)
+        // Names need the room more than a count that is in the figures below.
+        .blocks(10, |row| &row.figures)
+        .only_if_sorted_or(cx.body.width >= 100)
+        .figure("live", 10, |row| row.figures.live_bytes, bytes)
+        .only_if_sorted_or(false)
+        .figure("mean", 9, Listed::mean_bytes, bytes)
+        .only_if_sorted_or(false);
+    let room = usize::from(cx.body.width).saturating_sub(table.taken());
+    let widths = Widths::of(shown, room);
+    table
+        .left("what", widths.what, move |row: &Listed, cells| {
+            let kind = site(row).and_then(|site| profile.type_id_of(site));
+            let text = fit_middle(&clean(&row.label.what), cells).into_owned();
+            (text, theme::kind(cx.data.type_kind(kind)))
         })
-        .right(sorted(Sort::Measure, cx.measure.name()), 11, |row| {
-            cx.measure.amount(value(row))
+        .by_name(|row| row.label.what.clone())
+        .left("where", widths.location, |row: &Listed, cells| {
+            let text = fit_middle(&clean(&row.label.location), cells).into_owned();
+            (text, theme::plain())
         })
-        .change(
-            cx,
-            By::Site,
-            sorted(Sort::Change, "change"),
-            |row: &&Listed| row.identity(),
-        )
-        .right_if(blocks, sorted(Sort::Blocks, unit), 10, |row| {
-            count(cx.measure.blocks(&row.figures).0)
-        })
-        .right_if(
-            view.sort == Sort::Live,
-            sorted(Sort::Live, "live"),
-            10,
-            |row| bytes(row.figures.live_bytes),
-        )
-        .right_if(
-            view.sort == Sort::Mean,
-            sorted(Sort::Mean, "mean"),
-            9,
-            |row| bytes(mean(&row.figures)),
-        )
-        .left(
-            sorted(Sort::What, "what"),
-            widths.what,
-            |row: &&Listed, cells| {
-                let site = row.sites.first().and_then(|index| cx.data.site(*index));
-                let kind = site.and_then(|site| profile.type_id_of(site));
-                let text = fit_middle(&clean(&row.label.what), cells).into_owned();
-                (text, theme::kind(cx.data.type_kind(kind)))
-            },
-        );
-    if widths.location > 0 {
-        table = table.left(
-            sorted(Sort::Location, "where"),
-            widths.location,
-            |row: &&Listed, cells| {
-                let text = fit_middle(&clean(&row.label.location), cells).into_owned();
-                (text, theme::plain())
-            },
-        );
-    }
-    table = table.left(
-        sorted(Sort::Owner, "owner"),
-        widths.owner,
-        |row: &&Listed, cells| {
-            let site = row.sites.first().and_then(|index| cx.data.site(*index));
-            let charged = site.and_then(|site| profile.charged_to(site));
+        .by_name(|row| row.label.location.clone())
+        .only_if(widths.location > 0)
+        .left("owner", widths.owner, move |row: &Listed, cells| {
+            let charged = site(row).and_then(|site| profile.charged_to(site));
             let text = fit_end(&clean(&row.label.owner_and_source()), cells).into_owned();
             (text, theme::charged(profile, charged))
-        },
-    );
-    let rows: Vec<&Listed> = view.listing.rows.iter().collect();
-    let empty = match view.restriction(cx) {
-        none if none.is_empty() => "no sites were recorded".to_owned(),
-        some => format!("{some}; Esc shows all"),
+        })
+        .by_name(|row| row.label.owner_and_source())
+}
+
+fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+    let (rows, cursor) = (&view.list.rows, view.list.cursor);
+    let shown = rows.get(cursor.top..).unwrap_or_default();
+    let shown = shown.get(..usize::from(area.height)).unwrap_or(shown);
+    let empty = match &view.restriction {
+        None => "no sites were recorded".to_owned(),
+        Some(text) => format!("{text}; Esc shows all"),
     };
     let style = match view.in_stack {
         true => theme::strong(),
         false => theme::selected(),
     };
-    table.render(area, buffer, rows.into_iter(), (view.cursor, style), &empty);
+    let table = table(view.sort, cx, shown).selected(style);
+    table.render(area, buffer, rows, cursor, &empty);
 }
 
-/// The rule between list and details: which site, what the list is cut down to; below it every figure.
+/// The rule between list and details: which site, what the list is restricted to; below it every figure.
 fn figures(
     view: &Sites,
     cx: &Context<'_>,
@@ -250,16 +163,8 @@ fn figures(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let place = format!(
-        "site {} of {}",
-        Count(view.cursor.selected as u64 + 1),
-        Count(view.listing.rows.len() as u64)
-    );
-    let mut parts = vec![place];
-    let restriction = view.restriction(cx);
-    if !restriction.is_empty() {
-        parts.push(restriction);
-    }
+    let mut parts = vec![view.list.place("site")];
+    parts.extend(view.restriction.clone());
     let phase = phase(cx, site.scope);
     if !phase.is_empty() {
         parts.push(format!("phase {phase}"));
@@ -267,29 +172,22 @@ fn figures(
     let label = &row.label;
     let owner = label.owner_and_source();
     let names = [&label.what, &label.location, &owner].into_iter();
-    parts.extend(
-        names
-            .filter(|name| !name.is_empty())
-            .map(|name| clean(name).into_owned()),
-    );
+    let names = names.filter(|name| !name.is_empty());
+    parts.extend(names.map(|name| clean(name).into_owned()));
     let marks = [
-        (site.marks.cut, "stack cut"),
+        (site.marks.cut, "stack truncated"),
         (site.marks.foreign, "foreign stack"),
         (site.marks.deep, "outermost frames missing"),
         (site.marks.folded, "repeated frames folded"),
     ];
-    parts.extend(
-        marks
-            .iter()
-            .filter(|(set, _)| *set)
-            .map(|(_, name)| (*name).to_owned()),
-    );
-    rule(buffer, area, &parts.join(" · "));
-    let rest = slice(area, 1, area.height.saturating_sub(1));
+    let marks = marks.iter().filter(|(is_set, _)| *is_set);
+    parts.extend(marks.map(|(_, name)| (*name).to_owned()));
+    let mut lines = Lines::new(area, buffer);
+    lines.rule(&parts.join(" · "));
     let mut items = all_figures(&row.figures);
     let sites: Vec<usize> = row.sites.iter().map(|&index| index as usize).collect();
     items.extend(cx.data.profile.distribution(&sites).details(&row.figures));
-    flow(buffer, rest, &items, theme::plain());
+    lines.flow(&items, theme::plain());
 }
 
 /// The phases around a site, outermost first.
@@ -313,46 +211,36 @@ fn phase(cx: &Context<'_>, scope: ScopeId) -> String {
     names.join(" › ")
 }
 
-fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut Buffer) {
-    if area.is_empty() {
-        return;
-    }
+fn stack(
+    view: &Sites,
+    cx: &Context<'_>,
+    (row, site): (&Listed, &Site),
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let lines = below(area, 1);
     let frames = view.stack(cx.data, cx.frames);
+    let unseen = frames.len().saturating_sub(lines.height as usize);
     let hidden = site.stack.len().saturating_sub(frames.len());
-    let unseen = frames.len().saturating_sub(view_rows(area));
-    let mut notes = Vec::new();
-    if unseen > 0 {
-        notes.push(format!("{unseen} out of sight"));
-    }
-    if hidden > 0 {
-        notes.push(format!("a: {hidden} more"));
-    }
-    let notes = if notes.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", notes.join(", "))
-    };
-    let stacks = view.row().map_or(0, |row| row.sites.len());
-    let which = match stacks {
+    let unseen = (unseen > 0).then(|| format!("{unseen} out of sight"));
+    let hidden = (hidden > 0).then(|| format!("a: {hidden} more"));
+    let notes: Vec<String> = unseen.into_iter().chain(hidden).collect();
+    let mut title = match row.sites.len() {
         0 | 1 => String::new(),
-        _ => format!(
-            "stack {} of {} (n: next), ",
-            view.stack_index + 1,
-            Count(stacks as u64)
-        ),
+        stacks => {
+            let (at, stacks) = (view.stack_index + 1, Count(stacks as u64));
+            format!("stack {at} of {stacks} (n: next), ")
+        }
     };
-    let title = format!(
-        "{which}{}, innermost first{notes}",
-        counted(frames.len() as u64, "frame")
-    );
-    write(buffer, slice(area, 0, 1), &title, theme::heading());
+    title.push_str(&counted(frames.len() as u64, "frame"));
+    title.push_str(", innermost first");
+    if !notes.is_empty() {
+        title.push_str(&format!(" ({})", notes.join(", ")));
+    }
+    write(buffer, area, &title, theme::heading());
     let owner = site.charged();
-    let shown = frames
-        .iter()
-        .enumerate()
-        .skip(view.frame.top)
-        .take(view_rows(area));
-    for (at, frame) in shown {
+    let shown = frames.iter().enumerate().skip(view.frame.top);
+    for ((at, frame), line) in shown.zip(lines.rows()) {
         let function = cx.data.function_of(*frame);
         let place = cx.data.short_place(*frame).unwrap_or_default();
         // The place gets what it needs up to two fifths; the name the rest, in full where that fits.
@@ -360,98 +248,66 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
         let left = (area.width as usize).saturating_sub(right + 3);
         let name = function.map_or("[unnamed]".into(), |f| {
             let full = clean(&f.name);
-            if width(&full) > left && !f.short.is_empty() {
-                clean(&f.short)
-            } else {
-                full
+            match width(&full) > left && !f.short.is_empty() {
+                true => clean(&f.short),
+                false => full,
             }
         });
         let mark = if Some(*frame) == owner { "▸" } else { " " };
-        let style = if at == view.frame.selected {
-            if view.in_stack {
-                theme::selected()
-            } else {
-                theme::strong()
-            }
-        } else {
-            theme::plain()
+        let style = match at == view.frame.selected {
+            true if view.in_stack => theme::selected(),
+            true => theme::strong(),
+            false => theme::plain(),
         };
-        let row = slice(area, 1 + (at - view.frame.top) as u16, 1);
         let name_style = function.map_or(theme::dim(), theme::origin);
-        let place = fit_end(&place, right).into_owned();
         let cells = [
             (1, false, mark.into(), theme::key()),
             (left, false, name, name_style),
-            (right, false, place.into(), theme::dim()),
+            (right, false, fit_end(&place, right), theme::dim()),
         ];
-        draw_row(buffer, row, cells, style);
+        draw_row(buffer, line, cells, style);
     }
-}
-
-fn view_rows(area: Rect) -> usize {
-    area.height.saturating_sub(1) as usize
 }
 
 /// The selected frame: its name in full, the path read, the lines around it.
-fn source(view: &Sites, cx: &Context<'_>, mut area: Rect, buffer: &mut Buffer) {
-    if area.is_empty() {
-        return;
-    }
+fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+    let mut lines = Lines::new(area, buffer);
     // Where there is room; the stack beside may have had to shorten the name.
     if area.height >= 8 {
         let frames = view.stack(cx.data, cx.frames);
-        let function = frames
-            .get(view.frame.selected)
-            .and_then(|frame| cx.data.function_of(*frame));
+        let frame = frames.get(view.frame.selected);
+        let function = frame.and_then(|frame| cx.data.function_of(*frame));
         let (name, style) = function.map_or(("[unnamed]".into(), theme::dim()), |f| {
             (clean(&f.name), theme::origin(f))
         });
-        let lines = wrap(&name, area.width as usize, 2);
-        for (at, line) in lines.iter().enumerate() {
-            write(buffer, slice(area, at as u16, 1), line, style);
+        for line in wrap(&name, area.width as usize, 2) {
+            lines.line(&line, style);
         }
-        let used = lines.len() as u16;
-        area = slice(area, used, area.height - used);
     }
+    let area = lines.rest;
     let excerpt = &view.excerpt;
-    let note = excerpt
-        .note
-        .as_ref()
-        .map(|note| format!(" ({note})"))
-        .unwrap_or_default();
-    let title = if excerpt.title.is_empty() {
-        "source"
-    } else {
-        &excerpt.title
+    let note = excerpt.note.as_ref().map(|note| format!(" ({note})"));
+    let note = note.unwrap_or_default();
+    let title = match excerpt.title.as_str() {
+        "" => "source",
+        title => title,
     };
     let room = (area.width as usize).saturating_sub(width(&note));
-    write(
-        buffer,
-        slice(area, 0, 1),
-        &fit_end(title, room),
-        theme::heading(),
-    );
-    let used = width(&fit_end(title, room)) as u16;
-    let rest = Rect {
-        x: area.x + used.min(area.width),
-        width: area.width - used.min(area.width),
-        ..area
-    };
-    write(buffer, slice(rest, 0, 1), &note, theme::warning());
-    let rows = slice(area, 1, area.height - 1);
+    let title = fit_end(title, room);
+    write(buffer, area, &title, theme::heading());
+    let rest = right_of(area, width(&title) as u16);
+    write(buffer, rest, &note, theme::warning());
+    let rows = below(area, 1);
     let shown: Vec<(u32, &str)> = excerpt.around(rows.height as usize).collect();
-    // What all lines are indented by says nothing.
+    // The indent that all lines share is left out.
     let blank = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let filled = shown.iter().filter(|(_, line)| !line.trim().is_empty());
     let indent = filled.map(|(_, line)| blank(line)).min().unwrap_or(0);
     for ((number, line), row) in shown.into_iter().zip(rows.rows()) {
-        let here = excerpt.line == Some(number);
-        let style = if here {
-            theme::strong()
-        } else {
-            theme::plain()
+        let (mark, style) = match excerpt.line == Some(number) {
+            true => ('▸', theme::strong()),
+            false => (' ', theme::plain()),
         };
-        let mark = if here { '▸' } else { ' ' };
         let line = line.get(indent..).unwrap_or_default();
         write(buffer, row, &format!("{mark}{number:>5} │ {line}"), style);
     }

@@ -43,16 +43,12 @@ struct Text {
 impl Excerpt {
     /// `rows` lines around the frame's own, with their numbers.
     pub(super) fn around(&self, rows: usize) -> impl Iterator<Item = (u32, &str)> {
-        let lines = self
-            .text
-            .as_ref()
-            .map(|text| text.lines.as_slice())
-            .unwrap_or_default();
+        let lines = self.text.as_ref().map(|text| text.lines.as_slice());
+        let lines = lines.unwrap_or_default();
         let wanted = self.line.unwrap_or(1);
         let at = lines.partition_point(|(number, _)| *number < wanted);
-        let first = at
-            .saturating_sub(rows / 2)
-            .min(lines.len().saturating_sub(rows));
+        let first = at.saturating_sub(rows / 2);
+        let first = first.min(lines.len().saturating_sub(rows));
         let shown = lines.iter().skip(first).take(rows);
         shown.map(|(number, line)| (*number, line.as_str()))
     }
@@ -70,86 +66,66 @@ impl Sources {
         let Some(known) = cx.data.frame(frame) else {
             return Excerpt::default();
         };
+        let origin = cx.data.function(known.function).map(|f| f.origin);
+        let mut excerpt = Excerpt {
+            line: known.line,
+            ..Excerpt::default()
+        };
         let Some(file) = &known.file else {
-            let note = match cx.data.function(known.function).map(|f| f.origin) {
+            let note = match origin {
                 Some(Origin::Unresolved | Origin::Native) | None => {
                     "no line is known: native code or no symbols"
                 }
                 Some(_) => "no line is known: build with debug = \"limited\"",
             };
-            return Excerpt {
-                note: Some(note.to_owned()),
-                ..Excerpt::default()
-            };
+            excerpt.note = Some(note.to_owned());
+            return excerpt;
         };
-        if let Some(packed) = packed(cx, file, known.line) {
-            return packed;
+        if let Some(text) = packed(cx, file) {
+            excerpt.title = format!("{}, packed", clean(file));
+            excerpt.text = Some(Arc::new(text));
+            return excerpt;
         }
-        let own = cx
-            .data
-            .function(known.function)
-            .is_some_and(|f| f.origin == Origin::User);
+        let own = origin == Some(Origin::User);
         if self.files.len() >= KEPT {
             self.files.clear();
         }
-        let found = self
-            .files
-            .entry((file.clone(), own))
-            .or_insert_with(|| find(file, own, cx.source_roots));
-        let title = clean(file).into_owned();
-        match found {
-            Err(note) => Excerpt {
-                title,
-                note: Some(note.clone()),
-                text: None,
-                line: known.line,
-            },
+        let found = self.files.entry((file.clone(), own));
+        match found.or_insert_with(|| find(file, own, cx.source_roots)) {
+            Err(note) => {
+                excerpt.title = clean(file).into_owned();
+                excerpt.note = Some(note.clone());
+            }
             Ok(text) => {
                 let started = u128::from(cx.data.profile.process.started_unix_ns);
-                let changed = started > 0 && text.modified_unix_ns > started;
-                let past = known
-                    .line
-                    .is_some_and(|line| line as usize > text.lines.len());
-                let note = if past {
-                    Some("the file has fewer lines than when the program was built".to_owned())
-                } else {
-                    changed.then(|| "changed since the recording began".to_owned())
+                let has_changed = started > 0 && text.modified_unix_ns > started;
+                let is_shorter = known.line > Some(text.lines.len() as u32);
+                let note = match (is_shorter, has_changed) {
+                    (true, _) => Some("the file has fewer lines than when the program was built"),
+                    (_, true) => Some("changed since the recording began"),
+                    _ => None,
                 };
-                let title = clean(&text.path.to_string_lossy()).into_owned();
-                Excerpt {
-                    title,
-                    note,
-                    text: Some(Arc::clone(text)),
-                    line: known.line,
-                }
+                excerpt.note = note.map(str::to_owned);
+                excerpt.title = clean(&text.path.to_string_lossy()).into_owned();
+                excerpt.text = Some(Arc::clone(text));
             }
         }
+        excerpt
     }
 }
 
 /// The lines the recording itself carries: those of the build that was recorded, so they win over the disk's.
-fn packed(cx: &Context<'_>, file: &str, line: Option<u32>) -> Option<Excerpt> {
-    let lines = cx
-        .data
-        .profile
-        .sources
-        .get(file)
-        .filter(|lines| !lines.is_empty())?;
+fn packed(cx: &Context<'_>, file: &str) -> Option<Text> {
+    let lines = cx.data.profile.sources.get(file);
+    let lines = lines.filter(|lines| !lines.is_empty())?.iter();
     let mut lines: Vec<(u32, String)> = lines
-        .iter()
         .map(|(number, line)| (*number, clean(line).into_owned()))
         .collect();
     lines.sort_by_key(|(number, _)| *number);
-    let text = Text {
+    Some(Text {
         path: PathBuf::new(),
         lines,
         modified_unix_ns: 0,
-    };
-    Some(Excerpt {
-        title: format!("{}, packed", clean(file)),
-        note: None,
-        text: Some(Arc::new(text)),
-        line,
     })
 }
 
@@ -165,19 +141,18 @@ fn find(file: &str, own: bool, roots: &[PathBuf]) -> Result<Arc<Text>, String> {
     Err(failed.unwrap_or_else(|| "the source file is not here".to_owned()))
 }
 
-/// Where a file may be: where the compiler saw it, or below a root with the first folders of its path cut off. Short ends
+/// Where a file may be: where the compiler saw it, or below a root without the first folders of its path. Short ends
 /// such as `src/lib.rs` would find another crate's file, so they are tried for the program's own code only.
 fn candidates(file: &Path, own: bool, roots: &[PathBuf]) -> Vec<PathBuf> {
-    let special = ["/proc", "/sys", "/dev"]
-        .iter()
-        .any(|folder| file.starts_with(folder));
+    let mut special = ["/proc", "/sys", "/dev"].iter();
+    let is_special = special.any(|folder| file.starts_with(folder));
     let mut paths = Vec::new();
-    if file.is_absolute() && !special {
+    if file.is_absolute() && !is_special {
         paths.push(file.to_owned());
     }
-    let parts: Vec<_> = file
-        .components()
-        .filter(|c| matches!(c, Component::Normal(_)))
+    let parts = file.components();
+    let parts: Vec<_> = parts
+        .filter(|part| matches!(part, Component::Normal(_)))
         .collect();
     // Only plain names are joined to a root: a recorded path cannot lead out of it.
     let shortest = if own || file.is_relative() { 2 } else { 3 };
@@ -195,36 +170,27 @@ fn candidates(file: &Path, own: bool, roots: &[PathBuf]) -> Vec<PathBuf> {
 /// `None` = there is no such file.
 fn read(path: &Path) -> Result<Option<Text>, String> {
     // Asked before opening: opening a pipe would wait for its writer.
-    let Ok(metadata) = std::fs::metadata(path) else {
+    let metadata = std::fs::metadata(path).ok();
+    let Some(metadata) = metadata.filter(|metadata| metadata.is_file()) else {
         return Ok(None);
     };
-    if !metadata.is_file() {
-        return Ok(None);
-    }
     if metadata.len() > LARGEST {
         return Err("too large to be source".to_owned());
     }
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes));
-    if let Err(error) = read {
-        return Err(format!("cannot be read: {error}"));
-    }
+    read.map_err(|error| format!("cannot be read: {error}"))?;
     if bytes.contains(&0) {
         return Err("not a text file".to_owned());
     }
     let text = String::from_utf8_lossy(&bytes);
-    let lines = (1..)
-        .zip(text.lines().map(|line| clean(line).into_owned()))
-        .collect();
-    let modified = metadata
-        .modified()
-        .ok()
-        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let modified_unix_ns = modified.unwrap_or(Duration::ZERO).as_nanos();
+    let lines = text.lines().map(|line| clean(line).into_owned());
+    let modified = metadata.modified().ok();
+    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     Ok(Some(Text {
         path: path.to_owned(),
-        lines,
-        modified_unix_ns,
+        lines: (1..).zip(lines).collect(),
+        modified_unix_ns: modified.unwrap_or(Duration::ZERO).as_nanos(),
     }))
 }
 

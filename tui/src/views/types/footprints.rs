@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use heapglass_profiler::profile::{Measured, Profile, TypeId};
 use heapglass_profiler::table::preorder;
+use ratatui::layout::Rect;
 
 use crate::model::{Command, Context, Data, Outcome};
-use crate::widgets::Cursor;
+use crate::widgets::{List, split};
 
 /// What of a type's values was found, the last time each label was measured.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,81 +18,91 @@ pub(super) struct OfType {
     pub(super) slack_bytes: u64,
 }
 
-/// Indexes of places, each with its depth.
-type Places = Vec<(usize, usize)>;
+/// Indexes of the places inside a value, each with its depth.
+type Places = List<(usize, usize)>;
+
+/// Lines below the list, and below the places inside a value.
+const DETAILS: u16 = 4;
 
 /// All measured values, and what of them is open.
 #[derive(Debug, Default)]
 pub(super) struct Footprints {
     /// Indexes into [`Profile::measured`]: the exact ones, and the estimates of labels that have no exact one.
-    pub(super) values: Vec<usize>,
+    pub(super) values: List<usize>,
     by_type: HashMap<TypeId, OfType>,
-    pub(super) cursor: Cursor,
-    open: bool,
-    /// The value that was entered, and its places with their depths.
-    pub(super) inside: Option<(usize, Places, Cursor)>,
+    is_open: bool,
+    /// The places of the selected value, when it was entered.
+    pub(super) inside: Option<Places>,
+}
+
+/// The table, and the details below it.
+pub(super) fn panes(area: Rect) -> [Rect; 2] {
+    let details = DETAILS.min(area.height.saturating_sub(2));
+    split(area, [area.height - details, details])
+}
+
+/// Rows of the list, or of the places, on the present screen: all but breadcrumb, heading and details.
+fn height(cx: &Context<'_>) -> usize {
+    cx.body.height.saturating_sub(2 + DETAILS) as usize
 }
 
 impl Footprints {
     pub(super) fn is_open(&self) -> bool {
-        self.open
+        self.is_open
     }
 
     /// Takes the measured values out of new data. What was open closes: its value may be another one now.
     pub(super) fn gather(&mut self, data: &Data) {
-        self.values = gather(&data.profile);
+        self.values.rows = gather(&data.profile);
         self.by_type = by_type(&data.profile);
         self.inside = None;
-        self.open &= !self.values.is_empty();
+        self.is_open &= !self.values.rows.is_empty();
     }
 
     pub(super) fn clamp(&mut self, cx: &Context<'_>) {
-        self.cursor.clamp(self.values.len(), rows(cx));
-        if let Some((_, places, cursor)) = &mut self.inside {
-            cursor.clamp(places.len(), rows(cx));
+        self.values.clamp(height(cx));
+        if let Some(places) = &mut self.inside {
+            places.clamp(height(cx));
         }
     }
 
     pub(super) fn open(&mut self) -> Outcome {
-        if self.values.is_empty() {
-            let how = "no values were measured: tracking_alloc::footprint(\"label\", &value)";
-            return Outcome::Notice(how.to_owned());
+        self.is_open = !self.values.rows.is_empty();
+        match self.is_open {
+            true => Outcome::Done,
+            false => Outcome::notice(
+                "no values were measured: tracking_alloc::footprint(\"label\", &value)",
+            ),
         }
-        self.open = true;
-        Outcome::Done
     }
 
     pub(super) fn back(&mut self) {
-        if self.inside.take().is_none() {
-            self.open = false;
-        }
+        self.is_open = self.inside.take().is_some();
     }
 
     pub(super) fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
-        if let Some((_, places, cursor)) = &mut self.inside {
-            cursor.command(command, places.len(), rows(cx));
+        if let Some(places) = &mut self.inside {
+            places.command(command, height(cx));
             return Outcome::Done;
         }
         match command {
-            Command::Enter => {
-                let at = self.cursor.selected;
-                let value = self.value(at, cx.data).filter(|value| is_exact(value));
-                let Some(value) = value else {
-                    return Outcome::Notice("an estimate has nothing inside".to_owned());
-                };
-                self.inside = Some((at, in_order(value), Cursor::default()));
-            }
-            Command::Footprints => self.open = false,
-            _ => {
-                self.cursor.command(command, self.values.len(), rows(cx));
-            }
+            Command::Enter => match self.selected(cx.data).filter(|value| is_exact(value)) {
+                Some(value) => self.inside = Some(in_order(value)),
+                None => return Outcome::notice("an estimate has nothing inside"),
+            },
+            Command::Footprints => self.is_open = false,
+            _ => _ = self.values.command(command, height(cx)),
         }
         Outcome::Done
     }
 
-    /// The value of a row.
-    pub(super) fn value<'a>(&self, row: usize, data: &'a Data) -> Option<&'a Measured> {
-        data.profile.measured().get(*self.values.get(row)?)
+    pub(super) fn selected<'a>(&self, data: &'a Data) -> Option<&'a Measured> {
+        data.profile.measured().get(*self.values.selected()?)
+    }
+
+    /// The value whose places are shown.
+    pub(super) fn entered<'a>(&self, data: &'a Data) -> Option<&'a Measured> {
+        self.selected(data).filter(|_| self.inside.is_some())
     }
 
     /// What was found of the values of a type, in the last footprint of each label; `None` = nothing.
@@ -118,13 +129,6 @@ fn by_type(profile: &Profile) -> HashMap<TypeId, OfType> {
         }
     }
     types
-}
-
-/// Rows of the list, or of the places, on the present screen: all but breadcrumb, heading and details.
-pub(super) fn rows(cx: &Context<'_>) -> usize {
-    cx.body
-        .height
-        .saturating_sub(2 + super::render::FOOTPRINT_DETAILS) as usize
 }
 
 /// What deepsize says of a value, bytes.
@@ -155,7 +159,10 @@ fn in_order(value: &Measured) -> Places {
     let (parents, weights): (Vec<_>, Vec<_>) = places
         .map(|place| (place.parent, place.with_inner_bytes))
         .unzip();
-    preorder(&parents, &weights, usize::MAX)
+    List {
+        rows: preorder(&parents, &weights, usize::MAX),
+        ..List::default()
+    }
 }
 
 #[cfg(test)]
@@ -226,6 +233,7 @@ mod tests {
             .iter()
             .map(|value| {
                 in_order(value)
+                    .rows
                     .iter()
                     .map(|(at, depth)| (*depth, value.places[*at].with_inner_bytes))
                     .collect()

@@ -5,213 +5,173 @@ use heapglass_profiler::units::{Bytes, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::footprints::{Footprints, estimate_bytes, is_exact};
-use super::render::FOOTPRINT_DETAILS;
+use super::footprints::{Footprints, estimate_bytes, is_exact, panes};
 use crate::model::{Context, Data};
 use crate::text::clean;
 use crate::theme;
-use crate::widgets::{Cursor, Table, bytes, count, flow, rule, signed, slice, some, write};
+use crate::widgets::{Cursor, Lines, Table, bytes, count, signed, some};
 
-/// Values that were measured, from `first` on; `selected` is the one of the cursor.
+/// The values that were measured.
 pub(super) fn values_table(
     view: &Footprints,
-    first: usize,
-    selected: Option<usize>,
-    data: &Data,
+    title: &str,
+    cursor: Cursor,
+    cx: &Context<'_>,
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    if area.is_empty() {
-        return;
-    }
     let wide = area.width >= 100;
-    let more = if selected.is_none() { " (f)" } else { "" };
-    let found = |value: &&Measured, spell: &dyn Fn(&Measured) -> String, none: &str| match is_exact(
-        value,
-    ) {
-        true => spell(value),
-        false => none.to_owned(),
-    };
-    let table = Table::new()
+    let all = cx.data.profile.measured();
+    let values = view.values.rows.iter();
+    let values: Vec<&Measured> = values.filter_map(|at| all.get(*at)).collect();
+    let exact =
+        |value: &&Measured, spell: fn(&Measured) -> String, none: &str| match is_exact(value) {
+            true => spell(value),
+            false => none.to_owned(),
+        };
+    Table::new(cx)
         .right("exact", 10, move |value| {
-            found(value, &|value| bytes(value.bytes), "-")
+            exact(value, |value| bytes(value.bytes), "-")
         })
-        .right("estimate", 10, |value: &&Measured| {
+        .right("estimate", 10, |value| {
             estimate_bytes(value).map_or(String::new(), bytes)
         })
-        .right("off by", 19, |value| {
+        .right("off by", 19, |value: &&Measured| {
             let off = value.estimate.map(|estimate| {
                 let by = estimate.difference_bytes;
                 let share = Share::of(by.unsigned_abs(), value.bytes);
-                format!("{} ({share})", signed(by.into()))
+                format!("{} ({share})", signed(by))
             });
             off.unwrap_or_default()
         })
         .right("at", 9, |value| Nanos(value.footprint.time_ns).to_string())
-        .right_if(wide, "blocks", 10, move |value| {
-            found(value, &|value| count(value.blocks), "")
+        .right("blocks", 10, move |value| {
+            exact(value, |value| count(value.blocks), "")
         })
-        .right_if(wide, "slack", 10, move |value| {
-            found(value, &|value| bytes(value.slack_bytes), "")
+        .only_if(wide)
+        .right("slack", 10, move |value| {
+            exact(value, |value| bytes(value.slack_bytes), "")
         })
-        .right_if(wide, "grown by", 11, |value| {
+        .only_if(wide)
+        .right("grown by", 11, |value| {
             let grown = value.change_bytes.filter(|_| is_exact(value));
-            grown.map_or(String::new(), |by| signed(by.into()))
+            grown.map_or(String::new(), signed)
         })
-        .left(format!("footprint{more}"), 0, |value, _| {
-            let name = data.type_label(value.footprint.value_type);
-            (
-                format!("{}: {name}", clean(&value.footprint.label)),
-                theme::plain(),
-            )
-        });
-    let cursor = Cursor {
-        top: first,
-        // Nothing is selected where the keys move elsewhere.
-        selected: selected.unwrap_or(usize::MAX),
-    };
-    let rows = (0..view.values.len()).filter_map(|row| view.value(row, data));
-    let rows: Vec<&Measured> = rows.collect();
-    table.render(
-        area,
-        buffer,
-        rows.into_iter(),
-        (cursor, theme::selected()),
-        "",
-    );
+        .only_if(wide)
+        .left(title, 0, |value, _| {
+            let name = cx.data.type_label(value.footprint.value_type);
+            let label = clean(&value.footprint.label);
+            (format!("{label}: {name}"), theme::plain())
+        })
+        .render(area, buffer, &values, cursor, "");
 }
 
 /// The list of measured values, or the places inside one.
 pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let details = FOOTPRINT_DETAILS.min(area.height.saturating_sub(2));
-    let table = slice(area, 0, area.height - details);
-    let notes = slice(area, area.height - details, details);
-    if let Some((at, ..)) = &view.inside {
-        places(view, cx.data, table, notes, buffer);
-        let found = view.value(*at, cx.data).filter(|value| is_exact(value));
-        let text = found.and_then(|found| lower_bound(found).or_else(|| folded(found)));
-        if let Some(text) = text {
-            write(buffer, slice(notes, 3, 1), &text, theme::warning());
+    let [table, notes] = panes(area);
+    let mut lines = if view.inside.is_some() {
+        places(view, cx, table, buffer);
+        place_details(view, cx.data, notes, buffer)
+    } else {
+        values_table(view, "footprint", view.values.cursor, cx, table, buffer);
+        let mut lines = Lines::new(notes, buffer);
+        lines.rule(&view.values.place("value"));
+        for text in [
+            "exact: blocks found from the value, each once; slack: bytes no value was seen in.",
+            "estimate: what the crate deepsize says of the same value. Enter: what is inside.",
+        ] {
+            lines.line(text, theme::dim());
         }
-        return;
-    }
-    let selected = view.cursor.selected;
-    values_table(
-        view,
-        view.cursor.top,
-        Some(selected),
-        cx.data,
-        table,
-        buffer,
-    );
-    rule(
-        buffer,
-        notes,
-        &format!("value {} of {}", selected + 1, view.values.len()),
-    );
-    let lines = [
-        "exact: blocks found from the value, each once; slack: bytes no value was seen in.",
-        "estimate: what the crate deepsize says of the same value. Enter: what is inside.",
-    ];
-    for (at, line) in (1..).zip(lines) {
-        write(buffer, slice(notes, at, 1), line, theme::dim());
-    }
-    let found = view.value(selected, cx.data);
-    let found = found.filter(|value| is_exact(value));
-    if let Some(text) = found.and_then(lower_bound) {
-        write(buffer, slice(notes, 3, 1), &text, theme::warning());
+        lines
+    };
+    let found = view.selected(cx.data).filter(|value| is_exact(value));
+    let folded = |found| folded(found).filter(|_| view.inside.is_some());
+    if let Some(text) = found.and_then(|found| lower_bound(found).or_else(|| folded(found))) {
+        lines.line(&text, theme::warning());
     }
 }
 
 /// That there is more than was found.
 fn lower_bound(found: &Measured) -> Option<String> {
-    (found.footprint.hidden_values > 0).then(|| {
-        format!(
-            "{} could not be looked into: the figures are a lower bound",
-            counted(found.footprint.hidden_values, "value")
-        )
-    })
+    let hidden = counted(found.footprint.hidden_values, "value");
+    (found.footprint.hidden_values > 0)
+        .then(|| format!("{hidden} could not be looked into: the figures are a lower bound"))
 }
 
 fn folded(found: &Measured) -> Option<String> {
-    (found.footprint.folded > 0).then(|| {
-        format!(
-            "{} found no room of their own and were counted around them",
-            counted(found.footprint.folded, "place")
-        )
-    })
+    let folded = counted(found.footprint.folded, "place");
+    (found.footprint.folded > 0)
+        .then(|| format!("{folded} did not fit into the recording and were counted one level out"))
 }
 
-fn places(view: &Footprints, data: &Data, table: Rect, notes: Rect, buffer: &mut Buffer) {
-    let Some((at, order, cursor)) = &view.inside else {
+fn places(view: &Footprints, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+    let (Some(list), Some(value)) = (&view.inside, view.entered(cx.data)) else {
         return;
     };
-    let Some(value) = view.value(*at, data) else {
-        return;
-    };
-    let rows = order.iter();
+    type Line<'a> = (&'a Place, usize);
+    let rows = list.rows.iter();
     let rows = rows.filter_map(|(at, depth)| Some((value.places.get(*at)?, *depth)));
-    let places: Vec<(&Place, usize)> = rows.collect();
-    let wide = table.width >= 110;
-    let mut columns = Table::new()
-        .right("with inner", 10, |(place, _): &(&Place, usize)| {
+    let places: Vec<Line<'_>> = rows.collect();
+    let wide = area.width >= 110;
+    Table::new(cx)
+        .right("inclusive", 10, |(place, _): &Line<'_>| {
             bytes(place.with_inner_bytes)
         })
-        .right("own", 10, |(place, _)| some(place.node.block_bytes, bytes))
+        .right("self", 10, |(place, _)| some(place.node.block_bytes, bytes))
         .right("blocks", 9, |(place, _)| some(place.node.blocks, count))
         .right("slack", 10, |(place, _)| some(place.slack_bytes, bytes))
-        .right_if(wide, "values", 10, |(place, _)| count(place.node.count))
-        .right_if(wide, "shared", 10, |(place, _)| {
+        .right("values", 10, |(place, _)| count(place.node.count))
+        .only_if(wide)
+        .right("shared", 10, |(place, _)| {
             some(place.node.shared_bytes, bytes)
         })
+        .only_if(wide)
         .left("inside", 0, |(place, depth), _| {
             let indent = "  ".repeat(*depth.min(&40));
             (format!("{indent}{}", clean(&place.step)), theme::plain())
-        });
-    if wide {
-        columns = columns.left("type", 0, |(place, _), _| {
-            (
-                data.type_label(place.node.value_type).into_owned(),
-                theme::plain(),
-            )
-        });
-    }
-    columns.render(
-        table,
-        buffer,
-        places.iter().copied(),
-        (*cursor, theme::selected()),
-        "",
-    );
-    let Some((place, _)) = places.get(cursor.selected) else {
-        return;
+        })
+        .left("type", 0, |(place, _), _| {
+            let name = cx.data.type_label(place.node.value_type);
+            (name.into_owned(), theme::plain())
+        })
+        .only_if(wide)
+        .render(area, buffer, &places, list.cursor, "");
+}
+
+/// The selected place: its path and type, what was found in it.
+fn place_details<'a>(
+    view: &Footprints,
+    data: &Data,
+    area: Rect,
+    buffer: &'a mut Buffer,
+) -> Lines<'a> {
+    let mut lines = Lines::new(area, buffer);
+    let (Some(list), Some(value)) = (&view.inside, view.entered(data)) else {
+        return lines;
+    };
+    let place = list.selected().and_then(|(at, _)| value.places.get(*at));
+    let Some(place) = place else {
+        return lines;
     };
     let node = &place.node;
-    rule(
-        buffer,
-        notes,
-        &format!("place {} of {}", cursor.selected + 1, places.len()),
-    );
+    lines.rule(&list.place("place"));
     let mut full = clean(&place.path).into_owned();
     if let Some(name) = data.type_name(node.value_type) {
         full.push_str(&format!(": {}", clean(&name.full)));
     }
-    write(buffer, slice(notes, 1, 1), &full, theme::strong());
-    let mut items = vec![format!(
-        "{}, {} inline",
-        counted(node.count, "value"),
-        Bytes(node.inline_bytes)
-    )];
+    lines.line(&full, theme::strong());
+    let (values, inline) = (counted(node.count, "value"), Bytes(node.inline_bytes));
+    let mut items = vec![format!("{values}, {inline} inline")];
     if node.usable_bytes > 0 {
         items.push(format!("{} usable", Bytes(node.usable_bytes)));
     }
     if node.shared_blocks > 0 {
-        items.push(format!(
-            "met again, counted elsewhere: {} in {}",
+        let (bytes, blocks) = (
             Bytes(node.shared_bytes),
-            counted(node.shared_blocks, "block")
-        ));
+            counted(node.shared_blocks, "block"),
+        );
+        items.push(format!("met again, counted elsewhere: {bytes} in {blocks}"));
     }
-    let rest = slice(notes, 2, 2);
-    flow(buffer, rest, &items, theme::plain());
+    lines.flow(&items, theme::plain());
+    lines
 }

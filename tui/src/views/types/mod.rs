@@ -1,28 +1,27 @@
-//! Types: what all blocks of a type came to, and live values that were measured. Enter leads from a type to its fields
+//! Types: the blocks of each type, and live values that were measured. Enter leads from a type to its fields
 //! and on to their sites. Order and parts are made when something changes, never while drawing.
 
 mod footprints;
 mod measured;
-mod order;
 mod render;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use heapglass_profiler::profile::TypeRow;
+use heapglass_profiler::profile::{Figures, TypeRow};
 use heapglass_profiler::report::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId, Within, type_key};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, Selection, ViewId, type_key};
 use crate::text::clean;
 use crate::theme;
 use crate::views::View;
 use crate::views::breakdown::{Breakdown, Part};
-use crate::widgets::Cursor;
+use crate::widgets::{List, Sort};
 use footprints::Footprints;
-use order::Sort;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -31,7 +30,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     RIGHT => Enter, "", "the same as Enter";
     LEFT => Back, "", "the same as Esc";
     [char('s')] => Sort, "sort", "sort by the next column";
-    [char('S')] => ReverseSort, "", "the other way round";
+    [char('S')] => ReverseSort, "", "reverse the order";
     [char('/')] => Search, "filter", "by name of the type, regex";
     [char('o')] => Follow, "", "in the flamegraph by type";
     [char('f')] => Footprints, "footprints", "values that were measured";
@@ -40,13 +39,11 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 /// The table, its order and filter, and what is open inside it.
 #[derive(Debug, Default)]
 pub(crate) struct Types {
-    /// Indexes into [`Data::types`].
-    order: Vec<usize>,
-    /// The data the order was made of.
+    /// Indexes of the profile's rows by type, each with the full name of its type.
+    list: List<(usize, Option<String>)>,
+    /// The data the list was made of.
     made_of: Option<Arc<Data>>,
-    cursor: Cursor,
     sort: Sort,
-    reversed: bool,
     filter: Option<Pattern>,
     /// The fields of one type, by its full name.
     inside: Option<(Option<String>, Breakdown)>,
@@ -55,46 +52,45 @@ pub(crate) struct Types {
 
 impl Types {
     fn selected<'a>(&self, data: &'a Data) -> Option<&'a TypeRow> {
-        data.profile
-            .type_rows()
-            .get(*self.order.get(self.cursor.selected)?)
+        data.profile.type_rows().get(self.list.selected()?.0)
     }
 
     /// Lists the types again; the same one stays selected where it still is in the list.
     fn list(&mut self, cx: &Context<'_>) {
-        let kept = self
-            .made_of
-            .as_ref()
-            .filter(|_| self.cursor.selected > 0 || self.inside.is_some())
-            .and_then(|data| Some(type_key(data, self.selected(data)?.type_id)));
-        self.order = order::listed(cx, self.sort, self.reversed, self.filter.as_ref());
-        self.made_of = Some(Arc::clone(cx.data));
-        let key = |row: &usize| {
-            let row = cx.data.profile.type_rows().get(*row);
-            row.map(|row| type_key(cx.data, row.type_id))
+        let key = |row: &TypeRow| type_key(cx.data, row.type_id);
+        let is_listed = |(_, row): &(usize, &TypeRow)| {
+            let is_match = |filter: &Pattern| {
+                let full = key(row).is_some_and(|full| filter.is_match(&full));
+                full || filter.is_match(&cx.data.type_label(row.type_id))
+            };
+            self.filter.as_ref().is_none_or(is_match)
         };
-        let at = kept.and_then(|kept| {
-            let is_it = |row: &usize| key(row).as_ref() == Some(&kept);
-            self.order.iter().position(is_it)
-        });
-        self.cursor.selected = at.unwrap_or(0);
-        self.clamp(cx);
-    }
-
-    fn clamp(&mut self, cx: &Context<'_>) {
-        let rows = render::list_rows(cx, &self.footprints);
-        self.cursor.clamp(self.order.len(), rows);
+        let all = cx.data.profile.type_rows().iter().enumerate();
+        let mut rows: Vec<(usize, &TypeRow)> = all.filter(is_listed).collect();
+        rows.sort_by_cached_key(|(_, row)| (Reverse(cx.measure.of(&row.figures)), key(row)));
+        render::table(self, cx).sort(&mut rows);
+        let rows = rows.into_iter().map(|(at, row)| (at, key(row))).collect();
+        let (is_open, height) = (self.inside.is_some(), render::height(cx, &self.footprints));
+        self.list
+            .replace(rows, |row| row.1.clone(), is_open, height);
+        self.made_of = Some(Arc::clone(cx.data));
     }
 
     /// Opens the type of that name, or closes what is open when there is none.
     fn open(&mut self, name: Option<String>, cx: &Context<'_>) {
-        let is_it = |row: &&TypeRow| type_key(cx.data, row.type_id) == name;
         let before = self.inside.take().map(|(_, before)| before);
-        if let Some(row) = cx.data.profile.type_rows().iter().find(is_it) {
-            let mut parts = fields_of(row, cx.data);
-            parts.settle(before.as_ref(), cx);
-            self.inside = Some((name, parts));
+        let mut rows = cx.data.profile.type_rows().iter();
+        if let Some(row) = rows.find(|row| type_key(cx.data, row.type_id) == name) {
+            let mut breakdown = before.unwrap_or_default();
+            let label = cx.data.type_label(row.type_id).into_owned();
+            breakdown.refresh((label, "field"), fields_of(row, cx.data), cx);
+            self.inside = Some((name, breakdown));
         }
+    }
+
+    /// Whether the table is shown, and nothing that was opened from it.
+    fn is_at_list(&self) -> bool {
+        self.inside.is_none() && !self.footprints.is_open()
     }
 
     fn back(&mut self, cx: &Context<'_>) -> Outcome {
@@ -108,8 +104,48 @@ impl Types {
         }
         Outcome::Done
     }
+}
 
-    fn act(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+/// The fields that the blocks of a type were allocated in.
+fn fields_of(row: &TypeRow, data: &Data) -> Vec<Part> {
+    let mut sites: HashMap<u32, u64> = HashMap::new();
+    let all = row.sites.iter();
+    for site in all.filter_map(|at| data.profile.sites.get(*at)) {
+        let field = data.profile.fields().field_of(site.scope);
+        *sites.entry(field).or_default() += 1;
+    }
+    let part = |(node, figures): &(u32, Figures)| {
+        let path = data.field(*node).map_or("", |field| field.path.as_str());
+        let path = clean(path).into_owned();
+        Part {
+            name: path.clone(),
+            full: path,
+            style: match node {
+                0 => theme::dim(),
+                _ => theme::plain(),
+            },
+            figures: *figures,
+            sites: sites.get(node).copied().unwrap_or(0),
+            selection: Selection::new(data, Some(row.type_id), Some(*node), false),
+        }
+    };
+    row.fields.iter().map(part).collect()
+}
+
+impl View for Types {
+    fn refresh(&mut self, cx: &Context<'_>) {
+        let made_of = self.made_of.as_ref();
+        if made_of.is_none_or(|data| !Arc::ptr_eq(data, cx.data)) {
+            self.footprints.gather(cx.data);
+        }
+        self.footprints.clamp(cx);
+        self.list(cx);
+        if let Some((name, _)) = &self.inside {
+            self.open(name.clone(), cx);
+        }
+    }
+
+    fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         if command == Command::Back {
             return self.back(cx);
         }
@@ -121,93 +157,35 @@ impl Types {
         {
             return outcome;
         }
-        let rows = render::list_rows(cx, &self.footprints);
-        if self.cursor.command(command, self.order.len(), rows) {
+        let height = render::height(cx, &self.footprints);
+        if self.list.command(command, height) {
             return Outcome::Done;
         }
+        let mut sort = self.sort;
+        let outcome = render::table(self, cx).command(command, &mut sort);
+        if let Some(outcome) = outcome {
+            self.sort = sort;
+            self.list(cx);
+            return outcome;
+        }
         match command {
-            Command::Enter => match self.selected(cx.data) {
-                Some(row) => self.open(type_key(cx.data, row.type_id), cx),
-                None => return Outcome::Notice("no type is selected".to_owned()),
+            Command::Enter => match self.list.selected() {
+                Some((_, name)) => self.open(name.clone(), cx),
+                None => return Outcome::notice("no type is selected"),
             },
-            Command::Sort => {
-                self.sort = self.sort.next();
-                self.reversed = false;
-                self.list(cx);
-                return Outcome::Notice(format!("sorted by {}", self.sort.name(cx.measure)));
-            }
-            Command::ReverseSort => {
-                self.reversed = !self.reversed;
-                self.list(cx);
-            }
             Command::Footprints => return self.footprints.open(),
             Command::Follow => {
                 let id = self.selected(cx.data).map(|row| row.type_id);
-                let within = Within::new(cx.data, id, None, false);
-                return within.map_or(
-                    Outcome::Notice("no type is selected".to_owned()),
-                    |within| Outcome::Goto(ViewId::Flamegraph, Jump::Within(within)),
-                );
+                let jump = Selection::new(cx.data, id, None, false).map(Jump::Selection);
+                return Outcome::goto(ViewId::Flamegraph, jump, "no type is selected");
             }
             _ => {}
         }
         Outcome::Done
     }
-}
-
-/// A type by the fields its blocks were allocated in.
-fn fields_of(row: &TypeRow, data: &Data) -> Breakdown {
-    let mut sites: HashMap<u32, u64> = HashMap::new();
-    for site in row
-        .sites
-        .iter()
-        .filter_map(|at| data.profile.sites.get(*at))
-    {
-        *sites
-            .entry(data.profile.fields().field_of(site.scope))
-            .or_default() += 1;
-    }
-    let parts = row.fields.iter().map(|(node, figures)| {
-        let path = data.field(*node).map_or("", |field| field.path.as_str());
-        Part {
-            name: clean(path).into_owned(),
-            full: clean(path).into_owned(),
-            style: if *node == 0 {
-                theme::dim()
-            } else {
-                theme::plain()
-            },
-            figures: *figures,
-            sites: sites.get(node).copied().unwrap_or(0),
-            within: Within::new(data, Some(row.type_id), Some(*node), false),
-        }
-    });
-    let label = data.type_label(row.type_id).into_owned();
-    Breakdown::new(label, "field", parts.collect())
-}
-
-impl View for Types {
-    fn refresh(&mut self, cx: &Context<'_>) {
-        let changed = self
-            .made_of
-            .as_ref()
-            .is_none_or(|data| !Arc::ptr_eq(data, cx.data));
-        if changed {
-            self.footprints.gather(cx.data);
-        }
-        self.footprints.clamp(cx);
-        self.list(cx);
-        if let Some((name, _)) = &self.inside {
-            self.open(name.clone(), cx);
-        }
-    }
-
-    fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
-        self.act(command, cx)
-    }
 
     fn rows_by(&self) -> Option<By> {
-        (self.inside.is_none() && !self.footprints.is_open()).then_some(By::Type)
+        self.is_at_list().then_some(By::Type)
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
@@ -215,8 +193,7 @@ impl View for Types {
     }
 
     fn search_label(&self) -> Option<&'static str> {
-        let at_list = self.inside.is_none() && !self.footprints.is_open();
-        at_list.then_some("filter")
+        self.is_at_list().then_some("filter")
     }
 
     fn pattern(&self) -> Option<Pattern> {

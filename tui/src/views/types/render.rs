@@ -11,236 +11,166 @@ use ratatui::layout::Rect;
 use super::Types;
 use super::footprints::Footprints;
 use super::measured::{footprints, values_table};
-use super::order::Sort;
 use crate::model::Context;
-use crate::text::{clean, type_cell, wrap};
+use crate::text::{clean, type_cell};
 use crate::theme;
-use crate::widgets::{Table, all_figures, bytes, count, flow, rule, slice, some, write};
+use crate::widgets::{
+    Cursor, Lines, Table, all_figures, below, bytes, count, rows_in, some, split, write,
+};
 
-/// Lines below the list of footprints, and below the places inside one.
-pub(super) const FOOTPRINT_DETAILS: u16 = 4;
-
-/// Where things are. Empty panes are not drawn.
-struct Panes {
-    breadcrumb: Rect,
-    table: Rect,
-    details: Rect,
-    footprints: Rect,
-}
-
-fn panes(area: Rect, footprints: &Footprints) -> Panes {
+/// Breadcrumb, table, details, and the values that were measured. Empty panes are not drawn.
+fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
     let breadcrumb = u16::from(area.height >= 4);
-    let details = match area.height {
-        0..10 => 0,
-        10..16 => 3,
-        16..30 => 6,
-        _ => 7,
+    let (details, most) = match area.height {
+        0..10 => (0, 0),
+        10..16 => (3, 0),
+        16..30 => (6, 3),
+        _ => (7, 6),
     };
-    let most = match area.height {
-        0..16 => 0,
-        16..30 => 3,
-        _ => 6,
-    };
-    let values = (footprints.values.len() as u16).min(most);
+    let values = (footprints.values.rows.len() as u16).min(most);
     // The rows, and their heading.
     let measured = values + u16::from(values > 0);
     let table = area.height - breadcrumb - details - measured;
-    Panes {
-        breadcrumb: slice(area, 0, breadcrumb),
-        table: slice(area, breadcrumb, table),
-        details: slice(area, breadcrumb + table, details),
-        footprints: slice(area, breadcrumb + table + details, measured),
-    }
+    split(area, [breadcrumb, table, details, measured])
 }
 
 /// Rows of the table on the present screen, without its heading.
-pub(super) fn list_rows(cx: &Context<'_>, footprints: &Footprints) -> usize {
-    let area = Rect::from((ratatui::layout::Position::ORIGIN, cx.body));
-    panes(area, footprints).table.height.saturating_sub(1) as usize
+pub(super) fn height(cx: &Context<'_>, footprints: &Footprints) -> usize {
+    let [_, table, ..] = panes(cx.area(), footprints);
+    rows_in(table)
 }
 
 pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let panes = panes(area, &view.footprints);
-    write(
-        buffer,
-        panes.breadcrumb,
-        &breadcrumb(view, cx),
-        theme::heading(),
-    );
-    let used = panes.breadcrumb.height;
-    let rest = slice(area, used, area.height - used);
+    let [top, body, details_area, measured] = panes(area, &view.footprints);
+    write(buffer, top, &breadcrumb(view, cx), theme::heading());
+    let rest = below(area, top.height);
     if view.footprints.is_open() {
         return footprints(&view.footprints, cx, rest, buffer);
     }
     if let Some((_, parts)) = &view.inside {
         return parts.render(cx, rest, buffer);
     }
-    table(view, cx, panes.table, buffer);
+    let all = cx.data.profile.type_rows();
+    let rows = view.list.rows.iter();
+    let rows: Vec<(usize, &TypeRow)> = rows
+        .filter_map(|(at, _)| Some((*at, all.get(*at)?)))
+        .collect();
+    let empty = match all {
+        [] => "no sites were recorded",
+        _ => "no type has that name; Esc shows all",
+    };
+    table(view, cx).render(body, buffer, &rows, view.list.cursor, empty);
     if let Some(row) = view.selected(cx.data) {
-        details(view, row, cx, panes.details, buffer);
+        details(view, row, cx, details_area, buffer);
     }
-    let values = &view.footprints.values;
-    let shown = panes.footprints.height.saturating_sub(1) as usize;
-    let first = values.len().saturating_sub(shown);
-    values_table(
-        &view.footprints,
-        first,
-        None,
-        cx.data,
-        panes.footprints,
-        buffer,
-    );
+    let values = view.footprints.values.rows.len();
+    let shown = rows_in(measured);
+    let cursor = Cursor::none(values.saturating_sub(shown));
+    let title = "footprint (f)";
+    values_table(&view.footprints, title, cursor, cx, measured, buffer);
 }
 
 /// Where the reader is, and how much the table names.
 fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
     if view.footprints.is_open() {
-        let mut text = "types › footprints".to_owned();
-        let inside = view.footprints.inside.as_ref();
-        if let Some(value) = inside.and_then(|(at, ..)| view.footprints.value(*at, cx.data)) {
-            text.push_str(&format!(" › {}", clean(&value.footprint.label)));
-        }
-        return text;
+        return match view.footprints.entered(cx.data) {
+            Some(value) => format!("types › footprints › {}", clean(&value.footprint.label)),
+            None => "types › footprints".to_owned(),
+        };
     }
     if let Some((_, parts)) = &view.inside {
         return format!("types › {} › by field, Enter: its sites", parts.of);
     }
-    let of = |wanted: &dyn Fn(&TypeRow) -> bool| {
-        let rows = cx.data.profile.type_rows().iter().filter(|row| wanted(row));
-        let values = rows.map(|row| cx.measure.of(&row.figures));
-        values.fold(0, u64::saturating_add)
-    };
+    let all = cx.data.profile.type_rows();
     if let Some(filter) = &view.filter {
-        let rows = view
-            .order
-            .iter()
-            .filter_map(|at| cx.data.profile.type_rows().get(*at));
-        let value = rows
-            .map(|row| cx.measure.of(&row.figures))
-            .fold(0, u64::saturating_add);
+        let rows = view.list.rows.iter();
+        let rows = rows.filter_map(|(at, _)| all.get(*at));
         return format!(
-            "types › /{}/: {} of {}, {} of all",
-            clean(&filter.text),
-            view.order.len(),
-            cx.data.profile.type_rows().len(),
-            Share::of(value, cx.whole())
+            "types › {}: {} of {}, {} of all",
+            filter.label(),
+            view.list.rows.len(),
+            all.len(),
+            cx.share(cx.sum(rows.map(|row| &row.figures)))
         );
     }
-    let named = cx
-        .data
-        .profile
-        .type_rows()
-        .iter()
-        .filter(|row| row.type_id.is_some());
+    let typed = all.iter().filter(|row| row.type_id.is_some());
     format!(
         "{}; {} of all is typed",
-        counted(named.count() as u64, "type"),
-        Share::of(of(&|row| row.type_id.is_some()), cx.whole())
+        counted(typed.clone().count() as u64, "type"),
+        cx.share(cx.sum(typed.map(|row| &row.figures)))
     )
 }
 
-fn table(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let sorted = |sort: Sort, title: &str| {
-        let mark = if view.reversed { "▲" } else { "▼" };
-        if view.sort == sort {
-            format!("{title}{mark}")
-        } else {
-            title.to_owned()
-        }
-    };
-    let (width, all) = (area.width, cx.data.profile.type_rows());
-    let values = all.iter().any(|row| row.values > 0);
-    let measured = width >= 110 && !view.footprints.values.is_empty();
-    let (_, unit) = cx.measure.blocks(&Default::default());
-    let value = |row: &&TypeRow| cx.measure.of(&row.figures);
-    let found = |row: &&TypeRow| row.type_id.and_then(|id| view.footprints.of_type(id));
-    let table = Table::new()
-        .right("share", 7, |row| {
-            Share::of(value(row), cx.whole()).to_string()
-        })
-        .bars(if width >= 100 { 12 } else { 6 }, |row| {
-            (value(row), cx.whole())
-        })
-        .right(sorted(Sort::Measure, cx.measure.name()), 10, |row| {
-            cx.measure.amount(value(row))
-        })
-        .change(cx, By::Type, "change", |row: &&TypeRow| {
+/// The table of types; a row is a [`TypeRow`] with its index.
+pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usize, &'a TypeRow)> {
+    let width = cx.body.width;
+    let has_values = cx.data.profile.type_rows().iter().any(|row| row.values > 0);
+    let is_measured = width >= 110 && !view.footprints.values.rows.is_empty();
+    type Line<'a> = (usize, &'a TypeRow);
+    let value = |(_, row): &Line<'a>| cx.measure.of(&row.figures);
+    let found = |(_, row): &Line<'a>| view.footprints.of_type(row.type_id?);
+    Table::sorted(cx, view.sort)
+        .share("share", value, cx.whole())
+        .bars(if width >= 100 { 12 } else { 6 }, value, cx.whole())
+        .amount(cx.measure.name(), 10, value)
+        .change(By::Type, "change", |(_, row)| {
             Some(Identity::of_type(&cx.data.profile, row.type_id))
         })
-        .right_if(
-            values && width >= 70,
-            sorted(Sort::Values, "values"),
+        .figure(
+            "values",
             10,
-            |row| some(row.values, count),
+            |(_, row)| row.values,
+            |values| some(values, count),
         )
-        .right_if(
-            values && width >= 100,
-            sorted(Sort::Inline, "inline"),
+        .only_if(has_values && width >= 70)
+        .figure(
+            "inline",
             10,
-            |row| some(row.inline_bytes, bytes),
+            |(_, row)| row.inline_bytes,
+            |inline| some(inline, bytes),
         )
-        .right_if(width >= 50, sorted(Sort::Blocks, unit), 10, |row| {
-            count(cx.measure.blocks(&row.figures).0)
-        })
-        .right_if(width >= 70, sorted(Sort::Mean, "mean"), 9, |row| {
-            bytes(row.mean_block_bytes())
-        })
-        .right_if(measured, "measured", 10, |row| {
+        .only_if(has_values && width >= 100)
+        .blocks(10, |(_, row)| &row.figures)
+        .only_if(width >= 50)
+        .figure("mean", 9, |(_, row)| row.mean_block_bytes(), bytes)
+        .only_if(width >= 70)
+        .right("measured", 10, move |row| {
             found(row).map_or(String::new(), |found| some(found.bytes, bytes))
         })
-        .right_if(measured, "slack", 10, |row| {
+        .only_if(is_measured)
+        .right("slack", 10, move |row| {
             found(row).map_or(String::new(), |found| some(found.slack_bytes, bytes))
         })
-        .left(sorted(Sort::Name, "type"), 0, |row, cells| {
+        .only_if(is_measured)
+        .left("type", 0, |(_, row), cells| {
             let name = type_cell(&cx.data.type_label(row.type_id), cells);
             (name, theme::kind(cx.data.type_kind(row.type_id)))
-        });
-    let rows: Vec<&TypeRow> = view.order.iter().filter_map(|at| all.get(*at)).collect();
-    let empty = match all {
-        [] => "no sites were recorded",
-        _ => "nothing is called so; Esc shows all",
-    };
-    let selection = (view.cursor, theme::selected());
-    table.render(area, buffer, rows.into_iter(), selection, empty);
+        })
+        .by_name(|(_, row)| cx.data.type_label(row.type_id).into_owned())
 }
 
 /// The selected type: its full name, every figure, what is known of its values.
 fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    if area.is_empty() {
-        return;
+    let mut title = view.list.place("type");
+    if let Some(kind) = cx.data.type_kind(row.type_id) {
+        title.push_str(&format!(" · {}", kind_name(kind)));
     }
-    let kind = cx.data.type_kind(row.type_id).map(kind_name);
-    let mut text = format!("type {} of {}", view.cursor.selected + 1, view.order.len());
-    if let Some(kind) = kind {
-        text.push_str(&format!(" · {kind}"));
-    }
-    let fields = row.fields.iter().filter(|(node, _)| *node != 0).count() as u64;
+    let fields = row.fields.iter().filter(|(node, _)| *node != 0).count();
     if fields > 0 {
-        text.push_str(&format!(" · in {}", counted(fields, "field")));
+        title.push_str(&format!(" · in {}", counted(fields as u64, "field")));
     }
-    rule(buffer, area, &text);
     let full = match cx.data.type_name(row.type_id) {
-        Some(name) => clean(&name.full).into_owned(),
-        None => cx.data.unnamed().into_owned(),
+        Some(name) => clean(&name.full),
+        None => cx.data.unnamed(),
     };
     let most = match (row.type_id, area.height) {
         (None, _) => 3,
         (_, 0..7) => 1,
         _ => 2,
     };
-    let lines = wrap(&full, area.width as usize, most);
-    for (at, line) in (1..).zip(&lines) {
-        write(buffer, slice(area, at, 1), line, theme::strong());
-    }
-    let mut at = 1 + lines.len() as u16;
-    let below = |at: u16| slice(area, at, area.height.saturating_sub(at));
-    at += flow(
-        buffer,
-        below(at),
-        &all_figures(&row.figures),
-        theme::plain(),
-    );
-    flow(buffer, below(at), &known(view, row, cx), theme::dim());
+    let mut lines = Lines::details(area, buffer, &title, (&full, most, theme::strong()));
+    lines.flow(&all_figures(&row.figures), theme::plain());
+    lines.flow(&known(view, row, cx), theme::dim());
 }
 
 /// What is known of the values of a type besides its blocks.

@@ -1,9 +1,7 @@
 //! A part of a profile: blocks of one type, of one field, or of both. By name, so that it survives a reload in which
 //! ids change. Never holds figures.
 
-use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::TypeId;
-use heapglass_profiler::profile::TypeRow;
 
 use super::data::Data;
 use crate::text::clean;
@@ -26,12 +24,10 @@ impl FieldKey {
 
     /// The field of that key in `data`, which need not be the data the key was made of.
     pub(crate) fn find(&self, data: &Data) -> Option<u32> {
-        let is_it = |node: &u32| FieldKey::of(data, *node).as_ref() == Some(self);
-        let named = |(node, field): (u32, &Field)| (field.path == self.path).then_some(node);
-        (0..)
-            .zip(&data.profile.fields().nodes)
-            .filter_map(named)
-            .find(is_it)
+        let mut nodes = (0..).zip(&data.profile.fields().nodes);
+        let is_it = |node| FieldKey::of(data, node).as_ref() == Some(self);
+        let found = nodes.find(|(node, field)| field.path == self.path && is_it(*node));
+        found.map(|(node, _)| node)
     }
 }
 
@@ -42,7 +38,7 @@ pub(crate) fn type_key(data: &Data, id: Option<TypeId>) -> Option<String> {
 
 /// Blocks of a type, in a field, or both.
 #[derive(Clone, Debug)]
-pub(crate) struct Within {
+pub(crate) struct Selection {
     /// The full name; `Some(None)` = those without a type.
     type_name: Option<Option<String>>,
     field: Option<FieldKey>,
@@ -52,7 +48,7 @@ pub(crate) struct Within {
     pub(crate) label: String,
 }
 
-impl Within {
+impl Selection {
     /// The blocks of type `id` (`Some(None)` = those without a type) in field `node` (0 = outside all fields), those of
     /// the places inside it included with `inner`. `None` for either = whatever it is; for both there is nothing to name.
     pub(crate) fn new(
@@ -60,7 +56,7 @@ impl Within {
         id: Option<Option<TypeId>>,
         node: Option<u32>,
         inner: bool,
-    ) -> Option<Within> {
+    ) -> Option<Selection> {
         let field = match node {
             Some(node) => Some(FieldKey::of(data, node)?),
             None => None,
@@ -74,7 +70,7 @@ impl Within {
             (_, true) => format!("in {} and inside", clean(&field.path)),
             (_, false) => format!("in {}", clean(&field.path)),
         }));
-        (!words.is_empty()).then(|| Within {
+        (!words.is_empty()).then(|| Selection {
             label: words.join(" "),
             type_name: id.map(|id| type_key(data, id)),
             field,
@@ -98,11 +94,9 @@ impl Within {
     pub(crate) fn sites(&self, data: &Data) -> Option<Vec<bool>> {
         let mut met = vec![true; data.profile.sites.len()];
         if let Some(name) = &self.type_name {
-            let is_it = |row: &&TypeRow| type_key(data, row.type_id) == *name;
-            keep(
-                &mut met,
-                &data.profile.type_rows().iter().find(is_it)?.sites,
-            );
+            let mut rows = data.profile.type_rows().iter();
+            let row = rows.find(|row| type_key(data, row.type_id) == *name)?;
+            keep(&mut met, &row.sites);
         }
         if let Some(field) = &self.field {
             let nodes = inside(data, field.find(data)?, self.inner);

@@ -1,0 +1,59 @@
+//! Between stacks, fields and types: which of them the frames are, and what a frame means to the other views.
+
+use heapglass_profiler::calltree::{By, CallTree, Label};
+
+use super::Flame;
+use crate::model::{Context, Outcome, Selection};
+
+impl Flame {
+    /// What the frames are: the next of stack, field and type that the recording has.
+    pub(super) fn next_grouping(&mut self, cx: &Context<'_>) -> Outcome {
+        let has_fields = !cx.data.profile.fields().is_empty();
+        let mut types = cx.data.profile.type_rows().iter();
+        let has_types = types.any(|row| row.type_id.is_some());
+        self.spec.by = match self.spec.by {
+            By::Stack if has_fields => By::Field,
+            By::Stack | By::Field if has_types => By::Type,
+            By::Stack => return Outcome::notice("neither fields nor types were recorded"),
+            By::Field | By::Type | By::Arena => By::Stack,
+        };
+        self.highlight = None;
+        self.reshape(cx)
+    }
+
+    /// Shows stacks, fields or types, unless it does.
+    pub(super) fn group(&mut self, by: By, cx: &Context<'_>) {
+        if self.spec.by != by {
+            self.spec.by = by;
+            self.highlight = None;
+            self.reshape(cx);
+        }
+    }
+
+    /// The type and field of the selected frame of a grouped graph: of the frames around it the innermost ones.
+    pub(super) fn selection(&self, cx: &Context<'_>) -> Option<Selection> {
+        let tree = self.tree.as_ref()?;
+        let (mut id, mut field) = (None, None);
+        for step in tree.path(self.selected()) {
+            match tree.node(step).label {
+                Label::Type(seen) => id = Some(seen),
+                // Outermost frames come first, in an inverted graph too.
+                Label::Field(node) if self.spec.inverted => field = field.or(Some(node)),
+                Label::Field(node) | Label::Path(node) => field = Some(node),
+                _ => {}
+            }
+        }
+        Selection::new(cx.data, id, field, id.is_none())
+    }
+
+    /// Selects the field or the type that another view asked for.
+    pub(super) fn show_selection(&mut self, selection: &Selection, cx: &Context<'_>) -> Outcome {
+        let (by, wanted) = match selection.field_in(cx.data) {
+            Some(node) => (By::Field, Label::Field(node)),
+            None => (By::Type, Label::Type(selection.type_in(cx.data))),
+        };
+        self.group(by, cx);
+        let find = |tree: &CallTree| tree.ids().find(|id| tree.node(*id).label == wanted);
+        self.show_found(find, "it has no blocks", cx)
+    }
+}

@@ -1,0 +1,76 @@
+//! What a search finds in the call tree.
+
+use std::collections::HashMap;
+
+use heapglass_profiler::calltree::{CallTree, Label, NodeId};
+
+use crate::model::Context;
+use crate::widgets::{Matches, Searched};
+
+/// The frames of which `wanted` (full name, short name) is true, largest first.
+pub(super) fn find(
+    tree: &CallTree,
+    cx: &Context<'_>,
+    wanted: impl Fn(&str, &str) -> bool,
+) -> Matches {
+    let profile = &cx.data.profile;
+    // A label has many nodes: ask once for each.
+    let mut known: HashMap<Label, bool> = HashMap::new();
+    let searched = tree.ids().map(|id| {
+        let node = tree.node(id);
+        let is_match = *known.entry(node.label).or_insert_with(|| {
+            let (name, short) = (tree.name(id, profile), tree.short_name(id, profile));
+            id != NodeId::ROOT && wanted(&name, &short)
+        });
+        Searched {
+            parent: node.parent.map(|parent| parent.0),
+            is_match,
+            value: cx.measure.of(tree.total(id)),
+        }
+    });
+    Matches::of(searched).largest_first()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    use crate::sample::{Builder, figures};
+    use heapglass_profiler::calltree::Options;
+    use heapglass_profiler::profile::{Frames, Measure, Origin, ScopeId};
+    use ratatui::layout::Size;
+
+    use crate::model::Data;
+
+    #[test]
+    fn recursion_is_counted_once() {
+        let mut b = Builder::new();
+        let f = b.function("f", "f", Origin::User);
+        let g = b.function("g", "g", Origin::User);
+        let (f, g) = (b.frame(f, None, 0), b.frame(g, None, 0));
+        b.site(&[f, f, g], ScopeId(0), figures(1, 10, 1));
+        b.site(&[g], ScopeId(0), figures(1, 5, 1));
+        let data = Arc::new(Data::new(b.build(), None));
+        let cx = Context {
+            data: &data,
+            measure: Measure::Live,
+            frames: Frames::All,
+            body: Size::new(80, 24),
+            source_roots: &[],
+        };
+        let tree = CallTree::build(
+            &data.profile,
+            &Options {
+                frames: Frames::All,
+                ..Options::default()
+            },
+        );
+        let mut matches = find(&tree, &cx, |name, _| name == "f");
+        assert_eq!((matches.len(), matches.value), (2, 10));
+        let (first, second) = (matches.step(true), matches.step(true));
+        assert!(first.is_some() && first != second);
+        assert_eq!(matches.step(true), first, "round the end");
+        assert_eq!(find(&tree, &cx, |name, _| name == "g").value, 15);
+    }
+}

@@ -1,0 +1,125 @@
+//! What the list of sites is restricted to. By name, so that it survives a reload.
+
+use heapglass_profiler::profile::{Charged, FunctionId, ScopeId, Site};
+use heapglass_profiler::report::{By, sites_of};
+
+use crate::model::{Context, Selection};
+use crate::text::clean;
+
+/// A restriction that another view or `#` asked for.
+#[derive(Clone, Debug)]
+pub(super) struct SiteFilter {
+    to: Restriction,
+    /// For each site, whether it is listed.
+    sites: Vec<bool>,
+}
+
+/// Which sites are listed.
+#[derive(Clone, Debug)]
+pub(super) enum Restriction {
+    /// Those with a function anywhere in their stack.
+    Through(Named),
+    /// Those of a row by owner, function, crate or loaded image.
+    Group(By, String),
+    /// Those of a type in a field.
+    Selection(Selection),
+}
+
+/// A function, or a place where no stacks were recorded, by its name.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    charged: Charged,
+    name: String,
+    short: String,
+}
+
+impl Restriction {
+    /// `None` = nothing is known of it.
+    pub(super) fn through(charged: Charged, cx: &Context<'_>) -> Option<Restriction> {
+        Named::new(charged, cx).map(Restriction::Through)
+    }
+}
+
+impl Named {
+    fn new(charged: Charged, cx: &Context<'_>) -> Option<Named> {
+        let profile = &cx.data.profile;
+        let is_known = match charged {
+            Charged::Function(id) => (id.0 as usize) < profile.functions.len(),
+            Charged::Group(_) => true,
+            Charged::Place(scope) => (scope.0 as usize) < profile.scopes.len(),
+        };
+        is_known.then(|| Named {
+            charged,
+            name: charged.name(profile).into_owned(),
+            short: charged.short_name(profile).into_owned(),
+        })
+    }
+
+    /// The same one in other data, where it may have another number.
+    fn in_data(self, cx: &Context<'_>) -> Option<Named> {
+        let profile = &cx.data.profile;
+        let is_it = |charged: &Charged| charged.name(profile) == self.name;
+        if Named::new(self.charged, cx)?.name == self.name {
+            return Some(self);
+        }
+        let (functions, scopes) = (profile.functions.len(), profile.scopes.len());
+        let charged = match self.charged {
+            Charged::Function(_) => (0..functions as u32)
+                .map(|id| Charged::Function(FunctionId(id)))
+                .find(is_it),
+            Charged::Group(_) => None,
+            Charged::Place(_) => (0..scopes as u32)
+                .map(|scope| Charged::Place(ScopeId(scope)))
+                .find(is_it),
+        }?;
+        Some(Named { charged, ..self })
+    }
+
+    fn is_on_stack(&self, site: &Site, cx: &Context<'_>) -> bool {
+        let frames = cx.data.profile.frames_of(site, cx.frames);
+        let mut frames = frames.iter().filter_map(|frame| cx.data.frame(*frame));
+        frames.any(|frame| Charged::Function(frame.function) == self.charged)
+            || cx.data.profile.place_of(site) == Some(self.charged)
+    }
+}
+
+impl SiteFilter {
+    /// `None` = what it names is not there, or has no sites.
+    pub(super) fn new(to: Restriction, cx: &Context<'_>) -> Option<SiteFilter> {
+        let profile = &cx.data.profile;
+        let sites = match &to {
+            Restriction::Through(named) => {
+                let sites = profile.sites.iter();
+                sites.map(|site| named.is_on_stack(site, cx)).collect()
+            }
+            Restriction::Group(by, key) => {
+                let sites = sites_of(profile, *by, key, cx.frames);
+                Some(sites).filter(|sites| sites.contains(&true))?
+            }
+            Restriction::Selection(selection) => selection.sites(cx.data)?,
+        };
+        Some(SiteFilter { to, sites })
+    }
+
+    /// The same restriction in other data; `None` = what it names is not there.
+    pub(super) fn in_data(self, cx: &Context<'_>) -> Option<SiteFilter> {
+        let to = match self.to {
+            Restriction::Through(named) => Restriction::Through(named.in_data(cx)?),
+            same => same,
+        };
+        SiteFilter::new(to, cx)
+    }
+
+    pub(super) fn describe(&self) -> String {
+        match &self.to {
+            Restriction::Through(named) => format!("through {}", clean(&named.short)),
+            Restriction::Group(By::Function, key) => format!("through {}", clean(key)),
+            Restriction::Group(by, key) => format!("of {} {}", by.name(), clean(key)),
+            Restriction::Selection(selection) => selection.label.clone(),
+        }
+    }
+
+    pub(super) fn admits(&self, index: usize) -> bool {
+        self.sites.get(index).copied().unwrap_or(false)
+    }
+}

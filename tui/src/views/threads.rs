@@ -1,0 +1,82 @@
+//! Threads: one row for all threads of a name, by the measure. A block freed elsewhere is subtracted there.
+
+use std::sync::Arc;
+
+use heapglass_profiler::diff::Identity;
+use heapglass_profiler::profile::Measure;
+use heapglass_profiler::report::{By, Detail, Row};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::model::{Command, Context, Outcome, Rows};
+use crate::text::clean;
+use crate::theme;
+use crate::views::View;
+use crate::widgets::{List, Table, below, bytes, count, slice, write};
+
+/// Lines around the rows: the heading and the note.
+const AROUND: u16 = 2;
+
+const NOTE: &str =
+    "A block freed by another thread is subtracted there: live and peak stop at 0 for each thread.";
+
+/// The threads, and which one is selected.
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    rows: Rows,
+    list: List<Arc<Row>>,
+}
+
+fn height(cx: &Context<'_>) -> usize {
+    cx.body.height.saturating_sub(AROUND) as usize
+}
+
+impl View for Threads {
+    fn refresh(&mut self, cx: &Context<'_>) {
+        let rows = self.rows.refresh(cx, By::Thread).to_vec();
+        let key = |row: &Arc<Row>| row.key.clone();
+        self.list.replace(rows, key, false, height(cx));
+    }
+
+    fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        self.list.command(command, height(cx));
+        Outcome::Done
+    }
+
+    fn rows_by(&self) -> Option<By> {
+        Some(By::Thread)
+    }
+
+    fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+        let value = |row: &Arc<Row>| cx.measure.of(&row.figures);
+        let mut table = Table::new(cx)
+            .share("share", value, cx.whole())
+            .amount(cx.measure.name(), 12, value)
+            .change(By::Thread, "change", |row| Some(Identity::named(&row.key)))
+            .right("blocks", 12, |row| count(cx.measure.blocks(&row.figures).0));
+        for measure in [
+            Measure::Peak,
+            Measure::Live,
+            Measure::Total,
+            Measure::Temporary,
+        ] {
+            let cell = move |row: &Arc<Row>| bytes(measure.of(&row.figures));
+            let column = table.right(measure.name(), 10, cell);
+            table = column.only_if(area.width >= 100);
+        }
+        table = table
+            .right("count", 6, |row| match row.detail {
+                Detail::Thread { count: threads } => count(threads),
+                _ => String::new(),
+            })
+            .left("thread", 0, |row, _| {
+                (clean(&row.key).into_owned(), theme::plain())
+            });
+        // The last line is the note's.
+        let note = u16::from(area.height > AROUND && !self.list.rows.is_empty());
+        let lines = slice(area, 0, area.height - note);
+        let empty = "no threads were recorded";
+        table.render(lines, buffer, &self.list.rows, self.list.cursor, empty);
+        write(buffer, below(area, area.height - note), NOTE, theme::dim());
+    }
+}

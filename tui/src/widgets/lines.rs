@@ -1,0 +1,98 @@
+//! Lines written one below the other. What does not fit into the area is left out.
+
+use heapglass_profiler::profile::Figures;
+use heapglass_profiler::units::{Bytes, Count};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::area::{below, right_of};
+use super::write;
+use crate::text::{width, wrap};
+use crate::theme;
+
+/// Writes lines from the top of an area down.
+pub(crate) struct Lines<'a> {
+    /// The part of the area below what was written.
+    pub(crate) rest: Rect,
+    buffer: &'a mut Buffer,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn new(area: Rect, buffer: &'a mut Buffer) -> Self {
+        Lines { rest: area, buffer }
+    }
+
+    /// Details of one thing: a rule with `title`, and its name on at most `most` lines.
+    pub(crate) fn details(
+        area: Rect,
+        buffer: &'a mut Buffer,
+        title: &str,
+        (name, most, style): (&str, usize, Style),
+    ) -> Self {
+        let mut lines = Lines::new(area, buffer);
+        lines.rule(title);
+        for line in wrap(name, area.width as usize, most) {
+            lines.line(&line, style);
+        }
+        lines
+    }
+
+    /// One line, cut to the width. `text` must be clean.
+    pub(crate) fn line(&mut self, text: &str, style: Style) {
+        write(self.buffer, self.rest, text, style);
+        self.rest = below(self.rest, 1);
+    }
+
+    /// A rule with `text` at its left.
+    pub(crate) fn rule(&mut self, text: &str) {
+        let text = format!("── {text} ");
+        let rest = (self.rest.width as usize).saturating_sub(width(&text));
+        self.line(&format!("{text}{}", "─".repeat(rest)), theme::heading());
+    }
+
+    /// The items one after the other, as many a line as fit.
+    pub(crate) fn flow(&mut self, items: &[String], style: Style) {
+        let items = items.iter().map(|item| [(item.as_str(), style)]);
+        self.spans(items);
+    }
+
+    /// The items one after the other, each of texts in their styles, as many a line as fit.
+    pub(crate) fn spans<'t, const N: usize>(
+        &mut self,
+        items: impl Iterator<Item = [(&'t str, Style); N]>,
+    ) {
+        let mut place = self.rest;
+        for item in items {
+            let cells: usize = item.iter().map(|(text, _)| width(text)).sum();
+            let is_first = place.width == self.rest.width;
+            if !is_first && cells > place.width.into() {
+                self.rest = below(self.rest, 1);
+                place = self.rest;
+            }
+            for (text, style) in item {
+                write(self.buffer, place, text, style);
+                place = right_of(place, u16::try_from(width(text)).unwrap_or(u16::MAX));
+            }
+            place = right_of(place, 2);
+        }
+        self.rest = below(self.rest, 1);
+    }
+}
+
+/// Every figure of a row, those of reallocs where there were any.
+pub(crate) fn all_figures(f: &Figures) -> Vec<String> {
+    let both = |name, bytes, blocks| format!("{name} {} ({})", Bytes(bytes), Count(blocks));
+    let mut items = vec![
+        both("peak", f.peak_bytes, f.peak_blocks),
+        both("live", f.live_bytes, f.live_blocks),
+        both("total", f.total_bytes, f.total_blocks),
+        both("temporary", f.temporary_bytes, f.temporary_blocks),
+    ];
+    if f.grows > 0 || f.shrinks > 0 {
+        let (grows, shrinks) = (Count(f.grows), Count(f.shrinks));
+        items.push(format!("grows {grows}, shrinks {shrinks}"));
+        items.push(format!("copied {}", Bytes(f.copied_bytes)));
+    }
+    items
+}

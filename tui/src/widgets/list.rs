@@ -1,0 +1,144 @@
+//! A selection in rows of which a window shows.
+
+use heapglass_profiler::units::Count;
+
+use crate::model::Command;
+
+/// A selection in a list of which a window shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cursor {
+    pub(crate) selected: usize,
+    /// First row of the window.
+    pub(crate) top: usize,
+}
+
+impl Cursor {
+    /// Nothing selected, and the window at that row.
+    pub(crate) fn none(top: usize) -> Cursor {
+        let selected = usize::MAX;
+        Cursor { selected, top }
+    }
+
+    /// Moves by a command that moves; `false` when it does not.
+    pub(crate) fn command(&mut self, command: Command, len: usize, rows: usize) -> bool {
+        let page = rows.saturating_sub(1).max(1);
+        self.selected = match command {
+            Command::Up => self.selected.saturating_sub(1),
+            Command::Down => self.selected + 1,
+            Command::PageUp => self.selected.saturating_sub(page),
+            Command::PageDown => self.selected.saturating_add(page),
+            Command::First => 0,
+            Command::Last => usize::MAX,
+            _ => return false,
+        };
+        self.clamp(len, rows);
+        true
+    }
+
+    /// Keeps the selection inside the list and the window around the selection.
+    pub(crate) fn clamp(&mut self, len: usize, rows: usize) {
+        self.selected = self.selected.min(len.saturating_sub(1));
+        let rows = rows.max(1);
+        if self.selected < self.top {
+            self.top = self.selected;
+        } else if self.selected >= self.top + rows {
+            self.top = self.selected + 1 - rows;
+        }
+        self.top = self.top.min(len.saturating_sub(rows));
+    }
+}
+
+/// Rows, and which one is selected.
+#[derive(Clone, Debug)]
+pub(crate) struct List<T> {
+    pub(crate) rows: Vec<T>,
+    pub(crate) cursor: Cursor,
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        List {
+            rows: Vec::new(),
+            cursor: Cursor::default(),
+        }
+    }
+}
+
+impl<T> List<T> {
+    pub(crate) fn selected(&self) -> Option<&T> {
+        self.rows.get(self.cursor.selected)
+    }
+
+    /// Moves by a command that moves; `false` when it does not. `height` rows show.
+    pub(crate) fn command(&mut self, command: Command, height: usize) -> bool {
+        self.cursor.command(command, self.rows.len(), height)
+    }
+
+    /// Keeps the selection inside the rows, of which `height` show.
+    pub(crate) fn clamp(&mut self, height: usize) {
+        self.cursor.clamp(self.rows.len(), height);
+    }
+
+    pub(crate) fn select(&mut self, at: usize, height: usize) {
+        self.cursor.selected = at;
+        self.clamp(height);
+    }
+
+    /// Takes other rows. The row of the same key stays selected, else the first is. Who never moved stays at the first,
+    /// unless `keep_first`.
+    pub(crate) fn replace<K: PartialEq>(
+        &mut self,
+        rows: Vec<T>,
+        key: impl Fn(&T) -> K,
+        keep_first: bool,
+        height: usize,
+    ) {
+        let is_kept = |_: &&T| keep_first || self.cursor.selected > 0;
+        let kept = self.selected().filter(is_kept).map(&key);
+        self.rows = rows;
+        let at = kept.and_then(|kept| self.rows.iter().position(|row| key(row) == kept));
+        self.select(at.unwrap_or(0), height);
+    }
+
+    /// Which one is selected: `site 3 of 17`.
+    pub(crate) fn place(&self, noun: &str) -> String {
+        let (at, all) = (self.cursor.selected + 1, self.rows.len());
+        format!("{noun} {} of {}", Count(at as u64), Count(all as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_follows_the_selection_and_never_leaves_the_list() {
+        let mut cursor = Cursor::default();
+        assert!(cursor.command(Command::Last, 100, 10));
+        assert_eq!((cursor.selected, cursor.top), (99, 90));
+        cursor.command(Command::PageUp, 100, 10);
+        assert_eq!((cursor.selected, cursor.top), (90, 90));
+        cursor.clamp(5, 10);
+        assert_eq!((cursor.selected, cursor.top), (4, 0));
+        cursor.clamp(0, 0);
+        assert_eq!((cursor.selected, cursor.top), (0, 0));
+        assert!(!cursor.command(Command::Sort, 5, 10));
+    }
+
+    #[test]
+    fn a_row_stays_selected_by_its_key_and_the_first_row_by_its_place() {
+        let mut list = List {
+            rows: vec!["a", "b", "c"],
+            ..List::default()
+        };
+        list.select(1, 10);
+        list.replace(vec!["b", "c", "a"], |row| *row, false, 10);
+        assert_eq!(list.selected(), Some(&"b"));
+        list.replace(vec!["a", "b"], |row| *row, false, 10);
+        assert_eq!(list.selected(), Some(&"a"), "the first, whatever it is");
+        list.replace(vec!["b", "a"], |row| *row, true, 10);
+        assert_eq!(list.selected(), Some(&"a"));
+        list.replace(vec!["b"], |row| *row, true, 10);
+        assert_eq!(list.place("row"), "row 1 of 1");
+    }
+}
