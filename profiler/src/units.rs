@@ -1,5 +1,5 @@
 //! How figures and names are spelled for people: bytes, counts, shares, durations, and names without control
-//! characters. Every face uses these, so that one figure never reads two ways.
+//! characters. Every frontend uses these, so that one figure never reads two ways.
 //!
 //! Must never round a figure up to a whole it is not, and never let a control character of a recorded name through.
 
@@ -209,7 +209,8 @@ pub fn printable(name: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-fn is_unprintable(c: char) -> bool {
+/// Whether a character must not reach a terminal, an SVG or a log.
+pub(crate) fn is_unprintable(c: char) -> bool {
     c.is_control()
         // Bidirectional marks, embeddings, overrides and isolates; line and paragraph separators; byte order mark.
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')

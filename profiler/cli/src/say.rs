@@ -2,12 +2,23 @@
 
 use std::fmt;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 use heapglass_profiler::report::{DEFAULT_WIDTH, Options, Paint, Style, plain};
+use heapglass_profiler::units::counted;
 
 /// Writes one line to standard error.
 pub(crate) fn line(text: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Says that a picture was written.
+pub(crate) fn wrote_picture(path: &Path, frames: usize) {
+    let frames = counted(frames as u64, "frame");
+    line(format_args!(
+        "wrote {}: {frames}; open it in a browser",
+        path.display()
+    ));
 }
 
 /// Mark-up for `stream`: escape sequences on a terminal that wants colours, else none.

@@ -74,7 +74,7 @@ pub struct Options {
     pub by: By,
     /// By arena: only this one, an index into [`Profile::arenas`].
     pub arena: Option<usize>,
-    /// By arena: what the figures are of; there are bytes allocated (`Total`) and live ones (`Live`).
+    /// What figures are looked at. By arena there are bytes allocated (`Total`) and live ones (`Live`).
     pub measure: Measure,
     /// Grow from the allocation outward (callers below callees) instead of from `main` inward.
     pub inverted: bool,

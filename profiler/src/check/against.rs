@@ -80,7 +80,7 @@ pub fn check_against(
         };
         let mut outcome = outcome(measure, per, &change, part);
         if outcome.has_failed() {
-            // Rows are dear, and asked for only here.
+            // Rows are expensive: they are computed only where a check failed.
             let options = Options {
                 measure,
                 per,

@@ -9,6 +9,7 @@ use super::limit::{Limit, Most, Subject};
 use super::{COPIED, Pattern};
 use crate::diff::Per;
 use crate::profile::Measure;
+use crate::table::By;
 use crate::units::{parse_bytes, printable};
 
 /// Bytes of the longest budget that is read.
@@ -43,42 +44,36 @@ pub fn parse(text: &str, allow_copied: bool) -> Result<Budget, String> {
             .as_bool()
             .ok_or("allow_copied must be true or false")?;
     }
-    const KNOWN: [&str; 7] = [
-        "total",
-        "phase",
-        "owner",
-        "type",
-        "field",
-        "against",
-        "allow_copied",
-    ];
-    if let Some(key) = table.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+    let groupings = Subject::GROUPINGS.map(By::name);
+    let known = [&["total"], &groupings[..], &["against", "allow_copied"]].concat();
+    if let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(format!(
             "unknown key `{}`: write one of {}",
             printable(key),
-            KNOWN.join(", ")
+            known.join(", ")
         ));
     }
-    for key in KNOWN {
-        let Some(value) = table.get(key).filter(|_| key != "allow_copied") else {
-            continue;
-        };
-        let table = value
-            .as_table()
-            .ok_or_else(|| format!("`{key}` must be a table: write [{key}]"))?;
-        match key {
-            "total" => limits(&mut budget.limits, &Subject::Total, table)?,
-            "against" => {
-                tolerances(&mut budget.tolerances, table)?;
-                budget.has_tolerances = true;
-            }
-            _ => of_patterns(&mut budget.limits, key, table)?,
+    let table_of = |key: &str| {
+        let value = table.get(key);
+        let table = value.map(|value| value.as_table().ok_or(key));
+        table
+            .transpose()
+            .map_err(|key| format!("`{key}` must be a table: write [{key}]"))
+    };
+    if let Some(table) = table_of("total")? {
+        limits(&mut budget.limits, &Subject::Total, table)?;
+    }
+    for by in Subject::GROUPINGS {
+        if let Some(table) = table_of(by.name())? {
+            of_patterns(&mut budget.limits, by, table)?;
         }
     }
-    let has_copied = budget
-        .limits
-        .iter()
-        .any(|limit| limit.measure == Measure::Copied)
+    if let Some(table) = table_of("against")? {
+        tolerances(&mut budget.tolerances, table)?;
+        budget.has_tolerances = true;
+    }
+    let mut limits = budget.limits.iter();
+    let has_copied = limits.any(|limit| limit.measure == Measure::Copied)
         || budget.tolerances.of(Measure::Copied).is_some();
     if has_copied && !allow_copied {
         return Err(COPIED.to_owned());
@@ -87,15 +82,11 @@ pub fn parse(text: &str, allow_copied: bool) -> Result<Budget, String> {
 }
 
 /// The tables `[KIND."PATTERN"]`.
-fn of_patterns(all: &mut Vec<Limit>, kind: &str, table: &Table) -> Result<(), String> {
+fn of_patterns(all: &mut Vec<Limit>, by: By, table: &Table) -> Result<(), String> {
+    let kind = by.name();
     for (text, value) in table {
         let pattern = Pattern::new(text).map_err(|why| format!("[{kind}]: {why}"))?;
-        let subject = match kind {
-            "phase" => Subject::Phase(pattern),
-            "owner" => Subject::Owner(pattern),
-            "type" => Subject::Type(pattern),
-            _ => Subject::Field(pattern),
-        };
+        let subject = Subject::Rows(by, pattern);
         let table = value.as_table().ok_or_else(|| {
             format!(
                 "[{kind}]: `{}` must be a table: write [{kind}.\"PATTERN\"] above its limits",

@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use serde::Serialize;
+
 use super::offenders::{Offender, largest};
 use super::{Outcome, Pattern, Status};
 use crate::diff::{Amount, Input, Per, Recording, input, peak_bound};
 use crate::profile::{Figures, Frames, Measure, Profile, ScopeId};
-use crate::table::{By, Detail, FieldDetail, PhaseDetail, Row, rows};
+use crate::table::{By, Detail, Row, rows};
 use crate::units::printable;
 
 /// What is limited. A pattern limits all rows that it matches together.
@@ -15,31 +17,30 @@ use crate::units::printable;
 pub enum Subject {
     /// The whole program.
     Total,
-    /// Phases with the phases inside them, by path.
-    Phase(Pattern),
-    /// Functions that own blocks.
-    Owner(Pattern),
-    /// What blocks hold, with module paths or without.
-    Type(Pattern),
-    /// Places in data with the places inside them, by path.
-    Field(Pattern),
+    /// Rows of one of [`Subject::GROUPINGS`]: phases with the phases inside them and fields with the places inside them, by
+    /// path; types with module paths or without.
+    Rows(By, Pattern),
+}
+
+impl Subject {
+    /// What rows may be limited by.
+    pub const GROUPINGS: [By; 4] = [By::Phase, By::Owner, By::Type, By::Field];
 }
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (kind, pattern) = match self {
-            Subject::Total => return f.write_str("total"),
-            Subject::Phase(pattern) => ("phase", pattern),
-            Subject::Owner(pattern) => ("owner", pattern),
-            Subject::Type(pattern) => ("type", pattern),
-            Subject::Field(pattern) => ("field", pattern),
-        };
-        write!(f, "{kind} \"{}\"", printable(pattern.text()))
+        match self {
+            Subject::Total => f.write_str("total"),
+            Subject::Rows(by, pattern) => {
+                write!(f, "{} \"{}\"", by.name(), printable(pattern.text()))
+            }
+        }
     }
 }
 
 /// How much is allowed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Most {
     /// A figure.
     Whole(u64),
@@ -79,13 +80,7 @@ pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, 
     let name = printable(recording.name);
     let (figures, of_phase) = match &limit.subject {
         Subject::Total => (profile.totals, None),
-        Subject::Phase(pattern) => {
-            let (figures, input) = phases(profile, pattern, &name)?;
-            (figures, Some(input))
-        }
-        Subject::Owner(pattern) => (matching(profile, By::Owner, pattern, &name)?, None),
-        Subject::Type(pattern) => (matching(profile, By::Type, pattern, &name)?, None),
-        Subject::Field(pattern) => (fields(profile, pattern, &name)?, None),
+        Subject::Rows(by, pattern) => matching(profile, *by, pattern, &name)?,
     };
     let count = match limit.per {
         None => 1,
@@ -125,95 +120,52 @@ pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, 
     })
 }
 
-/// The rows that match, added up: every site is in exactly one of them.
+/// The rows that match, added up, and the input of phases. A phase or a field counts with what lies inside it; of one
+/// inside another one that matches nothing is added: it is in there.
 fn matching(
     profile: &Profile,
     by: By,
     pattern: &Pattern,
     recording: &str,
-) -> Result<Figures, String> {
+) -> Result<(Figures, Option<Input>), String> {
     let rows = rows(profile, by, Measure::Total, Frames::Folded);
-    let mut matching = rows.iter().filter(|row| is_match(row, pattern)).peekable();
-    if matching.peek().is_none() {
+    let matching: Vec<&Row> = rows.iter().filter(|row| is_match(row, pattern)).collect();
+    if matching.is_empty() {
         return Err(no_match(by, pattern, &rows, recording));
     }
-    let mut sum = Figures::default();
-    matching.for_each(|row| sum.add(&row.figures));
-    Ok(sum)
-}
-
-/// Phases that match, with what lies inside them, and their input. Of a phase inside another one that matches nothing is
-/// added: it is in there.
-fn phases(
-    profile: &Profile,
-    pattern: &Pattern,
-    recording: &str,
-) -> Result<(Figures, Input), String> {
-    let rows = rows(profile, By::Phase, Measure::Total, Frames::Folded);
-    let matching: Vec<&PhaseDetail> = rows
-        .iter()
-        .filter(|row| is_match(row, pattern))
-        .filter_map(|row| match &row.detail {
-            Detail::Phase(detail) => Some(&**detail),
-            _ => None,
-        })
-        .collect();
-    if matching.is_empty() {
-        return Err(no_match(By::Phase, pattern, &rows, recording));
-    }
-    let scopes: HashSet<u32> = matching.iter().map(|detail| detail.scope.0).collect();
-    let phases = profile.phases();
-    let (mut figures, mut input) = (Figures::default(), Input::default());
-    for detail in matching {
-        if detail.scope.0 == 0 {
-            // What is in no phase is not around the others.
-            let alone = rows.iter().find(|row| is_outside(row));
-            alone.into_iter().for_each(|row| figures.add(&row.figures));
-            continue;
+    let places: HashSet<u32> = matching.iter().filter_map(|row| place(row)).collect();
+    let parent = |place: u32| match by {
+        By::Phase => profile.phases().parent(ScopeId(place)).0,
+        _ => {
+            let field = profile.fields().nodes.get(place as usize);
+            field.map_or(0, |field| field.parent)
         }
-        if !is_inside(detail.scope.0, &scopes, |phase| {
-            phases.parent(ScopeId(phase)).0
-        }) {
-            figures.add(&detail.with_inner);
-            input.input_bytes = input.input_bytes.saturating_add(detail.input_bytes);
-            input.records = input.records.saturating_add(detail.records);
-        }
-    }
-    Ok((figures, input))
-}
-
-/// Fields that match, with the places inside them. Of a field inside another one that matches nothing is added: it is in
-/// there.
-fn fields(profile: &Profile, pattern: &Pattern, recording: &str) -> Result<Figures, String> {
-    let rows = rows(profile, By::Field, Measure::Total, Frames::Folded);
-    let matching: Vec<(&Row, &FieldDetail)> = rows
-        .iter()
-        .filter(|row| is_match(row, pattern))
-        .filter_map(|row| match &row.detail {
-            Detail::Field(detail) => Some((row, &**detail)),
-            _ => None,
-        })
-        .collect();
-    if matching.is_empty() {
-        return Err(no_match(By::Field, pattern, &rows, recording));
-    }
-    let nodes: HashSet<u32> = matching.iter().map(|(_, detail)| detail.node).collect();
-    let parent = |node: u32| {
-        let field = profile.fields().nodes.get(node as usize);
-        field.map_or(0, |field| field.parent)
     };
-    let mut figures = Figures::default();
-    for (row, detail) in matching {
-        if detail.node == 0 {
-            // What is in no field is not around the others.
-            figures.add(&row.figures);
-            continue;
-        }
-        if !is_inside(detail.node, &nodes, parent) {
-            figures.add(&detail.with_inner);
+    let (mut figures, mut input) = (Figures::default(), Input::default());
+    for row in matching {
+        let inside = |place: &u32| is_inside(*place, &places, parent);
+        match &row.detail {
+            _ if place(row).as_ref().is_some_and(inside) => {}
+            Detail::Field(detail) if detail.node != 0 => figures.add(&detail.with_inner),
+            Detail::Phase(detail) if detail.scope.0 != 0 => {
+                figures.add(&detail.with_inner);
+                input.input_bytes = input.input_bytes.saturating_add(detail.input_bytes);
+                input.records = input.records.saturating_add(detail.records);
+            }
+            // Every site is in exactly one row; what is in no phase, or in no field, is not around the others.
+            _ => figures.add(&row.figures),
         }
     }
-    Ok(figures)
+    Ok((figures, (by == By::Phase).then_some(input)))
+}
+
+/// The phase or the field that a row is; 0 = what is in none.
+fn place(row: &Row) -> Option<u32> {
+    match &row.detail {
+        Detail::Phase(detail) => Some(detail.scope.0),
+        Detail::Field(detail) => Some(detail.node),
+        _ => None,
+    }
 }
 
 /// Whether one of `all` is around `at`; 0 is around nothing.
@@ -226,11 +178,6 @@ fn is_inside(mut at: u32, all: &HashSet<u32>, parent: impl Fn(u32) -> u32) -> bo
         }
         at = around;
     }
-}
-
-/// Whether a row is what is in no phase.
-fn is_outside(row: &Row) -> bool {
-    matches!(&row.detail, Detail::Phase(detail) if detail.scope.0 == 0)
 }
 
 /// Whether a row is meant: a type by either name, an owner with or without the word behind it.
@@ -250,14 +197,10 @@ fn no_match(by: By, pattern: &Pattern, rows: &[Row], recording: &str) -> String 
     /// Names that are given as examples.
     const EXAMPLES: usize = 3;
     let by = by.name();
-    let there: Vec<String> = rows
-        .iter()
-        .take(EXAMPLES)
-        .map(|row| printable(&row.key).into_owned())
-        .collect();
-    let there = match there.is_empty() {
+    let there = rows.iter().take(EXAMPLES).map(|row| printable(&row.key));
+    let there = match rows.is_empty() {
         true => "there are none".to_owned(),
-        false => format!("there are {}", there.join(", ")),
+        false => format!("there are {}", there.collect::<Vec<_>>().join(", ")),
     };
     format!(
         "no {by} of {recording} matches \"{}\": {there}; `heapglass report {recording} --by {by}` lists all",

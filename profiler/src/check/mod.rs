@@ -15,6 +15,8 @@ mod pattern;
 mod tests;
 mod text;
 
+use serde::Serialize;
+
 use crate::diff::{Amount, Per};
 use crate::profile::Measure;
 
@@ -90,8 +92,9 @@ impl Outcome {
     }
 }
 
-/// Whether a figure is over its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether a figure is over its limit. The names are those of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     /// It is not.
     Passed,
@@ -102,15 +105,6 @@ pub enum Status {
 }
 
 impl Status {
-    /// The word in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Passed => "passed",
-            Status::Unsure => "unsure",
-            Status::Failed => "failed",
-        }
-    }
-
     /// Of a figure that may be off by `bound`.
     fn of(value: Amount, bound: f64, most: Most) -> Status {
         // Whole figures are compared whole: a limit is kept to the byte.
@@ -118,20 +112,12 @@ impl Status {
             Most::Whole(most) if value.count == 1 => value.value > most,
             _ => value.ratio() > most.ratio(),
         };
-        let most = most.ratio();
-        if bound <= 0.0 {
-            return if is_over {
-                Status::Failed
-            } else {
-                Status::Passed
-            };
-        }
-        if value.ratio() - bound > most {
-            Status::Failed
-        } else if value.ratio() + bound > most {
-            Status::Unsure
-        } else {
-            Status::Passed
+        let (value, most) = (value.ratio(), most.ratio());
+        match bound > 0.0 {
+            false if is_over => Status::Failed,
+            true if value - bound > most => Status::Failed,
+            true if value + bound > most => Status::Unsure,
+            _ => Status::Passed,
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::limit::{DEPENDENCY, Subject};
+use serde::Serialize;
+
+use super::limit::{DEPENDENCY, Subject, is_match};
 use crate::diff::RowChange;
 use crate::profile::{Frames, Measure, Profile};
 use crate::table::{By, Detail, Row, SiteDetail, rows};
@@ -10,12 +12,16 @@ use crate::table::{By, Detail, Row, SiteDetail, rows};
 /// How many are named.
 const MOST: usize = 5;
 
-/// A row by site.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A row by site. The names are the keys in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Offender {
+    /// What it counts for; compared with a base, how much more it is than there, at the input of this recording where
+    /// figures are divided by it.
+    pub value: u64,
     /// What is allocated.
     pub what: String,
     /// The field, or the call that asked.
+    #[serde(rename = "where")]
     pub location: String,
     /// The function that owns it.
     pub owner: String,
@@ -23,18 +29,15 @@ pub struct Offender {
     pub source: Option<String>,
     /// The field's path.
     pub field: Option<String>,
-    /// What it counts for; compared with a base, how much more it is than there, at the input of this recording where
-    /// figures are divided by it.
-    pub value: u64,
 }
 
 /// The largest sites of what is limited.
 pub(super) fn largest(profile: &Profile, measure: Measure, subject: &Subject) -> Vec<Offender> {
     let sites = rows(profile, By::Site, measure, Frames::Folded);
-    let full_names = match subject {
-        Subject::Type(pattern) => rows(profile, By::Type, measure, Frames::Folded)
+    let types = match subject {
+        Subject::Rows(By::Type, pattern) => rows(profile, By::Type, measure, Frames::Folded)
             .into_iter()
-            .filter(|row| super::limit::is_match(row, pattern))
+            .filter(|row| is_match(row, pattern))
             .map(|row| row.key)
             .collect(),
         _ => Vec::new(),
@@ -44,7 +47,7 @@ pub(super) fn largest(profile: &Profile, measure: Measure, subject: &Subject) ->
             return None;
         };
         let value = measure.of(&row.figures);
-        let is_meant = value > 0 && is_of(profile, detail, subject, &full_names);
+        let is_meant = value > 0 && is_of(profile, detail, subject, &types);
         is_meant.then(|| Offender {
             what: detail.label.what.clone(),
             location: detail.label.location.clone(),
@@ -58,9 +61,11 @@ pub(super) fn largest(profile: &Profile, measure: Measure, subject: &Subject) ->
 }
 
 fn is_of(profile: &Profile, detail: &SiteDetail, subject: &Subject, types: &[String]) -> bool {
-    match subject {
-        Subject::Total => true,
-        Subject::Phase(pattern) => {
+    let Subject::Rows(by, pattern) = subject else {
+        return true;
+    };
+    match by {
+        By::Phase => {
             let phases = profile.phases();
             let mut at = detail.phase;
             loop {
@@ -75,19 +80,19 @@ fn is_of(profile: &Profile, detail: &SiteDetail, subject: &Subject, types: &[Str
                 at = parent;
             }
         }
-        Subject::Owner(pattern) => {
+        By::Owner => {
             let owner = &detail.label.owner;
             let bare = owner.strip_suffix(DEPENDENCY).unwrap_or(owner);
             pattern.matches(owner) || pattern.matches(bare)
         }
-        Subject::Type(_) => detail
-            .type_key
-            .as_ref()
-            .is_some_and(|key| types.contains(key)),
-        Subject::Field(pattern) => detail
-            .field
-            .as_ref()
-            .is_some_and(|field| pattern.matches(field)),
+        By::Type => {
+            let key = detail.type_key.as_ref();
+            key.is_some_and(|key| types.contains(key))
+        }
+        _ => {
+            let field = detail.field.as_ref();
+            field.is_some_and(|field| pattern.matches(field))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::diff::Recording;
 use crate::profile::{Contents, Origin, Profile, ScopeKind};
 use crate::report;
 use crate::sample::{self, Builder, figures};
+use crate::table::By;
 
 fn named(profile: &Profile) -> Recording<'_> {
     Recording {
@@ -202,7 +203,7 @@ fn a_limit_on_a_field_counts_what_lies_inside_it_once() {
     for profile in [load(100, 32, 3), sample::fleet()] {
         let value = |pattern: &str| {
             let limit = Limit {
-                subject: Subject::Field(Pattern::new(pattern).expect("a pattern")),
+                subject: Subject::Rows(By::Field, Pattern::new(pattern).expect("a pattern")),
                 measure: Measure::Total,
                 per: None,
                 most: Most::Whole(u64::MAX),

@@ -17,7 +17,7 @@ use crate::units::{Bytes, Count, printable};
 pub fn write_text(check: &Check, options: &report::Options<'_>, out: impl Write) -> io::Result<()> {
     let mut page = Page::new(options, out);
     for warning in &check.warnings {
-        page.wrap(Style::Warning, "  ! ", warning)?;
+        page.warning(warning)?;
     }
     for outcome in &check.outcomes {
         let (style, word) = match outcome.status {

@@ -76,7 +76,8 @@ impl Identity {
         self.shown.as_deref().unwrap_or(&self.key)
     }
 
-    fn parts(&self) -> (&str, &str, &str) {
+    /// What makes it the same row, for the order too.
+    pub(super) fn parts(&self) -> (&str, &str, &str) {
         (&self.key, &self.location, &self.owner)
     }
 }
@@ -90,18 +91,6 @@ impl PartialEq for Identity {
 impl std::hash::Hash for Identity {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.parts().hash(state);
-    }
-}
-
-impl Ord for Identity {
-    fn cmp(&self, other: &Identity) -> std::cmp::Ordering {
-        self.parts().cmp(&other.parts())
-    }
-}
-
-impl PartialOrd for Identity {
-    fn partial_cmp(&self, other: &Identity) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
     }
 }
 

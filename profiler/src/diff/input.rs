@@ -1,6 +1,7 @@
 //! The input of a recording: what phases state of bytes and records.
 
 use crate::profile::{Profile, ScopeKind};
+use crate::units::{Bytes, counted};
 
 /// How much a program read, as its phases state it; 0 = not stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +67,14 @@ impl Per {
         match self {
             Per::Record => "records(n)",
             Per::InputByte => "input_bytes(n)",
+        }
+    }
+
+    /// So much of it, for people: `20,000 records`, `6.0 MiB of input`.
+    pub(crate) fn amount(self, count: u64) -> String {
+        match self {
+            Per::Record => counted(count, "record"),
+            Per::InputByte => format!("{} of input", Bytes(count)),
         }
     }
 

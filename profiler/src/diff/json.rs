@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use super::series::{Amount, Change, Series};
 use super::{Diff, Per, Recording, RowChange, input, peak_bound};
@@ -23,176 +24,115 @@ pub const FORMAT: u32 = 1;
 /// # Errors
 /// What `out` returned.
 pub fn write_json(diff: &Diff<'_>, top: Option<usize>, out: impl Write) -> io::Result<()> {
-    let [added, removed, changed] = diff.kinds();
-    let shown = top.unwrap_or(usize::MAX).min(diff.rows.len());
-    let json = Json {
-        format: FORMAT,
-        equal: diff.is_equal(),
-        by: diff.options.by.name(),
-        measure: diff.options.measure,
-        measure_key: diff.options.measure.key(),
-        per: diff.options.per.map(Per::key),
-        warnings: &diff.warnings,
-        base: diff.base.iter().map(RecordingJson::of).collect(),
-        new: diff.new.iter().map(RecordingJson::of).collect(),
-        totals: changes(&diff.totals),
-        per_record: of_input(diff, Per::Record),
-        per_input_byte: of_input(diff, Per::InputByte),
-        changed,
-        added,
-        removed,
-        equal_rows: diff.equal_rows,
-        equal_rows_that_differ_in_another_figure: diff.other_rows,
-        rows_without_figure: diff.rows_without_figure,
-        elided_rows: diff.rows.len() - shown,
-        rows: diff.rows[..shown].iter().map(RowJson::of).collect(),
-    };
-    escape::write_json(&json, out)
+    escape::write_json(&DiffJson { diff, top }, out)
 }
 
-#[derive(Serialize)]
-struct Json<'a> {
-    format: u32,
-    equal: bool,
-    by: &'static str,
-    measure: Measure,
-    measure_key: &'static str,
-    per: Option<&'static str>,
-    warnings: &'a [String],
-    base: Vec<RecordingJson<'a>>,
-    new: Vec<RecordingJson<'a>>,
-    totals: Vec<TotalJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    per_record: Option<Vec<TotalJson>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    per_input_byte: Option<Vec<TotalJson>>,
-    changed: usize,
-    added: usize,
-    removed: usize,
-    equal_rows: usize,
-    equal_rows_that_differ_in_another_figure: usize,
-    rows_without_figure: usize,
-    elided_rows: usize,
-    rows: Vec<RowJson<'a>>,
+struct DiffJson<'a> {
+    diff: &'a Diff<'a>,
+    /// At most so many rows.
+    top: Option<usize>,
 }
 
-#[derive(Serialize)]
-struct RecordingJson<'a> {
-    recording: &'a str,
-    program: &'a str,
-    mode: &'a str,
-    peak_error_bytes: u64,
-    peak_discrepancy_bytes: u64,
-    /// The larger of the two.
-    peak_bound_bytes: u64,
-    /// 0 = not stated.
-    input_bytes: u64,
-    records: u64,
-    totals: Figures,
-}
-
-impl<'a> RecordingJson<'a> {
-    fn of(one: &Recording<'a>) -> Self {
-        let capture = &one.profile.capture;
-        let input = input(one.profile);
-        RecordingJson {
-            recording: one.name,
-            program: &one.profile.process.program,
-            mode: &capture.mode,
-            peak_error_bytes: capture.peak_error_bytes,
-            peak_discrepancy_bytes: capture.peak_discrepancy_bytes,
-            peak_bound_bytes: peak_bound(one.profile),
-            input_bytes: input.input_bytes,
-            records: input.records,
-            totals: one.profile.totals,
+impl Serialize for DiffJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let diff = self.diff;
+        let [added, removed, changed] = diff.kinds();
+        let shown = self.top.unwrap_or(usize::MAX).min(diff.rows.len());
+        let mut json = serializer.serialize_map(None)?;
+        json.serialize_entry("format", &FORMAT)?;
+        json.serialize_entry("equal", &diff.is_equal())?;
+        json.serialize_entry("by", diff.options.by.name())?;
+        json.serialize_entry("measure", &diff.options.measure)?;
+        json.serialize_entry("measure_key", diff.options.measure.key())?;
+        json.serialize_entry("per", &diff.options.per.map(Per::key))?;
+        json.serialize_entry("warnings", &diff.warnings)?;
+        json.serialize_entry("base", &diff.base)?;
+        json.serialize_entry("new", &diff.new)?;
+        json.serialize_entry("totals", &totals(&diff.totals))?;
+        for (per, of_input) in &diff.per_input {
+            json.serialize_entry(per.key(), &totals(of_input))?;
         }
+        json.serialize_entry("changed", &changed)?;
+        json.serialize_entry("added", &added)?;
+        json.serialize_entry("removed", &removed)?;
+        json.serialize_entry("equal_rows", &diff.equal_rows)?;
+        json.serialize_entry("equal_rows_that_differ_in_another_figure", &diff.other_rows)?;
+        json.serialize_entry("rows_without_figure", &diff.rows_without_figure)?;
+        json.serialize_entry("elided_rows", &(diff.rows.len() - shown))?;
+        json.serialize_entry("rows", &diff.rows[..shown])?;
+        json.end()
+    }
+}
+
+impl Serialize for Recording<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (capture, input) = (&self.profile.capture, input(self.profile));
+        let mut json = serializer.serialize_map(None)?;
+        json.serialize_entry("recording", self.name)?;
+        json.serialize_entry("program", &self.profile.process.program)?;
+        json.serialize_entry("mode", &capture.mode)?;
+        json.serialize_entry("peak_error_bytes", &capture.peak_error_bytes)?;
+        json.serialize_entry("peak_discrepancy_bytes", &capture.peak_discrepancy_bytes)?;
+        // The larger of the two.
+        json.serialize_entry("peak_bound_bytes", &peak_bound(self.profile))?;
+        // 0 = not stated.
+        json.serialize_entry("input_bytes", &input.input_bytes)?;
+        json.serialize_entry("records", &input.records)?;
+        json.serialize_entry("totals", &self.profile.totals)?;
+        json.end()
     }
 }
 
 #[derive(Serialize)]
-struct TotalJson {
+struct TotalJson<'a> {
     measure: Measure,
     measure_key: &'static str,
     #[serde(flatten)]
-    change: ChangeJson,
+    change: &'a Change,
 }
 
-fn changes(totals: &[(Measure, Change)]) -> Vec<TotalJson> {
-    let total = |(measure, change): &(Measure, Change)| TotalJson {
+fn totals(totals: &[(Measure, Change)]) -> Vec<TotalJson<'_>> {
+    let totals = totals.iter().map(|(measure, change)| TotalJson {
         measure: *measure,
         measure_key: measure.key(),
-        change: ChangeJson::of(change),
-    };
-    totals.iter().map(total).collect()
+        change,
+    });
+    totals.collect()
 }
 
-fn of_input(diff: &Diff<'_>, per: Per) -> Option<Vec<TotalJson>> {
-    let mut all = diff.per_input.iter();
-    let (_, totals) = all.find(|(known, _)| *known == per)?;
-    Some(changes(totals))
-}
-
-/// One figure on both sides.
-#[derive(Serialize)]
-struct ChangeJson {
-    base: SeriesJson,
-    new: SeriesJson,
-    difference: Number,
-    relative: Option<f64>,
-    error_bound: f64,
-    verdict: &'static str,
-}
-
-impl ChangeJson {
-    fn of(change: &Change) -> ChangeJson {
-        let exact = change.exact_difference().map(i64::try_from);
-        ChangeJson {
-            base: SeriesJson::of(&change.base),
-            new: SeriesJson::of(&change.new),
-            difference: match exact {
-                Some(Ok(exact)) => Number::Signed(exact),
-                _ => Number::Ratio(change.difference()),
-            },
-            relative: change.relative(),
-            error_bound: change.bound,
-            verdict: change.verdict.name(),
+impl Serialize for Change {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut json = serializer.serialize_map(None)?;
+        json.serialize_entry("base", &self.base)?;
+        json.serialize_entry("new", &self.new)?;
+        match self.exact_difference().map(i64::try_from) {
+            Some(Ok(exact)) => json.serialize_entry("difference", &exact)?,
+            _ => json.serialize_entry("difference", &self.difference())?,
         }
+        json.serialize_entry("relative", &self.relative())?;
+        json.serialize_entry("error_bound", &self.bound)?;
+        json.serialize_entry("verdict", self.verdict.name())?;
+        json.end()
     }
 }
 
-#[derive(Serialize)]
-struct SeriesJson {
-    median: Number,
-    min: Number,
-    max: Number,
-    values: Vec<Number>,
-}
-
-impl SeriesJson {
-    fn of(series: &Series) -> SeriesJson {
-        SeriesJson {
-            median: Number::of(series.median()),
-            min: Number::of(series.min()),
-            max: Number::of(series.max()),
-            values: series.values().iter().copied().map(Number::of).collect(),
-        }
+impl Serialize for Series {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut json = serializer.serialize_map(None)?;
+        json.serialize_entry("median", &self.median())?;
+        json.serialize_entry("min", &self.min())?;
+        json.serialize_entry("max", &self.max())?;
+        json.serialize_entry("values", self.values())?;
+        json.end()
     }
 }
 
-/// A whole number where nothing was divided.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum Number {
-    Whole(u64),
-    Signed(i64),
-    Ratio(f64),
-}
-
-impl Number {
-    pub(crate) fn of(amount: Amount) -> Number {
-        match amount.count {
-            1 => Number::Whole(amount.value),
-            _ => Number::Ratio(amount.ratio()),
+impl Serialize for Amount {
+    /// A whole number where nothing was divided.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.count {
+            1 => serializer.serialize_u64(self.value),
+            _ => serializer.serialize_f64(self.ratio()),
         }
     }
 }
@@ -210,29 +150,29 @@ struct RowJson<'a> {
     source: Option<&'a str>,
     kind: &'static str,
     #[serde(flatten)]
-    change: ChangeJson,
+    change: &'a Change,
     base_figures: Option<&'a [Figures]>,
     new_figures: Option<&'a [Figures]>,
 }
 
-impl<'a> RowJson<'a> {
-    fn of(row: &'a RowChange) -> RowJson<'a> {
-        let identity = &row.identity;
-        let figures = |side: &'a [Figures]| (!side.is_empty()).then_some(side);
-        RowJson {
+impl Serialize for RowChange {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let identity = &self.identity;
+        let json = RowJson {
             key: identity.name(),
             full_name: identity.shown.as_ref().map(|_| identity.key.as_str()),
             location: &identity.location,
             owner: &identity.owner,
             source: identity.source.as_deref(),
-            kind: match (row.is_added(), row.is_removed()) {
+            kind: match (self.is_added(), self.is_removed()) {
                 (true, _) => "added",
                 (_, true) => "removed",
                 _ => "changed",
             },
-            change: ChangeJson::of(&row.change),
-            base_figures: figures(&row.base),
-            new_figures: figures(&row.new),
-        }
+            change: &self.change,
+            base_figures: (!self.is_added()).then_some(&self.base),
+            new_figures: (!self.is_removed()).then_some(&self.new),
+        };
+        json.serialize(serializer)
     }
 }

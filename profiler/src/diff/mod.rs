@@ -17,7 +17,6 @@ mod tests;
 mod text;
 mod warnings;
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use crate::profile::{Figures, Frames, Measure, Profile};
@@ -26,7 +25,6 @@ use crate::table::{By, Detail, Row, rows};
 pub use beside::{Beside, Removed, RowBeside, beside_tree};
 pub use identity::Identity;
 pub use input::{Input, Per, input};
-pub(crate) use json::Number;
 pub use json::{FORMAT, write_json};
 pub use palette::strength;
 pub use picture::{Drawn, write_svg};
@@ -235,12 +233,9 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
         diff.take(row);
     }
     diff.rows.sort_by(|a, b| {
-        let by_size = b
-            .change
-            .difference()
-            .abs()
-            .total_cmp(&a.change.difference().abs());
-        by_size.then_with(|| a.identity.cmp(&b.identity))
+        let size = |row: &RowChange| row.change.difference().abs();
+        let by_size = size(b).total_cmp(&size(a));
+        by_size.then_with(|| a.identity.parts().cmp(&b.identity.parts()))
     });
     diff
 }
@@ -248,52 +243,38 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
 impl Diff<'_> {
     fn take(&mut self, row: Matched) {
         let change = row.change([&self.base, &self.new], self.options);
-        let Matched {
-            identity,
-            sides,
-            rows,
-        } = row;
-        let seen = rows.map(|rows| rows > 0);
-        let figures = |side: usize| -> Vec<Figures> {
-            let cells = sides[side].iter().filter(|_| seen[side]);
+        let seen = row.rows.map(|rows| rows > 0);
+        let [base, new] = [0, 1].map(|side| -> Vec<Figures> {
+            let cells = row.sides[side].iter().filter(|_| seen[side]);
             cells.map(|cell| cell.figures).collect()
-        };
+        });
         // A row of one side that holds none of the measure differs too.
-        let differs = {
-            let mut all = (sides.iter().zip(seen))
-                .filter(|(_, seen)| *seen)
-                .flat_map(|(side, _)| side.iter().map(|cell| cell.figures));
-            let first = all.next().unwrap_or_default();
-            seen[0] != seen[1] || all.any(|figures| figures != first)
-        };
-        let Some(change) = change else {
-            self.rows_without_figure += 1;
-            self.other_rows_without_figure += usize::from(differs);
-            return;
-        };
-        let row = RowChange {
-            identity,
-            base: figures(0),
-            new: figures(1),
-            change,
-        };
-        if row.change.verdict != Verdict::Equal {
-            self.rows.push(row);
-            return;
+        let first = base.first().or(new.first()).copied().unwrap_or_default();
+        let differs =
+            seen[0] != seen[1] || base.iter().chain(&new).any(|figures| *figures != first);
+        match change {
+            None => {
+                self.rows_without_figure += 1;
+                self.other_rows_without_figure += usize::from(differs);
+            }
+            Some(change) if change.verdict != Verdict::Equal => self.rows.push(RowChange {
+                identity: row.identity,
+                base,
+                new,
+                change,
+            }),
+            Some(_) => {
+                self.equal_rows += 1;
+                self.other_rows += usize::from(differs);
+            }
         }
-        self.equal_rows += 1;
-        self.other_rows += usize::from(differs);
     }
 }
 
 /// What a row counts for by the measure.
 fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> {
     let measure = options.measure;
-    let of_phase = match (&row.detail, options.per) {
-        (Detail::Phase(detail), Some(per)) => Some((detail, per)),
-        _ => None,
-    };
-    if let Some((detail, per)) = of_phase {
+    if let (Detail::Phase(detail), Some(per)) = (&row.detail, options.per) {
         // As the report divides: the phase with the phases inside it, by the phase's own input.
         let input = Input {
             input_bytes: detail.input_bytes,
@@ -380,10 +361,7 @@ pub(crate) fn median_recording<'a>(
     measure: Measure,
 ) -> Option<Recording<'a>> {
     let mut side = side.to_vec();
-    side.sort_by(|a, b| -> Ordering {
-        let total = |one: &Recording<'_>| measure.of(&one.profile.totals);
-        total(a).cmp(&total(b))
-    });
+    side.sort_by_key(|one| measure.of(&one.profile.totals));
     let middle = side.len().checked_sub(1)? / 2;
     side.get(middle).copied()
 }

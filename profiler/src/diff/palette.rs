@@ -8,7 +8,7 @@ pub(super) const MORE: Rgb = (0xe8, 0x5d, 0x4c);
 pub(super) const LESS: Rgb = (0x5b, 0x8d, 0xef);
 /// No difference.
 const EQUAL: Rgb = (0xec, 0xea, 0xe6);
-/// The palest of a difference: told from none.
+/// The palest colour of a difference, which must not look like none.
 const LEAST: f64 = 0.18;
 
 /// How strong the colour of a difference is, 0 to 1; `most` is the largest one in the picture.

@@ -10,8 +10,8 @@ use super::merged::Merged;
 use super::{Diff, median_recording, palette};
 use crate::calltree::{self, CallTree, NodeId};
 use crate::flamegraph::{
-    By, Caption, NOT_OF_ARENAS, PLACE, Picture, Widths, colors, is_of_arenas, prune, squares,
-    to_the_byte, without_round, write_empty,
+    By, Caption, NOT_OF_ARENAS, PLACE, Picture, Widths, colors, is_of_arenas, prune, shorten,
+    squares, to_the_byte, without_round, write_empty,
 };
 use crate::profile::{Frames, Measure};
 use crate::table;
@@ -145,9 +145,5 @@ fn exact(measure: Measure, value: u64) -> String {
 /// The end of a path, short enough for a title.
 fn file_name(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let name = printable(name);
-    match name.chars().count() {
-        0..=40 => name.into_owned(),
-        _ => name.chars().take(38).chain("..".chars()).collect(),
-    }
+    shorten(&printable(name), 40)
 }

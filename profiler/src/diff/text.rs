@@ -9,7 +9,7 @@ use super::{Diff, Per, RowChange, Series, input, peak_bound};
 use crate::profile::Measure;
 use crate::report::page::{Page, capital};
 use crate::report::{self, Style};
-use crate::table::{By, bytes_each};
+use crate::table::{By, Column, bytes_each, cells, program_name, titles};
 use crate::units::{Bytes, counted, printable};
 
 /// Columns of a figure and of a difference.
@@ -34,30 +34,25 @@ pub fn write_text(
         }
     }
     for warning in &diff.warnings {
-        page.wrap(Style::Warning, "  ! ", warning)?;
+        page.warning(warning)?;
     }
     page.blank()?;
     if diff.is_equal() {
         let rows = diff.equal_rows + diff.rows_without_figure;
-        page.wrap(
-            Style::Strong,
-            "",
-            &format!(
-                "Nothing differs: all totals and all figures of {} are equal.",
-                counted(rows as u64, diff.options.by.name())
-            ),
-        )?;
+        let rows = counted(rows as u64, diff.options.by.name());
+        let equal = format!("Nothing differs: all totals and all figures of {rows} are equal.");
+        page.wrap(Style::Strong, "", &equal)?;
         return page.out.flush();
     }
     heading(&mut page, "total")?;
     for (measure, change) in &diff.totals {
-        line(&mut page, *measure, change, measure.name())?;
+        write_total(&mut page, *measure, change)?;
         remark(&mut page, *measure, change)?;
     }
     for (per, totals) in &diff.per_input {
         heading(&mut page, &format!("total {}", per.words()))?;
         for (measure, change) in totals.iter().take(4) {
-            line(&mut page, *measure, change, measure.name())?;
+            write_total(&mut page, *measure, change)?;
         }
     }
     page.blank()?;
@@ -67,115 +62,107 @@ pub fn write_text(
 
 /// `app.hg: shop, peak within 1.2 KiB, 20,000 records`
 fn recording(one: &super::Recording<'_>) -> String {
-    let program = match one.profile.process.program.as_str() {
-        "" => "(unknown program)",
-        program => program,
-    };
-    let mut said = vec![format!("{}: {}", printable(one.name), printable(program))];
+    let program = program_name(one.profile);
+    let mut said = vec![format!("{}: {program}", printable(one.name))];
     match peak_bound(one.profile) {
         0 => {}
         bound => said.push(format!("peak within {}", Bytes(bound))),
     }
     let input = input(one.profile);
-    if input.input_bytes > 0 {
-        said.push(format!("{} of input", Bytes(input.input_bytes)));
-    }
-    if input.records > 0 {
-        said.push(counted(input.records, "record"));
+    for per in [Per::InputByte, Per::Record] {
+        said.extend(per.count(input).map(|count| per.amount(count)));
     }
     said.join(", ")
 }
 
-/// The columns that a narrow page leaves out.
-struct Shown {
-    percent: bool,
-    base: bool,
+/// A figure on both sides, one line of a table.
+struct Line<'a> {
+    measure: Measure,
+    change: &'a Change,
+    /// Whether the sides have it.
+    sides: [bool; 2],
 }
 
-impl Shown {
-    fn on(width: usize) -> Shown {
-        Shown {
-            percent: width >= 60,
-            base: width >= 50,
-        }
+/// The columns of figures; a narrow page leaves some out.
+fn columns<'a>(width: usize) -> Vec<Column<Line<'a>>> {
+    let side = |title, at: usize, of: fn(&Change) -> &Series| {
+        Column::new(title, FIGURE, move |line: &Line<'a>| {
+            let median = of(line.change).median();
+            line.sides[at].then(|| amount(line.measure, median))
+        })
+    };
+    let mut columns = vec![Column::new("difference", FIGURE, |line: &Line<'a>| {
+        Some(difference(line.measure, line.change))
+    })];
+    if width >= 60 {
+        columns.push(Column::new("", PERCENT, |line: &Line<'a>| {
+            Some(line.change.percent())
+        }));
     }
+    if width >= 50 {
+        columns.push(side("base", 0, |change| &change.base));
+    }
+    columns.push(side("new", 1, |change| &change.new));
+    columns
 }
 
 fn heading<W: Write>(page: &mut Page<'_, W>, last: &str) -> io::Result<()> {
-    let shown = Shown::on(page.width);
-    let mut head = format!("{:>FIGURE$}", "difference");
-    if shown.percent {
-        head.push_str(&" ".repeat(1 + PERCENT));
-    }
-    if shown.base {
-        head.push_str(&format!(" {:>FIGURE$}", "base"));
-    }
-    head.push_str(&format!(" {:>FIGURE$}  {last}", "new"));
-    page.line(Style::Heading, &head)
+    let titles = titles(&columns(page.width));
+    // The first column begins the line.
+    page.line(Style::Heading, &format!("{}  {last}", &titles[1..]))
 }
 
-/// The columns of figures; the name stands behind them.
-fn figures<W: Write>(
-    page: &mut Page<'_, W>,
-    measure: Measure,
-    change: &Change,
-    sides: [bool; 2],
-) -> io::Result<usize> {
-    let cell = |series: &Series, is_there: bool| match is_there {
-        true => amount(measure, series.median()),
-        false => "-".to_owned(),
-    };
-    let style = match change.verdict {
+/// The figures of a line; the name stands behind them.
+fn figures<W: Write>(page: &mut Page<'_, W>, line: &Line<'_>) -> io::Result<usize> {
+    let style = match line.change.verdict {
         Verdict::More => Style::Warning,
         Verdict::Less => Style::Strong,
         _ => Style::Faint,
     };
-    page.part(style, &format!("{:>FIGURE$}", difference(measure, change)))?;
-    let shown = Shown::on(page.width);
-    let mut text = String::new();
-    if shown.percent {
-        text.push_str(&format!(" {:>PERCENT$}", change.percent()));
-    }
-    if shown.base {
-        text.push_str(&format!(" {:>FIGURE$}", cell(&change.base, sides[0])));
-    }
-    text.push_str(&format!(" {:>FIGURE$}  ", cell(&change.new, sides[1])));
-    page.part(Style::Faint, &text)?;
-    Ok(FIGURE + text.len())
+    let cells = cells(&columns(page.width), line);
+    let (first, others) = (&cells[0][1..], cells[1..].concat());
+    page.part(style, first)?;
+    page.part(Style::Faint, &format!("{others}  "))?;
+    Ok(first.len() + others.len() + 2)
 }
 
-fn line<W: Write>(
+fn write_total<W: Write>(
     page: &mut Page<'_, W>,
     measure: Measure,
     change: &Change,
-    name: &str,
 ) -> io::Result<()> {
-    let used = figures(page, measure, change, [true, true])?;
-    page.end(name, used)
+    let sides = [true, true];
+    let line = Line {
+        measure,
+        change,
+        sides,
+    };
+    let used = figures(page, &line)?;
+    page.end(measure.name(), used)
 }
 
 /// Below a line: what bounds the difference.
 fn remark<W: Write>(page: &mut Page<'_, W>, measure: Measure, change: &Change) -> io::Result<()> {
     let mut said = Vec::new();
+    let bound = rounded(measure, change.bound);
     match change.verdict {
         Verdict::WithinSpread => said.push("within the spread of the recordings".to_owned()),
-        Verdict::WithinBound => said.push(format!(
-            "within the error bounds of the two peaks ({})",
-            rounded(measure, change.bound)
-        )),
-        Verdict::More | Verdict::Less if change.bound > 0.0 => said.push(format!(
-            "to within {}, the error bounds of the two peaks",
-            rounded(measure, change.bound)
-        )),
+        Verdict::WithinBound => {
+            said.push(format!(
+                "within the error bounds of the two peaks ({bound})"
+            ));
+        }
+        Verdict::More | Verdict::Less if change.bound > 0.0 => {
+            said.push(format!(
+                "to within {bound}, the error bounds of the two peaks"
+            ));
+        }
         _ => {}
     }
     for (name, series) in [("base", &change.base), ("new", &change.new)] {
         if series.is_spread() {
-            said.push(format!(
-                "{name} {} to {}",
-                amount(measure, series.min()),
-                amount(measure, series.max())
-            ));
+            let (min, max) = (amount(measure, series.min()), amount(measure, series.max()));
+            said.push(format!("{name} {min} to {max}"));
         }
     }
     match said.is_empty() {
@@ -192,20 +179,11 @@ fn write_rows<W: Write>(
     let (by, measure) = (diff.options.by, diff.options.measure);
     let [added, removed, changed] = diff.kinds();
     let per = diff.options.per.map_or("", Per::words);
-    let title = format!(
-        "{}s by difference in {} {per}",
-        capital(by.name()),
-        measure.title()
-    );
-    page.wrap(
-        Style::Heading,
-        "",
-        &format!(
-            "{}: {changed} changed, {added} added, {removed} removed, {} equal",
-            title.trim_end(),
-            diff.equal_rows
-        ),
-    )?;
+    let (rows, equal) = (capital(by.name()), diff.equal_rows);
+    let title = format!("{rows}s by difference in {} {per}", measure.title());
+    let kinds = format!("{changed} changed, {added} added, {removed} removed, {equal} equal");
+    let title = format!("{}: {kinds}", title.trim_end());
+    page.wrap(Style::Heading, "", &title)?;
     if diff.rows.is_empty() {
         page.plain("  (none differs)")?;
     } else {
@@ -216,19 +194,15 @@ fn write_rows<W: Write>(
         write_row(page, measure, row)?;
     }
     if diff.rows.len() > top {
-        let rest = counted(
-            (diff.rows.len() - top) as u64,
-            &format!("more {}", by.name()),
-        );
+        let rest = (diff.rows.len() - top) as u64;
+        let rest = counted(rest, &format!("more {}", by.name()));
         page.line(Style::Faint, &format!("  ... {rest} (--top {top})"))?;
     }
     if diff.other_rows > 0 {
         let rows = counted(diff.other_rows as u64, by.name());
-        page.wrap(
-            Style::Faint,
-            "  ",
-            &format!("Equal in this measure, different in another figure: {rows}; see --measure."),
-        )?;
+        let other =
+            format!("Equal in this measure, different in another figure: {rows}; see --measure.");
+        page.wrap(Style::Faint, "  ", &other)?;
     }
     if diff.rows_without_figure > 0 {
         let rows = counted(diff.rows_without_figure as u64, by.name());
@@ -250,7 +224,12 @@ fn write_row<W: Write>(
     row: &RowChange,
 ) -> io::Result<()> {
     let sides = [!row.is_added(), !row.is_removed()];
-    let used = figures(page, measure, &row.change, sides)?;
+    let line = Line {
+        measure,
+        change: &row.change,
+        sides,
+    };
+    let used = figures(page, &line)?;
     let identity = &row.identity;
     let kind = match sides {
         [false, _] => "(added)",

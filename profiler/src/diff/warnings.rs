@@ -4,28 +4,21 @@ use std::collections::HashSet;
 
 use super::{Options, Per, Recording, input, knows};
 use crate::profile::{Profile, State};
-use crate::units::{Bytes, counted, printable};
+use crate::units::printable;
 
 /// What to know before comparing `base` and `new`, a sentence each, free of control characters.
 pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Vec<String> {
     let mut said = Vec::new();
     let all = || base.iter().chain(new);
-    let each = |of: fn(&Profile) -> String| {
+    let several = |of: fn(&Profile) -> String| {
         let mut names: Vec<String> = Vec::new();
         for one in all() {
-            let name = of(one.profile);
+            let name = printable(&of(one.profile)).into_owned();
             if !names.contains(&name) {
                 names.push(name);
             }
         }
-        names
-    };
-    let several = |of: fn(&Profile) -> String| {
-        let names = each(of);
-        (names.len() > 1).then(|| {
-            let names: Vec<_> = names.iter().map(|name| printable(name)).collect();
-            names.join(", ")
-        })
+        (names.len() > 1).then(|| names.join(", "))
     };
     if let Some(names) = several(|profile| profile.process.program.clone()) {
         said.push(format!(
@@ -70,10 +63,9 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
 fn inputs(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Vec<String> {
     let mut said = Vec::new();
     let counts = |side: &[Recording<'_>], per: Per| {
-        let mut counts: Vec<u64> = side
-            .iter()
-            .filter_map(|one| per.count(input(one.profile)))
-            .collect();
+        let counts = side.iter();
+        let counts = counts.filter_map(|one| per.count(input(one.profile)));
+        let mut counts: Vec<u64> = counts.collect();
         counts.sort_unstable();
         counts.dedup();
         counts
@@ -81,15 +73,12 @@ fn inputs(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Ve
     for per in Per::ALL {
         if options.per == Some(per) {
             for side in [base, new] {
-                let missing = side
-                    .iter()
-                    .find(|one| per.count(input(one.profile)).is_none());
+                let mut side = side.iter();
+                let missing = side.find(|one| per.count(input(one.profile)).is_none());
                 if let Some(one) = missing {
+                    let (name, noun, call) = (printable(one.name), per.noun(), per.call());
                     said.push(format!(
-                        "{} does not state its {}: call .{} on a phase.",
-                        printable(one.name),
-                        per.noun(),
-                        per.call()
+                        "{name} does not state its {noun}: call .{call} on a phase."
                     ));
                 }
             }
@@ -98,21 +87,13 @@ fn inputs(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Ve
         let (of_base, of_new) = (counts(base, per), counts(new, per));
         if options.per.is_none() && knows(base, per) && knows(new, per) && of_base != of_new {
             let spell = |counts: &[u64]| {
-                let spelled: Vec<String> = counts
-                    .iter()
-                    .map(|&count| match per {
-                        Per::Record => counted(count, "record"),
-                        Per::InputByte => format!("{} of input", Bytes(count)),
-                    })
-                    .collect();
-                spelled.join(", ")
+                let counts = counts.iter().map(|&count| per.amount(count));
+                counts.collect::<Vec<String>>().join(", ")
             };
+            let (of_base, of_new) = (spell(&of_base), spell(&of_new));
+            let (per, words) = (per.name(), per.words());
             said.push(format!(
-                "The inputs differ: {} against {}; --per {} compares figures {}.",
-                spell(&of_base),
-                spell(&of_new),
-                per.name(),
-                per.words()
+                "The inputs differ: {of_base} against {of_new}; --per {per} compares figures {words}."
             ));
         }
     }

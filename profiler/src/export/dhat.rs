@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Options, names, with_notes};
+use super::{Options, names, with_notes, write_line};
 use crate::calltree::{Step, stack_of};
 use crate::interned::Interned;
 use crate::profile::{Figures, Profile};
@@ -44,7 +44,7 @@ struct File {
     ftbl: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct ProgramPoint {
     tb: u64,
     tbk: u64,
@@ -59,11 +59,7 @@ struct ProgramPoint {
     fs: Vec<u32>,
 }
 
-pub(super) fn write(
-    profile: &Profile,
-    options: &Options<'_>,
-    mut out: impl Write,
-) -> io::Result<()> {
+pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let mut frames = Interned::new();
     frames.number(ROOT.to_owned());
     let mut points: Vec<ProgramPoint> = Vec::new();
@@ -78,7 +74,11 @@ pub(super) fn write(
             .collect();
         let next = points.len();
         let at = *known.entry(fs).or_insert_with_key(|fs| {
-            points.push(ProgramPoint::of(fs.clone()));
+            let fs = fs.clone();
+            points.push(ProgramPoint {
+                fs,
+                ..ProgramPoint::default()
+            });
             next
         });
         points[at].add(&site.figures, site.distribution.lifetime);
@@ -103,27 +103,10 @@ pub(super) fn write(
         pps: points,
         ftbl: frames.values,
     };
-    serde_json::to_writer(&mut out, &file)?;
-    out.write_all(b"\n")?;
-    out.flush()
+    write_line(&file, out)
 }
 
 impl ProgramPoint {
-    fn of(fs: Vec<u32>) -> ProgramPoint {
-        ProgramPoint {
-            tb: 0,
-            tbk: 0,
-            tl: 0,
-            mb: 0,
-            mbk: 0,
-            gb: 0,
-            gbk: 0,
-            eb: 0,
-            ebk: 0,
-            fs,
-        }
-    }
-
     fn add(&mut self, figures: &Figures, lifetime: u64) {
         let add = |to: &mut u64, figure: u64| *to = to.saturating_add(figure);
         add(&mut self.tb, figures.total_bytes);

@@ -13,9 +13,10 @@ use fxprof_processed_profile::{
     Timestamp,
 };
 
-use super::{Options, names, tree, with_notes};
+use super::{Options, names, tree, with_notes, write_line};
 use crate::calltree::{CallTree, Label, NodeId};
 use crate::profile::{Measure, Origin, Profile};
+use crate::table::program_name;
 
 /// Allocations have bytes; blocks and events are no measures of the Firefox Profiler.
 pub(super) const MEASURES: [Measure; 5] = [
@@ -26,17 +27,10 @@ pub(super) const MEASURES: [Measure; 5] = [
     Measure::Copied,
 ];
 
-pub(super) fn write(
-    profile: &Profile,
-    options: &Options<'_>,
-    mut out: impl Write,
-) -> io::Result<()> {
+pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let tree = tree(profile, options);
     let begin = Duration::from_nanos(profile.process.started_unix_ns);
-    let product = with_notes(
-        profile,
-        &format!("{} (heapglass).", names::program(profile)),
-    );
+    let product = with_notes(profile, &format!("{} (heapglass).", program_name(profile)));
     let mut made = fxprof::Profile::new(
         &product,
         ReferenceTimestamp::from_duration_since_unix_epoch(begin),
@@ -53,9 +47,7 @@ pub(super) fn write(
             add_track(&mut made, profile, &tree, measure, &categories, is_first);
         }
     }
-    serde_json::to_writer(&mut out, &made)?;
-    out.write_all(b"\n")?;
-    out.flush()
+    write_line(&made, out)
 }
 
 fn add_track(
@@ -103,21 +95,17 @@ fn add_track(
 }
 
 /// Whose code frames are, as the profiler colours them.
-struct Categories {
-    user: CategoryHandle,
-    dependency: CategoryHandle,
-    std: CategoryHandle,
-    native: CategoryHandle,
-}
+struct Categories([(Origin, CategoryHandle); 4]);
 
 impl Categories {
     fn new(made: &mut fxprof::Profile) -> Categories {
-        Categories {
-            user: made.add_category("program", CategoryColor::Blue),
-            dependency: made.add_category("dependency", CategoryColor::Green),
-            std: made.add_category("std", CategoryColor::Yellow),
-            native: made.add_category("native", CategoryColor::Orange),
-        }
+        let categories = [
+            (Origin::User, "program", CategoryColor::Blue),
+            (Origin::Dependency, "dependency", CategoryColor::Green),
+            (Origin::Std, "std", CategoryColor::Yellow),
+            (Origin::Native, "native", CategoryColor::Orange),
+        ];
+        Categories(categories.map(|(of, name, color)| (of, made.add_category(name, color))))
     }
 
     fn of(&self, profile: &Profile, label: Label) -> CategoryHandle {
@@ -125,12 +113,8 @@ impl Categories {
             return CategoryHandle::OTHER;
         };
         let function = profile.functions.get(function.0 as usize);
-        match function.map_or(Origin::Unresolved, |function| function.origin) {
-            Origin::User => self.user,
-            Origin::Dependency => self.dependency,
-            Origin::Std => self.std,
-            Origin::Native => self.native,
-            Origin::Unresolved => CategoryHandle::OTHER,
-        }
+        let mut known = self.0.iter();
+        let known = known.find(|(of, _)| function.is_some_and(|function| function.origin == *of));
+        known.map_or(CategoryHandle::OTHER, |(_, category)| *category)
     }
 }

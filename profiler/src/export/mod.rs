@@ -17,6 +17,8 @@ mod tests;
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+
 use crate::calltree::{self, CallTree};
 use crate::profile::{Frames, Measure, Profile};
 use crate::table::By;
@@ -135,6 +137,13 @@ pub fn write(
         Format::Json => json::write(profile, options, out),
         Format::Csv => csv::write(profile, options, out),
     }
+}
+
+/// Writes JSON in one line.
+fn write_line(json: &impl Serialize, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut out, json)?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
 
 /// The stacks of a profile, in the frames that were asked for.

@@ -2,6 +2,7 @@
 
 use crate::calltree::{Label, Step};
 use crate::profile::{Frame, Profile};
+use crate::table::program_name;
 use crate::units::printable;
 
 /// The name of what a label stands for, in full.
@@ -13,18 +14,10 @@ pub(super) fn name(profile: &Profile, label: Label) -> String {
     }
 }
 
-/// The program, or what stands for its name.
-pub(super) fn program(profile: &Profile) -> String {
-    match printable(&profile.process.program).into_owned() {
-        name if name.is_empty() => "(unknown program)".to_owned(),
-        name => name,
-    }
-}
-
 /// The command line, words separated by blanks.
 pub(super) fn command(profile: &Profile) -> String {
     match profile.process.command.join(" ") {
-        command if command.is_empty() => program(profile),
+        command if command.is_empty() => program_name(profile).into_owned(),
         command => printable(&command).into_owned(),
     }
 }

@@ -5,17 +5,18 @@ use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 
-use super::{Options, names, tree, with_notes};
+use super::{Options, names, tree, with_notes, write_line};
 use crate::calltree::{CallTree, Label, NodeId};
 use crate::profile::{Measure, Profile};
+use crate::table::program_name;
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct File<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
     exporter: &'static str,
     name: String,
-    #[serde(rename = "activeProfileIndex")]
     active_profile_index: usize,
     shared: Shared<'a>,
     profiles: Vec<Sampled<'a>>,
@@ -36,14 +37,13 @@ struct FrameJson {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Sampled<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     name: &'static str,
     unit: &'static str,
-    #[serde(rename = "startValue")]
     start_value: u64,
-    #[serde(rename = "endValue")]
     end_value: u64,
     samples: Samples<'a>,
     weights: Vec<u64>,
@@ -66,11 +66,7 @@ impl Serialize for Samples<'_> {
     }
 }
 
-pub(super) fn write(
-    profile: &Profile,
-    options: &Options<'_>,
-    mut out: impl Write,
-) -> io::Result<()> {
+pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let mut tree = tree(profile, options);
     tree.sort(options.measure);
     let mut frames = Vec::new();
@@ -93,16 +89,14 @@ pub(super) fn write(
     let file = File {
         schema: "https://www.speedscope.app/file-format-schema.json",
         exporter: concat!("heapglass ", env!("CARGO_PKG_VERSION")),
-        name: with_notes(profile, &format!("{}.", names::program(profile))),
+        name: with_notes(profile, &format!("{}.", program_name(profile))),
         active_profile_index: 0,
         shared: Shared { frames: &frames },
         profiles: measures
             .map(|measure| sampled(&tree, measure, &numbers))
             .collect(),
     };
-    serde_json::to_writer(&mut out, &file)?;
-    out.write_all(b"\n")?;
-    out.flush()
+    write_line(&file, out)
 }
 
 /// The stacks that have any of a measure, in the order of the tree.

@@ -57,13 +57,7 @@ fn exactness(profile: &Profile, options: &Options) -> String {
             .arenas
             .iter()
             .any(|arena| imbalance(arena).is_some());
-        let exact = !broken && profile.lost.records == 0;
-        return (if exact {
-            "exact"
-        } else {
-            "not exact, see the report"
-        })
-        .to_owned();
+        return exact(!broken && profile.lost.records == 0);
     }
     if !capture.is_exact() {
         return format!("estimated in mode {}", printable(&capture.mode));
@@ -73,10 +67,13 @@ fn exactness(profile: &Profile, options: &Options) -> String {
     }
     let lost = &profile.lost;
     let live_is_off = lost.untracked_blocks > 0 && matches!(measure, Measure::Peak | Measure::Live);
-    if live_is_off || lost.torn > 0 || lost.damaged > 0 {
-        "not exact, see the report".to_owned()
-    } else {
-        "exact".to_owned()
+    exact(!live_is_off && lost.torn == 0 && lost.damaged == 0)
+}
+
+fn exact(is_exact: bool) -> String {
+    match is_exact {
+        true => "exact".to_owned(),
+        false => "not exact, see the report".to_owned(),
     }
 }
 
@@ -218,12 +215,12 @@ fn printable_name(name: &str) -> String {
 
 /// Bytes and blocks of a measure; for grows what they copied.
 fn amounts(measure: Measure, figures: &Figures) -> String {
-    let with = |n: u64, blocks: u64| format!("{}, {}", to_the_byte(n), counted(blocks, "block"));
     match measure {
-        Measure::Peak => with(figures.peak_bytes, figures.peak_blocks),
-        Measure::Live => with(figures.live_bytes, figures.live_blocks),
-        Measure::Total => with(figures.total_bytes, figures.total_blocks),
-        Measure::Temporary => with(figures.temporary_bytes, figures.temporary_blocks),
+        Measure::Peak | Measure::Live | Measure::Total | Measure::Temporary => {
+            let (blocks, _) = measure.blocks(figures);
+            let bytes = to_the_byte(measure.of(figures));
+            format!("{bytes}, {}", counted(blocks, "block"))
+        }
         Measure::Blocks => format!(
             "{}, {}",
             counted(figures.total_blocks, "block"),
@@ -263,7 +260,7 @@ fn place(tree: &CallTree, id: NodeId, profile: &Profile) -> Option<String> {
 }
 
 /// At most `chars` characters, the end replaced by dots.
-fn shorten(text: &str, chars: usize) -> String {
+pub(crate) fn shorten(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();
     }

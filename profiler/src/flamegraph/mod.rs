@@ -18,34 +18,15 @@ mod tests;
 
 use std::io::{self, Write};
 
-pub use crate::calltree::By;
-use crate::calltree::{self, CallTree, NodeId};
-use crate::profile::{Frames, Measure, Profile, ScopeId};
+pub use crate::calltree::{By, Options};
+use crate::calltree::{CallTree, NodeId};
+use crate::profile::{Measure, Profile};
 
-pub(crate) use captions::{to_the_byte, without_round};
+pub(crate) use captions::{shorten, to_the_byte, without_round};
 pub(crate) use draw::{Picture, colors, write_empty};
 pub(crate) use legend::{PLACE, squares};
 pub(crate) use prune::{Widths, prune};
 pub(crate) use relabel::Caption;
-
-/// What to draw.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
-    /// What the frames are.
-    pub by: By,
-    /// The measure that widths stand for.
-    pub measure: Measure,
-    /// Allocations at the top, their callers below.
-    pub inverted: bool,
-    /// Which frames of a stack are drawn.
-    pub frames: Frames,
-    /// Show phases as the outermost frames.
-    pub scopes: bool,
-    /// Only this phase or field and what lies inside it.
-    pub within: Option<ScopeId>,
-    /// By arena: only this one, an index into [`Profile::arenas`].
-    pub arena: Option<usize>,
-}
 
 /// Whether there is a picture by arena of that measure: of what was ever handed out, and of what is live.
 pub fn is_of_arenas(measure: Measure) -> bool {
@@ -67,7 +48,7 @@ pub struct Drawn {
     pub elided: usize,
 }
 
-/// Writes the flamegraph of `profile`. A measure of which there is nothing gives a picture that says so.
+/// Writes the flamegraph of `profile`: widths stand for the measure of `options`. A measure of which there is nothing gives a picture that says so.
 ///
 /// # Errors
 /// What `out` returned (a broken pipe keeps its kind); `InvalidData` when the figures add up to more than 64 bits,
@@ -76,18 +57,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     if options.by == By::Arena && !is_of_arenas(options.measure) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
     }
-    let mut tree = CallTree::build(
-        profile,
-        &calltree::Options {
-            by: options.by,
-            arena: options.arena,
-            measure: options.measure,
-            inverted: options.inverted,
-            frames: options.frames,
-            scopes: options.scopes,
-            within: options.within,
-        },
-    );
+    let mut tree = CallTree::build(profile, options);
     tree.sort(options.measure);
     let total = options.measure.of(tree.total(NodeId::ROOT));
     if total == 0 {

@@ -1,6 +1,6 @@
 //! Colours by whose code a frame is: the user's crates warm, each dependency a cool colour of its own, std grey-blue,
 //! native code grey, phases violet, cut stacks rose. Types and fields by the kind of
-//! container. The same crate has the same colour in every run and every face.
+//! container. The same crate has the same colour in every run and every frontend.
 //!
 //! Must never draw in the magenta that inferno's search uses, nor so dark that black text cannot be read.
 
@@ -16,7 +16,7 @@ pub(super) const MARK: Rgb = (0xf2, 0xc6, 0xc6);
 /// Arenas, around what lies inside them.
 pub(super) const ARENA: Rgb = (0xe6, 0xc4, 0x9a);
 
-/// The colour of a function: hue by crate, a little lighter or darker by name so that neighbours can be told apart.
+/// The colour of a function: hue by crate, a little lighter or darker by name so that neighbours differ.
 pub fn of_function(function: &Function) -> Rgb {
     let krate = hash(&function.krate);
     let shade = f64::from(hash(&function.name) % 9) / 100.0 - 0.04;

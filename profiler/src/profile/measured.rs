@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 use super::{Footprint, FootprintNode, Profile, TypeId};
 use crate::units::{Bytes, printable};
 
@@ -40,8 +42,8 @@ pub struct Measured {
     pub places: Vec<Place>,
 }
 
-/// An estimate held against the exact figure.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// An estimate held against the exact figure. The names are the keys in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// Heap bytes it says.
     pub bytes: u64,

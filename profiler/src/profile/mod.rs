@@ -43,6 +43,7 @@ pub use types::{Contents, TypeId, TypeKind, TypeName};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use serde::{Serialize, Serializer};
 use tracking_alloc_recording::mode;
 
 /// Index into [`Profile::frames`].
@@ -120,8 +121,9 @@ pub struct Process {
     pub state: State,
 }
 
-/// What is known of the process's end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What is known of the process's end. The names are those of JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     /// It still runs, and so does the recording.
     Running,
@@ -167,8 +169,8 @@ pub struct Capture {
     pub layout: u32,
 }
 
-/// What could not be counted or named. All zero and empty = nothing was lost.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What could not be counted or named. All zero and empty = nothing was lost. The names are the keys in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lost {
     /// Blocks and bytes counted at "(table full)" for want of a table, a disk or a limit.
     pub table_full_blocks: u64,
@@ -272,8 +274,9 @@ pub enum Role {
     Panic,
 }
 
-/// Whose code a function is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// Whose code a function is. The names are those of JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// The program under study: its own crates.
     #[default]
@@ -397,8 +400,8 @@ impl Thread {
     }
 }
 
-/// A moment of the timeline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A moment of the timeline. The names are the keys in JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TimelinePoint {
     /// Nanoseconds after the start.
     pub time_ns: u64,
@@ -408,10 +411,16 @@ pub struct TimelinePoint {
     pub live_blocks: u64,
     /// Bytes allocated so far.
     pub total_bytes: u64,
-    /// Resident set size, bytes; 0 = not read.
+    /// Resident set size, bytes; 0 = not read, in JSON null.
+    #[serde(serialize_with = "unless_zero")]
     pub rss_bytes: u64,
-    /// Resident bytes of heapglass itself, part of the resident set; 0 = not read.
+    /// Resident bytes of heapglass itself, part of the resident set; 0 = not read, in JSON null.
+    #[serde(serialize_with = "unless_zero")]
     pub own_bytes: u64,
+}
+
+fn unless_zero<S: Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    (*bytes > 0).then_some(bytes).serialize(serializer)
 }
 
 /// Live bytes of every site at one moment.
@@ -423,14 +432,15 @@ pub struct Snapshot {
     pub live_bytes: Vec<u64>,
 }
 
-/// A named moment.
-#[derive(Clone, Debug, Default)]
+/// A named moment. The names are the keys in JSON.
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Mark {
     /// The name the program gave it.
     pub name: String,
     /// Nanoseconds after the start.
     pub time_ns: u64,
     /// Totals at that moment; `peak_*` is the maximum since the mark before (or the start).
+    #[serde(flatten)]
     pub figures: Figures,
 }
 

@@ -4,9 +4,10 @@
 
 use std::io::{self, Write};
 
-use super::page::Page;
+use super::page::{Page, first_few};
 use super::{Options, Style};
 use crate::profile::{Figures, Profile, State};
+use crate::table::program_name;
 use crate::units::{Bytes, Count, Nanos, Share, counted, printable};
 
 pub(super) fn write<W: Write>(
@@ -15,34 +16,21 @@ pub(super) fn write<W: Write>(
     options: &Options<'_>,
 ) -> io::Result<()> {
     let process = &profile.process;
-    let program = printable(&process.program);
-    let program = if program.is_empty() {
-        "(unknown program)"
-    } else {
-        &*program
-    };
+    let program = program_name(profile);
     let ended = match profile.lost.damaged {
         0 => state(process.state).to_owned(),
         _ => format!("{}, damaged", state(process.state)),
     };
-    page.line(
-        Style::Heading,
-        &match profile.capture.linear_memory {
-            // Neither a clock nor processes.
-            Some(_) => format!("{program}: {ended}"),
-            None => format!(
-                "{program}: {ended}, {} recorded, pid {}",
-                Nanos(process.duration_ns),
-                process.pid
-            ),
-        },
-    )?;
+    let (recorded, pid) = (Nanos(process.duration_ns), process.pid);
+    let heading = match profile.capture.linear_memory {
+        // Neither a clock nor processes.
+        Some(_) => format!("{program}: {ended}"),
+        None => format!("{program}: {ended}, {recorded} recorded, pid {pid}"),
+    };
+    page.line(Style::Heading, &heading)?;
     if !process.command.is_empty() {
-        page.entry(
-            Style::Faint,
-            "command",
-            &printable(&command(&process.command)),
-        )?;
+        let command = command(&process.command);
+        page.entry(Style::Faint, "command", &printable(&command))?;
     }
     let capture = &profile.capture;
     let module = match capture.linear_memory {
@@ -56,11 +44,8 @@ pub(super) fn write<W: Write>(
         counted(threads(profile), "thread")
     );
     if let Some(recording) = options.recording {
-        how.push_str(&format!(
-            "; {}, {}",
-            printable(recording),
-            Bytes(capture.recording_bytes)
-        ));
+        let bytes = Bytes(capture.recording_bytes);
+        how.push_str(&format!("; {}, {bytes}", printable(recording)));
     }
     page.entry(Style::Faint, "recorded", &how)?;
     if options.explain && !capture.own_crates.is_empty() {
@@ -92,49 +77,32 @@ pub(super) fn write_figures<W: Write>(
         };
         format!("{}{exact} in {}", Bytes(bytes), counted(blocks, "block"))
     };
-    let share = Share::of(totals.temporary_blocks, totals.total_blocks).to_string();
-    let mut lines = vec![
-        (
-            peak_name,
-            format!(
-                "{}{}",
-                amount(totals.peak_bytes, totals.peak_blocks),
-                peak(profile)
-            ),
-        ),
-        (
-            "total",
-            format!(
-                "{}; temporary {} ({})",
-                amount(totals.total_bytes, totals.total_blocks),
-                amount(totals.temporary_bytes, totals.temporary_blocks),
-                share.trim()
-            ),
-        ),
-        (live, amount(totals.live_bytes, totals.live_blocks)),
-    ];
+    let at_peak = amount(totals.peak_bytes, totals.peak_blocks) + &peak(profile);
+    page.entry(Style::Strong, peak_name, &at_peak)?;
+    let total = amount(totals.total_bytes, totals.total_blocks);
+    let temporary = amount(totals.temporary_bytes, totals.temporary_blocks);
+    let share = Share::of(totals.temporary_blocks, totals.total_blocks);
+    let total = format!("{total}; temporary {temporary} ({share})");
+    page.entry(Style::Strong, "total", &total)?;
+    let at_exit = amount(totals.live_bytes, totals.live_blocks);
+    page.entry(Style::Strong, live, &at_exit)?;
     if explain {
-        lines.push(("freed", amount(totals.freed_bytes, totals.freed_blocks)));
-    }
-    for (name, text) in lines {
-        page.entry(Style::Strong, name, &text)?;
+        let freed = amount(totals.freed_bytes, totals.freed_blocks);
+        page.entry(Style::Strong, "freed", &freed)?;
     }
     if let Some(reallocs) = reallocs(totals) {
         page.entry(Style::Faint, "reallocs", &reallocs)?;
     }
     if let Some(memory) = capture.linear_memory {
-        page.entry(
-            Style::Faint,
-            "memory",
-            &format!(
-                "{} linear, {} ({} at first), grown {}; {} of profiler overhead beside it",
-                Bytes(memory.bytes()),
-                counted(memory.pages, "page"),
-                Count(memory.first_pages),
-                counted(memory.grows, "time"),
-                Bytes(memory.own_bytes())
-            ),
-        )?;
+        let memory = format!(
+            "{} linear, {} ({} at first), grown {}; {} of profiler overhead beside it",
+            Bytes(memory.bytes()),
+            counted(memory.pages, "page"),
+            Count(memory.first_pages),
+            counted(memory.grows, "time"),
+            Bytes(memory.own_bytes())
+        );
+        page.entry(Style::Faint, "memory", &memory)?;
     }
     if let Some(at) = profile.resident() {
         let mut said = vec![format!("{} at most", Bytes(at.rss_bytes))];
@@ -143,26 +111,17 @@ pub(super) fn write_figures<W: Write>(
         }
         if explain {
             said.push(format!("at {}", Nanos(at.time_ns)));
-            said.push(match at.not_seen_bytes() {
-                Some(bytes) => format!(
-                    "{} not seen by Rust's allocator ({} live then)",
-                    Bytes(bytes),
-                    Bytes(at.live_bytes)
-                ),
-                None => format!(
-                    "less than the {} live then: some was never touched",
-                    Bytes(at.live_bytes)
-                ),
+            let (live, not_seen) = (Bytes(at.live_bytes), at.not_seen_bytes().map(Bytes));
+            said.push(match not_seen {
+                Some(bytes) => format!("{bytes} not seen by Rust's allocator ({live} live then)"),
+                None => format!("less than the {live} live then: some was never touched"),
             });
         }
         page.entry(Style::Faint, "resident", &said.join(", "))?;
     }
     if !capture.is_exact() {
-        page.wrap(
-            Style::Warning,
-            "  ! ",
-            &format!("Mode {}: figures are estimates.", printable(&capture.mode)),
-        )?;
+        let mode = printable(&capture.mode);
+        page.warning(&format!("Mode {mode}: figures are estimates."))?;
     }
     Ok(())
 }
@@ -172,26 +131,14 @@ const MARKS: usize = 6;
 
 /// `loaded at 12.0 ms (3.4 MiB live)`, in the order the program set them.
 fn write_marks<W: Write>(page: &mut Page<'_, W>, profile: &Profile) -> io::Result<()> {
-    let mut said: Vec<String> = profile
-        .marks
-        .iter()
-        .take(MARKS)
-        .map(|mark| {
-            let live = Bytes(mark.figures.live_bytes);
-            format!(
-                "{} at {} ({live} live)",
-                printable(&mark.name),
-                Nanos(mark.time_ns)
-            )
-        })
-        .collect();
-    if said.is_empty() {
+    if profile.marks.is_empty() {
         return Ok(());
     }
-    if profile.marks.len() > MARKS {
-        said.push(format!("{} more", profile.marks.len() - MARKS));
-    }
-    page.entry(Style::Faint, "marks", &said.join(", "))
+    let marks = profile.marks.iter().map(|mark| {
+        let (name, at) = (printable(&mark.name), Nanos(mark.time_ns));
+        format!("{name} at {at} ({} live)", Bytes(mark.figures.live_bytes))
+    });
+    page.entry(Style::Faint, "marks", &first_few(marks, MARKS))
 }
 
 /// `12 grows, 1 shrink, at most 1.4 MiB copied`, where there were any.

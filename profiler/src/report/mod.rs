@@ -20,7 +20,7 @@ use crate::profile::{Frames, Measure};
 
 pub use crate::table::{
     Amplification, ArenaDetail, ArenaLeak, ArenaPart, By, Detail, FieldDetail, FunctionDetail,
-    Part, PhaseDetail, Row, SiteDetail, SiteLabel, TypeDetail, rows, sites_of,
+    Part, PhaseDetail, Row, SiteDetail, SiteLabel, Slack, TypeDetail, rows, sites_of,
 };
 pub use json::{FORMAT, write_json};
 pub(crate) use notes::ARENA_FIGURES;

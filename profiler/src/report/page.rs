@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Options, Style};
+use crate::table::{Column, cells, titles};
 
 /// Where lines are written.
 pub(crate) struct Page<'a, W> {
@@ -47,9 +48,39 @@ impl<'a, W: Write> Page<'a, W> {
         writeln!(self.out, "{}", clip(text, self.width.saturating_sub(used)))
     }
 
+    /// The titles of columns, and what stands behind them.
+    pub(crate) fn head<T>(&mut self, columns: &[Column<T>], behind: &str) -> io::Result<()> {
+        let head = format!("{}  {behind}", titles(columns));
+        self.line(Style::Heading, head.trim_end())
+    }
+
+    /// The figures of a row, the second one, by which rows are ordered, in colour; returns how wide they are.
+    pub(crate) fn figures<T>(&mut self, columns: &[Column<T>], row: &T) -> io::Result<usize> {
+        let mut used = 0;
+        for (at, cell) in cells(columns, row).into_iter().enumerate() {
+            let style = if at == 1 { Style::Strong } else { Style::Faint };
+            self.part(style, &cell)?;
+            used += cell.width();
+        }
+        Ok(used)
+    }
+
+    /// The name of a row behind its figures, in a tree so deep; deep places keep room for their name.
+    pub(crate) fn place(&mut self, used: usize, depth: usize, name: &str) -> io::Result<()> {
+        let used = used + 2;
+        let indent = (2 * depth).min(self.width.saturating_sub(used) / 2);
+        self.part(Style::Faint, "  ")?;
+        self.end(&format!("{}{name}", " ".repeat(indent)), used)
+    }
+
     /// Lines broken at blanks; those after the first are indented as `start` is wide.
     pub(crate) fn wrap(&mut self, style: Style, start: &str, text: &str) -> io::Result<()> {
         self.broken(style, start, start, text)
+    }
+
+    /// What a reader must know before trusting the figures.
+    pub(crate) fn warning(&mut self, sentence: &str) -> io::Result<()> {
+        self.wrap(Style::Warning, "  ! ", sentence)
     }
 
     /// A text under its name, as the head of a report has them.
@@ -99,6 +130,16 @@ impl<'a, W: Write> Page<'a, W> {
         }
         self.line(style, &format!("{lead}{line}"))
     }
+}
+
+/// The first few of some names, the others counted: `String, Vec<u8>, 2 more`.
+pub(crate) fn first_few(names: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+    let rest = names.len().saturating_sub(most);
+    let mut few: Vec<String> = names.take(most).collect();
+    if rest > 0 {
+        few.push(format!("{rest} more"));
+    }
+    few.join(", ")
 }
 
 /// The first letter as a capital.

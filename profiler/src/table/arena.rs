@@ -1,19 +1,22 @@
 //! Rows by arena: all instances of one name, with what lies inside.
 //!
 //! Figures are *inside* the arena: its chunks are blocks of the process already, so these rows must never be added to
-//! the process's totals, nor held against them.
+//! the process's totals, nor compared with them.
 
 use std::collections::HashMap;
 
-use super::{Detail, Row};
+use serde::Serialize;
+
+use super::{Detail, NO_STACK, Row, place};
 use crate::profile::arenas::{
-    Advice, Handed, Leak, advice, by_field, by_type, imbalance, measured, ordered, unscoped,
+    Advice, Handed, Leak, TypeInside, advice, by_field, by_type, imbalance, leak_text, measured,
+    ordered, unscoped,
 };
 use crate::profile::fields::Fields;
-use crate::profile::{Arena, Figures, Measure, Profile, TypeId, UNKNOWN};
+use crate::profile::{Arena, Figures, Measure, Profile, Site, UNKNOWN};
 
 /// An arena.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ArenaDetail {
     /// Index into [`Profile::arenas`].
     pub arena: usize,
@@ -33,30 +36,39 @@ pub struct ArenaDetail {
     pub imbalance: Option<String>,
 }
 
-/// A part of an arena, by type or by field.
-#[derive(Clone, Debug)]
+/// A part of an arena, by type or by field. The names are the keys in JSON.
+#[derive(Clone, Debug, Serialize)]
 pub struct ArenaPart {
     /// A type's short name (the full one where two of the arena share the short one), or a field's path.
     pub key: String,
     /// The full name of the type, of a field that of its values.
     pub full_name: Option<String>,
     /// What it was handed.
+    #[serde(flatten)]
     pub handed: Handed,
 }
 
-/// A leak, named.
-#[derive(Clone, Debug)]
+/// A leak, named. The names are the keys in JSON.
+#[derive(Clone, Debug, Serialize)]
 pub struct ArenaLeak {
-    /// What was found.
-    pub leak: Leak,
     /// A sentence without its stop, free of control characters.
     pub text: String,
+    /// `leaked` for certain, else why it cannot be known: `instances live`, `place unknown`, `owner unknown`, `chunks
+    /// unknown`.
+    pub certainty: &'static str,
+    /// The frame that the site is charged to.
+    pub site: String,
     /// Short name of what the blocks hold.
+    #[serde(rename = "type")]
     pub type_key: Option<String>,
     /// Its full name.
     pub full_name: Option<String>,
     /// The path of the field.
     pub field: Option<String>,
+    /// Bytes live at the end.
+    pub live_bytes: u64,
+    /// Blocks live at the end.
+    pub live_blocks: u64,
 }
 
 /// All arenas, largest first.
@@ -114,33 +126,26 @@ fn figures(arena: &Arena) -> Figures {
 
 fn types(profile: &Profile, arena: &Arena) -> Vec<ArenaPart> {
     let rows = by_type(profile, arena);
-    let name = |id: Option<TypeId>| id.and_then(|id| profile.types.get(id.0 as usize));
     let mut shorts: HashMap<&str, usize> = HashMap::new();
-    for row in &rows {
-        if let Some(name) = name(row.type_id) {
-            *shorts.entry(&name.short).or_default() += 1;
-        }
+    for name in rows
+        .iter()
+        .filter_map(|row| profile.named_type(row.type_id))
+    {
+        *shorts.entry(&name.short).or_default() += 1;
     }
-    rows.iter()
-        .map(|row| {
-            let name = name(row.type_id);
-            let key = name.map_or(UNKNOWN, |name| {
-                if shorts
-                    .get(name.short.as_str())
-                    .is_some_and(|types| *types > 1)
-                {
-                    &name.full
-                } else {
-                    &name.short
-                }
-            });
-            ArenaPart {
-                key: key.to_owned(),
-                full_name: name.map(|name| name.full.clone()),
-                handed: row.handed,
-            }
-        })
-        .collect()
+    let part = |row: &TypeInside| {
+        let name = profile.named_type(row.type_id);
+        let key = name.map_or(UNKNOWN, |name| match shorts.get(name.short.as_str()) {
+            Some(2..) => &name.full,
+            _ => &name.short,
+        });
+        ArenaPart {
+            key: key.to_owned(),
+            full_name: name.map(|name| name.full.clone()),
+            handed: row.handed,
+        }
+    };
+    rows.iter().map(part).collect()
 }
 
 fn places(profile: &Profile, fields: &Fields, arena: &Arena) -> Vec<ArenaPart> {
@@ -148,9 +153,7 @@ fn places(profile: &Profile, fields: &Fields, arena: &Arena) -> Vec<ArenaPart> {
         .into_iter()
         .filter_map(|row| {
             let field = fields.nodes.get(row.field as usize)?;
-            let name = field
-                .value_type
-                .and_then(|id| profile.types.get(id.0 as usize));
+            let name = profile.named_type(field.value_type);
             Some(ArenaPart {
                 key: field.path.clone(),
                 full_name: name.map(|name| name.full.clone()),
@@ -161,9 +164,11 @@ fn places(profile: &Profile, fields: &Fields, arena: &Arena) -> Vec<ArenaPart> {
 }
 
 fn named(profile: &Profile, fields: &Fields, leak: &Leak) -> ArenaLeak {
-    let name = leak.type_id.and_then(|id| profile.types.get(id.0 as usize));
+    let name = profile.named_type(leak.type_id);
     ArenaLeak {
-        text: crate::profile::arenas::leak_text(profile, leak),
+        text: leak_text(profile, leak),
+        certainty: leak.certainty.name(),
+        site: charged_frame(profile, leak.site),
         type_key: name.map(|name| name.short.clone()),
         full_name: name.map(|name| name.full.clone()),
         field: fields
@@ -171,6 +176,13 @@ fn named(profile: &Profile, fields: &Fields, leak: &Leak) -> ArenaLeak {
             .get(leak.field as usize)
             .filter(|_| leak.field != 0)
             .map(|field| field.path.clone()),
-        leak: leak.clone(),
+        live_bytes: leak.live_bytes,
+        live_blocks: leak.live_blocks,
     }
+}
+
+/// `function (file:line)` of the frame that a site (index into [`Profile::sites`]) is charged to.
+pub(crate) fn charged_frame(profile: &Profile, site: usize) -> String {
+    let charged = profile.sites.get(site).and_then(Site::charged);
+    charged.map_or_else(|| NO_STACK.to_owned(), |frame| place(profile, frame))
 }

@@ -2,164 +2,244 @@
 //!
 //! The measure's own column always stands, the others as long as there is room.
 
-use super::{Amplification, By, Detail, Row};
-use crate::profile::Measure;
-use crate::units::{Bytes, Count, signed_bytes};
+use super::{Amplification, By, Detail, FieldDetail, PhaseDetail, Row, TypeDetail};
+use crate::profile::{Figures, Measure};
+use crate::units::{Bytes, Count, Share, signed_bytes};
 
+/// Columns of the share of a row, with the blank in front.
 pub(crate) const SHARE_WIDTH: usize = 8;
 
 /// The name of a row needs at least this many columns.
-pub(crate) const NAME_WIDTH: usize = 24;
+const NAME_WIDTH: usize = 24;
 
-/// What a column shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Figure {
-    Measure(Measure),
-    Values,
-    Inline,
-    MeanBlock,
-    Retained,
-    PerInput(Of),
-    PerRecord(Of),
-    Inclusive(Measure),
-}
+/// The figure of a row; `None` where it has none.
+type Figure<T> = dyn Fn(&T) -> Option<String>;
 
-/// What is divided by the input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
-    Total,
-    Retained,
-    Peak,
-}
-
-/// A column of figures.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Column {
-    figure: Figure,
+/// A column of figures: a blank, then the figure to the right.
+pub(crate) struct Column<T> {
     pub(crate) title: &'static str,
     pub(crate) width: usize,
+    figure: Box<Figure<T>>,
 }
 
-const fn column(figure: Figure, title: &'static str, width: usize) -> Column {
-    Column {
-        figure,
-        title,
-        width,
+impl<T> Column<T> {
+    pub(crate) fn new(
+        title: &'static str,
+        width: usize,
+        figure: impl Fn(&T) -> Option<String> + 'static,
+    ) -> Column<T> {
+        Column {
+            title,
+            width,
+            figure: Box::new(figure),
+        }
+    }
+
+    /// The figure of a row; `-` where it has none.
+    pub(crate) fn cell(&self, row: &T) -> String {
+        (self.figure)(row).unwrap_or_else(|| "-".to_owned())
     }
 }
 
-/// The column of a measure.
-pub(crate) fn of_measure(measure: Measure) -> Column {
-    let width = if measure.is_bytes() { 10 } else { 11 };
-    column(Figure::Measure(measure), measure.name(), width)
+/// The titles of columns, each as wide as its column.
+pub(crate) fn titles<T>(columns: &[Column<T>]) -> String {
+    let title = |column: &Column<T>| format!(" {:>1$}", column.title, column.width);
+    columns.iter().map(title).collect()
 }
 
-/// The columns that fit, the measure's own first; `copied` and `grows` only when asked for.
-pub(crate) fn columns(by: By, measure: Measure, width: usize, rows: &[Row]) -> Vec<Column> {
-    let mut all = vec![of_measure(measure)];
+/// The figures of a row, each as wide as its column.
+pub(crate) fn cells<T>(columns: &[Column<T>], row: &T) -> Vec<String> {
+    let cell = |column: &Column<T>| format!(" {:>1$}", column.cell(row), column.width);
+    columns.iter().map(cell).collect()
+}
+
+/// The columns that fit in front, at least the first `least`.
+pub(crate) fn fitting<T>(all: Vec<Column<T>>, least: usize, room: usize) -> Vec<Column<T>> {
+    let mut used = 0;
+    let fit = all.into_iter().enumerate().take_while(|(at, column)| {
+        used += column.width + 1;
+        *at < least || used <= room
+    });
+    fit.map(|(_, column)| column).collect()
+}
+
+/// The column of a measure; `of` says which figures of a row are meant.
+fn of_measure<T>(
+    title: &'static str,
+    measure: Measure,
+    of: impl Fn(&T) -> Option<Figures> + 'static,
+) -> Column<T> {
+    let width = if measure.is_bytes() { 10 } else { 11 };
+    Column::new(title, width, move |row| {
+        Some(measure.amount(measure.of(&of(row)?)))
+    })
+}
+
+/// The part of `whole` that a row is by the measure.
+fn share(measure: Measure, whole: u64, of: fn(&Row) -> Option<Figures>) -> Column<Row> {
+    Column::new("share", SHARE_WIDTH - 1, move |row| {
+        Some(Share::of(measure.of(&of(row)?), whole).to_string())
+    })
+}
+
+/// The columns that fit, the share and the measure's own first; `copied` and `grows` only when asked for.
+pub(crate) fn columns(
+    by: By,
+    measure: Measure,
+    whole: u64,
+    width: usize,
+    rows: &[Row],
+) -> Vec<Column<Row>> {
+    let own = |row: &Row| Some(row.figures);
+    let of_measure = |measure: Measure| of_measure(measure.name(), measure, own);
+    let mut all = vec![share(measure, whole, own), of_measure(measure)];
     all.extend(special(by, measure, rows));
-    all.extend(
-        Measure::ALL
-            .into_iter()
-            .take(5)
-            .filter(|&other| other != measure)
-            .map(of_measure),
-    );
-    let mut used = SHARE_WIDTH + 2 + NAME_WIDTH;
-    all.into_iter()
-        .enumerate()
-        .take_while(|(i, column)| {
-            used += column.width + 1;
-            *i == 0 || used <= width
-        })
-        .map(|(_, column)| column)
-        .collect()
+    let others = Measure::ALL.into_iter().take(5);
+    all.extend(others.filter(|&other| other != measure).map(of_measure));
+    fitting(all, 2, width.saturating_sub(NAME_WIDTH + 2))
+}
+
+/// The columns of sites, whose names need more room: share, measure and, when `with_blocks`, how many blocks that are.
+pub(crate) fn site_columns(measure: Measure, whole: u64, with_blocks: bool) -> Vec<Column<Row>> {
+    let mut columns = vec![
+        share(measure, whole, |row| Some(row.figures)),
+        Column::new(measure.name(), 10, move |row: &Row| {
+            Some(measure.amount(measure.of(&row.figures)))
+        }),
+    ];
+    if with_blocks && measure.is_bytes() {
+        let (_, unit) = measure.blocks(&Figures::default());
+        columns.push(Column::new(unit, 11, move |row: &Row| {
+            Some(Count(measure.blocks(&row.figures).0).to_string())
+        }));
+    } else if with_blocks {
+        // The measure is that number.
+        columns.push(Column::new("", 11, |_: &Row| Some(String::new())));
+    }
+    columns
+}
+
+/// The columns of fields that fit: with the places inside, and for the measure also the field alone.
+pub(crate) fn field_columns(measure: Measure, whole: u64, width: usize) -> Vec<Column<Row>> {
+    /// In the order they are left out from the end.
+    const OTHERS: [Measure; 4] = [
+        Measure::Live,
+        Measure::Temporary,
+        Measure::Total,
+        Measure::Peak,
+    ];
+    let with_inner = |row: &Row| field(row).map(|detail| detail.with_inner);
+    let values = Column::new("values", 9, |row: &Row| {
+        let values = field(row)?.values;
+        (values > 0).then(|| Count(values).to_string())
+    });
+    let room = width.saturating_sub(NAME_WIDTH + 2);
+    let mut all = vec![
+        share(measure, whole, with_inner),
+        of_measure(measure.name(), measure, with_inner),
+        of_measure("self", measure, |row: &Row| Some(row.figures)),
+    ];
+    let others = OTHERS.into_iter().filter(|&other| other != measure);
+    all.extend(others.map(|other| of_measure(other.name(), other, with_inner)));
+    // The number of values stands last, and goes last but the measure's own columns.
+    let mut fit = fitting(all, 3, room.saturating_sub(values.width + 1));
+    let used: usize = fit.iter().map(|column| column.width + 1).sum();
+    if used + values.width < room {
+        fit.push(values);
+    }
+    fit
+}
+
+fn field(row: &Row) -> Option<&FieldDetail> {
+    match &row.detail {
+        Detail::Field(detail) => Some(detail),
+        _ => None,
+    }
+}
+
+fn phase(row: &Row) -> Option<&PhaseDetail> {
+    match &row.detail {
+        Detail::Phase(detail) => Some(detail),
+        _ => None,
+    }
+}
+
+/// A type of which values were seen.
+fn seen(row: &Row) -> Option<&TypeDetail> {
+    match &row.detail {
+        Detail::Type(detail) if detail.values > 0 => Some(detail),
+        _ => None,
+    }
 }
 
 /// What only rows of one kind have.
-fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column> {
-    let phases = || {
-        rows.iter().filter_map(|row| match &row.detail {
-            Detail::Phase(detail) => Some(detail),
-            _ => None,
-        })
-    };
+fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
+    let mut columns = Vec::new();
     match by {
         By::Type => {
-            let seen = |row: &Row| matches!(&row.detail, Detail::Type(of) if of.values > 0);
-            let mut columns = vec![column(Figure::MeanBlock, "mean block", 10)];
-            if rows.iter().any(seen) {
-                columns.insert(0, column(Figure::Inline, "inline", 10));
-                columns.insert(0, column(Figure::Values, "values", 9));
+            if rows.iter().any(|row| seen(row).is_some()) {
+                columns.push(Column::new("values", 9, |row| {
+                    Some(Count(seen(row)?.values).to_string())
+                }));
+                columns.push(Column::new("inline", 10, |row| {
+                    Some(Bytes(seen(row)?.inline_bytes).to_string())
+                }));
             }
-            columns
+            columns.push(Column::new("mean block", 10, |row: &Row| {
+                match &row.detail {
+                    Detail::Type(detail) if row.figures.total_blocks > 0 => {
+                        Some(Bytes(detail.mean_block_bytes).to_string())
+                    }
+                    _ => None,
+                }
+            }));
         }
-        By::Function => vec![column(Figure::Inclusive(measure), "inclusive", 10)],
+        By::Function => {
+            columns.push(of_measure("inclusive", measure, |row: &Row| {
+                match &row.detail {
+                    Detail::Function(detail) => Some(detail.inclusive),
+                    _ => None,
+                }
+            }));
+        }
         By::Phase => {
-            let mut columns = Vec::new();
-            if phases().any(|phase| phase.retained_bytes.is_some()) {
-                columns.push(column(Figure::Retained, "retained", 10));
+            let any = |of: fn(&PhaseDetail) -> bool| rows.iter().filter_map(phase).any(of);
+            if any(|phase| phase.retained_bytes.is_some()) {
+                columns.push(Column::new("retained", 10, |row| {
+                    phase(row)?.retained_bytes.map(signed_bytes)
+                }));
             }
-            if phases().any(|phase| phase.input_bytes > 0) {
-                columns.push(column(Figure::PerInput(Of::Total), "total/in", 8));
-                columns.push(column(Figure::PerInput(Of::Retained), "kept/in", 8));
-                columns.push(column(Figure::PerInput(Of::Peak), "peak/in", 8));
+            let mut per = |width, titles: [&'static str; 3], of: Of, spell: fn(f64) -> String| {
+                let figures: [fn(Amplification) -> Option<f64>; 3] = [
+                    |per| Some(per.total),
+                    |per| per.retained,
+                    |per| Some(per.peak),
+                ];
+                for (title, figure) in titles.into_iter().zip(figures) {
+                    columns.push(Column::new(title, width, move |row| {
+                        phase(row).and_then(of).and_then(figure).map(spell)
+                    }));
+                }
+            };
+            if any(|phase| phase.input_bytes > 0) {
+                let titles = ["total/in", "kept/in", "peak/in"];
+                per(8, titles, PhaseDetail::per_input_byte, |bytes| {
+                    format!("{bytes:.2}")
+                });
             }
-            if phases().any(|phase| phase.records > 0) {
-                columns.push(column(Figure::PerRecord(Of::Total), "total/rec", 10));
-                columns.push(column(Figure::PerRecord(Of::Retained), "kept/rec", 10));
-                columns.push(column(Figure::PerRecord(Of::Peak), "peak/rec", 10));
+            if any(|phase| phase.records > 0) {
+                let titles = ["total/rec", "kept/rec", "peak/rec"];
+                per(10, titles, PhaseDetail::per_record, bytes_each);
             }
-            columns
         }
-        By::Site | By::Owner | By::Crate | By::Module => Vec::new(),
-        By::Field | By::Thread | By::Arena => Vec::new(),
+        By::Site | By::Owner | By::Crate | By::Module => {}
+        By::Field | By::Thread | By::Arena => {}
     }
+    columns
 }
 
-impl Column {
-    /// The figure of a row; `-` where it has none.
-    pub(crate) fn cell(&self, row: &Row) -> String {
-        let none = || "-".to_owned();
-        match (self.figure, &row.detail) {
-            (Figure::Measure(measure), _) => measure.amount(measure.of(&row.figures)),
-            (Figure::Inclusive(measure), Detail::Function(detail)) => {
-                measure.amount(measure.of(&detail.inclusive))
-            }
-            (Figure::Values, Detail::Type(detail)) if detail.values > 0 => {
-                Count(detail.values).to_string()
-            }
-            (Figure::Inline, Detail::Type(detail)) if detail.values > 0 => {
-                Bytes(detail.inline_bytes).to_string()
-            }
-            (Figure::MeanBlock, Detail::Type(detail)) if row.figures.total_blocks > 0 => {
-                Bytes(detail.mean_block_bytes).to_string()
-            }
-            (Figure::Retained, Detail::Phase(detail)) => {
-                detail.retained_bytes.map_or_else(none, signed_bytes)
-            }
-            (Figure::PerInput(of), Detail::Phase(detail)) => detail
-                .per_input_byte()
-                .and_then(|per| of.pick(&per))
-                .map_or_else(none, |bytes| format!("{bytes:.2}")),
-            (Figure::PerRecord(of), Detail::Phase(detail)) => detail
-                .per_record()
-                .and_then(|per| of.pick(&per))
-                .map_or_else(none, bytes_each),
-            _ => none(),
-        }
-    }
-}
-
-impl Of {
-    fn pick(self, per: &Amplification) -> Option<f64> {
-        match self {
-            Of::Total => Some(per.total),
-            Of::Retained => per.retained,
-            Of::Peak => Some(per.peak),
-        }
-    }
-}
+/// What a phase allocated for each byte, or each record, of its input.
+type Of = fn(&PhaseDetail) -> Option<Amplification>;
 
 /// Bytes for one record: `3.4 B`, `-0.5 B`, `1.2 KiB`.
 pub(crate) fn bytes_each(bytes: f64) -> String {

@@ -1,13 +1,19 @@
 //! Rows by type and by field.
 //!
-//! Both are functions of the same [`Fields`] and the same table of types, so they cannot disagree.
+//! Both are functions of the same [`Fields`] and the same table of types, so they cannot disagree. The names of details are
+//! the keys in JSON.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::{Detail, Row};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::{Detail, Row, by_key};
 use crate::profile::fields::{Field, Fields};
-use crate::profile::{Estimated, Figures, Footprint, Profile, ScopeKind, Source, TypeId, TypeRow};
+use crate::profile::{
+    Estimated, Figures, Footprint, Measure, Profile, ScopeKind, Source, TypeId, TypeRow,
+};
 
 /// A part of a row, by type or by field.
 #[derive(Clone, Debug)]
@@ -22,8 +28,19 @@ pub struct Part {
     pub figures: Figures,
 }
 
+impl Part {
+    pub(super) fn new(key: String, figures: Figures) -> Part {
+        Part {
+            key,
+            full_name: None,
+            from: None,
+            figures,
+        }
+    }
+}
+
 /// A type.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct TypeDetail {
     /// With module paths; `None` = the row of blocks whose type nothing tells.
     pub full_name: Option<String>,
@@ -33,27 +50,47 @@ pub struct TypeDetail {
     pub inline_bytes: u64,
     /// Mean size of a block, bytes; 0 without blocks.
     pub mean_block_bytes: u64,
-    /// Bytes of its blocks that no value was in, and the label of the footprint that tells: of the newest of each label
-    /// the one with most bytes of the type.
-    pub slack: Option<(u64, String)>,
+    /// Bytes of its blocks that no value was in.
+    #[serde(flatten)]
+    pub slack: Option<Slack>,
     /// The newest of its values that was measured and estimated.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "estimated")]
     pub estimated: Option<Estimated>,
     /// Where the type came from: `stack`, `field`, `mixed`.
     pub from: Option<&'static str>,
     /// The fields its blocks were allocated in, largest total first.
+    #[serde(serialize_with = "fields")]
     pub fields: Vec<Part>,
     /// The types being built when its blocks were allocated, as far as stacks tell, largest total first.
+    #[serde(serialize_with = "types")]
     pub owners: Vec<Part>,
 }
 
+/// Bytes that no value was in, and the label of the footprint that tells: of the newest of each label the one with most
+/// bytes of the type.
+#[derive(Clone, Debug, Serialize)]
+pub struct Slack {
+    /// How many.
+    #[serde(rename = "slack_bytes")]
+    pub bytes: u64,
+    /// The label.
+    #[serde(rename = "slack_footprint")]
+    pub footprint: String,
+}
+
 /// A field.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct FieldDetail {
     /// Index into [`Fields::nodes`].
+    #[serde(skip)]
     pub node: u32,
-    /// The type of its values: as its row is called, and in full.
-    pub value_type: Option<(String, String)>,
+    /// The type of its values, as its row is called.
+    #[serde(rename = "type")]
+    pub type_key: Option<String>,
+    /// The same in full.
+    pub full_name: Option<String>,
     /// What it is.
+    #[serde(skip)]
     pub kind: ScopeKind,
     /// How many values there were.
     pub values: u64,
@@ -62,25 +99,103 @@ pub struct FieldDetail {
     /// The field and the places inside it.
     pub with_inner: Figures,
     /// Roots: net bytes that stayed when deserializing ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub retained_bytes: Option<i64>,
     /// The type contains itself: inner values are counted here.
     pub recursive: bool,
     /// Places inside were counted here for want of room or because they lie too deep.
     pub folded: bool,
     /// What its own blocks hold, largest total first.
+    #[serde(serialize_with = "types")]
     pub types: Vec<Part>,
+}
+
+/// A part in JSON: under which key its name stands, and which of its figures are there.
+struct PartJson<'a> {
+    part: &'a Part,
+    name: &'static str,
+    /// All figures when empty.
+    measures: &'static [Measure],
+}
+
+impl Serialize for PartJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let part = self.part;
+        let mut json = serializer.serialize_map(None)?;
+        json.serialize_entry(self.name, &part.key)?;
+        if self.name == "key" {
+            json.serialize_entry("full_name", &part.full_name)?;
+        }
+        if part.from.is_some() {
+            json.serialize_entry("from", &part.from)?;
+        }
+        for measure in self.measures {
+            json.serialize_entry(measure.key(), &measure.of(&part.figures))?;
+        }
+        if self.measures.is_empty() {
+            by_key(part.figures, false)
+                .try_for_each(|(key, figure)| json.serialize_entry(key, &figure))?;
+        }
+        json.end()
+    }
+}
+
+/// Parts by field.
+fn fields<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(parts.iter().map(|part| PartJson {
+        part,
+        name: "path",
+        measures: &[Measure::Total, Measure::Peak, Measure::Live],
+    }))
+}
+
+/// Parts by type.
+fn types<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(parts.iter().map(|part| PartJson {
+        part,
+        name: "key",
+        measures: &[
+            Measure::Total,
+            Measure::Blocks,
+            Measure::Peak,
+            Measure::Live,
+        ],
+    }))
+}
+
+/// Parts by function, with all figures.
+pub(super) fn functions<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(parts.iter().map(|part| PartJson {
+        part,
+        name: "function",
+        measures: &[],
+    }))
+}
+
+/// A measured value: the heap bytes that were found, and those that deepsize estimates.
+fn estimated<S: Serializer>(of: &Option<Estimated>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct EstimatedJson<'a> {
+        footprint: &'a str,
+        bytes: u64,
+        estimate_bytes: u64,
+    }
+    let json = of.as_ref().map(|of| EstimatedJson {
+        footprint: &of.label,
+        bytes: of.bytes,
+        estimate_bytes: of.estimate.bytes,
+    });
+    json.serialize(serializer)
 }
 
 pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
     let slack = slack_by_type(profile);
     let row = |row: &TypeRow| {
-        let name = row.type_id.and_then(|id| profile.types.get(id.0 as usize));
-        let fields = row.fields.iter().map(|(field, figures)| Part {
-            key: path(profile.fields(), *field),
-            full_name: None,
-            from: None,
-            figures: *figures,
-        });
+        let name = profile.named_type(row.type_id);
+        let fields = row
+            .fields
+            .iter()
+            .map(|(field, figures)| Part::new(path(profile.fields(), *field), *figures));
         Row {
             key: profile.type_key(row.type_id).to_owned(),
             figures: row.figures,
@@ -146,18 +261,17 @@ fn part(
     from: Option<&'static str>,
     figures: Figures,
 ) -> Part {
-    let name = id.and_then(|id| profile.types.get(id.0 as usize));
+    let name = profile.named_type(id);
     Part {
-        key: profile.type_key(id).to_owned(),
         full_name: name.map(|name| name.full.clone()),
         from,
-        figures,
+        ..Part::new(profile.type_key(id).to_owned(), figures)
     }
 }
 
 /// For each type, of the newest footprint of each label, the one with most bytes of it: two values may share blocks, so
 /// several are never added up.
-fn slack_by_type(profile: &Profile) -> HashMap<TypeId, (u64, String)> {
+fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
     let mut newest: HashMap<&str, &Footprint> = HashMap::new();
     for footprint in profile.footprints.iter().filter(|one| !one.estimate) {
         newest
@@ -187,25 +301,24 @@ fn slack_by_type(profile: &Profile) -> HashMap<TypeId, (u64, String)> {
         }
     }
     most.into_iter()
-        .map(|(id, (_, slack, label))| (id, (slack, label.to_owned())))
+        .map(|(id, (_, bytes, label))| {
+            let footprint = label.to_owned();
+            (id, Slack { bytes, footprint })
+        })
         .collect()
 }
 
 pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
     let row = |(number, field): (u32, &Field)| {
-        let name = field
-            .value_type
-            .and_then(|id| Some((id, profile.types.get(id.0 as usize)?)));
+        let name = profile.named_type(field.value_type);
         let is_root = field.kind == ScopeKind::Root;
         Row {
             key: field.path.clone(),
             figures: field.own,
             detail: Detail::Field(Box::new(FieldDetail {
                 node: number,
-                value_type: name.map(|(id, name)| {
-                    let key = profile.type_key(Some(id));
-                    (key.to_owned(), name.full.clone())
-                }),
+                type_key: name.map(|_| profile.type_key(field.value_type).to_owned()),
+                full_name: name.map(|name| name.full.clone()),
                 kind: field.kind,
                 values: field.values,
                 inline_bytes: field.inline_bytes,

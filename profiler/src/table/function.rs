@@ -3,33 +3,36 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use serde::Serialize;
+
 use super::site::{asking, owner_name};
-use super::{By, Detail, Part, Row};
+use super::{By, Detail, NO_STACK, Part, Row};
 use crate::profile::{
     Figures, FrameId, Frames, Function, FunctionId, Group, Measure, Origin, Profile, Site, plain,
 };
 
-/// A function on stacks.
-#[derive(Clone, Debug)]
+/// A function on stacks. The names are the keys in JSON.
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct FunctionDetail {
     /// The first of the functions of this name (copies of one generic function are one row); `None` = no stack.
+    #[serde(skip)]
     pub function: Option<FunctionId>,
     /// The whole name: the key is the short one where no other function has it.
     pub full_name: String,
     /// The crate, or the image of native code.
+    #[serde(rename = "crate")]
     pub krate: String,
     /// Whose code it is.
     pub origin: Origin,
     /// With all that it calls; recursion counts once.
     pub inclusive: Figures,
     /// Who called it, with what was allocated in those calls, largest total first.
+    #[serde(serialize_with = "super::data::functions")]
     pub callers: Vec<Part>,
     /// What it called, with what was allocated there, largest total first.
+    #[serde(serialize_with = "super::data::functions")]
     pub callees: Vec<Part>,
 }
-
-/// The row of blocks without a stack.
-const NO_STACK: &str = "(no stack)";
 
 /// The name of a function in full, without what tells copies of one generic function apart.
 fn full_name(function: &Function) -> String {
@@ -91,13 +94,21 @@ impl<T: Default> Sums<T> {
     }
 }
 
-pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
+/// Sites by key, added up.
+fn grouped(
+    profile: &Profile,
+    key: fn(&Profile, &Site) -> String,
+) -> impl Iterator<Item = (String, Figures, Vec<usize>)> {
     let mut sums: Sums<Vec<usize>> = Sums::new();
     for (index, site) in profile.sites.iter().enumerate() {
-        let (_, figures, sites) = sums.row(owner_name(profile, site));
+        let (_, figures, sites) = sums.row(key(profile, site));
         figures.add(&site.figures);
         sites.push(index);
     }
+    sums.rows.into_iter()
+}
+
+pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
     let row = |(key, figures, mut sites): (String, Figures, Vec<usize>)| {
         sites.sort_by_key(|&site| (Reverse(measure.of(&profile.sites[site].figures)), site));
         let most = sites.first().map(|&site| &profile.sites[site]);
@@ -112,7 +123,7 @@ pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
             },
         }
     };
-    sums.rows.into_iter().map(row).collect()
+    grouped(profile, owner_name).map(row).collect()
 }
 
 /// What of a function's row is not the row itself.
@@ -164,17 +175,9 @@ pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> 
     let parts = |of: HashMap<usize, Figures>| {
         let mut parts: Vec<Part> = of
             .into_iter()
-            .map(|(row, figures)| Part {
-                key: keys[row].clone(),
-                full_name: None,
-                from: None,
-                figures,
-            })
+            .map(|(row, figures)| Part::new(keys[row].clone(), figures))
             .collect();
-        parts.sort_by(|a, b| {
-            let order = |part: &Part| Reverse(part.figures.total_bytes);
-            order(a).cmp(&order(b)).then_with(|| a.key.cmp(&b.key))
-        });
+        parts.sort_by_cached_key(|part| (Reverse(part.figures.total_bytes), part.key.clone()));
         parts
     };
     let mut rows: Vec<Row> = sums
@@ -282,18 +285,14 @@ pub(super) fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> 
 }
 
 fn by_code(profile: &Profile, key: fn(&Profile, &Site) -> String) -> Vec<Row> {
-    let mut sums: Sums<u64> = Sums::new();
-    for site in &profile.sites {
-        let (_, figures, sites) = sums.row(key(profile, site));
-        figures.add(&site.figures);
-        *sites += 1;
-    }
-    let row = |(key, figures, sites)| Row {
+    let row = |(key, figures, sites): (String, Figures, Vec<usize>)| Row {
         key,
         figures,
-        detail: Detail::Code { sites },
+        detail: Detail::Code {
+            sites: sites.len() as u64,
+        },
     };
-    sums.rows.into_iter().map(row).collect()
+    grouped(profile, key).map(row).collect()
 }
 
 /// The frame whose code asked; the innermost of all where the standard library alone is on the stack.

@@ -7,6 +7,7 @@
 mod arena;
 mod columns;
 mod data;
+mod figures;
 mod function;
 mod names;
 mod phase;
@@ -17,16 +18,23 @@ mod tests;
 
 use std::cmp::Reverse;
 
+use serde::Serialize;
+
 use crate::profile::{Figures, FrameId, Frames, Measure, Profile};
 
+pub(crate) use arena::charged_frame;
 pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
-pub(crate) use columns::{Column, NAME_WIDTH, SHARE_WIDTH, bytes_each, columns, of_measure};
-pub use data::{FieldDetail, Part, TypeDetail};
+pub(crate) use columns::{
+    Column, SHARE_WIDTH, bytes_each, cells, columns, field_columns, fitting, site_columns, titles,
+};
+pub use data::{FieldDetail, Part, Slack, TypeDetail};
+pub(crate) use figures::by_key;
 pub use function::FunctionDetail;
-pub(crate) use names::{function_name, place};
+pub(crate) use names::{NO_STACK, function_name, place, program_name};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;
 pub(crate) use preorder::weighty;
+pub(crate) use site::mark_names;
 pub use site::{SiteDetail, SiteLabel};
 
 /// What a row is.
@@ -59,7 +67,7 @@ pub enum By {
 }
 
 impl By {
-    /// Every grouping, in the order faces offer them.
+    /// Every grouping, in the order frontends offer them.
     pub const ALL: [By; 10] = [
         By::Site,
         By::Owner,
@@ -117,12 +125,15 @@ impl Row {
     }
 }
 
-/// What a row stands for.
-#[derive(Clone, Debug)]
+/// What a row stands for. As JSON it needs the profile where it is skipped here, and the report adds what is missing.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub enum Detail {
     /// Stacks that read the same.
+    #[serde(skip)]
     Site(Box<SiteDetail>),
     /// A function that owns blocks.
+    #[serde(skip)]
     Owner {
         /// Its frame with most of the measure.
         owner: Option<FrameId>,
@@ -143,12 +154,34 @@ pub enum Detail {
     /// Threads of one name.
     Thread {
         /// How many threads.
+        #[serde(rename = "threads")]
         count: u64,
     },
     /// A phase.
     Phase(Box<PhaseDetail>),
     /// An arena.
+    #[serde(skip)]
     Arena(Box<ArenaDetail>),
+}
+
+impl Detail {
+    /// Of a row without anything.
+    pub(crate) fn empty(by: By) -> Detail {
+        match by {
+            By::Site => Detail::Site(Box::default()),
+            By::Owner => Detail::Owner {
+                owner: None,
+                sites: Vec::new(),
+            },
+            By::Function => Detail::Function(Box::default()),
+            By::Crate | By::Module => Detail::Code { sites: 0 },
+            By::Type => Detail::Type(Box::default()),
+            By::Field => Detail::Field(Box::default()),
+            By::Thread => Detail::Thread { count: 0 },
+            By::Phase => Detail::Phase(Box::default()),
+            By::Arena => Detail::Arena(Box::default()),
+        }
+    }
 }
 
 /// All rows, ordered by `measure` (largest first), then total bytes, then key.

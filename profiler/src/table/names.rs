@@ -1,6 +1,20 @@
 //! What rows call frames: function, file and line.
 
+use std::borrow::Cow;
+
 use crate::profile::{Frame, FrameId, Profile};
+use crate::units::printable;
+
+/// What blocks without a stack are charged to.
+pub(crate) const NO_STACK: &str = "(no stack)";
+
+/// The program, or what stands for its name; free of control characters.
+pub(crate) fn program_name(profile: &Profile) -> Cow<'_, str> {
+    match printable(&profile.process.program) {
+        name if name.is_empty() => "(unknown program)".into(),
+        name => name,
+    }
+}
 
 /// `function (file:line)`, or what is known of it.
 pub(crate) fn place(profile: &Profile, id: FrameId) -> String {

@@ -7,19 +7,20 @@ use serde::Serialize;
 use super::{Detail, Row};
 use crate::profile::{Figures, Profile, ScopeId, ScopeKind, both};
 
-/// A phase, all its places in the tree of scopes together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A phase, all its places in the tree of scopes together. The names are the keys in JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PhaseDetail {
     /// The first of its places in the tree of scopes; 0 = what is in no phase.
+    #[serde(skip)]
     pub scope: ScopeId,
-    /// The phase and all phases inside it.
-    pub with_inner: Figures,
     /// How often it was entered.
     pub entered: u64,
     /// Input bytes reported by the program, 0 = not said.
     pub input_bytes: u64,
     /// Records reported by the program, 0 = not said.
     pub records: u64,
+    /// The phase and all phases inside it.
+    pub with_inner: Figures,
     /// Net bytes its threads allocated while in it, phases inside it included; negative when they freed more. `None`
     /// where no phase was entered.
     pub retained_bytes: Option<i64>,

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
-use super::{Detail, Row, place};
+use super::{Detail, NO_STACK, Row, place};
 use crate::calltree::MarkKind;
 use crate::profile::arenas::chunk_label;
 use crate::profile::{
@@ -39,8 +39,20 @@ impl SiteLabel {
     }
 }
 
+/// What the walk had to do to a stack, as frontends show it in brackets.
+pub(crate) fn mark_names(marks: StackMarks) -> impl Iterator<Item = &'static str> {
+    let all = [
+        (marks.cut, "cut"),
+        (marks.foreign, "foreign stack"),
+        (marks.deep, "deep"),
+        (marks.folded, "folded"),
+    ];
+    let set = all.into_iter().filter(|(set, _)| *set);
+    set.map(|(_, name)| name)
+}
+
 /// Stacks that read the same.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SiteDetail {
     /// What a reader sees.
     pub label: SiteLabel,
@@ -229,7 +241,7 @@ fn new_row(profile: &Profile, site: &Site, look: &Look) -> Row {
     let key = match (owner, charged) {
         (_, Some(charged)) => charged.name(profile).into_owned(),
         (Some(owner), None) => place(profile, owner),
-        (None, None) => "(no stack)".to_owned(),
+        (None, None) => NO_STACK.to_owned(),
     };
     let field = Some(fields.field_of(site.scope)).filter(|&field| field != 0);
     Row {
@@ -308,7 +320,7 @@ pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
             format!("{name} (dependency)")
         }
         (_, Some(charged)) => charged.short_name(profile).into_owned(),
-        (_, None) => "(no stack)".to_owned(),
+        (_, None) => NO_STACK.to_owned(),
     };
     for (set, mark) in [
         (site.marks.cut, MarkKind::Cut),

@@ -14,18 +14,16 @@ fn row(detail: Detail) -> Row {
 }
 
 fn titles(by: By, rows: &[Row]) -> Vec<&'static str> {
-    let columns = columns(by, Measure::Total, 1_000, rows);
-    let measures: Vec<_> = Measure::ALL
-        .into_iter()
-        .map(|measure| of_measure(measure).title)
-        .collect();
+    let columns = columns(by, Measure::Total, 0, 1_000, rows);
+    let measures = Measure::ALL.map(Measure::name);
     let titles = columns.iter().map(|column| column.title);
+    let titles = titles.filter(|title| *title != "share");
     titles.filter(|title| !measures.contains(title)).collect()
 }
 
 fn cells(by: By, row: Row) -> Vec<String> {
     let rows = [row];
-    let columns = columns(by, Measure::Total, 1_000, &rows);
+    let columns = columns(by, Measure::Total, 0, 1_000, &rows);
     let special = columns
         .iter()
         .filter(|column| titles(by, &rows).contains(&column.title));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use heapglass_profiler::diff::Per;
 
-use super::{Symbols, values};
+use super::{Input, values};
 
 /// Fail when a recording is over a budget, or takes more than one of before
 #[derive(Args, Debug)]
@@ -32,9 +32,6 @@ Limits: peak, live, total, blocks, temporary, copied, grows.
 A peak that is over its limit by no more than its error bound does not fail.
 Exit status: 0; 1 = a check failed; 2 = misuse or unreadable input.")]
 pub(crate) struct Check {
-    /// The recording
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
     /// Limits in a TOML file
     #[arg(long, value_name = "BUDGET.toml")]
     pub(crate) budget: Option<PathBuf>,
@@ -73,7 +70,7 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) allow_copied: bool,
     #[command(flatten)]
-    pub(crate) symbols: Symbols,
+    pub(crate) input: Input,
     /// JSON instead of text
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,

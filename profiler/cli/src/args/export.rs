@@ -7,7 +7,7 @@ use heapglass_profiler::export::Format;
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
 
-use super::{Symbols, values};
+use super::{Input, values};
 
 /// Write a recording in the format of another tool
 ///
@@ -25,9 +25,6 @@ Examples:
   heapglass export app.hg --to folded --measure total | inferno-flamegraph > app.svg
   heapglass export app.hg --to csv --by type -o types.csv")]
 pub(crate) struct Export {
-    /// The recording
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
     /// The format
     #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     pub(crate) to: Format,
@@ -47,7 +44,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "FRAMES", value_parser = values::frames())]
     pub(crate) frames: Option<Frames>,
     #[command(flatten)]
-    pub(crate) symbols: Symbols,
+    pub(crate) input: Input,
     /// Say what was written as JSON, on standard output
     #[arg(long)]
     pub(crate) json: bool,

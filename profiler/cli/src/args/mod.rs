@@ -174,9 +174,6 @@ Examples:
 
 Values that the program measured with footprint(..) stand below every report.")]
 pub(crate) struct Report {
-    /// The recording
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
     /// What a row is: a call site, the function that owns the blocks, what blocks hold, a place in data deserialized as
     /// Profiled<T>, a function (itself and with all that it calls), a crate, a loaded image, a thread, a phase, or an
     /// arena (figures inside it)
@@ -191,7 +188,7 @@ pub(crate) struct Report {
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
-    pub(crate) symbols: Symbols,
+    pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) frames: FramesFlag,
     /// JSON instead of text
@@ -211,9 +208,6 @@ Examples:
   heapglass flamegraph app.hg -o cities.svg --by arena --arena cities
   heapglass flamegraph app.hg -o - --measure total --inverted > churn.svg")]
 pub(crate) struct Flamegraph {
-    /// The recording
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
     /// Where to write; `-` is standard output
     #[arg(short, long, value_name = "OUT.svg")]
     pub(crate) output: PathBuf,
@@ -237,7 +231,7 @@ pub(crate) struct Flamegraph {
     #[arg(long, value_name = "NAME")]
     pub(crate) phase: Option<String>,
     #[command(flatten)]
-    pub(crate) symbols: Symbols,
+    pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) frames: FramesFlag,
     /// Say what was drawn as JSON, on standard output
@@ -252,9 +246,6 @@ Examples:
   heapglass tui app.hg
   heapglass tui after.hg --base before.hg   every figure with its change since BASE")]
 pub(crate) struct Tui {
-    /// The recording
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
     /// A recording to compare with: tables get a column of changes, the flamegraph is red where there is more and blue
     /// where there is less
     #[arg(long, value_name = "BASE")]
@@ -265,7 +256,7 @@ pub(crate) struct Tui {
     #[command(flatten)]
     pub(crate) measure: MeasureFlag,
     #[command(flatten)]
-    pub(crate) symbols: Symbols,
+    pub(crate) input: Input,
 }
 
 /// Make a recording self-contained: with symbols, inlined frames and source lines, to take away from CI or a container
@@ -274,14 +265,11 @@ pub(crate) struct Tui {
 Example:
   heapglass pack app.hg -o app.packed.hg    where the binary is")]
 pub(crate) struct Pack {
-    /// The recording
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
     /// Where to write; `-` is standard output
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
-    pub(crate) symbols: Symbols,
+    pub(crate) input: Input,
     /// Say what was packed as JSON, on standard output
     #[arg(long)]
     pub(crate) json: bool,
@@ -353,6 +341,16 @@ pub(crate) struct MeasureFlag {
     /// temporary blocks, bytes copied by growth, or how often blocks grew
     #[arg(long = "measure", value_name = "MEASURE", default_value = "peak", value_parser = values::measure())]
     pub(crate) measure: Measure,
+}
+
+/// The recording that is read.
+#[derive(Args, Debug)]
+pub(crate) struct Input {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
 }
 
 /// Where symbols come from.

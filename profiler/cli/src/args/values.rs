@@ -11,40 +11,45 @@ use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
 use heapglass_profiler::units::{parse_bytes, printable};
 
+/// One of the words that name the values of a type.
+fn word<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(name)).try_map(move |word| {
+        let mut all = all.into_iter();
+        all.find(|one| name(*one) == word).ok_or("not a known word")
+    })
+}
+
 /// The words of `--measure`.
 pub(super) fn measure() -> impl TypedValueParser<Value = Measure> {
-    PossibleValuesParser::new(Measure::ALL.map(Measure::name))
-        .map(|word| Measure::from_name(&word).unwrap_or_default())
+    word(Measure::ALL, Measure::name)
 }
 
 /// The words of `--by`.
 pub(super) fn by() -> impl TypedValueParser<Value = By> {
-    PossibleValuesParser::new(By::ALL.map(By::name))
-        .map(|word| By::from_name(&word).unwrap_or_default())
+    word(By::ALL, By::name)
 }
 
 /// The words of `--by` of a flamegraph.
 pub(super) fn picture() -> impl TypedValueParser<Value = flamegraph::By> {
-    PossibleValuesParser::new(flamegraph::By::ALL.map(flamegraph::By::name))
-        .map(|word| flamegraph::By::from_name(&word).unwrap_or_default())
+    word(flamegraph::By::ALL, flamegraph::By::name)
 }
 
 /// The words of `--per`.
 pub(super) fn per() -> impl TypedValueParser<Value = Per> {
-    PossibleValuesParser::new(Per::ALL.map(Per::name))
-        .map(|word| Per::from_name(&word).unwrap_or(Per::Record))
+    word(Per::ALL, Per::name)
 }
 
 /// The words of `--frames`.
 pub(super) fn frames() -> impl TypedValueParser<Value = Frames> {
-    PossibleValuesParser::new(Frames::ALL.map(Frames::name))
-        .map(|word| Frames::from_name(&word).unwrap_or_default())
+    word(Frames::ALL, Frames::name)
 }
 
 /// The words of `--to`.
 pub(super) fn format() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(Format::name))
-        .map(|word| Format::from_name(&word).unwrap_or(Format::Json))
+    word(Format::ALL, Format::name)
 }
 
 /// A number of rows.

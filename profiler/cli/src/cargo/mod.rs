@@ -17,7 +17,6 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::SystemTime;
 
 use cargo_metadata::Package;
-use heapglass_profiler::profile::Measure;
 use heapglass_profiler::units::printable;
 
 use crate::args::{CargoArgs, CargoCli, CargoCommand, Symbols};
@@ -179,7 +178,7 @@ fn run(verb: Verb, prepared: Prepared, args: &CargoArgs, cli: &CargoCli) -> Resu
         && !cli.no_tui
         && tui::has_terminal()
         && let Some(first) = finished.kept.first()
-        && let Err(error) = tui::show_file(&first.path, &Symbols::default(), Measure::Peak)
+        && let Err(error) = tui::show_file(&first.path, &Symbols::default())
     {
         // The program's status stays what it is.
         say::line(format_args!("heapglass: {error}"));

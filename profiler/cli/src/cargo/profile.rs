@@ -54,31 +54,30 @@ fn tables(root: &Path) -> Vec<Table> {
         .collect()
 }
 
+/// A profile and those it inherits from, to the built-in one. A ring of them is cargo's to refuse.
+fn chain(tables: &[Table], name: &str) -> impl Iterator<Item = String> {
+    let parent = |name: &String| match (in_files(tables, name, "inherits"), name.as_str()) {
+        (Some(Value::String(parent)), _) => Some(parent),
+        (_, "test") => Some("dev".to_owned()),
+        (_, "bench") => Some("release".to_owned()),
+        _ => None,
+    };
+    std::iter::successors(Some(name.to_owned()), parent).take(16)
+}
+
+fn in_files(tables: &[Table], name: &str, key: &str) -> Option<Value> {
+    let mut tables = tables.iter();
+    tables.find_map(|table| table.get(name)?.as_table()?.get(key).cloned())
+}
+
 /// A setting of a profile or of one it inherits from; the environment goes before all files.
 fn setting(tables: &[Table], name: &str, key: &str) -> Option<Value> {
-    let mut name = name.to_owned();
-    // Profiles inherit from each other in a chain; a ring of them is cargo's to refuse.
-    for _ in 0..16 {
-        let upper = |text: &str| text.to_uppercase().replace('-', "_");
-        if let Ok(text) = std::env::var(format!("CARGO_PROFILE_{}_{}", upper(&name), upper(key))) {
-            return Some(Value::String(text));
-        }
-        let of = |key: &str| {
-            tables
-                .iter()
-                .find_map(|table| table.get(&name)?.as_table()?.get(key).cloned())
-        };
-        if let Some(value) = of(key) {
-            return Some(value);
-        }
-        name = match (of("inherits"), name.as_str()) {
-            (Some(Value::String(parent)), _) => parent,
-            (_, "test") => "dev".to_owned(),
-            (_, "bench") => "release".to_owned(),
-            _ => return None,
-        };
-    }
-    None
+    let upper = |text: &str| text.to_uppercase().replace('-', "_");
+    chain(tables, name).find_map(|name| {
+        let variable = format!("CARGO_PROFILE_{}_{}", upper(&name), upper(key));
+        let set = std::env::var(variable).ok().map(Value::String);
+        set.or_else(|| in_files(tables, &name, key))
+    })
 }
 
 /// Whether the setting `debug` gives at least what "limited" does.
@@ -90,25 +89,8 @@ fn is_enough(debug: &Option<Value>, name: &str, tables: &[Table]) -> bool {
             matches!(level.as_str(), "limited" | "full" | "1" | "2" | "true")
         }
         Some(_) => false,
-        None => root_of(name, tables) == "dev",
+        None => chain(tables, name).last().is_some_and(|root| root == "dev"),
     }
-}
-
-/// The built-in profile at the end of the chain.
-fn root_of(name: &str, tables: &[Table]) -> String {
-    let mut name = name.to_owned();
-    for _ in 0..16 {
-        let parent = tables
-            .iter()
-            .find_map(|table| table.get(&name)?.as_table()?.get("inherits")?.as_str());
-        name = match (parent, name.as_str()) {
-            (Some(parent), _) => parent.to_owned(),
-            (None, "test") => "dev".to_owned(),
-            (None, "bench") => "release".to_owned(),
-            (None, _) => break,
-        };
-    }
-    name
 }
 
 #[cfg(test)]

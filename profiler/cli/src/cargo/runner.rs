@@ -5,13 +5,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use crate::args::Runner;
 use crate::error::Error;
+use crate::files::search;
 use crate::supervise;
 
 /// Carries the value of `HEAPGLASS_OUT` past cargo.
@@ -133,28 +134,7 @@ fn has_no_tests(words: &[OsString], mark: &str) -> bool {
 
 /// Whether a file has `marker` in it. One that cannot be read has not.
 fn contains(path: &Path, marker: &[u8]) -> bool {
-    let Ok(mut file) = File::open(path) else {
-        return false;
-    };
-    let mut buffer = vec![0; 1 << 20];
-    let mut kept = 0;
-    loop {
-        let end = match file.read(&mut buffer[kept..]) {
-            Ok(0) => return false,
-            Ok(read) => kept + read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(_) => return false,
-        };
-        let is_there = buffer[..end]
-            .windows(marker.len())
-            .any(|bytes| bytes == marker);
-        if is_there {
-            return true;
-        }
-        // The marker may lie across two pieces.
-        kept = end.min(marker.len() - 1);
-        buffer.copy_within(end - kept..end, 0);
-    }
+    File::open(path).is_ok_and(|file| search::contains(file, marker).unwrap_or(false))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `heapglass check`: a recording held against a budget and against recordings of before.
+//! `heapglass check`: a recording compared with a budget and with earlier recordings.
 
 use std::fs::File;
 use std::io::Read;
@@ -50,18 +50,18 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
         ));
     }
     let against: Vec<&Path> = args.against.iter().map(PathBuf::as_path).collect();
-    let mut inputs: Vec<&Path> = vec![&args.file];
+    let mut inputs: Vec<&Path> = vec![&args.input.file];
     inputs.extend(&against);
     inputs.extend(args.budget.as_deref());
     let output = Output::open(&args.output, &inputs)?;
-    let profile = open::open(&args.file, &args.symbols)?;
+    let profile = open::open(&args.input.file, &args.input.symbols)?;
     // The executable is that of the recording, not of those of before.
     let symbols = Symbols {
         binary: None,
-        ..args.symbols.clone()
+        ..args.input.symbols.clone()
     };
     let before = Side::open(&against, &symbols)?;
-    let name = args.file.display().to_string();
+    let name = args.input.file.display().to_string();
     let recording = Recording {
         name: &name,
         profile: &profile,

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::diff::{Options, compare, write_json, write_svg, write_text};
-use heapglass_profiler::flamegraph::{NOT_OF_ARENAS, is_of_arenas};
 use heapglass_profiler::report::{self, By};
-use heapglass_profiler::units::counted;
 
+use super::flamegraph::check_arena_measure;
 use crate::args::{Diff, Symbols};
 use crate::error::Error;
 use crate::files::output::Output;
@@ -26,11 +25,8 @@ pub(super) fn run(args: &Diff) -> Result<u8, Error> {
         measure: args.measure.measure,
         per: args.per,
     };
-    if is_picture && options.by == By::Arena && !is_of_arenas(options.measure) {
-        let measure = options.measure.name();
-        return Err(Error::misuse(format_args!(
-            "no picture by arena of --measure {measure}: {NOT_OF_ARENAS}"
-        )));
+    if is_picture && options.by == By::Arena {
+        check_arena_measure(options.measure)?;
     }
     let output = Output::open(&args.output, &inputs)?;
     let base = Side::open(&base, &symbols(args, &args.base_binary))?;
@@ -38,11 +34,8 @@ pub(super) fn run(args: &Diff) -> Result<u8, Error> {
     let diff = compare(&base.recordings(), &new.recordings(), options);
     let text = match is_picture {
         true => {
-            let drawn = output.write(|out| write_svg(&diff, out))?;
-            if let Some(drawn) = drawn {
-                let frames = counted(drawn.frames as u64, "frame");
-                let path = args.output.display();
-                say::line(format_args!("wrote {path}: {frames}; open it in a browser"));
+            if let Some(drawn) = output.write(|out| write_svg(&diff, out))? {
+                say::wrote_picture(&args.output, drawn.frames);
             }
             Output::Stdout
         }

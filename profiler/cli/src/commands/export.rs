@@ -9,7 +9,7 @@ use heapglass_profiler::report::By;
 
 use crate::args::Export;
 use crate::error::Error;
-use crate::files::output::{Output, print};
+use crate::files::output::{Output, print_json};
 use crate::{open, say};
 
 pub(super) fn run(args: &Export) -> Result<u8, Error> {
@@ -27,21 +27,16 @@ pub(super) fn run(args: &Export) -> Result<u8, Error> {
             args.measure.name()
         )));
     }
-    let output = Output::open(&args.output, &[&args.file])?;
+    let output = Output::open_beside(args.json, &args.output, &args.input.file, "export")?;
     let to_stdout = output.is_stdout();
-    if to_stdout && args.json {
-        return Err(Error::misuse(
-            "--json prints on standard output, where -o - puts the export; give one of them another place",
-        ));
-    }
     if to_stdout && format.is_binary() && std::io::stdout().is_terminal() {
         return Err(Error::misuse(format_args!(
             "{} is binary and no use on a terminal; write to a file with -o, or into a pipe",
             format.name()
         )));
     }
-    let profile = open::open(&args.file, &args.symbols)?;
-    let recording = args.file.display().to_string();
+    let profile = open::open(&args.input.file, &args.input.symbols)?;
+    let recording = args.input.file.display().to_string();
     let options = Options {
         measure: args.measure,
         frames: args.frames.unwrap_or(format.default_frames()),
@@ -53,7 +48,7 @@ pub(super) fn run(args: &Export) -> Result<u8, Error> {
         return Ok(0);
     }
     if args.json {
-        let said = serde_json::json!({
+        print_json(&serde_json::json!({
             "format": 1,
             "path": args.output.to_string_lossy(),
             "to": format.name(),
@@ -61,8 +56,7 @@ pub(super) fn run(args: &Export) -> Result<u8, Error> {
             "frames": options.frames.name(),
             "totals": profile.totals,
             "notes": notes(&profile),
-        });
-        print(&format!("{said}\n"))?;
+        }))?;
         return Ok(0);
     }
     if !to_stdout {

@@ -2,38 +2,26 @@
 
 use heapglass_profiler::flamegraph::{By, NOT_OF_ARENAS, Options, is_of_arenas, write_svg};
 use heapglass_profiler::profile::{Measure, Profile, ScopeId};
-use heapglass_profiler::units::counted;
 
 use crate::args::Flamegraph;
 use crate::error::Error;
-use crate::files::output::{Output, print};
+use crate::files::output::{Output, print_json};
 use crate::{open, say};
 
 pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
     if args.by != By::Arena && args.arena.is_some() {
         return Err(Error::misuse("--arena goes with --by arena"));
     }
-    if let Some(measure) = args.measure
-        && args.by == By::Arena
-        && !is_of_arenas(measure)
-    {
-        let measure = measure.name();
-        return Err(Error::misuse(format_args!(
-            "no picture by arena of --measure {measure}: {NOT_OF_ARENAS}"
-        )));
+    if let Some(measure) = args.measure.filter(|_| args.by == By::Arena) {
+        check_arena_measure(measure)?;
     }
-    let output = Output::open(&args.output, &[&args.file])?;
+    let output = Output::open_beside(args.json, &args.output, &args.input.file, "picture")?;
     let to_stdout = output.is_stdout();
-    if to_stdout && args.json {
-        return Err(Error::misuse(
-            "--json prints on standard output, where -o - puts the picture; give one of them another place",
-        ));
-    }
-    let profile = open::open(&args.file, &args.symbols)?;
+    let profile = open::open(&args.input.file, &args.input.symbols)?;
     let arena = arena(&profile, args)?;
     let measure = args
         .measure
-        .unwrap_or_else(|| usual(&profile, args.by, arena));
+        .unwrap_or_else(|| default_measure(&profile, args.by, arena));
     let options = Options {
         by: args.by,
         measure,
@@ -44,10 +32,9 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
         arena,
     };
     let drawn = output.write(|out| write_svg(&profile, &options, out))?;
-    let path = args.output.display();
     match drawn {
         Some(drawn) if args.json => {
-            let said = serde_json::json!({
+            print_json(&serde_json::json!({
                 "format": 1,
                 "path": args.output.to_string_lossy(),
                 "by": args.by.name(),
@@ -55,16 +42,23 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
                 "total": drawn.total,
                 "frames": drawn.frames,
                 "elided": drawn.elided,
-            });
-            print(&format!("{said}\n"))?;
+            }))?;
         }
-        Some(drawn) if !to_stdout => {
-            let frames = counted(drawn.frames as u64, "frame");
-            say::line(format_args!("wrote {path}: {frames}; open it in a browser"));
-        }
+        Some(drawn) if !to_stdout => say::wrote_picture(&args.output, drawn.frames),
         _ => {}
     }
     Ok(0)
+}
+
+/// Refuses a picture by arena of a measure that arenas do not have.
+pub(super) fn check_arena_measure(measure: Measure) -> Result<(), Error> {
+    match is_of_arenas(measure) {
+        true => Ok(()),
+        false => Err(Error::misuse(format_args!(
+            "no picture by arena of --measure {}: {NOT_OF_ARENAS}",
+            measure.name()
+        ))),
+    }
 }
 
 /// The arena that was asked for, an index into the profile's.
@@ -88,7 +82,7 @@ fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
     };
     Err(Error::misuse(format_args!(
         "no arena {name} in {}: {there}",
-        args.file.display()
+        args.input.file.display()
     )))
 }
 
@@ -103,7 +97,7 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
         .filter(|&scope| phases.phase_of(scope) == scope)
         .map(|scope| (scope, phases.path(profile, scope)))
         .collect();
-    let file = args.file.display();
+    let file = args.input.file.display();
     if let Some((scope, _)) = all.iter().find(|(_, path)| path == wanted) {
         return Ok(Some(*scope));
     }
@@ -132,7 +126,7 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
 }
 
 /// The measure when none was given. Of arenas what they hold, or, when that is nothing, what they handed out.
-fn usual(profile: &Profile, by: By, only: Option<usize>) -> Measure {
+fn default_measure(profile: &Profile, by: By, only: Option<usize>) -> Measure {
     if by != By::Arena {
         return Measure::Peak;
     }

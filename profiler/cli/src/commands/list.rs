@@ -4,14 +4,13 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use heapglass_profiler::profile::Measure;
 use heapglass_profiler::units::{Bytes, printable};
 use tracking_alloc_recording::{Recording, Writer};
 
 use super::tui::{has_terminal, show_file};
 use crate::args::Symbols;
 use crate::error::Error;
-use crate::files::output::print;
+use crate::files::output::{print, print_json};
 use crate::files::peek::{Peek, peek};
 use crate::files::{recent, recover};
 use crate::say;
@@ -40,8 +39,7 @@ pub(super) fn run(symbols: Symbols, json: bool) -> Result<u8, Error> {
     let offers = offers();
     if json {
         let list: Vec<_> = offers.iter().map(to_json).collect();
-        let said = serde_json::json!({ "format": 1, "recordings": list });
-        print(&format!("{said}\n"))?;
+        print_json(&serde_json::json!({ "format": 1, "recordings": list }))?;
         return Ok(0);
     }
     if offers.is_empty() {
@@ -90,7 +88,7 @@ pub(super) fn run(symbols: Symbols, json: bool) -> Result<u8, Error> {
         )));
     };
     say::line("");
-    show_file(&chosen.path, &symbols, Measure::Peak)?;
+    show_file(&chosen.path, &symbols)?;
     Ok(0)
 }
 

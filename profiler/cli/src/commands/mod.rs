@@ -14,7 +14,6 @@ pub(crate) mod tui;
 
 use crate::args::{Cli, Command};
 use crate::error::Error;
-use heapglass_profiler::profile::Measure;
 
 /// Does what the command line says; the answer is the exit status.
 pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
@@ -34,7 +33,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         None => {
             let symbols = cli.symbols;
             match cli.file {
-                Some(file) => tui::show_file(&file, &symbols, Measure::Peak).map(|()| 0),
+                Some(file) => tui::show_file(&file, &symbols).map(|()| 0),
                 None => list::run(symbols, cli.json),
             }
         }

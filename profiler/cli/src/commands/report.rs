@@ -8,9 +8,9 @@ use crate::files::output::Output;
 use crate::open;
 
 pub(super) fn run(args: &Report) -> Result<u8, Error> {
-    let output = Output::open(&args.output, &[&args.file])?;
-    let profile = open::open(&args.file, &args.symbols)?;
-    let recording = args.file.display().to_string();
+    let output = Output::open(&args.output, &[&args.input.file])?;
+    let profile = open::open(&args.input.file, &args.input.symbols)?;
+    let recording = args.input.file.display().to_string();
     let options = Options {
         by: args.by,
         measure: args.measure.measure,

@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use heapglass_profiler::profile::{Measure, Profile};
+use heapglass_profiler::profile::Profile;
 use heapglass_tui::Source;
 
 use super::tui;
@@ -14,7 +15,7 @@ use crate::args::{Out, Run, Symbols};
 use crate::cargo::own;
 use crate::error::Error;
 use crate::files::place::Spool;
-use crate::files::recent;
+use crate::files::{first_free, recent};
 use crate::summary::{self, Form, Run as Ran, Shown};
 use crate::supervise::{self, Finished, Watching};
 use crate::{open, say};
@@ -137,32 +138,24 @@ impl Log {
         } else {
             PathBuf::from(wanted.to_string_lossy().replace('%', ""))
         };
-        for attempt in 0..1000 {
+        let log = first_free(1000, |attempt| {
             let mut path = stem.clone().into_os_string();
             path.push(match attempt {
                 0 => ".log".to_owned(),
                 number => format!(".{number}.log"),
             });
-            match File::create_new(&path) {
-                Ok(file) => {
-                    return Ok(Log {
-                        file,
-                        path: path.into(),
-                    });
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    return Err(Error::misuse(format_args!(
-                        "cannot write the command's output to {}: {error}; give another path with --out",
-                        Path::new(&path).display()
-                    )));
-                }
-            }
-        }
-        Err(Error::misuse(format_args!(
-            "there are too many log files named {}.*.log; remove some",
-            stem.display()
-        )))
+            let path = PathBuf::from(path);
+            File::create_new(&path).map(|file| Log { file, path })
+        });
+        let stem = stem.display();
+        log.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Error::misuse(format_args!(
+                "there are too many log files named {stem}.*.log; remove some"
+            )),
+            _ => Error::misuse(format_args!(
+                "cannot write the command's output to {stem}.log: {error}; give another path with --out"
+            )),
+        })
     }
 
     fn stdio(&self) -> Result<Stdio, Error> {
@@ -180,7 +173,7 @@ fn watch(running: supervise::Running, name: String, log: &Log) -> Result<Finishe
         watching: running.watch(),
         live: true,
     };
-    let shown = tui::show(source, Measure::Peak);
+    let shown = tui::show(source);
     if let Err(error) = shown {
         say::line(format_args!("heapglass: {error}"));
     }

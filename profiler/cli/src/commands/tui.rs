@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{Measure, Profile, State};
+use heapglass_profiler::profile::{Profile, State};
 use heapglass_tui::{Base, Options, Source};
 
 use crate::args::{Symbols, Tui};
@@ -12,11 +12,11 @@ use crate::open;
 
 pub(super) fn run(args: &Tui) -> Result<u8, Error> {
     // What is no recording is said before the other one is read.
-    open::check(&args.file)?;
+    open::check(&args.input.file)?;
     let base = match &args.base {
         Some(path) => Some(Arc::new(Base {
             name: path.display().to_string(),
-            profile: open::open(path, &args.symbols.with_binary(&args.base_binary))?,
+            profile: open::open(path, &args.input.symbols.with_binary(&args.base_binary))?,
         })),
         None => None,
     };
@@ -25,7 +25,7 @@ pub(super) fn run(args: &Tui) -> Result<u8, Error> {
         base,
         ..Options::from_env()
     };
-    show_recording(&args.file, &args.symbols, options)?;
+    show_recording(&args.input.file, &args.input.symbols, options)?;
     Ok(0)
 }
 
@@ -33,14 +33,10 @@ pub(super) fn run(args: &Tui) -> Result<u8, Error> {
 ///
 /// # Errors
 /// When the recording cannot be opened, or there is no terminal.
-pub(crate) fn show_file(path: &Path, symbols: &Symbols, measure: Measure) -> Result<(), Error> {
+pub(crate) fn show_file(path: &Path, symbols: &Symbols) -> Result<(), Error> {
     // What is no recording is said before the terminal changes.
     open::check(path)?;
-    let options = Options {
-        measure,
-        ..Options::from_env()
-    };
-    show_recording(path, symbols, options)
+    show_recording(path, symbols, Options::from_env())
 }
 
 fn show_recording(path: &Path, symbols: &Symbols, options: Options) -> Result<(), Error> {
@@ -56,12 +52,8 @@ fn show_recording(path: &Path, symbols: &Symbols, options: Options) -> Result<()
 ///
 /// # Errors
 /// As [`show_file`].
-pub(crate) fn show(source: impl Source, measure: Measure) -> Result<(), Error> {
-    let options = Options {
-        measure,
-        ..Options::from_env()
-    };
-    heapglass_tui::run(source, options).map_err(Error::misuse)
+pub(crate) fn show(source: impl Source) -> Result<(), Error> {
+    heapglass_tui::run(source, Options::from_env()).map_err(Error::misuse)
 }
 
 /// Whether there is a terminal to show it on.

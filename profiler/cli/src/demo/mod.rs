@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use heapglass_profiler::flamegraph::{self, write_svg};
-use heapglass_profiler::profile::Measure;
 use heapglass_profiler::report::{Options, write_json, write_text};
 use heapglass_profiler::units::Bytes;
 
@@ -103,7 +102,7 @@ pub(crate) fn run(args: &Demo) -> Result<u8, Error> {
         picture.display()
     ));
     if tui::has_terminal() && !args.json && !args.no_tui {
-        tui::show_file(&kept.path, &Symbols::default(), Measure::Peak)?;
+        tui::show_file(&kept.path, &Symbols::default())?;
         say::line(format_args!(
             "heapglass demo: again: heapglass {}",
             name.display()

@@ -7,3 +7,18 @@ pub(crate) mod peek;
 pub(crate) mod place;
 pub(crate) mod recent;
 pub(crate) mod recover;
+pub(crate) mod search;
+
+use std::io::{self, ErrorKind};
+
+/// The first of some attempts that does not meet what is there already.
+pub(crate) fn first_free<T>(
+    attempts: u32,
+    make: impl FnMut(u32) -> io::Result<T>,
+) -> io::Result<T> {
+    let taken = |made: &io::Result<T>| {
+        (made.as_ref()).is_err_and(|error| error.kind() == ErrorKind::AlreadyExists)
+    };
+    let mut made = (0..attempts).map(make).skip_while(taken);
+    made.next().unwrap_or(Err(ErrorKind::AlreadyExists.into()))
+}

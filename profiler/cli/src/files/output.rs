@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use heapglass_profiler::report::Options;
 
+use super::first_free;
 use crate::error::Error;
 use crate::say;
 
@@ -64,6 +65,25 @@ impl Output {
         }
     }
 
+    /// As [`open`](Output::open), for `what` is made of `input`; with `json`, standard output is taken by what is said of it.
+    ///
+    /// # Errors
+    /// As [`open`](Output::open), or when both would go to standard output.
+    pub(crate) fn open_beside(
+        json: bool,
+        path: &Path,
+        input: &Path,
+        what: &str,
+    ) -> Result<Output, Error> {
+        let output = Output::open(path, &[input])?;
+        match json && output.is_stdout() {
+            true => Err(Error::misuse(format_args!(
+                "--json prints on standard output, where -o - puts the {what}; give one of them another place"
+            ))),
+            false => Ok(output),
+        }
+    }
+
     /// Whether standard output is where it goes.
     pub(crate) fn is_stdout(&self) -> bool {
         matches!(self, Output::Stdout)
@@ -116,6 +136,14 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
     written.map(|_| ())
 }
 
+/// Writes a line of JSON to standard output.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn print_json(json: &serde_json::Value) -> Result<(), Error> {
+    print(&format!("{json}\n"))
+}
+
 fn buffered<T>(
     out: impl Write,
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
@@ -147,7 +175,7 @@ impl Temporary {
     /// Makes the file; `private` ones are readable by their owner only.
     pub(crate) fn beside(wanted: &Path, private: bool) -> io::Result<Temporary> {
         let name = wanted.file_name().ok_or(ErrorKind::InvalidFilename)?;
-        for attempt in 0..100 {
+        first_free(100, |attempt| {
             let mut hidden = std::ffi::OsString::from(".");
             hidden.push(name);
             hidden.push(format!(".{}.{attempt}.tmp", std::process::id()));
@@ -158,20 +186,13 @@ impl Temporary {
             if private {
                 std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             }
-            match options.open(&path) {
-                Ok(file) => {
-                    return Ok(Temporary {
-                        file,
-                        path,
-                        wanted: wanted.to_owned(),
-                        kept: false,
-                    });
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(ErrorKind::AlreadyExists.into())
+            Ok(Temporary {
+                file: options.open(&path)?,
+                path,
+                wanted: wanted.to_owned(),
+                kept: false,
+            })
+        })
     }
 
     /// Where it lies meanwhile.

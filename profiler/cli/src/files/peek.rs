@@ -21,11 +21,16 @@ pub(crate) fn peek(path: &Path) -> Option<Peek> {
     if !path.metadata().ok()?.is_file() {
         return None;
     }
+    let header = header(path, HeaderValue::SIZE)?;
+    (header.magic == MAGIC).then_some(Peek { header })
+}
+
+/// The header of a file that has at least so many bytes of it, whether or not it is a recording yet.
+pub(super) fn header(path: &Path, least: usize) -> Option<HeaderValue> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES as usize);
     let file = File::open(path).ok()?;
     file.take(HEADER_BYTES).read_to_end(&mut bytes).ok()?;
-    let header = HeaderValue::parse(&bytes);
-    (bytes.len() >= HeaderValue::SIZE && header.magic == MAGIC).then_some(Peek { header })
+    (bytes.len() >= least).then(|| HeaderValue::parse(&bytes))
 }
 
 impl Peek {

@@ -336,7 +336,7 @@ pub(super) fn first_free(
     make: impl Fn(&Path) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
     let header = &peek.header;
-    for attempt in 0..SUFFIXES {
+    super::first_free(SUFFIXES, |attempt| {
         let suffix = match attempt {
             0 => String::new(),
             1 => format!("-{}", header.pid),
@@ -344,13 +344,8 @@ pub(super) fn first_free(
             _ => format!("-{}-{}-{}", header.pid, header.start_ticks, attempt - 1),
         };
         let path = with_suffix(wanted, &suffix);
-        match make(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
+        make(&path).map(|()| path)
+    })
 }
 
 /// Removes the regular file at a path, unless it is a recording that may still be written.
@@ -436,15 +431,11 @@ fn try_folder(folder: &Path) -> io::Result<()> {
 
 /// A new folder that only its owner can look into.
 fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
-    for attempt in 0..100 {
+    super::first_free(100, |attempt| {
         let folder = base.join(format!("{name}-{}-{attempt}", std::process::id()));
-        match fs::DirBuilder::new().mode(0o700).create(&folder) {
-            Ok(()) => return Ok(folder),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
+        let made = fs::DirBuilder::new().mode(0o700).create(&folder);
+        made.map(|()| folder)
+    })
 }
 
 /// A tmpfs with room for twice the bound of a recording.

@@ -10,9 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tracking_alloc_recording::{
-    HEADER_BYTES, HeaderValue, MAGIC, Record, Recording, VERSION, Writer, state,
-};
+use tracking_alloc_recording::{MAGIC, Recording, VERSION, Writer, state};
 
 use super::output::Temporary;
 use super::peek::{self, Peek};
@@ -180,7 +178,8 @@ fn split_number(name: &[u8]) -> Option<(&[u8], u32)> {
 }
 
 fn clear_temporary(path: &Path, wanted: &Path, pid: u32) {
-    let Some(header) = header_of(path) else {
+    // Signed, at least.
+    let Some(header) = peek::header(path, 72) else {
         return;
     };
     let peek = Peek { header };
@@ -205,16 +204,6 @@ fn clear_temporary(path: &Path, wanted: &Path, pid: u32) {
         // A recording that had just been replaced when its successor was killed: it is one all the same.
         let _ = first_free(wanted, &peek, |free| place(path, free));
     }
-}
-
-/// The header of a file, whether or not it is a recording yet.
-fn header_of(path: &Path) -> Option<HeaderValue> {
-    use std::io::Read;
-    let mut bytes = Vec::with_capacity(HEADER_BYTES as usize);
-    let file = fs::File::open(path).ok()?;
-    file.take(HEADER_BYTES).read_to_end(&mut bytes).ok()?;
-    // Signed, at least.
-    (bytes.len() >= 72).then(|| HeaderValue::parse(&bytes))
 }
 
 #[cfg(test)]

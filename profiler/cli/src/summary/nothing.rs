@@ -1,11 +1,13 @@
 //! Why a command recorded nothing, as far as its executables tell, and what to add.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::units::printable;
 use tracking_alloc_recording::mode;
+
+use crate::files::search;
 
 /// In every program that tracking-alloc is linked into: the name of the variable it reads.
 const MARKER: &[u8] = b"HEAPGLASS_OUT";
@@ -103,54 +105,24 @@ fn has_raised_privileges(_: &Path) -> bool {
 
 fn look(path: &Path) -> Looks {
     let regular = path.metadata().is_ok_and(|metadata| metadata.is_file());
-    let Some(file) = regular.then(|| File::open(path).ok()).flatten() else {
-        return Looks::Unreadable;
-    };
-    let mut file = file.take(LARGEST);
-    let mut buffer = vec![0; 1 << 20];
-    let mut kept = 0;
-    let mut first = true;
-    loop {
-        let read = match file.read(&mut buffer[kept..]) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(_) => return Looks::Unreadable,
-        };
-        let end = kept + read;
-        let seen = &buffer[..end];
-        if first && end >= 4 {
-            if seen.starts_with(b"#!") {
-                return Looks::Script;
-            }
-            let images: [&[u8]; 4] = [b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ"];
-            if !images.iter().any(|magic| seen.starts_with(magic)) {
-                return Looks::Other;
-            }
-            first = false;
-        }
-        if contains(seen, MARKER) {
-            return Looks::Linked;
-        }
-        // The marker may lie across two pieces.
-        kept = end.min(MARKER.len() - 1);
-        buffer.copy_within(end - kept..end, 0);
-    }
-    Looks::NotLinked
+    let file = regular.then(|| File::open(path).ok()).flatten();
+    let looks = file.map(|file| look_into(file.take(LARGEST)));
+    looks.and_then(Result::ok).unwrap_or(Looks::Unreadable)
 }
 
-fn contains(bytes: &[u8], word: &[u8]) -> bool {
-    let Some(&first) = word.first() else {
-        return true;
-    };
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|&byte| byte == first) {
-        rest = &rest[at..];
-        if rest.starts_with(word) {
-            return true;
-        }
-        rest = &rest[1..];
-    }
-    false
+fn look_into(mut file: impl Read) -> io::Result<Looks> {
+    let mut head = Vec::new();
+    file.by_ref().take(4).read_to_end(&mut head)?;
+    let images: [&[u8]; 4] = [b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ"];
+    Ok(if head.starts_with(b"#!") {
+        Looks::Script
+    } else if head.len() == 4 && !images.iter().any(|magic| head.starts_with(magic)) {
+        Looks::Other
+    } else if search::contains(file, MARKER)? {
+        Looks::Linked
+    } else {
+        Looks::NotLinked
+    })
 }
 
 #[cfg(test)]

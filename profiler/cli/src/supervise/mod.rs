@@ -1,4 +1,4 @@
-//! Running a command under observation: its streams untouched, signals passed on, its end told in its own words.
+//! Running a command under observation: its streams untouched, signals passed on, its exit status kept.
 //!
 //! Must never disturb the command: nothing is read from its standard input, nothing is written to its standard
 //! output, and what it does with signals is its own affair.

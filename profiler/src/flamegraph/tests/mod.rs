@@ -5,7 +5,7 @@ mod data;
 
 use super::*;
 use crate::calltree::CallTree;
-use crate::profile::{Figures, FrameId, Origin, StackMarks};
+use crate::profile::{Figures, FrameId, Frames, Origin, ScopeId, StackMarks};
 use crate::sample::{self, Builder, figures};
 
 fn draw(profile: &Profile, options: &Options) -> (String, Drawn) {
@@ -454,6 +454,6 @@ fn twenty_thousand_sites_of_sixty_frames_are_drawn_within_seconds() {
     assert_eq!(drawn.total, profile.totals.peak_bytes);
     // Unoptimised and beside other tests; a release build takes a fraction.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
-    let tree = CallTree::build(&profile, &calltree::Options::default());
+    let tree = CallTree::build(&profile, &Options::default());
     assert_eq!(*tree.total(NodeId::ROOT), profile.totals);
 }

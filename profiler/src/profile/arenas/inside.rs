@@ -5,11 +5,12 @@
 
 use crate::profile::fields::Fields;
 use crate::profile::{Arena, ArenaRow, Profile, TypeId};
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// What was handed out inside an arena.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What was handed out inside an arena. The names are the keys in JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Handed {
     /// Bytes ever handed out; a growth counts with its new size.
     pub total_bytes: u64,

@@ -1,6 +1,7 @@
 //! Arenas: what lies inside the chunks that a global allocator sees as single blocks.
 
 use crate::profile::{ScopeId, TypeId};
+use serde::Serialize;
 
 /// Arenas of one name, all instances together.
 ///
@@ -104,8 +105,8 @@ pub struct ArenaRow {
     pub grows: u64,
 }
 
-/// A moment in the life of an arena.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A moment in the life of an arena. The names are the keys in JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ArenaMoment {
     /// What happened.
     pub what: ArenaEvent,
@@ -118,11 +119,13 @@ pub struct ArenaMoment {
     /// Bytes in use before it.
     pub used_bytes: u64,
     /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site that allocated the chunk.
+    #[serde(skip)]
     pub site: Option<usize>,
 }
 
-/// What happened to an arena.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// What happened to an arena. The names are those of JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ArenaEvent {
     /// It took a chunk.
     #[default]

@@ -12,18 +12,17 @@ mod row;
 mod stacks;
 
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
 use super::{By, Options, Row, rows};
-use crate::profile::{
-    Figures, LinearMemory, Lost, Measure, Profile, Snapshot, State, SymbolSource, TimelinePoint,
-};
-use arena::InsideJson;
-use footprint::{FootprintJson, footprint};
+use crate::profile::{Figures, LinearMemory, Module, Profile, State, SymbolSource, TypeId};
+use crate::table::by_key;
+use footprint::FootprintJson;
 use row::Rows;
-use stacks::{FrameJson, Stacks};
+use stacks::Stacks;
 
 /// The version of the JSON: raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 2;
@@ -42,108 +41,33 @@ pub const FORMAT: u32 = 2;
 /// over `blocks` that their own thread freed, from allocation to free; a realloc ends no lifetime. `freed_elsewhere`
 /// blocks were freed by another thread, the `freed_elsewhere_share` of both. Neither is known of blocks up to 16 bytes:
 /// `known_share` says of what part of `freed_blocks` it is, which count reallocated ones too. Snapshots are moments with
-/// the live bytes of everything, and in each site row, in the same order, of that row. `linear_memory` is of WebAssembly modules, whose times are all 0. `exact` says that every event was
-/// counted (no sampling) and nothing made totals or live wrong; how exact the peak is, `peak_error_bytes` says.
+/// the live bytes of everything, and in each site row, in the same order, of that row. `linear_memory` is of WebAssembly
+/// modules, whose times are all 0. `exact` says that every event was counted (no sampling) and nothing made totals or live
+/// wrong; how exact the peak is, `peak_error_bytes` says.
 ///
 /// # Errors
 /// What `out` returned.
 pub fn write_json(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let rows = rows(profile, options.by, options.measure, options.frames);
     let shown = options.top.unwrap_or(usize::MAX).min(rows.len());
-    let elided = rows
-        .iter()
-        .skip(shown)
-        .fold(Figures::default(), |mut sum, row| {
-            sum.add(&row.figures);
-            sum
-        });
-    let stacks = Stacks::of(profile, &rows[..shown], options.frames);
-    let at = profile.resident();
-    let (process, capture) = (&profile.process, &profile.capture);
-    let json = Json {
-        format: FORMAT,
-        exact: exact(profile),
-        mode: &capture.mode,
-        unwinder: &capture.unwinder,
-        own_crates: &capture.own_crates,
-        architecture: &capture.architecture,
-        linear_memory: capture.linear_memory.map(linear_memory),
-        finished: process.state == State::Finished,
-        state: state(process.state),
-        command: command(&process.command),
-        arguments: &process.command,
-        program: &process.program,
-        executable: &process.executable,
-        pid: process.pid,
-        started_unix_ns: process.started_unix_ns,
-        duration_ns: process.duration_ns,
-        recording: options.recording,
-        recording_bytes: capture.recording_bytes,
-        threads: threads(profile),
-        peak_error_bytes: capture.peak_error_bytes,
-        peak_discrepancy_bytes: capture.peak_discrepancy_bytes,
-        peak_time_ns: capture.peak_time_ns,
-        rss_bytes: capture.rss_bytes,
-        peak_rss_bytes: capture.peak_rss_bytes,
-        own_bytes: capture.own_bytes,
-        not_seen_bytes: at.and_then(|at| at.not_seen_bytes()),
-        lost: LostJson::new(&profile.lost),
-        losses: profile.losses(),
-        totals: profile.totals,
-        by: options.by.name(),
-        measure: options.measure,
-        measure_key: options.measure.key(),
-        rows_total: rows.len(),
-        rows_sum_to_totals: rows_sum_to_totals(profile, &rows),
-        elided: Elided {
-            rows: rows.len() - shown,
-            figures: if options.by == By::Arena {
-                ElidedFigures::Inside(InsideJson::new(&elided))
-            } else {
-                ElidedFigures::Counted(elided)
-            },
-        },
-        notes: notes(profile, options.by, &rows),
-        rows: Rows {
-            profile,
-            rows: &rows[..shown],
-            stacks: &stacks,
-            measure: options.measure,
-        },
-        frames: &stacks.frames,
-        stacks: &stacks.stacks,
-        footprints: profile
-            .measured()
-            .iter()
-            .map(|measured| footprint(profile, measured))
-            .collect(),
-        snapshots: profile.snapshots.iter().map(snapshot).collect(),
-        marks: profile
-            .marks
-            .iter()
-            .map(|m| MarkJson {
-                name: &m.name,
-                time_ns: m.time_ns,
-                figures: m.figures,
-            })
-            .collect(),
-        modules: profile
-            .modules
-            .iter()
-            .map(|module| module_json(module))
-            .collect(),
-        timeline: &profile.timeline.iter().map(point).collect::<Vec<_>>(),
+    let report = Report {
+        profile,
+        options,
+        rows: &rows,
+        shown,
     };
-    escape::write_json(&json, out)
+    escape::write_json(&report, out)
 }
 
 /// Whether the rows add up to the totals, figure by figure.
 pub(super) fn rows_sum_to_totals(profile: &Profile, rows: &[Row]) -> bool {
-    let sum = rows.iter().fold(Figures::default(), |mut sum, row| {
-        sum.add(&row.figures);
-        sum
-    });
-    sum == profile.totals
+    sum(rows) == profile.totals
+}
+
+fn sum(rows: &[Row]) -> Figures {
+    let mut sum = Figures::default();
+    rows.iter().for_each(|row| sum.add(&row.figures));
+    sum
 }
 
 fn exact(profile: &Profile) -> bool {
@@ -152,57 +76,90 @@ fn exact(profile: &Profile) -> bool {
     profile.capture.is_exact() && clean
 }
 
-#[derive(Serialize)]
-struct Json<'a> {
-    format: u32,
-    exact: bool,
-    mode: &'a str,
-    unwinder: &'a str,
-    /// Where someone named them.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    own_crates: &'a [String],
-    /// Empty when it is not known.
-    architecture: &'a str,
-    /// null but for WebAssembly.
-    linear_memory: Option<LinearMemoryJson>,
-    finished: bool,
-    state: &'static str,
-    command: String,
-    arguments: &'a [String],
-    program: &'a str,
-    executable: &'a str,
-    pid: u32,
-    started_unix_ns: u64,
-    duration_ns: u64,
-    recording: Option<&'a str>,
-    recording_bytes: u64,
-    threads: u64,
-    peak_error_bytes: u64,
-    peak_discrepancy_bytes: u64,
-    peak_time_ns: u64,
-    rss_bytes: u64,
-    peak_rss_bytes: u64,
-    own_bytes: u64,
-    /// Of the largest resident set size; null when it was never read or live was larger.
-    not_seen_bytes: Option<u64>,
-    lost: LostJson<'a>,
-    losses: &'a [String],
-    totals: Figures,
-    by: &'static str,
-    measure: Measure,
-    measure_key: &'static str,
-    rows_total: usize,
-    rows_sum_to_totals: bool,
-    elided: Elided,
-    notes: Vec<String>,
-    rows: Rows<'a>,
-    frames: &'a [FrameJson<'a>],
-    stacks: &'a [Vec<usize>],
-    footprints: Vec<FootprintJson>,
-    snapshots: Vec<SnapshotJson>,
-    marks: Vec<MarkJson<'a>>,
-    modules: Vec<ModuleJson<'a>>,
-    timeline: &'a [PointJson],
+/// The name of a type in full; null when nothing tells.
+fn full_name(profile: &Profile, id: Option<TypeId>) -> Option<&str> {
+    profile.named_type(id).map(|name| name.full.as_str())
+}
+
+struct Report<'a> {
+    profile: &'a Profile,
+    options: &'a Options<'a>,
+    rows: &'a [Row],
+    /// How many rows `--top` leaves.
+    shown: usize,
+}
+
+impl Serialize for Report<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (profile, options) = (self.profile, self.options);
+        let (process, capture) = (&profile.process, &profile.capture);
+        let (rows, elided) = self.rows.split_at(self.shown);
+        let stacks = Stacks::of(profile, rows, options.frames);
+        let mut json = serializer.serialize_map(None)?;
+        json.serialize_entry("format", &FORMAT)?;
+        json.serialize_entry("exact", &exact(profile))?;
+        json.serialize_entry("mode", &capture.mode)?;
+        json.serialize_entry("unwinder", &capture.unwinder)?;
+        // Where someone named them.
+        if !capture.own_crates.is_empty() {
+            json.serialize_entry("own_crates", &capture.own_crates)?;
+        }
+        json.serialize_entry("architecture", &capture.architecture)?;
+        json.serialize_entry("linear_memory", &capture.linear_memory.map(linear_memory))?;
+        json.serialize_entry("finished", &(process.state == State::Finished))?;
+        json.serialize_entry("state", &process.state)?;
+        json.serialize_entry("command", &command(&process.command))?;
+        json.serialize_entry("arguments", &process.command)?;
+        json.serialize_entry("program", &process.program)?;
+        json.serialize_entry("executable", &process.executable)?;
+        json.serialize_entry("pid", &process.pid)?;
+        json.serialize_entry("started_unix_ns", &process.started_unix_ns)?;
+        json.serialize_entry("duration_ns", &process.duration_ns)?;
+        json.serialize_entry("recording", &options.recording)?;
+        json.serialize_entry("recording_bytes", &capture.recording_bytes)?;
+        json.serialize_entry("threads", &threads(profile))?;
+        json.serialize_entry("peak_error_bytes", &capture.peak_error_bytes)?;
+        json.serialize_entry("peak_discrepancy_bytes", &capture.peak_discrepancy_bytes)?;
+        json.serialize_entry("peak_time_ns", &capture.peak_time_ns)?;
+        json.serialize_entry("rss_bytes", &capture.rss_bytes)?;
+        json.serialize_entry("peak_rss_bytes", &capture.peak_rss_bytes)?;
+        json.serialize_entry("own_bytes", &capture.own_bytes)?;
+        // Of the largest resident set size; null when it was never read or live was larger.
+        let not_seen_bytes = profile.resident().and_then(|at| at.not_seen_bytes());
+        json.serialize_entry("not_seen_bytes", &not_seen_bytes)?;
+        json.serialize_entry("lost", &profile.lost)?;
+        json.serialize_entry("losses", profile.losses())?;
+        json.serialize_entry("totals", &profile.totals)?;
+        json.serialize_entry("by", options.by.name())?;
+        json.serialize_entry("measure", &options.measure)?;
+        json.serialize_entry("measure_key", options.measure.key())?;
+        json.serialize_entry("rows_total", &self.rows.len())?;
+        let is_sum = rows_sum_to_totals(profile, self.rows);
+        json.serialize_entry("rows_sum_to_totals", &is_sum)?;
+        let is_of_arenas = options.by == By::Arena;
+        json.serialize_entry("elided", &Elided(elided, is_of_arenas))?;
+        json.serialize_entry("notes", &notes(profile, options.by, self.rows))?;
+        let rows = Rows {
+            profile,
+            rows,
+            stacks: &stacks,
+            measure: options.measure,
+        };
+        json.serialize_entry("rows", &rows)?;
+        json.serialize_entry("frames", &stacks.frames)?;
+        json.serialize_entry("stacks", &stacks.stacks)?;
+        let footprints = profile.measured().iter();
+        let footprints: Vec<_> = footprints
+            .map(|measured| FootprintJson { profile, measured })
+            .collect();
+        json.serialize_entry("footprints", &footprints)?;
+        json.serialize_entry("snapshots", &snapshots(profile))?;
+        json.serialize_entry("marks", &profile.marks)?;
+        let modules: Vec<_> = profile.modules.iter().map(module).collect();
+        json.serialize_entry("modules", &modules)?;
+        json.serialize_entry("timeline", &profile.timeline)?;
+        json.end()
+    }
 }
 
 /// In pages of 64 KiB; `pages` and `bytes` are without `own_pages`.
@@ -225,89 +182,15 @@ fn linear_memory(memory: LinearMemory) -> LinearMemoryJson {
     }
 }
 
-/// What `--top` left out.
-#[derive(Serialize)]
-struct Elided {
-    rows: usize,
-    #[serde(flatten)]
-    figures: ElidedFigures,
-}
+/// The rows that `--top` left out, and whether they are arenas.
+struct Elided<'a>(&'a [Row], bool);
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ElidedFigures {
-    Counted(Figures),
-    Inside(InsideJson),
-}
-
-#[derive(Serialize)]
-struct LostJson<'a> {
-    table_full_blocks: u64,
-    table_full_bytes: u64,
-    untracked_blocks: u64,
-    unattributed_blocks: u64,
-    unknown_frees: u64,
-    cut_stacks: u64,
-    foreign_stacks: u64,
-    deep_stacks: u64,
-    folded_stacks: u64,
-    marks: u64,
-    torn: u64,
-    damaged: u64,
-    unresolved_frames: u64,
-    scopes: u64,
-    records: u64,
-    notes: &'a [String],
-}
-
-impl<'a> LostJson<'a> {
-    fn new(lost: &'a Lost) -> Self {
-        // Taken apart whole, so that a new kind of loss cannot be forgotten here.
-        let Lost {
-            table_full_blocks,
-            table_full_bytes,
-            untracked_blocks,
-            unattributed_blocks,
-            unknown_frees,
-            cut_stacks,
-            foreign_stacks,
-            deep_stacks,
-            folded_stacks,
-            marks,
-            torn,
-            damaged,
-            unresolved_frames,
-            scopes,
-            records,
-            ref notes,
-        } = *lost;
-        LostJson {
-            table_full_blocks,
-            table_full_bytes,
-            untracked_blocks,
-            unattributed_blocks,
-            unknown_frees,
-            cut_stacks,
-            foreign_stacks,
-            deep_stacks,
-            folded_stacks,
-            marks,
-            torn,
-            damaged,
-            unresolved_frames,
-            scopes,
-            records,
-            notes,
-        }
+impl Serialize for Elided<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Elided(rows, is_of_arenas) = *self;
+        let count = ("rows", Some(rows.len() as u64));
+        serializer.collect_map([count].into_iter().chain(by_key(sum(rows), is_of_arenas)))
     }
-}
-
-#[derive(Serialize)]
-struct MarkJson<'a> {
-    name: &'a str,
-    time_ns: u64,
-    #[serde(flatten)]
-    figures: Figures,
 }
 
 #[derive(Serialize)]
@@ -316,12 +199,12 @@ struct SnapshotJson {
     live_bytes: u64,
 }
 
-fn snapshot(snapshot: &Snapshot) -> SnapshotJson {
-    let of_sites = snapshot.live_bytes.iter().copied();
-    SnapshotJson {
+fn snapshots(profile: &Profile) -> Vec<SnapshotJson> {
+    let snapshots = profile.snapshots.iter().map(|snapshot| SnapshotJson {
         time_ns: snapshot.time_ns,
-        live_bytes: of_sites.fold(0, u64::saturating_add),
-    }
+        live_bytes: (snapshot.live_bytes.iter()).fold(0, |sum, bytes| sum.saturating_add(*bytes)),
+    });
+    snapshots.collect()
 }
 
 #[derive(Serialize)]
@@ -335,12 +218,11 @@ struct ModuleJson<'a> {
     missing: Option<&'a str>,
 }
 
-fn module_json(module: &crate::profile::Module) -> ModuleJson<'_> {
-    let path = |path: &std::path::Path| Some(path.to_string_lossy().into_owned());
-    let (symbols, symbols_from, missing) = match &module.symbols {
+fn module(module: &Module) -> ModuleJson<'_> {
+    let (symbols, from, missing) = match &module.symbols {
         SymbolSource::NotNeeded => ("not needed", None, None),
-        SymbolSource::Debug(from) => ("debug", path(from), None),
-        SymbolSource::Table(from) => ("table", path(from), None),
+        SymbolSource::Debug(from) => ("debug", Some(from), None),
+        SymbolSource::Table(from) => ("table", Some(from), None),
         SymbolSource::Packed => ("packed", None, None),
         SymbolSource::Missing(why) => ("missing", None, Some(why.as_str())),
     };
@@ -348,47 +230,7 @@ fn module_json(module: &crate::profile::Module) -> ModuleJson<'_> {
         path: &module.path,
         build_id: &module.build_id,
         symbols,
-        symbols_from,
+        symbols_from: from.map(|path| path.to_string_lossy().into_owned()),
         missing,
-    }
-}
-
-#[derive(Serialize)]
-struct PointJson {
-    time_ns: u64,
-    live_bytes: u64,
-    live_blocks: u64,
-    total_bytes: u64,
-    /// null when it was not read.
-    rss_bytes: Option<u64>,
-    /// Of heapglass itself; null when it was not read.
-    own_bytes: Option<u64>,
-}
-
-fn point(point: &TimelinePoint) -> PointJson {
-    let TimelinePoint {
-        time_ns,
-        live_bytes,
-        live_blocks,
-        total_bytes,
-        rss_bytes,
-        own_bytes,
-    } = *point;
-    PointJson {
-        time_ns,
-        live_bytes,
-        live_blocks,
-        total_bytes,
-        rss_bytes: (rss_bytes > 0).then_some(rss_bytes),
-        own_bytes: (own_bytes > 0).then_some(own_bytes),
-    }
-}
-
-fn state(state: State) -> &'static str {
-    match state {
-        State::Running => "running",
-        State::Finished => "finished",
-        State::Ended => "ended",
-        State::Unknown => "unknown",
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct PlaceJson<'a> {
     line: Option<u32>,
     #[serde(rename = "crate")]
     krate: &'a str,
-    origin: &'static str,
+    origin: Origin,
 }
 
 impl<'a> PlaceJson<'a> {
@@ -25,17 +25,7 @@ impl<'a> PlaceJson<'a> {
             file: frame.and_then(|frame| frame.file.as_deref()),
             line: frame.and_then(|frame| frame.line),
             krate: function.map_or("", |function| &function.krate),
-            origin: origin(function.map_or(Origin::Unresolved, |function| function.origin)),
+            origin: function.map_or(Origin::Unresolved, |function| function.origin),
         }
-    }
-}
-
-pub(super) fn origin(origin: Origin) -> &'static str {
-    match origin {
-        Origin::User => "user",
-        Origin::Dependency => "dependency",
-        Origin::Std => "std",
-        Origin::Native => "native",
-        Origin::Unresolved => "unresolved",
     }
 }

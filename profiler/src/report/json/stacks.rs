@@ -45,11 +45,8 @@ impl<'a> Stacks<'a> {
                 }
             };
             if let Detail::Site(detail) = &row.detail {
-                for site in detail
-                    .sites
-                    .iter()
-                    .filter_map(|&site| profile.sites.get(site))
-                {
+                let sites = detail.sites.iter();
+                for site in sites.filter_map(|&site| profile.sites.get(site)) {
                     let stack = profile.frames_of(site, shown);
                     let numbers = stack.into_iter().filter_map(|id| {
                         let frame = profile.frames.get(id.0 as usize)?;

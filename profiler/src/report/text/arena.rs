@@ -8,8 +8,9 @@ use super::Page;
 use crate::profile::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_title};
 use crate::profile::{Arena, Measure, Profile, State};
 use crate::report::notes::ARENA_FIGURES;
+use crate::report::page::first_few;
 use crate::report::{ArenaDetail, ArenaLeak, ArenaPart, DEFAULT_TOP, Detail, Options, Row, Style};
-use crate::table::place;
+use crate::table::NO_STACK;
 use crate::units::{Bytes, Count, Share, counted, printable};
 
 /// Types and fields that are named; the others are counted.
@@ -52,27 +53,18 @@ pub(super) fn write<W: Write>(
         }
     }
     if rows.len() > top {
-        let bytes = rows
-            .iter()
-            .skip(top)
-            .try_fold(0_u64, |sum, row| match &row.detail {
-                Detail::Arena(detail) => Some(sum.saturating_add(detail.measured?)),
-                _ => Some(sum),
-            });
-        let bytes = bytes.map_or(String::new(), |bytes| {
-            format!(", {}", options.measure.amount(bytes))
+        let mut rest = rows.iter().skip(top);
+        let bytes = rest.try_fold(0_u64, |sum, row| match &row.detail {
+            Detail::Arena(detail) => Some(sum.saturating_add(detail.measured?)),
+            _ => Some(sum),
         });
-        let more = format!(
-            "... {}{bytes} (--top {top})",
-            counted((rows.len() - top) as u64, "more arena"),
-        );
-        page.line(Style::Faint, &more)?;
+        let bytes = bytes.map(|bytes| format!(", {}", options.measure.amount(bytes)));
+        let bytes = bytes.unwrap_or_default();
+        let more = counted((rows.len() - top) as u64, "more arena");
+        page.line(Style::Faint, &format!("... {more}{bytes} (--top {top})"))?;
     }
     page.blank()?;
-    let marks: Vec<String> = Part::ALL
-        .iter()
-        .map(|part| format!("{} {}", part.mark(), part.name()))
-        .collect();
+    let marks = Part::ALL.map(|part| format!("{} {}", part.mark(), part.name()));
     page.wrap(Style::Faint, "  ", &format!("{}.", marks.join(", ")))?;
     page.wrap(Style::Faint, "  ", ARENA_FIGURES)
 }
@@ -99,7 +91,7 @@ fn write_arena<W: Write>(
     );
     page.line(Style::Strong, &head)?;
     if let Some(sentence) = &detail.imbalance {
-        page.wrap(Style::Warning, "  ! ", &format!("{sentence}."))?;
+        page.warning(&format!("{sentence}."))?;
     }
     write_chunks(page, arena)?;
     page.wrap(Style::Faint, INDENT, &ever(arena))?;
@@ -109,39 +101,31 @@ fn write_arena<W: Write>(
         }
     }
     if detail.unscoped.total_bytes > 0 {
-        page.wrap(
-            Style::Warning,
-            "  ! ",
-            &format!(
-                "{} of these were handed out in places that nothing tells: the recording had no room.",
-                Bytes(detail.unscoped.total_bytes)
-            ),
-        )?;
+        let bytes = Bytes(detail.unscoped.total_bytes);
+        page.warning(&format!(
+            "{bytes} of these were handed out in places that nothing tells: the recording had no room."
+        ))?;
     }
     for advice in &detail.advice {
         page.wrap(Style::Strong, "  -> ", &advice.text)?;
     }
     for leak in &detail.leaks {
-        page.wrap(Style::Warning, "  ! ", &leak_text(profile, leak))?;
+        page.warning(&leak_text(leak))?;
     }
     Ok(())
 }
 
 /// The bar and the parts it is made of; of an arena without live instances what the last one was.
 fn write_chunks<W: Write>(page: &mut Page<'_, W>, arena: &Arena) -> io::Result<()> {
+    let most = Bytes(arena.most_chunk_bytes);
+    let in_one = Bytes(arena.most_instance_bytes);
     if arena.chunk_bytes == 0 {
-        let mut text = format!(
-            "allocated_bytes 0 now; at most {} at once, {} in one instance",
-            Bytes(arena.most_chunk_bytes),
-            Bytes(arena.most_instance_bytes)
-        );
+        let mut text =
+            format!("allocated_bytes 0 now; at most {most} at once, {in_one} in one instance");
         if let Some(last) = last_full(arena) {
-            text.push_str(&format!(
-                "; the last used {} of {} ({})",
-                Bytes(last.used_bytes),
-                Bytes(last.chunk_bytes),
-                Share::of(last.used_bytes, last.chunk_bytes)
-            ));
+            let (used, of) = (Bytes(last.used_bytes), Bytes(last.chunk_bytes));
+            let share = Share::of(last.used_bytes, last.chunk_bytes);
+            text.push_str(&format!("; the last used {used} of {of} ({share})"));
         }
         return page.wrap(Style::Faint, INDENT, &text);
     }
@@ -151,42 +135,29 @@ fn write_chunks<W: Write>(page: &mut Page<'_, W>, arena: &Arena) -> io::Result<(
         .flat_map(|&(part, cells)| std::iter::repeat_n(part.mark(), cells))
         .collect();
     page.line(Style::Strong, &format!("{INDENT}[{cells}]"))?;
-    let parts: Vec<String> = Part::ALL
-        .iter()
-        .filter(|part| part.of(arena) > 0)
-        .map(|part| {
-            let bytes = part.of(arena);
-            let share = Share::of(bytes, arena.chunk_bytes);
-            format!("{} {} ({share})", part.name(), Bytes(bytes))
-        })
-        .collect();
-    page.wrap(
-        Style::Faint,
-        INDENT,
-        &format!(
-            "allocated_bytes {} in {}: {}",
-            Bytes(arena.chunk_bytes),
-            counted(arena.chunks, "chunk"),
-            parts.join(", ")
-        ),
-    )?;
-    page.wrap(
-        Style::Faint,
-        INDENT,
-        &format!(
-            "{} with metadata; at most {} at once, {} in one instance, {} of it used",
-            Bytes(arena.chunk_bytes_with_metadata),
-            Bytes(arena.most_chunk_bytes),
-            Bytes(arena.most_instance_bytes),
-            Bytes(arena.most_used_bytes)
-        ),
-    )
+    let parts = Part::ALL.into_iter().filter(|part| part.of(arena) > 0);
+    let parts = parts.map(|part| {
+        let bytes = part.of(arena);
+        let share = Share::of(bytes, arena.chunk_bytes);
+        format!("{} {} ({share})", part.name(), Bytes(bytes))
+    });
+    let parts: Vec<String> = parts.collect();
+    let (bytes, chunks) = (Bytes(arena.chunk_bytes), counted(arena.chunks, "chunk"));
+    let parts = parts.join(", ");
+    let chunks = format!("allocated_bytes {bytes} in {chunks}: {parts}");
+    page.wrap(Style::Faint, INDENT, &chunks)?;
+    let with_metadata = Bytes(arena.chunk_bytes_with_metadata);
+    let used = Bytes(arena.most_used_bytes);
+    let most = format!(
+        "{with_metadata} with metadata; at most {most} at once, {in_one} in one instance, {used} of it used"
+    );
+    page.wrap(Style::Faint, INDENT, &most)
 }
 
 /// `handed out 5.7 MiB in 177,000 pieces, from 15 chunks of 6.1 MiB; 9,000 grows: 4,400 in place, 1.1 MiB copied by ..`
 fn ever(arena: &Arena) -> String {
     let mut text = format!(
-        "in all {} handed out in {}, from {} of {}",
+        "in total {} handed out in {}, from {} of {}",
         Bytes(arena.total_handed_bytes),
         counted(arena.total_handed_blocks, "piece"),
         counted(arena.total_chunks, "chunk"),
@@ -204,43 +175,29 @@ fn ever(arena: &Arena) -> String {
         text.push_str(&format!("; {}", counted(arena.resets, "reset")));
     }
     if arena.limit_reached > 0 {
-        text.push_str(&format!(
-            "; limit reached {}",
-            counted(arena.limit_reached, "time")
-        ));
+        let times = counted(arena.limit_reached, "time");
+        text.push_str(&format!("; limit reached {times}"));
     }
     text
 }
 
 /// `Vec<Citizen> 4.4 MiB, &str 984.4 KiB, 2 more`
 fn largest(parts: &[ArenaPart]) -> String {
-    let mut named: Vec<String> = parts
-        .iter()
-        .take(PARTS)
-        .map(|part| {
-            let (total, past) = (part.handed.total_bytes, part.handed.past_bytes);
-            let bytes = match (total, past) {
-                (_, 0) => Bytes(total).to_string(),
-                (0, _) => format!("{} past the handle", Bytes(past)),
-                _ => format!("{} (and {} past the handle)", Bytes(total), Bytes(past)),
-            };
-            format!("{} {bytes}", printable(&part.key))
-        })
-        .collect();
-    if parts.len() > PARTS {
-        named.push(format!("{} more", parts.len() - PARTS));
-    }
-    named.join(", ")
+    let named = parts.iter().map(|part| {
+        let (total, past) = (part.handed.total_bytes, part.handed.past_bytes);
+        let bytes = match (total, past) {
+            (_, 0) => Bytes(total).to_string(),
+            (0, _) => format!("{} past the handle", Bytes(past)),
+            _ => format!("{} (and {} past the handle)", Bytes(total), Bytes(past)),
+        };
+        format!("{} {bytes}", printable(&part.key))
+    });
+    first_few(named, PARTS)
 }
 
-fn leak_text(profile: &Profile, leak: &ArenaLeak) -> String {
-    let site = profile.sites.get(leak.leak.site);
-    let frame = site.and_then(|site| {
-        let owner = site.owner.and_then(|owner| site.stack.get(owner));
-        owner.or(site.stack.last()).copied()
-    });
-    match frame {
-        Some(frame) => format!("{}. Site: {}", leak.text, printable(&place(profile, frame))),
-        None => format!("{}.", leak.text),
+fn leak_text(leak: &ArenaLeak) -> String {
+    match leak.site.as_str() {
+        NO_STACK => format!("{}.", leak.text),
+        site => format!("{}. Site: {}", leak.text, printable(site)),
     }
 }

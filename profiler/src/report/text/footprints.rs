@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::Page;
-use crate::profile::{Measured, Profile};
+use crate::profile::{Measured, Place, Profile};
 use crate::report::{DEFAULT_TOP, Options, Style};
-use crate::table::{preorder, weighty};
+use crate::table::{Column, cells, fitting, preorder, weighty};
 use crate::units::{Bytes, Count, Nanos, counted, printable, signed_bytes};
 
 /// Footprints of one label that are shown; the newest ones.
@@ -18,16 +18,18 @@ pub(super) fn write<W: Write>(
     profile: &Profile,
     options: &Options<'_>,
 ) -> io::Result<()> {
-    let all = profile.measured();
     let mut labels: Vec<(&str, Vec<&Measured>)> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
-    for measured in all {
+    for measured in profile.measured() {
         let label = measured.footprint.label.as_str();
         let at = *known.entry(label).or_insert(labels.len());
         match labels.get_mut(at) {
             Some((_, of_label)) => of_label.push(measured),
             None => labels.push((label, vec![measured])),
         }
+    }
+    if labels.is_empty() {
+        return Ok(());
     }
     let top = options.top.unwrap_or(DEFAULT_TOP);
     for (label, of_label) in labels.iter().take(top) {
@@ -36,33 +38,21 @@ pub(super) fn write<W: Write>(
             .partition(|measured| measured.footprint.estimate);
         page.blank()?;
         let newest = exact.last().or(estimates.last());
-        let name = newest.and_then(|newest| {
-            profile
-                .named_type(newest.footprint.value_type)
-                .map(|name| name.short.as_str())
-        });
-        let name = name
-            .map(|name| format!(": {}", printable(name)))
-            .unwrap_or_default();
-        page.line(
-            Style::Heading,
-            &format!("Footprint {}{name}", printable(label)),
-        )?;
-        write_moments(page, &exact)?;
-        write_estimates(page, &exact, &estimates)?;
-        if let Some(newest) = exact.last() {
-            write_places(page, profile, options, newest)?;
+        let name = newest.and_then(|newest| profile.named_type(newest.footprint.value_type));
+        let name = name.map_or_else(String::new, |name| format!(": {}", printable(&name.short)));
+        let heading = format!("Footprint {}{name}", printable(label));
+        page.line(Style::Heading, &heading)?;
+        match exact.last() {
+            Some(newest) => {
+                write_moments(page, &exact)?;
+                write_facts(page, newest)?;
+                write_places(page, profile, options, newest)?;
+            }
+            None => write_estimates(page, &estimates)?,
         }
     }
-    if all.is_empty() {
-        return Ok(());
-    }
     page.blank()?;
-    let cut = labels.len().saturating_sub(top);
-    if cut > 0 {
-        let more = counted(cut as u64, "more label");
-        page.line(Style::Faint, &format!("  ... {more} (report --json)"))?;
-    }
+    write_more(page, labels.len().saturating_sub(top), "more label")?;
     page.wrap(
         Style::Faint,
         "  ",
@@ -72,121 +62,90 @@ pub(super) fn write<W: Write>(
     )
 }
 
-/// A cell of the table of moments and how wide its column is.
-type Cell = (&'static str, usize, fn(&Measured) -> String);
+/// What is not shown, counted.
+fn write_more<W: Write>(page: &mut Page<'_, W>, count: usize, noun: &str) -> io::Result<()> {
+    if count == 0 {
+        return Ok(());
+    }
+    let more = counted(count as u64, noun);
+    page.line(Style::Faint, &format!("  ... {more} (report --json)"))
+}
 
-const CELLS: [Cell; 7] = [
-    ("time", 10, |m| Nanos(m.footprint.time_ns).to_string()),
-    ("exact", 10, |m| Bytes(m.bytes).to_string()),
-    ("estimate", 10, |m| {
-        m.estimate
-            .map_or_else(dash, |estimate| Bytes(estimate.bytes).to_string())
-    }),
-    ("difference", 10, |m| {
-        m.estimate
-            .and_then(|estimate| estimate.difference)
-            .map_or_else(dash, |part| format!("{:+.1} %", part * 100.0))
-    }),
-    ("blocks", 11, |m| Count(m.blocks).to_string()),
-    ("slack", 10, |m| Bytes(m.slack_bytes).to_string()),
-    ("change", 10, |m| {
-        m.change_bytes.map_or_else(dash, |bytes| {
+fn moment_columns(exact: &[&Measured]) -> Vec<Column<Measured>> {
+    let column =
+        |title, width, figure: fn(&Measured) -> Option<String>| Column::new(title, width, figure);
+    let mut columns = vec![
+        column("time", 10, |m| Some(Nanos(m.footprint.time_ns).to_string())),
+        column("exact", 10, |m| Some(Bytes(m.bytes).to_string())),
+    ];
+    if exact.iter().any(|measured| measured.estimate.is_some()) {
+        columns.push(column("estimate", 10, |m| {
+            Some(Bytes(m.estimate?.bytes).to_string())
+        }));
+        columns.push(column("difference", 10, |m| {
+            Some(format!("{:+.1} %", m.estimate?.difference? * 100.0))
+        }));
+    }
+    columns.push(column("blocks", 11, |m| Some(Count(m.blocks).to_string())));
+    columns.push(column("slack", 10, |m| {
+        Some(Bytes(m.slack_bytes).to_string())
+    }));
+    if exact.len() > 1 {
+        columns.push(column("change", 10, |m| {
+            let bytes = m.change_bytes?;
             let sign = if bytes > 0 { "+" } else { "" };
-            format!("{sign}{}", signed_bytes(bytes))
-        })
-    }),
-];
-
-fn dash() -> String {
-    "-".to_owned()
+            Some(format!("{sign}{}", signed_bytes(bytes)))
+        }));
+    }
+    columns
 }
 
 fn write_moments<W: Write>(page: &mut Page<'_, W>, exact: &[&Measured]) -> io::Result<()> {
-    let some_estimate = exact.iter().any(|measured| measured.estimate.is_some());
-    let series = exact.len() > 1;
-    let mut used = 0;
-    let cells: Vec<&Cell> = CELLS
-        .iter()
-        .filter(|(title, ..)| match *title {
-            "estimate" | "difference" => some_estimate,
-            "change" => series,
-            _ => true,
-        })
-        .take_while(|(_, width, _)| {
-            used += width + 1;
-            used <= page.width
-        })
-        .collect();
-    if exact.is_empty() {
+    let columns = fitting(moment_columns(exact), 0, page.width);
+    page.head(&columns, "")?;
+    let older = exact.len().saturating_sub(MOMENTS);
+    for measured in exact.iter().skip(older) {
+        page.plain(&cells(&columns, measured).concat())?;
+    }
+    write_more(page, older, "older one")
+}
+
+/// What else is known of a value.
+fn write_facts<W: Write>(page: &mut Page<'_, W>, newest: &Measured) -> io::Result<()> {
+    let mut facts = vec![format!(
+        "{} the value's own size",
+        Bytes(newest.inline_bytes)
+    )];
+    if let Some(usable) = newest.usable_bytes {
+        facts.push(format!("{} usable in its blocks", Bytes(usable)));
+    }
+    if newest.shared_blocks > 0 {
+        let (times, bytes) = (
+            counted(newest.shared_blocks, "time"),
+            Bytes(newest.shared_bytes),
+        );
+        facts.push(format!("shared blocks met again {times}, {bytes}"));
+    }
+    let live = Bytes(newest.footprint.live_bytes);
+    facts.push(format!("{live} live in the process then"));
+    if newest.footprint.folded > 0 {
+        let places = counted(newest.footprint.folded, "place");
+        facts.push(format!("{places} counted at the place around it"));
+    }
+    page.wrap(Style::Faint, "  newest: ", &facts.join("; "))?;
+    let hidden = newest.footprint.hidden_values;
+    if hidden == 0 {
         return Ok(());
     }
-    let line = |text: fn(&Cell, &Measured) -> String, measured: &Measured| {
-        let cell = |cell: &&Cell| format!(" {:>1$}", text(cell, measured), cell.1);
-        cells.iter().map(cell).collect::<String>()
-    };
-    let cut = exact.len().saturating_sub(MOMENTS);
-    page.line(
-        Style::Heading,
-        &line(|cell, _| cell.0.to_owned(), exact[cut]),
-    )?;
-    for measured in exact.iter().skip(cut) {
-        page.plain(&line(|cell, measured| (cell.2)(measured), measured))?;
-    }
-    if cut > 0 {
-        page.line(
-            Style::Faint,
-            &format!("  ... {} (report --json)", counted(cut as u64, "older one")),
-        )?;
-    }
-    if let Some(newest) = exact.last() {
-        let mut said = vec![format!(
-            "{} the value's own size",
-            Bytes(newest.inline_bytes)
-        )];
-        if let Some(usable) = newest.usable_bytes {
-            said.push(format!("{} usable in its blocks", Bytes(usable)));
-        }
-        if newest.shared_blocks > 0 {
-            said.push(format!(
-                "shared blocks met again {}, {}",
-                counted(newest.shared_blocks, "time"),
-                Bytes(newest.shared_bytes)
-            ));
-        }
-        said.push(format!(
-            "{} live in the process then",
-            Bytes(newest.footprint.live_bytes)
-        ));
-        if newest.footprint.folded > 0 {
-            said.push(format!(
-                "{} counted at the place around it",
-                counted(newest.footprint.folded, "place")
-            ));
-        }
-        page.wrap(Style::Faint, "  newest: ", &said.join("; "))?;
-        let hidden = newest.footprint.hidden_values;
-        if hidden > 0 {
-            let said = format!(
-                "{} could not be looked into: the figures are a lower bound",
-                counted(hidden, "value")
-            );
-            page.wrap(Style::Warning, "  newest: ", &said)?;
-        }
-    }
-    Ok(())
+    let values = counted(hidden, "value");
+    let bound = format!("{values} could not be looked into: the figures are a lower bound");
+    page.wrap(Style::Warning, "  newest: ", &bound)
 }
 
 /// Estimates without an exact figure of their label.
-fn write_estimates<W: Write>(
-    page: &mut Page<'_, W>,
-    exact: &[&Measured],
-    estimates: &[&Measured],
-) -> io::Result<()> {
-    if !exact.is_empty() {
-        return Ok(());
-    }
-    let cut = estimates.len().saturating_sub(MOMENTS);
-    for measured in estimates.iter().skip(cut) {
+fn write_estimates<W: Write>(page: &mut Page<'_, W>, estimates: &[&Measured]) -> io::Result<()> {
+    let older = estimates.len().saturating_sub(MOMENTS);
+    for measured in estimates.iter().skip(older) {
         page.plain(&format!(
             " {:>10} {:>10} estimated; nothing exact: footprint(\"{}\", &value) measures it",
             Nanos(measured.footprint.time_ns).to_string(),
@@ -197,65 +156,58 @@ fn write_estimates<W: Write>(
     Ok(())
 }
 
+fn place_columns(width: usize) -> Vec<Column<Place>> {
+    let column = |title, width, figure: fn(&Place) -> String| {
+        Column::new(title, width, move |place: &Place| Some(figure(place)))
+    };
+    let mut columns = vec![
+        column("exact", 10, |place| {
+            Bytes(place.with_inner_bytes).to_string()
+        }),
+        column("self", 10, |place| {
+            Bytes(place.node.block_bytes).to_string()
+        }),
+        column("slack", 10, |place| Bytes(place.slack_bytes).to_string()),
+    ];
+    if width >= 80 {
+        columns.push(column("blocks", 11, |place| {
+            Count(place.node.blocks).to_string()
+        }));
+        columns.push(column("values", 9, |place| {
+            Count(place.node.count).to_string()
+        }));
+    }
+    columns
+}
+
 fn write_places<W: Write>(
     page: &mut Page<'_, W>,
     profile: &Profile,
     options: &Options<'_>,
     measured: &Measured,
 ) -> io::Result<()> {
-    let parents: Vec<Option<usize>> = measured.places.iter().map(|place| place.parent).collect();
-    let weights: Vec<u64> = measured
-        .places
-        .iter()
-        .map(|place| place.with_inner_bytes)
-        .collect();
+    let all = &measured.places;
+    let parents: Vec<Option<usize>> = all.iter().map(|place| place.parent).collect();
+    let weights: Vec<u64> = all.iter().map(|place| place.with_inner_bytes).collect();
     let top = options.top.unwrap_or(DEFAULT_TOP).min(weighty(&weights));
     let places = preorder(&parents, &weights, top);
     if places.is_empty() {
         return Ok(());
     }
-    let wide = page.width >= 80;
-    let head = |own: &str, inner: &str, slack: &str, blocks: &str, values: &str| {
-        let narrow = format!(" {inner:>10} {own:>10} {slack:>10}");
-        if wide {
-            format!("{narrow} {blocks:>11} {values:>9}  ")
-        } else {
-            format!("{narrow}  ")
-        }
-    };
-    let title = head("own", "exact", "slack", "blocks", "values");
-    page.line(Style::Heading, &format!("{title}place"))?;
+    let columns = place_columns(page.width);
+    page.head(&columns, "place")?;
     for (index, depth) in &places {
-        let place = &measured.places[*index];
-        let start = head(
-            &Bytes(place.node.block_bytes).to_string(),
-            &Bytes(place.with_inner_bytes).to_string(),
-            &Bytes(place.slack_bytes).to_string(),
-            &Count(place.node.blocks).to_string(),
-            &Count(place.node.count).to_string(),
-        );
-        page.part(Style::Faint, &start)?;
-        let indent = (2 * depth).min(page.width.saturating_sub(start.len()) / 2);
-        let mut name = format!("{}{}", " ".repeat(indent), printable(&place.step));
+        let place = &all[*index];
+        let figures = cells(&columns, place).concat();
+        page.part(Style::Faint, &figures)?;
+        let mut name = printable(&place.step).into_owned();
         if *index > 0
-            && let Some(of_type) = profile
-                .named_type(place.node.value_type)
-                .map(|name| name.short.as_str())
+            && let Some(of_type) = profile.named_type(place.node.value_type)
         {
             name.push_str("  ");
-            name.push_str(&printable(of_type));
+            name.push_str(&printable(&of_type.short));
         }
-        page.end(&name, start.len())?;
+        page.place(figures.len(), *depth, &name)?;
     }
-    let rest = measured.places.len() - places.len();
-    if rest > 0 {
-        page.line(
-            Style::Faint,
-            &format!(
-                "  ... {} (report --json)",
-                counted(rest as u64, "more place")
-            ),
-        )?;
-    }
-    Ok(())
+    write_more(page, all.len() - places.len(), "more place")
 }

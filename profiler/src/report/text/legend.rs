@@ -6,7 +6,7 @@ use super::Page;
 use crate::profile::Profile;
 use crate::report::json::rows_sum_to_totals;
 use crate::report::notes::{ARENA_FIGURES, REALLOC_POLICY, notes};
-use crate::report::{By, Detail, Options, Row, Style};
+use crate::report::{By, Detail, Options, PhaseDetail, Row, Style};
 
 pub(super) fn write<W: Write>(
     page: &mut Page<'_, W>,
@@ -28,58 +28,9 @@ pub(super) fn write<W: Write>(
          realloc with its whole new size; blocks: how many that were; temporary: bytes of blocks freed before their \
          thread allocated another.",
     )?;
-    match options.by {
-        By::Type => {
-            say(
-                "A row is what blocks hold, by the container that asked for them. values, inline: seen as Profiled<T>, and \
-                 their own size, wherever they lie.",
-            )?;
-        }
-        By::Field => {
-            say(
-                "own: of the field itself, so rows add up; all other columns with the places inside it. values: how many \
-                 were deserialized.",
-            )?;
-        }
-        By::Phase => {
-            say("A row is a phase without the phases inside it, so rows add up.")?;
-            let detail = |row: &Row| match &row.detail {
-                Detail::Phase(detail) => Some((
-                    detail.retained_bytes.is_some(),
-                    detail.input_bytes > 0 || detail.records > 0,
-                )),
-                _ => None,
-            };
-            if rows.iter().filter_map(detail).any(|(retained, _)| retained) {
-                say("retained: net bytes its threads allocated while in it.")?;
-            }
-            if rows.iter().filter_map(detail).any(|(_, input)| input) {
-                say(
-                    "/in, /rec: bytes for each byte and record of input, with the phases inside it; kept: retained.",
-                )?;
-            }
-        }
-        By::Site => {
-            say(
-                "sizes: blocks by their size when allocated or reallocated, the most frequent first. lifetime: allocations \
-                 that the thread made from a block's allocation to its free, the mean over blocks that the thread freed \
-                 itself; freed elsewhere: by another thread. Both are known of blocks above 16 B: of how many of the freed \
-                 blocks stands in brackets (reallocated ones count as freed).",
-            )?;
-        }
-        By::Owner => say(
-            "A row is the function that owns the blocks: the innermost one of the program that nothing called back, or of \
-             the nearest dependency.",
-        )?,
-        By::Function => say(
-            "peak and its neighbours: of blocks that the function asked for itself, so rows add up (folded, what containers \
-             of the standard library do for it is its own); inclusive: with all that it calls.",
-        )?,
-        By::Crate | By::Module => say(
-            "A row is whose code asked for the blocks; the standard library asks for whoever called it.",
-        )?,
-        By::Thread | By::Arena => {}
-    }
+    explained(options.by, rows)
+        .into_iter()
+        .try_for_each(&mut say)?;
     for note in notes(profile, options.by, rows) {
         say(&note)?;
     }
@@ -87,6 +38,54 @@ pub(super) fn write<W: Write>(
         .iter()
         .filter(|note| note.as_str() == APART)
         .try_for_each(|note| say(note))
+}
+
+/// What rows of that kind, and columns that only they have, mean.
+fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
+    match by {
+        By::Type => vec![
+            "A row is what blocks hold, by the container that asked for them. values, inline: seen as Profiled<T>, and \
+             their own size, wherever they lie.",
+        ],
+        By::Field => vec![
+            "self: of the field itself, so rows add up; all other columns with the places inside it. values: how many were \
+             deserialized.",
+        ],
+        By::Phase => {
+            let any = |of: fn(&PhaseDetail) -> bool| {
+                rows.iter()
+                    .any(|row| matches!(&row.detail, Detail::Phase(detail) if of(detail)))
+            };
+            let mut all = vec!["A row is a phase without the phases inside it, so rows add up."];
+            if any(|phase| phase.retained_bytes.is_some()) {
+                all.push("retained: net bytes its threads allocated while in it.");
+            }
+            if any(|phase| phase.input_bytes > 0 || phase.records > 0) {
+                all.push(
+                    "/in, /rec: bytes for each byte and record of input, with the phases inside it; kept: retained.",
+                );
+            }
+            all
+        }
+        By::Site => vec![
+            "sizes: blocks by their size when allocated or reallocated, the most frequent first. lifetime: allocations \
+             that the thread made from a block's allocation to its free, the mean over blocks that the thread freed \
+             itself; freed elsewhere: by another thread. Both are known of blocks above 16 B: of how many of the freed \
+             blocks stands in brackets (reallocated ones count as freed).",
+        ],
+        By::Owner => vec![
+            "A row is the function that owns the blocks: the innermost one of the program that nothing called back, or of \
+             the nearest dependency.",
+        ],
+        By::Function => vec![
+            "peak and its neighbours: of blocks that the function asked for itself, so rows add up (folded, what containers \
+             of the standard library do for it is its own); inclusive: with all that it calls.",
+        ],
+        By::Crate | By::Module => vec![
+            "A row is whose code asked for the blocks; the standard library asks for whoever called it.",
+        ],
+        By::Thread | By::Arena => Vec::new(),
+    }
 }
 
 /// Said wherever rows of threads do not add up.

@@ -62,7 +62,7 @@ pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) 
 
 fn write_losses<W: Write>(page: &mut Page<W>, profile: &Profile) -> io::Result<()> {
     for loss in profile.losses() {
-        page.wrap(Style::Warning, "  ! ", loss)?;
+        page.warning(loss)?;
     }
     Ok(())
 }
@@ -105,12 +105,8 @@ fn write_rows<W: Write>(
 ) -> io::Result<()> {
     let measure = options.measure;
     let whole = measure.of(&profile.totals);
-    let columns = columns(options.by, measure, page.width, rows);
-    let mut head = format!("{:>SHARE_WIDTH$}", "share");
-    for column in &columns {
-        head.push_str(&format!(" {:>1$}", column.title, column.width));
-    }
-    page.line(Style::Heading, &format!("{head}  {}", options.by.name()))?;
+    let columns = columns(options.by, measure, whole, page.width, rows);
+    page.head(&columns, options.by.name())?;
     let top = options.top.unwrap_or(DEFAULT_TOP);
     // Rows that hold none of the measure say nothing: they are counted below. A phase that only frees says that.
     let by_phase = options.by == By::Phase;
@@ -120,9 +116,9 @@ fn write_rows<W: Write>(
         .take_while(|row| by_phase || measure.of(&row.figures) > 0)
         .count();
     for row in rows.iter().take(shown) {
-        write_row(page, profile, row, &columns, (measure, whole))?;
+        write_row(page, profile, row, &columns, measure)?;
     }
-    write_rest(page, options, whole, &rows[shown..], shown)
+    write_rest(page, options, whole, rows[shown..].iter(), shown)
 }
 
 fn write_sites<W: Write>(
@@ -146,7 +142,13 @@ fn write_sites<W: Write>(
     } else if !shown.is_empty() {
         site::write(page, profile, &shown, measure, false)?;
     }
-    write_rest(page, options, whole, &rows[shown.len()..], shown.len())
+    write_rest(
+        page,
+        options,
+        whole,
+        rows[shown.len()..].iter(),
+        shown.len(),
+    )
 }
 
 /// The rows that the summary has no room for, as one.
@@ -157,14 +159,12 @@ fn write_more<W: Write>(
     rest: &[Row],
 ) -> io::Result<()> {
     let measure = options.measure;
-    let value = sum_of(measure, rest);
-    let some = rest
-        .iter()
-        .filter(|row| measure.of(&row.figures) > 0)
-        .count();
+    let some = rest.iter().filter(|row| measure.of(&row.figures) > 0);
+    let some = some.count();
     if some == 0 {
         return Ok(());
     }
+    let value = sum_of(measure, rest.iter());
     let share = Share::of(value, whole).to_string();
     let amount = measure.amount(value);
     let more = format!("{share:>SHARE_WIDTH$} {amount:>10} {:>9}  {some} more", "");
@@ -172,35 +172,31 @@ fn write_more<W: Write>(
 }
 
 /// What is not shown, counted.
-fn write_rest<W: Write>(
+fn write_rest<'r, W: Write>(
     page: &mut Page<W>,
     options: &Options<'_>,
     whole: u64,
-    rest: &[Row],
+    rest: impl ExactSizeIterator<Item = &'r Row>,
     shown: usize,
 ) -> io::Result<()> {
-    if rest.is_empty() {
+    if rest.len() == 0 {
         return Ok(());
     }
     let measure = options.measure;
+    let rows = counted(rest.len() as u64, &format!("more {}", options.by.name()));
     let value = sum_of(measure, rest);
     let share = Share::of(value, whole).to_string();
-    let noun = format!("more {}", options.by.name());
+    let amount = measure.amount(value);
     let top = options.top.unwrap_or(DEFAULT_TOP);
-    let hint = if shown == top {
-        format!(" (--top {top})")
-    } else {
-        String::new()
+    let hint = match shown == top {
+        true => format!(" (--top {top})"),
+        false => String::new(),
     };
-    let more = format!(
-        "... {}, {}{hint}",
-        counted(rest.len() as u64, &noun),
-        measure.amount(value)
-    );
-    page.line(Style::Faint, &format!("{share:>SHARE_WIDTH$} {more}"))
+    let more = format!("{share:>SHARE_WIDTH$} ... {rows}, {amount}{hint}");
+    page.line(Style::Faint, &more)
 }
 
-fn sum_of(measure: Measure, rows: &[Row]) -> u64 {
-    let values = rows.iter().map(|row| measure.of(&row.figures));
+fn sum_of<'r>(measure: Measure, rows: impl Iterator<Item = &'r Row>) -> u64 {
+    let values = rows.map(|row| measure.of(&row.figures));
     values.fold(0, u64::saturating_add)
 }

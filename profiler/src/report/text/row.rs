@@ -8,9 +8,12 @@ use super::Page;
 use crate::profile::fields::NO_FIELD;
 use crate::profile::{Estimated, FrameId, Measure, Profile};
 use crate::report::header::reallocs;
-use crate::report::{Detail, FunctionDetail, Part, PhaseDetail, Row, Style, TypeDetail};
-use crate::table::{Amplification, Column, SHARE_WIDTH, bytes_each};
-use crate::units::{Bytes, Share, counted, printable};
+use crate::report::page::first_few;
+use crate::report::{
+    Detail, FunctionDetail, Part, PhaseDetail, Row, SiteDetail, Style, TypeDetail,
+};
+use crate::table::{Amplification, Column, SHARE_WIDTH, bytes_each, mark_names};
+use crate::units::{Bytes, counted, printable};
 
 /// Parts of a row that are named; the others are counted.
 const PARTS: usize = 3;
@@ -19,26 +22,17 @@ pub(super) fn write_row<W: Write>(
     page: &mut Page<'_, W>,
     profile: &Profile,
     row: &Row,
-    columns: &[Column],
-    (measure, whole): (Measure, u64),
+    columns: &[Column<Row>],
+    measure: Measure,
 ) -> io::Result<()> {
-    let share = Share::of(measure.of(&row.figures), whole).to_string();
-    page.part(Style::Faint, &format!("{share:>SHARE_WIDTH$}"))?;
-    let mut used = SHARE_WIDTH;
-    for (i, column) in columns.iter().enumerate() {
-        let cell = format!(" {:>1$}", column.cell(row), column.width);
-        used += cell.len();
-        page.part(if i == 0 { Style::Strong } else { Style::Faint }, &cell)?;
-    }
-    page.part(Style::Faint, "  ")?;
-    used += 2;
+    let used = page.figures(columns, row)?;
     let name = match &row.detail {
         Detail::Thread { count } if *count != 1 => {
             format!("{} ({})", printable(&row.key), counted(*count, "thread"))
         }
         _ => printable(&row.key).into_owned(),
     };
-    page.end(&name, used)?;
+    page.place(used, 0, &name)?;
     let more = match &row.detail {
         Detail::Owner { owner, sites } => of_owner(profile, *owner, sites.len()),
         Detail::Function(detail) => of_function(detail, measure),
@@ -48,7 +42,7 @@ pub(super) fn write_row<W: Write>(
         Detail::Site(_) | Detail::Field(_) => String::new(),
         Detail::Thread { .. } | Detail::Arena(_) => String::new(),
     };
-    let whole = (name.width() + used > page.width).then_some(name);
+    let whole = (used + 2 + name.width() > page.width).then_some(name);
     let more = Some(more).filter(|more| !more.is_empty());
     let more = whole.into_iter().chain(more).collect::<Vec<_>>().join("; ");
     let indent = " ".repeat(SHARE_WIDTH + 1);
@@ -67,10 +61,10 @@ pub(super) fn site_details<W: Write>(
     let Detail::Site(detail) = &row.detail else {
         return Ok(());
     };
-    let sites = &detail.sites;
     let indent = " ".repeat(SHARE_WIDTH + 1);
-    page.wrap(Style::Faint, &indent, &of_site(profile, row))?;
-    let mut blocks = profile.distribution(sites).details(&row.figures);
+    page.wrap(Style::Faint, &indent, &of_site(profile, detail))?;
+    let distribution = profile.distribution(&detail.sites);
+    let mut blocks = distribution.details(&row.figures);
     blocks.extend(reallocs(&row.figures));
     if blocks.is_empty() {
         return Ok(());
@@ -101,25 +95,13 @@ fn of_function(detail: &FunctionDetail, measure: Measure) -> String {
 }
 
 /// `String::clone <- City::visit_name <- .. <- main`
-fn of_site(profile: &Profile, row: &Row) -> String {
-    let Detail::Site(detail) = &row.detail else {
-        return String::new();
-    };
-    let (stack, charged, marks) = (&detail.stack, detail.place, detail.marks);
-    let mut text = match charged {
+fn of_site(profile: &Profile, detail: &SiteDetail) -> String {
+    let mut text = match detail.place {
         Some(charged) => printable(&charged.short_name(profile)).into_owned(),
-        None => short_stack(profile, stack),
+        None => short_stack(profile, &detail.stack),
     };
-    for (set, mark) in [
-        (marks.cut, "[cut]"),
-        (marks.foreign, "[foreign stack]"),
-        (marks.deep, "[deep]"),
-        (marks.folded, "[folded]"),
-    ] {
-        if set {
-            text.push_str(" <- ");
-            text.push_str(mark);
-        }
+    for mark in mark_names(detail.marks) {
+        text.push_str(&format!(" <- [{mark}]"));
     }
     text
 }
@@ -136,12 +118,9 @@ fn of_type(detail: &TypeDetail, measure: Measure) -> String {
         Some("mixed") => said.push("type told by stacks and fields".to_owned()),
         _ => {}
     }
-    if let Some((bytes, label)) = &detail.slack {
-        said.push(format!(
-            "slack {} in footprint {}",
-            Bytes(*bytes),
-            printable(label)
-        ));
+    if let Some(slack) = &detail.slack {
+        let (bytes, label) = (Bytes(slack.bytes), printable(&slack.footprint));
+        said.push(format!("slack {bytes} in footprint {label}"));
     }
     said.extend(detail.estimated.as_ref().map(Estimated::text));
     said.join("; ")
@@ -154,24 +133,14 @@ fn largest(word: &str, parts: &[Part], measure: Measure) -> Option<String> {
         .filter(|part| measure.of(&part.figures) > 0)
         .collect();
     some.sort_by_key(|part| std::cmp::Reverse(measure.of(&part.figures)));
-    let mut named: Vec<String> = some
-        .iter()
-        .take(PARTS)
-        .map(|part| {
-            format!(
-                "{} {}",
-                printable(&part.key),
-                measure.amount(measure.of(&part.figures))
-            )
-        })
-        .collect();
-    if some.len() > PARTS {
-        named.push(format!("{} more", some.len() - PARTS));
-    }
-    (!named.is_empty()).then(|| format!("{word} {}", named.join(", ")))
+    let named = some.iter().map(|part| {
+        let amount = measure.amount(measure.of(&part.figures));
+        format!("{} {amount}", printable(&part.key))
+    });
+    (named.len() > 0).then(|| format!("{word} {}", first_few(named, PARTS)))
 }
 
-fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure, columns: &[Column]) -> String {
+fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure, columns: &[Column<Row>]) -> String {
     // What stands in columns already is not said again.
     let column = |title| columns.iter().any(|column| column.title == title);
     let mut said = Vec::new();
@@ -223,15 +192,10 @@ fn short_stack(profile: &Profile, frames: &[FrameId]) -> String {
     const INNER: usize = 6;
     const OUTER: usize = 2;
     let name = |&id: &FrameId| {
-        let function = profile
-            .frames
-            .get(id.0 as usize)
-            .and_then(|f| profile.functions.get(f.function.0 as usize));
-        let name = function.map_or("[unnamed]", |f| {
-            if f.short.is_empty() {
-                &f.name
-            } else {
-                &f.short
+        let name = profile.lookup(id).map_or("[unnamed]", |(_, function)| {
+            match function.short.is_empty() {
+                true => &function.name,
+                false => &function.short,
             }
         });
         printable(name).into_owned()

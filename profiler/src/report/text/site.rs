@@ -8,16 +8,12 @@ use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
-use crate::profile::{Figures, Measure, Profile};
+use crate::profile::{Measure, Profile};
 use crate::report::page::clip_middle;
-use crate::report::{Detail, Row, SiteLabel, Style};
-use crate::table::SHARE_WIDTH;
-use crate::units::{Count, Share, counted, printable};
+use crate::report::{Detail, Row, SiteDetail, Style};
+use crate::table::site_columns;
+use crate::units::{counted, printable};
 
-const AMOUNT: usize = 10;
-const BLOCKS: usize = 11;
-/// The figures and the blank behind them.
-const FIGURES: usize = SHARE_WIDTH + 1 + AMOUNT + 1 + BLOCKS + 2;
 /// With less room than this, the summary leaves "where" out.
 const LEAST_LOCATION: usize = 8;
 
@@ -31,14 +27,15 @@ struct Names {
 }
 
 impl Names {
-    fn of(label: &SiteLabel, stacks: u64) -> Names {
+    fn of(detail: &SiteDetail, one_line: bool) -> Names {
         Names {
-            what: printable(&label.what).into_owned(),
-            location: printable(&label.location).into_owned(),
-            owner: printable(&label.owner_and_source()).into_owned(),
-            stacks: match stacks {
-                0 | 1 => String::new(),
-                _ => format!("({})", counted(stacks, "stack")),
+            what: printable(&detail.label.what).into_owned(),
+            location: printable(&detail.label.location).into_owned(),
+            owner: printable(&detail.label.owner_and_source()).into_owned(),
+            stacks: match detail.stacks {
+                // The summary's rows say no number of stacks: it is no answer.
+                2.. if !one_line => format!("({})", counted(detail.stacks, "stack")),
+                _ => String::new(),
             },
         }
     }
@@ -58,79 +55,43 @@ pub(super) fn write<W: Write>(
     measure: Measure,
     one_line: bool,
 ) -> io::Result<()> {
+    let names = rows.iter().filter_map(|row| match &row.detail {
+        Detail::Site(detail) => Some(Names::of(detail, one_line)),
+        _ => None,
+    });
+    let names: Vec<Names> = names.collect();
     let whole = measure.of(&profile.totals);
-    let names: Vec<Names> = rows
-        .iter()
-        .filter_map(|row| match &row.detail {
-            // The summary's rows say no number of stacks: it is no answer.
-            Detail::Site(detail) => {
-                let stacks = if one_line { 0 } else { detail.stacks };
-                Some(Names::of(&detail.label, stacks))
-            }
-            _ => None,
-        })
-        .collect();
+    let with_blocks = site_columns(measure, whole, true);
+    let figures = with_blocks.iter().map(|column| column.width + 1);
+    let figures = figures.sum::<usize>() + 2;
     // A narrow terminal has no room for blocks, and names below the figures.
-    let narrow = page.width < 2 * FIGURES;
-    let room = page.width.saturating_sub(FIGURES);
-    let widest = |of: fn(&Names) -> &str, title: &str| {
-        let names = names.iter().map(|names| of(names).width());
-        names.max().unwrap_or(0).max(title.len())
-    };
-    let what = widest(|names| &names.what, "what");
-    let location = widest(|names| &names.location, "where");
-    let owner = widest(|names| &names.owner, "owner");
-    let stacks = widest(|names| &names.stacks, "");
-    let widths = if narrow {
-        None
-    } else if what + location + owner + stacks + 6 <= room {
-        Some(Widths { what, location })
-    } else if one_line {
-        let rest = room.saturating_sub(what + owner + 4);
-        Some(Widths {
-            what,
-            location: if rest < LEAST_LOCATION { 0 } else { rest },
-        })
+    let narrow = page.width < 2 * figures;
+    let columns = if narrow {
+        site_columns(measure, whole, false)
     } else {
-        None
+        with_blocks
     };
-    let (_, unit) = measure.blocks(&Figures::default());
-    let unit = if measure.is_bytes() { unit } else { "" };
-    let mut head = format!("{:>SHARE_WIDTH$} {:>AMOUNT$}", "share", measure.name());
-    if !narrow {
-        head.push_str(&format!(" {unit:>BLOCKS$}  "));
-    }
-    head.push_str(&match &widths {
+    let widths = widths(&names, page.width.saturating_sub(figures), one_line);
+    let widths = widths.filter(|_| !narrow);
+    let head = match &widths {
         Some(widths) => format!(
             "{}{}owner",
             column("what", widths.what),
             column("where", widths.location)
         ),
-        None if narrow => "  below: what, where, owner".to_owned(),
+        None if narrow => "below: what, where, owner".to_owned(),
         None => "what  where; below: owner".to_owned(),
-    });
-    page.line(Style::Heading, &head)?;
+    };
+    page.head(&columns, &head)?;
     for (row, names) in rows.iter().zip(&names) {
-        let value = measure.of(&row.figures);
-        page.part(
-            Style::Faint,
-            &format!("{:>SHARE_WIDTH$} ", Share::of(value, whole).to_string()),
-        )?;
-        page.part(
-            Style::Strong,
-            &format!("{:>AMOUNT$}", measure.amount(value)),
-        )?;
-        let blocks = match measure.is_bytes() {
-            true => Count(measure.blocks(&row.figures).0).to_string(),
-            false => String::new(),
-        };
+        page.figures(&columns, row)?;
         if narrow {
-            page.end("", 0)?;
+            page.blank()?;
             page.part(Style::Faint, "    ")?;
             two_lines(page, names, "    ")?;
             continue;
         }
-        page.part(Style::Faint, &format!(" {blocks:>BLOCKS$}  "))?;
+        page.part(Style::Faint, "  ")?;
         match &widths {
             Some(widths) => {
                 let location = clip_middle(&names.location, widths.location);
@@ -141,12 +102,32 @@ pub(super) fn write<W: Write>(
                     names.owner,
                     names.stacks
                 );
-                page.end(line.trim_end(), FIGURES)?;
+                page.end(line.trim_end(), figures)?;
             }
-            None => two_lines(page, names, &" ".repeat(FIGURES))?,
+            None => two_lines(page, names, &" ".repeat(figures))?,
         }
     }
     Ok(())
+}
+
+/// The columns of names where one line is enough.
+fn widths(names: &[Names], room: usize, one_line: bool) -> Option<Widths> {
+    let widest = |of: fn(&Names) -> &str, title: &str| {
+        let names = names.iter().map(|names| of(names).width());
+        names.max().unwrap_or(0).max(title.len())
+    };
+    let what = widest(|names| &names.what, "what");
+    let location = widest(|names| &names.location, "where");
+    let owner = widest(|names| &names.owner, "owner");
+    let stacks = widest(|names| &names.stacks, "");
+    if what + location + owner + stacks + 6 <= room {
+        return Some(Widths { what, location });
+    }
+    let rest = room.saturating_sub(what + owner + 4);
+    one_line.then_some(Widths {
+        what,
+        location: if rest < LEAST_LOCATION { 0 } else { rest },
+    })
 }
 
 /// What and where behind the figures, the owner below; broken at blanks where it is longer than that.
