@@ -20,8 +20,8 @@ const DLMALLOC: u8 = 6;
 const TALC: u8 = 7;
 #[cfg(feature = "tcmalloc")]
 const TCMALLOC: u8 = 8;
-/// Added to the others: look closely.
-const CLOSELY: u8 = 16;
+/// Added to the others: time events and add up usable sizes.
+const SHARE: u8 = 16;
 
 /// One event in so many is timed.
 const SAMPLED: u32 = 1024;
@@ -31,7 +31,7 @@ const LEAST_SAMPLES: u32 = 256;
 static CHOSEN: AtomicU8 = AtomicU8::new(0);
 static EVENTS: AtomicU32 = AtomicU32::new(0);
 static SAMPLE_NS: AtomicU64 = AtomicU64::new(0);
-static LOOKING_NS: AtomicU64 = AtomicU64::new(0);
+static OVERHEAD_NS: AtomicU64 = AtomicU64::new(0);
 static CLOCK_NS: AtomicU64 = AtomicU64::new(0);
 static USABLE: AtomicI64 = AtomicI64::new(0);
 static MOST_USABLE: AtomicI64 = AtomicI64::new(0);
@@ -42,12 +42,12 @@ pub(super) static STATS: stats_alloc::StatsAlloc<System> = stats_alloc::StatsAll
 static DLMALLOC_HEAP: Dlmalloc = Dlmalloc::new();
 static TALC_HEAP: Talc = Talc::new();
 
-/// What looking closely found since the last [`reset`].
-pub(super) struct Closely {
+/// What the share pass found since the last [`reset`].
+pub(super) struct Share {
     /// Nanoseconds in the allocator, from one event in 1,024; `None` with too few events.
     pub(super) allocator_ns: Option<u64>,
-    /// Nanoseconds that looking itself took, likewise.
-    pub(super) looking_ns: u64,
+    /// Nanoseconds that finding this out took, likewise.
+    pub(super) overhead_ns: u64,
     /// Largest sum of usable sizes of live blocks, bytes; `None` where the allocator does not tell them.
     pub(super) usable_bytes: Option<i64>,
 }
@@ -55,7 +55,7 @@ pub(super) struct Closely {
 /// Begins anew.
 pub(super) fn reset() {
     SAMPLE_NS.store(0, Relaxed);
-    LOOKING_NS.store(0, Relaxed);
+    OVERHEAD_NS.store(0, Relaxed);
     // What asking for the time costs is in every timed event.
     let times = 4096;
     let clock = (0..times).map(|_| {
@@ -69,11 +69,11 @@ pub(super) fn reset() {
 }
 
 /// What was found.
-pub(super) fn closely() -> Closely {
-    Closely {
+pub(super) fn share() -> Share {
+    Share {
         allocator_ns: (EVENTS.load(Relaxed) / SAMPLED >= LEAST_SAMPLES)
             .then(|| SAMPLE_NS.load(Relaxed) * u64::from(SAMPLED)),
-        looking_ns: LOOKING_NS.load(Relaxed) * u64::from(SAMPLED),
+        overhead_ns: OVERHEAD_NS.load(Relaxed) * u64::from(SAMPLED),
         usable_bytes: tells(chosen()).then(|| MOST_USABLE.load(Relaxed)),
     }
 }
@@ -104,8 +104,8 @@ fn choose() -> u8 {
         b"tcmalloc" => TCMALLOC,
         _ => GLIBC,
     };
-    let closely = variable(c"GAUNTLET_PASS") == b"share";
-    let chosen = chosen | if closely { CLOSELY } else { 0 };
+    let share = variable(c"GAUNTLET_PASS") == b"share";
+    let chosen = chosen | if share { SHARE } else { 0 };
     CHOSEN.store(chosen, Relaxed);
     chosen
 }
@@ -130,7 +130,7 @@ fn now_ns() -> u64 {
 
 /// Whether an allocator tells what a block can hold.
 fn tells(chosen: u8) -> bool {
-    match chosen & !CLOSELY {
+    match chosen & !SHARE {
         DLMALLOC | TALC => false,
         #[cfg(feature = "tcmalloc")]
         TCMALLOC => false,
@@ -145,7 +145,7 @@ fn usable(chosen: u8, block: *mut u8) -> i64 {
     }
     // SAFETY: the block is live and came from the allocator that is asked.
     unsafe {
-        match chosen & !CLOSELY {
+        match chosen & !SHARE {
             JEMALLOC => tikv_jemallocator::usable_size(block.cast_const()) as i64,
             MIMALLOC => mimalloc::MiMalloc.usable_size(block.cast_const()) as i64,
             _ => libc::malloc_usable_size(block.cast()) as i64,
@@ -159,14 +159,14 @@ fn grew(bytes: i64) {
     MOST_USABLE.fetch_max(now, Relaxed);
 }
 
-/// Runs an event; looked at closely, with the usable size `before` and `after` it, timed when it is its turn.
+/// Runs an event; in the share pass, with the usable size `before` and `after` it, timed when it is its turn.
 fn event<R>(
     chosen: u8,
     before: impl FnOnce() -> i64,
     event: impl FnOnce() -> R,
     after: impl FnOnce(&R, i64) -> i64,
 ) -> R {
-    if chosen & CLOSELY == 0 {
+    if chosen & SHARE == 0 {
         return event();
     }
     let timed = EVENTS
@@ -185,14 +185,14 @@ fn event<R>(
         let clock = CLOCK_NS.load(Relaxed);
         let looking = (begun - start) + (end - done);
         SAMPLE_NS.fetch_add((done - begun).saturating_sub(clock), Relaxed);
-        LOOKING_NS.fetch_add(looking.saturating_sub(2 * clock), Relaxed);
+        OVERHEAD_NS.fetch_add(looking.saturating_sub(2 * clock), Relaxed);
     }
     result
 }
 
 macro_rules! forward {
     ($chosen:expr, $method:ident($($argument:expr),*)) => {
-        match $chosen & !CLOSELY {
+        match $chosen & !SHARE {
             JEMALLOC => tikv_jemallocator::Jemalloc.$method($($argument),*),
             MIMALLOC => mimalloc::MiMalloc.$method($($argument),*),
             DHAT => dhat::Alloc.$method($($argument),*),

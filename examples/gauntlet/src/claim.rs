@@ -34,6 +34,11 @@ impl Claim {
         }
     }
 
+    /// That there is none of something.
+    pub fn none(of: impl Into<String>) -> Self {
+        Claim::count(of, 0.0)
+    }
+
     /// More of something than of something else, by whatever factor; less by a twentieth is noise.
     pub fn more(of: impl Into<String>) -> Self {
         Claim::times(of, 1.0)
@@ -67,6 +72,16 @@ impl Claim {
     /// With another tolerance, a share of the figure.
     pub fn within(self, tolerance: f64) -> Self {
         Claim { tolerance, ..self }
+    }
+
+    /// The source's figures as text: `1.40 to 5.20`.
+    pub fn figures(&self) -> String {
+        let (from, to) = self.source;
+        match (to == from, to.is_infinite()) {
+            (true, _) => figure(from),
+            (_, true) => format!("{} or more", figure(from)),
+            _ => format!("{} to {}", figure(from), figure(to)),
+        }
     }
 
     /// The figures that reproduce it, from, to: those within the tolerance that have half of the effect at least, so that
@@ -126,6 +141,20 @@ impl From<f64> for Span {
             low: value,
             high: value,
         }
+    }
+}
+
+impl std::fmt::Display for Span {
+    /// `1.40 (1.10 to 1.70)`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.value.is_nan() {
+            return f.write_str("not measured");
+        }
+        f.write_str(&figure(self.value))?;
+        if self.low < self.high {
+            write!(f, " ({} to {})", figure(self.low), figure(self.high))?;
+        }
+        Ok(())
     }
 }
 
@@ -194,14 +223,26 @@ pub struct Compared {
     pub claim: Claim,
     /// The same figure here; not a number where it was not measured.
     pub here: Span,
+    /// The same figure in other runs, where several are published together.
+    pub other_runs: Vec<Span>,
     /// Why it need not be so here.
     pub reason: &'static str,
 }
 
 impl Compared {
-    /// How the two compare.
+    /// How the two compare. Where runs do not agree, the difference is within the noise and is not judged.
     pub fn verdict(&self) -> Verdict {
-        self.claim.compare(self.here)
+        match self.runs_agree() {
+            true => self.claim.compare(self.here),
+            false => Verdict::NotJudged,
+        }
+    }
+
+    /// Whether every run has the same verdict.
+    pub fn runs_agree(&self) -> bool {
+        let verdict = self.claim.compare(self.here);
+        let mut others = self.other_runs.iter();
+        others.all(|here| self.claim.compare(*here) == verdict)
     }
 
     /// Both figures, the tolerance and the verdict, without the reason.
@@ -214,12 +255,7 @@ impl Compared {
 
     fn write_figures(&self, f: &mut impl std::fmt::Write) -> std::fmt::Result {
         let (from, to) = self.claim.source;
-        write!(f, "{}: source {}", self.claim.of, figure(from))?;
-        if to.is_infinite() {
-            f.write_str(" or more")?;
-        } else if to != from {
-            write!(f, " to {}", figure(to))?;
-        }
+        write!(f, "{}: source {}", self.claim.of, self.claim.figures())?;
         match self.claim.tolerance {
             0.0 => f.write_str(" exactly")?,
             tolerance => write!(f, ", within {:.0} %", tolerance * 100.0)?,
@@ -228,15 +264,16 @@ impl Compared {
         if least > from * (1.0 - self.claim.tolerance) || most < to * (1.0 + self.claim.tolerance) {
             f.write_str(" and half of the effect at least")?;
         }
-        let here = self.here;
-        match here.value.is_nan() {
-            true => f.write_str("; here not measured")?,
-            false => write!(f, "; here {}", figure(here.value))?,
+        write!(f, "; here {}", self.here)?;
+        if self.runs_agree() {
+            return write!(f, ": {}", self.verdict().name());
         }
-        if here.low < here.high {
-            write!(f, " ({} to {})", figure(here.low), figure(here.high))?;
+        let name = |here| self.claim.compare(here).name();
+        write!(f, " ({})", name(self.here))?;
+        for here in &self.other_runs {
+            write!(f, ", {here} ({})", name(*here))?;
         }
-        write!(f, ": {}", self.verdict().name())
+        write!(f, ": {}, the runs do not agree", self.verdict().name())
     }
 }
 
@@ -275,6 +312,8 @@ pub struct Judged {
     facts: Verdict,
     /// What was found, in a sentence.
     pub why: String,
+    /// Why nothing of the source's is judged; empty where something is.
+    pub unjudged: &'static str,
     /// The source's figures beside those found.
     pub claims: Vec<Compared>,
 }
@@ -294,20 +333,34 @@ impl Judged {
         Judged {
             facts,
             why: format!("{why}{not}"),
+            unjudged: "",
             claims: Vec::new(),
         }
     }
 
-    /// The source says nothing that could be held to what was found; `hold`: the counts are those that were predicted.
-    pub fn unjudged(hold: bool, why: String) -> Self {
-        let judged = Judged::facts(hold, why);
-        match judged.facts {
-            Verdict::Reproduced => Judged {
-                facts: Verdict::NotJudged,
-                ..judged
-            },
-            _ => judged,
+    /// The source says nothing that could be held to what was found, and why; `hold`: the counts are those that were
+    /// predicted.
+    pub fn unjudged(hold: bool, because: &'static str, why: String) -> Self {
+        Judged {
+            unjudged: because,
+            ..Judged::facts(hold, why)
         }
+    }
+
+    /// Whether the counts are those that follow from what the source says, exactly.
+    pub fn counts_hold(&self) -> bool {
+        self.facts == Verdict::Reproduced
+    }
+
+    /// The same with what other runs found: a claim of which they have another verdict is not judged.
+    pub fn with_other_runs(mut self, others: &[Judged]) -> Self {
+        for other in others {
+            self.facts = self.facts.max(other.facts);
+            for (claim, theirs) in self.claims.iter_mut().zip(&other.claims) {
+                claim.other_runs.push(theirs.here);
+            }
+        }
+        self
     }
 
     /// With a figure of the source's and the same one here.
@@ -315,6 +368,7 @@ impl Judged {
         self.claims.push(Compared {
             claim,
             here: here.into(),
+            other_runs: Vec::new(),
             reason: "",
         });
         self
@@ -330,7 +384,11 @@ impl Judged {
 
     /// The least favourable of all that was compared.
     pub fn verdict(&self) -> Verdict {
+        let least = match self.unjudged {
+            "" => self.facts,
+            _ => self.facts.max(Verdict::NotJudged),
+        };
         let claims = self.claims.iter().map(Compared::verdict);
-        claims.fold(self.facts, Verdict::max)
+        claims.fold(least, Verdict::max)
     }
 }

@@ -13,6 +13,7 @@ mod claim;
 mod code;
 pub mod data;
 mod pages;
+mod program;
 mod window;
 
 pub use allocator::Gauntlet;

@@ -13,7 +13,7 @@ pub enum Pass {
     Count,
     /// Again and again, timed, counted by nobody.
     Time,
-    /// Once, with the allocator looked at closely.
+    /// Once, to find the share of time spent in the allocator.
     Share,
 }
 
@@ -38,8 +38,8 @@ pub struct Shown {
     pub peak_rss_bytes: u64,
     /// Nanoseconds in the allocator, from one event in 1,024 (share pass); `None` with too few events.
     pub allocator_ns: Option<u64>,
-    /// Nanoseconds that looking at the allocator took (share pass).
-    pub looking_ns: u64,
+    /// Nanoseconds that finding this out took (share pass).
+    pub overhead_ns: u64,
     /// Machine code reachable from the variant, bytes (share pass).
     pub code_bytes: Option<u64>,
     /// Largest sum of usable sizes of live blocks, bytes (share pass).
@@ -54,7 +54,7 @@ pub struct Shown {
 pub struct Window {
     pass: Pass,
     with: String,
-    /// Divides the work, so that tests and quick looks stay quick.
+    /// Divides the work, so that tests and quick runs stay quick.
     divisor: usize,
     shown: Shown,
     opened: bool,
@@ -127,6 +127,22 @@ impl Window {
         self.shown.peak_rss_bytes = peak_rss_bytes();
     }
 
+    /// Takes over times that another program found, nanoseconds, where it could be had; it is neither
+    /// counted nor timed event by event.
+    ///
+    /// # Panics
+    /// When there is a window already.
+    pub fn work_elsewhere(&mut self, run: impl FnOnce() -> Option<Vec<u64>>) {
+        if self.pass != Pass::Time {
+            return self.work(|| ());
+        }
+        assert!(
+            !std::mem::replace(&mut self.opened, true),
+            "a variant has one window"
+        );
+        self.shown.times_ns = run().unwrap_or_default();
+    }
+
     fn counted<T>(&mut self, work: &mut impl FnMut() -> T) -> T {
         match self.with.as_str() {
             "dhat" => {
@@ -160,10 +176,10 @@ impl Window {
                 let kept = self.once(work);
                 tracking_alloc::mark("end");
                 if self.pass == Pass::Share {
-                    let closely = allocator::closely();
-                    self.shown.allocator_ns = closely.allocator_ns;
-                    self.shown.looking_ns = closely.looking_ns;
-                    self.shown.usable_bytes = closely.usable_bytes;
+                    let share = allocator::share();
+                    self.shown.allocator_ns = share.allocator_ns;
+                    self.shown.overhead_ns = share.overhead_ns;
+                    self.shown.usable_bytes = share.usable_bytes;
                 }
                 kept
             }

@@ -19,12 +19,12 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 
 /// The numbers of the sources' techniques: 13 of the first source is none.
-const IDS: [&str; 71] = [
+const IDS: [&str; 73] = [
     "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.10", "0.11", "0.12", "0.14",
-    "0.15", "0.16", "0.17", "0.18", "0.19", "0.20", "0.21", "0.22", "0.23", "1.1", "1.2", "1.3",
-    "1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "1.10", "1.11", "1.12", "1.13", "1.14", "1.15",
-    "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.9", "2.10", "2.11", "2.12", "2.13", "3.1", "3.2",
-    "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14",
+    "0.15", "0.16", "0.17", "0.18", "0.19", "0.20", "0.21", "0.22", "0.23", "0.24", "0.25", "1.1",
+    "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "1.10", "1.11", "1.12", "1.13", "1.14",
+    "1.15", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.9", "2.10", "2.11", "2.12", "2.13", "3.1",
+    "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14",
     "3.15", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "4.7", "4.8",
 ];
 
@@ -237,6 +237,49 @@ fn dhat_and_stats_alloc_count_the_airlines_as_heapglass_does() {
             );
         }
     }
+}
+
+#[test]
+fn what_is_published_has_each_case_its_source_and_verdict_and_what_is_not_judged_says_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gauntlet"));
+    let output = command
+        .args([
+            "publish", "0.3", "0.7", "2.9", "--runs", "2", "--rounds", "1",
+        ])
+        .arg("--into")
+        .arg(folder.path())
+        .env("CARGO_TARGET_DIR", folder.path())
+        .output()
+        .expect("the runner starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("the 2 runs have the same verdicts"), "{said}");
+    let page = |name| std::fs::read_to_string(folder.path().join(name)).expect("a page");
+    let measured = page("measured.md");
+    for line in [
+        "the last of 2 runs",
+        "3 cases: 1 reproduced, 0 stronger, 0 weaker, 1 contradicted, 1 not judged.",
+        "\n### 2.9 ",
+        "\n  source: ",
+        "\n  counts that follow from its words (exact, no tolerance): as predicted",
+        "source 0 exactly; here 1: contradicted, the formula leaves out",
+        "\n  not judged (the source names them, without figures): ",
+    ] {
+        assert!(measured.contains(line), "{line:?} in {measured}");
+    }
+    let corrections = page("corrections.md");
+    for line in [
+        "\n### The serde optimization gauntlet: Wasm and arenas\n",
+        "\n**0.3, a pre-sized arena",
+        ": the source has 0, here it is 1 (an exact figure). The formula leaves out",
+        "The verdict of each claim was the same in 2 runs",
+        "\n- 0.7, ",
+    ] {
+        assert!(corrections.contains(line), "{line:?} in {corrections}");
+    }
+    // The figure of a claim that holds is no correction.
+    assert!(!corrections.contains("**2.9"), "{corrections}");
 }
 
 #[test]

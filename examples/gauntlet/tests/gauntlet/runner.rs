@@ -1,5 +1,6 @@
 //! Runs cases of the gauntlet at a tenth of their size, without times, and reads what it says of them as JSON.
 
+use heapglass_gauntlet::{Found, find};
 use serde_json::Value;
 use std::process::Command;
 
@@ -68,6 +69,29 @@ impl Said {
         self.case(id)["why"].as_str().unwrap_or_default()
     }
 
+    /// The counts that follow from the source's words are found; of a case with a claim that counts contradict.
+    ///
+    /// # Panics
+    /// When they are not, with what the case says.
+    pub(crate) fn counts_hold(&self, id: &str) {
+        let case = self.case(id);
+        assert_eq!(case["counts_hold"], true, "{id}: {}", case["why"]);
+        assert!(
+            notices_swaps(case),
+            "{id}: its counts hold whichever two figures are swapped"
+        );
+    }
+
+    /// The verdicts of a case's claims, in their order.
+    pub(crate) fn claims(&self, id: &str) -> Vec<&str> {
+        let claims = self.case(id)["claims"].as_array();
+        claims
+            .into_iter()
+            .flatten()
+            .map(|claim| claim["verdict"].as_str().unwrap_or_default())
+            .collect()
+    }
+
     /// What follows from the source without its figures holds: nothing that was compared is contradicted.
     ///
     /// # Panics
@@ -77,5 +101,58 @@ impl Said {
         let known = ["reproduced", "not judged", "stronger", "weaker"];
         let verdict = case["verdict"].as_str().unwrap_or_default();
         assert!(known.contains(&verdict), "{id}: {verdict}: {}", case["why"]);
+        self.counts_hold(id);
     }
+}
+
+/// Whether a case's counts no longer hold when some two of its figures are swapped.
+fn notices_swaps(case: &Value) -> bool {
+    let judge = find(case["id"].as_str().unwrap_or_default()).map(|case| case.judge);
+    let figures = figures(case);
+    let judged = |figures: &[(&str, String, f64)]| {
+        let figure = |variant: &str, name: &str| {
+            let mut figures = figures.iter();
+            let found = figures.find(|(of, named, _)| *of == variant && named == name);
+            found.map(|(_, _, value)| *value)
+        };
+        judge.is_some_and(|judge| {
+            let judged = judge(&Found {
+                figure: &figure,
+                rounds: &|_| Vec::new(),
+            });
+            judged.counts_hold()
+        })
+    };
+    assert!(judged(&figures), "the figures printed are not those judged");
+    let pairs = (0..figures.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
+    let mut different = pairs.filter(|&(one, other)| {
+        let (one, other) = (&figures[one], &figures[other]);
+        // Of one name, or of one variant whose figures are the same by every way.
+        one.2 != other.2 && (one.1 == other.1 || one.0 == other.0)
+    });
+    different.any(|(one, other)| {
+        let mut swapped = figures.clone();
+        (swapped[one].2, swapped[other].2) = (figures[other].2, figures[one].2);
+        !judged(&swapped)
+    })
+}
+
+/// All figures of a case's variants: what was counted, and what the case itself shows.
+fn figures(case: &Value) -> Vec<(&str, String, f64)> {
+    let mut all = Vec::new();
+    for variant in case["variants"].as_array().into_iter().flatten() {
+        let name = variant["variant"].as_str().unwrap_or_default();
+        let mut add = |named: &str, value: &Value| {
+            all.extend(value.as_f64().map(|value| (name, named.to_owned(), value)));
+        };
+        for named in ["records", "input_bytes", "rss_bytes", "usable_bytes"] {
+            add(named, &variant[named]);
+        }
+        for table in ["notes", "figures"] {
+            for (named, value) in variant[table].as_object().into_iter().flatten() {
+                add(named, value);
+            }
+        }
+    }
+    all
 }

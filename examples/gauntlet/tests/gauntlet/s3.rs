@@ -30,7 +30,14 @@ fn short_strings_take_what_doubling_predicts() {
 #[test]
 fn a_line_is_44_blocks_as_value_5_typed_0_borrowed_and_fewer_by_the_json_crate() {
     let case = run(&["3.7", "3.8"]);
-    case.holds("3.7");
+    // Types do not go through Values, contrary to the source, exactly; of a tenth of the lines the whole is not judged.
+    case.counts_hold("3.7");
+    let share_of_blocks = case.claims("3.7")[2];
+    let (last, others) = (case.claims("3.7")[4], case.claims("3.7")[3]);
+    assert_eq!(
+        (share_of_blocks, others, last),
+        ("reproduced", "not judged", "contradicted")
+    );
     assert_eq!(case.figure("3.7", "value", "total_blocks"), 44 * LINES);
     assert_eq!(case.figure("3.7", "typed", "total_blocks"), 5 * LINES);
     assert_eq!(case.figure("3.7", "borrowed", "total_blocks"), 0);
@@ -107,5 +114,4 @@ fn tcmalloc_counts_as_the_others_or_is_said_not_to_be_built() {
         case.says("3.15").contains("not built"),
         !cfg!(feature = "tcmalloc")
     );
-    assert!(case.says("3.15").contains("musl's allocator has no row"));
 }

@@ -164,7 +164,9 @@ fn zerovec_reads_the_record_and_many_of_them_where_they_lie() {
 #[test]
 fn thrift_makes_a_block_of_each_text_and_when_it_writes_of_each_name() {
     let case = run(&["4.8"]);
-    case.holds("4.8");
+    // As many blocks as JSON by its type, where the source has fewer.
+    case.counts_hold("4.8");
+    assert_eq!(case.claims("4.8"), ["reproduced", "contradicted"]);
     let of = |variant, name| case.figure("4.8", variant, name);
     assert_eq!(of("binary, deserialize", "total_blocks"), 10 * TIMES);
     assert_eq!(of("binary, deserialize", "total_bytes"), 236 * TIMES);

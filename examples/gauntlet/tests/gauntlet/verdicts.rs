@@ -64,6 +64,51 @@ const FIXTURES: &[Fixture] = &[
         swapped: [("global", "time_ns"), ("bumpalo", "time_ns")],
     },
     Fixture {
+        id: "0.3",
+        figures: &[
+            ("by the size of the data", "total_blocks", 2.0),
+            ("by what was used", "total_blocks", 1.0),
+            ("grown", "time_ns", 104.0),
+            ("by the size of the data", "time_ns", 100.0),
+        ],
+        verdicts: &[Contradicted, Reproduced],
+        swapped: [
+            ("by the size of the data", "total_blocks"),
+            ("by what was used", "total_blocks"),
+        ],
+    },
+    Fixture {
+        id: "0.24",
+        figures: &[
+            ("heap", "time_ns", 105.0),
+            ("heap, used before", "time_ns", 300.0),
+            ("bumpalo", "time_ns", 100.0),
+        ],
+        verdicts: &[Contradicted, Reproduced],
+        swapped: [("heap", "time_ns"), ("heap, used before", "time_ns")],
+    },
+    Fixture {
+        id: "0.25",
+        figures: &[
+            ("glibc", "time_ns", 100.0),
+            ("glibc, a program", "time_ns", 101.0),
+            ("musl, a program", "time_ns", 200.0),
+            ("mimalloc", "time_ns", 70.0),
+        ],
+        verdicts: &[Reproduced],
+        swapped: [("musl, a program", "time_ns"), ("mimalloc", "time_ns")],
+    },
+    Fixture {
+        id: "2.1",
+        figures: &[
+            ("heap", "time_ns", 300.0),
+            ("static", "time_ns", 20.0),
+            ("stack", "time_ns", 290.0),
+        ],
+        verdicts: &[Reproduced, Contradicted],
+        swapped: [("static", "time_ns"), ("stack", "time_ns")],
+    },
+    Fixture {
         id: "0.6",
         figures: &[
             ("bumpalo, own Vec", "time_ns", 125.0),
@@ -98,7 +143,15 @@ const FIXTURES: &[Fixture] = &[
             ("store, then truncate, mixed", "time_ns", 180.0),
             ("deferred, 1 % validated later, mixed", "time_ns", 230.0),
         ],
-        verdicts: &[Stronger, Contradicted, Reproduced, Reproduced, Contradicted],
+        verdicts: &[
+            Stronger,
+            Contradicted,
+            Reproduced,
+            Reproduced,
+            Reproduced,
+            Reproduced,
+            Contradicted,
+        ],
         swapped: [("validate, then store", "time_ns"), ("deferred", "time_ns")],
     },
     Fixture {
@@ -128,8 +181,12 @@ const FIXTURES: &[Fixture] = &[
     },
     Fixture {
         id: "0.16",
-        figures: &[("glibc", "time_ns", 195.0), ("mimalloc", "time_ns", 100.0)],
-        verdicts: &[Reproduced],
+        figures: &[
+            ("glibc", "time_ns", 195.0),
+            ("mimalloc", "time_ns", 100.0),
+            ("arena, derive", "time_ns", 40.0),
+        ],
+        verdicts: &[Reproduced, Stronger],
         swapped: [("glibc", "time_ns"), ("mimalloc", "time_ns")],
     },
     Fixture {
@@ -402,13 +459,22 @@ const FIXTURES: &[Fixture] = &[
         figures: &[
             ("value", "records", 4_408.0),
             ("value", "total_bytes", 24_912_640.0),
+            ("value", "total_blocks", 193_952.0),
+            ("typed", "total_blocks", 22_040.0),
             ("value", "key_bytes", 1_000_000.0),
             ("value", "text_bytes", 1_625_792.0),
             ("value", "peak_bytes", 5_600.0),
             ("value by BufRead", "peak_bytes", 17_000.0),
         ],
-        verdicts: &[Reproduced, Reproduced, Reproduced],
-        swapped: [("value", "peak_bytes"), ("value by BufRead", "peak_bytes")],
+        verdicts: &[
+            Reproduced,
+            Reproduced,
+            Reproduced,
+            Reproduced,
+            Contradicted,
+            Reproduced,
+        ],
+        swapped: [("value", "total_blocks"), ("typed", "total_blocks")],
     },
     Fixture {
         id: "3.9",
@@ -488,11 +554,29 @@ const FIXTURES: &[Fixture] = &[
             ("serialize, with capacity", "time_ns", 100.0),
             ("String, deserialize", "input_bytes", 600.0),
             ("String, deserialize", "time_ns", 190.0),
+            ("String by way of Value, deserialize", "input_bytes", 600.0),
+            ("String by way of Value, deserialize", "time_ns", 450.0),
         ],
-        verdicts: &[Weaker],
+        verdicts: &[Weaker, Reproduced],
         swapped: [
             ("serialize, with capacity", "time_ns"),
             ("String, deserialize", "time_ns"),
+        ],
+    },
+    Fixture {
+        id: "4.8",
+        figures: &[
+            ("JSON, Value", "records", 1.0),
+            ("JSON, Value", "total_blocks", 40.0),
+            ("JSON, deserialize", "records", 1.0),
+            ("JSON, deserialize", "total_blocks", 10.0),
+            ("binary, deserialize", "records", 1.0),
+            ("binary, deserialize", "total_blocks", 10.0),
+        ],
+        verdicts: &[Reproduced, Contradicted],
+        swapped: [
+            ("JSON, Value", "total_blocks"),
+            ("JSON, deserialize", "total_blocks"),
         ],
     },
     Fixture {
@@ -669,6 +753,7 @@ fn a_verdict_has_the_direction_and_the_size_of_the_claim() {
         Compared {
             claim: third,
             here: Span::from(1.0),
+            other_runs: Vec::new(),
             reason: ""
         }
         .to_string()
@@ -743,6 +828,29 @@ fn the_median_of_the_rounds_is_judged_and_where_it_may_lie_is_said() {
 }
 
 #[test]
+fn a_claim_that_runs_do_not_agree_on_is_not_judged_and_says_what_each_found() {
+    let run = |here: f64| {
+        Judged::facts(true, String::new())
+            .claim(Claim::times("times as long", 2.0), here)
+            .claim(Claim::count("blocks", 3.0), 3.0)
+    };
+    let judged = run(1.7).with_other_runs(&[run(1.5), run(1.8)]);
+    assert_eq!(verdicts(&judged), [NotJudged, Reproduced]);
+    assert_eq!(judged.verdict(), NotJudged);
+    assert_eq!(
+        judged.claims[0].figures(),
+        "times as long: source 2, within 20 %; here 1.70 (reproduced), 1.50 (weaker), 1.80 (reproduced): not judged, the runs \
+         do not agree"
+    );
+    let agreed = run(1.7).with_other_runs(&[run(1.9), run(1.8)]);
+    assert_eq!(agreed.verdict(), Reproduced);
+    // Counts that hold in one run alone do not hold.
+    let failed = Judged::facts(false, String::new());
+    let counts = Judged::facts(true, String::new()).with_other_runs(&[failed]);
+    assert!(!counts.counts_hold());
+}
+
+#[test]
 fn the_least_favourable_claim_is_the_verdict_and_facts_that_do_not_hold_contradict() {
     let twice = || Claim::times("times as long", 2.0);
     let of = |held, here: &[f64]| {
@@ -757,7 +865,7 @@ fn the_least_favourable_claim_is_the_verdict_and_facts_that_do_not_hold_contradi
     assert_eq!(of(true, &[3.0, 1.5]), Weaker);
     assert_eq!(of(true, &[1.5, 1.0]), Contradicted);
     assert_eq!(of(false, &[2.0]), Contradicted);
-    let unjudged = |held| Judged::unjudged(held, String::new()).verdict();
+    let unjudged = |held| Judged::unjudged(held, "no figures", String::new()).verdict();
     assert_eq!((unjudged(true), unjudged(false)), (NotJudged, Contradicted));
     let said = Judged::facts(true, String::new())
         .claim(twice(), 1.0)

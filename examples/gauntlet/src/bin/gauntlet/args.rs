@@ -63,7 +63,7 @@ pub(crate) struct RunOptions {
     /// Timed processes of each variant, interleaved.
     #[arg(long, default_value_t = 9)]
     pub(crate) rounds: usize,
-    /// A tenth of the work: a quick look, not the sources' sizes.
+    /// A tenth of the work, not the sources' sizes.
     #[arg(long)]
     pub(crate) quick: bool,
     /// Counts only, no timed processes.
@@ -81,13 +81,13 @@ pub(crate) struct RunOptions {
 }
 
 impl RunOptions {
-    /// All cases, whole, under heapglass.
-    pub(crate) fn of_all() -> Self {
+    /// Whole cases, under heapglass.
+    pub(crate) fn published(cases: Vec<String>, rounds: usize) -> Self {
         RunOptions {
-            cases: vec!["all".to_owned()],
+            cases,
             with: vec![With::Heapglass],
             allocator: Allocator::Glibc,
-            rounds: 9,
+            rounds,
             quick: false,
             no_times: false,
             json: false,
@@ -99,9 +99,21 @@ impl RunOptions {
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PublishOptions {
+    /// Numbers of cases or sources, as of `run`.
+    #[arg(default_value = "all")]
+    pub(crate) cases: Vec<String>,
     /// How often everything is run: verdicts that are not the same each time are told.
     #[arg(long, default_value_t = 3)]
     pub(crate) runs: usize,
+    /// Also measures WebAssembly anew first, in node and in the browsers that are installed (examples/wasm/run --publish).
+    #[arg(long)]
+    pub(crate) browsers: bool,
+    /// Timed processes of each variant in each run, interleaved.
+    #[arg(long, default_value_t = 9)]
+    pub(crate) rounds: usize,
+    /// The folder to write to; without it, that of the gauntlet's page.
+    #[arg(long)]
+    pub(crate) into: Option<PathBuf>,
 }
 
 /// An instrument.

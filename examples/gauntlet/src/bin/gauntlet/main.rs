@@ -1,6 +1,7 @@
-//! `cargo gauntlet`: every technique of the sources, run, profiled and compared. `cargo gauntlet help` is the truth.
+//! `cargo gauntlet`: every technique of the sources, run, profiled and compared. See `cargo gauntlet help`.
 
 mod args;
+mod corrections;
 mod fetch;
 mod keep;
 mod measured;

@@ -52,12 +52,12 @@ impl Measured {
         self.notes.extend(shown.notes);
     }
 
-    /// Takes over what the closely watched process said.
-    pub(crate) fn looked_at(&mut self, shown: &Shown) {
+    /// Takes over what the process of the share pass said.
+    pub(crate) fn take_share(&mut self, shown: &Shown) {
         self.usable_bytes = shown.usable_bytes;
         self.code_bytes = shown.code_bytes;
         let time: u64 = shown.times_ns.iter().sum();
-        let time = time.saturating_sub(shown.looking_ns);
+        let time = time.saturating_sub(shown.overhead_ns);
         self.allocator_share = shown
             .allocator_ns
             .filter(|_| time > 0)

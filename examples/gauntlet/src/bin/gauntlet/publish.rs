@@ -1,14 +1,14 @@
 //! `cargo gauntlet publish`: the pages and pictures beside this crate, all of the same runs.
 
 use crate::args::{PublishOptions, RunOptions};
+use crate::corrections;
 use crate::keep::recording_of;
 use crate::measured::{Measured, Rows};
 use crate::run::{at, chosen, measured};
-use crate::show::{judged, markdown, verdict};
-use heapglass_gauntlet::{Compared, Verdict};
+use crate::show::{grouped, judged, markdown, verdict};
+use heapglass_gauntlet::{Judged, Verdict};
 use heapglass_profiler::flamegraph::{By, Options, write_svg};
 use heapglass_profiler::profile::{Measure, ScopeId};
-use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -29,11 +29,15 @@ const PICTURES: [Picture; 4] = [
     ),
 ];
 
-/// Runs everything as often as asked for and writes what the last run found, and which verdicts the runs disagree in.
+/// Runs cases as often as asked for and writes what the last run found, and which verdicts the runs disagree in.
 pub(crate) fn publish(options: &PublishOptions) -> io::Result<ExitCode> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let cases = chosen(&["all".to_owned()])?;
-    let run = RunOptions::of_all();
+    if options.browsers {
+        measure_browsers(here)?;
+    }
+    let cases = chosen(&options.cases)?;
+    let run = RunOptions::published(options.cases.clone(), options.rounds);
+    let folder = options.into.as_deref().unwrap_or(here);
     let mut runs: Vec<Rows> = Vec::new();
     for number in 1..=options.runs {
         eprintln!("run {number} of {}", options.runs);
@@ -42,18 +46,49 @@ pub(crate) fn publish(options: &PublishOptions) -> io::Result<ExitCode> {
     let Some(last) = runs.last() else {
         return Ok(ExitCode::SUCCESS);
     };
-    let head = head(options.runs);
-    write(&here.join("measured.md"), &page(&head, last))?;
+    let head = head();
+    let judgements = by_all(&runs);
     write(
-        &here.join("corrections.md"),
-        &corrections(&head, &runs, last),
+        &folder.join("measured.md"),
+        &page(&head, options.runs, last, &judgements),
     )?;
+    write(
+        &folder.join("corrections.md"),
+        &corrections::page(&head, options.runs, last, &judgements),
+    )?;
+    if options.into.is_none() {
+        write_wasm_table(&here.join("README.md"))?;
+    }
     for picture in PICTURES {
-        draw(picture, &here.join("svg"))?;
+        if cases.iter().any(|case| case.id == picture.0) {
+            draw(picture, &folder.join("svg"))?;
+        }
+    }
+    let mut agree = true;
+    for ((case, _), judged) in last.iter().zip(&judgements) {
+        for compared in judged.claims.iter().filter(|claim| !claim.runs_agree()) {
+            agree = false;
+            eprintln!("{}: {}", case.id, compared.figures());
+        }
+    }
+    if agree {
+        eprintln!("the {} runs have the same verdicts", options.runs);
     }
     let failed =
         |(_, variants): &(_, Vec<Measured>)| variants.iter().any(|row| row.failed.is_some());
     Ok(ExitCode::from(u8::from(last.iter().any(failed))))
+}
+
+/// Measures the cases of WebAssembly, which have a runner of their own.
+fn measure_browsers(here: &Path) -> io::Result<()> {
+    let program = here.join("../wasm/run");
+    let status = Command::new(&program).arg("--publish").status();
+    let status = status.map_err(|error| at(&program, &error))?;
+    if status.success() {
+        return Ok(());
+    }
+    let message = format!("{} --publish: {status}", program.display());
+    Err(io::Error::other(message))
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
@@ -63,7 +98,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// When, with what and on what it was measured.
-fn head(runs: usize) -> String {
+fn head() -> String {
     let line = |program: &str, words: &[&str]| {
         let output = Command::new(program).args(words).output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -73,6 +108,8 @@ fn head(runs: usize) -> String {
     let rustc = line("rustc", &["--version"]).unwrap_or_else(|| "an unknown rustc".to_owned());
     let libc = line("getconf", &["GNU_LIBC_VERSION"]).unwrap_or_else(|| "its C library".to_owned());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let processor = processor().unwrap_or_else(|| "an unknown processor".to_owned());
+    let wasm = wasm().unwrap_or_else(|| "WebAssembly not measured".to_owned());
     let built = ["peers", "s0", "tcmalloc"].into_iter().zip([
         cfg!(feature = "peers"),
         cfg!(feature = "s0"),
@@ -84,8 +121,7 @@ fn head(runs: usize) -> String {
         some => format!("features {}", some.join(", ")),
     };
     format!(
-        "{date}, {rustc}, {}, {features}, {} Linux with {libc}, a shared machine with {cores} cores; the last of {runs} runs one \
-         after the other",
+        "{date}, {rustc}, {}, {features}, {} Linux with {libc}, {cores} cores of {processor}; {wasm}",
         if cfg!(debug_assertions) {
             "not optimised"
         } else {
@@ -95,8 +131,104 @@ fn head(runs: usize) -> String {
     )
 }
 
+/// The name that the kernel has of the processor.
+fn processor() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// What `examples/wasm/run --publish` measured last.
+fn wasm_measured() -> Option<serde_json::Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wasm/measured.json");
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Where the table of WebAssembly stands in the page.
+const TABLE: (&str, &str) = (
+    "<!-- begin: written by cargo gauntlet publish -->\n",
+    "<!-- end -->",
+);
+
+/// Writes the table of WebAssembly into the page: a row for each work, its medians in each engine.
+fn write_wasm_table(path: &Path) -> io::Result<()> {
+    let text = std::fs::read_to_string(path).map_err(|error| at(path, &error))?;
+    let places = text.find(TABLE.0).zip(text.find(TABLE.1));
+    let (Some((begin, end)), Some(measured)) = (places, wasm_measured()) else {
+        let message = "the page has no place for the table of WebAssembly, or it was not measured";
+        return Err(io::Error::other(message));
+    };
+    let before = &text[..begin + TABLE.0.len()];
+    write(
+        path,
+        &[before, &wasm_table(&measured), &text[end..]].concat(),
+    )
+}
+
+fn wasm_table(measured: &serde_json::Value) -> String {
+    let empty = Vec::new();
+    let engines = measured["engines"].as_array().unwrap_or(&empty);
+    let names: Vec<&str> = engines
+        .iter()
+        .filter_map(|engine| engine["engine"].as_str())
+        .collect();
+    let mut text = format!(
+        "| work | of | {} | blocks | linear memory | grows |\n|{}\n",
+        names.join(" | "),
+        "---|".repeat(names.len() + 5),
+    );
+    let rows = engines
+        .first()
+        .and_then(|engine| engine["rows"].as_array())
+        .unwrap_or(&empty);
+    for (at, row) in rows.iter().enumerate() {
+        let median = |engine: &serde_json::Value| {
+            let times = engine["rows"][at]["ms"].as_array()?.iter();
+            let mut times: Vec<f64> = times.filter_map(serde_json::Value::as_f64).collect();
+            times.sort_by(f64::total_cmp);
+            Some(format!("{:.1} ms", times.get(times.len() / 2)?))
+        };
+        let times = engines
+            .iter()
+            .map(|engine| median(engine).unwrap_or_else(|| "-".to_owned()));
+        let whole = |name: &str| row[name].as_u64().unwrap_or(0);
+        let pages = whole("pages");
+        text += &format!(
+            "| {} | {} | {} | {} | {} pages, {} MiB | {} |\n",
+            row["work"].as_str().unwrap_or("-"),
+            grouped(whole("count")),
+            times.collect::<Vec<_>>().join(" | "),
+            grouped(whole("blocks")),
+            grouped(pages),
+            (pages + 8) / 16,
+            grouped(whole("grows")),
+        );
+    }
+    text
+}
+
+/// When WebAssembly was measured, and in what.
+fn wasm() -> Option<String> {
+    let measured = wasm_measured()?;
+    let engines = measured["engines"].as_array()?.iter();
+    let engines: Vec<String> = engines
+        .filter_map(|engine| {
+            Some(format!(
+                "{} {}",
+                engine["engine"].as_str()?,
+                engine["version"].as_str()?
+            ))
+        })
+        .collect();
+    Some(format!(
+        "WebAssembly (0.23) measured {} in {}",
+        measured["date"].as_str()?,
+        engines.join(", "),
+    ))
+}
+
 /// The table of all cases.
-fn page(head: &str, rows: &Rows) -> String {
+fn page(head: &str, runs: usize, rows: &Rows, judgements: &[Judged]) -> String {
     let mut count = [
         (Verdict::Reproduced, 0),
         (Verdict::Stronger, 0),
@@ -104,8 +236,8 @@ fn page(head: &str, rows: &Rows) -> String {
         (Verdict::Contradicted, 0),
         (Verdict::NotJudged, 0),
     ];
-    for (case, variants) in rows {
-        let found = verdict(&judged(case, variants), variants);
+    for ((_, variants), judged) in rows.iter().zip(judgements) {
+        let found = verdict(judged, variants);
         count
             .iter_mut()
             .filter(|(known, _)| *known == found)
@@ -115,86 +247,43 @@ fn page(head: &str, rows: &Rows) -> String {
         .iter()
         .map(|(verdict, cases)| format!("{cases} {}", verdict.name()))
         .collect();
+    let disagreed = judgements
+        .iter()
+        .flat_map(|judged| &judged.claims)
+        .filter(|claim| !claim.runs_agree())
+        .count();
+    let agreement = match disagreed {
+        0 => "In each run every claim had the same verdict".to_owned(),
+        some => {
+            format!("In each run every claim had the same verdict but {some}, which are not judged")
+        }
+    };
     format!(
         "# The gauntlet, measured\n\n\
-         Written by `cargo gauntlet publish`: {head}. Of its times only the multiples of a baseline mean anything. Counts are exact. \
+         Written by `cargo gauntlet publish`: {head}; the tables are of the last of {runs} runs one after the other. {agreement}. Of its times only the multiples of a baseline mean anything. Counts are exact. \
          [The page](README.md) says what the columns and verdicts are, [another](corrections.md) where a source's figure is not \
          found.\n\n{} cases: {}.\n\n{}",
         rows.len(),
         counts.join(", "),
-        markdown(rows),
+        markdown(rows, judgements),
     )
 }
 
-/// The figures of the sources that are not found, those that contradict first.
-fn corrections(head: &str, runs: &[Rows], last: &Rows) -> String {
-    let mut text = format!(
-        "# Where a source's figure is not found here\n\n\
-         Of the run in [measured.md](measured.md) ({head}): every figure of a source that lies outside of its tolerance. The \
-         sources' machines, versions and browsers are others; that a figure is another one here does not make the source's wrong. \
-         *Contradicted* is what has no effect here, or the opposite one. Where no reason stands, none was looked for or found.\n\n\
-         | case | claim | reason |\n|---|---|---|\n"
-    );
-    for wanted in [Verdict::Contradicted, Verdict::Weaker, Verdict::Stronger] {
-        for (case, variants) in last {
-            let claims = judged(case, variants).claims;
-            for compared in claims
-                .iter()
-                .filter(|compared| compared.verdict() == wanted)
-            {
-                let reason = match compared.reason {
-                    "" if wanted == Verdict::Contradicted => "its cause is not known",
-                    reason => reason,
-                };
-                // Writing to a string cannot fail.
-                let _ = writeln!(text, "| {} | {} | {reason} |", case.id, compared.figures());
-            }
-        }
-    }
-    let differing = differing(runs);
-    let _ = match differing.as_slice() {
-        [] => writeln!(
-            text,
-            "\nThe verdict of each claim was the same in {} runs one after the other.",
-            runs.len()
-        ),
-        some => writeln!(
-            text,
-            "\nIn {} runs one after the other the verdicts of these claims were not the same:\n\n\
-             | case | claim, in each run |\n|---|---|\n{}",
-            runs.len(),
-            some.concat(),
-        ),
+/// What is judged of each case by all runs: a claim that they have other verdicts of is not.
+fn by_all(runs: &[Rows]) -> Vec<Judged> {
+    let mut each: Vec<Vec<Judged>> = runs
+        .iter()
+        .map(|rows| {
+            let judged = rows.iter().map(|(case, variants)| judged(case, variants));
+            judged.collect()
+        })
+        .collect();
+    let last = each.pop().unwrap_or_default();
+    let with_others = |(at, judged): (usize, Judged)| {
+        let others = each.iter().filter_map(|run| run.get(at).cloned());
+        judged.with_other_runs(&others.collect::<Vec<_>>())
     };
-    text
-}
-
-/// A line for each claim whose verdict is not the same in all runs.
-fn differing(runs: &[Rows]) -> Vec<String> {
-    let Some(first) = runs.first() else {
-        return Vec::new();
-    };
-    let mut lines = Vec::new();
-    for (at, (case, _)) in first.iter().enumerate() {
-        let claims = runs.iter().filter_map(|rows| rows.get(at));
-        let claims: Vec<Vec<Compared>> = claims
-            .map(|(case, variants)| judged(case, variants).claims)
-            .collect();
-        for claim in 0..claims.first().map_or(0, Vec::len) {
-            let found: Vec<&Compared> = claims
-                .iter()
-                .filter_map(|claims| claims.get(claim))
-                .collect();
-            if found
-                .windows(2)
-                .any(|pair| pair[0].verdict() != pair[1].verdict())
-            {
-                let found: Vec<String> = found.iter().map(|compared| compared.figures()).collect();
-                lines.push(format!("| {} | {} |\n", case.id, found.join("<br>")));
-            }
-        }
-    }
-    lines
+    last.into_iter().enumerate().map(with_others).collect()
 }
 
 /// Draws what a variant's recording has in its work.
@@ -210,6 +299,7 @@ fn draw((case, variant, by, measure, name): Picture, folder: &Path) -> io::Resul
         within: work.map(|scope| ScopeId(scope as u32)),
         ..Options::default()
     };
+    std::fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
     let path = folder.join(format!("{name}.svg"));
     let mut picture = Vec::new();
     write_svg(&profile, &options, &mut picture)?;

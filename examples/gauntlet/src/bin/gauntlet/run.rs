@@ -99,7 +99,7 @@ fn measure(
             bar.inc(1);
         }
         match child(case, variant, "share", With::System, options, None)? {
-            Ok(shown) => rows.iter_mut().for_each(|row| row.looked_at(&shown)),
+            Ok(shown) => rows.iter_mut().for_each(|row| row.take_share(&shown)),
             Err(why) => fail(&mut rows, &why),
         }
         bar.inc(1);

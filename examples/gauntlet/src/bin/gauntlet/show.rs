@@ -1,4 +1,4 @@
-//! Faces of the table: text, Markdown and JSON, all of the same rows.
+//! The table as text, Markdown and JSON, all of the same rows.
 
 use crate::args::RunOptions;
 use crate::measured::{Measured, Rows};
@@ -32,7 +32,8 @@ pub(crate) fn table(rows: &Rows, options: &RunOptions) -> io::Result<()> {
         let whole = json!({"format": 1, "quick": options.quick, "cases": cases});
         serde_json::to_string_pretty(&whole).map_err(io::Error::other)? + "\n"
     } else {
-        text(rows, options.markdown)
+        let judgements = rows.iter().map(|(case, variants)| judged(case, variants));
+        text(rows, &judgements.collect::<Vec<_>>(), options.markdown)
     };
     match &options.output {
         Some(path) if path.as_os_str() != "-" => {
@@ -42,15 +43,15 @@ pub(crate) fn table(rows: &Rows, options: &RunOptions) -> io::Result<()> {
     }
 }
 
-/// Every case as Markdown.
-pub(crate) fn markdown(rows: &Rows) -> String {
-    text(rows, true)
+/// Every case as Markdown, with what is judged of each.
+pub(crate) fn markdown(rows: &Rows, judgements: &[Judged]) -> String {
+    text(rows, judgements, true)
 }
 
-fn text(rows: &Rows, markdown: bool) -> String {
+fn text(rows: &Rows, judgements: &[Judged], markdown: bool) -> String {
     let mut text = String::new();
-    for (case, variants) in rows {
-        write_case(&mut text, case, variants, markdown);
+    for ((case, variants), judged) in rows.iter().zip(judgements) {
+        write_case(&mut text, case, variants, judged, markdown);
     }
     text
 }
@@ -109,7 +110,8 @@ fn json_of(case: &Case, variants: &[Measured]) -> serde_json::Value {
         .collect();
     json!({
         "id": case.id, "system": case.system, "headline": case.headline,
-        "verdict": verdict(&judged, variants).name(), "why": judged.why, "claims": claims, "variants": variants,
+        "verdict": verdict(&judged, variants).name(), "counts_hold": judged.counts_hold(), "why": judged.why,
+        "not_judged_because": judged.unjudged, "claims": claims, "variants": variants,
     })
 }
 
@@ -172,7 +174,7 @@ fn per(row: &Measured, name: &str, of: u64) -> Option<String> {
 }
 
 /// `1,234,567`.
-fn grouped(count: u64) -> String {
+pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -194,8 +196,13 @@ fn time(ns: u64) -> String {
     }
 }
 
-fn write_case(out: &mut String, case: &Case, variants: &[Measured], markdown: bool) {
-    let judged = judged(case, variants);
+fn write_case(
+    out: &mut String,
+    case: &Case,
+    variants: &[Measured],
+    judged: &Judged,
+    markdown: bool,
+) {
     let columns: Vec<&Column> = COLUMNS
         .iter()
         .filter(|(_, cell)| variants.iter().any(|row| cell(row).is_some()))
@@ -270,13 +277,21 @@ fn write_case(out: &mut String, case: &Case, variants: &[Measured], markdown: bo
     // In Markdown a line of its own each, not one paragraph.
     let end = if markdown { "  " } else { "" };
     let _ = writeln!(out, "  source: {}{end}", case.headline);
+    let counts = match judged.counts_hold() {
+        true => "as predicted",
+        false => "NOT as predicted",
+    };
+    let _ = writeln!(
+        out,
+        "  counts that follow from its words (exact, no tolerance): {counts}{end}"
+    );
     for compared in &judged.claims {
         let _ = writeln!(out, "  claim: {compared}{end}");
     }
-    let _ = writeln!(
-        out,
-        "  {}: {}\n",
-        verdict(&judged, variants).name(),
-        judged.why
-    );
+    let verdict = verdict(judged, variants);
+    let because = match (verdict, judged.unjudged) {
+        (Verdict::NotJudged, reason) if !reason.is_empty() => format!(" ({reason})"),
+        _ => String::new(),
+    };
+    let _ = writeln!(out, "  {}{because}: {}\n", verdict.name(), judged.why);
 }

@@ -101,7 +101,7 @@ fn judge(found: &Found<'_>) -> Judged {
             ways.join(", ")
         )
     };
-    Judged::unjudged(true, why)
+    Judged::unjudged(true, "no source has figures of these files", why)
 }
 
 /// Into something that owns all it has.

@@ -16,7 +16,7 @@ const RECORDS: usize = 1_000;
 pub(super) const CASE: Case = Case {
     id: "0.18",
     system: "the silent fallbacks of deserialize_in_place",
-    headline: "with deserialize_with it silently allocates anew",
+    headline: "a field with deserialize_with silently allocates a whole new value",
     variants: &[
         Variant::new("in place", |window| twice::<types::Plain>(window, fields)),
         Variant::new("in place, newtype", |window| {

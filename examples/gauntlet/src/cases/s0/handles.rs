@@ -8,7 +8,7 @@ use crate::{Case, Claim, Judged, Variant, Window};
 pub(super) const CASE: Case = Case {
     id: "0.10",
     system: "six-byte string handles over 64 KiB buckets, or over one flat Vec<u8>",
-    headline: "a handle of 6 bytes, 3x smaller than String",
+    headline: "a string handle of 6 bytes is three times smaller than String; handles alone are of no use, they must be resolved",
     variants: &[
         Variant::new("String", |window| {
             let bytes = input(window);

@@ -13,7 +13,7 @@ const RECORDS: usize = 1_000;
 pub(super) const CASE: Case = Case {
     id: "0.17",
     system: "deserialize_in_place (serde_derive's feature): what a second pass allocates",
-    headline: "2x under the system's allocator, 10 % under mimalloc",
+    headline: "reading into what is there is twice as fast under the system's allocator, about 10 % faster under mimalloc",
     variants: &[
         Variant::new("pass 1", anew).under("glibc"),
         Variant::new("pass 2, in place", in_place).under("glibc"),

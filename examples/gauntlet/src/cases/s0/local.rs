@@ -12,7 +12,8 @@ use std::marker::PhantomData;
 pub(super) const CASE: Case = Case {
     id: "0.12",
     system: "deserializing through a const thread-local arena (UnsafeCell)",
-    headline: "2.5x as fast as the global allocator",
+    headline: "reading into an arena in a thread-local is 2.5 times as fast as the global allocator; UnsafeCell and const leave \
+               out the checks of RefCell and of lazy start-up (no figure)",
     variants: &[
         Variant::new("global", |window| {
             let bytes = input(window);

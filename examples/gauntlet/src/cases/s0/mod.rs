@@ -10,7 +10,9 @@ mod in_place;
 mod interning;
 mod keeps;
 mod local;
+mod locality;
 mod mimalloc;
+mod musl;
 mod parser;
 mod people;
 mod prelude;
@@ -49,6 +51,8 @@ pub(crate) const CASES: &[Case] = &[
     keeps::CASE,
     parser::CASE,
     browsers::CASE,
+    locality::CASE,
+    musl::CASE,
 ];
 
 /// Events of a `Vec` that grows by pushing from a first capacity until it holds `len` values.

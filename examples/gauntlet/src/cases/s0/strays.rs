@@ -18,7 +18,7 @@ const STRAYS: usize = 10;
 pub(super) const CASE: Case = Case {
     id: "0.8",
     system: "bump.allocated_bytes(): exact memory of each instance, free of strays",
-    headline: "exact per instance",
+    headline: "an arena says exactly how much an instance takes; counters in the global allocator are disturbed by strays",
     variants: &[
         Variant::new("alone", |window| fill(window, 0)),
         Variant::new("with strays of another thread", |window| {

@@ -15,7 +15,7 @@ type Downwards = bump_scope::Bump<Global, BumpSettings<8, false>>;
 pub(super) const CASE: Case = Case {
     id: "0.15",
     system: "one trait over different bump allocators: bumpalo, bump-scope, bump-scope downwards",
-    headline: "the same derive on each",
+    headline: "one trait over different bump allocators lets the same derive serve each (no figure)",
     variants: &[
         Variant::new("bumpalo", |window| read(window, bumpalo::Bump::new)),
         Variant::new("bump-scope", |window| read(window, <bump_scope::Bump>::new)),

@@ -11,7 +11,7 @@ use zerovec::{ZeroSlice, ZeroVec};
 pub(super) const SUM: Case = Case {
     id: "1.4",
     system: "sum 75 u32: ZeroVec against a slice",
-    headline: "4.3091 -> 5.7108 ns",
+    headline: "summing 75 u32 takes 4.3091 ns in a slice and 5.7108 in a ZeroVec: access is a little slower",
     variants: &[
         Variant::new("slice", |window| {
             let numbers = seventy_five();
@@ -51,7 +51,7 @@ pub(super) const OTHERS: usize = 1_000;
 pub(super) const SEARCH: Case = Case {
     id: "1.5",
     system: "binary search of 50 in 1,000 u32: ZeroVec against a slice",
-    headline: "428.48 -> 565.23 ns",
+    headline: "50 binary searches in 1,000 u32 take 428.48 ns in a slice and 565.23 in a ZeroVec",
     variants: &[
         Variant::new("slice", |window| search_slice(window, 1)),
         Variant::new("zerovec", |window| search_zerovec(window, 1)),

@@ -71,7 +71,7 @@ pub(super) const CASE: Case = Case {
                 (1.0 - 1.0 / unchecked) * 100.0
             );
         }
-        Judged::unjudged(holds, why)
+        Judged::unjudged(holds, "the source recommends it, without figures", why)
     },
 };
 

@@ -9,7 +9,7 @@ use zerovec::ZeroVec;
 pub(super) const MANY: Case = Case {
     id: "1.1",
     system: "deserialize 100 u32: ZeroVec against Vec",
-    headline: "141.55 -> 12.166 ns",
+    headline: "deserializing 100 u32 takes 141.55 ns as Vec and 12.166 as ZeroVec: more than ten times as fast",
     variants: &[
         Variant::new("vec", |window| {
             let bytes = encoded(hundred());
@@ -27,7 +27,7 @@ pub(super) const MANY: Case = Case {
 pub(super) const CHARS_READ: Case = Case {
     id: "1.2",
     system: "deserialize 15 chars: ZeroVec against Vec",
-    headline: "225.55 -> 25.668 ns",
+    headline: "deserializing 15 chars takes 225.55 ns as Vec and 25.668 as ZeroVec",
     variants: &[
         Variant::new("vec", |window| {
             let bytes = encoded(CHARS.as_slice());
@@ -45,7 +45,7 @@ pub(super) const CHARS_READ: Case = Case {
 pub(super) const SUMMED: Case = Case {
     id: "1.3",
     system: "deserialize 20 u32 and sum them: ZeroVec against Vec",
-    headline: "47.423 -> 14.131 ns",
+    headline: "deserializing and summing 20 u32 takes 47.423 ns as Vec and 14.131 as ZeroVec",
     variants: &[
         Variant::new("vec", |window| {
             let bytes = encoded(twenty());

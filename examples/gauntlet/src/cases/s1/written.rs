@@ -11,7 +11,7 @@ use zerovec::ZeroVec;
 pub(super) const CASE: Case = Case {
     id: "1.6",
     system: "serialize 20 u32, 15 chars: ZeroVec against a slice",
-    headline: "51.324 -> 21.582 ns; 195.75 -> 21.123 ns",
+    headline: "serializing 20 u32 takes 51.324 ns from a slice and 21.582 from a ZeroVec, 15 chars 195.75 and 21.123",
     variants: &[
         Variant::new("u32 slice", |window| {
             let numbers = twenty();

@@ -1,7 +1,8 @@
 //! 2.1: a static pool and a large array on a stack. Both are memory that no allocator hands out, so no heap profiler
 //! can name it: what is resident and not live is all that tells of it.
 
-use crate::{Case, Judged, Variant, Window};
+use crate::cases::said::times;
+use crate::{Case, Claim, Judged, Variant, Window};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Barrier};
@@ -10,7 +11,7 @@ use std::sync::{Arc, Barrier};
 pub(super) const CASE: Case = Case {
     id: "2.1",
     system: "a static pool, the stack's limit (a 16 MB array)",
-    headline: "teaching: memory is more than the heap",
+    headline: "static and stack memory cost next to nothing, the heap is slow; a stack has a limit, so an array of 16 MB on it overflows",
     variants: &[
         Variant::new("heap", heap),
         Variant::new("static", pool),
@@ -23,16 +24,33 @@ pub(super) const CASE: Case = Case {
             && found.of("static", "total_blocks") == 0.0
             && found.of("stack", "total_blocks") == 0.0
             && unseen("static") > 0.9 * array
-            && unseen("stack") > 0.9 * array;
+            && unseen("stack") > 0.9 * array
+            // Where the limit is wider it was not tried.
+            && found.of("stack", "overflowed") != 0.0;
         let why = format!(
             "the same {:.1} MB are 1 block on the heap and none as a static or on a stack; resident and not live: {:.1} \
-             MB with the static, {:.1} MB with the stack. A thread's stack here may hold {:.1} MB unless it asks for more",
+             MB with the static, {:.1} MB with the stack. The main thread's stack here may hold {:.1} MB: the array {}. The heap takes \
+             {} as long as the static, {} as long as the stack",
             array / 1e6,
             unseen("static") / 1e6,
             unseen("stack") / 1e6,
             found.of("stack", "stack_limit_bytes") / 1e6,
+            match found.of("stack", "overflowed") {
+                overflowed if overflowed.is_nan() => "was not tried on it",
+                _ => "overflows it",
+            },
+            times(found.times("heap", "static")),
+            times(found.times("heap", "stack")),
         );
         Judged::facts(holds, why)
+            .claim(
+                Claim::clearly_more("times as long on the heap as in a static"),
+                found.times("heap", "static"),
+            )
+            .claim(
+                Claim::clearly_more("times as long on the heap as on a stack"),
+                found.times("heap", "stack"),
+            )
     },
 };
 
@@ -72,6 +90,9 @@ fn stack(window: &mut Window) {
     // All of it, always: a frame so large is touched page by page when it is entered, to find the end of the stack.
     window.note("touched_bytes", ARRAY as f64);
     window.note("stack_limit_bytes", limit());
+    if window.is_counting() && limit() < ARRAY as f64 {
+        window.note("overflowed", f64::from(u8::from(overflows())));
+    }
     let turn = Arc::new(Barrier::new(2));
     let its_turn = Arc::clone(&turn);
     let room = std::thread::Builder::new().stack_size(8 * ARRAY);
@@ -88,6 +109,26 @@ fn stack(window: &mut Window) {
         turn.wait();
         turn.wait();
     });
+}
+
+/// Whether a process that puts the array on its main thread's stack is ended for it.
+fn overflows() -> bool {
+    let none = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    let mut status = 0;
+    // SAFETY: this process has one thread; the child leaves no core file, touches its stack and ends without running
+    // anything of the parent's. `none` and `status` are ours.
+    unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            libc::setrlimit(libc::RLIMIT_CORE, &none);
+            touch();
+            libc::_exit(0);
+        }
+        child > 0 && libc::waitpid(child, &mut status, 0) == child && libc::WIFSIGNALED(status)
+    }
 }
 
 /// Writes to all of an array on this thread's stack.

@@ -38,7 +38,11 @@ pub(super) const CASE: Case = Case {
             times(first("jemalloc") / first("glibc")),
             times(found.times("mimalloc", "glibc")),
         );
-        Judged::unjudged(holds, why)
+        Judged::unjudged(
+            holds,
+            "the source's chart is a picture, without figures in its text",
+            why,
+        )
     },
 };
 

@@ -1,15 +1,17 @@
-//! 2.13: std's own `Vec<_, A>`, as the talk has it: with the feature `nightly`, by a nightly compiler. The stable stand-in
-//! beside it, whose calls must be the same.
+//! 2.13: std's own `Vec<_, A>`, as the talk has it, in a program of its own by a compiler with the unstable API
+//! (`programs/std_vec.rs`), and with the feature `nightly` in this one. The stable stand-in beside it, whose calls must be
+//! the same.
 
 use super::verbose::{VerboseAllocator, script, std_script};
-use crate::{Case, Judged, Variant};
+use crate::program::{Folder, ran, source, unstable_rustc};
+use crate::{Case, Judged, Variant, Window};
 use allocator_api2_04::alloc::Global;
 
 /// The case.
 pub(super) const CASE: Case = Case {
     id: "2.13",
-    system: "std's Vec<_, A> of nightly's allocator_api (feature nightly), beside allocator-api2's on stable",
-    headline: "the talk's script by std's own unstable API: the same calls",
+    system: "std's Vec<_, A> of nightly's allocator_api, beside allocator-api2's on stable",
+    headline: "std's unstable Allocator API lets Vec take any allocator; the talk's script is written with it (no figures)",
     variants: &[
         Variant::new("allocator-api2, VerboseAllocator", |window| {
             let allocator = VerboseAllocator::over(Global);
@@ -29,6 +31,8 @@ pub(super) const CASE: Case = Case {
                 in_std::script(&arena).len()
             });
         }),
+        Variant::new(PROGRAM, program)
+            .varying("without a compiler with the unstable API there is nothing to run"),
         Variant::new("std Vec, global", |window| window.work(std_script)),
     ],
     judge: |found| {
@@ -58,14 +62,24 @@ pub(super) const CASE: Case = Case {
                 .join(", ")
         };
         let as_global = same(stable, "std Vec, global", &counted);
+        // Whether a block can grow where it is depends on its neighbours: moves are another process's own.
+        let program = told
+            .iter()
+            .all(|name| *name == "told_moves" || found.of(PROGRAM, name) == found.of(stable, name));
         if found.of(std, "total_blocks").is_nan() {
+            let says = match found.of(PROGRAM, "told_bytes").is_nan() {
+                true => "std's was not built: it needs a compiler that takes RUSTC_BOOTSTRAP=1, or rustup's nightly".to_owned(),
+                false => format!("{} by std's, in a program of its own", calls(PROGRAM)),
+            };
             let why = format!(
-                "std's Vec<_, A> needs a nightly compiler and --features nightly, so it has no row here; allocator-api2's on \
-                 stable: {} (allocations, grows, moves, shrinks, frees, bytes), the blocks of std's Vec in the global \
-                 allocator",
+                "allocations, grows, moves, shrinks, frees, bytes: {} by allocator-api2's on stable, {says}; the blocks of std's \
+                 Vec in the global allocator",
                 calls(stable),
             );
-            return Judged::unjudged(as_global, why);
+            return match found.of(PROGRAM, "told_bytes").is_nan() {
+                true => Judged::unjudged(as_global, "std's own Vec was not built", why),
+                false => Judged::facts(as_global && program, why),
+            };
         }
         let holds = as_global
             && same(stable, std, &counted)
@@ -80,6 +94,37 @@ pub(super) const CASE: Case = Case {
         Judged::facts(holds, why)
     },
 };
+
+const PROGRAM: &str = "std, VerboseAllocator, in a program of its own";
+
+/// Builds and runs the program, and tells what its allocator was asked for; nothing where no compiler takes it.
+fn program(window: &mut Window) {
+    let told = [
+        "told_allocs",
+        "told_grows",
+        "told_moves",
+        "told_shrinks",
+        "told_frees",
+        "told_bytes",
+    ];
+    if window.is_counting() {
+        let folder = Folder::new();
+        let path = folder.file("std_vec");
+        let mut compile = unstable_rustc();
+        compile.args(["--edition", "2024", "-O", "-o"]);
+        compile.args([&path, &source("std_vec.rs")]);
+        let built = ran(&mut compile);
+        let printed = built.and_then(|_| ran(&mut std::process::Command::new(&path)));
+        let printed = printed.unwrap_or_default();
+        let counts = printed
+            .split_whitespace()
+            .filter_map(|count| count.parse().ok());
+        for (name, count) in told.into_iter().zip(counts) {
+            window.note(name, count);
+        }
+    }
+    window.work(|| ());
+}
 
 #[cfg(feature = "nightly")]
 mod in_std {

@@ -31,7 +31,11 @@ pub(super) const CASE: Case = Case {
             found.of("glibc", "runs"),
             apart.join(", "),
         );
-        Judged::unjudged(holds, why)
+        Judged::unjudged(
+            holds,
+            "which allocator's times lie furthest apart is another one in each run here",
+            why,
+        )
     },
 };
 

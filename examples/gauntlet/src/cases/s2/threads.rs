@@ -62,7 +62,11 @@ fn judge(found: &Found<'_>) -> Judged {
         recorded(8),
         recorded(16),
     );
-    Judged::unjudged(holds, why)
+    Judged::unjudged(
+        holds,
+        "the source's charts are pictures, without figures in its text",
+        why,
+    )
 }
 
 /// Times the work is done to see what recording it costs.

@@ -8,7 +8,7 @@ use enum_dispatch::enum_dispatch;
 pub(super) const CASE: Case = Case {
     id: "3.6",
     system: "enum_dispatch against Box<dyn>",
-    headline: "up to 10x",
+    headline: "an enum in place of a box needs no block, and calling it is up to ten times as fast",
     variants: &[
         Variant::new("Box<dyn>", |window| each(window, boxed)),
         Variant::new("enum_dispatch", |window| each(window, Shapes::from)),

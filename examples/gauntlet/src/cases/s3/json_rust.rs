@@ -9,7 +9,8 @@ use serde_json::Value;
 pub(super) const CASE: Case = Case {
     id: "3.8",
     system: "json-rust (strings of up to 30 B inline)",
-    headline: "44-45 ms, 26.8 MB, t-gmax 16,746 B against serde_json's 63-65 ms, 24.9 MB, 19,173 B",
+    headline: "json-rust takes 44 to 45 ms, allocates 26.8 MB and has at most 16,746 B live, against serde_json's 63 to 65 ms, 24.9 MB \
+               and 19,173 B",
     variants: &[
         Variant::new("serde_json", |window| {
             each(window, |line| drop(serde_json::from_str::<Value>(line)))
@@ -38,8 +39,8 @@ pub(super) const CASE: Case = Case {
             "the paradox: {:.1} fresh blocks and {:.1} grows a line against {:.1}, {:.2} times the bytes asked for, peak \
              {:.0} against {:.0} B, {} against {}: its objects grow by doubling, each \
              growth counting in full, but ask the allocator far less often; by a BufRead as in the source, whose buffer and line \
-             are live too, peak {:.0} against {:.0} B. The \
-             source's file has 11.9 and 5.0 a line: its airports' names seldom fit the 30 bytes",
+             are live too, peak {:.0} against {:.0} B. On \
+             the source's own file we counted 11.9 and 5.0 a line: its airports' names seldom fit the 30 bytes",
             fresh("json") / records,
             found.of("json", "grows") / records,
             fresh("serde_json") / records,

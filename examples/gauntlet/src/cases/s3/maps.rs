@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) const CASE: Case = Case {
     id: "3.1",
     system: "HashMap<String, Vec<..>>: 72 B of overhead an entry",
-    headline: "72 B of overhead an entry",
+    headline: "a map of String to Vec has 72 bytes of overhead an entry, more than many keys and values are long",
     variants: &[
         Variant::new("HashMap<String, Vec>", |window| {
             each(window, |pairs| pairs.collect::<HashMap<_, _>>())

@@ -7,7 +7,7 @@ use nested::Nested;
 pub(super) const CASE: Case = Case {
     id: "3.3",
     system: "50,000 strings foobar{i}: Vec<String> against Nested",
-    headline: "2.34 / 1.83 MiB; jemalloc adds about 11 %",
+    headline: "50,000 small strings take 2.34 MiB as Vec<String> and 1.83 MiB as Nested<String> under jemalloc, which adds about 11 %",
     variants: &[
         Variant::new("Vec<String>", vec_of_strings).under("jemalloc"),
         Variant::new("Nested", in_one).under("jemalloc"),

@@ -1,6 +1,7 @@
 //! 3.12's binaries: a small program built with the settings named, in a folder for the time being.
 
 use crate::Window;
+use crate::program::Folder;
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -78,10 +79,10 @@ const PRINTED: &str = "     2 be\n     1 not\n     1 or\n     2 to\n";
 
 /// Builds the program, with std.
 pub(super) fn build(window: &mut Window, settings: &[&str]) {
-    let folder = Folder::new(PROGRAM);
-    look_at(window, folder.build(&Toolchain::usual(), settings));
+    let package = Package::new(PROGRAM);
+    look_at(window, package.build(&Toolchain::usual(), settings));
     if window.is_counting() && settings == ["debug=2"] {
-        folder.bloat(window);
+        package.bloat(window);
     }
 }
 
@@ -89,7 +90,7 @@ pub(super) fn build(window: &mut Window, settings: &[&str]) {
 pub(super) fn build_no_std(window: &mut Window, settings: &[&str]) {
     look_at(
         window,
-        Folder::new(NO_STD).build(&Toolchain::usual(), settings),
+        Package::new(NO_STD).build(&Toolchain::usual(), settings),
     );
 }
 
@@ -97,7 +98,7 @@ pub(super) fn build_no_std(window: &mut Window, settings: &[&str]) {
 /// optimised run alone, since it takes half a minute. Without one there is nothing to look at.
 pub(super) fn build_std(window: &mut Window, settings: &[&str]) {
     match Toolchain::with_source().filter(|_| !cfg!(debug_assertions)) {
-        Some(toolchain) => look_at(window, Folder::new(PROGRAM).build(&toolchain, settings)),
+        Some(toolchain) => look_at(window, Package::new(PROGRAM).build(&toolchain, settings)),
         None => window.work(|| ()),
     }
 }
@@ -147,14 +148,14 @@ fn look_at(window: &mut Window, (program, seconds): (PathBuf, f64)) {
     window.work(|| command.status().is_ok_and(|status| status.success()));
 }
 
-/// Removed again when it goes out of scope.
-struct Folder(PathBuf);
+/// A package of one program, in a folder for the time being.
+struct Package(Folder);
 
-impl Folder {
+impl Package {
     fn new(source: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("heapglass-thin-{}", std::process::id()));
+        let folder = Folder::new();
         let write = |name: &str, text: &str| {
-            let path: PathBuf = folder.join(name);
+            let path = folder.file(name);
             let written = path
                 .parent()
                 .map_or(Ok(()), std::fs::create_dir_all)
@@ -163,7 +164,7 @@ impl Folder {
         };
         write("Cargo.toml", MANIFEST);
         write("src/main.rs", source);
-        Folder(folder)
+        Package(folder)
     }
 
     /// The program, and how many seconds its build took.
@@ -174,7 +175,7 @@ impl Folder {
         let target = match toolchain.builds_std {
             // Std once, not for each process.
             true => std::env::temp_dir().join("heapglass-thin-std"),
-            false => self.0.join("target"),
+            false => self.0.file("target"),
         };
         let mut cargo = self.cargo(&toolchain.cargo);
         cargo
@@ -247,7 +248,7 @@ impl Folder {
     /// In the folder, without the user's flags: they are not the settings named.
     fn cargo(&self, program: &OsStr) -> Command {
         let mut cargo = Command::new(program);
-        cargo.current_dir(&self.0);
+        cargo.current_dir(self.0.file(""));
         for flags in [
             "RUSTFLAGS",
             "CARGO_ENCODED_RUSTFLAGS",
@@ -327,12 +328,5 @@ impl Toolchain {
                 builds_std: true,
                 ..toolchain
             })
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What stays behind is in the folder of temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

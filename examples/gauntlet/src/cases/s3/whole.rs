@@ -70,7 +70,7 @@ fn judge(found: &Found<'_>) -> Judged {
         tools.map(says).join("; "),
     );
     match ran {
-        None => Judged::unjudged(true, why),
+        None => Judged::unjudged(true, "none of these tools is installed", why),
         Some(_) => Judged::facts(tools.iter().all(|tool| skipped(tool) || agrees(tool)), why),
     }
 }

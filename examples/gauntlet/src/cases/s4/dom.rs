@@ -12,7 +12,7 @@ use serde_json::Value;
 pub(super) const CASE: Case = Case {
     id: "4.1",
     system: "rapidjson (DOM / SAX): serde_json; simd-json, sonic-rs (feature peers)",
-    headline: "294 / 164, 192 MB/s (ser / deser by DOM, by SAX)",
+    headline: "rapidjson writes 294 MB/s and reads 164 by way of a tree to the object, 192 by callbacks that build it",
     variants: &[
         Variant::new("serde_json DOM, deserialize", |window| {
             read(window, |text| {

@@ -253,6 +253,41 @@ impl<S: AsRef<str>> Log<S> {
     }
 }
 
+impl Log<String> {
+    /// A record that has nothing yet, so that a field that is not read is missed.
+    pub(crate) fn empty() -> Self {
+        Log {
+            timestamp: 0,
+            zone_id: 0,
+            zone_plan: ZonePlan::Unknown,
+            http: Http {
+                protocol: HttpProtocol::Unknown,
+                status: 0,
+                host_status: 0,
+                up_status: 0,
+                method: HttpMethod::Unknown,
+                content_type: String::new(),
+                user_agent: String::new(),
+                referer: String::new(),
+                request_uri: String::new(),
+            },
+            origin: Origin {
+                ip: String::new(),
+                port: 0,
+                hostname: String::new(),
+                protocol: OriginProtocol::Unknown,
+            },
+            country: Country(0),
+            cache_status: CacheStatus::Unknown,
+            server_ip: String::new(),
+            server_name: String::new(),
+            remote_ip: String::new(),
+            bytes_dlv: 0,
+            ray_id: String::new(),
+        }
+    }
+}
+
 impl Log<&str> {
     /// The same record, its texts its own.
     pub(crate) fn owned(&self) -> Log<String> {

@@ -10,7 +10,7 @@ use prost::Message;
 pub(super) const CASE: Case = Case {
     id: "4.3",
     system: "goprotobuf; gogoprotobuf: prost by derive",
-    headline: "148.78 / 99.57; 519.48 / 319.40 MB/s (ser / deser)",
+    headline: "goprotobuf writes 148.78 MB/s and reads 99.57; gogoprotobuf, made for the type, 519.48 and 319.40",
     variants: &[
         Variant::new("deserialize", |window| {
             let bytes = encoded();

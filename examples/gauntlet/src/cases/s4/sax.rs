@@ -1,8 +1,6 @@
 //! SAX: a callback for each token of a JSON text, and callbacks that build the log record.
 
-use super::log::{
-    CacheStatus, Country, Http, HttpMethod, HttpProtocol, Log, Origin, OriginProtocol, ZonePlan,
-};
+use super::log::{Country, Log};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
 
@@ -111,35 +109,7 @@ enum Field {
 impl Builder {
     fn new() -> Self {
         Builder {
-            log: Log {
-                timestamp: 0,
-                zone_id: 0,
-                zone_plan: ZonePlan::Unknown,
-                http: Http {
-                    protocol: HttpProtocol::Unknown,
-                    status: 0,
-                    host_status: 0,
-                    up_status: 0,
-                    method: HttpMethod::Unknown,
-                    content_type: String::new(),
-                    user_agent: String::new(),
-                    referer: String::new(),
-                    request_uri: String::new(),
-                },
-                origin: Origin {
-                    ip: String::new(),
-                    port: 0,
-                    hostname: String::new(),
-                    protocol: OriginProtocol::Unknown,
-                },
-                country: Country(0),
-                cache_status: CacheStatus::Unknown,
-                server_ip: String::new(),
-                server_name: String::new(),
-                remote_ip: String::new(),
-                bytes_dlv: 0,
-                ray_id: String::new(),
-            },
+            log: Log::empty(),
             object: Object::None,
             key: Field::None,
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(super) const CASE: Case = Case {
     id: "4.5",
     system: "Rust serialize::json, first and improved: serde_json typed, String and &str",
-    headline: "40 / 10; 117 / 25 MB/s (ser / deser)",
+    headline: "Rust's JSON of 2014 wrote about 40 MB/s and read about 10, later 117 and 25: more than twice",
     variants: &[
         Variant::new("String, deserialize", |window| {
             read::<Log<String>>(window, |text| {
@@ -72,8 +72,13 @@ pub(super) const CASE: Case = Case {
         );
         // Before and after the source's repairs.
         let both = (40.0 / 10.0, 117.0 / 25.0);
-        let faster = ("serialize, with capacity", owned, both);
-        judged(found, counts, &[faster], &said)
+        let written = "serialize, with capacity";
+        judged(
+            found,
+            counts,
+            &[(written, owned, both), (written, value, both)],
+            &said,
+        )
     },
 };
 

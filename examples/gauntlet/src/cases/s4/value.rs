@@ -16,7 +16,7 @@ const BYTES: f64 = 200.0 + 236.0 + 4.0 * 632.0 + 728.0;
 pub(super) const CASE: Case = Case {
     id: "4.2",
     system: "Go encoding/json; ffjson: serde_json Value; code made for the type",
-    headline: "71.47 / 25.09; 156.67 / - MB/s (ser / deser)",
+    headline: "Go's encoding/json, by reflection, writes 71.47 MB/s and reads 25.09; ffjson, made for the type, writes 156.67",
     variants: &[
         Variant::new("Value, deserialize", |window| {
             let text = json();

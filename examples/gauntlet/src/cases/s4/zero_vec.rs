@@ -105,7 +105,7 @@ pub(super) const CASE: Case = Case {
             each(found, "zerovec, serialize", "total_blocks"),
             times(found.times("postcard, a vector of them", "zerovec, a vector of them")),
         );
-        Judged::unjudged(counts, why)
+        Judged::unjudged(counts, "the source has no figures of it", why)
     },
 };
 
