@@ -8,6 +8,7 @@ mod inner;
 mod phases;
 mod processes;
 mod signals;
+mod stacks;
 mod survive;
 mod tally;
 mod threads;
@@ -40,6 +41,7 @@ pub fn run(name: &str, words: &[&str]) -> ExitCode {
         "die" => return survive::die(words.first().copied().unwrap_or_default()),
         "forever" => survive::forever(),
         "many-sites" => return survive::many_sites(number(0), words.get(1).copied()),
+        "stacks" => stacks::stacks(number(0) as u32, words.get(1) == Some(&"forever")),
         "fork" => processes::fork(number(0)),
         "spawn" => processes::spawn(number(0)),
         "exec" => processes::exec(),
