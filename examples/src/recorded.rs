@@ -163,7 +163,7 @@ pub fn window(path: &Path) -> Result<BTreeMap<String, u64>, String> {
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
-    let doubt = end.doubt_bytes.saturating_sub(end.peak_bytes);
+    let doubt = end.peak_bound_bytes.saturating_sub(end.peak_bytes);
     if doubt > 0 {
         figures.insert("peak_error_bytes".to_owned(), doubt as u64);
     }

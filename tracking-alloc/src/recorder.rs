@@ -132,7 +132,7 @@ impl Recorder {
             )));
         }
         start::finish(self.tag).map_err(Error::not_finished)?;
-        let writer = session.write.hold();
+        let writer = session.write.lock();
         let mut bytes = Vec::with_capacity(writer.store.file_bytes() as usize);
         for (start, length) in writer.store.pieces() {
             let words = *length as usize / 8;
@@ -166,21 +166,21 @@ pub fn mark(name: &str) {
         return;
     };
     let errno = sys::Errno::keep();
-    let mut looks = hook::LOOKS.hold();
-    let window = hook::mark_window(&mut looks);
-    let mut writer = session.write.hold();
+    let mut checks = hook::PEAK_CHECKS.lock();
+    let window = hook::mark_window(&mut checks);
+    let mut writer = session.write.lock();
     if writer
         .add_mark(
             name.as_bytes(),
             window.as_ref(),
-            looks.timeline.elapsed_ns(),
+            checks.timeline.elapsed_ns(),
         )
         .is_none()
     {
         header.lost_marks.fetch_add(1, Relaxed);
     }
     drop(writer);
-    drop(looks);
+    drop(checks);
     drop(errno);
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
     let inside = Inside::enter()?;
     let session = tables::current()?;
     let errno = sys::Errno::keep();
-    let found = session.write.hold().phase(parent, name.as_bytes());
+    let found = session.write.lock().phase(parent, name.as_bytes());
     drop(errno);
     let Some(scope) = found else {
         count_lost(&inside);
@@ -49,7 +49,7 @@ pub(crate) fn add(new: &NewScope<'_>) -> Added {
         return Added::NotNow;
     };
     let errno = sys::Errno::keep();
-    let added = session.write.hold().add_field(new);
+    let added = session.write.lock().add_field(new);
     drop(errno);
     added
 }
@@ -92,7 +92,7 @@ fn change(scope: u32, change: impl FnOnce(&Scope, &mut Writer)) {
         return;
     };
     let errno = sys::Errno::keep();
-    change(record, &mut session.write.hold());
+    change(record, &mut session.write.lock());
     drop(errno);
 }
 

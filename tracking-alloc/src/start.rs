@@ -16,7 +16,7 @@ use tracking_alloc_recording::{
     MAGIC, growth, mode,
 };
 
-/// The environment was looked at, or somebody is doing so.
+/// The environment was examined, or somebody is doing so.
 static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
 /// The global allocator is known to be the system's, wrapped.
 static INNER_IS_SYSTEM: AtomicBool = AtomicBool::new(false);
@@ -300,12 +300,12 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
 /// Lays out the tables and makes them the present recording. On refusal nothing has changed.
 fn begin_tables(backing: Backing, how: How) -> Result<(), u32> {
     let prepared = tables::prepare(backing, how)?;
-    let mut looks = hook::LOOKS.hold();
-    if !looks.begin(prepared.points, how.reserve == 0) {
+    let mut checks = hook::PEAK_CHECKS.lock();
+    if !checks.begin(prepared.points, how.reserve == 0) {
         return Err(growth::NO_MEMORY);
     }
     prepared.publish();
-    hook::look_now(&mut looks, true);
+    hook::check_peak_now(&mut checks, true);
     if let Some(header) = tables::header() {
         header.magic.store(MAGIC, Release);
     }
@@ -327,7 +327,7 @@ fn give_name(live: &mut Live) -> Result<(), Failure> {
 fn forget_parent() {
     // SAFETY: a forked child begins with one thread, and none of its threads takes a lock of ours before it records.
     unsafe {
-        hook::LOOKS.reset(hook::Looks::new());
+        hook::PEAK_CHECKS.reset(hook::PeakChecks::new());
         shadow::forget_all();
     }
     hook::release_all();
@@ -346,7 +346,7 @@ pub(crate) enum NotFinished {
     Inherited,
 }
 
-/// Stops a recording and finishes the file: a last look, the state, the checksum.
+/// Stops a recording and finishes the file: a last check, the state, the checksum.
 pub(crate) fn finish(tag: u32) -> Result<(), NotFinished> {
     let (Some(session), Some(header)) = (tables::own(tag), tables::header()) else {
         return Err(NotFinished::Inherited);
@@ -361,7 +361,7 @@ pub(crate) fn finish(tag: u32) -> Result<(), NotFinished> {
     settle(session, header);
     header.state.store(recording::state::FINISHED, Release);
     // Who is still inside may write once more: without a checksum that is no damage.
-    if idle && let Some(writer) = session.write.try_hold(1000) {
+    if idle && let Some(writer) = session.write.try_lock(1000) {
         seal(header, writer.store.pieces());
     }
     life::ended();
@@ -371,12 +371,12 @@ pub(crate) fn finish(tag: u32) -> Result<(), NotFinished> {
 
 /// The last words into a recording before it is finished.
 fn settle(session: &Session, header: &Header) {
-    let Some(mut looks) = hook::LOOKS.try_hold(1000) else {
+    let Some(mut checks) = hook::PEAK_CHECKS.try_lock(1000) else {
         return;
     };
-    hook::look_now(&mut looks, true);
-    hook::part(&looks);
-    if let Some(mut writer) = session.write.try_hold(1000) {
+    hook::check_peak_now(&mut checks, true);
+    hook::part(&checks);
+    if let Some(mut writer) = session.write.try_lock(1000) {
         arena::settle(&mut writer, session.tag());
     }
     tables::store_own_bytes(header);

@@ -142,7 +142,7 @@ pub(crate) fn assert_consistent(recording: &Recording) {
 
 /// The bound that the recording states for the error of its peak, bytes.
 pub(crate) fn peak_error(recording: &Recording) -> i64 {
-    (recording.header.doubt_bytes - recording.header.peak_bytes).max(0)
+    (recording.header.peak_bound_bytes - recording.header.peak_bytes).max(0)
 }
 
 /// Every file in a folder, by name.

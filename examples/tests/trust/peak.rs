@@ -127,7 +127,7 @@ fn three_and_six_hundred_live_threads_have_lanes_of_their_own_and_lose_nothing()
         let (target, recording, _) = recorded_as_printed(&["live-threads", threads]);
         // Sealed when nobody moved any more: what the recorder's last look knew is all there is to know.
         let rows = recorded::sums(&recording).peak_bytes;
-        let bound = (recording.header.doubt_bytes - rows).max(0);
+        let bound = (recording.header.peak_bound_bytes - rows).max(0);
         assert_eq!(printed_bound(&target), bound);
         assert!(recording.lanes.iter().all(|column| column.lane.kind == 1));
         assert!(recording.lanes.len() < MAX_LANES);

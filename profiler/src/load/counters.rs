@@ -120,39 +120,39 @@ pub(super) struct Peak {
     pub(super) at: PeakAt,
     pub(super) bytes: i64,
     pub(super) register: i64,
-    pub(super) doubt: i64,
+    pub(super) bound: i64,
     pub(super) time_ns: u64,
 }
 
 pub(super) fn find_peak(recording: &Recording) -> Peak {
     let header = &recording.header;
-    let (mut now, mut epoch, mut moved, mut looked) = (0i64, 0i64, 0u32, 0i64);
+    let (mut now, mut epoch, mut moved, mut checked) = (0i64, 0i64, 0u32, 0i64);
     for lane in &recording.lanes {
         for (_, row, _) in rows(lane) {
             now = now.saturating_add(net(row).0);
             epoch = epoch.saturating_add(at_epoch(row, header).0);
         }
-        looked = looked.saturating_add(lane.lane.looked_bytes);
-        let still = net(&lane.all).0 == lane.lane.looked_bytes
-            && lane.all.total_blocks == lane.lane.looked_blocks;
+        checked = checked.saturating_add(lane.lane.checked_bytes);
+        let still = net(&lane.all).0 == lane.lane.checked_bytes
+            && lane.all.total_blocks == lane.lane.checked_blocks;
         if !still {
             moved += 1;
-            looked = looked.saturating_add(most_rise(lane));
+            checked = checked.saturating_add(most_rise(lane));
         }
     }
-    let mut doubt = header.doubt_bytes;
+    let mut bound = header.peak_bound_bytes;
     // NOTE: whoever finishes a recording looks at all lanes when nobody writes any more, and only then seals it: what
     // lanes did since their own last look is in the header's bound.
     let is_sealed = header.state == state::FINISHED && header.checksum != 0;
     if moved > 1 && !is_sealed {
-        doubt = doubt.max(looked);
+        bound = bound.max(checked);
     }
     let mut peak = if now >= epoch {
         Peak {
             at: PeakAt::Now,
             bytes: now,
             register: now,
-            doubt,
+            bound,
             time_ns: header.elapsed_ns.max(header.peak_ns),
         }
     } else {
@@ -160,7 +160,7 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
             at: PeakAt::Epoch,
             bytes: epoch,
             register: header.peak_bytes,
-            doubt,
+            bound,
             time_ns: header.peak_ns,
         }
     };
@@ -174,11 +174,11 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
                 at: PeakAt::Mark(index),
                 bytes,
                 register: mark.peak_bytes,
-                doubt: mark.doubt_bytes,
+                bound: mark.peak_bound_bytes,
                 time_ns: mark.peak_ns,
             };
         } else {
-            peak.doubt = peak.doubt.max(mark.doubt_bytes);
+            peak.bound = peak.bound.max(mark.peak_bound_bytes);
         }
     }
     peak
@@ -188,8 +188,8 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
 fn most_rise(lane: &LaneColumns) -> i64 {
     let (record, total) = (&lane.lane, lane.all.total_bytes);
     // Older recordings do not tell how much had been allocated by then.
-    let is_told = record.looked_total_bytes != 0 || record.looked_blocks == 0;
-    let allocated = total.wrapping_sub(record.looked_total_bytes);
+    let is_told = record.checked_total_bytes != 0 || record.checked_blocks == 0;
+    let allocated = total.wrapping_sub(record.checked_total_bytes);
     if is_told {
         allocated.min(LANE_DRIFT) as i64
     } else {

@@ -11,7 +11,7 @@ use tracking_alloc_recording::{
 pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
     let header = &recording.header;
     let bound = u64::from(header.most_lanes.max(header.lanes.min(1))) * LANE_DRIFT;
-    let error = peak.doubt.saturating_sub(peak.bytes).max(0) as u64;
+    let error = peak.bound.saturating_sub(peak.bytes).max(0) as u64;
     Capture {
         mode: match mode::name(header.mode) {
             Some(name) => name.to_owned(),

@@ -353,7 +353,7 @@ record! {
         /// Nanoseconds after the start of that maximum (the last look's clock).
         136 peak_ns: u64,
         /// Upper bound on live bytes at moments when several lanes moved at once.
-        144 doubt_bytes: i64,
+        144 peak_bound_bytes: i64,
         /// Unused since version 3.
         152 unused_152: u32,
         /// Points in the current half of the timeline.
@@ -567,15 +567,15 @@ record! {
         /// Frees of blocks the recording does not know.
         120 unknown_frees: u64,
         /// Net bytes at the lane's last look.
-        128 looked_bytes: i64,
+        128 checked_bytes: i64,
         /// Allocations up to that look.
-        136 looked_blocks: u64,
+        136 checked_blocks: u64,
         /// Visit records in use.
         144 visits_len: u32,
         /// Zero.
         148 reserved: u32,
         /// Bytes allocated up to the last look. Zero in older recordings.
-        152 looked_total_bytes: u64,
+        152 checked_total_bytes: u64,
         /// Zero.
         160 spare: [u64; 12],
     }
@@ -706,8 +706,8 @@ record! {
         112 rows: u64,
         /// Nanoseconds after the start of that maximum.
         120 peak_ns: u64,
-        /// Bound on concurrent moments of that window, as [`Header::doubt_bytes`].
-        128 doubt_bytes: i64,
+        /// Bound on concurrent moments of that window, as [`Header::peak_bound_bytes`].
+        128 peak_bound_bytes: i64,
         /// Zero.
         136 spare: [u64; 3],
     }

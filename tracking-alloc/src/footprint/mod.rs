@@ -63,8 +63,8 @@ fn record<'p>(measured: &Measured<'_>, types: &mut [Type], parts: impl Iterator<
         return;
     };
     let errno = sys::Errno::keep();
-    let now_ns = hook::LOOKS.hold().timeline.elapsed_ns();
-    let mut writer = session.write.hold();
+    let now_ns = hook::PEAK_CHECKS.lock().timeline.elapsed_ns();
+    let mut writer = session.write.lock();
     let added = writer.add_footprint(measured, types, parts, now_ns);
     if added.is_none() {
         header.lost_records.fetch_add(1, Relaxed);

@@ -15,18 +15,18 @@ use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, l
 #[inline(never)]
 pub(crate) fn allocated(block: *mut u8, bytes: usize) {
     let start = Start::here();
-    match Usual::enter() {
-        Some(usual) => alloc_in(usual.lane, start, block as usize, bytes),
-        None => unusual(Event::Alloc(block as usize, bytes), None, start.registers()),
+    match FastPath::enter() {
+        Some(fast) => alloc_in(fast.lane, start, block as usize, bytes),
+        None => slow_path(Event::Alloc(block as usize, bytes), None, start.registers()),
     }
 }
 
 /// Before a block is given back.
 #[inline(never)]
 pub(crate) fn freed(block: *mut u8, bytes: usize) {
-    match Usual::enter() {
-        Some(usual) => free_in(usual.lane, block as usize, bytes),
-        None => unusual(Event::Free(block as usize, bytes), None, (0, 0, 0)),
+    match FastPath::enter() {
+        Some(fast) => free_in(fast.lane, block as usize, bytes),
+        None => slow_path(Event::Free(block as usize, bytes), None, (0, 0, 0)),
     }
 }
 
@@ -61,24 +61,24 @@ pub(crate) fn reallocated(
         new: new as usize,
         bytes,
     };
-    match (Usual::enter(), owner) {
-        (Some(usual), Some(owner)) => realloc_in(usual.lane, start, owner, moved),
-        (Some(usual), None) => unknown_realloc_in(usual.lane, start, moved),
-        (None, owner) => unusual(Event::Realloc(moved), owner, start.registers()),
+    match (FastPath::enter(), owner) {
+        (Some(fast), Some(owner)) => realloc_in(fast.lane, start, owner, moved),
+        (Some(fast), None) => unknown_realloc_in(fast.lane, start, moved),
+        (None, owner) => slow_path(Event::Realloc(moved), owner, start.registers()),
     }
 }
 
-/// The usual way: recording, not paused, a lane of this generation and of this thread alone, whose owner does not
+/// The fast path: recording, not paused, a lane of this generation and of this thread alone, whose owner does not
 /// measure itself and was not idle for long, and the hook not at work in it. While it lives, events of signal handlers
 /// in this thread see the lane busy.
-struct Usual {
+struct FastPath {
     lane: &'static Lane,
 }
 
-impl Usual {
+impl FastPath {
     /// PERF: one compare of the state word with the lane's tag answers all those questions.
     #[inline(always)]
-    fn enter() -> Option<Usual> {
+    fn enter() -> Option<FastPath> {
         let lane = lane::own()?;
         if lane.busy.load(Relaxed) {
             return None;
@@ -88,12 +88,12 @@ impl Usual {
         // its tag; both fence every thread, then look at the flag: so nobody writes into a finished recording, or into
         // the row of a lane whose sum is taken as known.
         compiler_fence(SeqCst);
-        let usual = Usual { lane };
-        (state::get() == lane.tag.load(Relaxed)).then_some(usual)
+        let fast = FastPath { lane };
+        (state::get() == lane.tag.load(Relaxed)).then_some(fast)
     }
 }
 
-impl Drop for Usual {
+impl Drop for FastPath {
     #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(SeqCst);
@@ -101,10 +101,10 @@ impl Drop for Usual {
     }
 }
 
-/// The same with every question asked.
+/// The slow path: the same with every question asked.
 #[cold]
 #[inline(never)]
-fn unusual(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) {
+fn slow_path(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) {
     if count::measure(event) {
         lane::measuring(false);
     }
@@ -144,7 +144,7 @@ fn record(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) ->
         if lane.is_shared() {
             // NOTE: asked before the lock is taken: libc may take locks of its own to answer.
             let stack = lane::stack_of_thread();
-            let _alone = lane.shared.hold();
+            let _alone = lane.shared.lock();
             // The shared lane walks whichever thread's stack is calling.
             lane.limits.set_stack(stack);
             state::get() & state::RECORD != 0 && run(event, owner, lane, start, word)

@@ -83,16 +83,16 @@ pub(crate) struct Lane {
     pub(super) cache: *mut Cached,
     /// Pages of the cache that were written, a bit for each.
     cache_pages: Cell<u32>,
-    /// Net bytes at the last look.
-    pub(super) looked: Cell<i64>,
-    /// The lane looks before its net is this far from `looked`.
+    /// Net bytes at the last check.
+    pub(super) checked: Cell<i64>,
+    /// The lane checks before its net is this far from `checked`.
     pub(super) step: Cell<i64>,
     /// A fall from this net or above may be the fall from a new peak.
     pub(super) limit: AtomicI64,
     pub(super) turning: Turning,
     /// Births up to the beginning of this tenancy.
     pub(super) since_births: Cell<u64>,
-    /// Looks at which the thread's name is still asked for.
+    /// Peak checks at which the thread's name is still asked for.
     names_to_read: Cell<u32>,
     /// How often growth had gone on when the lane last asked for what it had been refused.
     resumed: Cell<u32>,
@@ -151,7 +151,7 @@ impl Lane {
         self.tag.load(Relaxed) & !(MEASURED | PARKED) == tag
     }
 
-    /// Marks that the lane did not move for long. Under the look lock, which must see that nobody is at work in it.
+    /// Marks that the lane did not move for long. Under the peak lock, which must see that nobody is at work in it.
     pub(super) fn park(&self) {
         self.tag.fetch_or(PARKED, SeqCst);
     }
@@ -161,7 +161,7 @@ impl Lane {
         self.tag.load(SeqCst) & PARKED != 0
     }
 
-    /// Takes the mark back. Under the look lock.
+    /// Takes the mark back. Under the peak lock.
     pub(super) fn unpark(&self) {
         self.tag.fetch_and(!PARKED, SeqCst);
     }

@@ -15,10 +15,10 @@ pub(crate) use event::{allocated, freed, reallocated, reallocating};
 pub(crate) use lane::visit;
 pub(crate) use lane::{Net, measuring, net_here, release_all, wait_until_idle};
 pub(crate) use open::Inside;
-pub(crate) use peak::{Looks, look_now, mark_window};
+pub(crate) use peak::{PeakChecks, check_peak_now, mark_window};
 pub(crate) use stats::{part, recorded_stats};
 
 use crate::sys::Lock;
 
-/// The look lock: the peak, the timeline, snapshots, marks. Held before the write lock, never after it.
-pub(crate) static LOOKS: Lock<Looks> = Lock::new(Looks::new());
+/// The peak lock: the peak, the timeline, snapshots, marks. Held before the write lock, never after it.
+pub(crate) static PEAK_CHECKS: Lock<PeakChecks> = Lock::new(PeakChecks::new());

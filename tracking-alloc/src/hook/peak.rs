@@ -1,43 +1,43 @@
 //! The peak: exact in O(1) an event, and how far from it the reported one can be.
 //!
 //! A maximum of live bytes is a moment just before a fall. So nothing is compared while bytes rise; the event that
-//! would fall from a new maximum *looks* first. A look sums the nets of all lanes under one lock and, if they reach the
+//! would fall from a new maximum *checks* first. A check sums the nets of all lanes under one lock and, if they reach the
 //! maximum (equal maxima: the latest, as dhat-rs), stores it and moves the clock on; rows then save their net before
 //! they next change.
 //!
-//! A lane also looks before its net leaves `looked - step .. looked + step`, where `looked` is its net at its own last
-//! look: the event that would leave is applied under the lock. So whoever holds the lock knows each lane's net to
+//! A lane also checks before its net leaves `checked - step .. checked + step`, where `checked` is its net at its own last
+//! check: the event that would leave is applied under the lock. So whoever holds the lock knows each lane's net to
 //! within its step, however large events are. The step is 32 KiB, and smaller where several lanes move close to the
-//! maximum, as far as looks stay rare (see [`Looks::step`]).
+//! maximum, as far as checks stay rare (see [`PeakChecks::step`]).
 //!
 //! While only one lane moves, every turning point is seen: the peak is exact to the byte. When several move, turning
-//! points are passed over, up to 63 in a row, and what lies between looks is bounded.
+//! points are passed over, up to 63 in a row, and what lies between checks is bounded.
 //!
 //! # The bound
 //!
-//! Let look k read lane i at a moment `t(i,k)`: its net `a(i,k)` and the bytes `T(i,k)` it has allocated so far, neither
+//! Let check k read lane i at a moment `t(i,k)`: its net `a(i,k)` and the bytes `T(i,k)` it has allocated so far, neither
 //! of which needs the lane's help. Between `t(i,k)` and `t(i,k+1)` the lane's net is at most
 //!
 //! ```text
-//! u(i,k) = max(min(a(i,k) + T(i,k+1) - T(i,k), looked + step), a(i,k+1))
+//! u(i,k) = max(min(a(i,k) + T(i,k+1) - T(i,k), checked + step), a(i,k+1))
 //! ```
 //!
-//! since it rises only by what it allocates, and by the paragraph above. A moment inside look k lies behind the reading
-//! of some lanes and before that of others, so live bytes between look k-1's and look k+1's readings are at most
+//! since it rises only by what it allocates, and by the paragraph above. A moment inside check k lies behind the reading
+//! of some lanes and before that of others, so live bytes between check k-1's and check k+1's readings are at most
 //! `V(k) = sum over i of max(u(i,k-1), u(i,k))`. A lane that did not move has `u = a`: it adds nothing.
 //!
-//! If one lane alone moved since its own last look, passing over nothing, its turning points were all looked at with a
+//! If one lane alone moved since its own last check, passing over nothing, its turning points were all checked with a
 //! limit that still holds: then live bytes did not exceed the maximum, and its `u` is taken no higher than that.
 //!
-//! The reported peak is the sum of what rows saved at the clock that look k set. Each lane notices the clock between two
+//! The reported peak is the sum of what rows saved at the clock that check k set. Each lane notices the clock between two
 //! of its events, the one in flight being counted: so the sum is at most live bytes at that moment plus one event in
-//! flight a lane, which is part of `E(k) = sum over i of u(i,k) - a(i,k)`, without the lane that looked. So `doubt` is the
-//! largest `V(k)`, and `V(k) + E(k)` for the look that set the maximum; `doubt - reported` bounds the error both ways.
+//! flight a lane, which is part of `E(k) = sum over i of u(i,k) - a(i,k)`, without the lane that checked. So `bound` is the
+//! largest `V(k)`, and `V(k) + E(k)` for the check that set the maximum; `bound - reported` bounds the error both ways.
 
 mod lanes;
 mod window;
 
-use super::LOOKS;
+use super::PEAK_CHECKS;
 use super::lane::Lane;
 use crate::sys::Guard;
 use crate::tables::{self, CLOCK, Timeline, net_bytes};
@@ -48,21 +48,21 @@ use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Point, Row};
 
 pub(crate) use window::mark_window;
 
-/// A lane looks before its net has moved this far, bytes.
+/// A lane checks before its net has moved this far, bytes.
 pub(super) const STEP: i64 = 32 << 10;
 /// The smallest step, bytes.
 const LEAST_STEP: i64 = 1 << 10;
 /// Turning points passed over in a row, at most.
 const MOST_SKIPS: u32 = 63;
 
-/// What looks share.
-pub(crate) struct Looks {
+/// What checks share.
+pub(crate) struct PeakChecks {
     /// The maximum of live bytes in the present window.
     peak: i64,
     peak_blocks: i64,
     peak_ns: u64,
-    doubt: i64,
-    /// The last look set the maximum.
+    bound: i64,
+    /// The last check set the maximum.
     is_fresh: bool,
     /// The largest of earlier windows, bytes and blocks.
     before: (i64, i64),
@@ -70,35 +70,35 @@ pub(crate) struct Looks {
     pub(crate) timeline: Timeline,
 }
 
-/// What a lane remembers of its looks.
+/// What a lane remembers of its checks.
 pub(super) struct Turning {
-    /// Falls from above the limit still to be passed over without a look, while other lanes move too.
+    /// Falls from above the limit still to be passed over without a check, while other lanes move too.
     skip: Cell<u32>,
     backoff: Cell<u32>,
-    /// A turning point was passed over since the last look.
+    /// A turning point was passed over since the last check.
     passed: AtomicBool,
-    /// How often lanes had been seen to move at the last look.
+    /// How often lanes had been seen to move at the last check.
     moves: Cell<u64>,
-    /// Events of the lane at the last look.
+    /// Events of the lane at the last check.
     events: Cell<u64>,
     /// The last fall from the limit: whose row, at how many events of the lane.
     row: Cell<*const Row>,
     row_events: Cell<u64>,
-    /// Equal maxima passed over since the last look.
+    /// Equal maxima passed over since the last check.
     equal: Cell<u32>,
     /// Where the lane is among those watched.
     place: Cell<u32>,
 }
 
-/// Applies an event by which the lane's net rises, with the look it needs.
+/// Applies an event by which the lane's net rises, with the check it needs.
 // PERF: `apply` is inlined once, and not handed to a cold function, for whom its captures would be stored each time.
 #[inline(always)]
 pub(super) fn around_rise(lane: &'static Lane, bytes: i64, apply: impl FnOnce()) {
-    let is_far = net_bytes(lane.all()) + bytes - lane.looked.get() >= lane.step.get();
-    let looks = is_far.then(lock);
+    let is_far = net_bytes(lane.all()) + bytes - lane.checked.get() >= lane.step.get();
+    let checks = is_far.then(lock);
     apply();
-    if let Some(looks) = looks {
-        end_far_rise(looks, lane);
+    if let Some(checks) = checks {
+        end_far_rise(checks, lane);
     }
 }
 
@@ -111,17 +111,17 @@ pub(super) fn around_fall(
     apply: impl FnOnce(),
 ) {
     let net = net_bytes(lane.all());
-    let leaves_step = || lane.looked.get() - (net - bytes) >= lane.step.get();
+    let leaves_step = || lane.checked.get() - (net - bytes) >= lane.step.get();
     let mut is_far = leaves_step();
     if !is_far && net >= lane.limit.load(Relaxed) {
         turn(lane, row, net);
-        // Its look may have made the step smaller.
+        // Its check may have made the step smaller.
         is_far = leaves_step();
     }
-    let looks = is_far.then(|| begin_far_fall(lane));
+    let checks = is_far.then(|| begin_far_fall(lane));
     apply();
-    if let Some(looks) = looks {
-        end_far_fall(looks, lane);
+    if let Some(checks) = checks {
+        end_far_fall(checks, lane);
     }
 }
 
@@ -135,31 +135,31 @@ pub(super) fn around(lane: &'static Lane, difference: i64, apply: impl FnOnce())
     }
 }
 
-/// A step is reached: while the rows change no other lane can look.
+/// A step is reached: while the rows change no other lane can check.
 #[cold]
 #[inline(never)]
-fn lock() -> Guard<'static, Looks> {
-    LOOKS.hold()
+fn lock() -> Guard<'static, PeakChecks> {
+    PEAK_CHECKS.lock()
 }
 
 #[cold]
 #[inline(never)]
-fn end_far_rise(mut looks: Guard<'static, Looks>, lane: &'static Lane) {
-    looks.look(lane);
+fn end_far_rise(mut checks: Guard<'static, PeakChecks>, lane: &'static Lane) {
+    checks.check(lane);
 }
 
 #[cold]
 #[inline(never)]
-fn begin_far_fall(lane: &'static Lane) -> Guard<'static, Looks> {
-    let mut looks = LOOKS.hold();
-    looks.look(lane);
-    looks
+fn begin_far_fall(lane: &'static Lane) -> Guard<'static, PeakChecks> {
+    let mut checks = PEAK_CHECKS.lock();
+    checks.check(lane);
+    checks
 }
 
 #[cold]
 #[inline(never)]
-fn end_far_fall(mut looks: Guard<'static, Looks>, lane: &'static Lane) {
-    looks.fallen(lane);
+fn end_far_fall(mut checks: Guard<'static, PeakChecks>, lane: &'static Lane) {
+    checks.fallen(lane);
 }
 
 /// A fall from what may be a new maximum.
@@ -176,7 +176,7 @@ fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) {
         fence(Release);
         return;
     } else {
-        LOOKS.hold().look(lane);
+        PEAK_CHECKS.lock().check(lane);
     }
     turning
         .row
@@ -211,16 +211,19 @@ impl Turning {
 #[cold]
 #[inline(never)]
 pub(super) fn wake(lane: &'static Lane) {
-    LOOKS.hold().lanes.wake(lane, lane.turning.place.get());
+    PEAK_CHECKS
+        .lock()
+        .lanes
+        .wake(lane, lane.turning.place.get());
 }
 
-impl Looks {
+impl PeakChecks {
     pub(crate) const fn new() -> Self {
-        Looks {
+        PeakChecks {
             peak: 0,
             peak_blocks: 0,
             peak_ns: 0,
-            doubt: 0,
+            bound: 0,
             is_fresh: false,
             before: (0, 0),
             lanes: lanes::Lanes::new(),
@@ -230,7 +233,7 @@ impl Looks {
 
     /// Begins with the mapped halves of the timeline. False when there is no memory.
     pub(crate) fn begin(&mut self, points: *const Point, reads_files: bool) -> bool {
-        *self = Looks::new();
+        *self = PeakChecks::new();
         self.timeline.start(points, reads_files);
         self.lanes.begin(reads_files)
     }
@@ -248,11 +251,11 @@ impl Looks {
     /// The present window of the peak has ended.
     fn begin_window(&mut self) {
         self.before = self.highest();
-        (self.peak, self.doubt, self.is_fresh) = (i64::MIN, 0, false);
+        (self.peak, self.bound, self.is_fresh) = (i64::MIN, 0, false);
     }
 
-    /// A look of a lane's owner.
-    fn look(&mut self, lane: &'static Lane) {
+    /// A check of a lane's owner.
+    fn check(&mut self, lane: &'static Lane) {
         let sums = self.sum(Some(lane));
         let (all, turning) = (lane.all(), &lane.turning);
         let (net, events) = (net_bytes(all), events_of(all));
@@ -271,7 +274,7 @@ impl Looks {
             .set(self.step(lane, &sums, events.wrapping_sub(turning.events.get())));
         turning.events.set(events);
         lane.limit.store(self.peak - (sums.bytes - net), Relaxed);
-        self.looked(lane, net);
+        self.checked(lane, net);
         lane.read_name();
         tables::retry_growth();
         lane.ask_again();
@@ -280,28 +283,28 @@ impl Looks {
         self.lanes.sweep(lane);
     }
 
-    /// A lane's net after its own look.
-    fn looked(&mut self, lane: &'static Lane, net: i64) {
-        lane.looked.set(net);
+    /// A lane's net after its own check.
+    fn checked(&mut self, lane: &'static Lane, net: i64) {
+        lane.checked.set(net);
         self.lanes
-            .looked(lane.turning.place.get(), net, net + lane.step.get());
+            .checked(lane.turning.place.get(), net, net + lane.step.get());
         let (record, all) = (lane.record(), lane.all());
-        record.looked_bytes.store(net, Relaxed);
+        record.checked_bytes.store(net, Relaxed);
         record
-            .looked_blocks
+            .checked_blocks
             .store(all.total_blocks.load(Relaxed), Relaxed);
         record
-            .looked_total_bytes
+            .checked_total_bytes
             .store(all.total_bytes.load(Relaxed), Relaxed);
     }
 
-    /// The lane fell by its step or more, after its look and under the same lock.
+    /// The lane fell by its step or more, after its check and under the same lock.
     fn fallen(&mut self, lane: &'static Lane) {
-        self.looked(lane, net_bytes(lane.all()));
+        self.checked(lane, net_bytes(lane.all()));
     }
 
-    /// How far a lane may move before its next look. As long as each of n lanes stays within a (2n)th of what is missing
-    /// to the maximum, there is no new one; but looks that follow each other quickly are made rarer.
+    /// How far a lane may move before its next check. As long as each of n lanes stays within a (2n)th of what is missing
+    /// to the maximum, there is no new one; but checks that follow each other quickly are made rarer.
     fn step(&self, lane: &Lane, sums: &Sums, events: u64) -> i64 {
         if lane.turning.backoff.get() == 0 {
             return STEP;
@@ -315,14 +318,14 @@ impl Looks {
             .min(STEP)
     }
 
-    /// Sums all lanes, and notes the maximum and the bound. `looker` is the lane whose owner is calling.
-    fn sum(&mut self, looker: Option<&'static Lane>) -> Sums {
-        let (sums, moved) = self.lanes.read(self.peak, looker);
-        if moved.bound > self.doubt {
-            self.doubt = moved.bound;
+    /// Sums all lanes, and notes the maximum and the bound. `checker` is the lane whose owner is calling.
+    fn sum(&mut self, checker: Option<&'static Lane>) -> Sums {
+        let (sums, moved) = self.lanes.read(self.peak, checker);
+        if moved.bound > self.bound {
+            self.bound = moved.bound;
         }
         if self.is_fresh {
-            self.doubt = self.doubt.max(moved.bound + moved.behind);
+            self.bound = self.bound.max(moved.bound + moved.behind);
         }
         self.is_fresh = sums.bytes >= self.peak;
         let ns = self.timeline.tick();
@@ -337,14 +340,14 @@ impl Looks {
         sums
     }
 
-    /// Lets readers of the recording see what this look found, and takes the points that are due.
+    /// Lets readers of the recording see what this check found, and takes the points that are due.
     fn publish(&mut self, sums: &Sums) {
         let Some(header) = tables::header() else {
             return;
         };
         header.peak_bytes.store(self.peak, Relaxed);
         header.peak_ns.store(self.peak_ns, Relaxed);
-        header.doubt_bytes.store(self.doubt, Relaxed);
+        header.peak_bound_bytes.store(self.bound, Relaxed);
         if sums.lanes > header.most_lanes.load(Relaxed) {
             header.most_lanes.store(sums.lanes, Relaxed);
         }
@@ -362,11 +365,11 @@ impl Looks {
     }
 }
 
-/// A look without a lane: at the start, at marks and at the end.
-pub(crate) fn look_now(looks: &mut Looks, force_point: bool) {
-    let sums = looks.sum(None);
+/// A check without a lane: at the start, at marks and at the end.
+pub(crate) fn check_peak_now(checks: &mut PeakChecks, force_point: bool) {
+    let sums = checks.sum(None);
     if force_point {
-        looks.timeline.make_due();
+        checks.timeline.make_due();
     }
-    looks.publish(&sums);
+    checks.publish(&sums);
 }

@@ -1,6 +1,6 @@
 //! `stats()` while a recording is written: the rows of all lanes, with what is counted beside them.
 
-use super::peak::Looks;
+use super::peak::PeakChecks;
 use crate::counters::Sums;
 use crate::figures::{Stats, add_sums};
 use crate::tables::{counted_rows, figures_of, lanes_in_use};
@@ -27,14 +27,14 @@ pub(crate) fn recorded_stats() -> Option<Stats> {
         // A signal handler in the middle of an event, which may hold the lock.
         return Some(count::join(&figures_of_lanes(None)));
     }
-    let looks = super::LOOKS.try_hold(1_000_000)?;
+    let checks = super::PEAK_CHECKS.try_lock(1_000_000)?;
     // Finished meanwhile: its sums are kept elsewhere now.
-    state::rows_are_joined().then(|| count::join(&figures_of_lanes(Some(looks.highest()))))
+    state::rows_are_joined().then(|| count::join(&figures_of_lanes(Some(checks.highest()))))
 }
 
-/// The recording is finished: if `stats()` goes on, what it counted is kept. Under the look lock.
-pub(crate) fn part(looks: &Looks) {
+/// The recording is finished: if `stats()` goes on, what it counted is kept. Under the peak lock.
+pub(crate) fn part(checks: &PeakChecks) {
     if state::part_from_rows() {
-        count::keep_rows(&figures_of_lanes(Some(looks.highest())));
+        count::keep_rows(&figures_of_lanes(Some(checks.highest())));
     }
 }

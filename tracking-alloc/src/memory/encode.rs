@@ -63,8 +63,8 @@ impl Recorder {
             tenancies: 1,
             name: MAIN,
             unknown_frees: self.unknown_frees,
-            looked_bytes: net(&rows.all).0,
-            looked_blocks: rows.all.total_blocks,
+            checked_bytes: net(&rows.all).0,
+            checked_blocks: rows.all.total_blocks,
             visits_len: visits.len() as u32,
             ..LaneValue::default()
         };

@@ -422,7 +422,7 @@ fn rows_of_every_kind_of_event_are_what_arithmetic_says() {
         let all = [661, 9, 654, 8, 3, 2, copied(290), 1, 24];
         assert_eq!(figures_of(&lane.all, &recording), (all, (207, 2)));
         assert_eq!((lane.table_full, lane.unattributed), Default::default());
-        assert_eq!((lane.lane.looked_bytes, lane.lane.looked_blocks), (7, 9));
+        assert_eq!((lane.lane.checked_bytes, lane.lane.checked_blocks), (7, 9));
         assert_eq!((lane.lane.kind, lane.lane.tenancies), (1, 1));
         let header = &recording.header;
         assert_eq!((header.peak_bytes, header.untracked_blocks), (207, 0));

@@ -56,21 +56,21 @@ impl SideTable {
             bytes,
             owner,
         };
-        let shard = self.shard(address).try_hold(TRIES);
+        let shard = self.shard(address).try_lock(TRIES);
         shard.is_some_and(|mut shard| shard.put(slot))
     }
 
     /// Takes a block out. `None` when it is not known, or in such a signal handler.
     #[cold]
     pub(super) fn take(&self, address: usize) -> Option<Owner> {
-        self.shard(address).try_hold(TRIES)?.take(address)
+        self.shard(address).try_lock(TRIES)?.take(address)
     }
 
     /// The block that `address` lies in: its start, size and site. Looks at every slot.
     #[cfg(any(feature = "serde", test))]
     pub(super) fn containing(&self, address: usize) -> Option<(usize, usize, u32)> {
         self.0.iter().find_map(|shard| {
-            let shard = shard.hold();
+            let shard = shard.lock();
             (0..shard.len).find_map(|index| {
                 // SAFETY: the index is below `len`.
                 let slot = unsafe { *shard.slots.add(index) };
@@ -97,7 +97,7 @@ impl SideTable {
     /// Whether it ever held a block.
     #[cfg(any(feature = "serde", test))]
     pub(super) fn is_in_use(&self) -> bool {
-        self.0.iter().any(|shard| shard.hold().len > 0)
+        self.0.iter().any(|shard| shard.lock().len > 0)
     }
 }
 
@@ -239,7 +239,7 @@ mod tests {
             }
             for (most, shard) in most.iter_mut().zip(&table.0) {
                 if number % 1_000 == 0 {
-                    *most = shard.hold().used.max(*most);
+                    *most = shard.lock().used.max(*most);
                 }
             }
         }
@@ -250,17 +250,17 @@ mod tests {
             assert_eq!(found, Some((*address, 10, *number)));
             assert_eq!(table.containing(address + 10), None);
         }
-        let used: usize = table.0.iter().map(|shard| shard.hold().used).sum();
+        let used: usize = table.0.iter().map(|shard| shard.lock().used).sum();
         assert_eq!(used, blocks.len());
         for (most, shard) in most.into_iter().zip(&table.0) {
-            let len = shard.hold().len;
+            let len = shard.lock().len;
             assert!(len > FIRST_SLOTS, "each grew");
             assert!(most * 4 <= len * 3 && most * 4 > len, "{most} in {len}");
         }
         for (address, number) in blocks {
             assert_eq!(table.take(address).map(|owner| owner.site()), Some(number));
         }
-        assert!(table.0.iter().all(|shard| shard.hold().used == 0));
+        assert!(table.0.iter().all(|shard| shard.lock().used == 0));
         // SAFETY: one thread.
         unsafe { table.reset() };
         assert!(!table.is_in_use());
@@ -271,7 +271,7 @@ mod tests {
         let table = SideTable::new();
         assert!(table.put(7, 10, owner(3)));
         // As a signal handler finds it in the middle of an event of its own thread.
-        let held = table.shard(7).hold();
+        let held = table.shard(7).lock();
         assert!(!table.put(7, 10, owner(4)));
         assert!(table.take(7).is_none());
         drop(held);

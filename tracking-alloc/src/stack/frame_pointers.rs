@@ -70,7 +70,7 @@ pub(super) fn walk(
     if frame > last {
         return End::Outermost;
     }
-    // PERF: two loops, so that the usual one asks nothing about stops.
+    // PERF: two loops, so that the common one asks nothing about stops.
     match stop {
         None => follow(frame, last, |_| false, visit),
         Some(stop) => follow(frame, last, |address| stop.contains(address), visit),

@@ -444,7 +444,7 @@ impl CutAfter {
             .counted
             .iter()
             .find(|(counted, _)| counted.get() == address || counted.get() == 0);
-        // When all places are taken the first is given up: a list of 16 serves the usual one or two culprits.
+        // When all places are taken the first is given up: a list of 16 serves one or two culprits.
         let (counted, times) = place.unwrap_or(&self.counted[0]);
         if counted.get() != address {
             counted.set(address);

@@ -1,4 +1,4 @@
-//! Clocks. `ticks` is cheap enough for every look; the others are vDSO calls.
+//! Clocks. `ticks` is cheap enough for every check; the others are vDSO calls.
 
 /// A cheap monotonic counter of unspecified rate (TSC, CNTVCT).
 #[inline]

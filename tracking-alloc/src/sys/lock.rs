@@ -9,7 +9,7 @@ const HELD: u32 = 1;
 const WAITED_FOR: u32 = 2;
 
 /// Mutual exclusion over `T`. Its holder must not call anything that can wait for another heapglass lock out of order:
-/// look before write.
+/// the peak lock before the write lock.
 pub(crate) struct Lock<T> {
     word: AtomicU32,
     value: UnsafeCell<T>,
@@ -44,7 +44,7 @@ impl<T> Lock<T> {
     }
 
     #[inline]
-    pub(crate) fn hold(&self) -> Guard<'_, T> {
+    pub(crate) fn lock(&self) -> Guard<'_, T> {
         if self
             .word
             .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
@@ -56,7 +56,7 @@ impl<T> Lock<T> {
     }
 
     /// Takes the lock if it comes free within about `tries` short waits.
-    pub(crate) fn try_hold(&self, tries: u32) -> Option<Guard<'_, T>> {
+    pub(crate) fn try_lock(&self, tries: u32) -> Option<Guard<'_, T>> {
         for _ in 0..tries {
             if self
                 .word

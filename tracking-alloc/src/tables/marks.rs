@@ -10,7 +10,7 @@ pub(crate) struct Window {
     pub(crate) peak_bytes: i64,
     pub(crate) peak_blocks: i64,
     pub(crate) peak_ns: u64,
-    pub(crate) doubt_bytes: i64,
+    pub(crate) peak_bound_bytes: i64,
     pub(crate) first_row: u64,
     pub(crate) rows: u64,
 }
@@ -59,7 +59,7 @@ impl Writer {
             mark.peak_bytes = window.peak_bytes;
             mark.peak_blocks = window.peak_blocks;
             mark.peak_ns = window.peak_ns;
-            mark.doubt_bytes = window.doubt_bytes;
+            mark.peak_bound_bytes = window.peak_bound_bytes;
             mark.first_row = window.first_row;
             mark.rows = window.rows;
         }

@@ -57,7 +57,7 @@ pub(crate) struct Session {
     path: AtomicPtr<PathBytes>,
     /// Records of lanes: the first table, and the further ones.
     lanes: [AtomicPtr<recording::Lane>; LANE_TABLES],
-    /// The write lock. May be taken while the look lock is held, never the other way round.
+    /// The write lock. May be taken while the peak lock is held, never the other way round.
     pub(crate) write: Lock<Writer>,
 }
 
@@ -121,14 +121,14 @@ pub(crate) fn push<T>(table: &mut Table) -> Option<(u64, NonNull<T>)> {
     if table.has_room() {
         return table.push_within();
     }
-    let mut writer = current()?.write.hold();
+    let mut writer = current()?.write.lock();
     table.push(&mut writer.store)
 }
 
 /// Tries a refused growth again when it is time: growth goes on even if nobody asks for room any more.
 pub(crate) fn retry_growth() {
     if is_retry_due()
-        && let Some(mut writer) = current().and_then(|session| session.write.try_hold(1))
+        && let Some(mut writer) = current().and_then(|session| session.write.try_lock(1))
     {
         let errno = sys::Errno::keep();
         writer.store.retry();
@@ -212,7 +212,7 @@ impl Session {
 
     /// The file got its name; `wanted` is where it was to be, when it is elsewhere. False when there is no memory.
     pub(crate) fn named(&self, path: &PathBytes, wanted: Option<&PathBytes>) -> bool {
-        let mut writer = self.write.hold();
+        let mut writer = self.write.lock();
         let Some(place) = writer.bump.take::<PathBytes>(1) else {
             return false;
         };
@@ -238,14 +238,14 @@ impl Session {
         unsafe { self.lanes[table].load(Acquire).add(place) }
     }
 
-    /// Makes room for a lane's record and fixed rows. Under the look lock; `None` when the recording cannot grow.
+    /// Makes room for a lane's record and fixed rows. Under the peak lock; `None` when the recording cannot grow.
     pub(crate) fn prepare_lane(&self, number: u32) -> Option<()> {
         let (table, place) = table_of(number);
         if !self.lanes.get(table)?.load(Acquire).is_null() {
             return Some(());
         }
         let first = u64::from(number) - place as u64;
-        let mut writer = self.write.hold();
+        let mut writer = self.write.lock();
         let rows = writer.store.segment(
             table::FIXED_ROWS,
             0,

@@ -4,7 +4,7 @@ use crate::counters::{Counter, Counters, Sums};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row};
 
-/// The clock: epoch of the last peak above the number of the last snapshot. Changed under the look lock.
+/// The clock: epoch of the last peak above the number of the last snapshot. Changed under the peak lock.
 pub(crate) static CLOCK: AtomicU64 = AtomicU64::new(0);
 
 /// The epoch of the last peak.

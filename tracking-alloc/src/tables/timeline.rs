@@ -1,4 +1,4 @@
-//! The timeline and the snapshots: points in time, taken at looks when they are due, thinned to a fixed size.
+//! The timeline and the snapshots: points in time, taken at checks when they are due, thinned to a fixed size.
 
 use super::lanes::tables_of_lanes;
 use crate::sys;
@@ -13,7 +13,7 @@ const FINEST_NS: u64 = 10_000_000;
 /// The number of the last snapshot has 16 bits of the clock.
 const MOST_SNAPSHOTS: u64 = 0xffff;
 
-/// Under the look lock.
+/// Under the peak lock.
 pub(crate) struct Timeline {
     /// Both halves, mapped; null before the start.
     points: *const Point,
@@ -24,7 +24,7 @@ pub(crate) struct Timeline {
     due_ticks: u64,
     step_ns: u64,
     last_ns: u64,
-    /// The present look's moment, in ticks and in nanoseconds after the start.
+    /// The present check's moment, in ticks and in nanoseconds after the start.
     ticks: u64,
     elapsed_ns: u64,
     snapshot_step_ns: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Timeline {
     reads_files: bool,
 }
 
-// SAFETY: `points` is mapped until the process ends and reached under the look lock.
+// SAFETY: `points` is mapped until the process ends and reached under the peak lock.
 unsafe impl Send for Timeline {}
 
 impl Timeline {
@@ -80,8 +80,8 @@ impl Timeline {
         ((u128::from(ticks) * u128::from(self.tick_ns)) >> 32) as u64
     }
 
-    /// A look begins: nanoseconds after the start.
-    // PERF: the counter is read once a look.
+    /// A check begins: nanoseconds after the start.
+    // PERF: the counter is read once a check.
     pub(crate) fn tick(&mut self) -> u64 {
         self.ticks = sys::ticks();
         self.elapsed_ns = self.elapsed_at(self.ticks);
@@ -99,7 +99,7 @@ impl Timeline {
         self.last_ns = 0;
     }
 
-    /// Takes the points that are due at this look. `moment` is live bytes, live blocks, total bytes. True when a snapshot was taken.
+    /// Takes the points that are due at this check. `moment` is live bytes, live blocks, total bytes. True when a snapshot was taken.
     pub(crate) fn visit(&mut self, header: &Header, moment: (u64, u64, u64)) -> bool {
         let ticks = self.ticks;
         header.elapsed_ns.store(self.elapsed_ns, Relaxed);
@@ -124,7 +124,7 @@ impl Timeline {
     }
 
     fn schedule(&mut self, ticks: u64, wait_ns: u64) {
-        // Before the rate is known every look asks the clock: for the first 10 ms.
+        // Before the rate is known every check asks the clock: for the first 10 ms.
         let wait = (u128::from(wait_ns) << 32).checked_div(self.tick_ns.into());
         self.due_ticks = ticks.saturating_add(wait.unwrap_or(0) as u64);
     }

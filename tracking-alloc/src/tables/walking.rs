@@ -12,7 +12,7 @@ pub(crate) fn find_rule(frame: Frame, bounds: Bounds) -> Rule {
         return Rule::UNKNOWN;
     };
     let errno = Errno::keep();
-    let mut writer = session.write.hold();
+    let mut writer = session.write.lock();
     let rule = writer.with_code(|code| code.fill(frame, bounds));
     drop(writer);
     drop(errno);
@@ -25,28 +25,28 @@ pub(crate) fn find_rule(frame: Frame, bounds: Bounds) -> Rule {
 pub(crate) fn choose_unwinder(session: &Session, header: &Header, at_once: bool) {
     let counts = header.mode.load(Relaxed) == mode::COUNT;
     if at_once && !counts {
-        session.write.hold().read_modules();
+        session.write.lock().read_modules();
     }
     let unwinder = if counts {
         unwinder::NONE
     } else if stack::keeps_frame_pointers() {
         if !at_once {
-            session.write.hold().eh_frames.check_early_stacks();
+            session.write.lock().eh_frames.check_early_stacks();
         }
         unwinder::FRAME_POINTERS
     } else if stack::IS_SUPPORTED
-        && stack::prepare(&mut session.write.hold().bump)
+        && stack::prepare(&mut session.write.lock().bump)
         && stack::finds_callers(find_rule)
     {
         if at_once {
-            session.write.hold().with_code(|code| code.read_tables());
+            session.write.lock().with_code(|code| code.read_tables());
         }
         unwinder::EH_FRAME
     } else {
         unwinder::NONE
     };
     if at_once || counts {
-        session.write.hold().images.close();
+        session.write.lock().images.close();
     }
     header.unwinder.store(unwinder, Relaxed);
     stack::walk_with(unwinder);

@@ -203,9 +203,9 @@ fn act(thread: u32) {
 
 /// Where lanes looked: `(step, thread)`. And the maximum with the bytes that live bytes can have been beyond it, wherever
 /// that changed: `(step, maximum, beyond)`.
-type Looks = (Vec<(usize, String)>, Vec<(usize, i64, i64)>);
+type PeakChecks = (Vec<(usize, String)>, Vec<(usize, i64, i64)>);
 
-fn looks(program: &str, steps: Steps) -> Looks {
+fn looks(program: &str, steps: Steps) -> PeakChecks {
     let count = (0..).take_while(|step| steps(*step).is_some()).count();
     let (mut looks, mut bounds) = (Vec::new(), Vec::new());
     let mut before = BTreeMap::new();
@@ -214,9 +214,9 @@ fn looks(program: &str, steps: Steps) -> Looks {
         for lane in &recording.lanes {
             let (thread, lane) = (name_of(lane.lane.name), &lane.lane);
             let looked = (
-                lane.looked_bytes,
-                lane.looked_blocks,
-                lane.looked_total_bytes,
+                lane.checked_bytes,
+                lane.checked_blocks,
+                lane.checked_total_bytes,
             );
             if before.insert(thread.clone(), looked).unwrap_or_default() != looked {
                 looks.push((step, thread));
@@ -225,7 +225,7 @@ fn looks(program: &str, steps: Steps) -> Looks {
         let header = &recording.header;
         let bound = (
             header.peak_bytes,
-            (header.doubt_bytes - header.peak_bytes).max(0),
+            (header.peak_bound_bytes - header.peak_bytes).max(0),
         );
         if bounds
             .last()
@@ -237,12 +237,12 @@ fn looks(program: &str, steps: Steps) -> Looks {
         most = live.max(most);
     });
     let header = ended.header;
-    assert!(header.peak_bytes <= most && most <= header.peak_bytes.max(header.doubt_bytes));
+    assert!(header.peak_bytes <= most && most <= header.peak_bytes.max(header.peak_bound_bytes));
     (looks, bounds)
 }
 
 /// The same with threads as letters: `"b3 a5"`.
-fn told((looks, bounds): Looks) -> (String, Vec<(usize, i64, i64)>) {
+fn told((looks, bounds): PeakChecks) -> (String, Vec<(usize, i64, i64)>) {
     let looks: Vec<_> = looks
         .iter()
         .map(|(step, thread)| format!("{thread}{step}"))
@@ -332,7 +332,10 @@ fn lanes_that_were_idle_for_long_are_in_the_peak_and_come_back() {
     let header = &recording.header;
     // Only once did two lanes move between two looks, at steps 3 and 4: live bytes were at most 43,500 there, and 40,000
     // of the later look may count in what the rows hold of the earlier one.
-    assert_eq!((header.peak_bytes, header.doubt_bytes), (55_000, 83_500));
+    assert_eq!(
+        (header.peak_bytes, header.peak_bound_bytes),
+        (55_000, 83_500)
+    );
     assert_eq!(header.most_lanes, 3);
     let marked = Run::new("idle-marked", "move").finished();
     let mark = &marked.marks[0];

@@ -99,7 +99,7 @@ fn shrunk_far() {
 fn a_lane_looks_when_a_realloc_falls_by_more_than_32_kib() {
     let (alive, left) = Run::new("shrunk-far", "move").alive(false);
     let looked = &alive.lanes[0].lane;
-    assert_eq!((looked.looked_bytes, looked.looked_blocks), (10_000, 2));
+    assert_eq!((looked.checked_bytes, looked.checked_blocks), (10_000, 2));
     assert_eq!(left.header.peak_bytes, 100_000);
 }
 
@@ -116,7 +116,7 @@ fn fallen_far() {
 fn a_lane_that_falls_far_from_the_peak_is_known_where_it_fell_to() {
     let (alive, left) = Run::new("fallen-far", "move").alive(false);
     let looked = &alive.lanes[0].lane;
-    assert_eq!((looked.looked_bytes, looked.looked_blocks), (30_000, 2));
+    assert_eq!((looked.checked_bytes, looked.checked_blocks), (30_000, 2));
     assert_eq!(left.header.peak_bytes, 70_000);
 }
 
@@ -261,7 +261,7 @@ fn a_peak_among_large_and_small_blocks_is_exact_to_the_byte() {
         assert_eq!(all(&recording).peak, (127_002, 3));
         assert_eq!(recording.header.peak_bytes, 127_002);
         // One thread: nothing is in doubt.
-        assert!(recording.header.doubt_bytes <= 127_002);
+        assert!(recording.header.peak_bound_bytes <= 127_002);
     }
 }
 
@@ -316,7 +316,7 @@ fn a_mark_keeps_the_totals_and_the_peak_of_its_window() {
             let name = recording.string(mark.name).expect("a name");
             let peak = (mark.peak_bytes, mark.peak_blocks);
             // One thread: no window is in doubt.
-            let doubt = (mark.doubt_bytes - mark.peak_bytes).max(0);
+            let doubt = (mark.peak_bound_bytes - mark.peak_bytes).max(0);
             (name, mark.figures, peak, doubt, mark.has_rows)
         })
         .collect();

@@ -215,7 +215,7 @@ pub(super) fn two_lanes() -> Parts {
     );
     // The rows at the peak: 700 + 200 + 150 - 10 + 60.
     parts.header.peak_bytes = 1090;
-    parts.header.doubt_bytes = 1130;
+    parts.header.peak_bound_bytes = 1130;
     parts.header.peak_ns = 4_000;
     parts.header.elapsed_ns = 9_000;
     parts

@@ -69,7 +69,7 @@ fn named() -> Parts {
     let rows = [0, 1, 2, 3].map(|number| row(FIRST_SITE + number, (10, 1), (0, 0), (10, 1)));
     let none = [RowValue::default(); 2];
     add_lanes(&mut parts, &[(lane(b"main\0\0\0\0"), &rows, none)]);
-    (parts.header.peak_bytes, parts.header.doubt_bytes) = (40, 40);
+    (parts.header.peak_bytes, parts.header.peak_bound_bytes) = (40, 40);
     parts
 }
 

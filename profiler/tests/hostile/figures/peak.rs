@@ -121,15 +121,15 @@ fn a_rise_that_nothing_followed_is_the_peak() {
 fn the_bound_of_a_killed_programs_peak_adds_what_lanes_can_have_risen() {
     let mut parts = two_lanes();
     parts.header.state = state::RUNNING;
-    parts.header.doubt_bytes = 0;
+    parts.header.peak_bound_bytes = 0;
     let looked = |parts: &mut Parts, lane: usize, bytes: i64, blocks: u64, total: u64| {
         for (segment, records) in &mut parts.segments {
             if segment.table == table::LANES {
                 let at = lane * LaneValue::SIZE;
                 let record = LaneValue {
-                    looked_bytes: bytes,
-                    looked_blocks: blocks,
-                    looked_total_bytes: total,
+                    checked_bytes: bytes,
+                    checked_blocks: blocks,
+                    checked_total_bytes: total,
                     ..LaneValue::parse(&records[at..])
                 };
                 records[at..at + LaneValue::SIZE].copy_from_slice(&record.to_bytes());
@@ -287,14 +287,14 @@ fn the_largest_window_is_the_peak_and_a_mark_keeps_its_rows() {
         first_row: 1,
         rows: 3,
         peak_ns: 1_500,
-        doubt_bytes: 5720,
+        peak_bound_bytes: 5720,
         ..MarkValue::default()
     };
     let none = MarkValue {
         name: late,
         time_ns: 3_000,
         figures: [7000, 70, 6900, 69, 0, 0, 0, 0, 0],
-        doubt_bytes: 5705,
+        peak_bound_bytes: 5705,
         ..MarkValue::default()
     };
     parts.append(table::MARKS, 0, &[mark, none]);

@@ -53,7 +53,7 @@ impl Recorded {
             &slot.counters
         });
         let slot = writing::open(
-            &mut session.write.hold(),
+            &mut session.write.lock(),
             session.tag(),
             name.as_bytes(),
             krate.as_bytes(),

@@ -89,7 +89,7 @@ pub(super) fn add_counter(slot: &'static Slot, scope: u32) -> Option<&'static Sc
         return None;
     }
     let errno = sys::Errno::keep();
-    let counter = slot.scopes.add(scope, &mut session.write.hold().bump);
+    let counter = slot.scopes.add(scope, &mut session.write.lock().bump);
     drop(errno);
     counter
 }
@@ -111,8 +111,8 @@ pub(super) fn with_writer(
         Event::Chunk { piece, .. } if piece != 0 => chunk_site(slot, piece),
         _ => 0,
     };
-    let now_ns = hook::LOOKS.hold().timeline.elapsed_ns();
-    f(&mut session.write.hold(), now_ns, site);
+    let now_ns = hook::PEAK_CHECKS.lock().timeline.elapsed_ns();
+    f(&mut session.write.lock(), now_ns, site);
     drop(errno);
 }
 

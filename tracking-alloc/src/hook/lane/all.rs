@@ -1,4 +1,4 @@
-//! All lanes together: for looks, marks, and the one who finishes.
+//! All lanes together: for checks, marks, and the one who finishes.
 
 use super::{CHUNK, TABLE};
 use crate::hook::open;
@@ -86,7 +86,7 @@ pub(crate) fn release_all() {
     open::forget();
 }
 
-/// Makes the next fall of every lane look: the maximum was reset. Under the look lock.
+/// Makes the next fall of every lane check: the maximum was reset. Under the peak lock.
 pub(in super::super) fn reset_limits() {
     for slot in &TABLE {
         // SAFETY: null or a lane, which is never unmapped.

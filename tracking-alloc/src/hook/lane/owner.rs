@@ -1,7 +1,7 @@
 //! Who owns a lane: taking one over from a thread that ended, making a new one, sharing the last.
 
 use super::{CACHE, Cached, Lane, LaneTables, MEASURED, TABLE};
-use crate::hook::LOOKS;
+use crate::hook::PEAK_CHECKS;
 use crate::hook::peak::STEP;
 use crate::record::Table;
 use crate::shadow::LaneBits;
@@ -103,8 +103,8 @@ fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
 
 /// A new lane for the calling thread.
 fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
-    // NOTE: the look lock, so that a look sees either no lane or a whole one.
-    let mut looks = LOOKS.hold();
+    // NOTE: the peak lock, so that a check sees either no lane or a whole one.
+    let mut checks = PEAK_CHECKS.lock();
     let made = LANES_USED.load(Acquire);
     if made as usize >= MAX_LANES - 1 {
         return None;
@@ -127,7 +127,7 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     lane.move_in(stack);
     lane.record().kind.store(lane_kind::OWNED, Release);
     TABLE[number as usize].store((lane as *const Lane).cast_mut(), Release);
-    looks.watch(lane);
+    checks.watch(lane);
     LANES_USED.store(made + 1, Release);
     if let Some(header) = header() {
         header.lanes.store(made + 1, Relaxed);
@@ -137,7 +137,7 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
 
 /// The lane of all threads that found none.
 fn overflow(session: &Session) -> Option<&'static Lane> {
-    let mut looks = LOOKS.hold();
+    let mut checks = PEAK_CHECKS.lock();
     // SAFETY: null or a lane, which is never unmapped.
     if let Some(lane) = unsafe { TABLE[LANES].load(Acquire).as_ref() } {
         return Some(lane);
@@ -145,7 +145,7 @@ fn overflow(session: &Session) -> Option<&'static Lane> {
     let lane = make(session, LANES as u32)?;
     lane.tag.store(session.tag(), Relaxed);
     lane.record().kind.store(lane_kind::SHARED, Release);
-    looks.watch(lane);
+    checks.watch(lane);
     TABLE[LANES].store((lane as *const Lane).cast_mut(), Release);
     OVERFLOW_USED.store(1, Release);
     Some(lane)
@@ -193,7 +193,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
         }));
         &*lane
     };
-    // The first fall looks.
+    // The first fall checks.
     lane.limit.store(i64::MIN, Relaxed);
     lane.step.set(STEP);
     Some(lane)
@@ -244,7 +244,7 @@ impl Lane {
         let since = (figures_net(&record.since), record.since_clock.load(Relaxed));
         session
             .write
-            .hold()
+            .lock()
             .thread_ended(name, figures, self.all(), since);
     }
 }

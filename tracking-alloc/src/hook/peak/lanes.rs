@@ -1,7 +1,7 @@
-//! What looks know of each lane: sums, how far lanes can have been from them, and which of them stand still.
+//! What checks know of each lane: sums, how far lanes can have been from them, and which of them stand still.
 //!
-//! A lane that did not move for many looks is *parked*: its tag says so, so that its owner's next event first asks for
-//! the look lock, and its sums are kept in one aggregate. Looks read only the other lanes: idle threads cost nothing.
+//! A lane that did not move for many checks is *parked*: its tag says so, so that its owner's next event first asks for
+//! the peak lock, and its sums are kept in one aggregate. Checks read only the other lanes: idle threads cost nothing.
 //!
 //! Parking needs no store by the owner. The one who parks marks the tag, then runs a memory barrier on every thread
 //! (membarrier): an owner either was seen busy, or reads the mark when it next enters the hook.
@@ -13,7 +13,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{MAX_LANES, Row};
 
-/// Looks between two sweeps for lanes that stand still.
+/// Checks between two sweeps for lanes that stand still.
 const SWEEP_EVERY: u32 = 512;
 
 /// Sums over all lanes.
@@ -25,15 +25,15 @@ pub(super) struct Sums {
     pub(super) lanes: u32,
 }
 
-/// How far lanes can have moved around a look.
+/// How far lanes can have moved around a check.
 pub(super) struct Moved {
-    /// `V` of the look before.
+    /// `V` of the check before.
     pub(super) bound: i64,
-    /// `E` of the look before.
+    /// `E` of the check before.
     pub(super) behind: i64,
 }
 
-/// What the last look found in a lane.
+/// What the last check found in a lane.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Watched {
@@ -42,15 +42,15 @@ struct Watched {
     /// Net bytes, and bytes allocated so far.
     net: i64,
     total: u64,
-    /// `u` of the interval before the last look.
+    /// `u` of the interval before the last check.
     upper: i64,
-    /// What its net stays below until its own next look.
+    /// What its net stays below until its own next check.
     ceiling: i64,
     /// Bytes allocated so far, and net bytes, at the last sweep.
     swept: (u64, i64),
 }
 
-/// Which lane moved when, counted in looks that saw any move.
+/// Which lane moved when, counted in checks that saw any move.
 #[derive(Clone, Copy)]
 struct Movers {
     moves: u64,
@@ -61,22 +61,22 @@ struct Movers {
     other_at: u64,
 }
 
-/// Under the look lock.
+/// Under the peak lock.
 pub(super) struct Lanes {
-    /// Those that are read by each look, then those that are parked.
+    /// Those that are read by each check, then those that are parked.
     watched: *mut Watched,
     active: u32,
     len: u32,
     parked: Sums,
     movers: Movers,
-    /// Whose look the last one was.
-    looker: *const Lane,
+    /// Whose check the last one was.
+    checker: *const Lane,
     sweep_in: u32,
     parks: bool,
     written: Written,
 }
 
-// SAFETY: what is pointed to is never unmapped and reached under the look lock.
+// SAFETY: what is pointed to is never unmapped and reached under the peak lock.
 unsafe impl Send for Lanes {}
 
 /// Bytes a row's lane has allocated so far, and its net, as they were at one and the same moment.
@@ -116,7 +116,7 @@ impl Lanes {
                 last_at: 0,
                 other_at: 0,
             },
-            looker: null_mut(),
+            checker: null_mut(),
             sweep_in: SWEEP_EVERY,
             parks: false,
             written: Written::from(0),
@@ -132,7 +132,7 @@ impl Lanes {
         !self.watched.is_null()
     }
 
-    /// Lanes that each look reads.
+    /// Lanes that each check reads.
     pub(super) fn active(&self) -> u32 {
         self.active.max(1)
     }
@@ -141,7 +141,7 @@ impl Lanes {
         if self.watched.is_null() {
             return &mut [];
         }
-        // SAFETY: `len` entries are filled in, and reached under the look lock.
+        // SAFETY: `len` entries are filled in, and reached under the peak lock.
         unsafe { std::slice::from_raw_parts_mut(self.watched, self.len as usize) }
     }
 
@@ -173,7 +173,7 @@ impl Lanes {
                 swept: (total, net),
             });
         }
-        lane.looked.set(net);
+        lane.checked.set(net);
         self.len += 1;
         // SAFETY: one past the last entry is at most the end of the room.
         let end = unsafe { self.watched.add(self.len as usize) };
@@ -182,17 +182,17 @@ impl Lanes {
         self.swap(self.active - 1, self.len - 1);
     }
 
-    /// Reads all lanes. `peak` is the maximum so far, `looker` the lane whose owner is looking.
-    pub(super) fn read(&mut self, peak: i64, looker: Option<&'static Lane>) -> (Sums, Moved) {
+    /// Reads all lanes. `peak` is the maximum so far, `checker` the lane whose owner is looking.
+    pub(super) fn read(&mut self, peak: i64, checker: Option<&'static Lane>) -> (Sums, Moved) {
         let mut sums = Sums {
             lanes: self.len,
             ..self.parked
         };
         let (mut bound, mut behind) = (sums.bytes, 0);
-        // What the bound is if the one lane that moved did not rise above what it was at the two looks.
+        // What the bound is if the one lane that moved did not rise above what it was at the two checks.
         let mut bound_alone = sums.bytes;
         let (mut moved, mut mover) = (0u32, None);
-        let (active, last_looker) = (self.active as usize, self.looker);
+        let (active, last_looker) = (self.active as usize, self.checker);
         for watched in self.all().get_mut(..active).unwrap_or_default() {
             let (total, net) = settled(watched.row);
             let before = watched.upper;
@@ -227,16 +227,16 @@ impl Lanes {
             }
         }
         self.movers.note(moved, mover.map(|(lane, ..)| lane));
-        self.looker = looker.map_or(null_mut(), std::ptr::from_ref);
+        self.checker = checker.map_or(null_mut(), std::ptr::from_ref);
         (sums, Moved { bound, behind })
     }
 
-    /// How many looks saw any lane move.
+    /// How many checks saw any lane move.
     pub(super) fn moves(&self) -> u64 {
         self.movers.moves
     }
 
-    /// Whether another lane than this one moved since so many looks had seen a move.
+    /// Whether another lane than this one moved since so many checks had seen a move.
     pub(super) fn others_moved(&self, lane: &Lane, since: u64) -> bool {
         let movers = &self.movers;
         let others = if std::ptr::eq(movers.last, lane) {
@@ -247,14 +247,14 @@ impl Lanes {
         others > since
     }
 
-    /// After a lane's own look.
-    pub(super) fn looked(&mut self, place: u32, net: i64, ceiling: i64) {
+    /// After a lane's own check.
+    pub(super) fn checked(&mut self, place: u32, net: i64, ceiling: i64) {
         if let Some(watched) = self.all().get_mut(place as usize) {
             (watched.net, watched.ceiling) = (net, ceiling);
         }
     }
 
-    /// A parked lane takes part in looks again.
+    /// A parked lane takes part in checks again.
     pub(super) fn wake(&mut self, lane: &Lane, place: u32) {
         let is_parked = place >= self.active;
         if let Some(watched) = self.all().get(place as usize).copied()
@@ -270,8 +270,8 @@ impl Lanes {
         lane.unpark();
     }
 
-    /// From time to time, parks the lanes that did not move since the last time. `looker` is not one of them.
-    pub(super) fn sweep(&mut self, looker: &Lane) {
+    /// From time to time, parks the lanes that did not move since the last time. `checker` is not one of them.
+    pub(super) fn sweep(&mut self, checker: &Lane) {
         if self.active < 2 || !self.parks {
             return;
         }
@@ -287,7 +287,7 @@ impl Lanes {
             if watched.swept == now
                 && watched.upper == watched.net
                 && !watched.lane.is_shared()
-                && !std::ptr::eq(watched.lane, looker)
+                && !std::ptr::eq(watched.lane, checker)
             {
                 watched.lane.park();
                 marked = true;
@@ -326,7 +326,7 @@ impl Lanes {
 }
 
 impl Movers {
-    /// A look saw so many lanes move; which one, if it was one.
+    /// A check saw so many lanes move; which one, if it was one.
     fn note(&mut self, moved: u32, mover: Option<&'static Lane>) {
         let Some(mover) = mover else {
             return;

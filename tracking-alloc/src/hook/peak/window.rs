@@ -1,6 +1,6 @@
 //! Marks: the end of one window of the peak and the beginning of the next.
 
-use super::{Looks, look_now};
+use super::{PeakChecks, check_peak_now};
 use crate::hook::lane::rows_of;
 use crate::tables::{self, Window, at_peak, epoch, fixed_row, lanes_in_use};
 use std::sync::atomic::Ordering::*;
@@ -8,10 +8,10 @@ use tracking_alloc_recording::Row;
 
 /// Ends the present window of the peak: writes down every row as it was at the window's peak, and begins the next.
 /// When the rows find no room the window goes on, and `None` comes back.
-pub(crate) fn mark_window(looks: &mut Looks) -> Option<Window> {
-    look_now(looks, true);
+pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<Window> {
+    check_peak_now(checks, true);
     let epoch = epoch();
-    let mut writer = tables::current()?.write.hold();
+    let mut writer = tables::current()?.write.lock();
     let first_row = writer.mark_rows();
     let mut whole = true;
     for lane in lanes_in_use() {
@@ -37,20 +37,20 @@ pub(crate) fn mark_window(looks: &mut Looks) -> Option<Window> {
         return None;
     }
     let mut window = Window {
-        peak_bytes: looks.peak,
-        peak_blocks: looks.peak_blocks,
-        peak_ns: looks.peak_ns,
-        doubt_bytes: looks.doubt,
+        peak_bytes: checks.peak,
+        peak_blocks: checks.peak_blocks,
+        peak_ns: checks.peak_ns,
+        peak_bound_bytes: checks.bound,
         first_row,
         rows,
     };
-    looks.begin_window();
-    look_now(looks, false);
-    // What moved while the window ended counts for it as well; the next look tells the bound of the new one.
-    window.doubt_bytes = window.doubt_bytes.max(looks.doubt);
-    looks.doubt = 0;
+    checks.begin_window();
+    check_peak_now(checks, false);
+    // What moved while the window ended counts for it as well; the next check tells the bound of the new one.
+    window.peak_bound_bytes = window.peak_bound_bytes.max(checks.bound);
+    checks.bound = 0;
     if let Some(header) = tables::header() {
-        header.doubt_bytes.store(0, Relaxed);
+        header.peak_bound_bytes.store(0, Relaxed);
     }
     crate::hook::lane::reset_limits();
     Some(window)

@@ -35,7 +35,7 @@ pub(crate) fn intern(
     };
     let errno = sys::Errno::keep();
     let mut walked = stack::walk_into(limits, start, find_rule, scratch);
-    let mut writer = session.write.hold();
+    let mut writer = session.write.lock();
     if !writer
         .images
         .is_unchanged(scratch.get(..walked.len).unwrap_or_default())
@@ -44,7 +44,7 @@ pub(crate) fn intern(
         drop(writer);
         // It was perhaps walked by the rules of what had been there before.
         walked = stack::walk_into(limits, start, find_rule, scratch);
-        writer = session.write.hold();
+        writer = session.write.lock();
     }
     let addresses = &mut scratch[..walked.len];
     // Not so when keys were changed meanwhile, or when code became known between the two walks.
@@ -91,7 +91,7 @@ fn check() {
     };
     module::checked();
     let errno = sys::Errno::keep();
-    let mut writer = session.write.hold();
+    let mut writer = session.write.lock();
     if !writer.images.is_all_unchanged() {
         writer.code_changed();
     }
@@ -216,7 +216,7 @@ mod tests {
     fn stacks_that_share_a_key_are_two_sites_and_get_other_keys() {
         crate::start::to_memory().expect("a recording in memory");
         let session = current().expect("a session");
-        let mut writer = session.write.hold();
+        let mut writer = session.write.lock();
         let key = |addresses: &[u64]| stack::key(addresses, 0);
         let (one, other) = ([10, 20, 30], [11, 20, 30]);
         // As if both had the key of the first: a weaker hash than there is.
