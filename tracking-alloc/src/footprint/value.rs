@@ -64,9 +64,10 @@ impl Walk {
     /// The block at an address, however large.
     pub(super) fn block_at(&mut self, address: usize) -> Option<Block> {
         const FIRST_PAGE: usize = 4096;
-        self.finder
-            .block_at(address)
-            .filter(|_| address >= FIRST_PAGE)
+        if address < FIRST_PAGE {
+            return None;
+        }
+        self.finder.block_at(address)
     }
 
     /// What the inner allocator can give for a block; 0 = it does not tell.
