@@ -1,8 +1,15 @@
 //! allocator-api2's `Allocator` for tracked arenas, so that its collections and hashbrown's are counted too.
 
-use super::{Arena, Tracked};
+use super::{AllocError, Arena, Tracked};
 use std::alloc::Layout;
 use std::ptr::NonNull;
+
+/// A piece as allocators hand it out.
+#[inline(always)]
+fn whole(piece: Result<NonNull<u8>, AllocError>, layout: Layout) -> Option<NonNull<[u8]>> {
+    let place = piece.ok()?;
+    Some(NonNull::slice_from_raw_parts(place, layout.size()))
+}
 
 macro_rules! allocator {
     ($version:ident) => {
@@ -14,10 +21,7 @@ macro_rules! allocator {
                 &self,
                 layout: Layout,
             ) -> Result<NonNull<[u8]>, $version::alloc::AllocError> {
-                let place = self
-                    .try_alloc_layout(layout)
-                    .map_err(|_| $version::alloc::AllocError)?;
-                Ok(NonNull::slice_from_raw_parts(place, layout.size()))
+                whole(self.try_alloc_layout(layout), layout).ok_or($version::alloc::AllocError)
             }
 
             #[inline]
@@ -34,9 +38,8 @@ macro_rules! allocator {
                 new: Layout,
             ) -> Result<NonNull<[u8]>, $version::alloc::AllocError> {
                 // SAFETY: the caller's promises are the same.
-                let place = unsafe { self.try_grow(place, old, new) }
-                    .map_err(|_| $version::alloc::AllocError)?;
-                Ok(NonNull::slice_from_raw_parts(place, new.size()))
+                let grown = unsafe { self.try_grow(place, old, new) };
+                whole(grown, new).ok_or($version::alloc::AllocError)
             }
 
             #[inline]
@@ -48,13 +51,10 @@ macro_rules! allocator {
             ) -> Result<NonNull<[u8]>, $version::alloc::AllocError> {
                 // SAFETY: the caller's promises are the same; the new bytes lie behind the old ones.
                 unsafe {
-                    let place = self
-                        .try_grow(place, old, new)
-                        .map_err(|_| $version::alloc::AllocError)?;
-                    place
-                        .add(old.size())
-                        .write_bytes(0, new.size() - old.size());
-                    Ok(NonNull::slice_from_raw_parts(place, new.size()))
+                    let grown = $version::alloc::Allocator::grow(self, place, old, new)?;
+                    let behind = grown.cast::<u8>().add(old.size());
+                    behind.write_bytes(0, new.size() - old.size());
+                    Ok(grown)
                 }
             }
 
@@ -66,9 +66,8 @@ macro_rules! allocator {
                 new: Layout,
             ) -> Result<NonNull<[u8]>, $version::alloc::AllocError> {
                 // SAFETY: the caller's promises are the same.
-                let place = unsafe { self.try_shrink(place, old, new) }
-                    .map_err(|_| $version::alloc::AllocError)?;
-                Ok(NonNull::slice_from_raw_parts(place, new.size()))
+                let shrunk = unsafe { self.try_shrink(place, old, new) };
+                whole(shrunk, new).ok_or($version::alloc::AllocError)
             }
         }
     };

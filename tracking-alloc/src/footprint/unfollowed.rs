@@ -44,7 +44,7 @@ impl Coverage {
 
 /// What a value showed of itself.
 #[derive(Clone, Copy)]
-pub(super) struct Shown {
+pub(super) struct ObservedValue {
     /// The value, and its node.
     pub(super) id: u64,
     pub(super) node: u32,
@@ -59,7 +59,7 @@ pub(super) struct Shown {
     pub(super) coverage_of_block: Coverage,
 }
 
-impl Shown {
+impl ObservedValue {
     /// The value has so many bytes: looks for what was not shown.
     pub(super) fn finish(&self, walk: &mut Walk, bytes: usize) {
         let start = self.coverage.start;

@@ -5,7 +5,7 @@
 use super::blocks::Blocks;
 use super::mapped::MappedVec;
 use super::nodes::{Nodes, Step};
-use super::unfollowed::{Coverage, Shown};
+use super::unfollowed::{Coverage, ObservedValue};
 use super::value_ref::{Ownership, ValueRef};
 use crate::shadow::{Block, Finder};
 use std::cell::{Cell, RefCell};
@@ -17,7 +17,7 @@ pub(super) struct Walk {
     pub(super) blocks: Blocks,
     values: u64,
     /// Values whose size was not known when they were shown whole.
-    unsized_values: MappedVec<Shown>,
+    unsized_values: MappedVec<ObservedValue>,
     /// Addresses below this are on the stack of the measuring, as far as they are above its present end.
     stack_end: usize,
     usable: Option<fn(usize) -> usize>,
@@ -64,9 +64,10 @@ impl Walk {
     /// The block at an address, however large.
     pub(super) fn block_at(&mut self, address: usize) -> Option<Block> {
         const FIRST_PAGE: usize = 4096;
-        self.finder
-            .block_at(address)
-            .filter(|_| address >= FIRST_PAGE)
+        if address < FIRST_PAGE {
+            return None;
+        }
+        self.finder.block_at(address)
     }
 
     /// What the inner allocator can give for a block; 0 = it does not tell.
@@ -75,7 +76,7 @@ impl Walk {
     }
 
     /// Finishes a value whose size was not known when it was shown, if it is known by now.
-    fn finish_unsized(&mut self, shown: &Shown, is_end: bool) -> Option<()> {
+    fn finish_unsized(&mut self, shown: &ObservedValue, is_end: bool) -> Option<()> {
         let start = shown.coverage.start;
         let known = self.nodes.known_bytes(shown.node);
         // Where nothing tells its size it may reach to the end of its block.
@@ -220,7 +221,7 @@ impl<'a> Value<'a> {
         if let Some(node) = walk.nodes.all.get_mut(self.node as usize) {
             node.extent = node.extent.max(self.extent.get());
         }
-        let shown = Shown {
+        let shown = ObservedValue {
             id: self.id,
             node: self.node,
             is_sized: self.bytes > 0,

@@ -1,7 +1,7 @@
 //! The recorder: what each event does to the rows, the blocks and the figures of linear memory.
 
 use super::blocks::{Blocks, Take};
-use super::rows::{Place, Rows, net};
+use super::rows::{RowRef, Rows, net};
 #[cfg(feature = "serde")]
 use super::scopes::Scope;
 use super::scopes::{Scopes, owned};
@@ -17,7 +17,7 @@ const OWN: u32 = u32::MAX - 1;
 /// Whose a block is.
 enum Owner {
     /// The program's, counted in this row.
-    Row(Place),
+    Row(RowRef),
     /// The program's, older than the recording.
     Unknown,
     /// Our own, handed out.
@@ -157,10 +157,10 @@ impl Recorder {
         self.enter(of.new, place);
     }
 
-    fn enter(&mut self, block: usize, place: Place) {
+    fn enter(&mut self, block: usize, place: RowRef) {
         let row = match place {
-            Place::Own(row) => row,
-            Place::Full => FULL,
+            RowRef::Own(row) => row,
+            RowRef::Full => FULL,
         };
         if !self.keep(block, row) {
             self.untracked_blocks += 1;
@@ -181,8 +181,8 @@ impl Recorder {
         match self.blocks.take(address(block)) {
             None => Owner::Unknown,
             Some(OWN) => Owner::Heapglass,
-            Some(FULL) => Owner::Row(Place::Full),
-            Some(row) => Owner::Row(Place::Own(row)),
+            Some(FULL) => Owner::Row(RowRef::Full),
+            Some(row) => Owner::Row(RowRef::Own(row)),
         }
     }
 

@@ -8,7 +8,7 @@ use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, FIRST_SITE, RowValue};
 
 /// Which row an event counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RowRef {
     /// The row of a scope.
     Own(u32),
     /// "(table full)".
@@ -44,12 +44,12 @@ pub(super) fn net(row: &RowValue) -> (i64, i64) {
 
 impl Rows {
     /// The row of a scope; made when there is none.
-    pub(super) fn of(&mut self, scope: u32) -> Place {
+    pub(super) fn of(&mut self, scope: u32) -> RowRef {
         let known = self.of_scope.get(scope as usize).copied().unwrap_or(0);
         if known != 0 {
-            return Place::Own(known - 1);
+            return RowRef::Own(known - 1);
         }
-        self.make(scope).map_or(Place::Full, Place::Own)
+        self.make(scope).map_or(RowRef::Full, RowRef::Own)
     }
 
     #[cold]
@@ -81,11 +81,11 @@ impl Rows {
     }
 
     /// Changes a row and the one of all events alike.
-    pub(super) fn change(&mut self, place: Place, change: impl Fn(&mut RowValue)) {
+    pub(super) fn change(&mut self, place: RowRef, change: impl Fn(&mut RowValue)) {
         let clock = self.epoch << CLOCK_SNAPSHOT_BITS;
         let own = match place {
-            Place::Own(index) => self.own.get_mut(index as usize),
-            Place::Full => Some(&mut self.full),
+            RowRef::Own(index) => self.own.get_mut(index as usize),
+            RowRef::Full => Some(&mut self.full),
         };
         for row in own.into_iter().chain([&mut self.all]) {
             if row.clock < clock {

@@ -3,22 +3,22 @@
 //! Never changes what is deserialized or which error comes back, never allocates through the hooked allocator.
 
 mod access;
+#[cfg(feature = "derive")]
+mod arena_path;
 mod budget;
 mod deserializer;
 mod enter;
 mod identifier;
 mod known;
-#[cfg(feature = "derive")]
-mod place;
 mod register;
 mod root;
 mod tree;
 mod variants;
 mod visitor;
 
-pub use budget::{Budget, ProfiledSeed};
 #[cfg(feature = "derive")]
-pub(crate) use place::{Below, Place, Rooted};
+pub(crate) use arena_path::{Below, Place, Rooted};
+pub use budget::{Budget, ProfiledSeed};
 
 /// Deserializes a `T` and, while something records, counts every allocation at its path in the data.
 ///

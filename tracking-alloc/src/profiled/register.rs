@@ -4,7 +4,7 @@ use super::tree::{Label, Type};
 use crate::current_scope::Added;
 
 #[cfg(any(recording, in_memory))]
-mod here {
+mod recorded {
     use super::*;
     use crate::current_scope::NewScope;
     use crate::scopes;
@@ -50,7 +50,7 @@ mod here {
 }
 
 #[cfg(not(any(recording, in_memory)))]
-mod here {
+mod recorded {
     use super::*;
 
     pub(in super::super) fn generation() -> u32 {
@@ -73,4 +73,4 @@ mod here {
     pub(in super::super) fn lost() {}
 }
 
-pub(super) use here::{add, flag, generation, lost, rename, retype, visit};
+pub(super) use recorded::{add, flag, generation, lost, rename, retype, visit};

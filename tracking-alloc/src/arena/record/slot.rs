@@ -30,21 +30,22 @@ pub(super) struct Slot {
 }
 
 impl Slot {
+    /// A figure of all scopes.
+    fn sum(&self, of: fn(&ScopeCounter) -> u64) -> u64 {
+        let scopes = self.scopes.all();
+        scopes.fold(0, |sum, counter| sum.wrapping_add(of(counter)))
+    }
+
     /// Brings the counters up to date with those of scopes: sums over all instances that had the slot, less those before.
     pub(super) fn sum_up(&self) {
-        let sum = |of: fn(&ScopeCounter) -> u64| {
-            self.scopes
-                .all()
-                .fold(0, |sum: u64, counter| sum.wrapping_add(of(counter)))
-        };
         let counters = &self.counters;
         let (bytes, gone) = (
-            sum(|of| of.total_bytes.get()),
-            sum(|of| of.gone_bytes.get()),
+            self.sum(|of| of.total_bytes.get()),
+            self.sum(|of| of.gone_bytes.get()),
         );
         let (blocks, gone_blocks) = (
-            sum(|of| of.total_blocks.get()),
-            sum(|of| of.gone_blocks.get()),
+            self.sum(|of| of.total_blocks.get()),
+            self.sum(|of| of.gone_blocks.get()),
         );
         counters.handed.set(bytes.wrapping_sub(gone));
         counters.blocks.set(blocks.wrapping_sub(gone_blocks));
@@ -60,13 +61,9 @@ impl Slot {
     /// another. Until then the scopes are those of instances that are gone.
     pub(super) fn adopt(&self, counter: &ScopeCounter) {
         let counters = &self.counters;
-        let sum = |of: fn(&ScopeCounter) -> u64| {
-            self.scopes
-                .all()
-                .fold(0, |sum: u64, counter| sum.wrapping_add(of(counter)))
-        };
-        self.gone_before.set(sum(|of| of.gone_bytes.get()));
-        self.gone_blocks_before.set(sum(|of| of.gone_blocks.get()));
+        self.gone_before.set(self.sum(|of| of.gone_bytes.get()));
+        self.gone_blocks_before
+            .set(self.sum(|of| of.gone_blocks.get()));
         counter.total_bytes.add(counters.total_handed());
         counter.total_blocks.add(
             counters

@@ -83,7 +83,7 @@ impl Node {
         None
     }
 
-    /// Remembers where a key and type lead. Only by the one whose turn it is.
+    /// Remembers where a key and type lead. Only under the write lock.
     pub(super) fn remember(&self, (hint, key): (usize, usize), ty: &'static str, found: Found) {
         let Some(edge) = memory::keep(Edge { key, ty, found }) else {
             return;

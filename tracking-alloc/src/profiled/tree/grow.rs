@@ -3,7 +3,7 @@
 
 use super::edges::Found;
 use super::label::{Label, Step};
-use super::turn::Turn;
+use super::write_lock::WriteLock;
 use super::{AWAITS_TYPE, FOLDED, Node, RECURSIVE, Type, memory};
 use crate::current_scope::Added;
 use crate::profiled::known;
@@ -33,7 +33,7 @@ impl Node {
         {
             return other.found();
         }
-        let Some(_turn) = Turn::take() else {
+        let Some(_lock) = WriteLock::acquire() else {
             return self.at_parent();
         };
         if let Some(found) = self.find(at.0, at.1, ty.name) {
@@ -41,7 +41,7 @@ impl Node {
         }
         let found = match self.ancestor(ty, step).filter(|_| fold) {
             Some(ancestor) => {
-                ancestor.say(RECURSIVE, scope_flags::RECURSIVE);
+                ancestor.set_flag(RECURSIVE, scope_flags::RECURSIVE);
                 ancestor.found()
             }
             None => match self.known(ty, step) {
@@ -65,7 +65,7 @@ impl Node {
     #[cold]
     #[inline(never)]
     pub(super) fn new_single(&'static self, place: &AtomicPtr<Node>, step: &Step<'_>) -> Found {
-        let Some(_turn) = Turn::take() else {
+        let Some(_lock) = WriteLock::acquire() else {
             return self.at_parent();
         };
         self.only(place, step)
@@ -124,12 +124,16 @@ impl Node {
         // SAFETY: null or a node, which is never given back.
         let first = unsafe { self.children.load(Acquire).as_ref() };
         // SAFETY: likewise.
-        std::iter::successors(first, |node| unsafe { node.beside.load(Acquire).as_ref() })
+        std::iter::successors(first, |node| unsafe {
+            node.next_sibling.load(Acquire).as_ref()
+        })
     }
 
     fn add(&'static self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
         let child = self.make(ty, step)?;
-        child.beside.store(self.children.load(Relaxed), Relaxed);
+        child
+            .next_sibling
+            .store(self.children.load(Relaxed), Relaxed);
         self.children
             .store(std::ptr::from_ref(child).cast_mut(), Release);
         self.children_len.fetch_add(1, Relaxed);
@@ -142,7 +146,7 @@ impl Node {
         let mut shown = ty;
         if known::is_with(ty.name) {
             shown.name = known::WITH;
-            node.said.store(AWAITS_TYPE, Relaxed);
+            node.flags_set.store(AWAITS_TYPE, Relaxed);
         }
         // Below a folded place nothing has a scope of its own, and without a recording nothing at all.
         if self.visit != 0 {
@@ -151,7 +155,7 @@ impl Node {
                 Added::NotNow => return None,
                 refused => {
                     node.lost = matches!(refused, Added::Full);
-                    self.say(FOLDED, scope_flags::FOLDED);
+                    self.set_flag(FOLDED, scope_flags::FOLDED);
                 }
             }
         } else {
@@ -182,7 +186,9 @@ impl Node {
         names: &'static [&'static str],
         proved: bool,
     ) {
-        let Some(_turn) = Turn::take() else { return };
+        let Some(_lock) = WriteLock::acquire() else {
+            return;
+        };
         for child in self.children() {
             let label = child.label();
             let guessed = label.kind == scope_kind::INDEX

@@ -8,7 +8,7 @@ mod grow;
 mod label;
 mod memory;
 mod roots;
-mod turn;
+mod write_lock;
 
 pub(super) use edges::Found;
 pub(super) use label::{Label, Step, cut, key};
@@ -59,13 +59,13 @@ pub(super) struct Node {
     edges: AtomicPtr<Edges>,
     /// First of the places below, and the next one beside.
     children: AtomicPtr<Node>,
-    beside: AtomicPtr<Node>,
+    next_sibling: AtomicPtr<Node>,
     children_len: AtomicU32,
     other: AtomicPtr<Node>,
     buffered: AtomicPtr<Node>,
     from_buffer: AtomicPtr<Node>,
-    /// [`RECURSIVE`], [`FOLDED`]: said of the scope already. [`AWAITS_TYPE`]: not said yet.
-    said: AtomicU32,
+    /// [`RECURSIVE`], [`FOLDED`]: set in the scope already. [`AWAITS_TYPE`]: not set yet.
+    flags_set: AtomicU32,
     /// The last list of names whose order was proved to be the order of elements, and the last one disproved.
     proved: AtomicPtr<&'static str>,
     disproved: AtomicPtr<&'static str>,
@@ -167,9 +167,9 @@ impl Node {
         self.ty.name
     }
 
-    /// Says something of the scope, once.
-    fn say(&self, what: u32, flags: u32) {
-        if self.said.fetch_or(what, Relaxed) & what == 0 {
+    /// Sets a flag of the scope, once.
+    fn set_flag(&self, what: u32, flags: u32) {
+        if self.flags_set.fetch_or(what, Relaxed) & what == 0 {
             register::flag(self.scope, flags);
         }
     }
@@ -177,14 +177,14 @@ impl Node {
     /// Whether it is the place of a `deserialize_with` whose type is not known yet.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn awaits_type(&self) -> bool {
-        self.said.load(Relaxed) & AWAITS_TYPE != 0
+        self.flags_set.load(Relaxed) & AWAITS_TYPE != 0
     }
 
     /// What that function really deserializes: the first time it is seen, it becomes the type of the scope.
     #[cold]
     #[inline(never)]
     pub(super) fn retype(&self, ty: Type) {
-        if self.said.fetch_and(!AWAITS_TYPE, Relaxed) & AWAITS_TYPE != 0 && self.visit != 0 {
+        if self.flags_set.fetch_and(!AWAITS_TYPE, Relaxed) & AWAITS_TYPE != 0 && self.visit != 0 {
             register::retype(self.scope, ty);
         }
     }
@@ -199,12 +199,12 @@ impl Node {
             parent,
             edges: AtomicPtr::new(null_mut()),
             children: AtomicPtr::new(null_mut()),
-            beside: AtomicPtr::new(null_mut()),
+            next_sibling: AtomicPtr::new(null_mut()),
             children_len: AtomicU32::new(0),
             other: AtomicPtr::new(null_mut()),
             buffered: AtomicPtr::new(null_mut()),
             from_buffer: AtomicPtr::new(null_mut()),
-            said: AtomicU32::new(0),
+            flags_set: AtomicU32::new(0),
             proved: AtomicPtr::new(null_mut()),
             disproved: AtomicPtr::new(null_mut()),
         }

@@ -1,7 +1,7 @@
 //! Where trees begin: one root for each type, scope around it and recording.
 
 use super::label::Label;
-use super::turn::Turn;
+use super::write_lock::WriteLock;
 use super::{FOLDED, Node, Step, Type, memory};
 use crate::current_scope::Added;
 use crate::profiled::register;
@@ -44,7 +44,7 @@ pub(in super::super) fn root(
         .or_else(|| list(bucket).find(|root| same(root, |one, other| one == other)))
         .map(|root| root.node)
         .or_else(|| {
-            let _turn = Turn::take()?;
+            let _lock = WriteLock::acquire()?;
             if let Some(root) = list(bucket).find(|root| same(root, |one, other| one == other)) {
                 return Some(root.node);
             }
@@ -87,7 +87,7 @@ fn make(ty: Type, outer: u32, generation: u32, in_arena: bool) -> Option<&'stati
                 if outer != 0 {
                     register::flag(outer, scope_flags::FOLDED);
                 }
-                node.said.store(FOLDED, Relaxed);
+                node.flags_set.store(FOLDED, Relaxed);
             }
         }
     }

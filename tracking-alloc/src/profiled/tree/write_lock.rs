@@ -1,5 +1,5 @@
-//! One thread at a time adds to the tree. Nobody waits for ever: a place that cannot be made in a second is counted at
-//! its parent, as a loss.
+//! The write lock of the tree: one thread at a time adds to it. Nobody waits for ever: a place that cannot be made in a
+//! second is counted at its parent, as a loss.
 //!
 //! The word is the process that holds it, so that a forked child takes it from a thread that does not exist there.
 //! Additions are published by one store each, at the end: an abandoned one was never seen.
@@ -9,26 +9,26 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 static HOLDER: AtomicU32 = AtomicU32::new(0);
 
 const YIELDS: u32 = 200;
-/// In all a second: far more than a holder can need, and an end when it is this very thread, in a signal handler.
+/// In total a second: far more than a holder can need, and an end when it is this very thread, in a signal handler.
 const SLEEPS: u32 = 10_000;
 const SLEEP_NS: u32 = 100_000;
 
 /// While it lives, this thread alone adds.
-pub(super) struct Turn;
+pub(super) struct WriteLock;
 
-impl Turn {
-    pub(super) fn take() -> Option<Turn> {
+impl WriteLock {
+    pub(super) fn acquire() -> Option<WriteLock> {
         let me = process();
         for attempt in 0..YIELDS + SLEEPS {
             match HOLDER.compare_exchange(0, me, Acquire, Relaxed) {
-                Ok(_) => return Some(Turn),
+                Ok(_) => return Some(WriteLock),
                 Err(holder)
                     if holder != me
                         && HOLDER
                             .compare_exchange(holder, me, Acquire, Relaxed)
                             .is_ok() =>
                 {
-                    return Some(Turn);
+                    return Some(WriteLock);
                 }
                 Err(_) if attempt < YIELDS => std::thread::yield_now(),
                 // The holder may have been taken off its core on a busy machine: yielding gets nobody anywhere then.
@@ -39,7 +39,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for WriteLock {
     fn drop(&mut self) {
         HOLDER.store(0, Release);
     }
