@@ -53,8 +53,7 @@ impl<'a> Lines<'a> {
 
     /// The items one after the other, as many a line as fit.
     pub(crate) fn flow(&mut self, items: &[String], style: Style) {
-        let items = items.iter().map(|item| [(item.as_str(), style)]);
-        self.spans(items);
+        self.spans(items.iter().map(|item| [(item.as_str(), style)]));
     }
 
     /// The items one after the other, each of texts in their styles, as many a line as fit.

@@ -25,16 +25,9 @@ pub(crate) const CHANGE: usize = 11;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sort {
     /// Which of the columns that can be sorted by.
-    at: usize,
+    pub(crate) at: usize,
     /// The smallest first.
     reversed: bool,
-}
-
-impl Sort {
-    /// Which of the columns that can be sorted by it is.
-    pub(crate) fn at(self) -> usize {
-        self.at
-    }
 }
 
 /// How rows are sorted by a column.

@@ -210,7 +210,7 @@ fn details(view: &FieldTree, field: &Field, cx: &Context<'_>, area: Rect, buffer
     for (what, figures) in both.into_iter().flatten() {
         let mut items = all_figures(figures);
         if let Some(first) = items.first_mut() {
-            *first = format!("{what}: {first}");
+            *first = format!("{what} {first}");
         }
         if !is_leaf {
             items.truncate(4);

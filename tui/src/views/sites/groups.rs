@@ -149,7 +149,8 @@ impl Groups {
             _ => cx.measure.of(&row.figures),
         };
         let mut table = Table::sorted(cx, self.sort);
-        table = match is_function && self.sort.at() == 1 {
+        // Functions can be sorted by "self", then by "inclusive".
+        table = match is_function && self.sort.at == 1 {
             true => table.share("share", inclusive, cx.whole()),
             false => table.share("share", value, cx.whole()),
         };
