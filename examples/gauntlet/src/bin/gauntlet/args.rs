@@ -81,14 +81,14 @@ pub(crate) struct RunOptions {
 }
 
 impl RunOptions {
-    /// Whole cases, under heapglass.
-    pub(crate) fn published(cases: Vec<String>, rounds: usize) -> Self {
+    /// Cases under heapglass, as they are published.
+    pub(crate) fn published(options: &PublishOptions) -> Self {
         RunOptions {
-            cases,
+            cases: options.cases.clone(),
             with: vec![With::Heapglass],
             allocator: Allocator::Glibc,
-            rounds,
-            quick: false,
+            rounds: options.rounds,
+            quick: options.quick,
             no_times: false,
             json: false,
             markdown: true,
@@ -111,6 +111,9 @@ pub(crate) struct PublishOptions {
     /// Timed processes of each variant in each run, interleaved.
     #[arg(long, default_value_t = 9)]
     pub(crate) rounds: usize,
+    /// A tenth of the work, to try the command.
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// The folder to write to; without it, that of the gauntlet's page.
     #[arg(long)]
     pub(crate) into: Option<PathBuf>,

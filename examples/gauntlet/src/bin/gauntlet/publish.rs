@@ -36,7 +36,7 @@ pub(crate) fn publish(options: &PublishOptions) -> io::Result<ExitCode> {
         measure_browsers(here)?;
     }
     let cases = chosen(&options.cases)?;
-    let run = RunOptions::published(options.cases.clone(), options.rounds);
+    let run = RunOptions::published(options);
     let folder = options.into.as_deref().unwrap_or(here);
     let mut runs: Vec<Rows> = Vec::new();
     for number in 1..=options.runs {
@@ -46,7 +46,7 @@ pub(crate) fn publish(options: &PublishOptions) -> io::Result<ExitCode> {
     let Some(last) = runs.last() else {
         return Ok(ExitCode::SUCCESS);
     };
-    let head = head();
+    let head = head(options);
     let judgements = by_all(&runs);
     write(
         &folder.join("measured.md"),
@@ -98,7 +98,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// When, with what and on what it was measured.
-fn head() -> String {
+fn head(options: &PublishOptions) -> String {
     let line = |program: &str, words: &[&str]| {
         let output = Command::new(program).args(words).output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -121,11 +121,16 @@ fn head() -> String {
         some => format!("features {}", some.join(", ")),
     };
     format!(
-        "{date}, {rustc}, {}, {features}, {} Linux with {libc}, {cores} cores of {processor}; {wasm}",
+        "{date}, {rustc}, {}{}, {features}, {} Linux with {libc}, {cores} cores of {processor}; {wasm}",
         if cfg!(debug_assertions) {
             "not optimised"
         } else {
             "optimised"
+        },
+        if options.quick {
+            ", a tenth of the work"
+        } else {
+            ""
         },
         std::env::consts::ARCH,
     )
