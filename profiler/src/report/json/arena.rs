@@ -355,9 +355,6 @@ fn moment_json(profile: &Profile, moment: &ArenaMoment) -> MomentJson {
 /// `function (file:line)` of the frame a site is charged to.
 fn site(profile: &Profile, site: usize) -> String {
     let site = profile.sites.get(site);
-    let owner = site.and_then(|site| site.owner.and_then(|owner| site.stack.get(owner)));
-    let last = site.and_then(|site| site.stack.last());
-    owner
-        .or(last)
-        .map_or_else(|| "(no stack)".to_owned(), |&frame| place(profile, frame))
+    let owner = site.and_then(|site| site.owner);
+    owner.map_or_else(|| "(no stack)".to_owned(), |frame| place(profile, frame))
 }

@@ -235,11 +235,7 @@ fn largest(parts: &[ArenaPart]) -> String {
 
 fn leak_text(profile: &Profile, leak: &ArenaLeak) -> String {
     let site = profile.sites.get(leak.leak.site);
-    let frame = site.and_then(|site| {
-        let owner = site.owner.and_then(|owner| site.stack.get(owner));
-        owner.or(site.stack.last()).copied()
-    });
-    match frame {
+    match site.and_then(|site| site.owner) {
         Some(frame) => format!("{}. Site: {}", leak.text, printable(&place(profile, frame))),
         None => format!("{}.", leak.text),
     }

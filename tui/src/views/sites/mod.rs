@@ -138,7 +138,7 @@ impl Sites {
             let owner = self
                 .selected()
                 .and_then(|i| cx.data.site(i))
-                .and_then(|site| site.charged());
+                .and_then(|site| site.owner);
             let at = stack
                 .iter()
                 .position(|frame| Some(*frame) == owner)

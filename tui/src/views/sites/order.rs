@@ -333,11 +333,9 @@ pub(super) fn same_site(old_data: Option<&Data>, old: &Site, new: &Data, index: 
         data.frame(frame)
             .map(|f| (f.module, f.offset, f.line, f.inlined))
     };
-    site.stack.len() == old.stack.len()
-        && site.scope == old.scope
-        && site
-            .stack
-            .iter()
-            .zip(&old.stack)
-            .all(|(a, b)| address(new, *a) == address(old_data, *b))
+    let stack = |data: &Data, site| -> Vec<_> {
+        let stack = data.profile.innermost_first(site);
+        stack.map(|frame| address(data, frame)).collect()
+    };
+    site.scope == old.scope && stack(new, site) == stack(old_data, old)
 }

@@ -318,7 +318,8 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
         return;
     }
     let frames = view.stack(cx.data, cx.frames);
-    let hidden = site.stack.len().saturating_sub(frames.len());
+    let all = cx.data.profile.innermost_first(site).count();
+    let hidden = all.saturating_sub(frames.len());
     let unseen = frames.len().saturating_sub(view_rows(area));
     let mut notes = Vec::new();
     if unseen > 0 {
@@ -346,7 +347,7 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
         counted(frames.len() as u64, "frame")
     );
     write(buffer, slice(area, 0, 1), &title, theme::heading());
-    let owner = site.charged();
+    let owner = site.owner;
     let shown = frames
         .iter()
         .enumerate()
