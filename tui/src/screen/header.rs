@@ -106,6 +106,10 @@ fn stacks(data: &Data) -> Cow<'_, str> {
 
 /// What the loader is about, at the right.
 fn status(app: &App) -> Line<'static> {
+    if app.is_early {
+        let doing = app.progress.as_deref().unwrap_or("reading symbols");
+        return Line::styled(clean(doing).into_owned(), theme::warning());
+    }
     let (text, style) = if app.paused {
         ("PAUSED", theme::warning())
     } else if app.trouble.is_some() {
