@@ -4,17 +4,24 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 /// Distinct values and their numbers.
+#[derive(Clone, Debug)]
 pub(crate) struct Interned<T> {
     pub(crate) values: Vec<T>,
     numbers: HashMap<T, u32>,
 }
 
-impl<T: Clone + Eq + Hash> Interned<T> {
-    pub(crate) fn new() -> Self {
+impl<T> Default for Interned<T> {
+    fn default() -> Self {
         Interned {
             values: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: HashMap::default(),
         }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Interned<T> {
+    pub(crate) fn new() -> Self {
+        Interned::default()
     }
 
     /// The number of a value, an index into [`values`](Interned::values).

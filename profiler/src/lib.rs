@@ -9,6 +9,7 @@ pub mod export;
 pub mod flamegraph;
 mod interned;
 mod load;
+mod parallel;
 pub mod profile;
 pub mod report;
 pub mod symbols;
@@ -22,5 +23,5 @@ extern crate self as heapglass_profiler;
 #[path = "../tests/sample/mod.rs"]
 mod sample;
 
-pub use load::{Error, Options, open, pack};
+pub use load::{Early, Error, Options, Session, open, pack};
 pub use profile::{arenas, fields};

@@ -17,6 +17,21 @@ pub trait Source: Send + 'static {
     /// UI; a later one is shown and the last profile stays.
     fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String>;
 
+    /// As [`load`](Source::load). Where names take long, `early` may be given the profile without them, from any thread: it
+    /// is shown until the one with names is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Source::load).
+    fn load_in_steps(
+        &mut self,
+        progress: &dyn Fn(&str),
+        early: &(dyn Fn(Profile) + Sync),
+    ) -> Result<Profile, String> {
+        let _ = early;
+        self.load(progress)
+    }
+
     /// Whether loading again may give something new: the program still runs. Asked after each load.
     fn is_live(&self) -> bool;
 }

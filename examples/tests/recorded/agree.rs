@@ -100,8 +100,8 @@ fn held_together(program: &str) -> BTreeSet<(String, String)> {
 }
 
 fn frames_of(profile: &Profile, site: &Site) -> String {
-    let frames = site.stack.iter().rev().take(30);
-    let names = frames.map(|frame| format!("  {}\n", profile.function(*frame).name));
+    let frames = profile.innermost_first(site).take(30);
+    let names = frames.map(|frame| format!("  {}\n", profile.function(frame).name));
     names.collect()
 }
 

@@ -155,10 +155,8 @@ fn loaded(profile: &Profile) -> impl Iterator<Item = &Site> {
 }
 
 fn stack(profile: &Profile, site: &Site) -> Vec<String> {
-    let frames = site.stack.iter().rev().take(40);
-    frames
-        .map(|id| profile.function(*id).name.clone())
-        .collect()
+    let frames = profile.innermost_first(site).take(40);
+    frames.map(|id| profile.function(id).name.clone()).collect()
 }
 
 /// Bytes by container and by owner are what the program says; a site without one shows its stack.

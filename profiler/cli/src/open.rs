@@ -7,10 +7,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use heapglass_profiler::Options;
 use heapglass_profiler::diff::Recording;
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::symbols::Progress;
+use heapglass_profiler::{Early, Options, Session};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Symbols;
@@ -52,17 +52,25 @@ impl Side {
     }
 }
 
-/// Loads and symbolizes a recording, telling `progress` what is being done.
+/// Loads and symbolizes a recording, telling `progress` what is being done; `early` is given it before it has names, where
+/// these take long.
 ///
 /// # Errors
 /// As [`open`].
 pub(crate) fn open_quietly(
+    session: &mut Session,
     path: &Path,
-    symbols: &Symbols,
     progress: &dyn Fn(&str),
+    early: Option<Early<'_>>,
 ) -> Result<Profile, Error> {
-    heapglass_profiler::open(path, &options(symbols), &|at| progress(&sentence(at)))
+    session
+        .load(path, &|at| progress(&sentence(at)), early)
         .map_err(|error| explain(path, error))
+}
+
+/// What keeps the names of a recording that is loaded again and again.
+pub(crate) fn session(symbols: &Symbols) -> Session {
+    Session::new(options(symbols))
 }
 
 /// Whether there is a recording at `path` at all, without symbols.

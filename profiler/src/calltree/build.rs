@@ -175,7 +175,7 @@ fn by_type(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
         Some(owner) if field == 0 => Label::Building(owner),
         _ => Label::Path(field),
     };
-    let owner = site.owner.and_then(|owner| site.stack.get(owner)).copied();
+    let owner = site.owner;
     let frame = owner.and_then(|id| profile.frames.get(id.0 as usize));
     let charged = frame.map(|frame| Label::Function(frame.function));
     let charged = charged.unwrap_or_else(|| without_stack(profile, site));

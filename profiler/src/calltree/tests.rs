@@ -395,7 +395,7 @@ fn a_function_of_the_tree_by_type_keeps_its_place_in_the_source() {
     let tree = tree_by(&profile, By::Type);
     for (index, site) in profile.sites.iter().enumerate() {
         let leaf = tree.node(tree.leaf(index).expect("every site"));
-        let charged = site.owner.map(|owner| site.stack[owner]);
+        let charged = site.owner;
         assert!(leaf.frame == charged || leaf.several_places, "site {index}");
     }
 }

@@ -5,17 +5,18 @@
 //! (`lost.torn`), else the recording is damaged (`lost.damaged`). Sums saturate: a file may claim any figures.
 
 use super::distribution::SizeRecords;
-use crate::profile::{Distribution, Figures, Site, Snapshot};
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use crate::profile::{Figures, Site, Snapshot};
+use std::num::NonZero;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, HeaderValue, LaneColumns, MarkValue, Recording, RowValue, SITE_TABLE_FULL,
-    SITE_UNATTRIBUTED, Sums, state,
+    CLOCK_SNAPSHOT_BITS, FIRST_SITE, HeaderValue, LaneColumns, MarkValue, Recording, RowValue,
+    SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums, state,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
 pub(super) const LANE_DRIFT: u64 = 64 << 10;
 
 /// Sites with what was counted of them, without their stacks.
+#[derive(Clone)]
 pub(super) struct Counted {
     /// Their numbers in the recording, rising.
     pub(super) numbers: Vec<u32>,
@@ -29,48 +30,42 @@ impl Counted {
     }
 }
 
-/// Something for each site that has it: a recording may have a million sites, and each lane's rows are those of all or
-/// of a few of them.
-struct BySite<T> {
-    values: Vec<(u32, T)>,
-    places: FxHashMap<u32, u32>,
+/// The sites that anything was counted of: a lane's rows are those of all or of a few of them.
+pub(super) struct Places {
+    /// Their numbers, rising.
+    numbers: Vec<u32>,
+    /// By number of the site: its place in `numbers`, if it has one.
+    places: Vec<Option<NonZero<u32>>>,
 }
 
-impl<T: Default> BySite<T> {
-    /// With room for so many sites.
-    fn with_room(sites: usize) -> Self {
-        BySite {
-            values: Vec::with_capacity(sites),
-            places: FxHashMap::with_capacity_and_hasher(sites, FxBuildHasher),
+impl Places {
+    pub(super) fn of(recording: &Recording, peak: &Peak) -> Places {
+        let sites = recording.sites.len().max(FIRST_SITE as usize);
+        let mut places = vec![None; sites];
+        let mut note = |site: u32| {
+            if let Some(place) = places.get_mut(site as usize) {
+                *place = Some(NonZero::<u32>::MIN);
+            }
+        };
+        for lane in &recording.lanes {
+            let counted = rows(lane).filter(|(_, row, _)| !is_empty(row));
+            counted.for_each(|(site, ..)| note(site));
         }
-    }
-
-    fn of(&mut self, site: u32) -> &mut T {
-        let next = self.values.len();
-        let place = *self.places.entry(site).or_insert(next as u32) as usize;
-        if place == next {
-            self.values.push((site, T::default()));
+        marked_rows(recording, peak).for_each(|row| note(row.site));
+        let mut numbers = Vec::new();
+        for (number, place) in (0..).zip(&mut places) {
+            if place.is_some() {
+                numbers.push(number);
+                *place = NonZero::new(numbers.len() as u32);
+            }
         }
-        &mut self.values[place].1
+        Places { numbers, places }
     }
 
-    /// By rising numbers of sites.
-    fn sorted(mut self) -> Vec<(u32, T)> {
-        self.values.sort_unstable_by_key(|(site, _)| *site);
-        self.values
+    fn of_site(&self, number: u32) -> Option<usize> {
+        let place = (*self.places.get(number as usize)?)?;
+        Some(place.get() as usize - 1)
     }
-}
-
-/// Sums of one site over lanes, signed.
-#[derive(Default)]
-struct Sum {
-    figures: Figures,
-    distribution: Distribution,
-    live_bytes: i64,
-    live_blocks: i64,
-    peak_bytes: i64,
-    peak_blocks: i64,
-    impossible: bool,
 }
 
 /// Which moment the peak was, and how to read it.
@@ -208,87 +203,94 @@ pub(super) fn mark_rows<'a>(
     range.unwrap_or_default()
 }
 
+/// Whether a row never counted anything.
+fn is_empty(row: &RowValue) -> bool {
+    *row == RowValue {
+        site: row.site,
+        clock: row.clock,
+        ..RowValue::default()
+    }
+}
+
+/// The rows at the peak, where a mark kept them.
+fn marked_rows<'a>(
+    recording: &'a Recording,
+    peak: &Peak,
+) -> impl Iterator<Item = &'a tracking_alloc_recording::MarkRowValue> {
+    let mark = match peak.at {
+        PeakAt::Mark(index) => recording.marks.get(index),
+        PeakAt::Epoch | PeakAt::Now => None,
+    };
+    let rows = mark.map(|mark| mark_rows(recording, mark));
+    rows.unwrap_or_default().iter()
+}
+
+/// Sums over lanes that are facts only when all are added: they are signed until then.
+#[derive(Clone, Default)]
+struct Nets {
+    live_bytes: i64,
+    live_blocks: i64,
+    peak_bytes: i64,
+    peak_blocks: i64,
+    impossible: bool,
+}
+
 /// Adds up the rows of every site; and how many sites have figures that cannot be, as they stand.
-pub(super) fn count(recording: &Recording, peak: &Peak) -> (Counted, u64) {
+pub(super) fn count(recording: &Recording, peak: &Peak, places: Places) -> (Counted, u64) {
     let header = &recording.header;
     // What threads may have been apart at the peak.
     let drift = i64::from(header.most_lanes.max(header.lanes)).saturating_mul(LANE_DRIFT as i64);
-    let mut sums: BySite<Sum> = BySite::with_room(recording.sites.len());
+    let mut sites = vec![Site::default(); places.numbers.len()];
+    let mut nets = vec![Nets::default(); places.numbers.len()];
     for lane in &recording.lanes {
         let records = SizeRecords::of(lane);
         for (site, row, index) in rows(lane) {
-            if *row
-                == (RowValue {
-                    site: row.site,
-                    clock: row.clock,
-                    ..RowValue::default()
-                })
-            {
+            let Some(place) = places.of_site(site).filter(|_| !is_empty(row)) else {
                 continue;
-            }
-            let sum = sums.of(site);
-            sum.figures.add(&from_sums(&row.sums()));
+            };
+            let (site, net_of_site) = (&mut sites[place], &mut nets[place]);
+            site.figures.add(&from_sums(&row.sums()));
             let (live_bytes, live_blocks) = net(row);
             match records.distribution(row, index, header) {
-                Some(distribution) => sum.distribution.add(&distribution),
-                None => sum.impossible = true,
+                Some(distribution) => site.distribution.add(&distribution),
+                None => net_of_site.impossible = true,
             }
-            sum.impossible |= is_impossible(row, header);
-            sum.live_bytes = sum.live_bytes.saturating_add(live_bytes);
-            sum.live_blocks = sum.live_blocks.saturating_add(live_blocks);
+            net_of_site.impossible |= is_impossible(row, header);
             let (bytes, blocks) = match peak.at {
                 PeakAt::Epoch => at_epoch(row, header),
                 PeakAt::Now => (live_bytes, live_blocks),
                 PeakAt::Mark(_) => (0, 0),
             };
-            sum.peak_bytes = sum.peak_bytes.saturating_add(bytes);
-            sum.peak_blocks = sum.peak_blocks.saturating_add(blocks);
+            net_of_site.add((live_bytes, live_blocks), (bytes, blocks));
         }
     }
-    if let PeakAt::Mark(index) = peak.at {
-        for row in recording
-            .marks
-            .get(index)
-            .map_or(&[][..], |mark| mark_rows(recording, mark))
-        {
-            let sum = sums.of(row.site);
-            sum.peak_bytes = sum.peak_bytes.saturating_add(row.peak_bytes);
-            sum.peak_blocks = sum.peak_blocks.saturating_add(row.peak_blocks);
+    for row in marked_rows(recording, peak) {
+        if let Some(place) = places.of_site(row.site) {
+            nets[place].add((0, 0), (row.peak_bytes, row.peak_blocks));
         }
     }
     let mut impossible = 0;
-    let sums = sums.sorted();
-    let numbers = sums.iter().map(|(number, _)| *number).collect();
-    let sites = sums
-        .into_iter()
-        .map(|(_, sum)| {
-            let signed = [
-                sum.live_bytes,
-                sum.live_blocks,
-                sum.peak_bytes,
-                sum.peak_blocks,
-            ];
-            let freed_too_much = sum.live_bytes < 0 || sum.live_blocks < 0;
-            let off_at_peak = sum.peak_bytes < -drift || sum.peak_blocks < -drift;
-            let any = sum.impossible || freed_too_much || off_at_peak;
-            impossible += u64::from(any);
-            let [live_bytes, live_blocks, peak_bytes, peak_blocks] =
-                signed.map(|value| value.max(0) as u64);
-            let figures = Figures {
-                live_bytes,
-                live_blocks,
-                peak_bytes,
-                peak_blocks,
-                ..sum.figures
-            };
-            Site {
-                figures,
-                distribution: sum.distribution,
-                ..Site::default()
-            }
-        })
-        .collect();
+    for (site, net) in sites.iter_mut().zip(nets) {
+        let freed_too_much = net.live_bytes < 0 || net.live_blocks < 0;
+        let off_at_peak = net.peak_bytes < -drift || net.peak_blocks < -drift;
+        impossible += u64::from(net.impossible || freed_too_much || off_at_peak);
+        let figures = &mut site.figures;
+        figures.live_bytes = net.live_bytes.max(0) as u64;
+        figures.live_blocks = net.live_blocks.max(0) as u64;
+        figures.peak_bytes = net.peak_bytes.max(0) as u64;
+        figures.peak_blocks = net.peak_blocks.max(0) as u64;
+    }
+    let numbers = places.numbers;
     (Counted { numbers, sites }, impossible)
+}
+
+impl Nets {
+    fn add(&mut self, live: (i64, i64), peak: (i64, i64)) {
+        self.live_bytes = self.live_bytes.saturating_add(live.0);
+        self.live_blocks = self.live_blocks.saturating_add(live.1);
+        self.peak_bytes = self.peak_bytes.saturating_add(peak.0);
+        self.peak_blocks = self.peak_blocks.saturating_add(peak.1);
+    }
 }
 
 /// No program allocates as much: the sums of what is below stay far from their limits.
@@ -332,7 +334,7 @@ pub(super) fn from_sums(sums: &Sums) -> Figures {
 }
 
 /// Live bytes of each of the sites at each snapshot, oldest first.
-pub(super) fn snapshots(recording: &Recording, sites: &Counted) -> Vec<Snapshot> {
+pub(super) fn snapshots(recording: &Recording, places: &Places) -> Vec<Snapshot> {
     const SEEN: u64 = (1 << CLOCK_SNAPSHOT_BITS) - 1;
     let header = &recording.header;
     let mut taken: Vec<(u64, usize)> = header
@@ -345,22 +347,23 @@ pub(super) fn snapshots(recording: &Recording, sites: &Counted) -> Vec<Snapshot>
     taken.sort_unstable();
     let mut moments: Vec<(u64, Vec<i64>)> = taken
         .iter()
-        .map(|(_, slot)| (header.snapshot_ns[*slot], vec![0; sites.sites.len()]))
+        .map(|(_, slot)| (header.snapshot_ns[*slot], vec![0; places.numbers.len()]))
         .collect();
     for lane in &recording.lanes {
-        let saved: FxHashMap<usize, &[i64; 16]> = lane
-            .snaps
-            .iter()
-            .map(|snaps| (snaps.row as usize, &snaps.live_bytes))
-            .collect();
+        let mut saved: Vec<Option<&[i64; 16]>> = vec![None; lane.rows.len()];
+        for snaps in &lane.snaps {
+            if let Some(saved) = saved.get_mut(snaps.row as usize) {
+                *saved = Some(&snaps.live_bytes);
+            }
+        }
         for (site, row, index) in rows(lane) {
-            let Some(place) = sites.place(site) else {
+            let Some(place) = places.of_site(site) else {
                 continue;
             };
             for ((sequence, slot), (_, moment)) in taken.iter().zip(&mut moments) {
                 let live = if row.clock & SEEN >= *sequence && index.is_some() {
                     index
-                        .and_then(|index| saved.get(&index))
+                        .and_then(|index| saved[index])
                         .map_or(0, |live| live[*slot])
                 } else {
                     net(row).0

@@ -7,10 +7,12 @@ mod arenas;
 mod counters;
 mod distribution;
 mod error;
+mod frames;
 mod functions;
 mod losses;
 mod modules;
 mod moments;
+mod names;
 mod owner;
 mod packed;
 mod process;
@@ -22,9 +24,16 @@ mod tests;
 pub use error::Error;
 pub use packed::pack;
 
-use crate::profile::Profile;
+use crate::profile::{Profile, StackNode};
 use crate::symbols::{self, Progress};
+use counters::{Counted, Places};
+use modules::Modules;
+use names::{Addresses, Names};
+use std::convert::Infallible;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 use tracking_alloc_recording::Recording;
 
 /// How to load.
@@ -63,8 +72,80 @@ pub fn open(
     options: &Options,
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Profile, Error> {
-    let (path, recording) = read(path)?;
-    from_recording(&path, recording, options, progress)
+    Session::new(options.clone()).load(path, progress, None)
+}
+
+/// Takes a profile whose functions have no names yet.
+pub type Early<'a> = &'a (dyn Fn(Profile) + Sync);
+
+/// How long names are waited for before a profile is shown without.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Loads a recording again and again, while its program still runs: names are only looked up when there are new ones.
+#[derive(Default)]
+pub struct Session {
+    options: Options,
+    known: Option<(Addresses, Names)>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut session = f.debug_struct("Session");
+        session
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Nothing is loaded yet.
+    pub fn new(options: Options) -> Self {
+        Session {
+            options,
+            known: None,
+        }
+    }
+
+    /// As [`open`]. Where names take long, `early` gets the profile as it is without them, on another thread: all its
+    /// figures are those of the profile with names.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn load(
+        &mut self,
+        path: &Path,
+        progress: &dyn Fn(Progress<'_>),
+        early: Option<Early<'_>>,
+    ) -> Result<Profile, Error> {
+        let options = &self.options;
+        let (path, mut recording) = read(path)?;
+        let addresses = Addresses::of(&mut recording);
+        let known = self.known.take().filter(|(of, _)| *of == addresses);
+        let (of, known) = (&addresses, known.map(|(_, names)| names));
+        let (names, unnamed) = std::thread::scope(|scope| {
+            let (naming, named) = mpsc::channel::<Infallible>();
+            let counting = scope.spawn(move || {
+                let unnamed = Unnamed::of(recording);
+                if let Some(early) = early
+                    && named.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout)
+                {
+                    early(unnamed.early(of, options));
+                }
+                unnamed
+            });
+            let names = match known {
+                Some(names) => Ok(names),
+                None => Names::find(of, &path, options, progress),
+            };
+            drop(naming);
+            let unnamed = counting.join();
+            (names, unnamed.unwrap_or_else(|panic| resume_unwind(panic)))
+        });
+        let names = names?;
+        let profile = unnamed.named(&of.modules, &names, options);
+        self.known = Some((addresses, names));
+        Ok(profile)
+    }
 }
 
 /// Reads the recording at `path`, or the one it points to; with it the path it was read from.
@@ -80,34 +161,87 @@ fn read(path: &Path) -> Result<(std::path::PathBuf, Recording), Error> {
     }
 }
 
-/// Makes the profile of a recording that was read.
-fn from_recording(
-    path: &Path,
-    mut recording: Recording,
-    options: &Options,
-    progress: &dyn Fn(Progress<'_>),
-) -> Result<Profile, Error> {
-    let mut profile = Profile {
-        process: process::describe(&recording),
-        ..Profile::default()
-    };
-    let peak = counters::find_peak(&recording);
-    profile.capture = moments::capture(&recording, &peak);
-    let (sites, impossible) = counters::count(&recording, &peak);
-    profile.snapshots = counters::snapshots(&recording, &sites);
-    let lanes_off = losses::lanes_that_do_not_add_up(&recording);
-    // Counted; of a large recording they are most of it.
-    for lane in &mut recording.lanes {
-        (lane.rows, lane.sizes, lane.snaps) = Default::default();
+/// What a recording says without names.
+struct Unnamed {
+    recording: Recording,
+    /// The tree that its stacks are.
+    nodes: Vec<StackNode>,
+    sites: Counted,
+    /// What is not of functions and types.
+    profile: Profile,
+    impossible: u64,
+    lanes_off: u64,
+}
+
+impl Unnamed {
+    /// Counts.
+    fn of(mut recording: Recording) -> Self {
+        let mut profile = Profile {
+            process: process::describe(&recording),
+            ..Profile::default()
+        };
+        let peak = counters::find_peak(&recording);
+        profile.capture = moments::capture(&recording, &peak);
+        let places = Places::of(&recording, &peak);
+        profile.snapshots = counters::snapshots(&recording, &places);
+        // What is not needed again: of a large recording it is most.
+        for lane in &mut recording.lanes {
+            lane.snaps = Vec::new();
+        }
+        let (sites, impossible) = counters::count(&recording, &peak, places);
+        let lanes_off = losses::lanes_that_do_not_add_up(&recording);
+        for lane in &mut recording.lanes {
+            (lane.rows, lane.sizes) = Default::default();
+        }
+        for site in &sites.sites {
+            profile.totals.add(&site.figures);
+        }
+        profile.threads = moments::threads(&recording, &peak);
+        profile.timeline = moments::timeline(&recording);
+        profile.marks = moments::marks(&recording);
+        let nodes = std::mem::take(&mut recording.stacks).into_iter();
+        let nodes = nodes.map(|node| StackNode {
+            parent: node.parent,
+            piece: node.frame,
+        });
+        Unnamed {
+            nodes: nodes.collect(),
+            recording,
+            sites,
+            profile,
+            impossible,
+            lanes_off,
+        }
     }
-    let recording = &recording;
-    stacks::fill(&mut profile, path, recording, sites, options, progress)?;
-    profile.threads = moments::threads(recording, &peak);
-    profile.timeline = moments::timeline(recording);
-    profile.marks = moments::marks(recording);
-    for site in &profile.sites {
-        profile.totals.add(&site.figures);
+
+    /// The profile with names.
+    fn named(self, modules: &Modules, names: &Names, options: &Options) -> Profile {
+        let mut profile = self.profile;
+        let stacks = (&self.recording, self.nodes);
+        stacks::fill(&mut profile, stacks, self.sites, (modules, names), options);
+        losses::fill(
+            &mut profile,
+            &self.recording,
+            self.impossible,
+            self.lanes_off,
+        );
+        profile
     }
-    losses::fill(&mut profile, recording, impossible, lanes_off);
-    Ok(profile)
+
+    /// The profile before there are names.
+    fn early(&self, of: &Addresses, options: &Options) -> Profile {
+        let mut profile = self.profile.clone();
+        let stacks = (&self.recording, self.nodes.clone());
+        let names = (&of.modules, &Names::none(of));
+        stacks::fill(&mut profile, stacks, self.sites.clone(), names, options);
+        losses::fill(
+            &mut profile,
+            &self.recording,
+            self.impossible,
+            self.lanes_off,
+        );
+        // That names are missing is said otherwise.
+        profile.lost.unresolved_frames = 0;
+        profile
+    }
 }

@@ -3,9 +3,10 @@
 use super::Options;
 use crate::profile::{Module, SymbolSource};
 use crate::symbols::{self, Identity, ModuleRef, Progress, Symbols};
-use tracking_alloc_recording::{ModuleValue, Recording, module_id};
+use tracking_alloc_recording::{FrameValue, ModuleValue, Recording, module_id};
 
 /// Modules in the order symbols are asked for: the main executable first.
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct Modules {
     /// Paths and identities, in order.
     refs: Vec<(String, Identity)>,
@@ -33,10 +34,10 @@ impl Modules {
         modules
     }
 
-    /// Looks all frames of the recording up.
+    /// Looks all frames of a recording up.
     pub(super) fn resolve(
         &self,
-        recording: &Recording,
+        frames: &[FrameValue],
         options: &Options,
         progress: &dyn Fn(Progress<'_>),
     ) -> Result<Symbols, symbols::Error> {
@@ -48,8 +49,7 @@ impl Modules {
                 identity: identity.clone(),
             })
             .collect();
-        let frames: Vec<(u32, u64)> = recording
-            .frames
+        let frames: Vec<(u32, u64)> = frames
             .iter()
             .map(|frame| {
                 (

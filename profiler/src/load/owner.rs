@@ -6,56 +6,75 @@
 use crate::profile::{Function, Group, Origin, Role};
 use std::ops::Range;
 
+/// What of a function decides whether it owns blocks.
+#[derive(Clone, Copy)]
+pub(super) struct Claim {
+    /// The program's own code, called back or not.
+    user: bool,
+    /// The program's own code that nothing called back.
+    began: bool,
+    /// A dependency's.
+    dependency: bool,
+    /// Of a crate that works for whoever calls it.
+    service: bool,
+    callback: bool,
+    panic: bool,
+    std: bool,
+    named: bool,
+}
+
+impl Claim {
+    pub(super) fn of(function: &Function) -> Claim {
+        Claim {
+            user: function.origin == Origin::User,
+            began: function.is_of_program(),
+            dependency: function.origin == Origin::Dependency && !function.is_own(),
+            service: function.role == Role::Service,
+            callback: function.role == Role::Callback,
+            panic: function.role == Role::Panic,
+            std: function.origin == Origin::Std,
+            named: !function.name.starts_with('('),
+        }
+    }
+}
+
 /// The frame that owns the blocks of a stack given outermost first, of those shown; or the group that does.
-pub(super) fn owner(stack: &[&Function], shown: Range<usize>) -> (Option<usize>, Option<Group>) {
-    let innermost = |wanted: &dyn Fn(&Function) -> bool| {
-        shown
-            .clone()
-            .rev()
-            .find(|&at| stack.get(at).is_some_and(|function| wanted(function)))
+pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Option<Group>) {
+    let find = |within: Range<usize>, wanted: fn(&Claim) -> bool| {
+        let inside = stack.get(within.clone()).unwrap_or_default();
+        Some(within.start + inside.iter().rposition(wanted)?)
     };
-    let own = |function: &Function| function.origin == Origin::User;
-    let panic = stack
-        .iter()
-        .position(|function| function.role == Role::Panic);
-    let last_own = innermost(&own);
+    let last_own = find(shown.clone(), |claim| claim.user);
+    let last = shown.clone().next_back();
     // A hook of the program's own works for the program.
-    if let Some(panic) = panic
+    if let Some(panic) = stack.iter().position(|claim| claim.panic)
         && last_own.is_none_or(|own| own < panic)
     {
-        return (
-            last_own.or_else(|| shown.clone().next_back()),
-            Some(Group::Panic),
-        );
+        return (last_own.or(last), Some(Group::Panic));
     }
     // The line that began it: neither that of a derive, nor of a visitor that a format called.
-    let began = innermost(&Function::is_of_program);
+    let began = find(shown.clone(), |claim| claim.began);
     if began.is_some() {
         return (began, None);
     }
-    let dependency =
-        |function: &Function| function.origin == Origin::Dependency && !function.is_own();
-    let named = |function: &Function| dependency(function) && function.role != Role::Service;
+    let named = |claim: &Claim| claim.dependency && !claim.service;
     // What a format calls back is the program's only where nobody else asked the format.
     let asking = match last_own {
         Some(_) => {
-            let first = stack
-                .iter()
-                .position(|function| function.role == Role::Callback);
-            let outside = shown.start..first.unwrap_or(shown.end).clamp(shown.start, shown.end);
-            outside
-                .rev()
-                .find(|&at| stack.get(at).is_some_and(|function| named(function)))
+            let first = stack.iter().position(|claim| claim.callback);
+            let end = first.unwrap_or(shown.end).clamp(shown.start, shown.end);
+            find(shown.start..end, named)
         }
-        None => innermost(&named),
+        None => find(shown.clone(), named),
     };
-    let nearest = asking.or(last_own).or_else(|| innermost(&dependency));
+    let nearest = asking
+        .or(last_own)
+        .or_else(|| find(shown.clone(), |claim| claim.dependency));
     if nearest.is_some() {
         return (nearest, None);
     }
-    let last = shown.clone().next_back();
-    let std = stack.iter().any(|function| function.origin == Origin::Std);
-    let named = stack.iter().any(|function| !function.name.starts_with('('));
+    let std = stack.iter().any(|claim| claim.std);
+    let named = stack.iter().any(|claim| claim.named);
     (last, (std && named).then_some(Group::Runtime))
 }
 
@@ -74,7 +93,7 @@ mod tests {
     }
 
     fn of(stack: &[Function]) -> (Option<usize>, Option<Group>) {
-        let stack: Vec<&Function> = stack.iter().collect();
+        let stack: Vec<Claim> = stack.iter().map(Claim::of).collect();
         owner(&stack, 0..stack.len())
     }
 

@@ -131,7 +131,7 @@ pub fn pack(
         _ => {
             let modules = Modules::of(&recording);
             let symbols = modules
-                .resolve(&recording, options, progress)
+                .resolve(&recording.frames, options, progress)
                 .map_err(|error| Error::symbols(&path, error))?;
             Packed::of(&symbols)
         }

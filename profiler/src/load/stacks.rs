@@ -1,36 +1,39 @@
 //! From raw return addresses to named, trimmed stacks.
 
 use super::counters::Counted;
-use super::functions::{self, Own};
+use super::frames::Frames;
+use super::functions::Own;
 use super::modules::Modules;
-use super::{Error, Options, arenas, owner, packed, scopes};
-use crate::interned::Interned;
+use super::names::Names;
+use super::{Options, arenas, owner, scopes};
+use crate::parallel::in_parts;
 use crate::profile::{
-    Contents, Frame, FrameId, Function, FunctionId, Origin, Profile, ScopeId, StackMarks,
+    Contents, FrameId, Group, Origin, Profile, ScopeId, Site, StackMarks, StackNode, Stacks,
 };
-use crate::symbols::{self, Classifier, Part, Progress, SourceFrame, Symbols};
-use crate::types::{StackFrame, Stacks, Told, Types};
+use crate::symbols::{self, Classifier, SourceFrame};
+use crate::types::{self, StackFrame, Told, Types};
 use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 use std::ops::Range;
-use std::path::Path;
 use tracking_alloc_recording::{
-    FIRST_SITE, FrameValue, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, site_flags, unwinder,
+    FIRST_SITE, FrameValue, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, SiteValue, site_flags,
+    unwinder,
 };
 
-/// Fills modules, functions, frames, sites and scopes of a profile.
+/// Fills modules, functions, frames, stacks, sites and scopes of a profile. `nodes` is the tree that the stacks of the
+/// recording are.
 pub(super) fn fill(
     profile: &mut Profile,
-    path: &Path,
-    recording: &Recording,
+    (recording, nodes): (&Recording, Vec<StackNode>),
     mut counted: Counted,
+    (modules, names): (&Modules, &Names),
     options: &Options,
-    progress: &dyn Fn(Progress<'_>),
-) -> Result<(), Error> {
-    let modules = Modules::of(recording);
-    let (symbols, packed_own) = names(profile, path, recording, &modules, options, progress)?;
-    profile.modules = modules.described(&symbols);
+) {
+    let symbols = &names.symbols;
+    profile.modules = modules.described(symbols);
+    profile.sources.clone_from(&names.sources);
     profile.lost.notes.extend(symbols.notes.iter().cloned());
-    let classifier = Classifier::new(&symbols);
+    let classifier = Classifier::new(symbols);
     let is_own = |(chain, raw): (&Vec<SourceFrame>, &FrameValue)| {
         let module = modules.path(raw.module);
         let origin = |frame| classifier.function(frame, module).origin;
@@ -38,7 +41,7 @@ pub(super) fn fill(
     };
     let has_own = symbols.frames.iter().zip(&recording.frames).any(is_own);
     let own = Own {
-        crates: [&options.own, &packed_own, &profile.capture.own_crates]
+        crates: [&options.own, &names.own, &profile.capture.own_crates]
             .into_iter()
             .find(|crates| !crates.is_empty())
             .cloned()
@@ -49,61 +52,27 @@ pub(super) fn fill(
     let mut types = Types::default();
     profile.scopes = scopes::scopes(recording, &mut types);
     profile.footprints = scopes::footprints(recording, &mut types);
-    let mut builder = Builder::new(recording, &modules, &symbols, classifier, &own);
-    let mut read = Stacks::default();
-    let mut stack = Vec::new();
-    for (number, site) in counted.numbers.iter().zip(&mut counted.sites) {
-        (site.marks, site.scope) = builder.stack(*number, &mut stack);
-        site.contents = builder.contents(&stack, &mut read, &mut types);
-        let inner = symbols::trim(&builder.parts(&stack)).end;
-        // What `Profiled` and phases put between the program's frames tells nobody anything. The innermost frame that is
-        // shown stays: it is heapglass's own where nothing else is there.
-        let mut number = 0;
-        stack.retain(|frame| {
-            number += 1;
-            number >= inner || !builder.is_own[builder.function_id(*frame)]
-        });
-        let functions: Vec<&Function> =
-            stack.iter().map(|frame| builder.function(*frame)).collect();
-        site.shown = symbols::trim(&builder.parts(&stack));
-        (site.owner, site.group) = match site.marks.synthetic {
-            true => (site.shown.clone().next_back(), None),
-            false => owner::owner(&functions, site.shown.clone()),
-        };
-        // As long as it is, no longer: of a large profile the stacks are most of it.
-        site.stack = stack.as_slice().to_vec();
+    let frames = Frames::new(recording, modules, symbols, classifier, &own);
+    let mut walks = Walks {
+        recording,
+        nodes: &nodes,
+        frames,
+        frames_left: recording.sites.len() * FRAMES_OF_A_SITE + FEW_FRAMES,
+        apart: FxHashMap::default(),
+        path: Vec::new(),
+    };
+    for (place, (number, site)) in counted.numbers.iter().zip(&mut counted.sites).enumerate() {
+        walks.walk(place, *number, site);
     }
-    profile.lost.unresolved_frames = builder.unresolved;
-    profile.functions = builder.functions.values;
-    profile.frames = builder.frames.values;
+    let read = walks.read(&counted);
+    profile.stacks = walks.pieces();
+    profile.lost.unresolved_frames = walks.frames.unresolved;
+    (profile.functions, profile.frames) = walks.frames.into_values();
+    put_together(read, &mut profile.stacks, &mut counted.sites, &mut types);
+    profile.stacks.set_nodes(nodes);
     profile.arenas = arenas::arenas(recording, &counted, &mut types);
     profile.sites = counted.sites;
     profile.types = types.into_values();
-    Ok(())
-}
-
-/// The names of all raw frames: those packed with the recording, with the crates it calls its own; else those of the
-/// binaries.
-fn names(
-    profile: &mut Profile,
-    path: &Path,
-    recording: &Recording,
-    modules: &Modules,
-    options: &Options,
-    progress: &dyn Fn(Progress<'_>),
-) -> Result<(Symbols, Vec<String>), Error> {
-    if let Some(bytes) = &recording.symbols
-        && options.symbols.binary.is_none()
-    {
-        let packed = packed::Packed::parse(bytes).map_err(|what| Error::packed(path, what))?;
-        profile.sources = packed.sources();
-        let symbols = packed.symbols(recording.frames.len(), modules.order.len());
-        return Ok((symbols, packed.own));
-    }
-    let symbols = modules
-        .resolve(recording, options, progress)
-        .map_err(|error| Error::symbols(path, error))?;
-    Ok((symbols, Vec::new()))
 }
 
 /// What the flags of a site say of its stack.
@@ -127,241 +96,352 @@ const FRAMES_OF_A_SITE: usize = 256;
 const FEW_FRAMES: usize = 64 << 10;
 /// Those that are kept whatever was used up.
 const LEAST_FRAMES: usize = 16;
-/// Names of a frame that counts for one.
-const BYTES_OF_A_FRAME: usize = 256;
 
-/// A source frame of a raw one, and what it counts for.
-type Expanded = (FrameId, usize);
+/// In place of the number of what a stack tells: nothing.
+const NOTHING: u32 = u32::MAX;
 
-struct Builder<'a> {
-    recording: &'a Recording,
-    modules: &'a Modules,
-    symbols: &'a Symbols,
-    own: &'a Own,
-    classifier: Classifier,
-    functions: Interned<Function>,
-    frames: Interned<Frame>,
-    /// What trimming asks of each function, and whether it is heapglass's own.
-    parts: Vec<Part>,
-    is_own: Vec<bool>,
-    /// Where in `expansions` the source frames of each raw frame are, outermost first, once asked for.
-    expanded: FxHashMap<u32, Range<usize>>,
-    expansions: Vec<Expanded>,
-    unresolved: u64,
-    frames_left: usize,
+/// The nodes from one outward.
+fn outward(nodes: &[StackNode], node: u32) -> impl Iterator<Item = (u32, StackNode)> {
+    let mut next = node;
+    std::iter::from_fn(move || {
+        // Parents are smaller than their children (the reader sees to it), so this ends at node 0.
+        let node = next;
+        let found = *nodes.get(node as usize).filter(|_| node != 0)?;
+        next = found.parent;
+        Some((node, found))
+    })
 }
 
-impl<'a> Builder<'a> {
-    fn new(
-        recording: &'a Recording,
-        modules: &'a Modules,
-        symbols: &'a Symbols,
-        classifier: Classifier,
-        own: &'a Own,
-    ) -> Self {
-        Builder {
-            recording,
-            modules,
-            symbols,
-            own,
-            classifier,
-            functions: Interned::new(),
-            frames: Interned::new(),
-            parts: Vec::new(),
-            is_own: Vec::new(),
-            expanded: FxHashMap::default(),
-            expansions: Vec::new(),
-            unresolved: 0,
-            frames_left: recording.sites.len() * FRAMES_OF_A_SITE + FEW_FRAMES,
-        }
+/// The first pass over the stacks, one after the other: their source frames are made, and bounded.
+struct Walks<'a> {
+    recording: &'a Recording,
+    nodes: &'a [StackNode],
+    frames: Frames<'a>,
+    frames_left: usize,
+    /// By place of the site: the frames, outermost first, of what is no node of the tree with all that is around it.
+    apart: FxHashMap<usize, Vec<FrameId>>,
+    path: Vec<u32>,
+}
+
+impl Walks<'_> {
+    /// The record of a site.
+    fn record(&self, number: u32) -> SiteValue {
+        let known = self.recording.sites.get(number as usize);
+        known.copied().unwrap_or_default()
     }
 
-    fn function_id(&self, frame: FrameId) -> usize {
-        self.frames.values[frame.0 as usize].function.0 as usize
-    }
-
-    fn function(&self, frame: FrameId) -> &Function {
-        &self.functions.values[self.function_id(frame)]
-    }
-
-    fn parts(&self, stack: &[FrameId]) -> Vec<Part> {
-        let part = |frame: &FrameId| self.parts[self.function_id(*frame)];
-        stack.iter().map(part).collect()
-    }
-
-    fn number(&mut self, function: Function) -> FunctionId {
-        let number = self.functions.number(function);
-        for function in &self.functions.values[self.parts.len()..] {
-            self.parts.push(Part::of(function));
-            self.is_own.push(function.is_own());
-        }
-        FunctionId(number)
-    }
-
-    /// The stack of a site, outermost first, in place of what is in `frames`.
-    fn stack(&mut self, site: u32, frames: &mut Vec<FrameId>) -> (StackMarks, ScopeId) {
-        frames.clear();
-        let name = match site {
+    fn walk(&mut self, place: usize, number: u32, site: &mut Site) {
+        let name = match number {
             SITE_TABLE_FULL => Some("(table full)"),
             SITE_UNATTRIBUTED => Some("(unattributed)"),
-            site if site < FIRST_SITE => Some("(damaged)"),
+            number if number < FIRST_SITE => Some("(damaged)"),
             _ => None,
         };
         if let Some(name) = name {
-            let marks = StackMarks {
-                synthetic: true,
-                ..StackMarks::default()
-            };
-            frames.push(self.synthetic(name));
-            return (marks, ScopeId(0));
+            site.marks.synthetic = true;
+            self.apart.insert(place, vec![self.frames.synthetic(name)]);
+            return;
         }
-        let record = self
-            .recording
-            .sites
-            .get(site as usize)
-            .copied()
-            .unwrap_or_default();
-        let mut raw = Vec::new();
-        let mut node = record.stack;
-        // Parents are smaller than their children (the reader sees to it), so this ends at node 0.
-        while node != 0 && raw.len() < MOST_FRAMES {
-            let Some(stack) = self.recording.stacks.get(node as usize) else {
-                break;
-            };
-            raw.push(stack.frame);
-            node = stack.parent;
+        let record = self.record(number);
+        site.scope = ScopeId(record.scope);
+        site.marks = stack_marks(record.flags);
+        self.path.clear();
+        let mut around = outward(self.nodes, record.stack);
+        let raws = around.by_ref().take(MOST_FRAMES);
+        self.path.extend(raws.map(|(_, node)| node.piece));
+        let is_longer = around.next().is_some();
+        let mut length = 0;
+        for at in 0..self.path.len() {
+            let (frames, cost) = self.frames.expand(self.path[at]);
+            if frames + length > MOST_SOURCE_FRAMES || cost > self.frames_left {
+                let kept = self.cut(at, &mut site.marks);
+                self.apart.insert(place, kept);
+                return;
+            }
+            self.frames_left -= cost;
+            length += frames;
         }
-        let mut marks = stack_marks(record.flags);
-        // From the innermost outward: those are kept, as by a walk that reaches its limit.
-        'kept: for raw in raw {
-            for at in self.expand(raw).rev() {
-                let (frame, cost) = self.expansions[at];
-                let spent = self.frames_left < cost && frames.len() >= LEAST_FRAMES;
-                if spent || frames.len() == MOST_SOURCE_FRAMES {
+        // Without stacks, sites in a phase or field are charged to that.
+        let has_place = self.recording.header.unwinder == unwinder::NONE
+            && (1..self.recording.scopes.len()).contains(&(record.scope as usize));
+        if self.path.is_empty() && !has_place {
+            self.apart
+                .insert(place, vec![self.frames.synthetic("(no stack)")]);
+        } else if is_longer {
+            let raws = self.path.iter().rev();
+            let frames = raws.flat_map(|raw| self.frames.known(*raw));
+            self.apart.insert(place, frames.copied().collect());
+        }
+    }
+
+    /// Frame by frame what is kept of a stack that is too long, from the innermost outward, as by a walk that reaches its
+    /// limit. `at` = the first address on the path whose frames may not all be kept.
+    fn cut(&mut self, at: usize, marks: &mut StackMarks) -> Vec<FrameId> {
+        let whole = self.path[..at].iter();
+        let whole = whole.flat_map(|raw| self.frames.known(*raw).iter().rev());
+        let mut kept: Vec<FrameId> = whole.copied().collect();
+        'kept: for raw in &self.path[at..] {
+            self.frames.expand(*raw);
+            for frame in self.frames.known(*raw).iter().rev() {
+                let cost = self.frames.cost(*frame);
+                let spent = self.frames_left < cost && kept.len() >= LEAST_FRAMES;
+                if spent || kept.len() == MOST_SOURCE_FRAMES {
                     marks.deep = true;
                     break 'kept;
                 }
                 self.frames_left = self.frames_left.saturating_sub(cost);
-                frames.push(frame);
+                kept.push(*frame);
             }
         }
-        frames.reverse();
-        // Without stacks, sites in a phase or field are charged to that.
-        let has_place = self.recording.header.unwinder == unwinder::NONE
-            && (1..self.recording.scopes.len()).contains(&(record.scope as usize));
-        if frames.is_empty() && !has_place {
-            frames.push(self.synthetic("(no stack)"));
-        }
-        (marks, ScopeId(record.scope))
+        kept.reverse();
+        kept
     }
 
-    /// What a frame counts for: one with long names takes as much of a report as several.
-    fn cost(&self, id: FrameId) -> usize {
-        let file = &self.frames.values[id.0 as usize].file;
-        let bytes = self.function(id).name.len() + file.as_ref().map_or(0, String::len);
-        1 + bytes / BYTES_OF_A_FRAME
-    }
-
-    /// What a stack says its blocks hold.
-    fn contents(
-        &self,
-        stack: &[FrameId],
-        read: &mut Stacks,
-        types: &mut Types,
-    ) -> Option<Contents> {
-        let frames: Vec<StackFrame<'_>> = stack
-            .iter()
-            .rev()
-            .map(|id| {
-                let frame = &self.frames.values[id.0 as usize];
-                StackFrame {
-                    id: frame.function,
-                    function: self.function(*id),
-                    inlined: frame.inlined,
-                    has_file: frame.file.is_some(),
-                    merged: frame.file.is_some() && frame.line.is_none(),
-                }
-            })
-            .collect();
-        let told = read.contents(&frames)?;
-        let mut number = |of: fn(&Told) -> Option<&str>| {
-            let name = of(&told)?;
-            if told.others.is_empty() {
-                return Some(types.number(name));
+    /// The second pass, spread over the cores: what each stack says.
+    fn read(&self, counted: &Counted) -> Vec<Read> {
+        in_parts(counted.sites.len(), |part| {
+            let mut reader = Reader::new(self);
+            for place in part {
+                let synthetic = counted.sites[place].marks.synthetic;
+                let site = reader.site(place, counted.numbers[place], synthetic);
+                reader.read.sites.push(site);
             }
-            let others = told.others.iter();
-            let others = others.map(|other| other.as_ref().and_then(of));
-            let all: Vec<Option<&str>> = std::iter::once(Some(name)).chain(others).collect();
-            Some(types.one_of(&all))
-        };
-        Some(Contents {
-            container: number(|told| Some(&told.container))?,
-            element: number(|told| told.element.as_deref()),
-            owner: number(|told| told.owner.as_deref()),
+            reader.read
         })
     }
 
-    fn synthetic(&mut self, name: &str) -> FrameId {
-        let function = Function {
-            name: name.to_owned(),
-            short: name.to_owned(),
-            krate: String::new(),
-            origin: Origin::Unresolved,
-            ..Function::default()
-        };
-        let function = self.number(function);
-        FrameId(self.frames.number(Frame {
-            function,
-            ..Frame::default()
-        }))
+    /// The frames of each address, without those of heapglass: what lies around the innermost frames of a stack.
+    fn pieces(&self) -> Stacks {
+        let mut stacks = Stacks::default();
+        let mut piece = Vec::new();
+        for raw in self.frames.raws() {
+            piece.clear();
+            let frames = self.frames.known(raw).iter().copied();
+            piece.extend(frames.filter(|frame| !self.frames.traits(*frame).is_own));
+            stacks.add_piece(&piece);
+        }
+        stacks
+    }
+}
+
+/// What one thread read of its sites.
+#[derive(Default)]
+struct Read {
+    /// What stacks tell, each once, in the order it was first met.
+    told: Vec<Told>,
+    /// The innermost frames of stacks, each list once.
+    inner: Vec<Vec<FrameId>>,
+    sites: Vec<OfSite>,
+}
+
+/// What was read of a site.
+struct OfSite {
+    told: u32,
+    /// The node around the innermost frames.
+    node: u32,
+    inner: u32,
+    shown: Range<u16>,
+    owner: Option<FrameId>,
+    group: Option<Group>,
+}
+
+struct Reader<'a> {
+    walks: &'a Walks<'a>,
+    types: types::Stacks,
+    /// By key.
+    known: FxHashMap<Vec<u32>, u32>,
+    told: HashMap<Told, u32>,
+    inner: FxHashMap<Vec<FrameId>, u32>,
+    read: Read,
+    // What is made anew for each site.
+    path: Vec<(u32, u32)>,
+    stack: Vec<FrameId>,
+    parts: Vec<symbols::Part>,
+    claims: Vec<owner::Claim>,
+    for_types: Vec<StackFrame<'a>>,
+    key: Vec<u32>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(walks: &'a Walks<'a>) -> Self {
+        Reader {
+            walks,
+            types: types::Stacks::default(),
+            known: FxHashMap::default(),
+            told: HashMap::new(),
+            inner: FxHashMap::default(),
+            read: Read::default(),
+            path: Vec::new(),
+            stack: Vec::new(),
+            parts: Vec::new(),
+            claims: Vec::new(),
+            for_types: Vec::new(),
+            key: Vec::new(),
+        }
     }
 
-    /// Where in `expansions` the source frames of a raw frame are, outermost first.
-    fn expand(&mut self, raw: u32) -> Range<usize> {
-        if let Some(known) = self.expanded.get(&raw) {
-            return known.clone();
+    fn site(&mut self, place: usize, number: u32, synthetic: bool) -> OfSite {
+        let walks = self.walks;
+        let frames = &walks.frames;
+        self.path.clear();
+        self.stack.clear();
+        match walks.apart.get(&place) {
+            Some(apart) => self.stack.extend_from_slice(apart),
+            None => {
+                let around = outward(walks.nodes, walks.record(number).stack);
+                self.path
+                    .extend(around.map(|(node, found)| (node, found.piece)));
+                for (_, raw) in self.path.iter().rev() {
+                    self.stack.extend_from_slice(frames.known(*raw));
+                }
+            }
         }
-        let value = self
-            .recording
-            .frames
-            .get(raw as usize)
-            .copied()
-            .unwrap_or_default();
-        let path = self.modules.path(value.module).to_owned();
-        let module = self.modules.position(value.module).unwrap_or(u32::MAX);
-        let named = self
-            .symbols
-            .frames
-            .get(raw as usize)
-            .map_or(&[][..], Vec::as_slice);
-        let first = self.expansions.len();
-        for source in named.iter().rev() {
-            let function = functions::described(self.classifier.function(source, &path), self.own);
-            let function = self.number(function);
-            let frame = FrameId(self.frames.number(Frame {
-                function,
-                file: source.file.as_deref().map(str::to_owned),
-                line: source.line,
-                module,
-                offset: value.offset,
-                inlined: source.inlined,
-            }));
-            self.expansions.push((frame, self.cost(frame)));
+        let told = self.contents();
+        let trimmed = self.trim();
+        let inner = trimmed.end;
+        // What `Profiled` and phases put between the program's frames tells nobody anything. The innermost frame that is
+        // shown stays: it is heapglass's own where nothing else is there.
+        let is_left_out =
+            |at: usize, frame: &FrameId| at + 1 < inner && frames.traits(*frame).is_own;
+        let (mut begin, mut node) = (0, 0);
+        if let Some((innermost, _)) = self.path.first() {
+            (begin, node) = (self.stack.len(), *innermost);
         }
-        if named.is_empty() {
-            self.unresolved += 1;
-            let function = self.number(symbols::unresolved(&path, value.offset));
-            let frame = Frame {
-                function,
-                module,
-                offset: value.offset,
-                ..Frame::default()
-            };
-            let frame = FrameId(self.frames.number(frame));
-            self.expansions.push((frame, self.cost(frame)));
+        let mut around = self.path.iter();
+        while begin >= inner
+            && let Some((_, raw)) = around.next()
+        {
+            begin -= frames.known(*raw).len();
+            node = around.as_slice().first().map_or(0, |(node, _)| *node);
         }
-        let frames = first..self.expansions.len();
-        self.expanded.insert(raw, frames.clone());
-        frames
+        let mut at = 0;
+        let before = self.stack.len();
+        let mut begin_kept = begin;
+        self.stack.retain(|frame| {
+            let left_out = is_left_out(at, frame);
+            begin_kept -= usize::from(left_out && at < begin);
+            at += 1;
+            !left_out
+        });
+        let innermost = &self.stack[begin_kept..];
+        let inner = match self.inner.get(innermost) {
+            Some(number) => *number,
+            None => {
+                let number = self.read.inner.len() as u32;
+                self.read.inner.push(innermost.to_vec());
+                self.inner.insert(innermost.to_vec(), number);
+                number
+            }
+        };
+        let shown = match self.stack.len() == before {
+            true => trimmed,
+            false => self.trim(),
+        };
+        let (owner, group) = match synthetic {
+            true => (shown.clone().next_back(), None),
+            false => {
+                self.claims.clear();
+                let claims = self.stack.iter().map(|frame| frames.traits(*frame).claim);
+                self.claims.extend(claims);
+                owner::owner(&self.claims, shown.clone())
+            }
+        };
+        OfSite {
+            told,
+            node,
+            inner,
+            // No stack is longer than `MOST_SOURCE_FRAMES`.
+            shown: shown.start as u16..shown.end as u16,
+            owner: owner.and_then(|at| self.stack.get(at).copied()),
+            group,
+        }
+    }
+
+    /// The part of the stack worth showing.
+    fn trim(&mut self) -> Range<usize> {
+        let walks = self.walks;
+        let frames = &walks.frames;
+        self.parts.clear();
+        let parts = self.stack.iter().map(|frame| frames.traits(*frame).part);
+        self.parts.extend(parts);
+        symbols::trim(&self.parts)
+    }
+
+    /// The number of what the stack says its blocks hold.
+    fn contents(&mut self) -> u32 {
+        let walks = self.walks;
+        let frames = &walks.frames;
+        self.for_types.clear();
+        let stack = self.stack.iter().rev();
+        self.for_types
+            .extend(stack.map(|frame| frames.for_types(*frame)));
+        let has_key = self.types.key(&self.for_types, &mut self.key);
+        if has_key && let Some(known) = self.known.get(&self.key) {
+            debug_assert_eq!(
+                self.types.contents(&self.for_types).as_ref(),
+                self.read.told.get(*known as usize),
+                "stacks of one key hold the same"
+            );
+            return *known;
+        }
+        let number = match self.types.contents(&self.for_types) {
+            None => NOTHING,
+            Some(told) => {
+                let next = self.read.told.len() as u32;
+                let number = *self.told.entry(told.clone()).or_insert(next);
+                if number == next {
+                    self.read.told.push(told);
+                }
+                number
+            }
+        };
+        if has_key {
+            self.known.insert(self.key.clone(), number);
+        }
+        number
+    }
+}
+
+/// Numbers what the threads found, in the order of the sites: the same whatever the number of threads.
+fn put_together(read: Vec<Read>, stacks: &mut Stacks, sites: &mut [Site], types: &mut Types) {
+    let mut known: FxHashMap<Vec<FrameId>, u32> = FxHashMap::default();
+    let mut left = sites.iter_mut();
+    for read in read {
+        let contents: Vec<Contents> = read.told.iter().map(|told| contents(told, types)).collect();
+        let inner = read.inner.into_iter();
+        let pieces: Vec<u32> = inner
+            .map(|frames| match known.get(&frames) {
+                Some(number) => *number,
+                None => {
+                    let number = stacks.add_piece(&frames);
+                    known.insert(frames, number);
+                    number
+                }
+            })
+            .collect();
+        for (found, site) in read.sites.into_iter().zip(left.by_ref()) {
+            site.contents = contents.get(found.told as usize).copied();
+            site.stack = Stacks::at(found.node, pieces[found.inner as usize]);
+            (site.shown, site.owner, site.group) = (found.shown, found.owner, found.group);
+        }
+    }
+}
+
+/// What a stack says, by numbers.
+fn contents(told: &Told, types: &mut Types) -> Contents {
+    let mut number = |of: fn(&Told) -> Option<&str>| {
+        let name = of(told)?;
+        if told.others.is_empty() {
+            return Some(types.number(name));
+        }
+        let others = told.others.iter();
+        let others = others.map(|other| other.as_ref().and_then(of));
+        let all: Vec<Option<&str>> = std::iter::once(Some(name)).chain(others).collect();
+        Some(types.one_of(&all))
+    };
+    Contents {
+        container: number(|told| Some(&told.container)).unwrap_or_default(),
+        element: number(|told| told.element.as_deref()),
+        owner: number(|told| told.owner.as_deref()),
     }
 }

@@ -3,10 +3,12 @@
 //!
 //! Refreshed by `examples/wasm/run --golden`. Pointers have 4 bytes there, `String` and `Vec` 12, a person 40.
 
-use super::{Options, open};
+use super::names::Addresses;
+use super::{Options, Session, Unnamed, open};
 use crate::profile::{Distribution, Figures, Frames, Profile, State};
 use crate::report::{self, By, Detail, Row};
 use std::path::Path;
+use tracking_alloc_recording::Recording;
 
 const GOLDEN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -130,7 +132,7 @@ fn linear_memory_is_shown_and_no_stack_is_claimed() {
     assert_eq!(memory.own_bytes(), 2 << 16);
     // No frame, but called by its scope: nobody takes it for a stack.
     let named = |site: &crate::profile::Site| {
-        assert!(site.stack.is_empty());
+        assert!(!profile.has_stack(site));
         assert_eq!(site.distribution, Distribution::default(), "not recorded");
         let charged = profile.charged_to(site).expect("a place");
         charged.name(&profile).into_owned()
@@ -176,4 +178,55 @@ fn symbols_of_recordings_that_are_opened_are_kept_in_the_users_cache() {
     let options = Options::with_cache();
     assert_eq!(options.symbols.cache, crate::symbols::default_cache_dir());
     assert_eq!(options.symbols.binary, None);
+}
+
+/// Where blocks came from and what was counted of them, by addresses: what is known without names.
+fn by_address(profile: &Profile) -> Vec<impl PartialEq + std::fmt::Debug> {
+    let sites = profile.sites.iter().map(|site| {
+        let frames = profile.innermost_first(site);
+        let mut addresses: Vec<_> = frames
+            .filter_map(|frame| profile.frames.get(frame.0 as usize))
+            .map(|frame| (frame.module, frame.offset))
+            .collect();
+        // Inlined functions share an address.
+        addresses.dedup();
+        let marks = (site.marks, site.scope);
+        (addresses, marks, site.figures, site.distribution.clone())
+    });
+    sites.collect()
+}
+
+#[test]
+fn a_profile_before_it_has_names_has_the_figures_of_the_one_with_names() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tracking-alloc/recording/tests/golden"
+    );
+    let mut with_stacks = 0;
+    for golden in std::fs::read_dir(folder).expect("goldens") {
+        let path = golden.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "hg") {
+            continue;
+        }
+        let options = Options::default();
+        let mut recording = Recording::open(&path).expect("a recording");
+        let addresses = Addresses::of(&mut recording);
+        let early = Unnamed::of(recording).early(&addresses, &options);
+        let mut session = Session::new(options);
+        for _ in 0..2 {
+            let named = session.load(&path, &|_| (), None).expect("a recording");
+            assert_eq!(early.totals, named.totals);
+            assert_eq!(by_address(&early), by_address(&named));
+            let threads = |profile: &Profile| -> Vec<Figures> {
+                profile
+                    .threads
+                    .iter()
+                    .map(|thread| thread.figures)
+                    .collect()
+            };
+            assert_eq!(threads(&early), threads(&named));
+            with_stacks += usize::from(named.capture.has_stacks());
+        }
+    }
+    assert!(with_stacks > 0);
 }

@@ -17,6 +17,7 @@ mod owners;
 mod places;
 mod resident;
 mod scopes;
+mod stacks;
 #[cfg(test)]
 mod tests;
 mod type_names;
@@ -26,7 +27,7 @@ mod unnamed;
 
 pub use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues};
-pub use distribution::Distribution;
+pub use distribution::{Distribution, Sizes};
 pub use figures::{Figures, Measure};
 pub(crate) use folding::plain;
 pub use folding::{Folding, Frames, Step, StepKind};
@@ -37,6 +38,8 @@ pub use owners::Charged;
 pub use resident::Resident;
 pub(crate) use scopes::both;
 pub use scopes::{Scope, ScopeKind};
+pub(crate) use stacks::StackNode;
+pub use stacks::{Stack, Stacks};
 pub use type_rows::{Source, TypeRow, UNKNOWN};
 pub use types::{Contents, TypeId, TypeKind, TypeName};
 
@@ -75,6 +78,8 @@ pub struct Profile {
     pub functions: Vec<Function>,
     /// Distinct source frames (inlined ones included).
     pub frames: Vec<Frame>,
+    /// The stacks of the sites.
+    pub stacks: Stacks,
     /// Where blocks came from: (stack, scope), with figures.
     pub sites: Vec<Site>,
     /// Phases and fields; `scopes[0]` is the root, parents come before children.
@@ -311,14 +316,13 @@ pub struct Frame {
 /// Where blocks came from: a stack under a scope.
 #[derive(Clone, Debug, Default)]
 pub struct Site {
-    /// All frames, outermost first, but those that heapglass itself puts between the program's (`Profiled`, phases).
-    pub stack: Vec<FrameId>,
-    /// The part of `stack` worth showing: without run-time start-up (outside) and allocator machinery (inside).
-    pub shown: std::ops::Range<usize>,
+    /// Its frames: see [`Profile::stack`].
+    pub stack: Stack,
+    /// The part of them worth showing: without run-time start-up (outside) and allocator machinery (inside).
+    pub shown: std::ops::Range<u16>,
     /// The frame the site is charged to: the innermost shown frame of the user's own code that nothing called back, else
-    /// the nearest frame of a dependency, else the innermost shown one. Index into `stack`; `None` when the stack is
-    /// empty.
-    pub owner: Option<usize>,
+    /// the nearest frame of a dependency, else the innermost shown one; `None` when there is no frame.
+    pub owner: Option<FrameId>,
     /// What it is charged to instead where no code of the program or of a dependency asked for its blocks.
     pub group: Option<Group>,
     /// The phase and field it happened in.
@@ -348,17 +352,6 @@ impl Group {
         match self {
             Group::Runtime => "(std: start-up, threads)",
             Group::Panic => "(panic message and backtrace)",
-        }
-    }
-}
-
-impl Site {
-    /// The frames worth showing, outermost first; all of them when `all`. A synthetic site has nothing to trim.
-    pub fn frames(&self, all: bool) -> &[FrameId] {
-        if all || self.marks.synthetic {
-            &self.stack
-        } else {
-            self.stack.get(self.shown.clone()).unwrap_or(&self.stack)
         }
     }
 }

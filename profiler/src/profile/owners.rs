@@ -3,7 +3,7 @@
 //! A recording without stacks has nothing but phases and fields to tell sites apart by: its sites are charged to their
 //! place. Must never look like a stack: a place is in parentheses, of no file and no known code.
 
-use super::{FrameId, FunctionId, Group, Profile, ScopeId, Site};
+use super::{FunctionId, Group, Profile, ScopeId, Site};
 use std::borrow::Cow;
 
 /// What a site is charged to.
@@ -71,7 +71,7 @@ impl Profile {
     /// The place of a site that has no stack, because none were recorded; `None` outside all phases and fields.
     pub fn place_of(&self, site: &Site) -> Option<Charged> {
         let stackless =
-            !self.capture.has_stacks() && site.stack.is_empty() && !site.marks.synthetic;
+            !self.capture.has_stacks() && !self.has_stack(site) && !site.marks.synthetic;
         let inside =
             self.phases().phase_of(site.scope).0 != 0 || self.fields().field_of(site.scope) != 0;
         (stackless && inside).then_some(Charged::Place(site.scope))
@@ -82,17 +82,9 @@ impl Profile {
         if let Some(group) = site.group {
             return Some(Charged::Group(group));
         }
-        let frame = site.charged();
+        let frame = site.owner;
         let frame = frame.and_then(|frame| self.frames.get(frame.0 as usize));
         let function = frame.map(|frame| Charged::Function(frame.function));
         function.or_else(|| self.place_of(site))
-    }
-}
-
-impl Site {
-    /// The frame the site is charged to: its owner, else its innermost frame.
-    pub fn charged(&self) -> Option<FrameId> {
-        let owner = self.owner.and_then(|owner| self.stack.get(owner));
-        owner.or(self.stack.last()).copied()
     }
 }

@@ -51,8 +51,8 @@ fn profile(value_type: &str, stacks: &[&[Described]]) -> Profile {
         }
         profile.totals.total_bytes += 100;
         profile.sites.push(Site {
-            shown: 0..frames.len(),
-            stack: frames,
+            shown: 0..frames.len() as u16,
+            stack: profile.stacks.add(&frames),
             owner: None,
             group: None,
             scope: ScopeId(1),

@@ -74,7 +74,7 @@ impl Profile {
 
 /// Whether the innermost code of the program, or of its dependencies, on a site's stack has debug information.
 fn is_described(profile: &Profile, site: &Site) -> bool {
-    let innermost = site.stack.iter().rev().find_map(|&id| {
+    let innermost = profile.innermost_first(site).find_map(|id| {
         let (frame, function) = profile.lookup(id)?;
         let known = matches!(function.origin, Origin::User | Origin::Dependency);
         (known && !function.is_own()).then_some(frame)

@@ -13,8 +13,8 @@ pub(super) fn unnamed(profile: &Profile) -> Option<String> {
         if site.contents.is_some() || site.marks.synthetic {
             continue;
         }
-        let frames = site.stack.iter().rev();
-        let mut frames = frames.filter_map(|&id| profile.lookup(id));
+        let frames = profile.innermost_first(site);
+        let mut frames = frames.filter_map(|id| profile.lookup(id));
         let without = frames.find(|(_, function)| {
             matches!(function.origin, Origin::User | Origin::Dependency) && !function.is_own()
         });

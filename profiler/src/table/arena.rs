@@ -13,7 +13,7 @@ use crate::profile::arenas::{
     ordered, unscoped,
 };
 use crate::profile::fields::Fields;
-use crate::profile::{Arena, Figures, Measure, Profile, Site, UNKNOWN};
+use crate::profile::{Arena, Figures, Measure, Profile, UNKNOWN};
 
 /// An arena.
 #[derive(Clone, Debug, Default)]
@@ -183,6 +183,6 @@ fn named(profile: &Profile, fields: &Fields, leak: &Leak) -> ArenaLeak {
 
 /// `function (file:line)` of the frame that a site (index into [`Profile::sites`]) is charged to.
 pub(crate) fn charged_frame(profile: &Profile, site: usize) -> String {
-    let charged = profile.sites.get(site).and_then(Site::charged);
+    let charged = profile.sites.get(site).and_then(|site| site.owner);
     charged.map_or_else(|| NO_STACK.to_owned(), |frame| place(profile, frame))
 }

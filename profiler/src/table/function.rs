@@ -118,7 +118,7 @@ pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
             detail: Detail::Owner {
                 owner: most
                     .filter(|site| site.group.is_none())
-                    .and_then(Site::charged),
+                    .and_then(|site| site.owner),
                 sites,
             },
         }
@@ -255,7 +255,7 @@ pub(super) fn modules(profile: &Profile) -> Vec<Row> {
 fn module_key(profile: &Profile, site: &Site) -> String {
     let frame = asking_frame(profile, site).and_then(|id| profile.frames.get(id.0 as usize));
     let module = frame.and_then(|frame| profile.modules.get(frame.module as usize));
-    match module.filter(|_| !site.marks.synthetic && !site.stack.is_empty()) {
+    match module.filter(|_| !site.marks.synthetic && profile.has_stack(site)) {
         Some(module) if !module.path.is_empty() => module.path.clone(),
         _ => NO_STACK.to_owned(),
     }
@@ -297,5 +297,5 @@ fn by_code(profile: &Profile, key: fn(&Profile, &Site) -> String) -> Vec<Row> {
 
 /// The frame whose code asked; the innermost of all where the standard library alone is on the stack.
 fn asking_frame(profile: &Profile, site: &Site) -> Option<FrameId> {
-    asking(profile, site).or(site.frames(false).last().copied())
+    asking(profile, site).or_else(|| profile.shown_stack(site).last().copied())
 }

@@ -5,10 +5,11 @@ use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use super::{Detail, NO_STACK, Row, place};
 use crate::calltree::MarkKind;
+use crate::parallel::in_parts;
 use crate::profile::arenas::chunk_label;
 use crate::profile::{
     Charged, Figures, FrameId, Frames, FunctionId, Group, Measure, Origin, Profile, ScopeId, Site,
@@ -113,7 +114,7 @@ impl Traits {
             && chunk_of.is_empty()
             && site.group.is_none()
             && !site.marks.synthetic;
-        let charged = site.charged();
+        let charged = site.owner;
         let in_field = profile.fields().field_of(site.scope) != 0;
         Traits {
             group: site.group,
@@ -145,13 +146,22 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
     let mut known_traits: FxHashMap<Traits, usize> = FxHashMap::default();
     // Of each row and stack one site, and their hash.
     let mut stacks: HashTable<(u64, usize, usize)> = HashTable::with_capacity(profile.sites.len());
-    let mut stack = Vec::new();
+    let hashes = in_parts(profile.sites.len(), |part| {
+        let mut stack = Vec::new();
+        let hash = |site: &Site| {
+            match frames {
+                Frames::Folded | Frames::Trimmed => profile.read_shown(site, &mut stack),
+                Frames::Own | Frames::All => stack = profile.frames_of(site, frames),
+            }
+            let mut hasher = FxBuildHasher.build_hasher();
+            let looks = stack.iter().filter_map(look);
+            looks.for_each(|frame| frame.hash(&mut hasher));
+            hasher.finish()
+        };
+        profile.sites[part].iter().map(hash).collect::<Vec<u64>>()
+    });
+    let hashes = hashes.concat();
     for (index, site) in profile.sites.iter().enumerate() {
-        stack.clear();
-        match frames {
-            Frames::Own => stack.extend(looked(site)),
-            _ => stack.extend(site.frames(frames == Frames::All).iter().filter_map(look)),
-        }
         let chunk_of = chunks.get(&index).cloned().unwrap_or_default();
         let traits = Traits::of(profile, index, site, chunk_of);
         let folded = frames == Frames::Folded;
@@ -165,7 +175,7 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
                     // How deep a stack was is no difference to a reader.
                     marks: traits.marks,
                     chunk_of: traits.chunk_of.clone(),
-                    frames: (!folded).then(|| stack.clone()),
+                    frames: (!folded).then(|| looked(site)),
                 };
                 let row = known.get(&look).copied().unwrap_or_else(|| {
                     rows.push(new_row(profile, site, &look));
@@ -176,9 +186,10 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
                 row
             }
         };
-        let hash = FxBuildHasher.hash_one((row, &stack));
+        let hash = FxBuildHasher.hash_one((row, hashes[index]));
         let is_known = |&(_, of, other): &(u64, usize, usize)| {
-            of == row && looked(&profile.sites[other]) == stack
+            let same_hash = of == row && hashes[other] == hashes[index];
+            same_hash && looked(&profile.sites[other]) == looked(site)
         };
         let is_new = stacks.find(hash, is_known).is_none();
         if is_new {
@@ -233,7 +244,7 @@ fn frame_looks(profile: &Profile) -> Vec<FrameId> {
 
 fn new_row(profile: &Profile, site: &Site, look: &Look) -> Row {
     let fields = profile.fields();
-    let owner = site.charged().filter(|_| site.group.is_none());
+    let owner = site.owner.filter(|_| site.group.is_none());
     let charged = match site.group {
         Some(group) => Some(Charged::Group(group)),
         None => profile.place_of(site),
@@ -271,7 +282,7 @@ fn label(profile: &Profile, site: &Site, traits: &Traits) -> SiteLabel {
             ..SiteLabel::default()
         };
     }
-    let owner_frame = site.charged();
+    let owner_frame = site.owner;
     let what = match traits.type_id {
         _ if !traits.chunk_of.is_empty() => chunk_label(profile, &traits.chunk_of),
         Some(id) => profile.type_key(Some(id)).to_owned(),
@@ -312,7 +323,7 @@ pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
     if let Some(group) = site.group {
         return group.name().to_owned();
     }
-    let function = site.charged().and_then(|frame| profile.lookup(frame));
+    let function = site.owner.and_then(|frame| profile.lookup(frame));
     let mut owner = match (function, profile.charged_to(site)) {
         (Some((_, function)), _) if function.origin == Origin::Dependency => {
             let call = function.call();
@@ -339,7 +350,12 @@ pub(super) fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
         let found = profile.lookup(**id);
         found.is_some_and(|(_, function)| function.origin != Origin::Std && !function.is_own())
     };
-    site.frames(false).iter().rev().find(is_other).copied()
+    profile
+        .shown_stack(site)
+        .iter()
+        .rev()
+        .find(is_other)
+        .copied()
 }
 
 /// The function of a dependency, or of C, that asked for a block without any container: `crossbeam_deque::Buffer::alloc`.

@@ -34,6 +34,10 @@ pub(super) struct Facts {
     pub(super) entered: Option<String>,
     /// A visitor's method in the program.
     pub(super) visits: bool,
+    /// Any of the above four.
+    pub(super) says_owner: bool,
+    /// Whose type is the owner in any case, wherever the function is met.
+    pub(super) decides_owner: bool,
 }
 
 impl Facts {
@@ -56,6 +60,13 @@ impl Facts {
             || name.contains(" as core::alloc::Allocator>::");
         let buffer = starts(&["alloc::raw_vec::"]);
         let known = CONTAINER_CRATES.contains(&function.krate.as_str());
+        let made = reader::made(name);
+        let read = reader::read_type(name);
+        let entered = (function.origin == Origin::Dependency)
+            .then(|| reader::entered(name))
+            .flatten();
+        let visits = function.origin == Origin::User && name.contains("::visit_");
+        let is_own = |of: &Option<String>| of.as_deref().is_some_and(reader::is_own);
         Facts {
             hook: function.is_own() || name.contains("GlobalAlloc>::"),
             allocation,
@@ -68,12 +79,12 @@ impl Facts {
                 || buffer
                 || allocation
                 || starts(&["alloc::collections::btree::", "hashbrown::raw::"]),
-            made: reader::made(name),
-            read: reader::read_type(name),
-            entered: (function.origin == Origin::Dependency)
-                .then(|| reader::entered(name))
-                .flatten(),
-            visits: function.origin == Origin::User && name.contains("::visit_"),
+            says_owner: made.is_some() || read.is_some() || entered.is_some() || visits,
+            decides_owner: is_own(&made) || is_own(&read) || entered.is_some(),
+            made,
+            read,
+            entered,
+            visits,
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct StackFrame<'a> {
 }
 
 /// What a stack says its block holds: full names, not yet spelled one way.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Told {
     /// The container that asked for the block.
     pub container: String,
@@ -94,6 +94,58 @@ impl Stacks {
         others.truncate(MAX_OTHERS);
         told.others = others;
         Some(told)
+    }
+
+    /// Puts into `key` what decides the answer of [`contents`](Stacks::contents): stacks of one key hold the same. `false`
+    /// where more decides than frames can tell in short.
+    pub(crate) fn key(&mut self, stack: &[StackFrame<'_>], key: &mut Vec<u32>) -> bool {
+        key.clear();
+        let stack = stack.get(self.hook_frames(stack)..).unwrap_or_default();
+        let asking = stack.iter().find(|frame| !self.facts(frame).new_buffer);
+        if asking.is_some_and(|frame| frame.merged) {
+            return false;
+        }
+        let end = stack
+            .iter()
+            .position(|frame| !self.looks_through(frame))
+            .unwrap_or(stack.len());
+        let (inside, outside) = stack.split_at(end);
+        let mut has_buffer = false;
+        for frame in inside {
+            has_buffer |= self.facts(frame).buffer;
+            key.extend([
+                frame.id.0,
+                u32::from(frame.inlined),
+                u32::from(frame.has_file),
+            ]);
+        }
+        let mut program = outside
+            .iter()
+            .skip_while(|frame| self.facts(frame).looked_through);
+        if let Some(frame) = program.next() {
+            key.extend([u32::MAX, frame.id.0, u32::from(frame.has_file)]);
+        }
+        // Those that may say whose block it is, up to one that does, and what is being read where that may tell the type.
+        key.push(u32::MAX);
+        let mut decided = end;
+        let (mut has_owner, mut has_read) = (false, !has_buffer);
+        for (at, frame) in outside.iter().enumerate() {
+            let facts = self.facts(frame);
+            if facts.says_owner {
+                key.push(frame.id.0);
+                decided = end + at + 1;
+                has_owner |= facts.decides_owner;
+                has_read |= facts.read.is_some();
+                if has_owner && has_read {
+                    break;
+                }
+            }
+        }
+        // Under another name, a function may say something else.
+        let mut renamed = stack.iter().enumerate().filter(|(_, frame)| !frame.inlined);
+        let last = renamed.clone().find(|(at, _)| *at + 1 >= decided);
+        let last = last.map_or(stack.len(), |(at, _)| at);
+        renamed.all(|(at, frame)| at > last || frame.function.aliases.is_empty())
     }
 
     /// What a stack says by the names of its frames, without those of the hook; and how many of them were asked.

@@ -145,13 +145,13 @@ impl Builder {
     ) -> &mut Site {
         let owner = stack
             .iter()
-            .rposition(|&id| self.profile.function(id).origin == Origin::User)
-            .or_else(|| stack.len().checked_sub(1));
+            .rfind(|&&id| self.profile.function(id).origin == Origin::User)
+            .or(stack.last());
         self.profile.totals.add(&figures);
         self.profile.sites.push(Site {
-            stack: stack.to_vec(),
-            shown: 0..stack.len(),
-            owner,
+            stack: self.profile.stacks.add(stack),
+            shown: 0..stack.len() as u16,
+            owner: owner.copied(),
             group: None,
             scope,
             contents: None,

@@ -53,6 +53,8 @@ pub(crate) struct App {
     pub(crate) notice: Option<String>,
     /// What the loader is doing.
     pub(crate) progress: Option<String>,
+    /// The functions of `data` have no names yet.
+    pub(crate) is_early: bool,
     /// Why the last reload failed.
     pub(crate) trouble: Option<String>,
     /// Loading again may give something new.
@@ -87,6 +89,7 @@ impl App {
             prompt: None,
             notice: None,
             progress: None,
+            is_early: false,
             trouble: None,
             live: false,
             paused: false,

@@ -22,7 +22,15 @@ pub(crate) fn update(app: &mut App, message: Message) {
             app.fresh.clear();
         }
         Message::Progress(text) => app.progress = Some(text),
+        // Of one that is live the one before is better.
+        Message::Early(_) if app.data.is_some() => {}
+        Message::Early(data) => {
+            app.data = Some(data);
+            app.is_early = true;
+            app.fresh.clear();
+        }
         Message::Loaded { data, live, title } => {
+            app.is_early = false;
             app.title = title;
             app.data = Some(data);
             app.live = live;

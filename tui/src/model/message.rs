@@ -20,6 +20,8 @@ pub(crate) enum Message {
     Resized(Size),
     /// What the loader is doing.
     Progress(String),
+    /// A profile was loaded; its functions have no names yet.
+    Early(Arc<Data>),
     /// A profile was loaded; `live` = loading again may give something new.
     Loaded {
         data: Arc<Data>,

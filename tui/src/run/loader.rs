@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use heapglass_profiler::profile::{Frames, State};
+use heapglass_profiler::profile::{Frames, Profile, State};
 use heapglass_profiler::report::By;
 
 use crate::model::{Data, Message, TreeSpec};
@@ -86,7 +86,12 @@ impl<S: Source> Worker<S> {
                 let _ = self.outbox.send(Message::Progress(text.to_owned()));
             };
             let mut ended_meanwhile = false;
-            let message = match self.source.load(&progress) {
+            let early = |profile: Profile| {
+                let data = Arc::new(Data::new(profile, self.base.clone()));
+                data.prepare_tree(self.spec);
+                let _ = self.outbox.send(Message::Early(data));
+            };
+            let message = match self.source.load_in_steps(&progress, &early) {
                 Ok(profile) => {
                     progress("preparing the flamegraph");
                     let was_live = std::mem::replace(&mut live, self.source.is_live());

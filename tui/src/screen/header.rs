@@ -87,6 +87,10 @@ fn stacks(data: &Data) -> Cow<'_, str> {
 
 /// What the loader is about, at the right.
 fn status(app: &App) -> Line<'static> {
+    if app.is_early {
+        let doing = app.progress.as_deref().unwrap_or("reading symbols");
+        return Line::styled(clean(doing).into_owned(), theme::warning());
+    }
     match (app.paused, &app.trouble, app.live) {
         (true, ..) => Line::styled("PAUSED", theme::warning()),
         (_, Some(_), _) => Line::styled("not refreshed", theme::error()),

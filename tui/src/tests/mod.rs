@@ -163,3 +163,20 @@ pub(crate) fn fleet() -> Profile {
     profile.process.started_unix_ns = 0;
     profile
 }
+
+#[test]
+fn a_profile_without_names_is_shown_until_the_one_with_names_is_there() {
+    let mut screen = Screen::empty(120, 40, Options::default());
+    let data = Arc::new(Data::new(profile(), None));
+    update(&mut screen.app, Message::Early(Arc::clone(&data)));
+    let doing = "reading symbols of cities: 3 of 40";
+    update(&mut screen.app, Message::Progress(doing.into()));
+    let early = screen.text();
+    assert!(early.contains(doing), "{early}");
+    screen.load(profile(), false);
+    let named = screen.text();
+    assert!(!named.contains("reading symbols"), "{named}");
+    // Of one that is live the names of the time before are shown, not none.
+    update(&mut screen.app, Message::Early(data));
+    assert_eq!(screen.text(), named);
+}

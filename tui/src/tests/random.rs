@@ -123,11 +123,11 @@ fn broken() -> Profile {
     broken.functions[4].name = "長い".repeat(5_000);
     broken.functions[4].short = "長い".repeat(5_000);
     broken.functions[5].short = "\u{200d}\u{301}".repeat(50);
-    broken.sites[0].stack = vec![FrameId(u32::MAX)];
+    broken.sites[0].stack = broken.stacks.add(&[FrameId(u32::MAX)]);
     broken.sites[0].shown = 0..1;
-    broken.sites[1].owner = Some(usize::MAX);
+    broken.sites[1].owner = Some(FrameId(u32::MAX));
     broken.sites[2].scope = ScopeId(u32::MAX);
-    broken.sites[3].stack.clear();
+    broken.sites[3].stack = broken.stacks.add(&[]);
     broken.sites[3].shown = 0..0;
     broken.sites[5].figures.peak_bytes = u64::MAX;
     broken.sites[6].figures.peak_bytes = u64::MAX;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use heapglass_profiler::Session;
 use heapglass_profiler::profile::Profile;
 use heapglass_tui::Source;
 
@@ -171,6 +172,7 @@ fn watch(running: supervise::Running, name: String, log: &Log) -> Result<Finishe
     let source = Live {
         name,
         watching: running.watch(),
+        session: open::session(&Symbols::default()),
         live: true,
     };
     let shown = tui::show(source);
@@ -191,6 +193,7 @@ fn watch(running: supervise::Running, name: String, log: &Log) -> Result<Finishe
 struct Live {
     name: String,
     watching: Watching,
+    session: Session,
     live: bool,
 }
 
@@ -206,7 +209,7 @@ impl Source for Live {
         loop {
             let over = self.watching.is_over();
             if let Some(path) = self.watching.recordings().first() {
-                let profile = open::open_quietly(path, &Symbols::default(), progress);
+                let profile = open::open_quietly(&mut self.session, path, progress, None);
                 // A recording that is being moved may be gone for a moment.
                 if profile.is_ok() || over {
                     self.live = !over;

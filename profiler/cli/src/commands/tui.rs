@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use heapglass_profiler::profile::{Profile, State};
+use heapglass_profiler::{Early, Session};
 use heapglass_tui::{Base, Options, Source};
 
 use crate::args::{Symbols, Tui};
@@ -42,7 +43,7 @@ pub(crate) fn show_file(path: &Path, symbols: &Symbols) -> Result<(), Error> {
 fn show_recording(path: &Path, symbols: &Symbols, options: Options) -> Result<(), Error> {
     let source = Recording {
         path: path.to_owned(),
-        symbols: symbols.clone(),
+        session: open::session(symbols),
         live: false,
     };
     heapglass_tui::run(source, options).map_err(Error::misuse)
@@ -65,8 +66,21 @@ pub(crate) fn has_terminal() -> bool {
 /// A recording in a file, finished or still written.
 struct Recording {
     path: PathBuf,
-    symbols: Symbols,
+    session: Session,
     live: bool,
+}
+
+impl Recording {
+    fn read(
+        &mut self,
+        progress: &dyn Fn(&str),
+        early: Option<Early<'_>>,
+    ) -> Result<Profile, String> {
+        let profile = open::open_quietly(&mut self.session, &self.path, progress, early)
+            .map_err(|error| error.to_string())?;
+        self.live = profile.process.state == State::Running;
+        Ok(profile)
+    }
 }
 
 impl Source for Recording {
@@ -75,10 +89,15 @@ impl Source for Recording {
     }
 
     fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
-        let profile = open::open_quietly(&self.path, &self.symbols, progress)
-            .map_err(|error| error.to_string())?;
-        self.live = profile.process.state == State::Running;
-        Ok(profile)
+        self.read(progress, None)
+    }
+
+    fn load_in_steps(
+        &mut self,
+        progress: &dyn Fn(&str),
+        early: &(dyn Fn(Profile) + Sync),
+    ) -> Result<Profile, String> {
+        self.read(progress, Some(early))
     }
 
     fn is_live(&self) -> bool {

@@ -51,10 +51,9 @@ impl<'a> Chunks<'a> {
         let Some(own) = own_function(self.profile, site) else {
             return Holds::Unknown;
         };
-        let asked = site
-            .stack
-            .iter()
-            .rev()
+        let asked = self
+            .profile
+            .innermost_first(site)
             .filter_map(|frame| self.profile.frames.get(frame.0 as usize))
             .filter_map(|frame| function(self.profile, frame.function))
             .find(|function| !is_machinery(function));
@@ -74,7 +73,7 @@ fn function(profile: &Profile, id: FunctionId) -> Option<&Function> {
 
 /// The innermost function of a stack that is not the standard library's; `None` when it has no name, or there is none.
 fn own_function(profile: &Profile, site: &Site) -> Option<FunctionId> {
-    let mut functions = site.stack.iter().rev().filter_map(|frame| {
+    let mut functions = profile.innermost_first(site).filter_map(|frame| {
         let id = profile.frames.get(frame.0 as usize)?.function;
         Some((id, function(profile, id)?))
     });

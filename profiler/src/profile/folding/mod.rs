@@ -9,6 +9,7 @@ mod tests;
 
 use super::{FrameId, Function, FunctionId, Group, Origin, Profile, Role, Site};
 use crate::interned::Interned;
+use crate::parallel::in_parts;
 use std::collections::HashMap;
 
 /// Which frames of a stack are shown.
@@ -49,9 +50,12 @@ impl Profile {
     /// The frames of a site, outermost first: all, those of the program, or (folded and trimmed) those worth
     /// showing.
     pub fn frames_of(&self, site: &Site, frames: Frames) -> Vec<FrameId> {
-        let shown = site.frames(frames == Frames::All);
+        if frames == Frames::All {
+            return self.stack(site);
+        }
+        let shown = self.shown_stack(site);
         if frames != Frames::Own {
-            return shown.to_vec();
+            return shown;
         }
         let is_own = |id: &FrameId| {
             let found = self.lookup(*id);
@@ -59,7 +63,7 @@ impl Profile {
         };
         let own: Vec<FrameId> = shown.iter().copied().filter(is_own).collect();
         match own.is_empty() {
-            true => site.charged().into_iter().collect(),
+            true => site.owner.into_iter().collect(),
             false => own,
         }
     }
@@ -79,7 +83,7 @@ pub enum StepKind {
 }
 
 /// A step of a folded stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
     /// What it stands for.
     pub kind: StepKind,
@@ -91,37 +95,48 @@ pub struct Step {
     pub depth: u32,
 }
 
-/// The folded stacks of a profile.
+/// The folded stacks of a profile, each once: a reader of many stacks sees few.
 #[derive(Clone, Debug, Default)]
 pub struct Folding {
     texts: Vec<String>,
-    steps: Vec<Step>,
-    /// Where the steps of each site begin; one more than there are sites.
-    starts: Vec<usize>,
+    stacks: Interned<Vec<Step>>,
+    /// Which of `stacks` is that of each site.
+    of_sites: Vec<u32>,
 }
 
 impl Folding {
     pub(super) fn of(profile: &Profile) -> Folding {
         let (folder, texts) = Folder::new(profile);
-        let mut starts = vec![0];
-        let mut steps = Vec::new();
-        for site in &profile.sites {
-            steps.extend(folder.fold(site));
-            starts.push(steps.len());
-        }
-        Folding {
+        let parts = in_parts(profile.sites.len(), |sites| {
+            let mut stacks = Interned::new();
+            let sites = profile.sites[sites].iter();
+            let mut frames = Vec::new();
+            let fold = |site| {
+                profile.read_shown(site, &mut frames);
+                stacks.number(folder.fold(site, &frames))
+            };
+            let of_sites: Vec<u32> = sites.map(fold).collect();
+            (stacks.values, of_sites)
+        });
+        let mut folding = Folding {
             texts,
-            steps,
-            starts,
+            ..Folding::default()
+        };
+        for (stacks, of_sites) in parts {
+            let stacks = stacks.into_iter();
+            let numbers: Vec<u32> = stacks.map(|steps| folding.stacks.number(steps)).collect();
+            let of_sites = of_sites.into_iter().map(|stack| numbers[stack as usize]);
+            folding.of_sites.extend(of_sites);
         }
+        folding
     }
 
     /// The steps of a site (index into [`Profile::sites`]), outermost first.
     pub fn steps(&self, site: usize) -> &[Step] {
-        let bounds = self.starts.get(site).zip(self.starts.get(site + 1));
-        bounds
-            .and_then(|(&start, &end)| self.steps.get(start..end))
-            .unwrap_or_default()
+        let stack = self.of_sites.get(site);
+        stack
+            .and_then(|&stack| self.stacks.values.get(stack as usize))
+            .map_or(&[], Vec::as_slice)
     }
 
     /// What a run of frames does. Not safe for a terminal before [`crate::units::printable`].
@@ -202,8 +217,8 @@ impl<'a> Folder<'a> {
         ))
     }
 
-    fn fold(&self, site: &Site) -> Vec<Step> {
-        let frames = site.frames(false);
+    /// The steps of a site, of those of its frames that are shown.
+    fn fold(&self, site: &Site, frames: &[FrameId]) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         let mut run: Vec<FrameId> = Vec::new();
         if site.group != Some(Group::Runtime) {
@@ -275,13 +290,15 @@ impl<'a> Folder<'a> {
         let begin = steps.len();
         steps.push(step(entered.step, frames[entry], entry as u32 + 1));
         let result = first.call().split_once(" -> ").map(|(_, result)| result);
-        let owner = site.owner.and_then(|owner| site.stack.get(owner)).copied();
         for &id in &frames[entry + 1..] {
             let Some((function, known)) = self.function(id) else {
                 continue;
             };
             // Where nothing is of the program, the owner is in the middle of a run.
-            if Some(id) == owner && function.origin != Origin::User && known.step != entered.step {
+            if Some(id) == site.owner
+                && function.origin != Origin::User
+                && known.step != entered.step
+            {
                 steps.push(step(known.step, id, 1));
                 continue;
             }

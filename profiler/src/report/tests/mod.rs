@@ -317,7 +317,7 @@ fn folded_what_containers_do_is_of_the_function_that_asked() {
     for key in own(Frames::Folded) {
         let sites = sites_of(&profile, By::Function, &key, Frames::Folded);
         let asked = profile.sites.iter().zip(sites).any(|(site, member)| {
-            let frames = site.frames(false);
+            let frames = profile.shown_stack(site);
             let others = frames.iter().filter_map(|id| profile.lookup(*id));
             let mut others = others.map(|(_, function)| function.origin);
             member && others.any(|origin| origin != Origin::Std)
@@ -360,7 +360,8 @@ fn every_grouping_of_functions_adds_up_and_inclusive_is_never_less_than_own() {
             .sites
             .iter()
             .filter(|site| {
-                site.frames(false)
+                profile
+                    .shown_stack(site)
                     .iter()
                     .any(|&id| profile.function(id).name.ends_with("::main"))
             })

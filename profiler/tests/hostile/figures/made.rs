@@ -170,10 +170,9 @@ pub(super) fn site_in(profile: &Profile, scope: u32) -> &Site {
 }
 
 pub(super) fn synthetic<'a>(profile: &'a Profile, name: &str) -> &'a Site {
-    let mut sites = profile
-        .sites
-        .iter()
-        .filter(|site| site.marks.synthetic && profile.function(site.stack[0]).name == name);
+    let mut sites = profile.sites.iter().filter(|site| {
+        site.marks.synthetic && profile.function(profile.stack(site)[0]).name == name
+    });
     sites.next().expect("a site of that name")
 }
 

@@ -99,15 +99,15 @@ fn open(bytes: &[u8], options: &Options) -> Result<Profile, heapglass_profiler::
 }
 
 fn names<'a>(profile: &'a Profile, site: &Site) -> Vec<&'a str> {
-    site.stack
-        .iter()
-        .map(|frame| profile.function(*frame).name.as_str())
+    let frames = profile.stack(site).into_iter();
+    frames
+        .map(|frame| profile.function(frame).name.as_str())
         .collect()
 }
 
 fn frames<'a>(profile: &'a Profile, site: &Site) -> Vec<&'a Frame> {
-    site.stack
-        .iter()
+    let frames = profile.stack(site).into_iter();
+    frames
         .map(|frame| &profile.frames[frame.0 as usize])
         .collect()
 }
@@ -143,7 +143,7 @@ fn packed_names_files_and_lines_are_those_of_the_frames() {
     assert_eq!(told, expected);
     assert_eq!(
         first.owner,
-        Some(1),
+        Some(profile.stack(first)[1]),
         "the innermost frame of the program's own"
     );
     assert_eq!(names(&profile, second)[..2], ["app::main", "app::load"]);

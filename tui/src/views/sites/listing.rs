@@ -120,12 +120,13 @@ pub(super) fn is_same_site(old_data: &Data, old: &Site, new: &Data, index: u32) 
     let Some(site) = new.site(index) else {
         return false;
     };
-    let address = |data: &Data, frame| {
-        let frame = data.frame(frame);
-        frame.map(|f| (f.module, f.offset, f.line, f.inlined))
+    let stack = |data: &Data, site| -> Vec<_> {
+        let frames = data.profile.innermost_first(site);
+        let address = |frame| {
+            let frame = data.frame(frame);
+            frame.map(|f| (f.module, f.offset, f.line, f.inlined))
+        };
+        frames.map(address).collect()
     };
-    let mut frames = site.stack.iter().zip(&old.stack);
-    site.stack.len() == old.stack.len()
-        && site.scope == old.scope
-        && frames.all(|(a, b)| address(new, *a) == address(old_data, *b))
+    site.scope == old.scope && stack(new, site) == stack(old_data, old)
 }

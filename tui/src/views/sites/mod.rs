@@ -124,7 +124,7 @@ impl Sites {
         let stack = self.stack(cx.data, cx.frames);
         if new_site {
             let site = self.selected().and_then(|index| cx.data.site(index));
-            let owner = site.and_then(|site| site.charged());
+            let owner = site.and_then(|site| site.owner);
             let at = stack.iter().position(|frame| Some(*frame) == owner);
             self.frame = Cursor::default();
             self.frame.selected = at.unwrap_or(0);

@@ -221,7 +221,12 @@ fn stack(
     let lines = below(area, 1);
     let frames = view.stack(cx.data, cx.frames);
     let unseen = frames.len().saturating_sub(lines.height as usize);
-    let hidden = site.stack.len().saturating_sub(frames.len());
+    let hidden = cx
+        .data
+        .profile
+        .innermost_first(site)
+        .count()
+        .saturating_sub(frames.len());
     let unseen = (unseen > 0).then(|| format!("{unseen} out of sight"));
     let hidden = (hidden > 0).then(|| format!("a: {hidden} more"));
     let notes: Vec<String> = unseen.into_iter().chain(hidden).collect();
@@ -238,7 +243,7 @@ fn stack(
         title.push_str(&format!(" ({})", notes.join(", ")));
     }
     write(buffer, area, &title, theme::heading());
-    let owner = site.charged();
+    let owner = site.owner;
     let shown = frames.iter().enumerate().skip(view.frame.top);
     for ((at, frame), line) in shown.zip(lines.rows()) {
         let function = cx.data.function_of(*frame);

@@ -1,0 +1,193 @@
+//! From return addresses to source frames and functions, each of them made once, and what is asked of each again and
+//! again.
+
+use super::functions::{self, Own};
+use super::modules::Modules;
+use super::owner::Claim;
+use crate::interned::Interned;
+use crate::profile::{Frame, FrameId, Function, FunctionId, Origin};
+use crate::symbols::{self, Classifier, Part, Symbols};
+use crate::types::StackFrame;
+use std::ops::Range;
+use tracking_alloc_recording::Recording;
+
+/// Names of a frame that counts for one.
+const BYTES_OF_A_FRAME: usize = 256;
+
+/// What is asked of each function.
+#[derive(Clone, Copy)]
+pub(super) struct Traits {
+    /// Where it may be trimmed.
+    pub(super) part: Part,
+    /// Whether it may own blocks.
+    pub(super) claim: Claim,
+    /// Whether it is heapglass's own.
+    pub(super) is_own: bool,
+}
+
+/// The source frames of a return address.
+#[derive(Clone, Default)]
+struct Expanded {
+    /// In `expansions`; empty: not asked for yet.
+    frames: Range<usize>,
+    cost: usize,
+}
+
+pub(super) struct Frames<'a> {
+    recording: &'a Recording,
+    modules: &'a Modules,
+    symbols: &'a Symbols,
+    own: &'a Own,
+    classifier: Classifier,
+    functions: Interned<Function>,
+    frames: Interned<Frame>,
+    /// By function.
+    traits: Vec<Traits>,
+    /// By raw frame.
+    expanded: Vec<Expanded>,
+    expansions: Vec<FrameId>,
+    /// Raw frames without names.
+    pub(super) unresolved: u64,
+}
+
+impl<'a> Frames<'a> {
+    pub(super) fn new(
+        recording: &'a Recording,
+        modules: &'a Modules,
+        symbols: &'a Symbols,
+        classifier: Classifier,
+        own: &'a Own,
+    ) -> Self {
+        Frames {
+            recording,
+            modules,
+            symbols,
+            own,
+            classifier,
+            functions: Interned::new(),
+            frames: Interned::new(),
+            traits: Vec::new(),
+            // Frame 0 is what no other is; there need not be a record of it.
+            expanded: vec![Expanded::default(); recording.frames.len().max(1)],
+            expansions: Vec::new(),
+            unresolved: 0,
+        }
+    }
+
+    /// All functions, and all frames.
+    pub(super) fn into_values(self) -> (Vec<Function>, Vec<Frame>) {
+        (self.functions.values, self.frames.values)
+    }
+
+    /// All raw frames.
+    pub(super) fn raws(&self) -> Range<u32> {
+        0..self.expanded.len() as u32
+    }
+
+    pub(super) fn traits(&self, frame: FrameId) -> &Traits {
+        let FunctionId(function) = self.frames.values[frame.0 as usize].function;
+        &self.traits[function as usize]
+    }
+
+    /// The source frames of a raw one, outermost first, if they were asked for before.
+    pub(super) fn known(&self, raw: u32) -> &[FrameId] {
+        let known = self.expanded.get(raw as usize);
+        known.map_or(&[], |known| &self.expansions[known.frames.clone()])
+    }
+
+    /// What a frame counts for: one with long names takes as much of a report as several.
+    pub(super) fn cost(&self, id: FrameId) -> usize {
+        let frame = &self.frames.values[id.0 as usize];
+        let function = &self.functions.values[frame.function.0 as usize];
+        let bytes = function.name.len() + frame.file.as_ref().map_or(0, String::len);
+        1 + bytes / BYTES_OF_A_FRAME
+    }
+
+    /// A frame as types are read from it.
+    pub(super) fn for_types(&self, id: FrameId) -> StackFrame<'_> {
+        let frame = &self.frames.values[id.0 as usize];
+        StackFrame {
+            id: frame.function,
+            function: &self.functions.values[frame.function.0 as usize],
+            inlined: frame.inlined,
+            has_file: frame.file.is_some(),
+            merged: frame.file.is_some() && frame.line.is_none(),
+        }
+    }
+
+    fn number(&mut self, function: Function) -> FunctionId {
+        let number = self.functions.number(function);
+        for function in &self.functions.values[self.traits.len()..] {
+            self.traits.push(Traits {
+                part: Part::of(function),
+                claim: Claim::of(function),
+                is_own: function.is_own(),
+            });
+        }
+        FunctionId(number)
+    }
+
+    /// A frame that is none: a name in its place.
+    pub(super) fn synthetic(&mut self, name: &str) -> FrameId {
+        let function = Function {
+            name: name.to_owned(),
+            short: name.to_owned(),
+            krate: String::new(),
+            origin: Origin::Unresolved,
+            ..Function::default()
+        };
+        let function = self.number(function);
+        FrameId(self.frames.number(Frame {
+            function,
+            ..Frame::default()
+        }))
+    }
+
+    /// Makes the source frames of a raw one [`known`](Frames::known); how many there are, and what they count for.
+    pub(super) fn expand(&mut self, raw: u32) -> (usize, usize) {
+        // References to frames are in range: the reader sees to it.
+        let raw = (raw as usize).min(self.expanded.len() - 1);
+        if self.expanded[raw].frames.is_empty() {
+            let first = self.expansions.len();
+            self.make(raw);
+            let frames = first..self.expansions.len();
+            let cost = self.expansions[frames.clone()].iter();
+            let cost = cost.map(|frame| self.cost(*frame)).sum();
+            self.expanded[raw] = Expanded { frames, cost };
+        }
+        let expanded = &self.expanded[raw];
+        (expanded.frames.len(), expanded.cost)
+    }
+
+    fn make(&mut self, raw: usize) {
+        let value = self.recording.frames.get(raw).copied().unwrap_or_default();
+        let path = self.modules.path(value.module);
+        let module = self.modules.position(value.module).unwrap_or(u32::MAX);
+        let named = self.symbols.frames.get(raw);
+        for source in named.into_iter().flatten().rev() {
+            let function = functions::described(self.classifier.function(source, path), self.own);
+            let function = self.number(function);
+            let frame = FrameId(self.frames.number(Frame {
+                function,
+                file: source.file.as_deref().map(str::to_owned),
+                line: source.line,
+                module,
+                offset: value.offset,
+                inlined: source.inlined,
+            }));
+            self.expansions.push(frame);
+        }
+        if named.is_none_or(Vec::is_empty) {
+            self.unresolved += 1;
+            let function = self.number(symbols::unresolved(path, value.offset));
+            let frame = Frame {
+                function,
+                module,
+                offset: value.offset,
+                ..Frame::default()
+            };
+            let frame = FrameId(self.frames.number(frame));
+            self.expansions.push(frame);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The names of a recording's addresses: those that it carries, else those of the binaries. Of a live recording they are
+//! kept from one time it is read to the next.
+
+use super::modules::Modules;
+use super::packed::Packed;
+use super::{Error, Options};
+use crate::profile::{SourceLines, SymbolSource};
+use crate::symbols::{Progress, Symbols};
+use std::collections::HashMap;
+use std::path::Path;
+use tracking_alloc_recording::{FrameValue, Recording};
+
+/// What names are looked up of.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Addresses {
+    pub(super) modules: Modules,
+    frames: Vec<FrameValue>,
+    /// The symbols that the recording carries.
+    packed: Option<Vec<u8>>,
+}
+
+impl Addresses {
+    /// Those of a recording, and out of it its symbols.
+    pub(super) fn of(recording: &mut Recording) -> Self {
+        Addresses {
+            modules: Modules::of(recording),
+            frames: recording.frames.clone(),
+            packed: recording.symbols.take(),
+        }
+    }
+}
+
+/// Names, and what else is known where they come from.
+#[derive(Default)]
+pub(super) struct Names {
+    pub(super) symbols: Symbols,
+    /// The crates that a packed recording calls its own.
+    pub(super) own: Vec<String>,
+    /// The source lines that it carries.
+    pub(super) sources: HashMap<String, SourceLines>,
+}
+
+impl Names {
+    /// Looks all up.
+    ///
+    /// # Errors
+    /// When the recording carries what cannot be read; when [`binary`](crate::symbols::Options::binary) is not the binary
+    /// that ran.
+    pub(super) fn find(
+        of: &Addresses,
+        path: &Path,
+        options: &Options,
+        progress: &dyn Fn(Progress<'_>),
+    ) -> Result<Names, Error> {
+        if let Some(bytes) = &of.packed
+            && options.symbols.binary.is_none()
+        {
+            let packed = Packed::parse(bytes).map_err(|what| Error::packed(path, what))?;
+            return Ok(Names {
+                symbols: packed.symbols(of.frames.len(), of.modules.order.len()),
+                sources: packed.sources(),
+                own: packed.own,
+            });
+        }
+        let symbols = of.modules.resolve(&of.frames, options, progress);
+        Ok(Names {
+            symbols: symbols.map_err(|error| Error::symbols(path, error))?,
+            ..Names::default()
+        })
+    }
+
+    /// None yet.
+    pub(super) fn none(of: &Addresses) -> Names {
+        Names {
+            symbols: Symbols {
+                frames: vec![Vec::new(); of.frames.len()],
+                modules: vec![SymbolSource::NotNeeded; of.modules.order.len()],
+                notes: vec![
+                    "names are still being read: functions are addresses, and types are not known"
+                        .to_owned(),
+                ],
+            },
+            ..Names::default()
+        }
+    }
+}
