@@ -2,6 +2,8 @@
 
 use std::num::NonZero;
 use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread::Builder;
 
 /// Elements that a thread is worth starting for.
 const LEAST: usize = 4096;
@@ -16,13 +18,13 @@ pub(crate) fn in_parts<T: Send>(length: usize, work: impl Fn(Range<usize>) -> T 
     let part = |number: usize| number * each..length.min((number + 1) * each);
     let work = &work;
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads)
-            .map(|number| scope.spawn(move || work(part(number))))
-            .collect();
+        let spawn = |number| Builder::new().spawn_scoped(scope, move || work(part(number)));
+        let others: Vec<_> = (1..threads).map(|number| (number, spawn(number))).collect();
         let first = work(part(0));
-        let others = others.into_iter().map(|thread| match thread.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
+        let others = others.into_iter().map(|(number, thread)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // The system has no thread to give.
+            Err(_) => work(part(number)),
         });
         std::iter::once(first).chain(others).collect()
     })

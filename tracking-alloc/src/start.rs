@@ -262,6 +262,10 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
         ));
     }
     let (backing, path, live, reserve) = prepare()?;
+    if reserve != 0 {
+        // A program that reserves everything at once may be about to forbid system calls.
+        sys::never_populate();
+    }
     let how = How {
         path,
         generation: GENERATION.fetch_add(1, AcqRel) + 1,

@@ -24,7 +24,7 @@ mod tests;
 pub use error::Error;
 pub use packed::pack;
 
-use crate::profile::{Profile, StackNode};
+use crate::profile::{Profile, StackNode, State};
 use crate::symbols::{self, Progress};
 use counters::{Counted, Places};
 use modules::Modules;
@@ -143,7 +143,9 @@ impl Session {
         });
         let names = names?;
         let profile = unnamed.named(&of.modules, &names, options);
-        self.known = Some((addresses, names));
+        // Whoever loads a finished recording again hopes for names that were not there.
+        let goes_on = profile.process.state == State::Running;
+        self.known = goes_on.then_some((addresses, names));
         Ok(profile)
     }
 }

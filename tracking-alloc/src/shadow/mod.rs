@@ -143,8 +143,8 @@ fn count_page(leaf: *const AtomicU32, index: usize) {
     written(leaf, index).store(1, Relaxed);
 }
 
-/// Pages that are made resident at once, at most.
-const MOST_POPULATED: usize = 32;
+/// Bytes that are made resident at once, at most.
+const MOST_POPULATED: usize = 128 << 10;
 
 /// Where a heap grows upward page by page, makes the pages behind this one resident in one call: half as many as were
 /// written in a row before it.
@@ -153,7 +153,7 @@ const MOST_POPULATED: usize = 32;
 fn populate_behind(leaf: *const AtomicU32, page: usize, bytes: usize) {
     let entries = bytes / size_of::<AtomicU32>();
     let is_written = |page: usize| written(leaf, page * entries).load(Relaxed) != 0;
-    let before = (0..page).rev().take(2 * MOST_POPULATED);
+    let before = (0..page).rev().take(2 * MOST_POPULATED / bytes);
     let wanted = before.take_while(|page| is_written(*page)).count() / 2;
     let behind = page + 1..LEAF_ENTRIES / entries;
     let pages = behind

@@ -25,11 +25,18 @@ pub(crate) fn map_private(bytes: usize) -> Option<NonNull<u8>> {
     }
 }
 
+/// Pages are not populated: the system refused it once, or the program must not see a system call of ours.
+static POPULATES_NOT: AtomicBool = AtomicBool::new(false);
+
+/// From now on [`populate`] does nothing.
+pub(crate) fn never_populate() {
+    POPULATES_NOT.store(true, Ordering::Relaxed);
+}
+
 /// Makes whole pages of our own memory resident, as writing to each would. False when the system does not, or cannot
 /// (Linux before 5.14).
 pub(crate) fn populate(start: usize, bytes: usize) -> bool {
-    static IS_REFUSED: AtomicBool = AtomicBool::new(false);
-    if IS_REFUSED.load(Ordering::Relaxed) {
+    if POPULATES_NOT.load(Ordering::Relaxed) {
         return false;
     }
     let errno = super::Errno::keep();
@@ -42,7 +49,7 @@ pub(crate) fn populate(start: usize, bytes: usize) -> bool {
         ) == 0
     };
     if !is_done {
-        IS_REFUSED.store(true, Ordering::Relaxed);
+        never_populate();
     }
     drop(errno);
     is_done

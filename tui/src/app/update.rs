@@ -1,6 +1,6 @@
 //! `update`: the only place where a message changes the model. Never draws, never blocks on the loader.
 
-use heapglass_profiler::profile::{Frames, Measure};
+use heapglass_profiler::profile::{Frames, Measure, State};
 
 use super::{App, Request, areas};
 use crate::Error;
@@ -25,6 +25,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
         // Of one that is live the one before is better.
         Message::Early(_) if app.data.is_some() => {}
         Message::Early(data) => {
+            app.live = data.profile.process.state == State::Running;
             app.data = Some(data);
             app.is_early = true;
             app.fresh.clear();
@@ -38,7 +39,9 @@ pub(crate) fn update(app: &mut App, message: Message) {
             app.trouble = None;
             app.fresh.clear();
         }
-        Message::LoadFailed(text) if app.data.is_none() => app.exit = Some(Err(Error::load(text))),
+        Message::LoadFailed(text) if app.data.is_none() || app.is_early => {
+            app.exit = Some(Err(Error::load(text)));
+        }
         Message::LoadFailed(text) => {
             app.progress = None;
             app.trouble = Some(text);

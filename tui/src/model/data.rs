@@ -25,6 +25,8 @@ pub(crate) struct Data {
     tree: Mutex<Option<(TreeSpec, CallTree)>>,
     /// The rows by site, once asked for.
     site_rows: OnceLock<Vec<Row>>,
+    /// Its functions have no names yet: the same figures with names follow.
+    pub(crate) is_early: bool,
     /// What it is compared with.
     pub(crate) base: Option<Arc<Base>>,
     beside: BesideRows,
@@ -52,6 +54,7 @@ impl Data {
         });
         Data {
             profile,
+            is_early: false,
             tree: Mutex::new(None),
             site_rows: OnceLock::new(),
             base,

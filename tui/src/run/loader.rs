@@ -81,23 +81,40 @@ impl<S: Source> Worker<S> {
     fn work(&mut self) {
         let mut live = false;
         let mut paused = false;
+        // Before the first profile with names: of a later one the profile before is shown meanwhile.
+        let mut is_first = true;
         loop {
             let progress = |text: &str| {
                 let _ = self.outbox.send(Message::Progress(text.to_owned()));
             };
             let mut ended_meanwhile = false;
+            let mut reload = false;
             let early = |profile: Profile| {
-                let data = Arc::new(Data::new(profile, self.base.clone()));
+                let mut data = Data::new(profile, self.base.clone());
+                data.is_early = true;
                 data.prepare_tree(self.spec);
-                let _ = self.outbox.send(Message::Early(data));
+                let _ = self.outbox.send(Message::Early(Arc::new(data)));
             };
-            let message = match self.source.load_in_steps(&progress, &early) {
+            let loaded = match is_first {
+                true => self.source.load_in_steps(&progress, &early),
+                false => self.source.load(&progress),
+            };
+            let message = match loaded {
                 Ok(profile) => {
+                    is_first = false;
                     progress("preparing the flamegraph");
                     let was_live = std::mem::replace(&mut live, self.source.is_live());
                     // It ended between being read and being asked: what it did last is still to be read.
                     ended_meanwhile = !live && profile.process.state == State::Running && was_live;
                     let data = Arc::new(Data::new(profile, self.base.clone()));
+                    // What was asked for meanwhile.
+                    while let Ok(order) = self.ordered.try_recv() {
+                        match order {
+                            Order::Reload => reload = true,
+                            Order::Pause(now) => paused = now,
+                            Order::Tree(spec) => self.spec = spec,
+                        }
+                    }
                     data.prepare_tree(self.spec);
                     // What the first views show; the others are made when they are first visible.
                     for by in [By::Owner, By::Site] {
@@ -114,7 +131,7 @@ impl<S: Source> Worker<S> {
             if self.outbox.send(message).is_err() {
                 return;
             }
-            if ended_meanwhile {
+            if ended_meanwhile || reload {
                 continue;
             }
             loop {

@@ -164,6 +164,55 @@ pub(crate) fn fleet() -> Profile {
     profile
 }
 
+/// A profile as it is before its functions have names: other frames, the same sites.
+fn unnamed() -> Arc<Data> {
+    let mut profile = profile();
+    for frame in &mut profile.frames {
+        (frame.file, frame.line, frame.inlined) = (None, None, false);
+    }
+    let mut data = Data::new(profile, None);
+    data.is_early = true;
+    Arc::new(data)
+}
+
+#[test]
+fn what_was_selected_before_names_were_there_stays_selected() {
+    let mut screen = Screen::empty(120, 40, Options::default());
+    update(&mut screen.app, Message::Early(unnamed()));
+    // The functions of the selected site's stack, below the list.
+    let stack = |screen: &mut Screen| -> Vec<String> {
+        let text = screen.text();
+        let below = text
+            .lines()
+            .skip_while(|line| !line.contains("innermost first"));
+        let names = below
+            .skip(1)
+            .take(4)
+            .map(|line| line.trim_start().chars().take(24));
+        names.map(Iterator::collect).collect()
+    };
+    screen.press("5");
+    let first = stack(&mut screen);
+    screen.press("jj");
+    let third = stack(&mut screen);
+    assert_ne!(third, first);
+    screen.load(profile(), false);
+    assert_eq!(stack(&mut screen), third);
+}
+
+#[test]
+fn a_load_that_fails_after_the_figures_are_shown_ends_with_its_error() {
+    let mut screen = Screen::empty(120, 40, Options::default());
+    update(&mut screen.app, Message::Early(unnamed()));
+    assert!(screen.app.exit.is_none());
+    update(
+        &mut screen.app,
+        Message::LoadFailed("cannot read symbols".into()),
+    );
+    let error = screen.app.exit.and_then(Result::err).expect("an error");
+    assert!(error.to_string().contains("cannot read symbols"), "{error}");
+}
+
 #[test]
 fn a_profile_without_names_is_shown_until_the_one_with_names_is_there() {
     let mut screen = Screen::empty(120, 40, Options::default());

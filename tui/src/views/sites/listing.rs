@@ -115,18 +115,30 @@ fn by_stack<'a>(
     }
 }
 
-/// Whether site `index` of `new` has the stack and scope of `old`, a site of the data before.
-pub(super) fn is_same_site(old_data: &Data, old: &Site, new: &Data, index: u32) -> bool {
-    let Some(site) = new.site(index) else {
-        return false;
-    };
-    let stack = |data: &Data, site| -> Vec<_> {
-        let frames = data.profile.innermost_first(site);
-        let address = |frame| {
-            let frame = data.frame(frame);
-            frame.map(|f| (f.module, f.offset, f.line, f.inlined))
-        };
-        frames.map(address).collect()
-    };
-    site.scope == old.scope && stack(new, site) == stack(old_data, old)
+/// The number in `new` of site `index` of the data before: of the same stack and scope.
+pub(super) fn same_site(old: &Data, index: u32, new: &Data) -> Option<u32> {
+    let site = old.site(index)?;
+    if old.is_early {
+        // The same counters, without names: stacks had other frames.
+        return new
+            .site(index)
+            .is_some_and(|same| same.scope == site.scope)
+            .then_some(index);
+    }
+    let stack: Vec<_> = addresses(old, site).collect();
+    // A recording only grows: a site keeps its place in the profile as long as its stack is the same.
+    let mut all = std::iter::once(index).chain(0..new.profile.sites.len() as u32);
+    all.find(|&index| {
+        new.site(index).is_some_and(|same| {
+            same.scope == site.scope && addresses(new, same).eq(stack.iter().copied())
+        })
+    })
+}
+
+/// What tells the frames of a site from others, innermost first.
+fn addresses<'a>(data: &'a Data, site: &'a Site) -> impl Iterator<Item = impl PartialEq + Copy> {
+    data.profile.innermost_first(site).map(|frame| {
+        let frame = data.frame(frame);
+        frame.map(|frame| (frame.module, frame.offset, frame.line, frame.inlined))
+    })
 }

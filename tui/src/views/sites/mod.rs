@@ -22,7 +22,7 @@ use crate::views::View;
 use crate::widgets::{Cursor, List, Sort, rows_in};
 use filter::{Restriction, SiteFilter};
 use groups::Groups;
-use listing::{Listed, is_same_site, listed};
+use listing::{Listed, listed, same_site};
 use source::{Excerpt, Sources};
 
 /// The keys of this view.
@@ -95,11 +95,7 @@ impl Sites {
 
     /// The selected site's number in the present data.
     fn kept(&self, cx: &Context<'_>) -> Option<u32> {
-        let (data, index) = (self.made_of.as_ref()?, self.selected()?);
-        let old = data.site(index)?;
-        // A recording only grows: a site keeps its place in the profile as long as its stack is the same.
-        let mut all = std::iter::once(index).chain(0..cx.data.profile.sites.len() as u32);
-        all.find(|index| is_same_site(data, old, cx.data, *index))
+        same_site(self.made_of.as_ref()?, self.selected()?, cx.data)
     }
 
     /// Makes the list again; the same site stays selected where it still is in the list.
