@@ -40,6 +40,8 @@ struct Unsized {
 struct Unfollowed {
     block: Block,
     value: u64,
+    /// It may be owned, but what is in it was not looked at.
+    is_unread: bool,
 }
 
 pub(super) struct Blocks {
@@ -115,12 +117,28 @@ impl Blocks {
 
     /// Keeps a block that the memory of a value leads to until the end: another value may show it.
     pub(super) fn unfollowed(&mut self, block: Block, value: u64) -> Option<()> {
-        self.unfollowed.push(Unfollowed { block, value })?;
+        let is_unread = false;
+        self.unfollowed.push(Unfollowed {
+            block,
+            value,
+            is_unread,
+        })?;
         Some(())
     }
 
-    /// Values whose memory leads to live blocks that nothing showed, but for the one that the value at `start` lies in.
-    /// Valid at the end.
+    /// Notes that a value leads to a block which was not read, whoever owns it.
+    pub(super) fn unread(&mut self, block: Block, value: u64) -> Option<()> {
+        let is_unread = true;
+        self.unfollowed.push(Unfollowed {
+            block,
+            value,
+            is_unread,
+        })?;
+        Some(())
+    }
+
+    /// Values whose memory leads to live blocks that nothing showed, or that were not read, but for the one that the
+    /// value at `start` lies in. Valid at the end.
     pub(super) fn hidden_values(&self, start: usize) -> u64 {
         let mut values = 0;
         let mut counted = 0;
@@ -128,7 +146,7 @@ impl Blocks {
             // Those of a value come one after the other.
             let block = unfollowed.block;
             if unfollowed.value != counted
-                && self.find(block).is_none()
+                && (unfollowed.is_unread || self.find(block).is_none())
                 && start.wrapping_sub(block.start) >= block.bytes
                 && is_live(block.start, block.bytes)
             {
@@ -184,16 +202,19 @@ impl Blocks {
             }
         }
         for values in self.unsized_values.iter() {
-            let bytes = values.count * nodes.bytes_each(values.values) as u64;
+            let each = nodes.bytes_each(values.values) as u64;
+            let bytes = values.count.saturating_mul(each);
             add(nodes, values.owner, &|node| {
                 let figures = &mut node.figures;
-                figures.used_bytes = (figures.used_bytes + bytes).min(figures.block_bytes);
+                figures.used_bytes = figures.used_bytes.saturating_add(bytes);
+                figures.used_bytes = figures.used_bytes.min(figures.block_bytes);
             });
         }
         for index in 0..nodes.all.len() {
             let each = nodes.bytes_each(index as u32) as u64;
             add(nodes, index as u32, &|node| {
-                node.figures.inline_bytes += node.unsized_count * each;
+                let bytes = node.unsized_count.saturating_mul(each);
+                node.figures.inline_bytes = node.figures.inline_bytes.saturating_add(bytes);
             });
         }
     }

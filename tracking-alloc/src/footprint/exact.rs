@@ -12,6 +12,9 @@
 //!
 //! Where a word of a value leads to a live block that no rule takes, the value is *hidden*, and the figures say that they
 //! are a lower bound.
+//!
+//! Memory is read only while it is borrowed: of a value just after it was shown, never later. Blocks that only a word of
+//! it leads to are looked up anew, and not read when they are large: see `unfollowed`.
 
 use super::Footprint;
 use super::mapped::MappedVec;
@@ -59,13 +62,14 @@ use tracking_alloc_recording::footprint_kind;
 ///
 /// A block counts where it is proved that the value leads to it: something shown lies in it, or the value is a pointer
 /// to it and what was shown lies behind. So strings, lists, maps and sets with something in them, and `Box`, `Arc` and
-/// `Rc` of those or of a number, are exact to the byte, in each other and in `RefCell`, `Mutex` and `RwLock` too; empty
-/// `String`s and `Vec`s of numbers with their spare capacity as well.
+/// `Rc` of those or of a number (of 4 bytes or more, and not 0), are exact to the byte, in each other and in `RefCell`,
+/// `Mutex` and `RwLock` too; empty `String`s and `Vec`s of numbers with their spare capacity as well.
 ///
 /// Values whose memory leads to live blocks that nothing proves are counted as [`Footprint::hidden_values`]; the figures
 /// are then a lower bound, and reports say so. Hidden are skipped fields, fields that are serialized `with` a function,
 /// values that are serialized as something else (`into`, text), empty lists and maps with spare capacity, boxes of
-/// nothing (`None`, a variant without fields), the index of an `IndexMap`, and a `Cow` of a type of your own.
+/// nothing (`None`, a variant without fields), of a `bool`, of a number of 1 or 2 bytes or of 0, boxes of more than 64
+/// KiB of which not all was shown, the index of an `IndexMap`, and a `Cow` of a type of your own.
 ///
 /// Not seen, and not said: skipped fields of an enum's variants, hidden fields beyond the first KiB of a value or in
 /// elements of a map whose size nothing tells, pointers that are kept as something else (tagged, compressed), and what a

@@ -277,7 +277,7 @@ impl Nodes {
         let extent = self.all.get(index as usize).map_or(0, |node| node.extent);
         self.known_bytes(index).unwrap_or(match extent {
             0..=8 => extent,
-            _ => extent.next_multiple_of(8),
+            _ => extent.checked_next_multiple_of(8).unwrap_or(extent),
         })
     }
 

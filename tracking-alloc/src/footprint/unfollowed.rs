@@ -1,8 +1,10 @@
 //! What a value did not show of itself: the blocks that its own words lead to.
 //!
 //! A block is taken only where it is proved: the value is nothing but its address, and what the value showed lies in it
-//! or behind it. Other blocks that a word leads to make the figures a lower bound. Never reads a word outside the value
-//! or a live block that it leads to.
+//! or behind it. Other blocks that a word leads to make the figures a lower bound.
+//!
+//! Memory is read only while the value is borrowed, when it has just been shown: a `Serialize` may show what it made for
+//! the occasion and drop it. Of a value whose size shows later, what its words lead to is kept, and judged at the end.
 
 use super::value::Walk;
 use crate::shadow::{self, Block, block_from};
@@ -12,6 +14,12 @@ const WORD: usize = size_of::<usize>();
 
 /// Words of a place that are looked at.
 const MOST_WORDS: usize = 128;
+
+/// Larger blocks are not read because a word leads to them.
+///
+/// Nothing keeps such a block alive: the word may be a weak pointer or a number, and another thread may free the block
+/// meanwhile. Small ones stay mapped then, large ones allocators give back to the system at once (glibc from 128 KiB).
+const MOST_READ: usize = 64 << 10;
 
 /// Which words of a place were shown: of its first 128.
 #[derive(Clone, Copy)]
@@ -28,7 +36,8 @@ impl Coverage {
     /// Bytes from an offset were shown.
     #[inline]
     pub(super) fn add(place: &Cell<Coverage>, offset: usize, bytes: usize) {
-        let (first, last) = (offset / WORD, (offset + bytes.max(1) - 1) / WORD);
+        let last = offset.saturating_add(bytes.max(1) - 1) / WORD;
+        let first = offset / WORD;
         if first < MOST_WORDS {
             let mut coverage = place.get();
             let below = (1 << first) - 1;
@@ -59,64 +68,149 @@ pub(super) struct ObservedValue {
     pub(super) coverage_of_block: Coverage,
 }
 
+/// The block that a value is the address of, if it has one word.
+#[derive(Clone, Copy)]
+struct Pointee {
+    block: Block,
+    /// What the value showed lies behind it.
+    is_behind: bool,
+    /// What the inner allocator can give for it, where it is behind; 0 = it does not tell.
+    usable_bytes: usize,
+    /// Too large to be read, and not shown whole.
+    is_unread: bool,
+}
+
+/// A block that a word leads to.
+#[derive(Clone, Copy)]
+pub(super) struct Lead {
+    block: Block,
+    /// The value has the word if it has so many bytes.
+    least_bytes: usize,
+}
+
+/// A value whose size was not known when it was shown whole, and what its memory led to then.
+#[derive(Clone, Copy)]
+pub(super) struct Unfinished {
+    id: u64,
+    node: u32,
+    number_bytes: usize,
+    /// Its block has so many bytes from its address on.
+    room: usize,
+    /// The block that its first word is the address of.
+    first: Option<Block>,
+    pointee: Option<Pointee>,
+    /// In the walk's list: those that words of the pointee lead to, then those that its own lead to.
+    leads: [usize; 3],
+}
+
 impl ObservedValue {
     /// The value has so many bytes: looks for what was not shown.
     pub(super) fn finish(&self, walk: &mut Walk, bytes: usize) {
-        let start = self.coverage.start;
         if !self.is_sized
             && bytes > WORD
-            && !self.coverage.includes(0)
-            && let Some(block) = words(start, WORD).next().and_then(block_from)
+            && let Some(block) = self.first_block()
         {
             // Its size may be less: perhaps it is a pointer.
-            self.leads_to(walk, block.start);
+            leads_to(walk, block, self.id);
         }
-        if bytes == WORD
-            && !self.coverage.includes(0)
-            && let Some(word) = words(start, WORD).next()
-            && self.number.is_none_or(|(number, _)| number != word as u64)
-            && let Some(block) = block_from(word)
-        {
-            self.finish_pointer(walk, block);
-        } else if let Some((number, number_bytes)) = self.number {
-            // An untagged enum has room for more than a number: perhaps it is in a box.
-            for word in words(start, bytes).filter(|_| bytes > number_bytes) {
-                let block = block_from(word).filter(|block| block.bytes == number_bytes);
-                if block.is_some_and(|block| holds_number(block, number, number_bytes)) {
-                    self.leads_to(walk, word);
-                }
+        let lead = |walk: &mut Walk, block, _| leads_to(walk, block, self.id);
+        let pointee = match bytes {
+            WORD => self.pointee(walk),
+            _ => None,
+        };
+        if let Some(pointee) = pointee {
+            if pointee.finish(walk, self.id, self.node) {
+                self.scan_pointee(walk, pointee, lead);
             }
         } else {
-            self.scan(walk, self.coverage, bytes);
+            self.scan(walk, bytes, lead);
         }
     }
 
-    /// The value is the address of a block.
-    fn finish_pointer(&self, walk: &mut Walk, block: Block) {
-        let done = match walk.blocks.find(block) {
-            Some((_, owner)) if owner == self.id => Some(()),
-            Some(_) => walk.blocks.share(block, self.node, self.id),
-            None if self.is_behind(walk, block) => {
-                let usable_bytes = walk.usable_bytes(block);
-                let owned = walk.blocks.own(block, usable_bytes, self.node, self.id);
-                owned.map(|number| walk.blocks.used(number, block.bytes))
-            }
-            None => return self.leads_to(walk, block.start),
+    /// The value may have up to so many bytes, all of which can be read: keeps what will be needed of them.
+    pub(super) fn finish_later(&self, walk: &mut Walk, room: usize) {
+        let keep = |walk: &mut Walk, block, least_bytes| {
+            let kept = walk.leads.push(Lead { block, least_bytes });
+            walk.check(kept.map(|_| ()));
         };
-        walk.check(done);
-        if self.number.is_none() {
-            let coverage = match self.coverage_of_block.start == block.start {
-                true => self.coverage_of_block,
-                false => Coverage::none(block.start),
-            };
-            self.scan(walk, coverage, block.bytes);
+        let begin = walk.leads.len();
+        let (mut first, mut pointee) = (None, None);
+        if room >= WORD {
+            first = self.first_block();
+            pointee = self.pointee(walk);
+        }
+        if let Some(pointee) = pointee {
+            self.scan_pointee(walk, pointee, keep);
+        }
+        let middle = walk.leads.len();
+        self.scan(walk, room, keep);
+        let end = walk.leads.len();
+        if first.is_none() && pointee.is_none() && begin == end {
+            return;
+        }
+        let kept = walk.unfinished.push(Unfinished {
+            id: self.id,
+            node: self.node,
+            number_bytes: self.number.map_or(0, |(_, bytes)| bytes),
+            room,
+            first,
+            pointee,
+            leads: [begin, middle, end],
+        });
+        walk.check(kept.map(|_| ()));
+    }
+
+    /// The block that its first word is the address of. It must have one.
+    fn first_block(&self) -> Option<Block> {
+        self.first_word().and_then(block_from)
+    }
+
+    /// Its first word, if that was not shown.
+    fn first_word(&self) -> Option<usize> {
+        let mut first = words(self.coverage.start, WORD).filter(|_| !self.coverage.includes(0));
+        first.next()
+    }
+
+    /// What the value leads to if it has one word.
+    fn pointee(&self, walk: &mut Walk) -> Option<Pointee> {
+        let word = self.first_word()?;
+        if self.number.is_some_and(|(number, _)| number == word as u64) {
+            return None;
+        }
+        let block = block_from(word)?;
+        let is_behind = walk.blocks.find(block).is_none() && self.is_behind(walk, block);
+        let shown = self.coverage_of(block);
+        let mut indexes = 0..block.bytes.div_ceil(WORD).min(MOST_WORDS);
+        Some(Pointee {
+            block,
+            is_behind,
+            usable_bytes: if is_behind {
+                walk.usable_bytes(block)
+            } else {
+                0
+            },
+            is_unread: block.bytes > MOST_READ
+                && self.number.is_none()
+                && !self.is_variant
+                && !indexes.all(|index| shown.includes(index)),
+        })
+    }
+
+    /// Which words of a block were shown.
+    fn coverage_of(&self, block: Block) -> Coverage {
+        match self.coverage_of_block.start == block.start {
+            true => self.coverage_of_block,
+            false => Coverage::none(block.start),
         }
     }
 
     /// Whether what the value showed lies in a block, or behind a pointer in it.
     fn is_behind(&self, walk: &mut Walk, block: Block) -> bool {
+        if block.bytes > MOST_READ {
+            return false;
+        }
         if let Some((number, bytes)) = self.number {
-            return holds_number(block, number, bytes);
+            return is_telling(number, bytes) && holds_number(block, number, bytes);
         }
         words(block.start, block.bytes)
             .take(MOST_WORDS)
@@ -127,40 +221,148 @@ impl ObservedValue {
             })
     }
 
-    /// Words of a place that were not shown, but lead to a block.
-    fn scan(&self, walk: &mut Walk, coverage: Coverage, bytes: usize) {
-        // Beside the fields of a variant lies what was there before.
-        if self.is_variant {
+    /// Blocks that words of the pointee lead to, which were not shown.
+    fn scan_pointee(
+        &self,
+        walk: &mut Walk,
+        pointee: Pointee,
+        found: impl FnMut(&mut Walk, Block, usize),
+    ) {
+        let block = pointee.block;
+        if self.number.is_none() && block.bytes <= MOST_READ {
+            self.scan_place(walk, self.coverage_of(block), block.bytes, found);
+        }
+    }
+
+    /// Blocks that words of its own lead to, which were not shown.
+    fn scan(&self, walk: &mut Walk, bytes: usize, mut found: impl FnMut(&mut Walk, Block, usize)) {
+        let Some((number, number_bytes)) = self.number else {
+            return self.scan_place(walk, self.coverage, bytes, found);
+        };
+        if bytes <= number_bytes {
             return;
         }
-        for (index, word) in words(coverage.start, bytes).take(MOST_WORDS).enumerate() {
-            // NOTE: a tag beside padding overwrites the last byte of what was there before: mostly no address of a word.
-            let is_address = word.is_multiple_of(WORD) || block_from(word).is_some();
-            if is_address && !coverage.includes(index) && word as u64 != self.computed_number {
-                self.leads_to(walk, word);
+        // An untagged enum has room for more than a number: perhaps it is in a box.
+        for (least_bytes, word) in words_of(self.coverage.start, bytes) {
+            if let Some(block) = block_from(word).filter(|block| block.bytes == number_bytes)
+                && (!is_telling(number, number_bytes) || holds_number(block, number, number_bytes))
+            {
+                found(walk, block, least_bytes);
             }
         }
     }
 
-    /// Keeps the block at an address, if there is one and nobody owns it.
-    pub(super) fn leads_to(&self, walk: &mut Walk, address: usize) {
-        if let Some(block) = walk.block_at(address)
-            && walk.blocks.find(block).is_none()
-        {
-            let done = walk.blocks.unfollowed(block, self.id);
-            walk.check(done);
+    /// Blocks that words of a place lead to, which were not shown.
+    fn scan_place(
+        &self,
+        walk: &mut Walk,
+        coverage: Coverage,
+        bytes: usize,
+        mut found: impl FnMut(&mut Walk, Block, usize),
+    ) {
+        // Beside the fields of a variant lies what was there before.
+        if self.is_variant {
+            return;
+        }
+        for (index, (least_bytes, word)) in words_of(coverage.start, bytes).enumerate() {
+            // NOTE: a tag beside padding overwrites the last byte of what was there before: mostly no address of a word.
+            let is_address = word.is_multiple_of(WORD) || block_from(word).is_some();
+            if is_address
+                && !coverage.includes(index)
+                && word as u64 != self.computed_number
+                && let Some(block) = walk.block_at(word)
+                && walk.blocks.find(block).is_none()
+            {
+                found(walk, block, least_bytes);
+            }
         }
     }
 }
 
-/// Whether a number of so many bytes lies in a block, aligned.
+impl Pointee {
+    /// A value is the address of this block: whether the block is proved to be its own, or is somebody else's.
+    fn finish(&self, walk: &mut Walk, value: u64, node: u32) -> bool {
+        let block = self.block;
+        let done = match walk.blocks.find(block) {
+            Some((_, owner)) if owner == value => Some(()),
+            Some(_) => walk.blocks.share(block, node, value),
+            None if self.is_behind => {
+                let owned = walk.blocks.own(block, self.usable_bytes, node, value);
+                owned.map(|number| walk.blocks.used(number, block.bytes))
+            }
+            None => {
+                leads_to(walk, block, value);
+                return false;
+            }
+        };
+        walk.check(done);
+        if self.is_unread {
+            let done = walk.blocks.unread(block, value);
+            walk.check(done);
+        }
+        true
+    }
+}
+
+impl Unfinished {
+    /// Everything was shown: the size is known, or nothing tells it and the value may reach to the end of its block.
+    pub(super) fn finish(&self, walk: &mut Walk) {
+        let known = walk.nodes.known_bytes(self.node);
+        let bytes = known.map_or(self.room, |bytes| bytes.min(self.room));
+        if bytes > WORD
+            && let Some(block) = self.first
+        {
+            leads_to(walk, block, self.id);
+        }
+        let [begin, middle, end] = self.leads;
+        let leads = match self.pointee.filter(|_| bytes == WORD) {
+            Some(pointee) if pointee.finish(walk, self.id, self.node) => begin..middle,
+            Some(_) => return,
+            None if bytes > self.number_bytes => middle..end,
+            None => return,
+        };
+        for index in leads {
+            let lead = walk.leads[index];
+            if index < middle || lead.least_bytes <= bytes {
+                leads_to(walk, lead.block, self.id);
+            }
+        }
+    }
+}
+
+/// Keeps a block that a value leads to, if nobody owns it.
+pub(super) fn leads_to(walk: &mut Walk, block: Block, value: u64) {
+    if walk.blocks.find(block).is_none() {
+        let done = walk.blocks.unfollowed(block, value);
+        walk.check(done);
+    }
+}
+
+/// Whether a number is found again in a block only where it was shown: a zero or a byte is everywhere.
+fn is_telling(number: u64, bytes: usize) -> bool {
+    bytes >= 4 && number & mask(bytes) != 0
+}
+
+/// The bits of a number of so many bytes, as far as they fit in a word.
+fn mask(bytes: usize) -> u64 {
+    u64::MAX >> (64 - 8 * bytes.clamp(1, WORD))
+}
+
+/// Whether a number of so many bytes lies in a block, aligned, and not where `Rc` and `Arc` have their counters: a weak
+/// pointer may show those.
 fn holds_number(block: Block, number: u64, bytes: usize) -> bool {
+    const COUNTERS: usize = 2;
+    let mask = mask(bytes);
     let bytes = bytes.clamp(1, WORD);
-    let mask = u64::MAX >> (64 - 8 * bytes);
+    let counters = match block.bytes > COUNTERS * WORD {
+        true => COUNTERS,
+        false => 0,
+    };
     // The last word may end behind the block, but begins in it.
     let readable = block.bytes.min(MOST_WORDS * WORD);
     words(block.start, readable.next_multiple_of(WORD))
         .enumerate()
+        .skip(counters)
         .any(|(index, word)| {
             let left = block.bytes - index * WORD;
             (0..WORD.min(left))
@@ -170,9 +372,18 @@ fn holds_number(block: Block, number: u64, bytes: usize) -> bool {
         })
 }
 
+/// The first aligned words of a place, each with the bytes that the place must have to have it.
+fn words_of(start: usize, bytes: usize) -> impl Iterator<Item = (usize, usize)> {
+    let before = start.next_multiple_of(WORD) - start;
+    words(start, bytes)
+        .take(MOST_WORDS)
+        .enumerate()
+        .map(move |(index, word)| (before + (index + 1) * WORD, word))
+}
+
 /// The aligned words of a place.
 fn words(start: usize, bytes: usize) -> impl Iterator<Item = usize> {
-    // SAFETY: a value that is borrowed as long as it is measured, or a live block that it leads to. An aligned word that
-    // begins in one lies in the same page.
+    // SAFETY: a value that is still borrowed and what is behind it in its live block, or a live block of at most
+    // MOST_READ bytes that it leads to. An aligned word that begins in one lies in the same page.
     unsafe { shadow::words(start, bytes) }
 }

@@ -5,7 +5,7 @@
 use super::blocks::Blocks;
 use super::mapped::MappedVec;
 use super::nodes::{Nodes, Step};
-use super::unfollowed::{Coverage, ObservedValue};
+use super::unfollowed::{Coverage, Lead, ObservedValue, Unfinished, leads_to};
 use super::value_ref::{Ownership, ValueRef};
 use crate::shadow::{Block, Finder};
 use std::cell::{Cell, RefCell};
@@ -17,7 +17,9 @@ pub(super) struct Walk {
     pub(super) blocks: Blocks,
     values: u64,
     /// Values whose size was not known when they were shown whole.
-    unsized_values: MappedVec<ObservedValue>,
+    pub(super) unfinished: MappedVec<Unfinished>,
+    /// What their words lead to.
+    pub(super) leads: MappedVec<Lead>,
     /// Addresses below this are on the stack of the measuring, as far as they are above its present end.
     stack_end: usize,
     usable: Option<fn(usize) -> usize>,
@@ -37,7 +39,8 @@ impl Walk {
             nodes,
             blocks: Blocks::new(),
             values: 0,
-            unsized_values: MappedVec::new(),
+            unfinished: MappedVec::new(),
+            leads: MappedVec::new(),
             stack_end,
             usable,
             failed: false,
@@ -75,23 +78,25 @@ impl Walk {
         self.usable.map_or(0, |usable| usable(block.start))
     }
 
-    /// Finishes a value whose size was not known when it was shown, if it is known by now.
-    fn finish_unsized(&mut self, shown: &ObservedValue, is_end: bool) -> Option<()> {
+    /// Finishes a value whose size was not known when it was shown: now, if it is known for certain by now.
+    fn finish_unsized(&mut self, shown: &ObservedValue) {
         let start = shown.coverage.start;
-        let known = self.nodes.known_bytes(shown.node);
-        // Where nothing tells its size it may reach to the end of its block.
-        let bytes = known.or(is_end.then_some(usize::MAX))?;
-        if let Some(block) = self.finder.block_at(start) {
-            shown.finish(self, bytes.min(block.start + block.bytes - start));
+        let Some(block) = self.finder.block_at(start) else {
+            return;
+        };
+        let room = (block.start + block.bytes).saturating_sub(start);
+        // In a table with gaps the next ones may tell that it is smaller, but nothing is smaller than a pointer.
+        match self.nodes.known_bytes(shown.node) {
+            Some(bytes) if bytes <= size_of::<usize>() => shown.finish(self, bytes.min(room)),
+            _ => shown.finish_later(self, room),
         }
-        Some(())
     }
 
     /// Everything was shown.
     pub(super) fn finish(&mut self) {
-        for index in 0..self.unsized_values.len() {
-            let shown = self.unsized_values[index];
-            self.finish_unsized(&shown, true);
+        for index in 0..self.unfinished.len() {
+            let value = self.unfinished[index];
+            value.finish(self);
         }
         self.blocks.sum(&mut self.nodes);
     }
@@ -111,6 +116,8 @@ pub(super) struct Recent {
 enum Location {
     /// In the value's own memory.
     Inside,
+    /// In the same block, but before the value: in an arena.
+    Before,
     /// In a block; its number, when the value owns it.
     Block(Option<u32>),
     /// In no block that the recording knows: static, on a stack, allocated before it began.
@@ -231,17 +238,18 @@ impl<'a> Value<'a> {
             coverage: self.coverage.get(),
             coverage_of_block: self.coverage_of_block.get(),
         };
-        if self.is_unclear.get() {
-            shown.leads_to(walk, self.recent.get().start);
+        if self.is_unclear.get()
+            && let Some(block) = walk.block_at(self.recent.get().start)
+        {
+            leads_to(walk, block, self.id);
         }
         if self.is_temporary || self.is_borrowed.get() {
             return;
         }
         if self.bytes > 0 {
             shown.finish(walk, self.bytes);
-        } else if self.has_node && walk.finish_unsized(&shown, false).is_none() {
-            let kept = walk.unsized_values.push(shown);
-            walk.check(kept.map(|_| ()));
+        } else if self.has_node {
+            walk.finish_unsized(&shown);
         }
     }
 
@@ -265,8 +273,11 @@ impl<'a> Value<'a> {
             };
             // A value of unknown size reaches as far as its block.
             if self.bytes == 0 && self.start.wrapping_sub(block.start) < block.bytes {
+                if address < self.start {
+                    return Location::Before;
+                }
                 Coverage::add(&self.coverage, offset, least_bytes);
-                let end = offset.wrapping_add(least_bytes);
+                let end = offset.saturating_add(least_bytes);
                 self.extent.set(self.extent.get().max(end));
                 return Location::Inside;
             }

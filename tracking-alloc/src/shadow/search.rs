@@ -37,6 +37,12 @@ struct Known {
     block: Option<Block>,
 }
 
+const NOTHING: Known = Known {
+    low: 0,
+    high: 0,
+    block: None,
+};
+
 /// Searches that took longer than this many bytes of heap are remembered.
 const LONG_SEARCH: usize = 1 << 10;
 const REMEMBERED: usize = 32;
@@ -52,15 +58,10 @@ pub(crate) struct Finder {
 impl Finder {
     /// `largest` bounds the size of any live block, bytes.
     pub(crate) fn new(largest: usize) -> Self {
-        let nothing = Known {
-            low: 0,
-            high: 0,
-            block: None,
-        };
         Finder {
             reach: largest,
             side: SIDE.is_in_use(),
-            known: [nothing; REMEMBERED],
+            known: [NOTHING; REMEMBERED],
         }
     }
 
@@ -73,9 +74,13 @@ impl Finder {
             .position(|known| known.low <= address && address < known.high);
         if let Some(index) = found {
             let block = self.known[index].block;
-            // What is asked for again moves to the front.
-            self.known.swap(index, index / 2);
-            return block;
+            if block.is_none_or(|block| block_from(block.start) == Some(block)) {
+                // What is asked for again moves to the front.
+                self.known.swap(index, index / 2);
+                return block;
+            }
+            // It was freed since.
+            self.known[index] = NOTHING;
         }
         if address >> ADDRESS_BITS == 0
             && let Some(block) = self.search(address)
@@ -393,6 +398,15 @@ mod tests {
             let block = finder.block_at(heap + GIB - 1 - index * 4096);
             assert_eq!(block.map(|block| block.start), Some(heap));
         }
+        assert!(take(heap).is_some());
+        // But not once it is freed, nor what it was when another one is there.
+        assert_eq!(finder.block_at(heap + 4096), None);
+        assert!(put(heap, GIB / 2, owner(8)));
+        let mut finder = Finder::new(GIB);
+        assert!(finder.block_at(heap + 4096).is_some());
+        assert!(take(heap).is_some() && put(heap, 5_000, owner(8)));
+        let block = finder.block_at(heap + 4096);
+        assert_eq!(block.map(|block| block.bytes), Some(5_000));
         assert!(take(heap).is_some());
     }
 }

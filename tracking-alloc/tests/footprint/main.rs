@@ -6,6 +6,7 @@ mod containers;
 mod hidden;
 mod plain;
 mod shared;
+mod sound;
 mod whole;
 
 use serde::Serialize;

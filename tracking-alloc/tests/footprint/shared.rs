@@ -43,7 +43,7 @@ fn shared_values_count_once_with_all_that_is_in_them() {
     assert_eq!(found.shared_blocks, 2 * 8);
     let found = exact(|| {
         let number = Arc::new(7u64);
-        (number.clone(), number, Rc::new(3u8))
+        (number.clone(), number, Rc::new(3u32))
     });
     assert_eq!((found.blocks, found.shared_blocks), (2, 1));
     exact(|| Rc::new(RefCell::new(vec![text(3), text(4)])));
