@@ -117,18 +117,15 @@ impl Blocks {
 
     /// Keeps a block that the memory of a value leads to until the end: another value may show it.
     pub(super) fn unfollowed(&mut self, block: Block, value: u64) -> Option<()> {
-        let is_unread = false;
-        self.unfollowed.push(Unfollowed {
-            block,
-            value,
-            is_unread,
-        })?;
-        Some(())
+        self.lead(block, value, false)
     }
 
     /// Notes that a value leads to a block which was not read, whoever owns it.
     pub(super) fn unread(&mut self, block: Block, value: u64) -> Option<()> {
-        let is_unread = true;
+        self.lead(block, value, true)
+    }
+
+    fn lead(&mut self, block: Block, value: u64, is_unread: bool) -> Option<()> {
         self.unfollowed.push(Unfollowed {
             block,
             value,

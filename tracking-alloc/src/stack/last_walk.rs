@@ -167,6 +167,7 @@ impl<F: Frame> LastWalk<F> {
         hash
     }
 
+    /// Follows the stack as far as it changed.
     #[inline(always)]
     fn follow_on<S: Step<Frame = F>>(
         &self,
@@ -189,7 +190,7 @@ impl<F: Frame> LastWalk<F> {
         let wanted = MAX_FRAMES.saturating_sub(sum.frames());
         let len = outside(&frames[..kept], S::place(state));
         let first = len.saturating_sub(wanted);
-        // PERF: mostly the present frame is one of those kept and nothing outside of it changed.
+        // As in `unchanged`, of stacks that go on outside of what is kept, or after many frames were left.
         if let Some(known) = frames[..len].last()
             && known.frame.is_in(state)
             && (first > 0 || self.ends.get())
