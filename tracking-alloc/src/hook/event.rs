@@ -6,7 +6,7 @@ use super::peak;
 use crate::counters::{self, Event, Realloc};
 use crate::shadow::{self, LaneBits, Owner};
 use crate::stack::{self, Start};
-use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, fixed_row, owned};
+use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, clock, fixed_row, owned};
 use crate::{count, state, thread};
 use std::sync::atomic::{Ordering::*, compiler_fence};
 use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
@@ -243,7 +243,7 @@ fn alloc_in(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
     let birth = all.total_blocks.load(Relaxed).wrapping_add(1);
     lane.count_size(slot, size);
     peak::around_rise(lane, bytes as i64, move || {
-        lane.touch_both(site, row, all);
+        lane.touch_both(site, row, all, clock());
         counters::allocated(owned(row), size);
         counters::allocated(owned(all), size);
     });
@@ -266,7 +266,7 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
     let row = lane.row_of(owner.site());
     let all = lane.all();
     peak::around_fall(lane, Some(row), bytes as i64, move || {
-        lane.touch_both(owner.site(), row, all);
+        lane.touch_both(owner.site(), row, all, clock());
         counters::freed(owned(row), size);
         counters::freed(owned(all), size);
     });
@@ -319,10 +319,11 @@ fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc)
         Some(lane.row_of(old_site))
     };
     peak::around(lane, bytes as i64 - old_bytes as i64, move || {
+        let now = clock();
         if let Some(old_row) = old_row {
-            lane.touch(old_site, old_row);
+            lane.touch(old_site, old_row, now);
         }
-        lane.touch_both(site, row, all);
+        lane.touch_both(site, row, all, now);
         for counted in [row, all] {
             counters::allocated(owned(counted), size);
             counters::resized(owned(counted), old_size, size, old != new);

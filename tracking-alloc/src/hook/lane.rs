@@ -22,7 +22,7 @@ use crate::record::Table;
 use crate::shadow::{LaneBits, Owner};
 use crate::stack::{LastWalks, Limits};
 use crate::sys::{Bump, Errno, Lock, PAGE, count_own};
-use crate::tables::{CLOCK, lane_row, touch};
+use crate::tables::{lane_row, touch};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
@@ -186,28 +186,28 @@ impl Lane {
         place
     }
 
-    /// Before a row changes: saves its value at the peak, and at snapshots taken since.
+    /// Before a row changes: saves its value at the peak, and at snapshots taken since. `now`: the clock,
+    /// read once for an event.
     #[inline(always)]
-    pub(super) fn touch(&'static self, site: u32, row: &Row) {
-        if let Some(then) = touch(row) {
+    pub(super) fn touch(&'static self, site: u32, row: &Row, now: u64) {
+        if let Some(then) = touch(row, now) {
             self.save_snapshots(site, row, then);
         }
     }
 
     /// The same for the row of a site and that of all events, whose snapshots are in the header.
     #[inline(always)]
-    pub(super) fn touch_both(&'static self, site: u32, row: &Row, all: &Row) {
+    pub(super) fn touch_both(&'static self, site: u32, row: &Row, all: &Row, now: u64) {
         // PERF: the clock stands still for long; one test for both rows.
-        let now = CLOCK.load(Acquire);
         if (row.clock.load(Relaxed) ^ now) | (all.clock.load(Relaxed) ^ now) != 0 {
-            self.save_both(site, row);
+            self.save_both(site, row, now);
         }
     }
 
     #[inline(never)]
-    fn save_both(&'static self, site: u32, row: &Row) {
-        self.touch(site, row);
-        let _ = touch(self.all());
+    fn save_both(&'static self, site: u32, row: &Row, now: u64) {
+        self.touch(site, row, now);
+        let _ = touch(self.all(), now);
     }
 
     /// The cache entry for a key.

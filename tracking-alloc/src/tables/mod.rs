@@ -26,8 +26,8 @@ pub(crate) use lanes::{
 };
 pub(crate) use marks::Window;
 pub(crate) use rows::{
-    CLOCK, Shared, add, at_peak, epoch, figures_net, figures_of, net_blocks, net_bytes, owned,
-    touch,
+    CLOCK, Shared, add, at_peak, clock, epoch, figures_net, figures_of, net_blocks, net_bytes,
+    owned, touch,
 };
 pub(crate) use scopes::{forget_scopes, scope_number, scope_record};
 pub(crate) use sites::{check_modules, find_site, forget_sites, intern};

@@ -12,6 +12,12 @@ pub(crate) fn epoch() -> u64 {
     CLOCK.load(Relaxed) >> CLOCK_SNAPSHOT_BITS
 }
 
+/// The clock as an event finds it.
+#[inline(always)]
+pub(crate) fn clock() -> u64 {
+    CLOCK.load(Acquire)
+}
+
 /// Single-writer addition: no locked instruction.
 #[inline(always)]
 pub(crate) fn add(counter: &AtomicU64, more: u64) {
@@ -77,9 +83,10 @@ pub(crate) fn net_blocks(row: &Row) -> i64 {
 
 /// Before a row changes: if the clock went on since it last did, its net is what it was at the peak. Returns the
 /// row's old clock when a snapshot was taken since, for the caller to save that too.
+///
+/// `now` is the clock read once for the whole event: so all rows that it changes count it on the same side of a peak.
 #[inline(always)]
-pub(crate) fn touch(row: &Row) -> Option<u64> {
-    let now = CLOCK.load(Acquire);
+pub(crate) fn touch(row: &Row, now: u64) -> Option<u64> {
     let then = row.clock.load(Relaxed);
     if now == then {
         return None;
