@@ -40,12 +40,12 @@ impl Sums {
         };
     }
 
-    /// Bytes live at the end.
+    /// Bytes live at exit.
     pub fn live_bytes(&self) -> i64 {
         net(self.total_bytes, self.freed_bytes)
     }
 
-    /// Blocks live at the end.
+    /// Blocks live at exit.
     pub fn live_blocks(&self) -> i64 {
         net(self.total_blocks, self.freed_blocks)
     }

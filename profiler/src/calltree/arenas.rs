@@ -1,4 +1,4 @@
-//! What lies inside arenas: each arena, the fields of the data inside it, and the type of what was handed out.
+//! What lies inside arenas: each arena, the fields of the data inside it, and the type of what was allocated.
 //!
 //! Figures are bytes inside arenas, of blocks that are counted elsewhere already. Must keep the sum: what rows do not tell
 //! has a node of its own, and the nodes of what is live come to the chunk bytes.
@@ -36,10 +36,10 @@ fn inside(profile: &Profile, index: u32, arena: &Arena, measure: Measure, all: &
         let mut path = vec![root];
         let of_field = fields.path_to(fields.field_of(row.scope));
         path.extend(of_field.into_iter().map(Label::Field));
-        // What went past the handle went past it here, whenever that was.
+        // What bypassed the handle did so here, whenever that was.
         if measure == Measure::Total && row.past_bytes > 0 {
             let mut path = path.clone();
-            path.push(Label::Mark(MarkKind::Part(Part::Past)));
+            path.push(Label::Mark(MarkKind::Part(Part::Bypassed)));
             all.push(Inside {
                 path,
                 scope: row.scope,
@@ -79,7 +79,7 @@ fn inside(profile: &Profile, index: u32, arena: &Arena, measure: Measure, all: &
         add(MarkKind::NoRow, rest);
     }
     if measure == Measure::Live {
-        for part in Part::ALL.into_iter().filter(|part| *part != Part::Handed) {
+        for part in Part::ALL.into_iter().filter(|part| *part != Part::Allocated) {
             add(MarkKind::Part(part), bytes(part.of(arena), measure));
         }
     }

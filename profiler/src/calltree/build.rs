@@ -275,7 +275,7 @@ fn marks(site: &Site) -> impl Iterator<Item = MarkKind> {
     let marks = site.marks;
     [
         (marks.foreign, MarkKind::Foreign),
-        (marks.cut, MarkKind::Cut),
+        (marks.cut, MarkKind::Truncated),
         (marks.deep, MarkKind::Deep),
     ]
     .into_iter()

@@ -39,8 +39,8 @@ pub enum Label {
 /// What stands where there is no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MarkKind {
-    /// Cut where a return address was in no known code.
-    Cut,
+    /// Truncated where a return address was in no known code.
+    Truncated,
     /// Taken on a stack that is not the thread's own.
     Foreign,
     /// Deeper than the walk's limit.
@@ -51,7 +51,7 @@ pub enum MarkKind {
     Chunk(Option<u32>),
     /// Bytes of an arena's chunks that are not in use.
     Part(Part),
-    /// What an arena handed out in places for which the recording had no room.
+    /// What an arena allocated in places for which the recording had no room.
     NoRow,
 }
 
@@ -59,16 +59,16 @@ impl MarkKind {
     /// As frontends show it, in brackets.
     pub fn name(self) -> &'static str {
         match self {
-            MarkKind::Cut => "[cut]",
+            MarkKind::Truncated => "[truncated]",
             MarkKind::Foreign => "[foreign stack]",
             MarkKind::Deep => "[deep]",
             MarkKind::Empty => "[no stack]",
             MarkKind::Chunk(_) => "[chunk of arenas]",
-            MarkKind::Part(Part::Handed) => "(handed out)",
+            MarkKind::Part(Part::Allocated) => "(allocated)",
             MarkKind::Part(Part::Padding) => "(padding)",
             MarkKind::Part(Part::Abandoned) => "(abandoned)",
-            MarkKind::Part(Part::Past) => "(past the handle)",
-            MarkKind::Part(Part::Tail) => "(tail)",
+            MarkKind::Part(Part::Bypassed) => "(bypassed)",
+            MarkKind::Part(Part::Unused) => "(unused)",
             MarkKind::NoRow => "(no row: the recording had no room)",
         }
     }

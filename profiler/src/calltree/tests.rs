@@ -256,7 +256,7 @@ fn marks_and_missing_stacks_are_shown() {
     let tree = CallTree::build(&profile, &Options::default());
     assert_eq!(
         folded(&tree, &profile, Measure::Live),
-        "[cut];f 1\n[deep];f 2\n[foreign stack];f 4\n[no stack] 8\n"
+        "[truncated];f 1\n[deep];f 2\n[foreign stack];f 4\n[no stack] 8\n"
     );
 }
 
@@ -403,7 +403,7 @@ fn a_function_of_the_tree_by_type_keeps_its_place_in_the_source() {
 #[test]
 fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
     let mut profile = sample::city_arenas();
-    // 700 of the bytes in use were handed out where no row tells it.
+    // 700 of the bytes in use were allocated where no row tells it.
     let scratch = &mut profile.arenas[2];
     scratch.handed_bytes += 700;
     scratch.chunk_bytes += 700;

@@ -20,7 +20,7 @@ pub struct Tolerances {
 }
 
 impl Default for Tolerances {
-    /// 5 % of the peak, of what is live at the end, and of bytes and blocks allocated.
+    /// 5 % of the peak, of what is live at exit, and of bytes and blocks allocated.
     fn default() -> Self {
         Tolerances {
             general: 0.05,

@@ -34,8 +34,8 @@ pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String 
 /// What widths stand for.
 pub(super) fn what(options: &Options) -> &'static str {
     match (options.by, options.measure) {
-        (By::Arena, Measure::Live) => "allocated_bytes of arenas, live at the end",
-        (By::Arena, _) => "bytes handed out inside arenas",
+        (By::Arena, Measure::Live) => "allocated_bytes of arenas, live at exit",
+        (By::Arena, _) => "bytes allocated inside arenas",
         (_, measure) => measure.title(),
     }
 }

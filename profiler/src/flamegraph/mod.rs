@@ -28,13 +28,13 @@ pub(crate) use legend::{PLACE, squares};
 pub(crate) use prune::{Widths, prune};
 pub(crate) use relabel::Caption;
 
-/// Whether there is a picture by arena of that measure: of what was ever handed out, and of what is live.
+/// Whether there is a picture by arena of that measure: of what was ever allocated, and of what is live.
 pub fn is_of_arenas(measure: Measure) -> bool {
     matches!(measure, Measure::Live | Measure::Total)
 }
 
 /// Why there is no picture by arena of other measures.
-pub const NOT_OF_ARENAS: &str = "inside arenas there are bytes handed out (--measure total) and live ones (--measure \
+pub const NOT_OF_ARENAS: &str = "inside arenas there are bytes allocated (--measure total) and live ones (--measure \
     live); no other measure is kept for them";
 
 /// What was drawn.

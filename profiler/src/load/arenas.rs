@@ -53,7 +53,7 @@ pub(super) fn arenas(recording: &Recording, sites: &Counted, types: &mut Types) 
             live_bytes: row.live_bytes.max(0) as u64,
             live_blocks: row.live_blocks.max(0) as u64,
             copied_bytes: row.copied_bytes,
-            // A net of what went past the handle and came back there, which may have been in another scope.
+            // A net of what bypassed the handle and came back there, which may have been in another scope.
             past_bytes: (row.past_bytes as i64).max(0) as u64,
             grows: row.grows,
         });

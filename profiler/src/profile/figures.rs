@@ -86,7 +86,7 @@ pub enum Measure {
     /// Bytes live at the global maximum.
     #[default]
     Peak,
-    /// Bytes live at the end.
+    /// Bytes live at exit.
     Live,
     /// Bytes allocated.
     Total,

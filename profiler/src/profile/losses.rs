@@ -53,7 +53,7 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     say(
         lost.cut_stacks,
         "stack",
-        "cut at a return address in no known code, shown as [cut]",
+        "truncated at a return address in no known code, shown as [truncated]",
     );
     say(
         lost.foreign_stacks,

@@ -29,7 +29,7 @@ const NO_CONTAINER: &str = "(unknown type): neither the stack nor a field tells 
 
 /// What figures of arenas are.
 pub(crate) const ARENA_FIGURES: &str = "Chunk bytes are what bumpalo calls allocated_bytes: usable bytes of chunks, not bytes \
-    handed out. All figures are inside the arena: its chunks are blocks of the process already, so never add them to its \
+    allocated. All figures are inside the arena: its chunks are blocks of the process already, so never add them to its \
     totals.";
 
 /// The sentences below rows of that kind.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Detail, NO_STACK, Row, place};
 use crate::profile::arenas::{
-    Advice, Handed, Leak, TypeInside, advice, by_field, by_type, imbalance, leak_text, measured,
+    Advice, Inside, Leak, TypeInside, advice, by_field, by_type, imbalance, leak_text, measured,
     ordered, unscoped,
 };
 use crate::profile::fields::Fields;
@@ -22,12 +22,12 @@ pub struct ArenaDetail {
     pub arena: usize,
     /// What it [counts for](measured) by the measure; `None` = arenas have no such figure.
     pub measured: Option<u64>,
-    /// What was handed out by type, most bytes first.
+    /// What was allocated by type, most bytes first.
     pub types: Vec<ArenaPart>,
-    /// What was handed out by field, most bytes first.
+    /// What was allocated by field, most bytes first.
     pub fields: Vec<ArenaPart>,
     /// What neither tells: rows that found no room in the recording.
-    pub unscoped: Handed,
+    pub unscoped: Inside,
     /// What would make it cheaper.
     pub advice: Vec<Advice>,
     /// Blocks of the global heap that its values left behind, most bytes first.
@@ -43,9 +43,9 @@ pub struct ArenaPart {
     pub key: String,
     /// The full name of the type, of a field that of its values.
     pub full_name: Option<String>,
-    /// What it was handed.
+    /// What was allocated for it.
     #[serde(flatten)]
-    pub handed: Handed,
+    pub inside: Inside,
 }
 
 /// A leak, named. The names are the keys in JSON.
@@ -65,9 +65,9 @@ pub struct ArenaLeak {
     pub full_name: Option<String>,
     /// The path of the field.
     pub field: Option<String>,
-    /// Bytes live at the end.
+    /// Bytes live at exit.
     pub live_bytes: u64,
-    /// Blocks live at the end.
+    /// Blocks live at exit.
     pub live_blocks: u64,
 }
 
@@ -103,8 +103,8 @@ pub(super) fn rows(profile: &Profile, measure: Measure) -> Vec<Row> {
         .collect()
 }
 
-/// The figures that there are inside an arena: what was handed out, taken back (freed, abandoned, reset, dropped), and
-/// is in use. An arena tells no peak of what it handed out, and nothing of shrinks and temporary pieces: those are 0 here,
+/// The figures that there are inside an arena: what was allocated, taken back (freed, abandoned, reset, dropped), and
+/// is in use. An arena tells no peak of what it allocated, and nothing of shrinks and temporary pieces: those are 0 here,
 /// null in JSON and shown nowhere.
 fn figures(arena: &Arena) -> Figures {
     let live_blocks = arena
@@ -142,7 +142,7 @@ fn types(profile: &Profile, arena: &Arena) -> Vec<ArenaPart> {
         ArenaPart {
             key: key.to_owned(),
             full_name: name.map(|name| name.full.clone()),
-            handed: row.handed,
+            inside: row.inside,
         }
     };
     rows.iter().map(part).collect()
@@ -157,7 +157,7 @@ fn places(profile: &Profile, fields: &Fields, arena: &Arena) -> Vec<ArenaPart> {
             Some(ArenaPart {
                 key: field.path.clone(),
                 full_name: name.map(|name| name.full.clone()),
-                handed: row.handed,
+                inside: row.inside,
             })
         })
         .collect()

@@ -22,7 +22,7 @@ const FIGURES: [Figure; 13] = [
     ("temporary_bytes", |figures| figures.temporary_bytes),
 ];
 
-/// The figures by key. Arenas keep no peak of what they handed out, no shrinks and no temporary pieces: `None` of those.
+/// The figures by key. Arenas keep no peak of what they allocated, no shrinks and no temporary pieces: `None` of those.
 pub(crate) fn by_key(
     of: Figures,
     is_of_arenas: bool,

@@ -334,7 +334,7 @@ pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
         (_, None) => NO_STACK.to_owned(),
     };
     for (set, mark) in [
-        (site.marks.cut, MarkKind::Cut),
+        (site.marks.cut, MarkKind::Truncated),
         (site.marks.foreign, MarkKind::Foreign),
     ] {
         if set {

@@ -1,7 +1,7 @@
 //! A program that reads cities into arenas: what faces of arenas are drawn and tested with.
 //!
 //! Has one of each: an arena that lives to the end and took several chunks, one made and dropped a hundred times, one
-//! that was reset, one at its limit and never dropped; growth left behind, bytes past the handle, padding; a `String`
+//! that was reset, one at its limit and never dropped; growth left behind, bytes that bypassed the handle, padding; a `String`
 //! smuggled into an arena that is gone, and one into an arena that lives; sites of chunks. Must stay the same in every
 //! run, and every arena's parts must add up.
 
@@ -237,7 +237,7 @@ fn dropped(city: &City, site: usize) -> Arena {
     }
 }
 
-/// Used again and again; handed out outside all fields; one row found no room.
+/// Used again and again; allocated outside all fields; one row found no room.
 fn reset(phase: ScopeId) -> Arena {
     Arena {
         name: "scratch".into(),

@@ -806,7 +806,7 @@ record! {
         40 chunk_bytes_with_metadata: u64,
         /// Chunks that live instances hold.
         48 chunks: u64,
-        /// Bytes handed out and not abandoned, in live instances.
+        /// Bytes allocated and not abandoned, in live instances.
         56 handed_bytes: u64,
         /// Bytes lost to alignment there.
         64 padding_bytes: u64,
@@ -826,7 +826,7 @@ record! {
         120 total_chunks: u64,
         /// Usable bytes of those.
         128 total_chunk_bytes: u64,
-        /// Bytes ever handed out, growth counted with its new size.
+        /// Bytes ever allocated, growth counted with its new size.
         136 total_handed_bytes: u64,
         /// How often.
         144 total_handed_blocks: u64,
@@ -846,17 +846,17 @@ record! {
 }
 
 record! {
-    /// What an arena handed out under one scope.
+    /// What an arena allocated under one scope.
     ArenaRow / ArenaRowValue, 64 {
         /// The arena.
         0 arena: u32,
         /// The scope.
         4 scope: u32,
-        /// Bytes ever handed out.
+        /// Bytes ever allocated.
         8 total_bytes: u64,
         /// How often.
         16 total_blocks: u64,
-        /// Bytes handed out in live instances since their last reset.
+        /// Bytes allocated in live instances since their last reset.
         24 live_bytes: i64,
         /// How often.
         32 live_blocks: i64,

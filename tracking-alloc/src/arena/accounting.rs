@@ -1,7 +1,7 @@
 //! When a tracked arena's counters are brought up to date: around each call of the handle, and where somebody asks.
 //!
 //! While something records the counters lie where the recording can reach them, else in the handle. PERF: then a piece
-//! handed out costs a compare before (nothing bypassed the handle), one after (the chunk is the same), and two
+//! allocated costs a compare before (nothing bypassed the handle), one after (the chunk is the same), and two
 //! additions; all else is out of line, so that what is inlined into other people's code stays small.
 
 use super::counters::ArenaCounters;
@@ -183,7 +183,7 @@ impl Accounting {
         self.choose_path();
     }
 
-    /// A piece was handed out.
+    /// A piece was allocated.
     #[inline(always)]
     pub(super) fn handed_out(
         &self,
@@ -248,7 +248,7 @@ impl Accounting {
         bytes.next_multiple_of(arena.min_align().max(1))
     }
 
-    /// A piece of `old` bytes changed: `less` bytes fewer are handed out, `back` fewer are used (negative: more). Where
+    /// A piece of `old` bytes changed: `less` bytes fewer are allocated, `back` fewer are used (negative: more). Where
     /// more came back than the piece took, what lay given up beside it came back too.
     #[inline]
     fn settle(&self, arena: &impl Arena, old: usize, less: i64, back: i64) {

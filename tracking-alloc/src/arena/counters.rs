@@ -60,13 +60,13 @@ counters! {
     base_cursor,
     /// Where it stands; kept up to date where the recording can reach it.
     cursor,
-    /// Bytes handed out since the last reset, a growth counted as its difference. Where something records these two and
+    /// Bytes allocated since the last reset, a growth counted as its difference. Where something records these two and
     /// the two of what was returned are sums over counters, when somebody asks.
     handed,
     blocks,
     abandoned,
     past,
-    /// Bytes and pieces that were handed out and are not any more: totals are these and what is handed out now.
+    /// Bytes and pieces that were allocated and are not any more: totals are these and what is allocated now.
     returned,
     returned_blocks,
     grows,
@@ -106,7 +106,7 @@ impl ArenaCounters {
         self.cursor.set(cursor as u64);
     }
 
-    /// Bytes ever handed out.
+    /// Bytes ever allocated.
     #[inline(always)]
     pub(super) fn total_handed(&self) -> u64 {
         self.handed.get().wrapping_add(self.returned.get())
@@ -128,7 +128,7 @@ impl ArenaCounters {
         self.anchor(chunks.bytes.saturating_sub(chunks.unused_bytes), cursor);
     }
 
-    /// So much is not handed out any more.
+    /// So much is no longer allocated.
     pub(super) fn gone(&self, bytes: u64, blocks: u64) {
         self.handed.sub(bytes);
         self.blocks.sub(blocks);
@@ -138,7 +138,7 @@ impl ArenaCounters {
 
     /// Of `before` bytes used, `fewer` are not any more: what bypassed the handle was given back there too. If that was
     /// not as much, the arena was rewound below the handle's own pieces, and what cannot be there any more must be taken
-    /// off: bytes that bypassed the handle, and handed out (by the caller).
+    /// off: bytes that bypassed the handle, and allocated (by the caller).
     pub(super) fn rewound(&self, before: u64, fewer: u64) -> (u64, u64) {
         self.most_used.raise(before);
         let (handed, abandoned, past) = (self.handed.get(), self.abandoned.get(), self.past.get());

@@ -9,14 +9,14 @@
 //! # What the figures mean
 //!
 //! `chunk_bytes = handed + padding + abandoned + past + tail`, at every moment. `chunk_bytes` is what bumpalo calls
-//! `allocated_bytes()`: usable chunk bytes. It is *not* what was handed out; padding, pieces given up by growth and the
+//! `allocated_bytes()`: usable chunk bytes. It is *not* what was allocated; padding, pieces given up by growth and the
 //! unused tail are in it.
 //!
 //! # In a recording
 //!
-//! Instances of one name are one arena, whichever threads made them; what was handed out is told by phase, field and
+//! Instances of one name are one arena, whichever threads made them; what was allocated is told by phase, field and
 //! type. Exact when the program ends in order (leaked arenas too); when it is killed, each arena that is alive then may
-//! be behind by what it handed out since its last update: at most 64 KiB. `pause` does not pause arenas. The history of an
+//! be behind by what it allocated since its last update: at most 64 KiB. `pause` does not pause arenas. The history of an
 //! arena keeps its first 4,096 events, and after that new maxima only. 1,023 names are kept apart (so give an arena a name
 //! that says what it is for, not which one it is); arenas of further names are instances of "(other)".
 //!
@@ -27,7 +27,7 @@
 //!
 //! # What it costs
 //!
-//! Two compares and two additions for a piece handed out, in plain cells, when nothing records.
+//! Two compares and two additions for a piece allocated, in plain cells, when nothing records.
 //!
 //! Nothing in here allocates through the global allocator, but for the arena's own chunks.
 

@@ -5,7 +5,7 @@
 /// Always: `chunk_bytes = handed_bytes + padding_bytes + abandoned_bytes + past_bytes + tail_bytes`.
 ///
 /// `chunk_bytes` is what bumpalo calls `allocated_bytes()`: the usable bytes of the arena's chunks, *not* the bytes it
-/// handed out; those are `handed_bytes`.
+/// allocated; those are `handed_bytes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArenaStats {
@@ -20,7 +20,7 @@ pub struct ArenaStats {
     pub chunk_capacity: u64,
     /// The most chunk bytes it may hold, if there is a limit.
     pub limit: Option<u64>,
-    /// Bytes handed out through the handle, and not released or abandoned.
+    /// Bytes allocated through the handle, and not released or abandoned.
     pub handed_bytes: u64,
     /// In how many pieces.
     pub handed_blocks: u64,
@@ -45,7 +45,7 @@ pub struct ArenaStats {
     pub total_chunks: u64,
     /// Usable bytes of those.
     pub total_chunk_bytes: u64,
-    /// Bytes it ever handed out; a growth counts with its new size.
+    /// Bytes it ever allocated; a growth counts with its new size.
     pub total_handed_bytes: u64,
     /// How often.
     pub total_handed_blocks: u64,
@@ -60,7 +60,7 @@ pub struct ArenaStats {
 }
 
 impl ArenaStats {
-    /// Bytes in use: handed out, padding, abandoned, and what bypassed the handle.
+    /// Bytes in use: allocated, padding, abandoned, and what bypassed the handle.
     pub fn used_bytes(&self) -> u64 {
         self.chunk_bytes - self.tail_bytes
     }

@@ -1,7 +1,7 @@
 //! A named handle to an arena: hands out through it and counts exactly what becomes of the chunks' bytes.
 //!
 //! Counting is plain cells; nothing is allocated. Padding is never guessed: it is what the arena used less what was
-//! handed out, abandoned, and found to have bypassed the handle.
+//! allocated, abandoned, and found to have bypassed the handle.
 
 use super::accounting::Accounting;
 use super::traits::forward_questions;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ptr::NonNull;
 
-/// A named arena: everything handed out through it is counted, exactly.
+/// A named arena: everything allocated through it is counted, exactly.
 ///
 /// `A` is an arena, or a reference to one: [`reset`](Reset::reset) needs it owned or mutably borrowed. Instances of one
 /// name are one row in the recording; an instance lives as long as its handle. A handle belongs to one thread at a

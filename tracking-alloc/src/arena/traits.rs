@@ -6,7 +6,7 @@ use std::alloc::Layout;
 use std::fmt;
 use std::ptr::NonNull;
 
-/// Memory that is handed out piece by piece and given back all at once.
+/// Memory that is allocated piece by piece and given back all at once.
 ///
 /// Implemented for `bumpalo::Bump` (feature `bumpalo`), `bump_scope::Bump` (feature `bump-scope`), references to
 /// arenas, and [`Tracked`](super::Tracked) ones; implement it for an arena of your own and everything in this module
@@ -73,7 +73,7 @@ pub unsafe trait Arena {
         Ok(moved)
     }
 
-    /// Gives a piece back. Most arenas can take back only the piece they handed out last; the default takes none.
+    /// Gives a piece back. Most arenas can take back only the piece they allocated last; the default takes none.
     ///
     /// # Safety
     /// `place` is a piece of this arena in use with that layout. It must not be used any more.
@@ -81,12 +81,12 @@ pub unsafe trait Arena {
         let _ = (place, layout);
     }
 
-    /// Where the arena stands: a number that changes whenever something is handed out or taken back. Within one chunk
+    /// Where the arena stands: a number that changes whenever something is allocated or taken back. Within one chunk
     /// two of them differ by the bytes used in between; those of two chunks are never the same. Usually the address up
     /// to which the present chunk is used. PERF: read before each piece.
     fn cursor(&self) -> usize;
 
-    /// The [`cursor`](Arena::cursor) right after `place` was handed out.
+    /// The [`cursor`](Arena::cursor) right after `place` was allocated.
     #[inline(always)]
     fn cursor_after(&self, place: NonNull<u8>, layout: Layout) -> usize {
         let _ = (place, layout);
@@ -255,7 +255,7 @@ pub unsafe trait Arena {
 
 /// An arena that can be emptied and used again: an owned or mutably borrowed one.
 pub trait Reset: Arena {
-    /// Takes back everything handed out. Drops no values.
+    /// Takes back everything allocated. Drops no values.
     fn reset(&mut self);
 }
 

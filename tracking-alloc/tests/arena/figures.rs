@@ -1,4 +1,4 @@
-//! A randomized run of allocs, grows, shrinks, releases, resets and drops, with allocations past the handle: at every
+//! A randomized run of allocs, grows, shrinks, releases, resets and drops, with allocations that bypass the handle: at every
 //! step our figures are the crate's own, add up, and are what a model of the run says.
 
 use std::alloc::Layout;
@@ -261,7 +261,7 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
                 // What the piece still takes for the least alignment is padding.
                 if tracked.arena().own().used == before {
                     let taken = |layout: Layout| match layout.size() {
-                        // Nothing of it is left: its padding is not handed out, so not given up.
+                        // Nothing of it is left: its padding is not allocated, so not given up.
                         0 => (0, 0),
                         bytes => (bytes, bytes.next_multiple_of(tracked.min_align())),
                     };

@@ -334,7 +334,7 @@ fn collections_of_each_crate_are_handed_out_by_the_handle() {
     );
     assert!(
         tracked.stats().past_bytes > 0,
-        "what grows later is past the handle"
+        "what grows later bypasses the handle"
     );
 
     let bump = bumpalo::Bump::new();

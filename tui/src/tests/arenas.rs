@@ -80,7 +80,7 @@ fn arenas_are_ordered_by_the_measure_and_a_reload_keeps_what_is_open() {
         lines.nth(1).unwrap_or_default().to_owned()
     };
     assert!(first(&screen.press("7").text()).contains("cities"));
-    // By pieces handed out, then back.
+    // By pieces allocated, then back.
     assert!(first(&screen.press("m m m").text()).contains("177,000"));
     screen.press("M M M j Enter");
     let before = screen.text();
@@ -99,7 +99,7 @@ fn nothing_inside_an_arena_is_temporary_and_no_other_figure_stands_for_it() {
     let mut screen = screen(120, 40);
     let text = screen.press("7 m m m m").text();
     assert!(
-        text.contains("by bytes handed out, nothing inside is temporary"),
+        text.contains("by bytes allocated, nothing inside is temporary"),
         "{text}"
     );
     let text = screen.press("Enter").text();
@@ -116,7 +116,7 @@ fn nothing_inside_an_arena_is_temporary_and_no_other_figure_stands_for_it() {
     }
     // Of the next measure there are shares again.
     let text = screen.press("M").text();
-    assert!(text.contains("of the pieces handed out"), "{text}");
+    assert!(text.contains("of the pieces allocated"), "{text}");
 }
 
 #[test]
@@ -134,11 +134,11 @@ fn parts_are_told_apart_without_colour_and_without_unicode() {
     }
     let text = screen.press("Esc Esc 7").text();
     for sign in [
-        "# handed out",
+        "# allocated",
         ": padding",
         "x abandoned",
-        "> past the handle",
-        ". tail",
+        "> bypassed",
+        ". unused",
     ] {
         assert!(text.contains(sign), "no {sign}:\n{text}");
     }

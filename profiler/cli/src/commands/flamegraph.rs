@@ -125,7 +125,7 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
     }
 }
 
-/// The measure when none was given. Of arenas what they hold, or, when that is nothing, what they handed out.
+/// The measure when none was given. Of arenas what they hold, or, when that is nothing, what they allocated.
 fn default_measure(profile: &Profile, by: By, only: Option<usize>) -> Measure {
     if by != By::Arena {
         return Measure::Peak;

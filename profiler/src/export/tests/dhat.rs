@@ -117,5 +117,5 @@ fn frames_have_the_form_that_the_firefox_profiler_takes_apart() {
         assert!(apart.contains(&expected), "{expected:?} in {frames:?}");
     }
     // What is no frame is a name alone.
-    assert!(frames.contains(&"[cut]"), "{frames:?}");
+    assert!(frames.contains(&"[truncated]"), "{frames:?}");
 }

@@ -25,7 +25,7 @@ fn what_is_live_comes_to_the_chunk_bytes() {
         ".citizens[] (",
         "&str (",
         "(padding) (",
-        "(tail) (",
+        "(unused) (",
     ] {
         assert!(
             tooltips.iter().any(|text| text.starts_with(frame)),
@@ -48,8 +48,8 @@ fn one_arena_holds_its_parts() {
     assert!(!tooltips.iter().any(|text| text.starts_with("index (")));
     for (part, frame) in [
         (Part::Abandoned, "(abandoned) ("),
-        (Part::Past, "(past the handle) ("),
-        (Part::Tail, "(tail) ("),
+        (Part::Bypassed, "(bypassed) ("),
+        (Part::Unused, "(unused) ("),
     ] {
         let text = tooltips.iter().find(|text| text.starts_with(frame));
         let bytes = crate::units::Count(part.of(cities)).to_string();
@@ -68,7 +68,7 @@ fn what_was_handed_out_comes_to_that_and_what_went_past() {
     let past: u64 = rows.map(|row| row.past_bytes).sum();
     let (svg, drawn) = draw(&profile, &by_arena(Measure::Total));
     assert_eq!(drawn.total, handed + past);
-    assert!(svg.contains("bytes handed out inside arenas"));
+    assert!(svg.contains("bytes allocated inside arenas"));
 }
 
 #[test]

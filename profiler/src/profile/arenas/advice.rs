@@ -42,8 +42,8 @@ pub enum AdviceKind {
     Abandoned,
     /// Alignment cost bytes.
     Padding,
-    /// Bytes went past the handle.
-    Past,
+    /// Bytes bypassed the handle.
+    Bypassed,
     /// Instances were never dropped.
     NeverDropped,
     /// A limit refused requests.
@@ -60,7 +60,7 @@ impl AdviceKind {
             AdviceKind::TooLarge => "too large",
             AdviceKind::Abandoned => "abandoned",
             AdviceKind::Padding => "padding",
-            AdviceKind::Past => "past the handle",
+            AdviceKind::Bypassed => "bypassed",
             AdviceKind::NeverDropped => "never dropped",
             AdviceKind::Limit => "limit",
             AdviceKind::Undropped => "drop never runs",
@@ -79,7 +79,7 @@ pub fn advice(arena: &Arena, fields: &Fields, state: State) -> Vec<Advice> {
         capacity(arena),
         abandoned(arena, fields).map(|text| plain(AdviceKind::Abandoned, text)),
         padding(arena).map(|text| plain(AdviceKind::Padding, text)),
-        past(arena, fields).map(|text| plain(AdviceKind::Past, text)),
+        bypassed(arena, fields).map(|text| plain(AdviceKind::Bypassed, text)),
         never_dropped(arena, state).map(|text| plain(AdviceKind::NeverDropped, text)),
         limit(arena).map(|text| plain(AdviceKind::Limit, text)),
         undropped(arena).map(|text| plain(AdviceKind::Undropped, text)),
@@ -184,7 +184,7 @@ fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
     if !worth(bytes, whole) {
         return None;
     }
-    let place = widest(arena, fields, |row| row.handed.copied_bytes)
+    let place = widest(arena, fields, |row| row.inside.copied_bytes)
         .map(|path| format!(", most at {path}"))
         .unwrap_or_default();
     Some(format!(
@@ -204,8 +204,8 @@ fn padding(arena: &Arena) -> Option<String> {
     })
 }
 
-/// `1.2 MiB went past the handle ..`
-fn past(arena: &Arena, fields: &Fields) -> Option<String> {
+/// `1.2 MiB bypassed the handle ..`
+fn bypassed(arena: &Arena, fields: &Fields) -> Option<String> {
     let by_rows = arena
         .rows
         .iter()
@@ -214,11 +214,11 @@ fn past(arena: &Arena, fields: &Fields) -> Option<String> {
     if bytes == 0 {
         return None;
     }
-    let place = widest(arena, fields, |row| row.handed.past_bytes)
+    let place = widest(arena, fields, |row| row.inside.past_bytes)
         .map(|path| format!(", most at {path}"))
         .unwrap_or_default();
     Some(format!(
-        "{} went past the handle{place}: collections made on the bare arena are seen only as chunk bytes used; make them \
+        "{} bypassed the handle{place}: collections made on the bare arena are seen only as chunk bytes used; make them \
          on the tracked handle to see pieces and growth",
         Bytes(bytes)
     ))

@@ -1,4 +1,4 @@
-//! What an arena handed out, by type and by field.
+//! What an arena allocated, by type and by field.
 //!
 //! Must keep the sum: every row of an arena is in exactly one type and one field, and what no row tells is told by
 //! [`unscoped`].
@@ -9,10 +9,10 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// What was handed out inside an arena. The names are the keys in JSON.
+/// What was allocated inside an arena. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Handed {
-    /// Bytes ever handed out; a growth counts with its new size.
+pub struct Inside {
+    /// Bytes ever allocated; a growth counts with its new size.
     pub total_bytes: u64,
     /// How often.
     pub total_blocks: u64,
@@ -28,9 +28,9 @@ pub struct Handed {
     pub grows: u64,
 }
 
-impl Handed {
+impl Inside {
     /// Adds `other`, column by column. Saturates: a hostile recording may claim any figures.
-    pub fn add(&mut self, other: &Handed) {
+    pub fn add(&mut self, other: &Inside) {
         self.total_bytes = self.total_bytes.saturating_add(other.total_bytes);
         self.total_blocks = self.total_blocks.saturating_add(other.total_blocks);
         self.live_bytes = self.live_bytes.saturating_add(other.live_bytes);
@@ -41,8 +41,8 @@ impl Handed {
     }
 
     /// What one row says.
-    pub fn of(row: &ArenaRow) -> Handed {
-        Handed {
+    pub fn of(row: &ArenaRow) -> Inside {
+        Inside {
             total_bytes: row.total_bytes,
             total_blocks: row.total_blocks,
             live_bytes: row.live_bytes,
@@ -57,69 +57,69 @@ impl Handed {
 /// A type inside an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeInside {
-    /// The type of the field that was being filled; `None` = handed out outside all fields.
+    /// The type of the field that was being filled; `None` = allocated outside all fields.
     pub type_id: Option<TypeId>,
-    /// What it was handed.
-    pub handed: Handed,
+    /// What was allocated for it.
+    pub inside: Inside,
 }
 
 /// A field inside an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldInside {
-    /// Index into [`Fields::nodes`]; 0 = handed out outside all fields.
+    /// Index into [`Fields::nodes`]; 0 = allocated outside all fields.
     pub field: u32,
-    /// What it was handed, without the places inside it.
-    pub handed: Handed,
+    /// What was allocated for it, without the places inside it.
+    pub inside: Inside,
 }
 
-/// What an arena handed out by the type of the field it was for, most bytes first.
+/// What an arena allocated by the type of the field it was for, most bytes first.
 pub fn by_type(profile: &Profile, arena: &Arena) -> Vec<TypeInside> {
-    let mut types: HashMap<Option<TypeId>, Handed> = HashMap::new();
+    let mut types: HashMap<Option<TypeId>, Inside> = HashMap::new();
     for row in &arena.rows {
         let type_id = profile
             .scopes
             .get(row.scope.0 as usize)
             .and_then(|scope| scope.value_type)
             .filter(|id| (id.0 as usize) < profile.types.len());
-        types.entry(type_id).or_default().add(&Handed::of(row));
+        types.entry(type_id).or_default().add(&Inside::of(row));
     }
     let mut types: Vec<TypeInside> = types
         .into_iter()
-        .filter(|(_, handed)| *handed != Handed::default())
-        .map(|(type_id, handed)| TypeInside { type_id, handed })
+        .filter(|(_, inside)| *inside != Inside::default())
+        .map(|(type_id, inside)| TypeInside { type_id, inside })
         .collect();
-    types.sort_by_key(|row| (order(&row.handed), row.type_id));
+    types.sort_by_key(|row| (order(&row.inside), row.type_id));
     types
 }
 
-/// What an arena handed out by field, most bytes first.
+/// What an arena allocated by field, most bytes first.
 pub fn by_field(fields: &Fields, arena: &Arena) -> Vec<FieldInside> {
-    let mut rows: HashMap<u32, Handed> = HashMap::new();
+    let mut rows: HashMap<u32, Inside> = HashMap::new();
     for row in &arena.rows {
         let field = fields.field_of(row.scope);
-        rows.entry(field).or_default().add(&Handed::of(row));
+        rows.entry(field).or_default().add(&Inside::of(row));
     }
     let mut rows: Vec<FieldInside> = rows
         .into_iter()
-        .filter(|(_, handed)| *handed != Handed::default())
-        .map(|(field, handed)| FieldInside { field, handed })
+        .filter(|(_, inside)| *inside != Inside::default())
+        .map(|(field, inside)| FieldInside { field, inside })
         .collect();
-    rows.sort_by_key(|row| (order(&row.handed), row.field));
+    rows.sort_by_key(|row| (order(&row.inside), row.field));
     rows
 }
 
-fn order(handed: &Handed) -> Reverse<(u64, u64, u64)> {
-    Reverse((handed.total_bytes, handed.live_bytes, handed.past_bytes))
+fn order(inside: &Inside) -> Reverse<(u64, u64, u64)> {
+    Reverse((inside.total_bytes, inside.live_bytes, inside.past_bytes))
 }
 
-/// What the arena handed out that no row of it tells: rows that found no room. All zero when nothing is missing;
+/// What the arena allocated that no row of it tells: rows that found no room. All zero when nothing is missing;
 /// figures in which the rows come to more than the arena are 0 too.
-pub fn unscoped(arena: &Arena) -> Handed {
-    let mut rows = Handed::default();
+pub fn unscoped(arena: &Arena) -> Inside {
+    let mut rows = Inside::default();
     for row in &arena.rows {
-        rows.add(&Handed::of(row));
+        rows.add(&Inside::of(row));
     }
-    Handed {
+    Inside {
         total_bytes: arena.total_handed_bytes.saturating_sub(rows.total_bytes),
         total_blocks: arena.total_handed_blocks.saturating_sub(rows.total_blocks),
         live_bytes: arena.handed_bytes.saturating_sub(rows.live_bytes),

@@ -15,9 +15,9 @@ pub struct Leak {
     pub type_id: Option<TypeId>,
     /// The field they were allocated in (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)).
     pub field: u32,
-    /// Bytes live at the end.
+    /// Bytes live at exit.
     pub live_bytes: u64,
-    /// Blocks live at the end.
+    /// Blocks live at exit.
     pub live_blocks: u64,
     /// Whether it can be known.
     pub certainty: Certainty,

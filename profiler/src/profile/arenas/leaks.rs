@@ -3,7 +3,7 @@
 //!
 //! How it is worked out: rows of an arena name the scopes it handed bytes out in. The root of such a scope is a value that
 //! was built in the arena when the derive says so; a value of `Profiled<T>` may as well lie on the heap and only point
-//! into the arena, and that is said. A site of the global heap under that root with blocks still live at the end is a
+//! into the arena, and that is said. A site of the global heap under that root with blocks still live at exit is a
 //! leak when no value of that root can be alive: every instance is gone or was reset since. While some are alive it
 //! cannot be known whose the blocks are, and that is said. Blocks that the program moved out of the values and keeps on
 //! purpose look the same, and the text says so.
@@ -43,7 +43,7 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
                 if !root.arenas.contains(&index) {
                     root.arenas.push(index);
                 }
-                // Bytes past the handle have no count of what is in use: they may be, while an instance lives.
+                // Bytes that bypassed the handle have no count of what is in use: they may be, while an instance lives.
                 let unknown = row.past_bytes > 0 && arena.past_bytes > 0;
                 root.alive |= !dropped && (row.live_blocks > 0 || row.live_bytes > 0 || unknown);
             }

@@ -3,12 +3,12 @@
 //! An arena hands out bytes that are not freed one by one, so nothing inside it is temporary: there is no such figure,
 //! and no frontend may show one, neither 0 nor another one in its place.
 
-use super::inside::Handed;
+use super::inside::Inside;
 use crate::profile::{Arena, Measure};
 use std::cmp::Reverse;
 
 /// What an arena counts for by a measure: by `peak` the most chunk bytes held at once, by `live` the chunk bytes held
-/// now, else what was handed out. `None` = arenas have no such figure.
+/// now, else what was allocated. `None` = arenas have no such figure.
 pub fn measured(arena: &Arena, measure: Measure) -> Option<u64> {
     match measure {
         Measure::Peak => Some(arena.most_chunk_bytes),
@@ -26,40 +26,40 @@ pub fn measured_title(measure: Measure) -> Option<&'static str> {
     match measure {
         Measure::Peak => Some("most allocated_bytes at once"),
         Measure::Live => Some("allocated_bytes at the end"),
-        Measure::Total => Some("bytes handed out"),
-        Measure::Blocks => Some("pieces handed out"),
+        Measure::Total => Some("bytes allocated"),
+        Measure::Blocks => Some("pieces allocated"),
         Measure::Temporary => None,
         Measure::Copied => Some("bytes copied by growth"),
         Measure::Grows => Some("growths"),
     }
 }
 
-/// What a type or field inside an arena counts for by a measure. No peak is kept there: by `peak` it is what was handed
-/// out, and called that. `None` = there is no such figure.
-pub fn measured_inside(handed: &Handed, measure: Measure) -> Option<u64> {
+/// What a type or field inside an arena counts for by a measure. No peak is kept there: by `peak` it is what was
+/// allocated, and called that. `None` = there is no such figure.
+pub fn measured_inside(inside: &Inside, measure: Measure) -> Option<u64> {
     match measure {
-        Measure::Peak | Measure::Total => Some(handed.total_bytes),
-        Measure::Live => Some(handed.live_bytes),
-        Measure::Blocks => Some(handed.total_blocks),
+        Measure::Peak | Measure::Total => Some(inside.total_bytes),
+        Measure::Live => Some(inside.live_bytes),
+        Measure::Blocks => Some(inside.total_blocks),
         Measure::Temporary => None,
-        Measure::Copied => Some(handed.copied_bytes),
-        Measure::Grows => Some(handed.grows),
+        Measure::Copied => Some(inside.copied_bytes),
+        Measure::Grows => Some(inside.grows),
     }
 }
 
 /// What [`measured_inside`] is called.
 pub fn measured_inside_title(measure: Measure) -> Option<&'static str> {
     match measure {
-        Measure::Peak | Measure::Total => Some("the bytes handed out"),
+        Measure::Peak | Measure::Total => Some("the bytes allocated"),
         Measure::Live => Some("the bytes in use"),
-        Measure::Blocks => Some("the pieces handed out"),
+        Measure::Blocks => Some("the pieces allocated"),
         Measure::Temporary => None,
         Measure::Copied => Some("the bytes copied by growth"),
         Measure::Grows => Some("the growths"),
     }
 }
 
-/// Indexes of arenas, largest first: by the measure, then by what was handed out, then by name.
+/// Indexes of arenas, largest first: by the measure, then by what was allocated, then by name.
 pub fn ordered(arenas: &[Arena], measure: Measure) -> Vec<usize> {
     let mut order: Vec<usize> = (0..arenas.len()).collect();
     order.sort_by_key(|&at| {

@@ -8,58 +8,58 @@ use crate::units::{Bytes, printable};
 /// A part of the chunk bytes of live instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
-    /// Handed out and in use.
-    Handed,
+    /// Allocated and in use.
+    Allocated,
     /// Lost to alignment.
     Padding,
     /// Given up by growth inside the arena.
     Abandoned,
     /// Used without the handle.
-    Past,
+    Bypassed,
     /// Not used yet.
-    Tail,
+    Unused,
 }
 
 impl Part {
     /// Every part, in the order bars show them.
     pub const ALL: [Part; 5] = [
-        Part::Handed,
+        Part::Allocated,
         Part::Padding,
         Part::Abandoned,
-        Part::Past,
-        Part::Tail,
+        Part::Bypassed,
+        Part::Unused,
     ];
 
-    /// What faces call it.
+    /// What frontends call it.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Handed => "handed out",
+            Part::Allocated => "allocated",
             Part::Padding => "padding",
             Part::Abandoned => "abandoned",
-            Part::Past => "past the handle",
-            Part::Tail => "tail",
+            Part::Bypassed => "bypassed",
+            Part::Unused => "unused",
         }
     }
 
     /// Its character in a bar of text.
     pub fn mark(self) -> char {
         match self {
-            Part::Handed => '#',
+            Part::Allocated => '#',
             Part::Padding => '+',
             Part::Abandoned => 'x',
-            Part::Past => '>',
-            Part::Tail => '.',
+            Part::Bypassed => '>',
+            Part::Unused => '.',
         }
     }
 
     /// Its bytes in an arena.
     pub fn of(self, arena: &Arena) -> u64 {
         match self {
-            Part::Handed => arena.handed_bytes,
+            Part::Allocated => arena.handed_bytes,
             Part::Padding => arena.padding_bytes,
             Part::Abandoned => arena.abandoned_bytes,
-            Part::Past => arena.past_bytes,
-            Part::Tail => arena.tail_bytes,
+            Part::Bypassed => arena.past_bytes,
+            Part::Unused => arena.tail_bytes,
         }
     }
 }

@@ -18,13 +18,14 @@ pub struct Arena {
     pub dropped: u64,
     /// Resets.
     pub resets: u64,
-    /// Usable bytes of the chunks of live instances: what bumpalo calls `allocated_bytes`, not bytes handed out.
+    /// Usable bytes of the chunks of live instances: what bumpalo calls `allocated_bytes`, not what was allocated in
+    /// them.
     pub chunk_bytes: u64,
     /// The same with the crate's own headers.
     pub chunk_bytes_with_metadata: u64,
     /// Chunks of live instances.
     pub chunks: u64,
-    /// Bytes handed out and still in use.
+    /// Bytes allocated and still in use.
     pub handed_bytes: u64,
     /// Bytes lost to alignment.
     pub padding_bytes: u64,
@@ -46,7 +47,7 @@ pub struct Arena {
     pub total_chunks: u64,
     /// Usable bytes of those.
     pub total_chunk_bytes: u64,
-    /// Bytes ever handed out; a growth counts with its new size.
+    /// Bytes ever allocated; a growth counts with its new size.
     pub total_handed_bytes: u64,
     /// How often.
     pub total_handed_blocks: u64,
@@ -58,7 +59,7 @@ pub struct Arena {
     pub copied_bytes: u64,
     /// Requests refused by a limit.
     pub limit_reached: u64,
-    /// What was handed out, by scope.
+    /// What was allocated, by scope.
     pub rows: Vec<ArenaRow>,
     /// Its history, oldest first.
     pub history: Vec<ArenaMoment>,
@@ -84,12 +85,12 @@ pub struct ArenaValues {
     pub bytes: u64,
 }
 
-/// What an arena handed out under one scope.
+/// What an arena allocated under one scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArenaRow {
     /// The phase and field.
     pub scope: ScopeId,
-    /// Bytes ever handed out.
+    /// Bytes ever allocated.
     pub total_bytes: u64,
     /// How often.
     pub total_blocks: u64,

@@ -1,13 +1,13 @@
 //! Rows by arena as JSON.
 //!
-//! The keys of all rows are there: `total_*` is what was handed out inside the arena, `live_*` what of it is in use in
+//! The keys of all rows are there: `total_*` is what was allocated inside the arena, `live_*` what of it is in use in
 //! live instances, `freed_*` the rest, `grows` and `copied_bytes` growth inside it. What an arena does not tell
 //! (`peak_*`, `shrinks`, `temporary_*`) is null, never 0. None of it may be added to the process's totals.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::profile::arenas::Handed;
+use crate::profile::arenas::Inside;
 use crate::profile::{Arena, ArenaMoment, Profile};
 use crate::report::{ArenaDetail, Row};
 use crate::table::{by_key, charged_frame};
@@ -17,7 +17,7 @@ use crate::units::Share;
 type Figure = (&'static str, fn(&Arena) -> u64);
 
 /// What the keys of all rows leave out. Instances are live that were made and not dropped; `allocated_bytes` is
-/// `chunk_bytes` as bumpalo calls it: usable bytes of chunks, not bytes handed out.
+/// `chunk_bytes` as bumpalo calls it: usable bytes of chunks, not the bytes allocated inside them.
 const FIGURES: [Figure; 24] = [
     ("made", |arena| arena.made),
     ("dropped", |arena| arena.dropped),
@@ -113,14 +113,14 @@ struct FieldJson<'a> {
     /// Full name of the type of its values.
     full_name: Option<&'a str>,
     #[serde(flatten)]
-    handed: Handed,
+    inside: Inside,
 }
 
 fn fields(detail: &ArenaDetail) -> Vec<FieldJson<'_>> {
     let fields = detail.fields.iter().map(|part| FieldJson {
         path: &part.key,
         full_name: part.full_name.as_deref(),
-        handed: part.handed,
+        inside: part.inside,
     });
     fields.collect()
 }

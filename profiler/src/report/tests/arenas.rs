@@ -163,7 +163,7 @@ fn nothing_inside_an_arena_is_temporary_in_any_report() {
     };
     let said = text(&profile, &options);
     assert!(
-        said.contains("Arenas by bytes handed out (nothing inside an arena is temporary)"),
+        said.contains("Arenas by bytes allocated (nothing inside an arena is temporary)"),
         "{said}"
     );
     // No figure of those left out, and the largest is the one shown.
@@ -189,7 +189,7 @@ fn nothing_inside_an_arena_is_temporary_in_any_report() {
         let arena = &profile.arenas[detail.arena];
         for inside in crate::profile::arenas::by_type(&profile, arena) {
             let measured =
-                crate::profile::arenas::measured_inside(&inside.handed, Measure::Temporary);
+                crate::profile::arenas::measured_inside(&inside.inside, Measure::Temporary);
             assert_eq!(measured, None);
         }
     }
@@ -208,7 +208,7 @@ fn every_measure_of_arenas_reads_the_figure_it_is_called_by() {
         grows: 6,
         ..Default::default()
     };
-    let handed = crate::profile::arenas::Handed {
+    let handed = crate::profile::arenas::Inside {
         live_bytes: 2,
         total_bytes: 3,
         total_blocks: 4,

@@ -21,12 +21,12 @@ const BAR: usize = 50;
 
 const INDENT: &str = "    ";
 
-/// What rows are ordered by: the figure that arenas have of the measure, else what was handed out.
+/// What rows are ordered by: the figure that arenas have of the measure, else what was allocated.
 fn order(measure: Measure) -> String {
     match measured_title(measure) {
         Some(title) => format!("{title} ({})", measure.name()),
         None => format!(
-            "bytes handed out (nothing inside an arena is {})",
+            "bytes allocated (nothing inside an arena is {})",
             measure.name()
         ),
     }
@@ -80,7 +80,7 @@ fn write_arena<W: Write>(
     let still = if profile.process.state == State::Running {
         "live now"
     } else {
-        "live at the end"
+        "live at exit"
     };
     let head = format!(
         "{}  {}, {} made, {} {still}",
@@ -103,7 +103,7 @@ fn write_arena<W: Write>(
     if detail.unscoped.total_bytes > 0 {
         let bytes = Bytes(detail.unscoped.total_bytes);
         page.warning(&format!(
-            "{bytes} of these were handed out in places that nothing tells: the recording had no room."
+            "{bytes} of these were allocated in places that nothing tells: the recording had no room."
         ))?;
     }
     for advice in &detail.advice {
@@ -154,10 +154,10 @@ fn write_chunks<W: Write>(page: &mut Page<'_, W>, arena: &Arena) -> io::Result<(
     page.wrap(Style::Faint, INDENT, &most)
 }
 
-/// `handed out 5.7 MiB in 177,000 pieces, from 15 chunks of 6.1 MiB; 9,000 grows: 4,400 in place, 1.1 MiB copied by ..`
+/// `allocated 5.7 MiB in 177,000 pieces, from 15 chunks of 6.1 MiB; 9,000 grows: 4,400 in place, 1.1 MiB copied by ..`
 fn ever(arena: &Arena) -> String {
     let mut text = format!(
-        "in total {} handed out in {}, from {} of {}",
+        "in total {} allocated in {}, from {} of {}",
         Bytes(arena.total_handed_bytes),
         counted(arena.total_handed_blocks, "piece"),
         counted(arena.total_chunks, "chunk"),
@@ -184,11 +184,11 @@ fn ever(arena: &Arena) -> String {
 /// `Vec<Citizen> 4.4 MiB, &str 984.4 KiB, 2 more`
 fn largest(parts: &[ArenaPart]) -> String {
     let named = parts.iter().map(|part| {
-        let (total, past) = (part.handed.total_bytes, part.handed.past_bytes);
+        let (total, past) = (part.inside.total_bytes, part.inside.past_bytes);
         let bytes = match (total, past) {
             (_, 0) => Bytes(total).to_string(),
-            (0, _) => format!("{} past the handle", Bytes(past)),
-            _ => format!("{} (and {} past the handle)", Bytes(total), Bytes(past)),
+            (0, _) => format!("{} bypassed the handle", Bytes(past)),
+            _ => format!("{} (and {} bypassed the handle)", Bytes(total), Bytes(past)),
         };
         format!("{} {bytes}", printable(&part.key))
     });

@@ -55,7 +55,7 @@ pub struct Recording {
     pub footprint_nodes: Vec<FootprintNodeValue>,
     /// Arenas, by name.
     pub arenas: Vec<ArenaValue>,
-    /// What arenas handed out, by scope.
+    /// What arenas allocated, by scope.
     pub arena_rows: Vec<ArenaRowValue>,
     /// The history of arenas, oldest first.
     pub arena_chunks: Vec<ArenaChunkValue>,

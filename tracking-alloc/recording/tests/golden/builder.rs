@@ -371,7 +371,7 @@ fn footprints(builder: &mut Builder, label: u32, type_name: u32, field: u32) {
     );
 }
 
-/// One arena that handed out under two scopes and took two chunks.
+/// One arena that allocated under two scopes and took two chunks.
 fn arenas(builder: &mut Builder, name: u32, krate: u32) {
     let arena = ArenaValue {
         name,

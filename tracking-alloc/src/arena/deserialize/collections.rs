@@ -1,4 +1,4 @@
-//! The arenas' own collections. Their memory is taken through the handle, so a tracked arena counts it as handed out;
+//! The arenas' own collections. Their memory is taken through the handle, so a tracked arena counts it as allocated;
 //! the collection is then given the arena behind the handle, and what it grows later bypasses it.
 
 #[cfg(feature = "bumpalo")]

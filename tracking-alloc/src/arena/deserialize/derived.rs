@@ -123,7 +123,7 @@ impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for By<'_, S, 
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        // What code of other people took past the handle before this belongs to the place around it.
+        // What code of other people took without the handle before this belongs to the place around it.
         self.arena.detect_bypass();
         let _entered = data_path::enter::<S::Value>(self.below);
         let value = self.seed.deserialize(deserializer);

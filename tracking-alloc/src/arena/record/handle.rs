@@ -8,7 +8,7 @@ use crate::{current_scope, hook, state, sys, tables};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
 
-/// Most bytes handed out between two updates.
+/// Most bytes allocated between two updates.
 const UPDATE_BYTES: u64 = 64 << 10;
 /// Fewest.
 const FIRST_UPDATE_BYTES: u64 = 1 << 10;
@@ -20,7 +20,7 @@ pub(in super::super) struct Recorded {
     /// The counter of the scope the thread was in at the last call.
     counter: Cell<Option<&'static ScopeCounter>>,
     scope: Cell<u32>,
-    /// When so many more bytes were handed out the recording is brought up to date.
+    /// When so many more bytes were allocated the recording is brought up to date.
     left: Cell<u64>,
 }
 
@@ -64,7 +64,7 @@ impl Recorded {
         if slot.is_some() {
             self.slot.set(slot);
             self.counter.set(None);
-            // What was handed out before belongs to the place where its recording begins.
+            // What was allocated before belongs to the place where its recording begins.
             if let Some(slot) = slot
                 && let Some(counter) = self.counter(slot)
             {
@@ -100,7 +100,7 @@ impl Recorded {
         })
     }
 
-    /// A piece was handed out. False when nothing records it.
+    /// A piece was allocated. False when nothing records it.
     #[inline(always)]
     pub(in super::super) fn handed(&self, bytes: u64) -> bool {
         let Some(slot) = self.slot.get() else {
@@ -142,7 +142,7 @@ impl Recorded {
         }
     }
 
-    /// Something is not handed out any more. False when nothing records it.
+    /// Something is no longer allocated. False when nothing records it.
     pub(in super::super) fn gone(&self, bytes: u64, blocks: u64) -> bool {
         let Some(slot) = self.slot.get() else {
             return false;

@@ -1,4 +1,4 @@
-//! What one instance handed out, by scope: counters in private memory, found by the scope's number.
+//! What one instance allocated, by scope: counters in private memory, found by the scope's number.
 //!
 //! One writer, the thread that has the handle; read by whoever ends the recording. Never gives memory back.
 
@@ -13,7 +13,7 @@ pub(super) struct ScopeCounter {
     pub(super) scope: Counter,
     pub(super) total_bytes: Counter,
     pub(super) total_blocks: Counter,
-    /// Not handed out any more: released, shrunk, grown out of, reset.
+    /// No longer allocated: released, shrunk, grown out of, reset.
     pub(super) gone_bytes: Counter,
     pub(super) gone_blocks: Counter,
     pub(super) copied_bytes: Counter,

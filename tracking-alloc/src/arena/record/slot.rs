@@ -57,7 +57,7 @@ impl Slot {
             .set(gone_blocks.wrapping_sub(self.gone_blocks_before.get()));
     }
 
-    /// Takes what the counters say was handed out so far into a counter: they began before the recording, or go on in
+    /// Takes what the counters say was allocated so far into a counter: they began before the recording, or go on in
     /// another. Until then the scopes are those of instances that are gone.
     pub(super) fn adopt(&self, counter: &ScopeCounter) {
         let counters = &self.counters;
@@ -76,7 +76,7 @@ impl Slot {
         counter.past_bytes.add(counters.past.get());
     }
 
-    /// Nothing is handed out any more.
+    /// Nothing is allocated any more.
     pub(super) fn empty(&self) {
         for counter in self.scopes.all() {
             counter.gone_bytes.set(counter.total_bytes.get());

@@ -1,9 +1,9 @@
-//! Inside one arena: what it handed out, by type, by field, or by the fields of one type.
+//! Inside one arena: what it allocated, by type, by field, or by the fields of one type.
 
 use std::cmp::Reverse;
 
 use heapglass_profiler::arenas::{
-    FieldInside, Handed, TypeInside, by_field, by_type, measured_inside, measured_inside_title,
+    FieldInside, Inside, TypeInside, by_field, by_type, measured_inside, measured_inside_title,
 };
 use heapglass_profiler::profile::{Arena, ArenaRow, TypeKind};
 use heapglass_profiler::units::{Bytes, Count, Share};
@@ -25,7 +25,7 @@ struct Row {
     /// Below the table, clean.
     full: String,
     kind: Option<TypeKind>,
-    handed: Handed,
+    inside: Inside,
 }
 
 /// What rows are.
@@ -84,8 +84,8 @@ impl Inside {
         };
         // Where nothing has the figure, the largest comes first all the same.
         rows.sort_by_key(|row| {
-            let value = measured_inside(&row.handed, cx.measure);
-            Reverse(value.unwrap_or(row.handed.total_bytes))
+            let value = measured_inside(&row.inside, cx.measure);
+            Reverse(value.unwrap_or(row.inside.total_bytes))
         });
         let key = |row: &Row| row.key.clone();
         self.list.replace(rows, key, false, height(cx));
@@ -113,7 +113,7 @@ impl Inside {
                     self.outer = self.list.cursor;
                     self.show(By::FieldOf(row.key.clone(), row.name.clone()), cx);
                 }
-                None => return Outcome::notice("nothing is selected: nothing was handed out"),
+                None => return Outcome::notice("nothing is selected: nothing was allocated"),
             },
             (Command::Enter, _) => {
                 let text = "pieces of an arena have no sites of their own: its chunks do";
@@ -150,7 +150,7 @@ impl Inside {
             By::Type => ("type", true),
             _ => ("field", false),
         };
-        let value = |row: &Row| measured_inside(&row.handed, cx.measure);
+        let value = |row: &Row| measured_inside(&row.inside, cx.measure);
         let values = self.list.rows.iter().filter_map(value);
         let whole = values.fold(0, u64::saturating_add);
         let share = |row: &Row| value(row).map(|value| Share::of(value, whole));
@@ -163,14 +163,14 @@ impl Inside {
                 |row| value(row).unwrap_or(0),
                 whole,
             )
-            .right("handed out", 10, |row| bytes(row.handed.total_bytes))
-            .right("in use", 10, |row| bytes(row.handed.live_bytes))
-            .right("pieces", 11, |row| count(row.handed.total_blocks))
-            .right("copied", 10, |row| bytes(row.handed.copied_bytes))
+            .right("allocated", 10, |row| bytes(row.inside.total_bytes))
+            .right("in use", 10, |row| bytes(row.inside.live_bytes))
+            .right("pieces", 11, |row| count(row.inside.total_blocks))
+            .right("copied", 10, |row| bytes(row.inside.copied_bytes))
             .only_if(wide)
-            .right("grows", 9, |row| count(row.handed.grows))
+            .right("grows", 9, |row| count(row.inside.grows))
             .only_if(wide)
-            .right("past", 10, |row| bytes(row.handed.past_bytes))
+            .right("bypassed", 10, |row| bytes(row.inside.past_bytes))
             .only_if(wide)
             .left(noun, 0, |row, cells| match is_type {
                 true => (type_cell(&row.name, cells), theme::kind(row.kind)),
@@ -181,7 +181,7 @@ impl Inside {
                 buffer,
                 &self.list.rows,
                 self.list.cursor,
-                "nothing was handed out through the handle",
+                "nothing was allocated through the handle",
             );
         let Some(row) = self.list.selected() else {
             return;
@@ -193,15 +193,15 @@ impl Inside {
         let title = format!("{}: {share}", self.list.place(noun));
         let name = (row.full.as_str(), 2, theme::strong());
         let mut lines = Lines::details(details, buffer, &title, name);
-        lines.flow(&figures(&row.handed), theme::plain());
+        lines.flow(&figures(&row.inside), theme::plain());
     }
 }
 
 /// Every figure of a row, those that are 0 left out.
-fn figures(h: &Handed) -> Vec<String> {
+fn figures(h: &Inside) -> Vec<String> {
     let both = |name, bytes, blocks| format!("{name} {} ({})", Bytes(bytes), Count(blocks));
     let mut items = vec![
-        both("handed out", h.total_bytes, h.total_blocks),
+        both("allocated", h.total_bytes, h.total_blocks),
         both("in use", h.live_bytes, h.live_blocks),
     ];
     if h.grows > 0 {
@@ -209,7 +209,7 @@ fn figures(h: &Handed) -> Vec<String> {
         items.push(format!("copied {}", Bytes(h.copied_bytes)));
     }
     if h.past_bytes > 0 {
-        items.push(format!("past the handle {}", Bytes(h.past_bytes)));
+        items.push(format!("bypassed the handle {}", Bytes(h.past_bytes)));
     }
     items
 }
@@ -220,11 +220,11 @@ fn types(arena: &Arena, data: &Data) -> Vec<Row> {
         Row {
             key: type_key(data, row.type_id),
             name: data.type_label(row.type_id).into_owned(),
-            full: full.map_or("handed out outside all fields".into(), |name| {
+            full: full.map_or("allocated outside all fields".into(), |name| {
                 clean(&name.full).into_owned()
             }),
             kind: data.type_kind(row.type_id),
-            handed: row.handed,
+            inside: row.inside,
         }
     };
     by_type(&data.profile, arena).into_iter().map(row).collect()
@@ -240,7 +240,7 @@ fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
             full: name.clone(),
             name,
             kind: None,
-            handed: row.handed,
+            inside: row.inside,
         }
     };
     let rows = by_field(data.profile.fields(), arena);

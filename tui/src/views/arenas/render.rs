@@ -71,11 +71,11 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
     }
 }
 
-/// What arenas are ordered by: the figure they have of the measure, else what was handed out.
+/// What arenas are ordered by: the figure they have of the measure, else what was allocated.
 fn order(measure: Measure) -> String {
     match measured_title(measure) {
         Some(title) => title.to_owned(),
-        None => format!("bytes handed out, nothing inside is {}", measure.name()),
+        None => format!("bytes allocated, nothing inside is {}", measure.name()),
     }
 }
 
@@ -96,7 +96,7 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         })
         // The bars of parts are drawn below.
         .left("", bar_cells, |_, _| Default::default())
-        .right("handed out", 10, |(_, arena)| {
+        .right("allocated", 10, |(_, arena)| {
             bytes(arena.total_handed_bytes)
         })
         .change(By::Arena, "change", |(_, arena)| {
@@ -132,11 +132,11 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
 /// The character and colour of a part of a bar.
 fn symbol(part: Part) -> (&'static str, Style) {
     match part {
-        Part::Handed => ("█", theme::bar()),
+        Part::Allocated => ("█", theme::bar()),
         Part::Padding => ("▒", theme::warning()),
         Part::Abandoned => ("×", theme::error()),
-        Part::Past => ("▸", theme::resident()),
-        Part::Tail => ("·", theme::dim()),
+        Part::Bypassed => ("▸", theme::resident()),
+        Part::Unused => ("·", theme::dim()),
     }
 }
 
@@ -205,7 +205,7 @@ fn instances(arena: &Arena, state: State) -> String {
     let live = arena.made.saturating_sub(arena.dropped);
     let when = match state {
         State::Running => "live now",
-        _ => "live at the end",
+        _ => "live at exit",
     };
     let made = counted(arena.made, "instance");
     let resets = some(arena.resets, |resets| {
@@ -258,7 +258,7 @@ fn figures(arena: &Arena, brief: bool) -> Vec<String> {
         (true, format!("most used {}", Bytes(arena.most_used_bytes))),
         (!brief, format!("largest instance {largest}")),
         (!brief, format!("in total {all} of {all_bytes}")),
-        (true, format!("handed out {handed} in {pieces}")),
+        (true, format!("allocated {handed} in {pieces}")),
         (arena.grows > 0, format!("{grows}, {in_place} in place")),
         (
             arena.grows > 0 && !brief,

@@ -58,7 +58,7 @@ pub(super) const BUMPALO: Case = Case {
             && found.of("global", "total_blocks")
                 == words::global_blocks(found.of("global", "records"));
         let why = format!(
-            "{:.0} blocks become {:.0} chunks; of their {:.0} usable bytes {:.1} % are handed out, {:.1} % padding, \
+            "{:.0} blocks become {:.0} chunks; of their {:.0} usable bytes {:.1} % are allocated, {:.1} % padding, \
              {:.1} % abandoned by growth, {:.1} % unused tail; global takes {} as long, building and releasing",
             found.of("global", "total_blocks"),
             of("chunks"),

@@ -86,11 +86,11 @@ fn types_and_fields_hold_all_that_was_handed_out() {
     for arena in &profile.arenas {
         let mut types = unscoped(arena);
         for row in by_type(&profile, arena) {
-            types.add(&row.handed);
+            types.add(&row.inside);
         }
         let mut places = unscoped(arena);
         for row in by_field(fields, arena) {
-            places.add(&row.handed);
+            places.add(&row.inside);
         }
         assert_eq!(types, places);
         assert_eq!(
@@ -119,7 +119,7 @@ fn one_type_in_two_fields_is_one_row() {
     };
     assert_eq!(name(&types[0]), "Vec<Citizen>");
     assert_eq!(name(&types[1]), "&str");
-    assert_eq!(types[1].handed.total_bytes, 48_000 + 960_000);
+    assert_eq!(types[1].inside.total_bytes, 48_000 + 960_000);
     let paths: Vec<&str> = by_field(fields, cities)
         .iter()
         .map(|row| fields.nodes[row.field as usize].path.as_str())
