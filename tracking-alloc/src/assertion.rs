@@ -180,11 +180,11 @@ pub fn assert_limits(
 }
 
 /// A limit with its figure, and the most that it may be.
-type Over<'a> = (&'a (&'a str, i128), &'a u64);
+type Violation<'a> = (&'a (&'a str, i128), &'a u64);
 
 #[cold]
 #[track_caller]
-fn fail(measured: &Measured, over: &[Over<'_>], package: Option<&str>) -> ! {
+fn fail(measured: &Measured, over: &[Violation<'_>], package: Option<&str>) -> ! {
     let said: Vec<String> = over
         .iter()
         .map(|((limit, figure), most)| format!("{limit} {figure}, at most {most}"))

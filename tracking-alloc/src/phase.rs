@@ -128,7 +128,7 @@ impl<F: Future> Future for PhaseFuture<F> {
         let (scope, parent) = (self.scope, self.parent);
         // SAFETY: the future is pinned with the whole; it is never moved out, and there is no Drop or Unpin of ours.
         let future = unsafe { self.map_unchecked_mut(|whole| &mut whole.future) };
-        let _polled = Polled {
+        let _polled = PollGuard {
             before: current(),
             scope,
             since: scope.and_then(Since::enter),
@@ -139,13 +139,13 @@ impl<F: Future> Future for PhaseFuture<F> {
 }
 
 /// Puts the scope back and counts what the poll left, also when it panics.
-struct Polled {
+struct PollGuard {
     before: u32,
     scope: Option<u32>,
     since: Option<Since>,
 }
 
-impl Drop for Polled {
+impl Drop for PollGuard {
     fn drop(&mut self) {
         leave(self.scope, self.since);
         set(self.before);

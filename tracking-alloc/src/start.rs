@@ -8,7 +8,7 @@
 
 use crate::hook;
 use crate::record::{Backing, Live, PathBytes, Refused, expand_pattern, open_live};
-use crate::tables::{self, How, Session};
+use crate::tables::{self, Session, SessionSettings};
 use crate::{arena, life, shadow, state, sys, thread};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
@@ -266,7 +266,7 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
         // A program that reserves everything at once may be about to forbid system calls.
         sys::never_populate();
     }
-    let how = How {
+    let how = SessionSettings {
         path,
         generation: GENERATION.fetch_add(1, AcqRel) + 1,
         reserve,
@@ -302,7 +302,7 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
 }
 
 /// Lays out the tables and makes them the present recording. On refusal nothing has changed.
-fn begin_tables(backing: Backing, how: How) -> Result<(), u32> {
+fn begin_tables(backing: Backing, how: SessionSettings) -> Result<(), u32> {
     let prepared = tables::prepare(backing, how)?;
     let mut checks = hook::PEAK_CHECKS.lock();
     if !checks.begin(prepared.points, how.reserve == 0) {

@@ -79,7 +79,10 @@ fn inside(profile: &Profile, index: u32, arena: &Arena, measure: Measure, all: &
         add(MarkKind::NoRow, rest);
     }
     if measure == Measure::Live {
-        for part in Part::ALL.into_iter().filter(|part| *part != Part::Allocated) {
+        for part in Part::ALL
+            .into_iter()
+            .filter(|part| *part != Part::Allocated)
+        {
             add(MarkKind::Part(part), bytes(part.of(arena), measure));
         }
     }

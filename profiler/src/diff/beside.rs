@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::merged::Merged;
+use super::merged::MergedTree;
 use super::{Change, Identity, Options, Recording, matched};
 use crate::calltree::{CallTree, NodeId};
 use crate::profile::{Frames, Measure, Profile};
@@ -11,7 +11,7 @@ use crate::profile::{Frames, Measure, Profile};
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     rows: HashMap<Identity, RowBeside>,
-    removed: Removed,
+    removed: RemovedRows,
 }
 
 /// A row of the second recording, with its figure in the first.
@@ -27,7 +27,7 @@ pub struct RowBeside {
 
 /// Rows that only the first recording has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedRows {
     /// How many.
     pub rows: usize,
     /// What they came to there, by the measure.
@@ -69,7 +69,7 @@ impl Beside {
     }
 
     /// What only the first recording has.
-    pub fn removed(&self) -> Removed {
+    pub fn removed(&self) -> RemovedRows {
         self.removed
     }
 }
@@ -81,7 +81,7 @@ pub fn beside_tree(
     new: (&CallTree, &Profile),
     measure: Measure,
 ) -> Vec<u64> {
-    let merged = Merged::new([base, new], measure);
+    let merged = MergedTree::new([base, new], measure);
     let of = |id: &NodeId| merged.node(*id).totals[0];
     merged.places().iter().map(of).collect()
 }

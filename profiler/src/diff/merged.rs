@@ -27,7 +27,7 @@ pub(super) struct Node {
 }
 
 /// Two trees as one; node 0 is the root.
-pub(super) struct Merged {
+pub(super) struct MergedTree {
     nodes: Vec<Node>,
     /// Where each node of the second side is.
     places: Vec<NodeId>,
@@ -35,9 +35,9 @@ pub(super) struct Merged {
     texts: Interned<Rc<str>>,
 }
 
-impl Merged {
+impl MergedTree {
     /// Merges the trees of the two sides.
-    pub(super) fn new(sides: [(&CallTree, &Profile); 2], measure: Measure) -> Merged {
+    pub(super) fn new(sides: [(&CallTree, &Profile); 2], measure: Measure) -> MergedTree {
         let mut texts: Interned<Rc<str>> = Interned::new();
         let all = texts.number("all".into());
         let mut nodes = vec![Node {
@@ -78,7 +78,7 @@ impl Merged {
             }
             places = at.into_iter().map(|at| NodeId(at as u32)).collect();
         }
-        let mut merged = Merged {
+        let mut merged = MergedTree {
             nodes,
             places,
             texts,
@@ -139,7 +139,7 @@ impl Node {
     }
 }
 
-impl Widths for Merged {
+impl Widths for MergedTree {
     fn len(&self) -> usize {
         self.nodes.len()
     }

@@ -22,12 +22,12 @@ use std::collections::HashMap;
 use crate::profile::{Figures, Frames, Measure, Profile};
 use crate::table::{By, Detail, Row, rows};
 
-pub use beside::{Beside, Removed, RowBeside, beside_tree};
+pub use beside::{Beside, RemovedRows, RowBeside, beside_tree};
 pub use identity::Identity;
 pub use input::{Input, Per, input};
 pub use json::{FORMAT, write_json};
 pub use palette::strength;
-pub use picture::{Drawn, write_svg};
+pub use picture::{PictureTotals, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
 pub(crate) use text::{amount, each_byte};
@@ -127,7 +127,7 @@ impl RowChange {
 }
 
 /// What is known of a row while recordings are read.
-struct Matched {
+struct RowMatch {
     identity: Identity,
     /// The figures and the measure in each recording of each side.
     sides: [Vec<Cell>; 2],
@@ -148,8 +148,8 @@ fn matched(
     new: &[Recording<'_>],
     options: Options,
     frames: Frames,
-) -> Vec<Matched> {
-    let mut matched: Vec<Matched> = Vec::new();
+) -> Vec<RowMatch> {
+    let mut matched: Vec<RowMatch> = Vec::new();
     let mut known: HashMap<Identity, usize> = HashMap::new();
     for (side, recordings) in [base, new].into_iter().enumerate() {
         for (number, recording) in recordings.iter().enumerate() {
@@ -164,7 +164,7 @@ fn matched(
                         };
                         side.iter().map(empty).collect()
                     };
-                    matched.push(Matched {
+                    matched.push(RowMatch {
                         identity: identity.clone(),
                         sides: [cells(base), cells(new)],
                         rows: [0; 2],
@@ -189,7 +189,7 @@ fn matched(
     matched
 }
 
-impl Matched {
+impl RowMatch {
     /// The measure on both sides; `None` where a recording has no such figure.
     fn change(&self, sides: [&[Recording<'_>]; 2], options: Options) -> Option<Change> {
         let series = |side: usize| -> Option<Series> {
@@ -241,7 +241,7 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
 }
 
 impl Diff<'_> {
-    fn take(&mut self, row: Matched) {
+    fn take(&mut self, row: RowMatch) {
         let change = row.change([&self.base, &self.new], self.options);
         let seen = row.rows.map(|rows| rows > 0);
         let [base, new] = [0, 1].map(|side| -> Vec<Figures> {

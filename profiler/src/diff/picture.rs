@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::merged::Merged;
+use super::merged::MergedTree;
 use super::{Diff, median_recording, palette};
 use crate::calltree::{self, CallTree, NodeId};
 use crate::flamegraph::{
@@ -19,7 +19,7 @@ use crate::units::{Count, Share, printable};
 
 /// What was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drawn {
+pub struct PictureTotals {
     /// The totals of the two sides.
     pub totals: [u64; 2],
     /// Frames drawn, the root left out.
@@ -34,7 +34,7 @@ pub struct Drawn {
 /// # Errors
 /// What `out` returned; `InvalidInput` by arena and a measure that is not of [arenas](is_of_arenas), or where a side has no
 /// recording; `InvalidData` when the figures add up to more than 64 bits.
-pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<Drawn> {
+pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<PictureTotals> {
     let measure = diff.options.measure;
     let by = match diff.options.by {
         table::By::Field => By::Field,
@@ -56,7 +56,7 @@ pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<Drawn> {
     };
     let trees = [base, new].map(|one| CallTree::build(one.profile, &options));
     let sides = [(&trees[0], base.profile), (&trees[1], new.profile)];
-    let merged = Merged::new(sides, measure);
+    let merged = MergedTree::new(sides, measure);
     let root = merged.node(NodeId::ROOT);
     let title = format!(
         "{} -> {}: {}, {} -> {}",
@@ -66,7 +66,7 @@ pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<Drawn> {
         measure.amount(root.totals[0]),
         measure.amount(root.totals[1])
     );
-    let mut drawn = Drawn {
+    let mut drawn = PictureTotals {
         totals: root.totals,
         frames: 0,
         elided: 0,
@@ -108,7 +108,7 @@ pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<Drawn> {
 
 /// `Vec::push (+1.8 MiB: 12.3 MiB -> 14.1 MiB; alloc::vec::Vec<T,A>::push)`: the last bracket belongs to inferno's script,
 /// so no other round one stands in it.
-fn caption(merged: &Merged, id: NodeId, measure: Measure, whole: u64) -> Caption {
+fn caption(merged: &MergedTree, id: NodeId, measure: Measure, whole: u64) -> Caption {
     let node = merged.node(id);
     let name = printable(merged.name(id).trim());
     let label = match name.contains('(') {

@@ -154,7 +154,7 @@ fn rows_beside_those_of_a_base_are_those_of_the_comparison() {
         assert_eq!(known, expected, "{by:?}");
         assert_eq!(
             beside.removed(),
-            Removed {
+            RemovedRows {
                 rows: 1,
                 value: 500
             }

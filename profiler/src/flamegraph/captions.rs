@@ -3,12 +3,12 @@
 //! Must say how exact the figures are and what is missing. The last bracket of a tooltip belongs to inferno's script,
 //! which takes the label of a frame from what stands before it: no round bracket may stand inside.
 
-use super::prune::Pruned;
+use super::prune::PrunedTree;
 use super::relabel::Caption;
 use super::{By, Options, legend, prune};
 use crate::calltree::{CallTree, Label, NodeId};
 use crate::profile::arenas::{HOW_TO_NAME, imbalance};
-use crate::profile::{Figures, Lost, Measure, Profile};
+use crate::profile::{Figures, Losses, Measure, Profile};
 use crate::units::{Bytes, Count, Share, counted, printable};
 
 /// `cities: bytes live at the peak, 6,392,832 bytes = 6.1 MiB, exact`
@@ -80,10 +80,10 @@ fn exact(is_exact: bool) -> String {
 /// Wider than this and the subtitle leaves a picture of 1,200 pixels.
 const SUBTITLE_CHARS: usize = 160;
 
-pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &Pruned) -> String {
+pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &PrunedTree) -> String {
     // The least important last: what does not fit is left out, never a loss.
     let mut parts = Vec::new();
-    if profile.lost != Lost::default() {
+    if profile.lost != Losses::default() {
         parts.push("something was lost or cut, see the report".to_owned());
     }
     if options.by == By::Field && profile.fields().is_empty() {

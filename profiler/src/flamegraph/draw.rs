@@ -6,7 +6,7 @@ use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{Direction, TextTruncateDirection, from_lines};
 
 use super::palette::{self, Rgb};
-use super::prune::{self, Pruned};
+use super::prune::{self, PrunedTree};
 use super::relabel::{self, Caption, Relabel};
 use crate::calltree::NodeId;
 
@@ -26,7 +26,7 @@ impl Picture {
     /// Writes the SVG; `caption` gives the texts of each of the `nodes` of the tree.
     pub(crate) fn draw(
         self,
-        pruned: &Pruned,
+        pruned: &PrunedTree,
         nodes: usize,
         colors: &mut PaletteMap,
         caption: impl Fn(NodeId) -> Caption,
@@ -71,7 +71,7 @@ impl Picture {
 }
 
 /// The colours of the frames that are drawn.
-pub(crate) fn colors(pruned: &Pruned, of_node: impl Fn(NodeId) -> Rgb) -> PaletteMap {
+pub(crate) fn colors(pruned: &PrunedTree, of_node: impl Fn(NodeId) -> Rgb) -> PaletteMap {
     let color = |(r, g, b): Rgb| Color { r, g, b };
     let mut colors = PaletteMap::default();
     // inferno calls the root "".

@@ -39,7 +39,7 @@ pub const NOT_OF_ARENAS: &str = "inside arenas there are bytes allocated (--meas
 
 /// What was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drawn {
+pub struct PictureTotals {
     /// The width of the whole picture, in units of the measure.
     pub total: u64,
     /// Frames drawn, the root left out.
@@ -53,7 +53,11 @@ pub struct Drawn {
 /// # Errors
 /// What `out` returned (a broken pipe keeps its kind); `InvalidData` when the figures add up to more than 64 bits,
 /// which only a damaged recording does; `InvalidInput` by arena and a measure that is not of [arenas](is_of_arenas).
-pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> io::Result<Drawn> {
+pub fn write_svg(
+    profile: &Profile,
+    options: &Options,
+    mut out: impl Write,
+) -> io::Result<PictureTotals> {
     if options.by == By::Arena && !is_of_arenas(options.measure) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
     }
@@ -63,7 +67,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     if total == 0 {
         let title = captions::title(profile, options, 0);
         write_empty(&title, &captions::nothing(profile, options), &mut out)?;
-        return Ok(Drawn {
+        return Ok(PictureTotals {
             total,
             frames: 0,
             elided: 0,
@@ -71,7 +75,7 @@ pub fn write_svg(profile: &Profile, options: &Options, mut out: impl Write) -> i
     }
     let pruned = prune(&(&tree, options.measure))?;
     let mut colors = colors(&pruned, |id| palette::of_node(&tree, id, profile));
-    let drawn = Drawn {
+    let drawn = PictureTotals {
         total,
         frames: pruned.kept.len(),
         elided: pruned.elided(),

@@ -45,7 +45,7 @@ impl Widths for (&CallTree, Measure) {
     }
 }
 
-pub(crate) struct Pruned {
+pub(crate) struct PrunedTree {
     /// Frames to draw, outermost first, the root left out.
     pub(crate) kept: Vec<NodeId>,
     /// One line a frame that has a width of its own, left to right.
@@ -58,7 +58,7 @@ pub(crate) struct Pruned {
     pub(crate) deep: usize,
 }
 
-impl Pruned {
+impl PrunedTree {
     pub(crate) fn elided(&self) -> usize {
         self.narrow + self.deep
     }
@@ -66,7 +66,7 @@ impl Pruned {
 
 /// # Errors
 /// `InvalidData` when the widths add up to more than 64 bits.
-pub(crate) fn prune(tree: &impl Widths) -> io::Result<Pruned> {
+pub(crate) fn prune(tree: &impl Widths) -> io::Result<PrunedTree> {
     let width = |id: NodeId| tree.width(id);
     let whole = width(NodeId::ROOT);
     let mut min = (u128::from(whole) * MIN_PER_MILLION)
@@ -86,7 +86,7 @@ pub(crate) fn prune(tree: &impl Widths) -> io::Result<Pruned> {
     let wide = below_root().filter(|&id| width(id) >= min);
     let (kept, deep): (Vec<NodeId>, Vec<NodeId>) =
         wide.partition(|&id| tree.depth(id) <= MAX_DEPTH);
-    let mut pruned = Pruned {
+    let mut pruned = PrunedTree {
         min,
         narrow: some - kept.len() - deep.len(),
         deep: deep.len(),
@@ -97,7 +97,7 @@ pub(crate) fn prune(tree: &impl Widths) -> io::Result<Pruned> {
     Ok(pruned)
 }
 
-enum Todo {
+enum Task {
     Enter(NodeId),
     /// The frame's own width, drawn right of its callees.
     Rest(NodeId, u64),
@@ -109,10 +109,10 @@ fn lines(tree: &impl Widths, min: u64) -> io::Result<Vec<String>> {
     let mut path = String::new();
     // Where the path ends at each depth.
     let mut ends: Vec<usize> = vec![0];
-    let mut todo = vec![Todo::Enter(NodeId::ROOT)];
+    let mut todo = vec![Task::Enter(NodeId::ROOT)];
     while let Some(next) = todo.pop() {
         match next {
-            Todo::Enter(id) => {
+            Task::Enter(id) => {
                 let depth = tree.depth(id);
                 if depth > 0 {
                     ends.truncate(depth as usize);
@@ -123,7 +123,7 @@ fn lines(tree: &impl Widths, min: u64) -> io::Result<Vec<String>> {
                 }
                 let mut rest = tree.width(id);
                 let first = todo.len();
-                todo.push(Todo::Rest(id, 0));
+                todo.push(Task::Rest(id, 0));
                 if depth < MAX_DEPTH {
                     for &child in tree.children(id) {
                         let width = tree.width(child);
@@ -131,13 +131,13 @@ fn lines(tree: &impl Widths, min: u64) -> io::Result<Vec<String>> {
                             break;
                         }
                         rest = rest.saturating_sub(width);
-                        todo.push(Todo::Enter(child));
+                        todo.push(Task::Enter(child));
                     }
                 }
-                todo[first] = Todo::Rest(id, rest);
+                todo[first] = Task::Rest(id, rest);
                 todo[first + 1..].reverse();
             }
-            Todo::Rest(id, own) => {
+            Task::Rest(id, own) => {
                 let depth = tree.depth(id) as usize;
                 ends.truncate(depth + 1);
                 path.truncate(ends.last().copied().unwrap_or(0));

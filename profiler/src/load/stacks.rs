@@ -11,7 +11,7 @@ use crate::profile::{
     Contents, FrameId, Group, Origin, Profile, ScopeId, Site, StackMarks, StackNode, Stacks,
 };
 use crate::symbols::{self, Classifier, SourceFrame};
-use crate::types::{self, StackFrame, Told, Types};
+use crate::types::{self, ContentNames, StackFrame, Types};
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -228,14 +228,14 @@ impl Walks<'_> {
 #[derive(Default)]
 struct Read {
     /// What stacks tell, each once, in the order it was first met.
-    told: Vec<Told>,
+    told: Vec<ContentNames>,
     /// The innermost frames of stacks, each list once.
     inner: Vec<Vec<FrameId>>,
-    sites: Vec<OfSite>,
+    sites: Vec<SiteStack>,
 }
 
 /// What was read of a site.
-struct OfSite {
+struct SiteStack {
     told: u32,
     /// The node around the innermost frames.
     node: u32,
@@ -250,7 +250,7 @@ struct Reader<'a> {
     types: types::Stacks,
     /// By key.
     known: FxHashMap<Vec<u32>, u32>,
-    told: HashMap<Told, u32>,
+    told: HashMap<ContentNames, u32>,
     inner: FxHashMap<Vec<FrameId>, u32>,
     read: Read,
     // What is made anew for each site.
@@ -280,7 +280,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn site(&mut self, place: usize, number: u32, synthetic: bool) -> OfSite {
+    fn site(&mut self, place: usize, number: u32, synthetic: bool) -> SiteStack {
         let walks = self.walks;
         let frames = &walks.frames;
         self.path.clear();
@@ -346,7 +346,7 @@ impl<'a> Reader<'a> {
                 owner::owner(&self.claims, shown.clone())
             }
         };
-        OfSite {
+        SiteStack {
             told,
             node,
             inner,
@@ -428,8 +428,8 @@ fn put_together(read: Vec<Read>, stacks: &mut Stacks, sites: &mut [Site], types:
 }
 
 /// What a stack says, by numbers.
-fn contents(told: &Told, types: &mut Types) -> Contents {
-    let mut number = |of: fn(&Told) -> Option<&str>| {
+fn contents(told: &ContentNames, types: &mut Types) -> Contents {
+    let mut number = |of: fn(&ContentNames) -> Option<&str>| {
         let name = of(told)?;
         if told.others.is_empty() {
             return Some(types.number(name));

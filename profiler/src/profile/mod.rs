@@ -71,7 +71,7 @@ pub struct Profile {
     /// The whole process; equals the sum of the sites.
     pub totals: Figures,
     /// What could not be counted or named, and why.
-    pub lost: Lost,
+    pub lost: Losses,
     /// Loaded images, with what became of their symbols.
     pub modules: Vec<Module>,
     /// Distinct functions.
@@ -176,7 +176,7 @@ pub struct Capture {
 
 /// What could not be counted or named. All zero and empty = nothing was lost. The names are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Lost {
+pub struct Losses {
     /// Blocks and bytes counted at "(table full)" for want of a table, a disk or a limit.
     pub table_full_blocks: u64,
     /// Bytes of those.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::image::open_regular;
 use super::locate::hex_all;
 use super::stored::{Shared, StoredFrame, Strings};
-use super::{How, Resolved};
+use super::{AddressFrames, Lookup};
 use crate::profile::SymbolSource;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub(super) struct Cached {
     /// Of the files they came from.
     pub(super) fingerprint: u64,
     pub(super) source: SymbolSource,
-    pub(super) addresses: BTreeMap<u64, Resolved>,
+    pub(super) addresses: BTreeMap<u64, AddressFrames>,
 }
 
 /// Reads what is known of a build; `None` when there is nothing that can be used.
@@ -119,7 +119,7 @@ pub(super) fn forget_oldest(folder: &Path, most_bytes: u64) -> std::io::Result<(
 
 /// What is in a file.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct CacheFile {
     format: u32,
     writer: String,
     build_id: String,
@@ -146,7 +146,7 @@ fn encode(build_id: &[u8], cached: &Cached) -> Option<Vec<u8>> {
             (*address, resolved.how as u8, frames)
         })
         .collect();
-    let kept = Kept {
+    let kept = CacheFile {
         format: FORMAT,
         writer: WRITER.to_owned(),
         build_id: hex_all(build_id),
@@ -172,16 +172,16 @@ fn decode(bytes: &[u8], build_id: &[u8]) -> Option<Cached> {
     if u32::from_le_bytes(*checksum) != crc32fast::hash(body) {
         return None;
     }
-    let kept: Kept = serde_json::from_slice(body).ok()?;
+    let kept: CacheFile = serde_json::from_slice(body).ok()?;
     if kept.format != FORMAT || kept.writer != WRITER || kept.build_id != hex_all(build_id) {
         return None;
     }
     let shared = Shared::new(&kept.strings);
     let addresses = kept.addresses.iter();
     let addresses = addresses.map(|(address, how, frames)| {
-        let how = How::from_byte(*how)?;
+        let how = Lookup::from_byte(*how)?;
         let frames = shared.frames(frames);
-        Some((*address, Resolved { how, frames }))
+        Some((*address, AddressFrames { how, frames }))
     });
     Some(Cached {
         fingerprint: kept.fingerprint,

@@ -118,15 +118,15 @@ pub struct Progress<'a> {
 /// How an address got its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-enum How {
+enum Lookup {
     Unresolved = 0,
     Table = 1,
     Debug = 2,
 }
 
-impl How {
-    fn from_byte(byte: u8) -> Option<How> {
-        [How::Unresolved, How::Table, How::Debug]
+impl Lookup {
+    fn from_byte(byte: u8) -> Option<Lookup> {
+        [Lookup::Unresolved, Lookup::Table, Lookup::Debug]
             .into_iter()
             .find(|&how| how as u8 == byte)
     }
@@ -134,8 +134,8 @@ impl How {
 
 /// The frames of one address.
 #[derive(Clone, Debug)]
-struct Resolved {
-    how: How,
+struct AddressFrames {
+    how: Lookup,
     frames: Vec<SourceFrame>,
 }
 

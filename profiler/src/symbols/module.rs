@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::locate::Files;
 use super::table::Table;
-use super::{How, Identity, ModuleRef, Options, Progress, Resolved, SourceFrame};
+use super::{AddressFrames, Identity, Lookup, ModuleRef, Options, Progress, SourceFrame};
 use super::{cache, dwarf, image, locate, names};
 use crate::profile::SymbolSource;
 
@@ -17,7 +17,7 @@ pub(super) fn resolve(
     options: &Options,
     progress: &dyn Fn(Progress<'_>),
     notes: &mut Vec<String>,
-) -> (SymbolSource, HashMap<u64, Resolved>) {
+) -> (SymbolSource, HashMap<u64, AddressFrames>) {
     progress(Progress {
         module: module.path,
         done: 0,
@@ -89,7 +89,7 @@ pub(super) fn resolve(
 }
 
 struct Read {
-    resolved: Vec<(u64, Resolved)>,
+    resolved: Vec<(u64, AddressFrames)>,
     /// Nothing was missing that may turn up later: fit to be cached.
     complete: bool,
 }
@@ -178,8 +178,8 @@ fn read_files(
     chains.resize(addresses.len(), Vec::new());
     let resolved = addresses.iter().zip(chains).map(|(&address, chain)| {
         let mut resolved = if !chain.is_empty() {
-            Resolved {
-                how: How::Debug,
+            AddressFrames {
+                how: Lookup::Debug,
                 frames: chain,
             }
         } else if let Some(symbol) = names::best(table.names(address)) {
@@ -191,13 +191,13 @@ fn read_files(
                 inlined: false,
                 aliases: Vec::new(),
             };
-            Resolved {
-                how: How::Table,
+            AddressFrames {
+                how: Lookup::Table,
                 frames: vec![frame],
             }
         } else {
-            Resolved {
-                how: How::Unresolved,
+            AddressFrames {
+                how: Lookup::Unresolved,
                 frames: Vec::new(),
             }
         };
@@ -213,14 +213,14 @@ fn read_files(
 }
 
 /// What to say about where the names of a module come from: the kind that names most of its frames.
-fn source_of(files: &Files, known: &BTreeMap<u64, Resolved>) -> SymbolSource {
+fn source_of(files: &Files, known: &BTreeMap<u64, AddressFrames>) -> SymbolSource {
     let count = |how| {
         known
             .values()
             .filter(|resolved| resolved.how == how)
             .count()
     };
-    let (debug, table) = (count(How::Debug), count(How::Table));
+    let (debug, table) = (count(Lookup::Debug), count(Lookup::Table));
     match (files.debug_information(), files.symbol_table()) {
         (Some(image), _) if debug > 0 && debug >= table => SymbolSource::Debug(image.path.clone()),
         (_, Some(image)) if debug + table > 0 => SymbolSource::Table(image.path.clone()),
@@ -237,16 +237,16 @@ fn source_of(files: &Files, known: &BTreeMap<u64, Resolved>) -> SymbolSource {
 /// Advice for a program of one's own that was built without debug information.
 fn advise_debug_information(
     module: &ModuleRef<'_>,
-    resolved: &HashMap<u64, Resolved>,
+    resolved: &HashMap<u64, AddressFrames>,
 ) -> Option<String> {
-    let names_only = |resolved: &&Resolved| {
+    let names_only = |resolved: &&AddressFrames| {
         let rust = |frame: &SourceFrame| {
             frame
                 .raw
                 .as_deref()
                 .is_some_and(|raw| names::mangling(raw) != names::Mangling::Foreign)
         };
-        resolved.how == How::Table && resolved.frames.iter().any(rust)
+        resolved.how == Lookup::Table && resolved.frames.iter().any(rust)
     };
     let bare = resolved.values().filter(names_only).count();
     // A few are the compiler's own shims.

@@ -81,7 +81,7 @@ pub struct SiteDetail {
 
 /// What makes two sites one row.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Look {
+struct RowKey {
     label: SiteLabel,
     phase: ScopeId,
     type_id: Option<TypeId>,
@@ -142,7 +142,7 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
         stack.iter().filter_map(look).collect()
     };
     let mut rows: Vec<Row> = Vec::new();
-    let mut known: FxHashMap<Look, usize> = FxHashMap::default();
+    let mut known: FxHashMap<RowKey, usize> = FxHashMap::default();
     let mut known_traits: FxHashMap<Traits, usize> = FxHashMap::default();
     // Of each row and stack one site, and their hash.
     let mut stacks: HashTable<(u64, usize, usize)> = HashTable::with_capacity(profile.sites.len());
@@ -168,7 +168,7 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
         let row = match known_traits.get(&traits).filter(|_| folded) {
             Some(&row) => row,
             None => {
-                let look = Look {
+                let look = RowKey {
                     label: label(profile, site, &traits),
                     phase: phases.phase_of(site.scope),
                     type_id: traits.type_id,
@@ -242,7 +242,7 @@ fn frame_looks(profile: &Profile) -> Vec<FrameId> {
         .collect()
 }
 
-fn new_row(profile: &Profile, site: &Site, look: &Look) -> Row {
+fn new_row(profile: &Profile, site: &Site, look: &RowKey) -> Row {
     let fields = profile.fields();
     let owner = site.owner.filter(|_| site.group.is_none());
     let charged = match site.group {

@@ -28,7 +28,7 @@ mod spell;
 mod stack;
 
 pub use spell::{normal, short};
-pub use stack::{StackFrame, Stacks, Told};
+pub use stack::{ContentNames, StackFrame, Stacks};
 
 use crate::profile::{TypeId, TypeKind, TypeName};
 use crate::symbols::one_of;

@@ -33,7 +33,7 @@ pub struct StackFrame<'a> {
 
 /// What a stack says its block holds: full names, not yet spelled one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Told {
+pub struct ContentNames {
     /// The container that asked for the block.
     pub container: String,
     /// What one element is; an entry of a map is `(K, V)`.
@@ -42,7 +42,7 @@ pub struct Told {
     pub owner: Option<String>,
     /// What it would say if a function on it were another one with the same machine code, where that is something else;
     /// `None`: of that function nothing is known.
-    pub others: Vec<Option<Told>>,
+    pub others: Vec<Option<ContentNames>>,
 }
 
 /// The hook and the allocator are within this many frames, inlined ones included.
@@ -69,7 +69,7 @@ pub struct Stacks {
 
 impl Stacks {
     /// What the block of a stack holds, frames given innermost first; `None` where the stack does not tell.
-    pub fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<Told> {
+    pub fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<ContentNames> {
         let stack = stack.get(self.hook_frames(stack)..)?;
         let (mut told, decided) = self.read(stack)?;
         let mut others = Vec::new();
@@ -149,7 +149,7 @@ impl Stacks {
     }
 
     /// What a stack says by the names of its frames, without those of the hook; and how many of them were asked.
-    fn read(&mut self, stack: &[StackFrame<'_>]) -> Option<(Told, usize)> {
+    fn read(&mut self, stack: &[StackFrame<'_>]) -> Option<(ContentNames, usize)> {
         let asking = stack.iter().position(|frame| !self.facts(frame).new_buffer);
         if let Some((at, container)) = asking.and_then(|at| {
             let frame = stack.get(at).filter(|frame| frame.merged)?;
@@ -205,7 +205,7 @@ impl Stacks {
         (container, element): (String, Option<String>),
         stack: &[StackFrame<'_>],
         end: usize,
-    ) -> (Told, usize) {
+    ) -> (ContentNames, usize) {
         let mut asked = 0;
         let outside = stack.get(end..).unwrap_or_default();
         let owner = owner::owner(outside.iter().map(|frame| {
@@ -213,7 +213,7 @@ impl Stacks {
             self.facts(frame)
         }));
         let decided = end + if owner.is_some() { asked } else { 0 };
-        let told = Told {
+        let told = ContentNames {
             container,
             element,
             owner,

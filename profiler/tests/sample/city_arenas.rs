@@ -7,7 +7,7 @@
 
 use super::{Builder, figures, frame, surroundings};
 use heapglass_profiler::profile::{
-    Arena, ArenaEvent, ArenaMoment, ArenaRow, Contents, Figures, FrameId, Lost, Origin, Profile,
+    Arena, ArenaEvent, ArenaMoment, ArenaRow, Contents, Figures, FrameId, Losses, Origin, Profile,
     ScopeId, ScopeKind, Thread,
 };
 
@@ -317,7 +317,7 @@ fn about(b: &mut Builder) {
     p.process.program = "atlas".into();
     p.process.executable = "/home/ada/atlas/target/release/atlas".into();
     p.process.command = vec!["target/release/atlas".into(), "cities.json".into()];
-    p.lost = Lost::default();
+    p.lost = Losses::default();
     p.capture.peak_error_bytes = 0;
     p.capture.peak_discrepancy_bytes = 0;
     for module in &mut p.modules {

@@ -480,7 +480,7 @@ fn about(b: &mut Builder) {
     p.process.program = "fleet".into();
     p.process.executable = "/home/ada/fleet/target/release/fleet".into();
     p.process.command = vec!["target/release/fleet".into(), "fleet.json".into()];
-    p.lost = heapglass_profiler::profile::Lost {
+    p.lost = heapglass_profiler::profile::Losses {
         cut_stacks: 1,
         ..Default::default()
     };

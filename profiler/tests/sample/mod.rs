@@ -7,7 +7,7 @@ mod fleet;
 mod real;
 
 use heapglass_profiler::profile::{
-    Capture, Distribution, Figures, Frame, FrameId, Function, FunctionId, Lost, Mark, Module,
+    Capture, Distribution, Figures, Frame, FrameId, Function, FunctionId, Losses, Mark, Module,
     Origin, Process, Profile, Scope, ScopeId, ScopeKind, Site, Snapshot, StackMarks, State,
     SymbolSource, Thread, TimelinePoint, TypeId, TypeKind, TypeName,
 };
@@ -423,13 +423,13 @@ fn surroundings(b: &mut Builder) {
     p.capture.peak_rss_bytes = p.totals.peak_bytes + 4_800_000;
     p.capture.own_bytes = 2_200_000;
     p.capture.recording_bytes = 1_310_720;
-    p.lost = Lost {
+    p.lost = Losses {
         table_full_blocks: 9,
         table_full_bytes: 2_700,
         cut_stacks: 1,
         unresolved_frames: 1,
         notes: vec!["the recording stopped growing at HEAPGLASS_MAX_BYTES".into()],
-        ..Lost::default()
+        ..Losses::default()
     };
     p.modules = vec![
         Module {

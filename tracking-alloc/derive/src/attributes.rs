@@ -8,7 +8,7 @@ use syn::{Attribute, Error, ExprPath, LitStr, Path, Result};
 
 /// Attributes of the type.
 #[derive(Default)]
-pub(crate) struct OfType {
+pub(crate) struct TypeAttributes {
     pub(crate) rename: Option<String>,
     pub(crate) rename_all: Option<Case>,
     pub(crate) transparent: bool,
@@ -17,7 +17,7 @@ pub(crate) struct OfType {
 
 /// Attributes of a field.
 #[derive(Default)]
-pub(crate) struct OfField {
+pub(crate) struct FieldAttributes {
     pub(crate) rename: Option<String>,
     pub(crate) aliases: Vec<String>,
     pub(crate) default: Option<Missing>,
@@ -28,7 +28,7 @@ pub(crate) struct OfField {
 
 /// Attributes of a variant.
 #[derive(Default)]
-pub(crate) struct OfVariant {
+pub(crate) struct VariantAttributes {
     pub(crate) rename: Option<String>,
     pub(crate) aliases: Vec<String>,
 }
@@ -86,9 +86,9 @@ fn each(
     Ok(())
 }
 
-impl OfType {
+impl TypeAttributes {
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
-        let mut read = OfType::default();
+        let mut read = TypeAttributes::default();
         let known = "`rename`, `rename_all`, `transparent`, `crate`";
         each(attributes, "a type", known, |meta| {
             if meta.path.is_ident("rename") {
@@ -113,9 +113,9 @@ impl OfType {
     }
 }
 
-impl OfVariant {
+impl VariantAttributes {
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
-        let mut read = OfVariant::default();
+        let mut read = VariantAttributes::default();
         each(attributes, "a variant", "`rename`, `alias`", |meta| {
             if meta.path.is_ident("rename") {
                 let name = string(meta)?.value();
@@ -131,9 +131,9 @@ impl OfVariant {
     }
 }
 
-impl OfField {
+impl FieldAttributes {
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
-        let mut read = OfField::default();
+        let mut read = FieldAttributes::default();
         let known = "`rename`, `alias`, `default`, `skip`, `deserialize_with`, `global`";
         let mut at = Span::call_site();
         each(attributes, "a field", known, |meta| {

@@ -1,6 +1,6 @@
 //! The type as a whole: its lifetimes, its generics, and the impl around a body.
 
-use crate::attributes::OfType;
+use crate::attributes::TypeAttributes;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{
@@ -12,7 +12,7 @@ pub(crate) struct Container<'i> {
     pub(crate) ident: &'i Ident,
     /// What the format is told.
     pub(crate) name: String,
-    pub(crate) attributes: OfType,
+    pub(crate) attributes: TypeAttributes,
     /// The input's lifetime.
     pub(crate) de: Lifetime,
     /// The arena's.
@@ -35,7 +35,7 @@ pub(crate) struct Body {
 
 impl<'i> Container<'i> {
     pub(crate) fn read(input: &'i DeriveInput) -> Result<Self> {
-        let attributes = OfType::read(&input.attrs)?;
+        let attributes = TypeAttributes::read(&input.attrs)?;
         let own = &input.generics;
         let de = Lifetime::new("'de", Span::call_site());
         let mut arenas = own.lifetimes().filter(|given| given.lifetime.ident != "de");

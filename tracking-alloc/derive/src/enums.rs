@@ -1,6 +1,6 @@
 //! Enums, tagged from outside as serde does by default: unit, newtype, tuple and struct variants.
 
-use crate::attributes::OfVariant;
+use crate::attributes::VariantAttributes;
 use crate::container::{Body, Container, unraw};
 use crate::fields::{self, Place, Visiting};
 use proc_macro2::{Span, TokenStream};
@@ -20,7 +20,7 @@ pub(crate) fn body(container: &Container<'_>, data: &DataEnum) -> Result<Body> {
     let mut arms = Vec::new();
     let mut scalars = Vec::new();
     for (index, variant) in data.variants.iter().enumerate() {
-        let attributes = OfVariant::read(&variant.attrs)?;
+        let attributes = VariantAttributes::read(&variant.attrs)?;
         let own_name = unraw(&variant.ident);
         let name = attributes.rename.unwrap_or_else(|| {
             let case = container.attributes.rename_all;

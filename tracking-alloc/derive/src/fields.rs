@@ -1,6 +1,6 @@
 //! Fields of a struct or variant: how each is read, and the visitor that reads them all from a map or a sequence.
 
-use crate::attributes::{Missing, OfField};
+use crate::attributes::{FieldAttributes, Missing};
 use crate::case::Case;
 use crate::container::{Container, unraw};
 use crate::global;
@@ -13,7 +13,7 @@ use syn::{Error, Ident, Index, Lifetime, Member, Result, Type};
 pub(crate) struct Field<'i> {
     member: Member,
     ty: &'i Type,
-    attributes: OfField,
+    attributes: FieldAttributes,
     /// Its name in the input.
     name: String,
     /// What it is held in until all are read.
@@ -59,7 +59,7 @@ fn one<'i>(
     rename_all: Option<Case>,
     of: &str,
 ) -> Result<Field<'i>> {
-    let attributes = OfField::read(&field.attrs)?;
+    let attributes = FieldAttributes::read(&field.attrs)?;
     let (member, own_name) = match &field.ident {
         Some(ident) => (Member::Named(ident.clone()), unraw(ident)),
         None => (Member::Unnamed(Index::from(index)), index.to_string()),

@@ -10,7 +10,7 @@ use super::Arena;
 use crate::profiled::{Place, Rooted};
 use std::cell::Cell;
 
-pub(super) use crate::profiled::Below;
+pub(super) use crate::profiled::PathStep;
 
 thread_local! {
     /// The place the thread is in, if a derived decode runs and something records.
@@ -33,13 +33,13 @@ impl Drop for Entered {
 
 /// Enters a place whose values are `T`s.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn enter<T>(below: Below) -> Entered {
+pub(super) fn enter<T>(below: PathStep) -> Entered {
     within(|place| place.enter::<T>(below))
 }
 
 /// Enters a place that has no type of its own.
 #[inline]
-pub(super) fn enter_untyped(below: Below) -> Entered {
+pub(super) fn enter_untyped(below: PathStep) -> Entered {
     within(|place| place.enter_untyped(below))
 }
 
@@ -53,12 +53,12 @@ fn within(enter: impl FnOnce(Place) -> Place) -> Entered {
 }
 
 /// While it lives the thread is where a path begins, unless it was inside of one already.
-pub(super) struct Begun<'a, A: Arena> {
+pub(super) struct PathGuard<'a, A: Arena> {
     arena: &'a A,
     rooted: Option<Rooted>,
 }
 
-impl<A: Arena> Drop for Begun<'_, A> {
+impl<A: Arena> Drop for PathGuard<'_, A> {
     fn drop(&mut self) {
         self.arena.detect_bypass();
         if self.rooted.is_some() {
@@ -69,7 +69,7 @@ impl<A: Arena> Drop for Begun<'_, A> {
 
 /// Begins a path of values of `T`.
 #[inline]
-pub(super) fn begin<T, A: Arena>(arena: &A) -> Begun<'_, A> {
+pub(super) fn begin<T, A: Arena>(arena: &A) -> PathGuard<'_, A> {
     let before = PLACE.get();
     let rooted = match before {
         // A seed that somebody uses inside of another decode: at the place it is used.
@@ -83,5 +83,5 @@ pub(super) fn begin<T, A: Arena>(arena: &A) -> Begun<'_, A> {
             rooted
         }),
     };
-    Begun { arena, rooted }
+    PathGuard { arena, rooted }
 }

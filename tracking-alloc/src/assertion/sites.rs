@@ -118,11 +118,11 @@ fn said(Sum { blocks, bytes }: Sum) -> String {
 #[derive(Clone)]
 struct Function {
     text: String,
-    whose: Whose,
+    whose: FrameOwner,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum FrameOwner {
     Program,
     /// The standard library's, libc's, the allocator's entry points, or ours.
     Other,
@@ -138,13 +138,13 @@ fn place(stack: &Stack, names: &mut HashMap<usize, Vec<Function>>) -> String {
         let named = names.entry(*address).or_insert_with(|| resolve(*address));
         for function in named {
             match function.whose {
-                Whose::Program => functions.push(function.text.clone()),
+                FrameOwner::Program => functions.push(function.text.clone()),
                 // Without debug information, calls that were inlined are not known.
-                Whose::Block if functions.is_empty() => {
+                FrameOwner::Block if functions.is_empty() => {
                     return "in the block, function not known".to_owned();
                 }
-                Whose::Block => return functions.join(BELOW),
-                Whose::Other => {}
+                FrameOwner::Block => return functions.join(BELOW),
+                FrameOwner::Other => {}
             }
             if functions.len() > CALLERS {
                 return functions.join(BELOW);
@@ -181,7 +181,7 @@ fn function(
 ) -> Function {
     let whose = match &name {
         Some(name) => whose(name, file.as_deref()),
-        None => Whose::Program,
+        None => FrameOwner::Program,
     };
     let mut text = name.unwrap_or_else(|| format!("unknown function at {address:#x}"));
     if let Some(file) = file {
@@ -196,13 +196,13 @@ fn function(
     Function { text, whose }
 }
 
-fn whose(name: &str, file: Option<&str>) -> Whose {
+fn whose(name: &str, file: Option<&str>) -> FrameOwner {
     let krate = name.trim_start_matches('<');
     let is_of = |crates: &[&str]| crates.iter().any(|of| krate.starts_with(of));
     // How threads and programs begin.
     let is_start = ["start_thread", "clone", "clone3", "_start"].contains(&name);
     if is_of(&["tracking_alloc::measure::"]) {
-        return Whose::Block;
+        return FrameOwner::Block;
     }
     if is_start
         || is_of(&[
@@ -213,7 +213,7 @@ fn whose(name: &str, file: Option<&str>) -> Whose {
             "backtrace::",
         ])
     {
-        return Whose::Other;
+        return FrameOwner::Other;
     }
     // A name may begin with a type of std in a function of the program, so its file is asked if it is known. Crates that
     // std is built with lie below /rust/deps.
@@ -226,7 +226,7 @@ fn whose(name: &str, file: Option<&str>) -> Whose {
         None => is_of(&["std::", "core::", "alloc::"]),
     };
     match is_standard {
-        true => Whose::Other,
-        false => Whose::Program,
+        true => FrameOwner::Other,
+        false => FrameOwner::Program,
     }
 }

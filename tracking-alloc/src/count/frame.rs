@@ -11,7 +11,7 @@
 //! - A frame may count for a [`Group`] of threads too, until its call returns.
 
 use super::group::Group;
-use super::pool::{Pool, Reused};
+use super::pool::{Pool, Reusable};
 use crate::counters::{self, Counter, Counters, Event, SUMS};
 use crate::figures::Stats;
 use crate::{state, thread};
@@ -177,7 +177,7 @@ pub(crate) fn measured_so_far() -> (i64, u64) {
     (live, total)
 }
 
-impl Reused for Frame {
+impl Reusable for Frame {
     const UNUSED: Self = Frame {
         used: AtomicBool::new(false),
         ended: AtomicBool::new(false),

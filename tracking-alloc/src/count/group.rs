@@ -2,7 +2,7 @@
 //!
 //! A group is counted by the frames that threads enter it with, and lies in memory that is never given back, as frames do.
 
-use super::pool::{Pool, Reused};
+use super::pool::{Pool, Reusable};
 use super::shared::Shared;
 #[cfg(captures)]
 use super::sites::Stacks;
@@ -21,12 +21,12 @@ static GROUPS: Pool<Group> = Pool::new();
 
 /// What a group had counted when a measurement began.
 #[derive(Clone, Copy)]
-pub(crate) struct Begun {
+pub(crate) struct GroupStart {
     live_bytes: i64,
     figures: Stats,
 }
 
-impl Reused for Group {
+impl Reusable for Group {
     const UNUSED: Self = Group {
         users: AtomicU32::new(0),
         is_measured: AtomicBool::new(false),
@@ -72,18 +72,18 @@ impl Group {
     }
 
     /// Begins a measurement. `None` when one is in progress.
-    pub(crate) fn begin(&self) -> Option<Begun> {
+    pub(crate) fn begin(&self) -> Option<GroupStart> {
         if self.is_measured.swap(true, AcqRel) {
             return None;
         }
-        Some(Begun {
+        Some(GroupStart {
             live_bytes: self.counters.restart_peak(),
             figures: self.counters.figures(),
         })
     }
 
     /// What was counted since a measurement began. The blocks at the peak are not known: several threads move them.
-    pub(crate) fn figures_since(&self, begun: &Begun) -> Stats {
+    pub(crate) fn figures_since(&self, begun: &GroupStart) -> Stats {
         let peak = self.counters.peak_bytes() - begun.live_bytes;
         let now = self.counters.figures();
         now.since(&begun.figures, (peak, 0))

@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
 /// What a pool holds. All-zero bytes must be a value that nobody uses.
-pub(super) trait Reused: Sized + 'static {
+pub(super) trait Reusable: Sized + 'static {
     /// A value that nobody uses.
     const UNUSED: Self;
 
@@ -29,7 +29,7 @@ pub(super) struct Pool<T: 'static> {
     free: AtomicPtr<T>,
 }
 
-impl<T: Reused> Pool<T> {
+impl<T: Reusable> Pool<T> {
     pub(super) const fn new() -> Self {
         Pool {
             first: Chunk {

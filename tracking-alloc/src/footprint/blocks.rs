@@ -37,7 +37,7 @@ struct Unsized {
 
 /// A block that the memory of a value leads to, and that was not shown so far.
 #[derive(Clone, Copy)]
-struct Unfollowed {
+struct PendingBlock {
     block: Block,
     value: u64,
     /// It may be owned, but what is in it was not looked at.
@@ -48,7 +48,7 @@ pub(super) struct Blocks {
     owned: MappedVec<Owned>,
     by_start: Index,
     shared: MappedVec<Shared>,
-    unfollowed: MappedVec<Unfollowed>,
+    unfollowed: MappedVec<PendingBlock>,
     unsized_values: MappedVec<Unsized>,
     by_pair: Index,
 }
@@ -126,7 +126,7 @@ impl Blocks {
     }
 
     fn lead(&mut self, block: Block, value: u64, is_unread: bool) -> Option<()> {
-        self.unfollowed.push(Unfollowed {
+        self.unfollowed.push(PendingBlock {
             block,
             value,
             is_unread,

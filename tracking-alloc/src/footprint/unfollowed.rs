@@ -90,7 +90,7 @@ pub(super) struct Lead {
 
 /// A value whose size was not known when it was shown whole, and what its memory led to then.
 #[derive(Clone, Copy)]
-pub(super) struct Unfinished {
+pub(super) struct PendingValue {
     id: u64,
     node: u32,
     number_bytes: usize,
@@ -148,7 +148,7 @@ impl ObservedValue {
         if first.is_none() && pointee.is_none() && begin == end {
             return;
         }
-        let kept = walk.unfinished.push(Unfinished {
+        let kept = walk.unfinished.push(PendingValue {
             id: self.id,
             node: self.node,
             number_bytes: self.number.map_or(0, |(_, bytes)| bytes),
@@ -304,7 +304,7 @@ impl Pointee {
     }
 }
 
-impl Unfinished {
+impl PendingValue {
     /// Everything was shown: the size is known, or nothing tells it and the value may reach to the end of its block.
     pub(super) fn finish(&self, walk: &mut Walk) {
         let known = walk.nodes.known_bytes(self.node);

@@ -5,7 +5,7 @@
 use super::blocks::Blocks;
 use super::mapped::MappedVec;
 use super::nodes::{Nodes, Step};
-use super::unfollowed::{Coverage, Lead, ObservedValue, Unfinished, leads_to};
+use super::unfollowed::{Coverage, Lead, ObservedValue, PendingValue, leads_to};
 use super::value_ref::{Ownership, ValueRef};
 use crate::shadow::{Block, Finder};
 use std::cell::{Cell, RefCell};
@@ -17,7 +17,7 @@ pub(super) struct Walk {
     pub(super) blocks: Blocks,
     values: u64,
     /// Values whose size was not known when they were shown whole.
-    pub(super) unfinished: MappedVec<Unfinished>,
+    pub(super) unfinished: MappedVec<PendingValue>,
     /// What their words lead to.
     pub(super) leads: MappedVec<Lead>,
     /// Addresses below this are on the stack of the measuring, as far as they are above its present end.

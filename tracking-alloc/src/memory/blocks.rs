@@ -3,14 +3,14 @@
 //! Must never take memory from the allocator it watches: that would move what is measured.
 
 /// Gives zeroed words for good, and says how many pages that took. `None` when there are no more.
-pub(crate) type Take = fn(words: usize) -> Option<(&'static mut [u64], u64)>;
+pub(crate) type TakeWords = fn(words: usize) -> Option<(&'static mut [u64], u64)>;
 
 /// Slots of the first table: two pages.
 const FIRST_SLOTS: usize = 1 << 14;
 
 /// Live blocks by address. A slot is `address << 32 | row`; no block is at address 0, so 0 is a free slot.
 pub(super) struct Blocks {
-    take: Take,
+    take: TakeWords,
     slots: &'static mut [u64],
     used: usize,
     /// Pages taken, those of tables that were outgrown included: linear memory never shrinks.
@@ -18,7 +18,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub(super) fn new(take: Take) -> Option<Blocks> {
+    pub(super) fn new(take: TakeWords) -> Option<Blocks> {
         let (slots, pages) = take(FIRST_SLOTS)?;
         Some(Blocks {
             take,

@@ -1,6 +1,6 @@
 //! The recorder: what each event does to the rows, the blocks and the figures of linear memory.
 
-use super::blocks::{Blocks, Take};
+use super::blocks::{Blocks, TakeWords};
 use super::rows::{RowRef, Rows, net};
 #[cfg(feature = "serde")]
 use super::scopes::Scope;
@@ -52,7 +52,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// Begins when linear memory has `pages` pages. `None` when there is no memory for the first tables.
-    pub(crate) fn new(program: &str, take: Take, pages: u64) -> Option<Recorder> {
+    pub(crate) fn new(program: &str, take: TakeWords, pages: u64) -> Option<Recorder> {
         let blocks = Blocks::new(take)?;
         let own = blocks.pages();
         Some(Recorder {

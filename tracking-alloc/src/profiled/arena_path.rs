@@ -14,7 +14,7 @@ pub(crate) struct Place(&'static Node);
 
 /// A step from a place to one below it. Numbers are hints where the place was found last.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Below {
+pub(crate) enum PathStep {
     /// A field, by its name and number.
     Field(&'static str, usize),
     /// All elements of a sequence.
@@ -61,13 +61,13 @@ impl Place {
 
     /// Enters a place below this one, whose values are `T`s. It is left by [`resume`](Place::resume) of this one.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn enter<T>(self, below: Below) -> Place {
+    pub(crate) fn enter<T>(self, below: PathStep) -> Place {
         Place::come_to(self.find(Type::of::<T>(), below))
     }
 
     /// Enters a place below this one that has no type of its own: a variant's with several fields.
     #[inline]
-    pub(crate) fn enter_untyped(self, below: Below) -> Place {
+    pub(crate) fn enter_untyped(self, below: PathStep) -> Place {
         Place::come_to(self.find(Type::UNKNOWN, below))
     }
 
@@ -85,19 +85,19 @@ impl Place {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn find(self, ty: Type, below: Below) -> Found {
+    fn find(self, ty: Type, below: PathStep) -> Found {
         let Place(node) = self;
         match below {
-            Below::Field(name, hint) => {
+            PathStep::Field(name, hint) => {
                 node.child(hint, key::field(name), ty, || Step::Field(name))
             }
-            Below::Element => node.child(0, key::ELEMENT, ty, || Step::Element),
-            Below::Key => node.child(0, key::KEY, ty, || Step::Key),
-            Below::Value => node.child(1, key::VALUE, ty, || Step::Value),
-            Below::Variant(name, hint) => {
+            PathStep::Element => node.child(0, key::ELEMENT, ty, || Step::Element),
+            PathStep::Key => node.child(0, key::KEY, ty, || Step::Key),
+            PathStep::Value => node.child(1, key::VALUE, ty, || Step::Value),
+            PathStep::Variant(name, hint) => {
                 node.child(hint, key::variant(name), ty, || Step::Variant(name))
             }
-            Below::Index(index) => {
+            PathStep::Index(index) => {
                 node.child(index, key::index(index), ty, || Step::Index(index, None))
             }
         }

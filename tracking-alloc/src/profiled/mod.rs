@@ -17,7 +17,7 @@ mod variants;
 mod visitor;
 
 #[cfg(feature = "derive")]
-pub(crate) use arena_path::{Below, Place, Rooted};
+pub(crate) use arena_path::{PathStep, Place, Rooted};
 pub use budget::{Budget, ProfiledSeed};
 
 /// Deserializes a `T` and, while something records, counts every allocation at its path in the data.

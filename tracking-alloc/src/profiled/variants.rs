@@ -31,7 +31,7 @@ fn ask<'de, S: DeserializeSeed<'de>>(node: &'static Node, names: &'static [&'sta
 /// How many variants the identifier knows.
 fn count<'de, S: DeserializeSeed<'de>>() -> Option<usize> {
     let seed = another::<S>()?;
-    match seed.deserialize(Beyond) {
+    match seed.deserialize(NoSuchVariant) {
         Err(Answer(count)) => count,
         // It takes any number for a variant.
         Ok(_) => None,
@@ -49,9 +49,9 @@ fn another<S>() -> Option<S> {
 }
 
 /// A deserializer that answers everything with a number no variant has.
-struct Beyond;
+struct NoSuchVariant;
 
-impl<'de> Deserializer<'de> for Beyond {
+impl<'de> Deserializer<'de> for NoSuchVariant {
     type Error = Answer;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Answer> {

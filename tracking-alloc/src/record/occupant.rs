@@ -87,10 +87,10 @@ pub(super) struct Scratch {
 }
 
 /// A recording: the file, its header, its device and inode.
-type Found = (File, HeaderValue, (u64, u64));
+type OpenRecording = (File, HeaderValue, (u64, u64));
 
 /// The header of a regular file of ours that is a recording; `None` for anything else.
-fn look_at(path: &PathBytes) -> Result<Option<Found>, i32> {
+fn look_at(path: &PathBytes) -> Result<Option<OpenRecording>, i32> {
     let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let file = File::open(path.as_c(), flags, 0)?;
     let status = file.status()?;

@@ -1,7 +1,7 @@
 //! One table of the recording while it is written: where its next record goes.
 
 use super::store::Store;
-use crate::sys::Written;
+use crate::sys::WrittenPages;
 use std::ptr::NonNull;
 use tracking_alloc_recording::Record;
 
@@ -20,7 +20,7 @@ pub(crate) struct Table {
     /// Address of record `len`.
     next: *mut u8,
     /// Pages of the present segment that were written.
-    written: Written,
+    written: WrittenPages,
 }
 
 // SAFETY: a table is reached by one thread at a time: under the write lock, or by the owner of its lane.
@@ -43,7 +43,7 @@ impl Table {
             len: 0,
             room: 0,
             next: std::ptr::null_mut(),
-            written: Written::from(0),
+            written: WrittenPages::from(0),
         }
     }
 
@@ -133,7 +133,7 @@ impl Table {
         let fitting = bytes / self.record_bytes;
         let place = store.segment(self.id, self.lane, bytes as u64, self.len)?;
         self.next = place.as_ptr();
-        self.written = Written::from(self.next as usize);
+        self.written = WrittenPages::from(self.next as usize);
         self.room = self.len + fitting as u64;
         self.next_bytes = (self.next_bytes * 2).min(self.most_bytes);
         Some(())

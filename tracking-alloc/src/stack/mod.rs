@@ -16,7 +16,7 @@ pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
 
 use crate::hash::{GOLDEN, mix};
 use crate::sys::Stack;
-use eh_frame::Unwound;
+use eh_frame::UnwoundFrame;
 use frame_pointers::{Linked, NEAR};
 use last_walk::LastWalk;
 use std::cell::Cell;
@@ -239,7 +239,7 @@ pub(crate) fn key(addresses: &[u64], scope: u32) -> u64 {
 /// What the walks of one thread met last, by either way. All-zero bytes are nothing.
 pub(crate) struct LastWalks {
     linked: LastWalk<Linked>,
-    unwound: LastWalk<Unwound>,
+    unwound: LastWalk<UnwoundFrame>,
 }
 
 #[inline(always)]
@@ -304,7 +304,7 @@ pub(crate) fn walk_in_full(limits: &Limits, start: Start, scope: u32, find_rule:
 }
 
 /// What a walk into memory found.
-pub(crate) struct Walked {
+pub(crate) struct WalkResult {
     /// Addresses written, innermost first.
     pub(crate) len: usize,
     /// Bits of [`site_flags`].
@@ -317,7 +317,7 @@ pub(crate) fn walk_into(
     start: Start,
     find_rule: FindRule,
     addresses: &mut [u64; MAX_FRAMES],
-) -> Walked {
+) -> WalkResult {
     let mut len = 0;
     let keep = |address| {
         if let Some(place) = addresses.get_mut(len) {
@@ -341,7 +341,7 @@ pub(crate) fn walk_into(
         End::Foreign => site_flags::FOREIGN,
         End::Stopped => site_flags::CUT,
     };
-    Walked { len, flags }
+    WalkResult { len, flags }
 }
 
 /// Why a walk ended.

@@ -105,15 +105,15 @@ pub(crate) fn uncount_own(bytes: usize) {
 }
 
 /// Counts the pages of memory that is written from its start on, each once.
-pub(crate) struct Written {
+pub(crate) struct WrittenPages {
     /// Up to here.
     end: usize,
 }
 
-impl Written {
+impl WrittenPages {
     /// Of memory that begins here; the page it begins in is not counted if it is shared with what lies before.
     pub(crate) const fn from(start: usize) -> Self {
-        Written { end: start }
+        WrittenPages { end: start }
     }
 
     /// It is written up to `end`.
@@ -136,7 +136,7 @@ impl Written {
 pub(crate) struct Bump {
     next: usize,
     end: usize,
-    written: Written,
+    written: WrittenPages,
 }
 
 const PIECE: usize = 256 << 10;
@@ -146,7 +146,7 @@ impl Bump {
         Bump {
             next: 0,
             end: 0,
-            written: Written::from(0),
+            written: WrittenPages::from(0),
         }
     }
 
@@ -165,7 +165,7 @@ impl Bump {
             let piece = bytes.checked_add(align)?.max(PIECE);
             start = map_private(piece)?.as_ptr() as usize;
             self.end = start + piece;
-            self.written = Written::from(start);
+            self.written = WrittenPages::from(start);
         }
         self.next = start + bytes;
         self.written.up_to(self.next);
@@ -184,7 +184,7 @@ impl Bump {
             self.end = start + PIECE;
         }
         self.next = start + bytes;
-        self.written = Written::from(self.next);
+        self.written = WrittenPages::from(self.next);
         NonNull::new(start as *mut T)
     }
 }

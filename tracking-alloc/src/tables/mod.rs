@@ -138,7 +138,7 @@ pub(crate) fn retry_growth() {
 
 /// What a session is begun with, beside its backing.
 #[derive(Clone, Copy)]
-pub(crate) struct How {
+pub(crate) struct SessionSettings {
     pub(crate) path: &'static PathBytes,
     pub(crate) generation: u32,
     /// Bytes to reserve at once, 0 = as needed.
@@ -155,7 +155,7 @@ pub(crate) struct Prepared {
 }
 
 /// Lays out the tables. `Err`: a value of [`recording::growth`].
-pub(crate) fn prepare(backing: Backing, how: How) -> Result<Prepared, u32> {
+pub(crate) fn prepare(backing: Backing, how: SessionSettings) -> Result<Prepared, u32> {
     use recording::growth::NO_MEMORY;
     let mut bump = Bump::new();
     // Most of its lists stay as they are: only what every recording writes is counted.

@@ -16,12 +16,12 @@ use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, Scope, scope_kind};
 /// Records by number, to count entries without the lock.
 const PAGE: usize = 1024;
 
-struct Known {
+struct ScopeKey {
     record: AtomicPtr<Scope>,
     name: AtomicPtr<u8>,
 }
 
-static PAGES: [AtomicPtr<Known>; MAX_SCOPES / PAGE] =
+static PAGES: [AtomicPtr<ScopeKey>; MAX_SCOPES / PAGE] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_SCOPES / PAGE];
 
 /// Names of types written lately, so that the fields of one type share its string. Under the write lock.
@@ -52,7 +52,7 @@ pub(crate) fn scope_record(scope: u32) -> Option<&'static Scope> {
         .and_then(numbered)
 }
 
-fn known(number: u32) -> Option<&'static Known> {
+fn known(number: u32) -> Option<&'static ScopeKey> {
     let page = PAGES.get(number as usize / PAGE)?.load(Acquire);
     // SAFETY: null or a page of PAGE entries that is never unmapped.
     (!page.is_null()).then(|| unsafe { &*page.add(number as usize % PAGE) })
@@ -181,7 +181,7 @@ impl Writer {
         }
         let page = PAGES.get(self.scopes.len() as usize / PAGE)?;
         if page.load(Acquire).is_null() {
-            page.store(self.bump.take::<Known>(PAGE)?.as_ptr(), Release);
+            page.store(self.bump.take::<ScopeKey>(PAGE)?.as_ptr(), Release);
         }
         let (index, place) = self.scopes.push::<Scope>(&mut self.store)?;
         // SAFETY: a zeroed record just handed out, mapped until the process ends.

@@ -16,7 +16,7 @@ pub(crate) struct Matches {
 }
 
 /// A node of a tree, as a search sees it.
-pub(crate) struct Searched {
+pub(crate) struct SearchNode {
     /// The node around it, which comes before it.
     pub(crate) parent: Option<u32>,
     pub(crate) is_match: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Searched {
 
 impl Matches {
     /// Those of all nodes of a tree that match.
-    pub(crate) fn of(nodes: impl Iterator<Item = Searched>) -> Self {
+    pub(crate) fn of(nodes: impl Iterator<Item = SearchNode>) -> Self {
         let mut found = Matches::default();
         // Whether a node is a found one or inside one; parents come before children.
         let mut covered: Vec<bool> = Vec::new();

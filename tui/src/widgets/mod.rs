@@ -11,7 +11,7 @@ mod tree;
 pub(crate) use area::{below, columns, last_columns, right_of, slice, split};
 pub(crate) use lines::{Lines, all_figures};
 pub(crate) use list::{Cursor, List};
-pub(crate) use matches::{Matches, Searched};
+pub(crate) use matches::{Matches, SearchNode};
 pub(crate) use table::{CHANGE, Sort, Table, change, draw_row, rows_in};
 pub(crate) use tree::{Shape, Tree, TreeRow};
 

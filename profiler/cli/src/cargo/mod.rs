@@ -153,7 +153,7 @@ fn run(verb: Verb, prepared: Prepared, args: &CargoArgs, cli: &CargoCli) -> Resu
         workspace,
         folder,
     } = prepared;
-    let ran = Ran::new(&folder);
+    let ran = Executables::new(&folder);
     ran.announce(verb, &mut command);
     let spool = Spool::new(&wanted(&cli.out)?, cli.out.force)?;
     let began = SystemTime::now();
@@ -272,15 +272,15 @@ impl Workspace {
 }
 
 /// The list of executables that the runner ran.
-struct Ran(PathBuf);
+struct Executables(PathBuf);
 
-impl Ran {
-    fn new(folder: &Path) -> Ran {
+impl Executables {
+    fn new(folder: &Path) -> Executables {
         // Without the folder nothing was ever built there; the list is a convenience.
         let _ = std::fs::create_dir_all(folder);
         let path = folder.join(format!(".ran-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
-        Ran(path)
+        Executables(path)
     }
 
     fn announce(&self, verb: Verb, command: &mut Command) {
@@ -299,7 +299,7 @@ impl Ran {
     }
 }
 
-impl Drop for Ran {
+impl Drop for Executables {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }

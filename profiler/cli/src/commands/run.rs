@@ -17,8 +17,8 @@ use crate::cargo::own;
 use crate::error::Error;
 use crate::files::place::Spool;
 use crate::files::{first_free, recent};
-use crate::summary::{self, Form, Run as Ran, Shown};
-use crate::supervise::{self, Finished, Watching};
+use crate::summary::{self, Form, Run as Executables, Shown};
+use crate::supervise::{self, Finished, RunningCommand};
 use crate::{open, say};
 
 /// Where recordings go when nothing says otherwise.
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     remember(&finished);
     let _guard = finished.interruptible();
     summary::write(
-        &Ran {
+        &Executables {
             name: program_name(&args.command),
             shown: Shown::First,
             command: &args.command,
@@ -192,7 +192,7 @@ fn watch(running: supervise::Running, name: String, log: &Log) -> Result<Finishe
 /// The first recording of a command that runs.
 struct Live {
     name: String,
-    watching: Watching,
+    watching: RunningCommand,
     session: Session,
     live: bool,
 }

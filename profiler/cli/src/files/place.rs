@@ -58,7 +58,7 @@ struct Claim {
 
 /// A recording at the end of the run.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptRecording {
     /// Where it lies.
     pub(crate) path: PathBuf,
     /// File name of its executable.
@@ -245,11 +245,11 @@ impl Spool {
 
     /// Moves every recording to its path, in the order they were found. Those still written stay where they are,
     /// under their links.
-    pub(crate) fn settle(&mut self, first: u32) -> Vec<Kept> {
+    pub(crate) fn settle(&mut self, first: u32) -> Vec<KeptRecording> {
         self.look(first);
         let mut claims: Vec<_> = std::mem::take(&mut self.claims).into_iter().collect();
         claims.sort_by_key(|(_, claim)| claim.order);
-        let kept: Vec<Kept> = claims
+        let kept: Vec<KeptRecording> = claims
             .into_iter()
             .map(|(name, claim)| self.settle_one(&name, claim))
             .collect();
@@ -257,7 +257,7 @@ impl Spool {
         kept
     }
 
-    fn settle_one(&self, name: &OsStr, claim: Claim) -> Kept {
+    fn settle_one(&self, name: &OsStr, claim: Claim) -> KeptRecording {
         let lying = self.folder.join(name);
         let source = if claim.peek.is_pointer() {
             peek::pointed_at(&lying).unwrap_or_else(|| lying.clone())
@@ -266,7 +266,7 @@ impl Spool {
         };
         let peek = peek::peek(&source).unwrap_or(claim.peek);
         let (program, pid) = program_and_pid(name, peek);
-        let kept = |path: PathBuf, note: Option<String>| Kept {
+        let kept = |path: PathBuf, note: Option<String>| KeptRecording {
             path,
             program: String::from_utf8_lossy(program).into_owned(),
             pid,

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Opened, Run, nothing};
+use super::{Run, RunRecording, nothing};
 use crate::say;
 use crate::supervise::Ended;
 
-pub(super) fn write(run: &Run<'_>, opened: &[Opened<'_>]) {
+pub(super) fn write(run: &Run<'_>, opened: &[RunRecording<'_>]) {
     say::line(to_json(run, opened));
 }
 
-fn to_json(run: &Run<'_>, opened: &[Opened<'_>]) -> Value {
+fn to_json(run: &Run<'_>, opened: &[RunRecording<'_>]) -> Value {
     let finished = run.finished;
     let words: Vec<_> = run
         .command

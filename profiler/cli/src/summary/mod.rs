@@ -14,7 +14,7 @@ use heapglass_profiler::profile::{Profile, State};
 
 use crate::args::Symbols;
 use crate::error::Error;
-use crate::files::place::Kept;
+use crate::files::place::KeptRecording;
 use crate::open;
 use crate::supervise::Finished;
 
@@ -55,8 +55,8 @@ pub(crate) enum Form {
 }
 
 /// A recording of the run, opened.
-struct Opened<'a> {
-    kept: &'a Kept,
+struct RunRecording<'a> {
+    kept: &'a KeptRecording,
     profile: Result<Profile, Error>,
 }
 
@@ -64,12 +64,12 @@ struct Opened<'a> {
 pub(crate) fn write(run: &Run<'_>, form: Form) {
     // Nothing of a quiet summary needs figures but an end for want of memory.
     let opens = form != Form::Quiet || run.finished.killed.is_some();
-    let opened: Vec<Opened<'_>> = run
+    let opened: Vec<RunRecording<'_>> = run
         .finished
         .kept
         .iter()
         .take(if opens { OPENED } else { 0 })
-        .map(|kept| Opened {
+        .map(|kept| RunRecording {
             kept,
             profile: open::open(&kept.path, &Symbols::default()),
         })
@@ -81,9 +81,10 @@ pub(crate) fn write(run: &Run<'_>, form: Form) {
 }
 
 /// The recording that the summary is about: the one that was cut short when something was killed, else as wanted.
-fn main_one<'a, 'b>(run: &Run<'_>, opened: &'b [Opened<'a>]) -> Option<&'b Opened<'a>> {
-    let figure = |one: &Opened<'_>, of: fn(&Profile) -> u64| one.profile.as_ref().map_or(0, of);
-    let largest_of = |ones: Vec<&'b Opened<'a>>, of| {
+fn main_one<'a, 'b>(run: &Run<'_>, opened: &'b [RunRecording<'a>]) -> Option<&'b RunRecording<'a>> {
+    let figure =
+        |one: &RunRecording<'_>, of: fn(&Profile) -> u64| one.profile.as_ref().map_or(0, of);
+    let largest_of = |ones: Vec<&'b RunRecording<'a>>, of| {
         // The earliest of equals.
         ones.into_iter().rev().max_by_key(|one| figure(one, of))
     };

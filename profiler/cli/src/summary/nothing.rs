@@ -17,7 +17,7 @@ const LARGEST: u64 = 4 << 30;
 
 /// What an executable looks like from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Looks {
+enum Executable {
     Unreadable,
     /// Text that names its interpreter.
     Script,
@@ -33,21 +33,21 @@ pub(super) fn why(executables: &[PathBuf]) -> Vec<String> {
     let mut linked = false;
     for path in executables.iter().take(8) {
         let looks = look(path);
-        linked |= looks == Looks::Linked;
+        linked |= looks == Executable::Linked;
         let name = path.to_string_lossy();
         let name = printable(&name);
         lines.push(match looks {
-            Looks::Linked => format!(
+            Executable::Linked => format!(
                 "  {name} has tracking-alloc linked in, but did not record: {}",
                 linked_but_silent(path)
             ),
-            Looks::NotLinked => format!(
+            Executable::NotLinked => format!(
                 "  {name} does not have tracking-alloc linked in as its allocator, and started no program that records"
             ),
-            Looks::Script => {
+            Executable::Script => {
                 format!("  {name} is a script, and started no program that records")
             }
-            Looks::Other | Looks::Unreadable => {
+            Executable::Other | Executable::Unreadable => {
                 format!("  {name} cannot be looked into; no program that records was started")
             }
         });
@@ -103,25 +103,25 @@ fn has_raised_privileges(_: &Path) -> bool {
     false
 }
 
-fn look(path: &Path) -> Looks {
+fn look(path: &Path) -> Executable {
     let regular = path.metadata().is_ok_and(|metadata| metadata.is_file());
     let file = regular.then(|| File::open(path).ok()).flatten();
     let looks = file.map(|file| look_into(file.take(LARGEST)));
-    looks.and_then(Result::ok).unwrap_or(Looks::Unreadable)
+    looks.and_then(Result::ok).unwrap_or(Executable::Unreadable)
 }
 
-fn look_into(mut file: impl Read) -> io::Result<Looks> {
+fn look_into(mut file: impl Read) -> io::Result<Executable> {
     let mut head = Vec::new();
     file.by_ref().take(4).read_to_end(&mut head)?;
     let images: [&[u8]; 4] = [b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ"];
     Ok(if head.starts_with(b"#!") {
-        Looks::Script
+        Executable::Script
     } else if head.len() == 4 && !images.iter().any(|magic| head.starts_with(magic)) {
-        Looks::Other
+        Executable::Other
     } else if search::contains(file, MARKER)? {
-        Looks::Linked
+        Executable::Linked
     } else {
-        Looks::NotLinked
+        Executable::NotLinked
     })
 }
 
@@ -129,7 +129,7 @@ fn look_into(mut file: impl Read) -> io::Result<Looks> {
 mod tests {
     use super::*;
 
-    fn looks_of(bytes: &[u8]) -> Looks {
+    fn looks_of(bytes: &[u8]) -> Executable {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("program");
         std::fs::write(&path, bytes).unwrap();
@@ -142,15 +142,15 @@ mod tests {
             let mut bytes = b"\x7fELF".to_vec();
             bytes.resize(at, b'H');
             bytes.extend_from_slice(MARKER);
-            assert_eq!(looks_of(&bytes), Looks::Linked, "{at}");
+            assert_eq!(looks_of(&bytes), Executable::Linked, "{at}");
         }
     }
 
     #[test]
     fn a_script_a_program_without_it_and_something_else_are_told_apart() {
-        assert_eq!(looks_of(b"#!/bin/sh\n# HEAPGLASS_OUT"), Looks::Script);
-        assert_eq!(looks_of(b"\x7fELF and no more"), Looks::NotLinked);
-        assert_eq!(looks_of(b"HEAPGLASS_OUT"), Looks::Other);
+        assert_eq!(looks_of(b"#!/bin/sh\n# HEAPGLASS_OUT"), Executable::Script);
+        assert_eq!(looks_of(b"\x7fELF and no more"), Executable::NotLinked);
+        assert_eq!(looks_of(b"HEAPGLASS_OUT"), Executable::Other);
     }
 
     #[test]

@@ -4,14 +4,14 @@ use heapglass_profiler::profile::Profile;
 use heapglass_profiler::report::write_summary;
 use heapglass_profiler::units::{Bytes, Nanos, printable};
 
-use super::{Opened, Run, from_here, main_one, nothing, quoted};
+use super::{Run, RunRecording, from_here, main_one, nothing, quoted};
 use crate::say;
 use crate::supervise::Killed;
 
 /// Most recordings named.
 const NAMED: usize = 100;
 
-pub(super) fn write(run: &Run<'_>, opened: &[Opened<'_>], quiet: bool) {
+pub(super) fn write(run: &Run<'_>, opened: &[RunRecording<'_>], quiet: bool) {
     let finished = run.finished;
     let main = main_one(run, opened);
     let took = Nanos(u64::try_from(finished.took.as_nanos()).unwrap_or(u64::MAX));
@@ -39,7 +39,7 @@ pub(super) fn write(run: &Run<'_>, opened: &[Opened<'_>], quiet: bool) {
         }
         return;
     }
-    if let Some((Opened { kept, .. }, Ok(profile))) = main.map(|one| (one, &one.profile)) {
+    if let Some((RunRecording { kept, .. }, Ok(profile))) = main.map(|one| (one, &one.profile)) {
         if finished.kept.len() > 1 {
             let path = from_here(&kept.path);
             let path = path.to_string_lossy();
@@ -63,7 +63,7 @@ fn figures(profile: &Profile) {
     let _ = write_summary(profile, &options, stderr.lock());
 }
 
-fn out_of_memory(killed: &Killed, main: Option<&Opened<'_>>) {
+fn out_of_memory(killed: &Killed, main: Option<&RunRecording<'_>>) {
     let who = if killed.was_the_command {
         "the kernel killed it"
     } else {
@@ -102,7 +102,7 @@ fn out_of_memory(killed: &Killed, main: Option<&Opened<'_>>) {
     ));
 }
 
-fn recordings(run: &Run<'_>, opened: &[Opened<'_>], main: Option<&Opened<'_>>) {
+fn recordings(run: &Run<'_>, opened: &[RunRecording<'_>], main: Option<&RunRecording<'_>>) {
     let kept = &run.finished.kept;
     let mut title = if kept.len() == 1 {
         "recording"

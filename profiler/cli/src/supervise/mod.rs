@@ -25,7 +25,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use signals::{Forwarding, Interruptible};
 
 use crate::error::Error;
-use crate::files::place::{Kept, Spool};
+use crate::files::place::{KeptRecording, Spool};
 
 /// How often new recordings are looked for at first: `heapglass FILE` works from about here on.
 const FIRST_LOOKS: Duration = Duration::from_millis(20);
@@ -48,7 +48,7 @@ pub(crate) struct Finished {
     /// How long it ran.
     pub(crate) took: Duration,
     /// Its recordings, its own or earliest first.
-    pub(crate) kept: Vec<Kept>,
+    pub(crate) kept: Vec<KeptRecording>,
     /// What the kernel killed for want of memory.
     pub(crate) killed: Option<Killed>,
     forwarding: Forwarding,
@@ -108,8 +108,8 @@ pub(crate) fn start(mut command: Command, spool: Spool, variable: &str) -> Resul
 
 impl Running {
     /// A view of it for another thread.
-    pub(crate) fn watch(&self) -> Watching {
-        Watching {
+    pub(crate) fn watch(&self) -> RunningCommand {
+        RunningCommand {
             spool: Arc::clone(&self.spool),
             over: Arc::clone(&self.over),
         }
@@ -133,12 +133,12 @@ impl Running {
 
 /// What another thread may know of a command that runs.
 #[derive(Clone, Debug)]
-pub(crate) struct Watching {
+pub(crate) struct RunningCommand {
     spool: Arc<Mutex<Spool>>,
     over: Arc<AtomicBool>,
 }
 
-impl Watching {
+impl RunningCommand {
     /// The recordings it has begun so far.
     pub(crate) fn recordings(&self) -> Vec<PathBuf> {
         lock(&self.spool).recordings()

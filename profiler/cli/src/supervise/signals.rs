@@ -22,15 +22,15 @@ const PASSED_ON: [i32; 8] = [
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
 /// Signals are caught from here on, and kept until there is somebody to pass them on to.
-pub(crate) struct Caught(SignalsInfo<WithOrigin>);
+pub(crate) struct CaughtSignals(SignalsInfo<WithOrigin>);
 
 /// Catches signals. Before the command is started, or one that comes meanwhile would end heapglass and leave it alone.
-pub(crate) fn catch() -> io::Result<Caught> {
+pub(crate) fn catch() -> io::Result<CaughtSignals> {
     let ignored = ignored_from_the_start();
     let wanted = PASSED_ON
         .into_iter()
         .filter(|&signal| ignored >> (signal - 1) & 1 == 0);
-    SignalsInfo::new(wanted).map(Caught)
+    SignalsInfo::new(wanted).map(CaughtSignals)
 }
 
 /// Who gets a signal that was caught.
@@ -44,7 +44,7 @@ enum Receiver {
     Heapglass(u8),
 }
 
-impl Caught {
+impl CaughtSignals {
     /// Passes signals on from now on.
     pub(crate) fn forward_to(self, pid: u32) -> Forwarding {
         let command = i32::try_from(pid).ok().and_then(Pid::from_raw);

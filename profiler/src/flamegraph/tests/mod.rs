@@ -8,7 +8,7 @@ use crate::calltree::CallTree;
 use crate::profile::{Figures, FrameId, Frames, Origin, ScopeId, StackMarks};
 use crate::sample::{self, Builder, figures};
 
-fn draw(profile: &Profile, options: &Options) -> (String, Drawn) {
+fn draw(profile: &Profile, options: &Options) -> (String, PictureTotals) {
     let mut out = Vec::new();
     let drawn = write_svg(profile, options, &mut out).expect("drawing into memory");
     (String::from_utf8(out).expect("an SVG is text"), drawn)
@@ -359,7 +359,7 @@ fn a_measure_of_nothing_draws_a_picture_that_says_so() {
     );
     assert_eq!(
         drawn,
-        Drawn {
+        PictureTotals {
             total: 0,
             frames: 0,
             elided: 0

@@ -8,7 +8,7 @@ const ARENA_CRATES: [&str; 2] = ["bumpalo", "bump_scope"];
 
 /// What the blocks of a site are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum SiteBlocks {
     /// Chunks of an arena, whether it has a name or not.
     Chunks,
     /// Something else.
@@ -41,15 +41,15 @@ impl<'a> Chunks<'a> {
     }
 
     /// What the blocks of a site (index into [`Profile::sites`]) are.
-    pub(super) fn held_by(&self, index: usize) -> Holds {
+    pub(super) fn held_by(&self, index: usize) -> SiteBlocks {
         let Some(site) = self.profile.sites.get(index) else {
-            return Holds::Unknown;
+            return SiteBlocks::Unknown;
         };
         if self.sites.contains_key(&index) {
-            return Holds::Chunks;
+            return SiteBlocks::Chunks;
         }
         let Some(own) = own_function(self.profile, site) else {
-            return Holds::Unknown;
+            return SiteBlocks::Unknown;
         };
         let asked = self
             .profile
@@ -58,11 +58,11 @@ impl<'a> Chunks<'a> {
             .filter_map(|frame| function(self.profile, frame.function))
             .find(|function| !is_machinery(function));
         if asked.is_some_and(|asked| in_arena_crate(asked) && !is_collection(asked)) {
-            Holds::Chunks
+            SiteBlocks::Chunks
         } else if self.functions.contains(&own) {
-            Holds::Unknown
+            SiteBlocks::Unknown
         } else {
-            Holds::Values
+            SiteBlocks::Values
         }
     }
 }

@@ -12,7 +12,7 @@
 //! pointed to (`put_in`). Must never take an arena's own chunks for leaks, those of arenas without a name neither
 //! (`chunks`).
 
-use super::chunks::{Chunks, Holds};
+use super::chunks::{Chunks, SiteBlocks};
 use super::leak::{Certainty, Leak};
 use super::put_in::put_in;
 use crate::profile::{ArenaEvent, Profile, ScopeId, ScopeKind};
@@ -60,7 +60,7 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
             continue;
         };
         let holds = chunks.held_by(index);
-        if holds == Holds::Chunks {
+        if holds == SiteBlocks::Chunks {
             continue;
         }
         let in_arena = profile
@@ -71,7 +71,7 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
             Certainty::PlaceUnknown
         } else if root.alive {
             Certainty::InstancesLive
-        } else if holds == Holds::Unknown
+        } else if holds == SiteBlocks::Unknown
             || root
                 .arenas
                 .iter()

@@ -3,7 +3,7 @@
 //! The recording names the sites of the blocks that a value pointed to when it was put in. Whether it owns them its type
 //! tells where everybody knows it, else nobody. Must never claim more blocks of a site than are live at exit.
 
-use super::chunks::{Chunks, Holds};
+use super::chunks::{Chunks, SiteBlocks};
 use super::leak::{Certainty, Leak};
 use crate::profile::Profile;
 use std::collections::HashMap;
@@ -32,7 +32,8 @@ pub(super) fn put_in(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) -> 
             let Some(site) = profile.sites.get(at).filter(|site| !site.marks.synthetic) else {
                 continue;
             };
-            if chunks.held_by(at) == Holds::Chunks || known.iter().any(|leak| leak.site == at) {
+            if chunks.held_by(at) == SiteBlocks::Chunks || known.iter().any(|leak| leak.site == at)
+            {
                 continue;
             }
             let live = (site.figures.live_blocks, site.figures.live_bytes);

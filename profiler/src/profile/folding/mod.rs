@@ -147,7 +147,7 @@ impl Folding {
 
 /// What is known of a function before any stack is folded.
 #[derive(Clone, Copy)]
-struct Known {
+struct FunctionFacts {
     /// Functions that differ only in their generic arguments have one.
     step: StepKind,
     own: bool,
@@ -160,7 +160,7 @@ struct Known {
 
 struct Folder<'a> {
     profile: &'a Profile,
-    known: Vec<Known>,
+    known: Vec<FunctionFacts>,
 }
 
 impl<'a> Folder<'a> {
@@ -197,7 +197,7 @@ impl<'a> Folder<'a> {
             let outer = *outers.entry((krate, outer)).or_insert(next);
             let makes = function.makes.as_ref();
             let makes = makes.map(|made| texts.number(format!("{made}::deserialize")));
-            known.push(Known {
+            known.push(FunctionFacts {
                 step,
                 own,
                 outer,
@@ -208,7 +208,7 @@ impl<'a> Folder<'a> {
         (Folder { profile, known }, texts.values)
     }
 
-    fn function(&self, id: FrameId) -> Option<(&'a Function, Known)> {
+    fn function(&self, id: FrameId) -> Option<(&'a Function, FunctionFacts)> {
         let frame = self.profile.frames.get(id.0 as usize)?;
         let number = frame.function.0 as usize;
         Some((
@@ -270,7 +270,7 @@ impl<'a> Folder<'a> {
     }
 
     /// Whether a frame is a closure of the function that stands last: what is between only passes the call on.
-    fn is_passed_on(&self, steps: &[Step], function: Known) -> bool {
+    fn is_passed_on(&self, steps: &[Step], function: FunctionFacts) -> bool {
         let last = steps.last().and_then(|step| self.function(step.frame?));
         function.is_closure
             && last.is_some_and(|(_, last)| last.own && last.outer == function.outer)

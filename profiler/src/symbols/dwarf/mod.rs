@@ -68,7 +68,7 @@ impl Budget {
 
 /// What was found for the addresses of one file.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FileFrames {
     /// In the order of the addresses; innermost first; empty where no debug information covers the address.
     pub(super) chains: Vec<Vec<SourceFrame>>,
     /// Split debug information that was referred to and not found: file names, at most a few.
@@ -159,7 +159,7 @@ pub(super) fn resolve(
     split: &SplitFiles,
     addresses: &[u64],
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Found, String> {
+) -> Result<FileFrames, String> {
     let sections = Sections::load(object, file_bytes)?;
     let mut dwarf = sections.borrow();
     if abbreviations::overlap(&dwarf) {
@@ -174,7 +174,7 @@ pub(super) fn resolve(
     budget.add(split_data.bytes());
     let missing_split = split_data.attach(&mut index);
 
-    let mut found = Found {
+    let mut found = FileFrames {
         chains: vec![Vec::new(); addresses.len()],
         missing_split,
         gave_up: index.gave_up,

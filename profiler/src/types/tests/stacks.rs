@@ -1,11 +1,11 @@
 //! Stacks written by hand: what no program here comes to, and what must not be named.
 
 use crate::profile::{Function, FunctionId, Origin};
-use crate::types::{StackFrame, Stacks, Told, Types, normal};
+use crate::types::{ContentNames, StackFrame, Stacks, Types, normal};
 
 /// A frame of a stack: `i` inlined, `c` concrete; the origin's letter; `?` without debug information, `0` with code
 /// that was merged; the name, and after `|` those of other functions with its machine code.
-fn told(stack: &[(&str, &str)]) -> Option<Told> {
+fn told(stack: &[(&str, &str)]) -> Option<ContentNames> {
     let functions: Vec<(Function, bool, bool, bool)> = stack
         .iter()
         .map(|(how, name)| {
@@ -63,7 +63,7 @@ const HOOK: [(&str, &str); 4] = [
 /// What else the blocks of a stack may be in; `?` for what is not known.
 fn others(stack: &[(&'static str, &'static str)]) -> Vec<String> {
     let told = told(&[&HOOK, stack].concat()).expect("a type");
-    let name = |other: &Option<Told>| {
+    let name = |other: &Option<ContentNames>| {
         other
             .as_ref()
             .map_or("?".to_owned(), |other| normal(&other.container))

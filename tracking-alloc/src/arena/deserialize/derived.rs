@@ -2,22 +2,22 @@
 //! and identifiers of fields and variants. Not for use by hand.
 
 use super::{Arena, ArenaDeserialize};
-use crate::arena::data_path::{self, Below};
+use crate::arena::data_path::{self, PathStep};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use std::fmt;
 use std::marker::PhantomData;
 
 /// Reads a `T` at a place below the present one, or at the present one.
-pub struct Within<'a, T, A> {
+pub struct PlaceSeed<'a, T, A> {
     arena: &'a A,
-    below: Option<Below>,
+    below: Option<PathStep>,
     value: PhantomData<fn() -> T>,
 }
 
 #[inline(always)]
-fn within<T, A>(arena: &A, below: impl Into<Option<Below>>) -> Within<'_, T, A> {
-    Within {
+fn within<T, A>(arena: &A, below: impl Into<Option<PathStep>>) -> PlaceSeed<'_, T, A> {
+    PlaceSeed {
         arena,
         below: below.into(),
         value: PhantomData,
@@ -25,8 +25,12 @@ fn within<T, A>(arena: &A, below: impl Into<Option<Below>>) -> Within<'_, T, A> 
 }
 
 /// A field.
-pub fn field<'a, T, A: Arena>(arena: &'a A, name: &'static str, number: usize) -> Within<'a, T, A> {
-    within(arena, Below::Field(name, number))
+pub fn field<'a, T, A: Arena>(
+    arena: &'a A,
+    name: &'static str,
+    number: usize,
+) -> PlaceSeed<'a, T, A> {
+    within(arena, PathStep::Field(name, number))
 }
 
 /// What a variant holds.
@@ -34,36 +38,36 @@ pub fn variant<'a, T, A: Arena>(
     arena: &'a A,
     name: &'static str,
     number: usize,
-) -> Within<'a, T, A> {
-    within(arena, Below::Variant(name, number))
+) -> PlaceSeed<'a, T, A> {
+    within(arena, PathStep::Variant(name, number))
 }
 
 /// An element of a sequence.
-pub fn element<T, A: Arena>(arena: &A) -> Within<'_, T, A> {
-    within(arena, Below::Element)
+pub fn element<T, A: Arena>(arena: &A) -> PlaceSeed<'_, T, A> {
+    within(arena, PathStep::Element)
 }
 
 /// An element of a tuple.
-pub fn index<T, A: Arena>(arena: &A, index: usize) -> Within<'_, T, A> {
-    within(arena, Below::Index(index))
+pub fn index<T, A: Arena>(arena: &A, index: usize) -> PlaceSeed<'_, T, A> {
+    within(arena, PathStep::Index(index))
 }
 
 /// A key of a map.
-pub fn key<T, A: Arena>(arena: &A) -> Within<'_, T, A> {
-    within(arena, Below::Key)
+pub fn key<T, A: Arena>(arena: &A) -> PlaceSeed<'_, T, A> {
+    within(arena, PathStep::Key)
 }
 
 /// A value of a map.
-pub fn value<T, A: Arena>(arena: &A) -> Within<'_, T, A> {
-    within(arena, Below::Value)
+pub fn value<T, A: Arena>(arena: &A) -> PlaceSeed<'_, T, A> {
+    within(arena, PathStep::Value)
 }
 
 /// What a newtype holds, at the present place.
-pub fn same_place<T, A: Arena>(arena: &A) -> Within<'_, T, A> {
+pub fn same_place<T, A: Arena>(arena: &A) -> PlaceSeed<'_, T, A> {
     within(arena, None)
 }
 
-impl<'de, 'a, T, A> DeserializeSeed<'de> for Within<'a, T, A>
+impl<'de, 'a, T, A> DeserializeSeed<'de> for PlaceSeed<'a, T, A>
 where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
@@ -86,7 +90,7 @@ where
 /// Reads a field in a way of the user's own (`deserialize_with`, `global`).
 pub struct By<'a, S, A> {
     arena: &'a A,
-    below: Below,
+    below: PathStep,
     seed: S,
 }
 
@@ -99,7 +103,7 @@ pub fn by<'a, S, A: Arena>(
 ) -> By<'a, S, A> {
     By {
         arena,
-        below: Below::Field(name, number),
+        below: PathStep::Field(name, number),
         seed,
     }
 }
@@ -113,7 +117,7 @@ pub fn variant_by<'a, S, A: Arena>(
 ) -> By<'a, S, A> {
     By {
         arena,
-        below: Below::Variant(name, number),
+        below: PathStep::Variant(name, number),
         seed,
     }
 }
@@ -134,7 +138,7 @@ impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for By<'_, S, 
 
 /// Reads a variant with several fields, whose places are below the variant's.
 pub fn in_variant<R>(name: &'static str, number: usize, read: impl FnOnce() -> R) -> R {
-    let _entered = data_path::enter_untyped(Below::Variant(name, number));
+    let _entered = data_path::enter_untyped(PathStep::Variant(name, number));
     read()
 }
 
@@ -161,13 +165,13 @@ where
 /// # Errors
 /// "missing field", except for `Option`.
 pub fn absent_plainly<'de, T: Deserialize<'de>, E: Error>(name: &'static str) -> Result<T, E> {
-    T::deserialize(Absent(name, PhantomData))
+    T::deserialize(MissingField(name, PhantomData))
 }
 
 /// A field that is not there: `None` for an option, an error for all else.
-struct Absent<E>(&'static str, PhantomData<E>);
+struct MissingField<E>(&'static str, PhantomData<E>);
 
-impl<'de, E: Error> Deserializer<'de> for Absent<E> {
+impl<'de, E: Error> Deserializer<'de> for MissingField<E> {
     type Error = E;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, E> {
@@ -198,9 +202,9 @@ pub struct Identifier<F> {
 }
 
 /// A number of a variant.
-struct Under(usize);
+struct VariantNumber(usize);
 
-impl Expected for Under {
+impl Expected for VariantNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "variant index 0 <= i < {}", self.0)
     }
@@ -254,7 +258,7 @@ impl<'de, F: Fn(&[u8]) -> usize> Visitor<'de> for Identifier<F> {
             _ if self.variants.is_none() => Ok(UNKNOWN),
             _ => Err(E::invalid_value(
                 Unexpected::Unsigned(number),
-                &Under(self.count),
+                &VariantNumber(self.count),
             )),
         }
     }

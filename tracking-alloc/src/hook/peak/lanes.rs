@@ -7,7 +7,7 @@
 //! (membarrier): an owner either was seen busy, or reads the mark when it next enters the hook.
 
 use crate::hook::lane::Lane;
-use crate::sys::{self, Bump, Written};
+use crate::sys::{self, Bump, WrittenPages};
 use crate::tables::net_blocks;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::*;
@@ -26,7 +26,7 @@ pub(super) struct Sums {
 }
 
 /// How far lanes can have moved around a check.
-pub(super) struct Moved {
+pub(super) struct Movement {
     /// `V` of the check before.
     pub(super) bound: i64,
     /// `E` of the check before.
@@ -73,7 +73,7 @@ pub(super) struct Lanes {
     checker: *const Lane,
     sweep_in: u32,
     parks: bool,
-    written: Written,
+    written: WrittenPages,
 }
 
 // SAFETY: what is pointed to is never unmapped and reached under the peak lock.
@@ -119,7 +119,7 @@ impl Lanes {
             checker: null_mut(),
             sweep_in: SWEEP_EVERY,
             parks: false,
-            written: Written::from(0),
+            written: WrittenPages::from(0),
         }
     }
 
@@ -128,7 +128,7 @@ impl Lanes {
         self.parks = parks;
         let place = Bump::new().take_sparse::<Watched>(MAX_LANES);
         self.watched = place.map_or(null_mut(), |place| place.as_ptr());
-        self.written = Written::from(self.watched.addr());
+        self.written = WrittenPages::from(self.watched.addr());
         !self.watched.is_null()
     }
 
@@ -183,7 +183,7 @@ impl Lanes {
     }
 
     /// Reads all lanes. `peak` is the maximum so far, `checker` the lane whose owner is looking.
-    pub(super) fn read(&mut self, peak: i64, checker: Option<&'static Lane>) -> (Sums, Moved) {
+    pub(super) fn read(&mut self, peak: i64, checker: Option<&'static Lane>) -> (Sums, Movement) {
         let mut sums = Sums {
             lanes: self.len,
             ..self.parked
@@ -228,7 +228,7 @@ impl Lanes {
         }
         self.movers.note(moved, mover.map(|(lane, ..)| lane));
         self.checker = checker.map_or(null_mut(), std::ptr::from_ref);
-        (sums, Moved { bound, behind })
+        (sums, Movement { bound, behind })
     }
 
     /// How many checks saw any lane move.

@@ -15,7 +15,7 @@ impl Display for Path {
         }
         let label = node.label();
         match label.kind {
-            scope_kind::ROOT => return Short(node.type_name()).fmt(f),
+            scope_kind::ROOT => return ShortName(node.type_name()).fmt(f),
             scope_kind::FIELD => f.write_char('.')?,
             scope_kind::VARIANT => f.write_str("::")?,
             scope_kind::INDEX => f.write_char('#')?,
@@ -49,7 +49,7 @@ pub(super) fn is_at(node: &'static Node, path: &str) -> bool {
     loop {
         let label = node.label();
         let step = match label.kind {
-            scope_kind::ROOT => return Same::is(&Short(node.type_name()), rest),
+            scope_kind::ROOT => return EqualText::is(&ShortName(node.type_name()), rest),
             scope_kind::FIELD => named(rest, label.name, "."),
             scope_kind::VARIANT => named(rest, label.name, "::"),
             scope_kind::INDEX => {
@@ -72,9 +72,9 @@ fn named<'a>(path: &'a str, name: &str, mark: &str) -> Option<&'a str> {
 }
 
 /// A type's name without the paths of modules and without lifetimes, as reports spell it.
-struct Short(&'static str);
+struct ShortName(&'static str);
 
-impl Display for Short {
+impl Display for ShortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.0;
         while let Some(next) = rest.chars().next() {
@@ -117,16 +117,16 @@ fn only_lifetimes(text: &str) -> Option<&str> {
 }
 
 /// Compares a text with another as it is written, without keeping it.
-struct Same<'a>(&'a str);
+struct EqualText<'a>(&'a str);
 
-impl Same<'_> {
+impl EqualText<'_> {
     fn is(written: &impl Display, text: &str) -> bool {
-        let mut same = Same(text);
+        let mut same = EqualText(text);
         write!(same, "{written}").is_ok() && same.0.is_empty()
     }
 }
 
-impl Write for Same<'_> {
+impl Write for EqualText<'_> {
     fn write_str(&mut self, piece: &str) -> fmt::Result {
         self.0 = self.0.strip_prefix(piece).ok_or(fmt::Error)?;
         Ok(())
@@ -147,8 +147,8 @@ mod tests {
             ("alloc::vec::Vec<app::Two<'_, '_>>", "Vec<Two>"),
             ("(app::A, &'_ str, [u8; 3])", "(A, &str, [u8; 3])"),
         ] {
-            assert_eq!(Short(name).to_string(), spelled);
-            assert!(Same::is(&Short(name), spelled));
+            assert_eq!(ShortName(name).to_string(), spelled);
+            assert!(EqualText::is(&ShortName(name), spelled));
         }
     }
 }

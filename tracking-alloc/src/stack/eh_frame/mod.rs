@@ -22,7 +22,7 @@ mod tables;
 pub(super) use cache::forget_rules;
 pub(crate) use cache::prepare;
 pub(crate) use fill::{Code, EhFrames};
-pub(crate) use rule::{Bounds, Frame, Rule, Unwound};
+pub(crate) use rule::{Bounds, Frame, Rule, UnwoundFrame};
 
 use super::last_walk::{self, LastWalk, Step, Stepped};
 use super::{CutAfter, End, FindRule, Limits, Stack, Start, Sum};
@@ -111,7 +111,7 @@ fn find(find_rule: FindRule, frame: Frame, bounds: Bounds) -> Rule {
 pub(super) fn hash(
     start: Start,
     limits: &Limits,
-    last_walk: &LastWalk<Unwound>,
+    last_walk: &LastWalk<UnwoundFrame>,
     find_rule: FindRule,
     none: Sum,
 ) -> u64 {
@@ -152,7 +152,7 @@ struct Rules {
 }
 
 impl Step for Rules {
-    type Frame = Unwound;
+    type Frame = UnwoundFrame;
 
     #[inline(always)]
     fn place(frame: Frame) -> usize {
@@ -160,16 +160,16 @@ impl Step for Rules {
     }
 
     #[inline(always)]
-    fn step(&self, frame: Frame) -> Option<Stepped<Unwound>> {
+    fn step(&self, frame: Frame) -> Option<Stepped<UnwoundFrame>> {
         let rule = self
             .cache
             .find(frame.pc)
             .unwrap_or_else(|| find(self.find_rule, frame, self.bounds));
-        Unwound::step(frame, rule, self.bounds)
+        UnwoundFrame::step(frame, rule, self.bounds)
     }
 }
 
-impl last_walk::Frame for Unwound {
+impl last_walk::Frame for UnwoundFrame {
     type State = Frame;
 
     #[inline(always)]
@@ -209,19 +209,19 @@ mod tests {
     struct Rules(Bounds);
 
     impl Step for Rules {
-        type Frame = Unwound;
+        type Frame = UnwoundFrame;
 
         fn place(frame: Frame) -> usize {
             frame.sp
         }
 
-        fn step(&self, frame: Frame) -> Option<Stepped<Unwound>> {
+        fn step(&self, frame: Frame) -> Option<Stepped<UnwoundFrame>> {
             let rule = match frame.pc {
                 1 => Rule::new(Base::Sp, 4 * 8, Some(16))?,
                 2 => Rule::new(Base::Bp, 16, Some(16))?,
                 _ => Rule::OUTERMOST,
             };
-            Unwound::step(frame, rule, self.0)
+            UnwoundFrame::step(frame, rule, self.0)
         }
     }
 

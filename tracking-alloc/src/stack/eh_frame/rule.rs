@@ -170,7 +170,7 @@ impl Frame {
 /// A frame, and which words of the stack decided the step to its caller.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Unwound {
+pub(crate) struct UnwoundFrame {
     /// Where they are: the return address and the caller's rbp; the same twice where rbp was not read.
     pub(super) read: [usize; 2],
     /// What they were.
@@ -181,13 +181,13 @@ pub(crate) struct Unwound {
 /// What the outermost frame reads, whose rule alone ends the walk.
 static NOTHING: u64 = 0;
 
-impl Unwound {
+impl UnwoundFrame {
     /// A step, and the caller's frame unless the walk ends. `None` where other words than these two decide it, or where
     /// what is not known today may be known tomorrow.
     #[inline(always)]
-    pub(super) fn step(frame: Frame, rule: Rule, bounds: Bounds) -> Option<Stepped<Unwound>> {
+    pub(super) fn step(frame: Frame, rule: Rule, bounds: Bounds) -> Option<Stepped<UnwoundFrame>> {
         if rule.0 & SPECIAL != 0 {
-            return Unwound::outermost(frame, rule);
+            return UnwoundFrame::outermost(frame, rule);
         }
         let mut caller = frame;
         caller.step(rule, bounds).ok()?;
@@ -197,7 +197,7 @@ impl Unwound {
             below => (caller.sp - below, caller.bp as u64),
         };
         // A word inside of the frame is none of the frame's own, and not every walk may read it.
-        let unwound = Unwound {
+        let unwound = UnwoundFrame {
             read: [address, bp],
             found: [caller.pc, found],
             frame,
@@ -206,8 +206,8 @@ impl Unwound {
     }
 
     #[cold]
-    fn outermost(frame: Frame, rule: Rule) -> Option<Stepped<Unwound>> {
-        let unwound = Unwound {
+    fn outermost(frame: Frame, rule: Rule) -> Option<Stepped<UnwoundFrame>> {
+        let unwound = UnwoundFrame {
             read: [&raw const NOTHING as usize; 2],
             found: [0; 2],
             frame,

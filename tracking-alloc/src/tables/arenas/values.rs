@@ -15,11 +15,11 @@ pub(super) struct Values {
     pub(super) table: Table,
     /// Hash of arena, scope, type and site to row.
     by_key: KeyMap,
-    known: [Known; MOST_ROWS],
+    known: [ValueRow; MOST_ROWS],
 }
 
 /// A row, with the type's name as the program has it.
-struct Known {
+struct ValueRow {
     record: *const ArenaValues,
     name: *const u8,
     name_bytes: usize,
@@ -90,7 +90,7 @@ impl Writer {
             ..ArenaValuesValue::default()
         };
         let (index, record) = values.table.add(&mut self.store, row)?;
-        values.known[number] = Known {
+        values.known[number] = ValueRow {
             record,
             name: added.type_name.as_ptr(),
             name_bytes: added.type_name.len(),

@@ -12,7 +12,7 @@ const MOST_REPEATS: usize = 8;
 const KEPT_REPEATS: usize = 2;
 
 /// What was done to a stack.
-pub(super) struct Tidied {
+pub(super) struct CleanStack {
     /// Frames kept, from the innermost.
     len: usize,
     /// The kept frames differ from those walked.
@@ -22,15 +22,15 @@ pub(super) struct Tidied {
     pub(super) read_modules: bool,
 }
 
-impl Tidied {
+impl CleanStack {
     pub(super) fn kept(&self) -> Range<usize> {
         0..self.len
     }
 }
 
 /// Tidies a stack, innermost first, in place.
-pub(super) fn tidy(modules: &mut Modules, addresses: &mut [u64], flags: &mut u32) -> Tidied {
-    let mut tidied = Tidied {
+pub(super) fn tidy(modules: &mut Modules, addresses: &mut [u64], flags: &mut u32) -> CleanStack {
+    let mut tidied = CleanStack {
         len: addresses.len(),
         changed: false,
         cut: false,

@@ -4,7 +4,7 @@ use heapglass_profiler::fields::Field;
 
 use super::render;
 use crate::model::{Context, Pattern};
-use crate::widgets::{Matches, Searched, Shape, Sort, Table, TreeRow};
+use crate::widgets::{Matches, SearchNode, Shape, Sort, Table, TreeRow};
 
 /// Trees up to this many fields are open at first.
 const SMALL: usize = 200;
@@ -74,7 +74,7 @@ pub(super) fn find(cx: &Context<'_>, pattern: &Pattern) -> Matches {
     Matches::of(nodes.iter().map(|field| {
         let name = cx.data.type_name(field.value_type);
         let by_type = name.is_some_and(|name| pattern.is_match(&name.short));
-        Searched {
+        SearchNode {
             parent: Some(field.parent).filter(|parent| *parent != 0),
             is_match: by_type || pattern.is_match(&field.step),
             value: cx.measure.of(&field.with_inner),

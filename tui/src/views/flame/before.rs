@@ -8,7 +8,7 @@ use crate::model::{Data, TreeSpec};
 
 /// The base's figure of each frame of the shown tree.
 #[derive(Debug, Default)]
-pub(super) struct Before {
+pub(super) struct BaseFigures {
     /// The base's tree, and what it was made for.
     tree: Option<(TreeSpec, CallTree)>,
     /// By the measure, with all below, for each node of the shown tree; empty without a base.
@@ -17,7 +17,7 @@ pub(super) struct Before {
     most: u128,
 }
 
-impl Before {
+impl BaseFigures {
     /// Brings the figures up to date with the shown tree.
     pub(super) fn refresh(&mut self, shown: &CallTree, spec: TreeSpec, data: &Data) {
         let Some(base) = &data.base else {

@@ -22,7 +22,7 @@ use crate::model::keys::{
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, TreeSpec, ViewId};
 use crate::views::View;
 use crate::widgets::Matches;
-use before::Before;
+use before::BaseFigures;
 use layout::Icicle;
 
 /// The keys of this view.
@@ -54,7 +54,7 @@ pub(crate) struct Flame {
     tree: Option<CallTree>,
     /// The data the tree was made of.
     made_of: Option<Arc<Data>>,
-    before: Before,
+    before: BaseFigures,
     /// Frames zoomed into, each inside the one before; empty = everything.
     zooms: Vec<NodeId>,
     selected: Option<NodeId>,

@@ -51,7 +51,7 @@ pub(super) fn render(
         return write(buffer, frames, &text, theme::dim());
     }
     let layout = view.icicle(tree, cx).layout(view.top, frames.height);
-    let drawn = Drawn { view, tree, cx };
+    let drawn = Scene { view, tree, cx };
     for (row, place) in layout.rows.iter().zip(frames.rows()) {
         for rest in &row.rests {
             draw_rest(*rest, place, buffer);
@@ -97,13 +97,13 @@ fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffe
 }
 
 /// What is drawn.
-struct Drawn<'a> {
+struct Scene<'a> {
     view: &'a Flame,
     tree: &'a CallTree,
     cx: &'a Context<'a>,
 }
 
-impl<'a> Drawn<'a> {
+impl<'a> Scene<'a> {
     fn function(&self, id: NodeId) -> Option<&'a Function> {
         match self.tree.node(id).label {
             Label::Function(function) => self.cx.data.function(function),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use heapglass_profiler::calltree::{CallTree, Label, NodeId};
 
 use crate::model::Context;
-use crate::widgets::{Matches, Searched};
+use crate::widgets::{Matches, SearchNode};
 
 /// The frames of which `wanted` (full name, short name) is true, largest first.
 pub(super) fn find(
@@ -22,7 +22,7 @@ pub(super) fn find(
             let (name, short) = (tree.name(id, profile), tree.short_name(id, profile));
             id != NodeId::ROOT && wanted(&name, &short)
         });
-        Searched {
+        SearchNode {
             parent: node.parent.map(|parent| parent.0),
             is_match,
             value: cx.measure.of(tree.total(id)),

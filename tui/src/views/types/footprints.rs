@@ -12,7 +12,7 @@ use crate::widgets::{List, split};
 
 /// What of a type's values was found, the last time each label was measured.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct OfType {
+pub(super) struct TypeFootprint {
     pub(super) blocks: u64,
     pub(super) bytes: u64,
     pub(super) slack_bytes: u64,
@@ -29,7 +29,7 @@ const DETAILS: u16 = 4;
 pub(super) struct Footprints {
     /// Indexes into [`Profile::measured`]: the exact ones, and the estimates of labels that have no exact one.
     pub(super) values: List<usize>,
-    by_type: HashMap<TypeId, OfType>,
+    by_type: HashMap<TypeId, TypeFootprint>,
     is_open: bool,
     /// The places of the selected value, when it was entered.
     pub(super) inside: Option<Places>,
@@ -106,14 +106,14 @@ impl Footprints {
     }
 
     /// What was found of the values of a type, in the last footprint of each label; `None` = nothing.
-    pub(super) fn of_type(&self, id: TypeId) -> Option<OfType> {
+    pub(super) fn of_type(&self, id: TypeId) -> Option<TypeFootprint> {
         self.by_type.get(&id).copied()
     }
 }
 
 /// Of each type what was found, in the last exact footprint of each label.
-fn by_type(profile: &Profile) -> HashMap<TypeId, OfType> {
-    let mut types: HashMap<TypeId, OfType> = HashMap::new();
+fn by_type(profile: &Profile) -> HashMap<TypeId, TypeFootprint> {
+    let mut types: HashMap<TypeId, TypeFootprint> = HashMap::new();
     let mut labels: HashSet<&str> = HashSet::new();
     let all = profile.measured();
     let exact = all.iter().rev().filter(|value| !value.footprint.estimate);

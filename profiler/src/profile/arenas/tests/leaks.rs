@@ -1,7 +1,7 @@
 //! What is called a leak, and what is not.
 
 use super::*;
-use crate::profile::arenas::chunks::{Chunks, Holds};
+use crate::profile::arenas::chunks::{Chunks, SiteBlocks};
 use crate::profile::arenas::{Certainty, leak_text};
 use crate::profile::{ArenaValues, Origin, ScopeKind, Site, TypeId};
 
@@ -319,7 +319,7 @@ fn a_value_put_in_by_hand_is_told_once_and_never_as_a_chunk() {
 }
 
 /// What the blocks of a stack are (outermost function first) beside a named arena that takes its chunks in `app::Pool`.
-fn held(stack: &[(&str, &str, Origin)]) -> Holds {
+fn held(stack: &[(&str, &str, Origin)]) -> SiteBlocks {
     let mut b = sample::Builder::new();
     let mut site = |stack: &[(&str, &str, Origin)]| {
         let frames: Vec<_> = stack
@@ -351,13 +351,13 @@ const CHUNK: (&str, &str, Origin) = ("bumpalo::Bump::new_chunk", "bumpalo", Orig
 
 #[test]
 fn a_stack_tells_chunks_from_values() {
-    assert_eq!(held(&[MAIN]), Holds::Values);
-    assert_eq!(held(&[MAIN, GROW]), Holds::Values);
-    assert_eq!(held(&[MAIN, CHUNK]), Holds::Chunks);
-    assert_eq!(held(&[]), Holds::Unknown);
+    assert_eq!(held(&[MAIN]), SiteBlocks::Values);
+    assert_eq!(held(&[MAIN, GROW]), SiteBlocks::Values);
+    assert_eq!(held(&[MAIN, CHUNK]), SiteBlocks::Chunks);
+    assert_eq!(held(&[]), SiteBlocks::Unknown);
     // The program's own arena: another stack of the same function may be of a chunk or not.
-    assert_eq!(held(&[MAIN, POOL]), Holds::Unknown);
-    assert_eq!(held(&[POOL, MAIN]), Holds::Values);
+    assert_eq!(held(&[MAIN, POOL]), SiteBlocks::Unknown);
+    assert_eq!(held(&[POOL, MAIN]), SiteBlocks::Values);
     for between in [
         ("alloc::alloc::alloc", "alloc", Origin::Std),
         (
@@ -378,8 +378,16 @@ fn a_stack_tells_chunks_from_values() {
             Origin::Dependency,
         ),
     ] {
-        assert_eq!(held(&[MAIN, CHUNK, between]), Holds::Chunks, "{between:?}");
-        assert_eq!(held(&[MAIN, POOL, between]), Holds::Unknown, "{between:?}");
+        assert_eq!(
+            held(&[MAIN, CHUNK, between]),
+            SiteBlocks::Chunks,
+            "{between:?}"
+        );
+        assert_eq!(
+            held(&[MAIN, POOL, between]),
+            SiteBlocks::Unknown,
+            "{between:?}"
+        );
     }
     // The program's own collection on the allocator of an arena's crate that stands for the global heap.
     let global = (
@@ -387,8 +395,8 @@ fn a_stack_tells_chunks_from_values() {
         "bump_scope",
         Origin::Dependency,
     );
-    assert_eq!(held(&[MAIN, global]), Holds::Values);
-    assert_eq!(held(&[MAIN, CHUNK, global]), Holds::Chunks);
+    assert_eq!(held(&[MAIN, global]), SiteBlocks::Values);
+    assert_eq!(held(&[MAIN, CHUNK, global]), SiteBlocks::Chunks);
     // A closure inside a collection of an arena clones a value of the program's.
     for name in [
         "bumpalo::collections::vec::Vec<T>::resize",
@@ -396,7 +404,7 @@ fn a_stack_tells_chunks_from_values() {
     ] {
         assert_eq!(
             held(&[MAIN, (name, "bumpalo", Origin::Dependency)]),
-            Holds::Values,
+            SiteBlocks::Values,
             "{name}"
         );
     }
