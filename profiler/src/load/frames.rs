@@ -33,12 +33,18 @@ struct Expanded {
     cost: usize,
 }
 
-pub(super) struct Frames<'a> {
-    recording: &'a Recording,
-    modules: &'a Modules,
-    symbols: &'a Symbols,
-    own: &'a Own,
-    classifier: Classifier,
+/// All that frames are named by.
+pub(super) struct FrameNames<'a> {
+    pub(super) recording: &'a Recording,
+    pub(super) modules: &'a Modules,
+    pub(super) symbols: &'a Symbols,
+    pub(super) own: &'a Own,
+    pub(super) classifier: &'a Classifier,
+}
+
+/// Source frames and functions, numbered as they were first met.
+#[derive(Default)]
+pub(super) struct FrameTable {
     functions: Interned<Function>,
     frames: Interned<Frame>,
     /// By function.
@@ -48,35 +54,21 @@ pub(super) struct Frames<'a> {
     expansions: Vec<FrameId>,
     /// Raw frames without names.
     pub(super) unresolved: u64,
+    /// What the frames of all stacks read so far count for.
+    pub(super) cost_of_stacks: usize,
 }
 
-impl<'a> Frames<'a> {
-    pub(super) fn new(
-        recording: &'a Recording,
-        modules: &'a Modules,
-        symbols: &'a Symbols,
-        classifier: Classifier,
-        own: &'a Own,
-    ) -> Self {
-        Frames {
-            recording,
-            modules,
-            symbols,
-            own,
-            classifier,
-            functions: Interned::new(),
-            frames: Interned::new(),
-            traits: Vec::new(),
-            // Frame 0 is what no other is; there need not be a record of it.
-            expanded: vec![Expanded::default(); recording.frames.len().max(1)],
-            expansions: Vec::new(),
-            unresolved: 0,
-        }
+impl FrameTable {
+    /// Makes room for the raw frames of a recording.
+    pub(super) fn make_room(&mut self, recording: &Recording) {
+        // Frame 0 is what no other is; there need not be a record of it.
+        let raws = recording.frames.len().max(1);
+        self.expanded.resize(raws, Expanded::default());
     }
 
     /// All functions, and all frames.
-    pub(super) fn into_values(self) -> (Vec<Function>, Vec<Frame>) {
-        (self.functions.values, self.frames.values)
+    pub(super) fn values(&mut self) -> (&mut Vec<Function>, &mut Vec<Frame>) {
+        (&mut self.functions.values, &mut self.frames.values)
     }
 
     /// All raw frames.
@@ -143,13 +135,13 @@ impl<'a> Frames<'a> {
         }))
     }
 
-    /// Makes the source frames of a raw one [`known`](Frames::known); how many there are, and what they count for.
-    pub(super) fn expand(&mut self, raw: u32) -> (usize, usize) {
+    /// Makes the source frames of a raw one [`known`](FrameTable::known); how many there are, and what they count for.
+    pub(super) fn expand(&mut self, names: &FrameNames<'_>, raw: u32) -> (usize, usize) {
         // References to frames are in range: the reader sees to it.
         let raw = (raw as usize).min(self.expanded.len() - 1);
         if self.expanded[raw].frames.is_empty() {
             let first = self.expansions.len();
-            self.make(raw);
+            self.make(names, raw);
             let frames = first..self.expansions.len();
             let cost = self.expansions[frames.clone()].iter();
             let cost = cost.map(|frame| self.cost(*frame)).sum();
@@ -159,13 +151,13 @@ impl<'a> Frames<'a> {
         (expanded.frames.len(), expanded.cost)
     }
 
-    fn make(&mut self, raw: usize) {
-        let value = self.recording.frames.get(raw).copied().unwrap_or_default();
-        let path = self.modules.path(value.module);
-        let module = self.modules.position(value.module).unwrap_or(u32::MAX);
-        let named = self.symbols.frames.get(raw);
+    fn make(&mut self, names: &FrameNames<'_>, raw: usize) {
+        let value = names.recording.frames.get(raw).copied().unwrap_or_default();
+        let path = names.modules.path(value.module);
+        let module = names.modules.position(value.module).unwrap_or(u32::MAX);
+        let named = names.symbols.frames.get(raw);
         for source in named.into_iter().flatten().rev() {
-            let function = functions::described(self.classifier.function(source, path), self.own);
+            let function = functions::described(names.classifier.function(source, path), names.own);
             let function = self.number(function);
             let frame = FrameId(self.frames.number(Frame {
                 function,

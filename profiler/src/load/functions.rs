@@ -5,7 +5,7 @@ use crate::symbols;
 use crate::types;
 
 /// Whose code is the program's own.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Own {
     /// By name (`my_app` or `my-app`); none: the crates whose sources lie outside registries, git checkouts and the
     /// toolchain.

@@ -16,10 +16,12 @@ mod names;
 mod owner;
 mod packed;
 mod process;
+mod reader;
 mod scopes;
 mod stacks;
 #[cfg(test)]
 mod tests;
+mod walks;
 
 pub use error::Error;
 pub use packed::pack;
@@ -29,6 +31,7 @@ use crate::symbols::{self, Progress};
 use counters::{Counted, Places};
 use modules::Modules;
 use names::{Addresses, Names};
+use stacks::StackCache;
 use std::convert::Infallible;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -81,11 +84,19 @@ pub type Early<'a> = &'a (dyn Fn(Profile) + Sync);
 /// How long names are waited for before a profile is shown without.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Loads a recording again and again, while its program still runs: names are only looked up when there are new ones.
+/// Loads a recording again and again, while its program still runs: names are only looked up when there are new ones, and
+/// only new stacks are read.
 #[derive(Default)]
 pub struct Session {
     options: Options,
-    known: Option<(Addresses, Names)>,
+    known: Option<Known>,
+}
+
+/// What is known of a recording that goes on.
+struct Known {
+    addresses: Addresses,
+    names: Names,
+    stacks: StackCache,
 }
 
 impl std::fmt::Debug for Session {
@@ -117,11 +128,26 @@ impl Session {
         progress: &dyn Fn(Progress<'_>),
         early: Option<Early<'_>>,
     ) -> Result<Profile, Error> {
+        let (path, recording) = read(path)?;
+        self.profile(&path, recording, progress, early)
+    }
+
+    /// The profile of a recording that was read from `path`.
+    fn profile(
+        &mut self,
+        path: &Path,
+        mut recording: Recording,
+        progress: &dyn Fn(Progress<'_>),
+        early: Option<Early<'_>>,
+    ) -> Result<Profile, Error> {
         let options = &self.options;
-        let (path, mut recording) = read(path)?;
         let addresses = Addresses::of(&mut recording);
-        let known = self.known.take().filter(|(of, _)| *of == addresses);
-        let (of, known) = (&addresses, known.map(|(_, names)| names));
+        let (known, before) = match self.known.take() {
+            Some(known) if known.addresses == addresses => (Some(known), None),
+            before => (None, before),
+        };
+        let (known, mut stacks) = known.map(|known| (known.names, known.stacks)).unzip();
+        let of = &addresses;
         let (names, unnamed) = std::thread::scope(|scope| {
             let (naming, named) = mpsc::channel::<Infallible>();
             let counting = scope.spawn(move || {
@@ -135,17 +161,28 @@ impl Session {
             });
             let names = match known {
                 Some(names) => Ok(names),
-                None => Names::find(of, &path, options, progress),
+                None => Names::find(of, path, options, progress),
             };
             drop(naming);
             let unnamed = counting.join();
             (names, unnamed.unwrap_or_else(|panic| resume_unwind(panic)))
         });
         let names = names?;
-        let profile = unnamed.named(&of.modules, &names, options);
+        if let Some(before) = before
+            && names.begin_with(of, (&before.addresses, &before.names))
+        {
+            stacks = Some(before.stacks);
+        }
         // Whoever loads a finished recording again hopes for names that were not there.
-        let goes_on = profile.process.state == State::Running;
-        self.known = goes_on.then_some((addresses, names));
+        let goes_on = unnamed.profile.process.state == State::Running;
+        let mut stacks = stacks.unwrap_or_default();
+        let kept = goes_on.then_some(&mut stacks);
+        let profile = unnamed.named((&of.modules, &names), options, kept);
+        self.known = goes_on.then_some(Known {
+            addresses,
+            names,
+            stacks,
+        });
         Ok(profile)
     }
 }
@@ -217,10 +254,15 @@ impl Unnamed {
     }
 
     /// The profile with names.
-    fn named(self, modules: &Modules, names: &Names, options: &Options) -> Profile {
+    fn named(
+        self,
+        names: (&Modules, &Names),
+        options: &Options,
+        kept: Option<&mut StackCache>,
+    ) -> Profile {
         let mut profile = self.profile;
         let stacks = (&self.recording, self.nodes);
-        stacks::fill(&mut profile, stacks, self.sites, (modules, names), options);
+        stacks::fill(&mut profile, stacks, self.sites, names, options, kept);
         losses::fill(
             &mut profile,
             &self.recording,
@@ -235,7 +277,14 @@ impl Unnamed {
         let mut profile = self.profile.clone();
         let stacks = (&self.recording, self.nodes.clone());
         let names = (&of.modules, &Names::none(of));
-        stacks::fill(&mut profile, stacks, self.sites.clone(), names, options);
+        stacks::fill(
+            &mut profile,
+            stacks,
+            self.sites.clone(),
+            names,
+            options,
+            None,
+        );
         losses::fill(
             &mut profile,
             &self.recording,

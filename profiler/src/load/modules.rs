@@ -34,6 +34,11 @@ impl Modules {
         modules
     }
 
+    /// Whether these begin with all that there are in `before`.
+    pub(super) fn begin_with(&self, before: &Modules) -> bool {
+        self.refs.starts_with(&before.refs) && self.order.starts_with(&before.order)
+    }
+
     /// Looks all frames of a recording up.
     pub(super) fn resolve(
         &self,

@@ -28,6 +28,13 @@ impl Addresses {
             packed: recording.symbols.take(),
         }
     }
+
+    /// Whether these begin with all that there are in `before`.
+    fn begin_with(&self, before: &Addresses) -> bool {
+        self.modules.begin_with(&before.modules)
+            && self.frames.starts_with(&before.frames)
+            && self.packed == before.packed
+    }
 }
 
 /// Names, and what else is known where they come from.
@@ -41,6 +48,14 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Whether these, of some addresses, begin with those of others.
+    pub(super) fn begin_with(&self, of: &Addresses, before: (&Addresses, &Names)) -> bool {
+        let (addresses, names) = before;
+        of.begin_with(addresses)
+            && self.symbols.frames.starts_with(&names.symbols.frames)
+            && self.own == names.own
+    }
+
     /// Looks all up.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use super::type_rows::{TypeRow, type_rows};
 use super::unnamed::unnamed;
 use super::{Profile, TypeId, UNKNOWN};
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The analysis of a profile, as much of it as was asked for: see [`Profile::fields`] and its neighbours.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub struct Analysis {
     leaks: OnceLock<Vec<Leak>>,
     losses: OnceLock<Vec<String>>,
     unnamed: OnceLock<Option<String>>,
-    folding: OnceLock<Folding>,
+    folding: OnceLock<Arc<Folding>>,
     source_root: OnceLock<String>,
 }
 
@@ -81,7 +81,13 @@ impl Profile {
 
     /// The folded stack of each site.
     pub fn folding(&self) -> &Folding {
-        self.analysis.folding.get_or_init(|| Folding::of(self))
+        let folding = &self.analysis.folding;
+        folding.get_or_init(|| Arc::new(Folding::of(self)))
+    }
+
+    /// Takes folded stacks that are known, where none were asked for yet.
+    pub(crate) fn set_folding(&self, folding: Arc<Folding>) {
+        let _ = self.analysis.folding.set(folding);
     }
 
     /// All blocks of the global heap that values in arenas left behind, most bytes first.

@@ -12,7 +12,7 @@ use super::{SourceFrame, Symbols};
 use crate::profile::{Function, OWN_CRATES, Origin};
 
 /// Decides what functions are, with what all frames of a recording together tell about crates.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Classifier {
     /// Crates whose files were seen, and whose they are.
     crates: HashMap<String, Origin>,

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{Detail, NO_STACK, Row, place};
 use crate::profile::arenas::{
-    Advice, Inside, Leak, TypeInside, advice, by_field, by_type, imbalance, leak_text, measured,
-    ordered, unscoped,
+    Advice, ArenaFigures, Leak, TypeInside, advice, by_field, by_type, imbalance, leak_text,
+    measured, ordered, unscoped,
 };
 use crate::profile::fields::Fields;
 use crate::profile::{Arena, Figures, Measure, Profile, UNKNOWN};
@@ -27,7 +27,7 @@ pub struct ArenaDetail {
     /// What was allocated by field, most bytes first.
     pub fields: Vec<ArenaPart>,
     /// What neither tells: rows that found no room in the recording.
-    pub unscoped: Inside,
+    pub unscoped: ArenaFigures,
     /// What would make it cheaper.
     pub advice: Vec<Advice>,
     /// Blocks of the global heap that its values left behind, most bytes first.
@@ -45,7 +45,7 @@ pub struct ArenaPart {
     pub full_name: Option<String>,
     /// What was allocated for it.
     #[serde(flatten)]
-    pub inside: Inside,
+    pub inside: ArenaFigures,
 }
 
 /// A leak, named. The names are the keys in JSON.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 /// What was allocated inside an arena. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Inside {
+pub struct ArenaFigures {
     /// Bytes ever allocated; a growth counts with its new size.
     pub total_bytes: u64,
     /// How often.
@@ -28,9 +28,9 @@ pub struct Inside {
     pub grows: u64,
 }
 
-impl Inside {
+impl ArenaFigures {
     /// Adds `other`, column by column. Saturates: a hostile recording may claim any figures.
-    pub fn add(&mut self, other: &Inside) {
+    pub fn add(&mut self, other: &ArenaFigures) {
         self.total_bytes = self.total_bytes.saturating_add(other.total_bytes);
         self.total_blocks = self.total_blocks.saturating_add(other.total_blocks);
         self.live_bytes = self.live_bytes.saturating_add(other.live_bytes);
@@ -41,8 +41,8 @@ impl Inside {
     }
 
     /// What one row says.
-    pub fn of(row: &ArenaRow) -> Inside {
-        Inside {
+    pub fn of(row: &ArenaRow) -> ArenaFigures {
+        ArenaFigures {
             total_bytes: row.total_bytes,
             total_blocks: row.total_blocks,
             live_bytes: row.live_bytes,
@@ -60,7 +60,7 @@ pub struct TypeInside {
     /// The type of the field that was being filled; `None` = allocated outside all fields.
     pub type_id: Option<TypeId>,
     /// What was allocated for it.
-    pub inside: Inside,
+    pub inside: ArenaFigures,
 }
 
 /// A field inside an arena.
@@ -69,23 +69,26 @@ pub struct FieldInside {
     /// Index into [`Fields::nodes`]; 0 = allocated outside all fields.
     pub field: u32,
     /// What was allocated for it, without the places inside it.
-    pub inside: Inside,
+    pub inside: ArenaFigures,
 }
 
 /// What an arena allocated by the type of the field it was for, most bytes first.
 pub fn by_type(profile: &Profile, arena: &Arena) -> Vec<TypeInside> {
-    let mut types: HashMap<Option<TypeId>, Inside> = HashMap::new();
+    let mut types: HashMap<Option<TypeId>, ArenaFigures> = HashMap::new();
     for row in &arena.rows {
         let type_id = profile
             .scopes
             .get(row.scope.0 as usize)
             .and_then(|scope| scope.value_type)
             .filter(|id| (id.0 as usize) < profile.types.len());
-        types.entry(type_id).or_default().add(&Inside::of(row));
+        types
+            .entry(type_id)
+            .or_default()
+            .add(&ArenaFigures::of(row));
     }
     let mut types: Vec<TypeInside> = types
         .into_iter()
-        .filter(|(_, inside)| *inside != Inside::default())
+        .filter(|(_, inside)| *inside != ArenaFigures::default())
         .map(|(type_id, inside)| TypeInside { type_id, inside })
         .collect();
     types.sort_by_key(|row| (order(&row.inside), row.type_id));
@@ -94,32 +97,32 @@ pub fn by_type(profile: &Profile, arena: &Arena) -> Vec<TypeInside> {
 
 /// What an arena allocated by field, most bytes first.
 pub fn by_field(fields: &Fields, arena: &Arena) -> Vec<FieldInside> {
-    let mut rows: HashMap<u32, Inside> = HashMap::new();
+    let mut rows: HashMap<u32, ArenaFigures> = HashMap::new();
     for row in &arena.rows {
         let field = fields.field_of(row.scope);
-        rows.entry(field).or_default().add(&Inside::of(row));
+        rows.entry(field).or_default().add(&ArenaFigures::of(row));
     }
     let mut rows: Vec<FieldInside> = rows
         .into_iter()
-        .filter(|(_, inside)| *inside != Inside::default())
+        .filter(|(_, inside)| *inside != ArenaFigures::default())
         .map(|(field, inside)| FieldInside { field, inside })
         .collect();
     rows.sort_by_key(|row| (order(&row.inside), row.field));
     rows
 }
 
-fn order(inside: &Inside) -> Reverse<(u64, u64, u64)> {
+fn order(inside: &ArenaFigures) -> Reverse<(u64, u64, u64)> {
     Reverse((inside.total_bytes, inside.live_bytes, inside.past_bytes))
 }
 
 /// What the arena allocated that no row of it tells: rows that found no room. All zero when nothing is missing;
 /// figures in which the rows come to more than the arena are 0 too.
-pub fn unscoped(arena: &Arena) -> Inside {
-    let mut rows = Inside::default();
+pub fn unscoped(arena: &Arena) -> ArenaFigures {
+    let mut rows = ArenaFigures::default();
     for row in &arena.rows {
-        rows.add(&Inside::of(row));
+        rows.add(&ArenaFigures::of(row));
     }
-    Inside {
+    ArenaFigures {
         total_bytes: arena.total_handed_bytes.saturating_sub(rows.total_bytes),
         total_blocks: arena.total_handed_blocks.saturating_sub(rows.total_blocks),
         live_bytes: arena.handed_bytes.saturating_sub(rows.live_bytes),

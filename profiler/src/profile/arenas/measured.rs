@@ -3,7 +3,7 @@
 //! An arena hands out bytes that are not freed one by one, so nothing inside it is temporary: there is no such figure,
 //! and no frontend may show one, neither 0 nor another one in its place.
 
-use super::inside::Inside;
+use super::inside::ArenaFigures;
 use crate::profile::{Arena, Measure};
 use std::cmp::Reverse;
 
@@ -36,7 +36,7 @@ pub fn measured_title(measure: Measure) -> Option<&'static str> {
 
 /// What a type or field inside an arena counts for by a measure. No peak is kept there: by `peak` it is what was
 /// allocated, and called that. `None` = there is no such figure.
-pub fn measured_inside(inside: &Inside, measure: Measure) -> Option<u64> {
+pub fn measured_inside(inside: &ArenaFigures, measure: Measure) -> Option<u64> {
     match measure {
         Measure::Peak | Measure::Total => Some(inside.total_bytes),
         Measure::Live => Some(inside.live_bytes),

@@ -106,10 +106,24 @@ pub struct Folding {
 
 impl Folding {
     pub(super) fn of(profile: &Profile) -> Folding {
+        let mut folding = Folding::default();
+        folding.extend(profile);
+        folding
+    }
+
+    /// How many sites have their folded stacks here.
+    pub(crate) fn len(&self) -> usize {
+        self.of_sites.len()
+    }
+
+    /// Folds the stacks of the sites behind those that have theirs here; the functions of the profile are the same.
+    pub(crate) fn extend(&mut self, profile: &Profile) {
         let (folder, texts) = Folder::new(profile);
-        let parts = in_parts(profile.sites.len(), |sites| {
+        let known = self.len();
+        let new = profile.sites.get(known..).unwrap_or_default();
+        let parts = in_parts(new.len(), |sites| {
             let mut stacks = Interned::new();
-            let sites = profile.sites[sites].iter();
+            let sites = new[sites].iter();
             let mut frames = Vec::new();
             let fold = |site| {
                 profile.read_shown(site, &mut frames);
@@ -118,17 +132,13 @@ impl Folding {
             let of_sites: Vec<u32> = sites.map(fold).collect();
             (stacks.values, of_sites)
         });
-        let mut folding = Folding {
-            texts,
-            ..Folding::default()
-        };
+        self.texts = texts;
         for (stacks, of_sites) in parts {
             let stacks = stacks.into_iter();
-            let numbers: Vec<u32> = stacks.map(|steps| folding.stacks.number(steps)).collect();
+            let numbers: Vec<u32> = stacks.map(|steps| self.stacks.number(steps)).collect();
             let of_sites = of_sites.into_iter().map(|stack| numbers[stack as usize]);
-            folding.of_sites.extend(of_sites);
+            self.of_sites.extend(of_sites);
         }
-        folding
     }
 
     /// The steps of a site (index into [`Profile::sites`]), outermost first.

@@ -7,7 +7,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::profile::arenas::Inside;
+use crate::profile::arenas::ArenaFigures;
 use crate::profile::{Arena, ArenaMoment, Profile};
 use crate::report::{ArenaDetail, Row};
 use crate::table::{by_key, charged_frame};
@@ -113,7 +113,7 @@ struct FieldJson<'a> {
     /// Full name of the type of its values.
     full_name: Option<&'a str>,
     #[serde(flatten)]
-    inside: Inside,
+    inside: ArenaFigures,
 }
 
 fn fields(detail: &ArenaDetail) -> Vec<FieldJson<'_>> {

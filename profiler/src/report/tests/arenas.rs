@@ -208,7 +208,7 @@ fn every_measure_of_arenas_reads_the_figure_it_is_called_by() {
         grows: 6,
         ..Default::default()
     };
-    let handed = crate::profile::arenas::Inside {
+    let handed = crate::profile::arenas::ArenaFigures {
         live_bytes: 2,
         total_bytes: 3,
         total_blocks: 4,

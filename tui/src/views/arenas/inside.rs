@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use heapglass_profiler::arenas::{
-    FieldInside, Inside, TypeInside, by_field, by_type, measured_inside, measured_inside_title,
+    ArenaFigures, FieldInside, TypeInside, by_field, by_type, measured_inside,
+    measured_inside_title,
 };
 use heapglass_profiler::profile::{Arena, ArenaRow, TypeKind};
 use heapglass_profiler::units::{Bytes, Count, Share};
@@ -25,7 +26,7 @@ struct Row {
     /// Below the table, clean.
     full: String,
     kind: Option<TypeKind>,
-    inside: Inside,
+    inside: ArenaFigures,
 }
 
 /// What rows are.
@@ -198,7 +199,7 @@ impl Inside {
 }
 
 /// Every figure of a row, those that are 0 left out.
-fn figures(h: &Inside) -> Vec<String> {
+fn figures(h: &ArenaFigures) -> Vec<String> {
     let both = |name, bytes, blocks| format!("{name} {} ({})", Bytes(bytes), Count(blocks));
     let mut items = vec![
         both("allocated", h.total_bytes, h.total_blocks),

@@ -1,0 +1,212 @@
+//! The second pass over stacks, spread over the cores: what is shown of each, who owns its blocks, and what they hold.
+
+use super::owner;
+use super::walks::{Walks, outward};
+use crate::parallel::in_parts;
+use crate::profile::{FrameId, Group, ScopeId, StackMarks};
+use crate::symbols;
+use crate::types::{self, ContentNames, StackFrame};
+use rustc_hash::FxHashMap;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// In place of the number of what a stack tells: nothing.
+const NOTHING: u32 = u32::MAX;
+
+/// What the stacks of sites say, in their order; each a number with what the first pass found.
+pub(super) fn read(
+    walks: &Walks<'_>,
+    numbers: &[u32],
+    found: &[(ScopeId, StackMarks)],
+) -> Vec<StacksRead> {
+    in_parts(numbers.len(), |part| {
+        let mut reader = Reader::new(walks);
+        for at in part {
+            let (_, marks) = found[at];
+            let site = reader.site(numbers[at], marks.synthetic);
+            reader.read.sites.push(site);
+        }
+        reader.read
+    })
+}
+
+/// What one thread read of its sites.
+#[derive(Default)]
+pub(super) struct StacksRead {
+    /// What stacks tell, each once, in the order it was first met.
+    pub(super) told: Vec<ContentNames>,
+    /// The innermost frames of stacks, each list once.
+    pub(super) inner: Vec<Vec<FrameId>>,
+    pub(super) sites: Vec<SiteStack>,
+}
+
+/// What was read of the stack of a site.
+#[derive(Clone)]
+pub(super) struct SiteStack {
+    /// What it tells, by number.
+    pub(super) told: u32,
+    /// The node around the innermost frames.
+    pub(super) node: u32,
+    /// The innermost frames, by number.
+    pub(super) inner: u32,
+    pub(super) shown: Range<u16>,
+    pub(super) owner: Option<FrameId>,
+    pub(super) group: Option<Group>,
+}
+
+struct Reader<'a> {
+    walks: &'a Walks<'a>,
+    types: types::Stacks,
+    /// By key.
+    known: FxHashMap<Vec<u32>, u32>,
+    told: HashMap<ContentNames, u32>,
+    inner: FxHashMap<Vec<FrameId>, u32>,
+    read: StacksRead,
+    // What is made anew for each site.
+    path: Vec<(u32, u32)>,
+    stack: Vec<FrameId>,
+    parts: Vec<symbols::Part>,
+    claims: Vec<owner::Claim>,
+    for_types: Vec<StackFrame<'a>>,
+    key: Vec<u32>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(walks: &'a Walks<'a>) -> Self {
+        Reader {
+            walks,
+            types: types::Stacks::default(),
+            known: FxHashMap::default(),
+            told: HashMap::new(),
+            inner: FxHashMap::default(),
+            read: StacksRead::default(),
+            path: Vec::new(),
+            stack: Vec::new(),
+            parts: Vec::new(),
+            claims: Vec::new(),
+            for_types: Vec::new(),
+            key: Vec::new(),
+        }
+    }
+
+    fn site(&mut self, number: u32, synthetic: bool) -> SiteStack {
+        let walks = self.walks;
+        let frames = &*walks.frames;
+        self.path.clear();
+        self.stack.clear();
+        match walks.apart.get(&number) {
+            Some(apart) => self.stack.extend_from_slice(apart),
+            None => {
+                let around = outward(walks.nodes, walks.record(number).stack);
+                self.path
+                    .extend(around.map(|(node, found)| (node, found.piece)));
+                for (_, raw) in self.path.iter().rev() {
+                    self.stack.extend_from_slice(frames.known(*raw));
+                }
+            }
+        }
+        let told = self.contents();
+        let trimmed = self.trim();
+        let inner = trimmed.end;
+        // What `Profiled` and phases put between the program's frames tells nobody anything. The innermost frame that is
+        // shown stays: it is heapglass's own where nothing else is there.
+        let is_left_out =
+            |at: usize, frame: &FrameId| at + 1 < inner && frames.traits(*frame).is_own;
+        let (mut begin, mut node) = (0, 0);
+        if let Some((innermost, _)) = self.path.first() {
+            (begin, node) = (self.stack.len(), *innermost);
+        }
+        let mut around = self.path.iter();
+        while begin >= inner
+            && let Some((_, raw)) = around.next()
+        {
+            begin -= frames.known(*raw).len();
+            node = around.as_slice().first().map_or(0, |(node, _)| *node);
+        }
+        let mut at = 0;
+        let before = self.stack.len();
+        let mut begin_kept = begin;
+        self.stack.retain(|frame| {
+            let left_out = is_left_out(at, frame);
+            begin_kept -= usize::from(left_out && at < begin);
+            at += 1;
+            !left_out
+        });
+        let innermost = &self.stack[begin_kept..];
+        let inner = match self.inner.get(innermost) {
+            Some(number) => *number,
+            None => {
+                let number = self.read.inner.len() as u32;
+                self.read.inner.push(innermost.to_vec());
+                self.inner.insert(innermost.to_vec(), number);
+                number
+            }
+        };
+        let shown = match self.stack.len() == before {
+            true => trimmed,
+            false => self.trim(),
+        };
+        let (owner, group) = match synthetic {
+            true => (shown.clone().next_back(), None),
+            false => {
+                self.claims.clear();
+                let claims = self.stack.iter().map(|frame| frames.traits(*frame).claim);
+                self.claims.extend(claims);
+                owner::owner(&self.claims, shown.clone())
+            }
+        };
+        SiteStack {
+            told,
+            node,
+            inner,
+            // No stack is longer than `MOST_SOURCE_FRAMES`.
+            shown: shown.start as u16..shown.end as u16,
+            owner: owner.and_then(|at| self.stack.get(at).copied()),
+            group,
+        }
+    }
+
+    /// The part of the stack worth showing.
+    fn trim(&mut self) -> Range<usize> {
+        let walks = self.walks;
+        let frames = &*walks.frames;
+        self.parts.clear();
+        let parts = self.stack.iter().map(|frame| frames.traits(*frame).part);
+        self.parts.extend(parts);
+        symbols::trim(&self.parts)
+    }
+
+    /// The number of what the stack says its blocks hold.
+    fn contents(&mut self) -> u32 {
+        let walks = self.walks;
+        let frames = &*walks.frames;
+        self.for_types.clear();
+        let stack = self.stack.iter().rev();
+        self.for_types
+            .extend(stack.map(|frame| frames.for_types(*frame)));
+        let has_key = self.types.key(&self.for_types, &mut self.key);
+        if has_key && let Some(known) = self.known.get(&self.key) {
+            debug_assert_eq!(
+                self.types.contents(&self.for_types).as_ref(),
+                self.read.told.get(*known as usize),
+                "stacks of one key hold the same"
+            );
+            return *known;
+        }
+        let number = match self.types.contents(&self.for_types) {
+            None => NOTHING,
+            Some(told) => {
+                let next = self.read.told.len() as u32;
+                let number = *self.told.entry(told.clone()).or_insert(next);
+                if number == next {
+                    self.read.told.push(told);
+                }
+                number
+            }
+        };
+        if has_key {
+            self.known.insert(self.key.clone(), number);
+        }
+        number
+    }
+}

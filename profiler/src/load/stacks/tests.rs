@@ -1,0 +1,128 @@
+//! Recordings as they grow: what was read before and holds is not read again, and nobody can tell.
+
+use super::StackCache;
+use crate::load::names::{Addresses, Names};
+use crate::load::{Options, Unnamed};
+use crate::profile::{Contents, FrameId, FunctionId, Profile, StepKind};
+use std::io::Read;
+use std::path::Path;
+use tracking_alloc_recording::{Recording, RowValue};
+
+/// Recordings of programs that others wrote, with their symbols.
+const REAL: [&[u8]; 3] = [
+    include_bytes!("../../../tests/real/shop-profiled.hg.gz"),
+    include_bytes!("../../../tests/real/rg.hg.gz"),
+    include_bytes!("../../../tests/real/demo.hg.gz"),
+];
+
+fn unpacked(packed: &[u8]) -> Recording {
+    let mut bytes = Vec::new();
+    let mut packed = flate2::read::GzDecoder::new(packed);
+    packed.read_to_end(&mut bytes).expect("a gzip file");
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), bytes).expect("written");
+    Recording::open(file.path()).expect("a recording")
+}
+
+/// The recording as it may have been when it had no more than `sites` sites.
+fn earlier(recording: &Recording, sites: usize) -> Recording {
+    let mut part = recording.clone();
+    part.sites.truncate(sites);
+    let stacks = part.sites.iter().map(|site| site.stack as usize + 1).max();
+    part.stacks.truncate(stacks.unwrap_or(0));
+    let frames = part.stacks.iter().map(|node| node.frame as usize + 1).max();
+    part.frames.truncate(frames.unwrap_or(0));
+    for lane in &mut part.lanes {
+        let later = |row: &RowValue| row.site as usize >= sites;
+        let rows = lane.rows.iter().position(later);
+        lane.rows.truncate(rows.unwrap_or(lane.rows.len()));
+        let rows = lane.rows.len() as u32;
+        lane.sizes.retain(|sizes| sizes.row < rows);
+        lane.snaps.retain(|snaps| snaps.row < rows);
+    }
+    part
+}
+
+/// All that is said of each site, in words.
+fn described(profile: &Profile) -> Vec<String> {
+    let name = |function: FunctionId| {
+        let function = &profile.functions[function.0 as usize];
+        (&function.name, &function.does, function.role)
+    };
+    let frame = |id: &FrameId| {
+        let frame = profile.frame(*id);
+        (name(frame.function), &frame.file, frame.line, frame.offset)
+    };
+    let sites = profile.sites.iter().enumerate().map(|(at, site)| {
+        let stack: Vec<_> = profile.stack(site).iter().map(frame).map(text).collect();
+        let steps = profile.folding().steps(at).iter().map(|step| {
+            let what = match step.kind {
+                StepKind::Call(text) => profile.folding().text(text).to_owned(),
+                StepKind::Function(function) => format!("{:?}", name(function)),
+                other => format!("{other:?}"),
+            };
+            (what, step.frames, step.depth)
+        });
+        let steps: Vec<_> = steps.collect();
+        let types = site.contents.map(|contents| {
+            let full = |id| &profile.type_name(id).full;
+            let Contents {
+                container,
+                element,
+                owner,
+            } = contents;
+            (full(container), element.map(full), owner.map(full))
+        });
+        let owner = site.owner.as_ref().map(frame);
+        let rest = (
+            &site.shown,
+            site.group,
+            site.scope,
+            site.marks,
+            &site.figures,
+        );
+        format!("{stack:?} {steps:?} {types:?} {owner:?} {rest:?}")
+    });
+    sites.collect()
+}
+
+fn text(frame: impl std::fmt::Debug) -> String {
+    format!("{frame:?}")
+}
+
+#[test]
+fn a_recording_that_goes_on_reads_as_if_it_were_read_anew() {
+    // One for all: what was read of another recording never holds.
+    let mut cache = StackCache::default();
+    for packed in REAL {
+        let whole = unpacked(packed);
+        let all = whole.sites.len();
+        for (sites, own) in [
+            (all / 3, None),
+            (all / 2, None),
+            (all / 2, None),
+            (all - 1, None),
+            (all, None),
+            (all, Some("serde_json")),
+            (all / 2, None),
+        ] {
+            let mut part = earlier(&whole, sites);
+            let options = Options {
+                own: own.into_iter().map(str::to_owned).collect(),
+                ..Options::default()
+            };
+            let of = Addresses::of(&mut part);
+            let names = Names::find(&of, Path::new("real.hg"), &options, &|_| ()).expect("names");
+            let names = (&of.modules, &names);
+            let fresh = Unnamed::of(part.clone()).named(names, &options, None);
+            let known = Unnamed::of(part).named(names, &options, Some(&mut cache));
+            assert!(!fresh.sites.is_empty());
+            assert_eq!(
+                described(&fresh),
+                described(&known),
+                "{sites} of {all} sites"
+            );
+            assert_eq!(fresh.lost.unresolved_frames, known.lost.unresolved_frames);
+        }
+    }
+}

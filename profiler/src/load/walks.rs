@@ -1,0 +1,176 @@
+//! The first pass over stacks: from the return addresses of each to source frames, with a bound for what a small file
+//! may claim.
+
+use super::frames::{FrameNames, FrameTable};
+use crate::profile::{FrameId, ScopeId, StackMarks, StackNode, Stacks};
+use rustc_hash::FxHashMap;
+use tracking_alloc_recording::{
+    FIRST_SITE, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, SiteValue, site_flags, unwinder,
+};
+
+/// Return addresses of one stack: the recorder keeps no more.
+const MOST_FRAMES: usize = 256;
+
+/// Source frames of one stack, and of all sites together: so many of each, and so many in any recording. Real stacks
+/// have 50 or 100; a small file could say that each address was inlined five hundred deep.
+const MOST_SOURCE_FRAMES: usize = 1024;
+const FRAMES_OF_A_SITE: usize = 256;
+const FEW_FRAMES: usize = 64 << 10;
+/// Those that are kept whatever was used up.
+const LEAST_FRAMES: usize = 16;
+
+/// What the flags of a site say of its stack.
+fn stack_marks(flags: u32) -> StackMarks {
+    StackMarks {
+        cut: flags & site_flags::CUT != 0,
+        foreign: flags & site_flags::FOREIGN != 0,
+        deep: flags & site_flags::DEEP != 0,
+        folded: flags & site_flags::FOLDED != 0,
+        synthetic: false,
+    }
+}
+
+/// The nodes from one outward.
+pub(super) fn outward(nodes: &[StackNode], node: u32) -> impl Iterator<Item = (u32, StackNode)> {
+    let mut next = node;
+    std::iter::from_fn(move || {
+        // Parents are smaller than their children (the reader sees to it), so this ends at node 0.
+        let node = next;
+        let found = *nodes.get(node as usize).filter(|_| node != 0)?;
+        next = found.parent;
+        Some((node, found))
+    })
+}
+
+/// The first pass over the stacks, one after the other: their source frames are made, and bounded.
+pub(super) struct Walks<'a> {
+    recording: &'a Recording,
+    pub(super) nodes: &'a [StackNode],
+    pub(super) frames: &'a mut FrameTable,
+    symbols: &'a FrameNames<'a>,
+    frames_left: usize,
+    /// By number of the site: the frames, outermost first, of what is no node of the tree with all that is around it.
+    pub(super) apart: FxHashMap<u32, Vec<FrameId>>,
+    /// A stack lost frames because there are too many in the recording.
+    pub(super) is_bounded: bool,
+    path: Vec<u32>,
+}
+
+impl<'a> Walks<'a> {
+    pub(super) fn new(
+        recording: &'a Recording,
+        nodes: &'a [StackNode],
+        frames: &'a mut FrameTable,
+        symbols: &'a FrameNames<'a>,
+    ) -> Self {
+        let most = recording.sites.len() * FRAMES_OF_A_SITE + FEW_FRAMES;
+        Walks {
+            recording,
+            nodes,
+            frames_left: most.saturating_sub(frames.cost_of_stacks),
+            frames,
+            symbols,
+            apart: FxHashMap::default(),
+            is_bounded: false,
+            path: Vec::new(),
+        }
+    }
+
+    /// The record of a site.
+    pub(super) fn record(&self, number: u32) -> SiteValue {
+        let known = self.recording.sites.get(number as usize);
+        known.copied().unwrap_or_default()
+    }
+
+    /// Makes the frames of a site; its scope, and what the recorder's walk had to do to its stack.
+    pub(super) fn walk(&mut self, number: u32) -> (ScopeId, StackMarks) {
+        let name = match number {
+            SITE_TABLE_FULL => Some("(table full)"),
+            SITE_UNATTRIBUTED => Some("(unattributed)"),
+            number if number < FIRST_SITE => Some("(damaged)"),
+            _ => None,
+        };
+        if let Some(name) = name {
+            self.apart.insert(number, vec![self.frames.synthetic(name)]);
+            let marks = StackMarks {
+                synthetic: true,
+                ..StackMarks::default()
+            };
+            return (ScopeId::default(), marks);
+        }
+        let record = self.record(number);
+        let scope = ScopeId(record.scope);
+        let mut marks = stack_marks(record.flags);
+        self.path.clear();
+        let mut around = outward(self.nodes, record.stack);
+        let raws = around.by_ref().take(MOST_FRAMES);
+        self.path.extend(raws.map(|(_, node)| node.piece));
+        let is_longer = around.next().is_some();
+        let mut length = 0;
+        for at in 0..self.path.len() {
+            let (frames, cost) = self.frames.expand(self.symbols, self.path[at]);
+            if frames + length > MOST_SOURCE_FRAMES || cost > self.frames_left {
+                let kept = self.cut(at, &mut marks);
+                self.apart.insert(number, kept);
+                return (scope, marks);
+            }
+            self.spend(cost);
+            length += frames;
+        }
+        // Without stacks, sites in a phase or field are charged to that.
+        let has_place = self.recording.header.unwinder == unwinder::NONE
+            && (1..self.recording.scopes.len()).contains(&(record.scope as usize));
+        if self.path.is_empty() && !has_place {
+            self.apart
+                .insert(number, vec![self.frames.synthetic("(no stack)")]);
+        } else if is_longer {
+            let raws = self.path.iter().rev();
+            let frames = raws.flat_map(|raw| self.frames.known(*raw));
+            self.apart.insert(number, frames.copied().collect());
+        }
+        (scope, marks)
+    }
+
+    fn spend(&mut self, cost: usize) {
+        self.frames_left = self.frames_left.saturating_sub(cost);
+        self.frames.cost_of_stacks += cost;
+    }
+
+    /// Frame by frame what is kept of a stack that is too long, from the innermost outward, as by a walk that reaches its
+    /// limit. `at` = the first address on the path whose frames may not all be kept.
+    fn cut(&mut self, at: usize, marks: &mut StackMarks) -> Vec<FrameId> {
+        self.is_bounded = true;
+        let whole = self.path[..at].iter();
+        let whole = whole.flat_map(|raw| self.frames.known(*raw).iter().rev());
+        let mut kept: Vec<FrameId> = whole.copied().collect();
+        'kept: for raw in &self.path.clone()[at..] {
+            self.frames.expand(self.symbols, *raw);
+            for at in (0..self.frames.known(*raw).len()).rev() {
+                let frame = self.frames.known(*raw)[at];
+                let cost = self.frames.cost(frame);
+                let spent = self.frames_left < cost && kept.len() >= LEAST_FRAMES;
+                if spent || kept.len() == MOST_SOURCE_FRAMES {
+                    marks.deep = true;
+                    break 'kept;
+                }
+                self.spend(cost);
+                kept.push(frame);
+            }
+        }
+        kept.reverse();
+        kept
+    }
+
+    /// The frames of each address, without those of heapglass: what lies around the innermost frames of a stack.
+    pub(super) fn pieces(&self) -> Stacks {
+        let mut stacks = Stacks::default();
+        let mut piece = Vec::new();
+        for raw in self.frames.raws() {
+            piece.clear();
+            let frames = self.frames.known(raw).iter().copied();
+            piece.extend(frames.filter(|frame| !self.frames.traits(*frame).is_own));
+            stacks.add_piece(&piece);
+        }
+        stacks
+    }
+}
