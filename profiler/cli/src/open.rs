@@ -15,6 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Symbols;
 use crate::error::Error;
+use crate::files::peek::peek;
 use crate::files::recover;
 use crate::say;
 
@@ -73,12 +74,16 @@ pub(crate) fn session(symbols: &Symbols) -> Session {
     Session::new(options(symbols))
 }
 
-/// Whether there is a recording at `path` at all, without symbols.
+/// Whether there is a recording at `path` at all: one with a header that can be read is left to whoever opens it.
 ///
 /// # Errors
 /// When it cannot be read or is none.
 pub(crate) fn check(path: &Path) -> Result<(), Error> {
     recover::before_opening(path);
+    let versions = tracking_alloc_recording::OLDEST_VERSION..=tracking_alloc_recording::VERSION;
+    if peek(path).is_some_and(|peek| versions.contains(&peek.header.version)) {
+        return Ok(());
+    }
     match tracking_alloc_recording::Recording::open(path) {
         Err(error) if error.live_path().is_none() => {
             Err(explain(path, format_args!("{}: {error}", path.display())))
