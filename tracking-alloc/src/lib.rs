@@ -47,7 +47,7 @@
 //! # Stacks
 //!
 //! Walked by frame pointers when code built with the program's flags keeps them (`-C force-frame-pointers=yes`, which
-//! `cargo heapglass` adds), else by the rules of `.eh_frame` (x86-64 only; about five times as dear: 60, 180, 600 ns at
+//! `cargo heapglass` adds), else by the rules of `.eh_frame` (x86-64 only; about five times as expensive: 60, 180, 600 ns at
 //! 10, 30, 100 frames), else not at all. The recording names the unwinder.
 //!
 //! # In tests

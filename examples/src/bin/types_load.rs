@@ -88,7 +88,7 @@ fn fleet(vessels: usize) -> Fleet {
     }
 }
 
-/// Bytes that a buffer asks for, in all, while it grows by single elements.
+/// Bytes that a buffer asks for, in total, while it grows by single elements.
 fn grown<T>(count: usize) -> usize {
     let mut capacity = if size_of::<T>() == 1 { 8 } else { 4 };
     let mut bytes = 0;
@@ -104,7 +104,7 @@ fn grown<T>(count: usize) -> usize {
     }
 }
 
-/// Bytes that a hash table asks for, in all, while it grows by single entries.
+/// Bytes that a hash table asks for, in total, while it grows by single entries.
 fn hashed<T>(count: usize) -> usize {
     let mut buckets = 4;
     let mut bytes = 0;

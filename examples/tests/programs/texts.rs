@@ -31,7 +31,7 @@ enum Either {
     Number(u64),
 }
 
-/// Bytes that a vector asks for, in all, while it grows by single elements of `size` bytes.
+/// Bytes that a vector asks for, in total, while it grows by single elements of `size` bytes.
 fn grown(count: usize, size: usize) -> usize {
     let mut capacity = 4;
     let mut bytes = capacity * size;

@@ -1,4 +1,4 @@
-//! A program that reads cities into arenas: what faces of arenas are drawn and tested with.
+//! A program that reads cities into arenas: what frontends of arenas are drawn and tested with.
 //!
 //! Has one of each: an arena that lives to the end and took several chunks, one made and dropped a hundred times, one
 //! that was reset, one at its limit and never dropped; growth left behind, bytes that bypassed the handle, padding; a `String`

@@ -58,7 +58,7 @@ pub use budget::{Budget, ProfiledSeed};
 /// | `default`, `skip` | nothing: they are not deserialized; what their functions allocate is counted at the struct |
 /// | a type inside itself | folded: counted at its nearest place further out, which is marked recursive |
 /// | borrowed `&str`, `&[u8]` | no step |
-/// | `RawValue` and other secrets of a format | no step |
+/// | `RawValue` and other internals of a format | no step |
 /// | a visitor of your own | `[]`, `{key}`, `{value}`, `#0` or `.name` by the method it calls |
 /// | in place (`deserialize_in_place`) | the same paths; sizes of values are not known |
 ///
@@ -80,7 +80,7 @@ pub use budget::{Budget, ProfiledSeed};
 ///
 /// # Bounds
 ///
-/// 65,536 places in all, 4,096 under one, further ones are counted at their parent or as `(other)`; 64 steps from the
+/// 65,536 places in total, 4,096 under one, further ones are counted at their parent or as `(other)`; 64 steps from the
 /// outermost phase, what lies deeper is counted at its ancestor. Names are cut at 256 bytes. Keys of maps are never
 /// names, so hostile data makes no places.
 ///

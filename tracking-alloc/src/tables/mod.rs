@@ -57,7 +57,7 @@ pub(crate) struct Session {
     path: AtomicPtr<PathBytes>,
     /// Records of lanes: the first table, and the further ones.
     lanes: [AtomicPtr<recording::Lane>; LANE_TABLES],
-    /// The write lock. May be taken while the peak lock is held, never the other way round.
+    /// The write lock. May be taken while the peak lock is held, never in reverse.
     pub(crate) write: Lock<Writer>,
 }
 

@@ -34,7 +34,7 @@ pub(super) fn start(program: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// An event that succeeded. False when it is heapglass's own: then nobody counts it, `measure` neither.
+/// An event that succeeded. False when it is heapglass's own: then it is not recorded, nor counted by `measure`.
 #[cold]
 #[inline(never)]
 pub(crate) fn count(event: Event) -> bool {

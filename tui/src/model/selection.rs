@@ -25,8 +25,8 @@ impl FieldKey {
     /// The field of that key in `data`, which need not be the data the key was made of.
     pub(crate) fn find(&self, data: &Data) -> Option<u32> {
         let mut nodes = (0..).zip(&data.profile.fields().nodes);
-        let is_it = |node| FieldKey::of(data, node).as_ref() == Some(self);
-        let found = nodes.find(|(node, field)| field.path == self.path && is_it(*node));
+        let is_same = |node| FieldKey::of(data, node).as_ref() == Some(self);
+        let found = nodes.find(|(node, field)| field.path == self.path && is_same(*node));
         found.map(|(node, _)| node)
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn why(executables: &[PathBuf]) -> Vec<String> {
     if !linked {
         lines.extend(
             [
-                "  Add the allocator to the program under study; while nothing records it costs one load a call:",
+                "  Add the allocator to the program under study; while nothing records it costs one extra load per call:",
                 "    Cargo.toml   [dependencies]",
                 "                 tracking-alloc = \"0.1\"",
                 "    main.rs      #[global_allocator]",

@@ -9,12 +9,12 @@
 //! purpose look the same, and the text says so.
 //!
 //! Besides, values that own something and were put in through a handle are recorded with the sites of the blocks they
-//! pointed to (`put_in`). Must never take an arena's own chunks for leaks, those of arenas without a name neither
+//! pointed to (`undropped`). Must never take an arena's own chunks for leaks, those of arenas without a name neither
 //! (`chunks`).
 
 use super::chunks::{Chunks, SiteBlocks};
 use super::leak::{Certainty, Leak};
-use super::put_in::put_in;
+use super::undropped::undropped;
 use crate::profile::{ArenaEvent, Profile, ScopeId, ScopeKind};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
             certainty,
         });
     }
-    let more = put_in(profile, &chunks, &leaks);
+    let more = undropped(profile, &chunks, &leaks);
     leaks.extend(more);
     leaks.sort_by_key(|leak| (Reverse(leak.live_bytes), leak.site));
     leaks

@@ -11,10 +11,10 @@ mod leak;
 mod leaks;
 mod measured;
 mod parts;
-mod put_in;
 mod record;
 #[cfg(test)]
 mod tests;
+mod undropped;
 
 pub use advice::{Advice, AdviceKind, advice};
 pub use chunks::chunk_label;
@@ -27,7 +27,7 @@ pub use measured::{measured, measured_inside, measured_inside_title, measured_ti
 pub use parts::{Part, bar, imbalance};
 pub use record::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues};
 
-/// How a program gives an arena a name, for faces of a recording without one.
+/// How a program gives an arena a name, for frontends of a recording without one.
 pub const HOW_TO_NAME: [&str; 2] = [
     "No arenas were recorded: only their chunks, as blocks. Name one to look inside:",
     "let cities = tracking_alloc::arena::Tracked::new(\"cities\", &bump);",

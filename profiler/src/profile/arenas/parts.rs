@@ -1,6 +1,6 @@
 //! The parts that the chunks of an arena come apart into, and whether they add up.
 //!
-//! Must never hide an arena whose parts do not: its figures are wrong somewhere, and faces say so.
+//! Must never hide an arena whose parts do not: its figures are wrong somewhere, and frontends say so.
 
 use crate::profile::Arena;
 use crate::units::{Bytes, printable};

@@ -25,7 +25,7 @@ fn rows_of_types_and_of_fields_add_up_to_the_totals() {
             assert_eq!(sum(&rows), profile.totals, "rows by {}", grouping.name());
         }
     }
-    // The same bytes taken apart the other way round.
+    // The same bytes compared in reverse order.
     for (grouping, parts) in [(By::Type, "fields"), (By::Field, "types")] {
         let json = json(&profile, &by(grouping));
         for row in json["rows"].as_array().expect("rows") {

@@ -75,7 +75,7 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
     ];
     parts.header.arena_chunks_len = 4;
     parts.append(table::ARENA_CHUNKS, 0, &history);
-    let put_in = |site, count, bytes| ArenaValuesValue {
+    let undropped = |site, count, bytes| ArenaValuesValue {
         scope: 1,
         type_name: words[2],
         site,
@@ -83,7 +83,7 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         bytes,
         ..ArenaValuesValue::default()
     };
-    let values = [put_in(0, 5, 24), put_in(FIRST_SITE, 4, 100)];
+    let values = [undropped(0, 5, 24), undropped(FIRST_SITE, 4, 100)];
     parts.header.arena_values_len = 2;
     parts.append(table::ARENA_VALUES, 0, &values);
     let rows = [row(FIRST_SITE, (10, 1), (0, 0), (10, 1))];

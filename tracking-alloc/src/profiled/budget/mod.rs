@@ -14,7 +14,7 @@ use active::Watching;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error};
 use std::marker::PhantomData;
 
-/// How much memory deserializing may take: in all, and within single fields.
+/// How much memory deserializing may take: in total, and within single fields.
 ///
 /// Applies to every [`Profiled`] that is deserialized in [`run`](Budget::run), whatever the format:
 ///

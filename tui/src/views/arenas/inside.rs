@@ -250,13 +250,13 @@ fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
 
 /// The arena with the rows of one type alone.
 fn of_type(arena: &Arena, name: Option<&String>, data: &Data) -> Arena {
-    let is_it = |row: &&ArenaRow| {
+    let is_of_type = |row: &&ArenaRow| {
         let scope = data.profile.scopes.get(row.scope.0 as usize);
         let id = scope.and_then(|scope| scope.value_type);
         type_key(data, id).as_ref() == name
     };
     Arena {
-        rows: arena.rows.iter().filter(is_it).copied().collect(),
+        rows: arena.rows.iter().filter(is_of_type).copied().collect(),
         ..Arena::default()
     }
 }

@@ -58,7 +58,7 @@ impl Named {
     /// The same one in other data, where it may have another number.
     fn in_data(self, cx: &Context<'_>) -> Option<Named> {
         let profile = &cx.data.profile;
-        let is_it = |charged: &Charged| charged.name(profile) == self.name;
+        let is_named = |charged: &Charged| charged.name(profile) == self.name;
         if Named::new(self.charged, cx)?.name == self.name {
             return Some(self);
         }
@@ -66,11 +66,11 @@ impl Named {
         let charged = match self.charged {
             Charged::Function(_) => (0..functions as u32)
                 .map(|id| Charged::Function(FunctionId(id)))
-                .find(is_it),
+                .find(is_named),
             Charged::Group(_) => None,
             Charged::Place(_) => (0..scopes as u32)
                 .map(|scope| Charged::Place(ScopeId(scope)))
-                .find(is_it),
+                .find(is_named),
         }?;
         Some(Named { charged, ..self })
     }

@@ -120,7 +120,7 @@ kept! {
     LazyRef: RefCell<Vec<u8>> = RefCell::new(made()), |arena, work| work(&mut arena.borrow_mut())
 }
 
-/// What the compiler does not see through: else it would make the lazy ones itself.
+/// What the compiler cannot optimize away: else it would make the lazy ones itself.
 fn made() -> Vec<u8> {
     std::hint::black_box(Vec::new())
 }

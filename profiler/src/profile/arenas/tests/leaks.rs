@@ -142,13 +142,13 @@ fn a_value_put_in_by_hand_is_named_with_its_type_and_site() {
             .expect("it")
             .clone()
     };
-    let put_in = leak(&profile);
+    let undropped = leak(&profile);
     assert_eq!(
-        leak_text(&profile, &put_in),
+        leak_text(&profile, &undropped),
         "String: 30 blocks (600 B) of the global heap leaked by the arena's drop, unless the program moved them out: arena \
          request does not drop the values in it"
     );
-    assert_eq!(put_in.certainty, Certainty::Leaked);
+    assert_eq!(undropped.certainty, Certainty::Leaked);
     let said = advice(&profile.arenas[1], fields, profile.process.state);
     let said = said
         .iter()
@@ -309,8 +309,8 @@ fn a_value_put_in_by_hand_is_told_once_and_never_as_a_chunk() {
         let arena = &mut profile.arenas[1];
         (arena.made, arena.dropped, arena.handed_bytes) = (made, dropped, handed_bytes);
         let leaks = profile.leaks().iter();
-        let mut put_in = leaks.filter(|leak| leak.site == profile.sites.len() - 1);
-        put_in.next().expect("a leak").certainty
+        let mut undropped = leaks.filter(|leak| leak.site == profile.sites.len() - 1);
+        undropped.next().expect("a leak").certainty
     };
     assert_eq!(certainty(2, 2, 0), Certainty::Leaked);
     assert_eq!(certainty(2, 2, 1), Certainty::Leaked);

@@ -30,7 +30,7 @@ pub mod generic {
 
 fn sailor(id: usize) -> Sailor { Sailor { id: id as u64, rank: 1 } }
 
-/// Bytes that a buffer asks for, in all, while it grows by pushes to hold `count` elements of `size` bytes.
+/// Bytes that a buffer asks for, in total, while it grows by pushes to hold `count` elements of `size` bytes.
 fn grown(count: usize, size: usize) -> usize {
     let mut capacity = if size == 1 { 8 } else { 4 };
     let mut bytes = capacity * size;

@@ -20,7 +20,7 @@ const OWNERS: [&str; 7] = [
 ];
 
 /// What is live of blocks that values put into arenas pointed to, but for what `known` tells already.
-pub(super) fn put_in(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) -> Vec<Leak> {
+pub(super) fn undropped(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) -> Vec<Leak> {
     let fields = profile.fields();
     let mut leaks = Vec::new();
     // Blocks and bytes of a site that nothing claimed yet.
