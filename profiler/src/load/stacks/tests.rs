@@ -96,33 +96,37 @@ fn a_recording_that_goes_on_reads_as_if_it_were_read_anew() {
     let mut cache = StackCache::default();
     for packed in REAL {
         let whole = unpacked(packed);
-        let all = whole.sites.len();
-        for (sites, own) in [
-            (all / 3, None),
-            (all / 2, None),
-            (all / 2, None),
-            (all - 1, None),
-            (all, None),
-            (all, Some("serde_json")),
-            (all / 2, None),
-        ] {
-            let mut part = earlier(&whole, sites);
+        let mut check = |mut part: Recording, own: &[&str]| {
             let options = Options {
-                own: own.into_iter().map(str::to_owned).collect(),
+                own: own.iter().map(|&name| name.to_owned()).collect(),
                 ..Options::default()
             };
             let of = Addresses::of(&mut part);
-            let names = Names::find(&of, Path::new("real.hg"), &options, &|_| ()).expect("names");
+            let path = Path::new("real.hg");
+            let names = Names::find(&of, path, &options, &|_| ()).expect("names");
             let names = (&of.modules, &names);
             let fresh = Unnamed::of(part.clone()).named(names, &options, None);
             let known = Unnamed::of(part).named(names, &options, Some(&mut cache));
             assert!(!fresh.sites.is_empty());
-            assert_eq!(
-                described(&fresh),
-                described(&known),
-                "{sites} of {all} sites"
-            );
-            assert_eq!(fresh.lost.unresolved_frames, known.lost.unresolved_frames);
+            assert_eq!(described(&fresh), described(&known));
+            let unresolved = |profile: &Profile| profile.lost.unresolved_frames;
+            assert_eq!(unresolved(&fresh), unresolved(&known));
+        };
+        let all = whole.sites.len();
+        for sites in [all / 3, all / 2, all / 2, all - 1, all] {
+            check(earlier(&whole, sites), &[]);
         }
+        check(whole.clone(), &["serde_json"]);
+        check(whole.clone(), &[]);
+        // As long, but not the same.
+        let mut other = whole.clone();
+        let (one, two) = (other.sites[all - 1].stack, other.sites[all - 2].stack);
+        (other.sites[all - 1].stack, other.sites[all - 2].stack) = (two, one);
+        check(other, &[]);
+        check(whole.clone(), &[]);
+        let mut other = whole.clone();
+        let nodes = other.stacks.len();
+        other.stacks[nodes - 1].frame = other.stacks[nodes / 2].frame;
+        check(other, &[]);
     }
 }
