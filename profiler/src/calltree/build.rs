@@ -3,13 +3,13 @@
 //!
 //! Must never look at more than one profile, recurse, or take an id that is out of range at its word.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::arenas::blocks_inside;
 use super::label::{Label, MarkKind};
 use super::{By, CallTree, Node, NodeId, Options};
 use crate::profile::fields::Phases;
-use crate::profile::{self, Figures, FrameId, Frames, Profile, ScopeId, Site, StepKind};
+use crate::profile::{self, Figures, FrameId, Frames, Profile, ScopeId, Site, StepKind, TypeId};
 
 /// One step of a path: what the node stands for, the source frame it was met at, how many frames it stands for, how
 /// often its function is on the stack.
@@ -39,47 +39,98 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
         totals: Vec::new(),
         own: vec![Figures::default()],
         children: Vec::new(),
-        leaves: Vec::with_capacity(profile.sites.len()),
+        leaves: Vec::new(),
     };
     let mut known = Children::default();
-    let mut add = |path: &[Step], figures: &Figures| {
-        let mut at = NodeId::ROOT;
-        let mut follow = |step: &Step| {
-            at = next(profile, &mut tree, &mut known, at, *step);
-        };
-        match options.inverted {
-            true => path.iter().rev().for_each(&mut follow),
-            false => path.iter().for_each(&mut follow),
-        }
-        charge(&mut tree, at, figures);
-        at
-    };
-    let mut leaves = Vec::new();
     let mut path: Vec<Step> = Vec::new();
     if options.by == By::Arena {
         for block in blocks_inside(profile, options.arena, options.measure) {
             if around(profile, options, block.scope, &mut path) {
                 path.extend(block.path.into_iter().map(|label| Step::new(label, None)));
-                add(&path, &block.figures);
+                let leaf = leaf(profile, options, &mut tree, &mut known, &path);
+                charge(&mut tree, leaf, &block.figures);
             }
         }
     } else {
+        // Many sites share a path.
+        let mut met: FxHashMap<PathKey, Option<NodeId>> = FxHashMap::default();
+        let mut leaves = Vec::with_capacity(profile.sites.len());
         for (index, site) in profile.sites.iter().enumerate() {
-            leaves.push(around(profile, options, site.scope, &mut path).then(|| {
-                match options.by {
-                    By::Field => by_field(profile, site, &mut path),
-                    By::Type => by_type(profile, site, &mut path),
-                    By::Stack | By::Arena => by_stack(profile, options.frames, index, &mut path),
-                }
-                add(&path, &site.figures)
-            }));
+            let key = PathKey::of(profile, options, index);
+            let leaf = match key.and_then(|key| met.get(&key)) {
+                Some(leaf) => *leaf,
+                None => around(profile, options, site.scope, &mut path).then(|| {
+                    match options.by {
+                        By::Field => by_field(profile, site, &mut path),
+                        By::Type => by_type(profile, site, &mut path),
+                        By::Stack | By::Arena => {
+                            by_stack(profile, options.frames, index, &mut path);
+                        }
+                    }
+                    leaf(profile, options, &mut tree, &mut known, &path)
+                }),
+            };
+            if let Some(key) = key {
+                met.insert(key, leaf);
+            }
+            if let Some(leaf) = leaf {
+                charge(&mut tree, leaf, &site.figures);
+            }
+            leaves.push(leaf);
         }
+        tree.leaves = leaves;
     }
-    tree.leaves = leaves;
     drop(known);
     sum_up(&mut tree);
     list_children(profile, &mut tree);
     tree
+}
+
+/// What decides the path of a site in a tree by folded stack.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct PathKey {
+    stack: u32,
+    type_id: Option<TypeId>,
+    scope: ScopeId,
+    marks: [bool; 3],
+}
+
+impl PathKey {
+    /// `None` where more decides, or nothing is saved.
+    fn of(profile: &Profile, options: &Options, index: usize) -> Option<PathKey> {
+        if options.by != By::Stack || options.frames != Frames::Folded {
+            return None;
+        }
+        let folding = profile.folding();
+        if folding.steps(index).is_empty() || profile.chunk_sites().contains_key(&index) {
+            return None;
+        }
+        let site = &profile.sites[index];
+        let marks = site.marks;
+        Some(PathKey {
+            stack: folding.number(index)?,
+            type_id: profile.type_id_of(site),
+            scope: site.scope,
+            marks: [marks.foreign, marks.cut, marks.deep],
+        })
+    }
+}
+
+/// The node that a path leads to, made where it is not there yet.
+fn leaf(
+    profile: &Profile,
+    options: &Options,
+    tree: &mut CallTree,
+    known: &mut Children,
+    path: &[Step],
+) -> NodeId {
+    let mut at = NodeId::ROOT;
+    let mut follow = |step: &Step| at = next(profile, tree, known, at, *step);
+    match options.inverted {
+        true => path.iter().rev().for_each(&mut follow),
+        false => path.iter().for_each(&mut follow),
+    }
+    at
 }
 
 /// Begins a path with the phases around a scope, where they are shown; false = the scope is left out.
@@ -206,7 +257,7 @@ fn new_node(label: Label, parent: Option<NodeId>, depth: u32, frame: Option<Fram
 struct Children {
     /// The first child of each node that has any.
     first: Vec<Option<NodeId>>,
-    others: HashMap<(NodeId, Label), NodeId>,
+    others: FxHashMap<(NodeId, Label), NodeId>,
 }
 
 impl Children {

@@ -6,6 +6,7 @@
 
 use super::distribution::SizeRecords;
 use crate::profile::{Figures, Site, Snapshot};
+use std::iter::repeat_with;
 use std::num::NonZero;
 use tracking_alloc_recording::{
     CLOCK_SNAPSHOT_BITS, FIRST_SITE, HeaderValue, LaneColumns, MarkValue, Recording, RowValue,
@@ -240,8 +241,9 @@ pub(super) fn count(recording: &Recording, peak: &Peak, places: Places) -> (Coun
     let header = &recording.header;
     // What threads may have been apart at the peak.
     let drift = i64::from(header.most_lanes.max(header.lanes)).saturating_mul(LANE_DRIFT as i64);
-    let mut sites = vec![Site::default(); places.numbers.len()];
-    let mut nets = vec![Nets::default(); places.numbers.len()];
+    let length = places.numbers.len();
+    let mut sites: Vec<Site> = repeat_with(Site::default).take(length).collect();
+    let mut nets: Vec<Nets> = repeat_with(Nets::default).take(length).collect();
     for lane in &recording.lanes {
         let records = SizeRecords::of(lane);
         for (site, row, index) in rows(lane) {

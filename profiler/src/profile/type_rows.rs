@@ -3,7 +3,7 @@
 //! Must keep the sum: every site is in exactly one row, those whose type nothing tells in the row of `None`.
 
 use super::{Figures, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The key of the row without a type.
 pub const UNKNOWN: &str = "(unknown type)";
@@ -98,7 +98,7 @@ fn owns_blocks(full: &str) -> bool {
 pub(super) fn type_rows(profile: &Profile) -> Vec<TypeRow> {
     let fields = profile.fields();
     let mut rows: Vec<TypeRow> = Vec::new();
-    let mut known: HashMap<Option<TypeId>, usize> = HashMap::new();
+    let mut known: FxHashMap<Option<TypeId>, usize> = FxHashMap::default();
     let mut row_of = |id: Option<TypeId>, rows: &mut Vec<TypeRow>| {
         *known.entry(id).or_insert_with(|| {
             rows.push(TypeRow {
@@ -108,7 +108,7 @@ pub(super) fn type_rows(profile: &Profile) -> Vec<TypeRow> {
             rows.len() - 1
         })
     };
-    let mut by_field: HashMap<(usize, u32), Figures> = HashMap::new();
+    let mut by_field: FxHashMap<(usize, u32), Figures> = FxHashMap::default();
     for (index, site) in profile.sites.iter().enumerate() {
         let found = profile.type_of(site);
         let number = row_of(found.map(|(id, _)| id), &mut rows);

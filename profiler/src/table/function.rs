@@ -1,7 +1,9 @@
 //! Rows by owner, by function, by crate and by loaded image.
 
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use serde::Serialize;
 
@@ -85,23 +87,39 @@ impl<T: Default> Sums<T> {
     }
 
     fn row(&mut self, key: String) -> &mut (String, Figures, T) {
+        let at = self.place(key);
+        &mut self.rows[at]
+    }
+
+    /// Which of the rows is that of a key.
+    fn place(&mut self, key: String) -> usize {
         let next = self.rows.len();
         let at = *self.known.entry(key.clone()).or_insert(next);
         if at == next {
             self.rows.push((key, Figures::default(), T::default()));
         }
-        &mut self.rows[at]
+        at
     }
 }
 
 /// Sites by key, added up.
-fn grouped(
+///
+/// `alike` tells sites of one key from others at less cost, where it can: those of which it says the same have one key.
+fn grouped<A: Eq + Hash>(
     profile: &Profile,
     key: fn(&Profile, &Site) -> String,
+    alike: impl Fn(&Site) -> Option<A>,
 ) -> impl Iterator<Item = (String, Figures, Vec<usize>)> {
     let mut sums: Sums<Vec<usize>> = Sums::new();
+    let mut known: FxHashMap<A, usize> = FxHashMap::default();
     for (index, site) in profile.sites.iter().enumerate() {
-        let (_, figures, sites) = sums.row(key(profile, site));
+        let at = match alike(site) {
+            Some(alike) => *known
+                .entry(alike)
+                .or_insert_with(|| sums.place(key(profile, site))),
+            None => sums.place(key(profile, site)),
+        };
+        let (_, figures, sites) = &mut sums.rows[at];
         figures.add(&site.figures);
         sites.push(index);
     }
@@ -123,7 +141,9 @@ pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
             },
         }
     };
-    grouped(profile, owner_name).map(row).collect()
+    // A stack without an owner is named for its scope.
+    let alike = |site: &Site| Some((site.owner?, site.group, site.marks.cut, site.marks.foreign));
+    grouped(profile, owner_name, alike).map(row).collect()
 }
 
 /// What of a function's row is not the row itself.
@@ -292,7 +312,7 @@ fn by_code(profile: &Profile, key: fn(&Profile, &Site) -> String) -> Vec<Row> {
             sites: sites.len() as u64,
         },
     };
-    grouped(profile, key).map(row).collect()
+    grouped(profile, key, |_| None::<()>).map(row).collect()
 }
 
 /// The frame whose code asked; the innermost of all where the standard library alone is on the stack.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::Builder;
 
 use heapglass_profiler::calltree::CallTree;
 use heapglass_profiler::diff::{self, Beside, Change, Recording};
@@ -42,12 +43,16 @@ fn shown(profile: &Profile) -> Recording<'_> {
     }
 }
 
+/// What every view needs of a profile: drawing shall not wait for it.
+fn analyse(profile: &Profile) {
+    profile.type_key(None);
+    profile.losses();
+    profile.unnamed();
+}
+
 impl Data {
     pub(crate) fn new(profile: Profile, base: Option<Arc<Base>>) -> Self {
-        // Every view needs these, and drawing shall not wait for them.
-        profile.type_key(None);
-        profile.losses();
-        profile.unnamed();
+        analyse(&profile);
         let warnings = base.as_ref().map_or_else(Vec::new, |base| {
             let options = diff::Options::default();
             diff::warnings(&[base.recording()], &[shown(&profile)], options)
@@ -80,12 +85,19 @@ impl Data {
         Some(self.beside.get(base, &self.profile, (by, measure, frames)))
     }
 
-    /// Makes the tree that will probably be shown: slow, so not on the thread that reads keys.
-    pub(crate) fn prepare_tree(&self, spec: TreeSpec) {
-        let tree = spec.build(&self.profile);
-        if let Ok(mut slot) = self.tree.lock() {
+    /// With the tree that will probably be shown: slow, so not on the thread that reads keys.
+    pub(crate) fn with_tree(profile: Profile, base: Option<Arc<Base>>, spec: TreeSpec) -> Self {
+        let tree = std::thread::scope(|scope| {
+            // Without a thread for it all is done here, one after the other.
+            let beside = Builder::new().spawn_scoped(scope, || analyse(&profile));
+            drop(beside);
+            spec.build(&profile)
+        });
+        let data = Data::new(profile, base);
+        if let Ok(mut slot) = data.tree.lock() {
             *slot = Some((spec, tree));
         }
+        data
     }
 
     /// The tree of `spec`: the prepared one when it is that, else a new one.

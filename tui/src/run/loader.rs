@@ -90,9 +90,8 @@ impl<S: Source> Worker<S> {
             let mut ended_meanwhile = false;
             let mut reload = false;
             let early = |profile: Profile| {
-                let mut data = Data::new(profile, self.base.clone());
+                let mut data = Data::with_tree(profile, self.base.clone(), self.spec);
                 data.is_early = true;
-                data.prepare_tree(self.spec);
                 let _ = self.outbox.send(Message::Early(Arc::new(data)));
             };
             let loaded = match is_first {
@@ -106,7 +105,6 @@ impl<S: Source> Worker<S> {
                     let was_live = std::mem::replace(&mut live, self.source.is_live());
                     // It ended between being read and being asked: what it did last is still to be read.
                     ended_meanwhile = !live && profile.process.state == State::Running && was_live;
-                    let data = Arc::new(Data::new(profile, self.base.clone()));
                     // What was asked for meanwhile.
                     while let Ok(order) = self.ordered.try_recv() {
                         match order {
@@ -115,7 +113,8 @@ impl<S: Source> Worker<S> {
                             Order::Tree(spec) => self.spec = spec,
                         }
                     }
-                    data.prepare_tree(self.spec);
+                    let data = Data::with_tree(profile, self.base.clone(), self.spec);
+                    let data = Arc::new(data);
                     // What the first views show; the others are made when they are first visible.
                     for by in [By::Owner, By::Site] {
                         data.beside(by, self.spec.measure, Frames::Folded);

@@ -149,6 +149,11 @@ impl Folding {
             .map_or(&[], Vec::as_slice)
     }
 
+    /// Which folded stack a site (index into [`Profile::sites`]) has: those of one number have the same steps.
+    pub(crate) fn number(&self, site: usize) -> Option<u32> {
+        self.of_sites.get(site).copied()
+    }
+
     /// What a run of frames does. Not safe for a terminal before [`crate::units::printable`].
     pub fn text(&self, call: u32) -> &str {
         self.texts.get(call as usize).map_or("?", String::as_str)
