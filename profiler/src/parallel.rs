@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::ops::Range;
 use std::panic::resume_unwind;
+use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 
 /// Elements that a thread is worth starting for.
@@ -10,21 +11,47 @@ const LEAST: usize = 4096;
 /// No more threads than this: memory is the limit.
 const MOST_THREADS: usize = 8;
 
-/// Does work on `0..length` in as many parts as there are cores.
-pub(crate) fn in_parts<T: Send>(length: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+/// In how many parts work on so many elements is done, and how many elements each has.
+fn parts(length: usize) -> (usize, usize) {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = cores.clamp(1, MOST_THREADS).min(length / LEAST + 1);
-    let each = length.div_ceil(threads).max(1);
-    let part = |number: usize| number * each..length.min((number + 1) * each);
-    let work = &work;
+    (threads, length.div_ceil(threads).max(1))
+}
+
+/// Does work on the elements of a slice in as many parts as there are cores. Each part is told where it begins.
+pub(crate) fn on_parts<T: Send, R: Send>(
+    slice: &mut [T],
+    work: impl Fn(usize, &mut [T]) -> R + Sync,
+) -> Vec<R> {
+    let (_, each) = parts(slice.len());
+    let slices: Vec<Mutex<&mut [T]>> = slice.chunks_mut(each).map(Mutex::new).collect();
+    // Nobody else has the slice of a part.
+    let lock = |part: usize| slices[part].lock().unwrap_or_else(PoisonError::into_inner);
+    in_turn(slices.len(), |part| work(part * each, &mut lock(part)))
+}
+
+/// Does work on `0..length` in as many parts as there are cores.
+pub(crate) fn in_parts<T: Send>(length: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+    let (threads, each) = parts(length);
+    in_turn(threads, |number| {
+        work(number * each..length.min((number + 1) * each))
+    })
+}
+
+/// Does so many parts of some work, each on a thread.
+fn in_turn<T: Send>(threads: usize, part: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let work = &part;
+    if threads == 0 {
+        return Vec::new();
+    }
     std::thread::scope(|scope| {
-        let spawn = |number| Builder::new().spawn_scoped(scope, move || work(part(number)));
+        let spawn = |number| Builder::new().spawn_scoped(scope, move || work(number));
         let others: Vec<_> = (1..threads).map(|number| (number, spawn(number))).collect();
-        let first = work(part(0));
+        let first = work(0);
         let others = others.into_iter().map(|(number, thread)| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
             // The system has no thread to give.
-            Err(_) => work(part(number)),
+            Err(_) => work(number),
         });
         std::iter::once(first).chain(others).collect()
     })
@@ -39,6 +66,20 @@ mod tests {
         for length in [0, 1, LEAST, 3 * LEAST + 1, 100_000] {
             let parts = in_parts(length, |part| part.collect::<Vec<_>>());
             assert!(parts.concat().into_iter().eq(0..length), "{length}");
+        }
+    }
+
+    #[test]
+    fn parts_of_a_slice_are_told_where_they_begin() {
+        for length in [0, 1, LEAST, 3 * LEAST + 1, 100_000] {
+            let mut numbers = vec![0; length];
+            let lengths = on_parts(&mut numbers, |start, part| {
+                let all = part.iter_mut().zip(start..);
+                all.for_each(|(number, at)| *number += at);
+                part.len()
+            });
+            assert!(numbers.into_iter().eq(0..length), "{length}");
+            assert_eq!(lengths.into_iter().sum::<usize>(), length);
         }
     }
 }

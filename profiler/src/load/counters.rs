@@ -5,6 +5,7 @@
 //! (`lost.torn`), else the recording is damaged (`lost.damaged`). Sums saturate: a file may claim any figures.
 
 use super::distribution::SizeRecords;
+use crate::parallel::on_parts;
 use crate::profile::{Figures, Site, Snapshot};
 use std::iter::repeat_with;
 use std::num::NonZero;
@@ -243,45 +244,55 @@ pub(super) fn count(recording: &Recording, peak: &Peak, places: Places) -> (Coun
     let drift = i64::from(header.most_lanes.max(header.lanes)).saturating_mul(LANE_DRIFT as i64);
     let length = places.numbers.len();
     let mut sites: Vec<Site> = repeat_with(Site::default).take(length).collect();
-    let mut nets: Vec<Nets> = repeat_with(Nets::default).take(length).collect();
-    for lane in &recording.lanes {
-        let records = SizeRecords::of(lane);
-        for (site, row, index) in rows(lane) {
-            let Some(place) = places.of_site(site).filter(|_| !is_empty(row)) else {
-                continue;
-            };
-            let (site, net_of_site) = (&mut sites[place], &mut nets[place]);
-            site.figures.add(&from_sums(&row.sums()));
-            let (live_bytes, live_blocks) = net(row);
-            match records.distribution(row, index, header) {
-                Some(distribution) => site.distribution.add(&distribution),
-                None => net_of_site.impossible = true,
+    let records: Vec<SizeRecords<'_>> = recording.lanes.iter().map(SizeRecords::of).collect();
+    let impossible = on_parts(&mut sites, |start, sites| {
+        // Each thread reads all rows, and counts those of its sites.
+        let length = sites.len();
+        let here = |site: u32| {
+            let place = places.of_site(site)?.checked_sub(start)?;
+            (place < length).then_some(place)
+        };
+        let mut nets: Vec<Nets> = repeat_with(Nets::default).take(length).collect();
+        for (lane, records) in recording.lanes.iter().zip(&records) {
+            for (site, row, index) in rows(lane) {
+                let Some(place) = here(site).filter(|_| !is_empty(row)) else {
+                    continue;
+                };
+                let (site, net_of_site) = (&mut sites[place], &mut nets[place]);
+                site.figures.add(&from_sums(&row.sums()));
+                let (live_bytes, live_blocks) = net(row);
+                match records.distribution(row, index, header) {
+                    Some(distribution) => site.distribution.add(&distribution),
+                    None => net_of_site.impossible = true,
+                }
+                net_of_site.impossible |= is_impossible(row, header);
+                let (bytes, blocks) = match peak.at {
+                    PeakAt::Epoch => at_epoch(row, header),
+                    PeakAt::Now => (live_bytes, live_blocks),
+                    PeakAt::Mark(_) => (0, 0),
+                };
+                net_of_site.add((live_bytes, live_blocks), (bytes, blocks));
             }
-            net_of_site.impossible |= is_impossible(row, header);
-            let (bytes, blocks) = match peak.at {
-                PeakAt::Epoch => at_epoch(row, header),
-                PeakAt::Now => (live_bytes, live_blocks),
-                PeakAt::Mark(_) => (0, 0),
-            };
-            net_of_site.add((live_bytes, live_blocks), (bytes, blocks));
         }
-    }
-    for row in marked_rows(recording, peak) {
-        if let Some(place) = places.of_site(row.site) {
-            nets[place].add((0, 0), (row.peak_bytes, row.peak_blocks));
+        for row in marked_rows(recording, peak) {
+            if let Some(place) = here(row.site) {
+                nets[place].add((0, 0), (row.peak_bytes, row.peak_blocks));
+            }
         }
-    }
-    let mut impossible = 0;
-    for (site, net) in sites.iter_mut().zip(nets) {
-        let freed_too_much = net.live_bytes < 0 || net.live_blocks < 0;
-        let off_at_peak = net.peak_bytes < -drift || net.peak_blocks < -drift;
-        impossible += u64::from(net.impossible || freed_too_much || off_at_peak);
-        let figures = &mut site.figures;
-        figures.live_bytes = net.live_bytes.max(0) as u64;
-        figures.live_blocks = net.live_blocks.max(0) as u64;
-        figures.peak_bytes = net.peak_bytes.max(0) as u64;
-        figures.peak_blocks = net.peak_blocks.max(0) as u64;
-    }
+        let mut impossible = 0;
+        for (site, net) in sites.iter_mut().zip(nets) {
+            let freed_too_much = net.live_bytes < 0 || net.live_blocks < 0;
+            let off_at_peak = net.peak_bytes < -drift || net.peak_blocks < -drift;
+            impossible += u64::from(net.impossible || freed_too_much || off_at_peak);
+            let figures = &mut site.figures;
+            figures.live_bytes = net.live_bytes.max(0) as u64;
+            figures.live_blocks = net.live_blocks.max(0) as u64;
+            figures.peak_bytes = net.peak_bytes.max(0) as u64;
+            figures.peak_blocks = net.peak_blocks.max(0) as u64;
+        }
+        impossible
+    });
+    let impossible = impossible.into_iter().sum();
     let numbers = places.numbers;
     (Counted { numbers, sites }, impossible)
 }

@@ -1,6 +1,6 @@
 //! What a recording could not count or name, as numbers and as sentences for people.
 
-use crate::profile::{Profile, State};
+use crate::profile::{Profile, StackMarks, State};
 use crate::units::counted;
 use tracking_alloc_recording::{LaneColumns, Recording, growth, site_flags, state};
 
@@ -30,19 +30,22 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
     lost.marks = header.lost_marks;
     lost.scopes = header.lost_scopes;
     lost.records = header.lost_records;
-    let blocks_where = |flag: fn(&crate::profile::StackMarks) -> bool| -> u64 {
-        let marked = profile.sites.iter().filter(|site| flag(&site.marks));
-        let blocks = marked.map(|site| site.figures.total_blocks);
-        blocks.fold(0, u64::saturating_add)
-    };
-    lost.cut_stacks = blocks_where(|marks| marks.cut);
-    lost.foreign_stacks = blocks_where(|marks| marks.foreign);
-    lost.deep_stacks = blocks_where(|marks| marks.deep);
-    lost.folded_stacks = profile
+    for site in profile
         .sites
         .iter()
-        .filter(|site| site.marks.folded)
-        .count() as u64;
+        .filter(|site| site.marks != StackMarks::default())
+    {
+        let add = |is_set: bool, blocks: &mut u64| {
+            if is_set {
+                *blocks = blocks.saturating_add(site.figures.total_blocks);
+            }
+        };
+        let marks = site.marks;
+        add(marks.cut, &mut lost.cut_stacks);
+        add(marks.foreign, &mut lost.foreign_stacks);
+        add(marks.deep, &mut lost.deep_stacks);
+        lost.folded_stacks += u64::from(marks.folded);
+    }
     if let Some(note) = growth_note(recording) {
         lost.notes.push(note);
     }
