@@ -74,21 +74,29 @@ pub(crate) fn session(symbols: &Symbols) -> Session {
     Session::new(options(symbols))
 }
 
-/// Whether there is a recording at `path` at all: one with a header that can be read is left to whoever opens it.
+/// Whether there is a recording at `path` that can be opened.
 ///
 /// # Errors
 /// When it cannot be read or is none.
 pub(crate) fn check(path: &Path) -> Result<(), Error> {
     recover::before_opening(path);
-    let versions = tracking_alloc_recording::OLDEST_VERSION..=tracking_alloc_recording::VERSION;
-    if peek(path).is_some_and(|peek| versions.contains(&peek.header.version)) {
-        return Ok(());
-    }
     match tracking_alloc_recording::Recording::open(path) {
         Err(error) if error.live_path().is_none() => {
             Err(explain(path, format_args!("{}: {error}", path.display())))
         }
         _ => Ok(()),
+    }
+}
+
+/// As [`check`], of the header alone where that is one of a recording: the rest is left to whoever opens it next.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_header(path: &Path) -> Result<(), Error> {
+    let versions = tracking_alloc_recording::OLDEST_VERSION..=tracking_alloc_recording::VERSION;
+    match peek(path) {
+        Some(peek) if versions.contains(&peek.header.version) => Ok(()),
+        _ => check(path),
     }
 }
 

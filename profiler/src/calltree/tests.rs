@@ -256,7 +256,7 @@ fn marks_and_missing_stacks_are_shown() {
     let tree = CallTree::build(&profile, &Options::default());
     assert_eq!(
         folded(&tree, &profile, Measure::Live),
-        "[truncated];f 1\n[deep];f 2\n[foreign stack];f 4\n[no stack] 8\n"
+        "[deep];f 2\n[foreign stack];f 4\n[no stack] 8\n[truncated];f 1\n"
     );
 }
 

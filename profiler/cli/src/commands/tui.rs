@@ -13,7 +13,7 @@ use crate::open;
 
 pub(super) fn run(args: &Tui) -> Result<u8, Error> {
     // What is no recording is said before the other one is read.
-    open::check(&args.input.file)?;
+    check(&args.input.file)?;
     let base = match &args.base {
         Some(path) => Some(Arc::new(Base {
             name: path.display().to_string(),
@@ -36,8 +36,17 @@ pub(super) fn run(args: &Tui) -> Result<u8, Error> {
 /// When the recording cannot be opened, or there is no terminal.
 pub(crate) fn show_file(path: &Path, symbols: &Symbols) -> Result<(), Error> {
     // What is no recording is said before the terminal changes.
-    open::check(path)?;
+    check(path)?;
     show_recording(path, symbols, Options::from_env())
+}
+
+/// Whether there is a recording to show. On a terminal the error of the first load is shown as well, so that a large
+/// recording is read once.
+fn check(path: &Path) -> Result<(), Error> {
+    match has_terminal() {
+        true => open::check_header(path),
+        false => open::check(path),
+    }
 }
 
 fn show_recording(path: &Path, symbols: &Symbols, options: Options) -> Result<(), Error> {

@@ -66,7 +66,7 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     let figures = &data.profile.totals;
     let live = match data.profile.process.state {
         State::Running => "live now",
-        _ => "live at exit",
+        _ => "at exit",
     };
     let rows = [
         ("peak", Measure::Peak),
