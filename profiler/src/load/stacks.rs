@@ -145,7 +145,8 @@ impl StackCache {
         profile.set_folding(folding.clone());
         // Rising numbers.
         let has_record = |last: &u32| (*last as usize) < self.records.len();
-        self.folded = sites.last().is_none_or(has_record).then(|| Folded {
+        let is_known = sites.last().is_none_or(has_record);
+        self.folded = is_known.then_some(Folded {
             folding,
             sites,
             functions: profile.functions.len(),
