@@ -93,6 +93,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Error> {
 /// # Errors
 /// As [`check`].
 pub(crate) fn check_header(path: &Path) -> Result<(), Error> {
+    recover::before_opening(path);
     let versions = tracking_alloc_recording::OLDEST_VERSION..=tracking_alloc_recording::VERSION;
     match peek(path) {
         Some(peek) if versions.contains(&peek.header.version) => Ok(()),

@@ -175,7 +175,7 @@ impl Session {
         }
         // Whoever loads a finished recording again hopes for names that were not there.
         let goes_on = unnamed.profile.process.state == State::Running;
-        let mut stacks = stacks.unwrap_or_default();
+        let mut stacks = stacks.filter(|_| goes_on).unwrap_or_default();
         let kept = goes_on.then_some(&mut stacks);
         let profile = unnamed.named((&of.modules, &names), options, kept);
         self.known = goes_on.then_some(Known {

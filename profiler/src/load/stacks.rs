@@ -12,7 +12,8 @@ use super::reader::{SiteStack, StacksRead, read};
 use super::walks::Walks;
 use super::{Options, arenas, scopes};
 use crate::profile::{
-    Contents, Folding, FrameId, Origin, Profile, ScopeId, StackMarks, StackNode, Stacks,
+    Contents, Folding, FrameId, Origin, Profile, ScopeId, ScopeKind, StackMarks, StackNode, Stacks,
+    TypeId,
 };
 use crate::symbols::{Classifier, SourceFrame};
 use crate::types::{ContentNames, Types};
@@ -56,11 +57,15 @@ struct Folded {
     /// The numbers of the sites.
     sites: Vec<u32>,
     functions: usize,
+    scopes: Vec<ScopeType>,
 }
 
+/// What a scope tells of the blocks of stacks that do not tell what they hold. A scope may learn its type late.
+type ScopeType = (ScopeKind, Option<TypeId>);
+
 impl StackCache {
-    /// Whether all that was read holds in a recording: it begins with what there was then, and names are given the same
-    /// way.
+    /// Whether all that was read of stacks holds in a recording: it begins with what there was then, and names are given
+    /// the same way. What they are named by was compared before.
     fn goes_on_in(
         &self,
         recording: &Recording,
@@ -134,9 +139,13 @@ impl StackCache {
 
     /// The folded stacks of a profile, of which those of sites known before are not folded again.
     pub(super) fn fold(&mut self, profile: &Profile, sites: Vec<u32>) {
+        let scopes = profile.scopes.iter();
+        let scopes: Vec<ScopeType> = scopes.map(|scope| (scope.kind, scope.value_type)).collect();
         let known = self.folded.take().filter(|known| {
-            // With other functions, other names tell two of them apart.
-            known.functions == profile.functions.len() && sites.starts_with(&known.sites)
+            // With other functions, other names tell two of them apart; whether a stack ends with a type a scope may tell.
+            known.functions == profile.functions.len()
+                && sites.starts_with(&known.sites)
+                && scopes.starts_with(&known.scopes)
         });
         let mut folding = known.map(|known| known.folding).unwrap_or_default();
         if folding.len() < profile.sites.len() {
@@ -150,6 +159,7 @@ impl StackCache {
             folding,
             sites,
             functions: profile.functions.len(),
+            scopes,
         });
     }
 }

@@ -109,6 +109,7 @@ impl<'a> Walks<'a> {
         let mut length = 0;
         for at in 0..self.path.len() {
             let (frames, cost) = self.frames.expand(self.symbols, self.path[at]);
+            self.is_bounded |= cost > self.frames_left;
             if frames + length > MOST_SOURCE_FRAMES || cost > self.frames_left {
                 let kept = self.cut(at, &mut marks);
                 self.apart.insert(number, kept);
@@ -139,7 +140,6 @@ impl<'a> Walks<'a> {
     /// Frame by frame what is kept of a stack that is too long, from the innermost outward, as by a walk that reaches its
     /// limit. `at` = the first address on the path whose frames may not all be kept.
     fn cut(&mut self, at: usize, marks: &mut StackMarks) -> Vec<FrameId> {
-        self.is_bounded = true;
         let whole = self.path[..at].iter();
         let whole = whole.flat_map(|raw| self.frames.known(*raw).iter().rev());
         let mut kept: Vec<FrameId> = whole.copied().collect();
@@ -148,6 +148,7 @@ impl<'a> Walks<'a> {
             for at in (0..self.frames.known(*raw).len()).rev() {
                 let frame = self.frames.known(*raw)[at];
                 let cost = self.frames.cost(frame);
+                self.is_bounded |= self.frames_left < cost;
                 let spent = self.frames_left < cost && kept.len() >= LEAST_FRAMES;
                 if spent || kept.len() == MOST_SOURCE_FRAMES {
                     marks.deep = true;

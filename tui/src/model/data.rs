@@ -1,6 +1,7 @@
 //! One loaded profile with what views look up in it. Never panics on ids a profile got wrong: it answers `None`.
 
 use std::borrow::Cow;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Builder;
 
@@ -88,10 +89,13 @@ impl Data {
     /// With the tree that will probably be shown: slow, so not on the thread that reads keys.
     pub(crate) fn with_tree(profile: Profile, base: Option<Arc<Base>>, spec: TreeSpec) -> Self {
         let tree = std::thread::scope(|scope| {
-            // Without a thread for it all is done here, one after the other.
             let beside = Builder::new().spawn_scoped(scope, || analyse(&profile));
-            drop(beside);
-            spec.build(&profile)
+            let tree = spec.build(&profile);
+            // Without a thread for it `new` does it.
+            if let Ok(Err(panic)) = beside.map(|beside| beside.join()) {
+                resume_unwind(panic);
+            }
+            tree
         });
         let data = Data::new(profile, base);
         if let Ok(mut slot) = data.tree.lock() {

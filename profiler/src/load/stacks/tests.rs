@@ -96,14 +96,17 @@ fn a_recording_that_goes_on_reads_as_if_it_were_read_anew() {
     let mut cache = StackCache::default();
     for packed in REAL {
         let whole = unpacked(packed);
-        let mut check = |mut part: Recording, own: &[&str]| {
+        let mut check_by = |mut part: Recording, own: &[&str], has_names: bool| {
             let options = Options {
                 own: own.iter().map(|&name| name.to_owned()).collect(),
                 ..Options::default()
             };
             let of = Addresses::of(&mut part);
             let path = Path::new("real.hg");
-            let names = Names::find(&of, path, &options, &|_| ()).expect("names");
+            let names = match has_names {
+                true => Names::find(&of, path, &options, &|_| ()).expect("names"),
+                false => Names::none(&of),
+            };
             let names = (&of.modules, &names);
             let fresh = Unnamed::of(part.clone()).named(names, &options, None);
             let known = Unnamed::of(part).named(names, &options, Some(&mut cache));
@@ -112,6 +115,12 @@ fn a_recording_that_goes_on_reads_as_if_it_were_read_anew() {
             let unresolved = |profile: &Profile| profile.lost.unresolved_frames;
             assert_eq!(unresolved(&fresh), unresolved(&known));
         };
+        // Without names only scopes tell types, and a scope may learn its own late.
+        let mut untyped = whole.clone();
+        (untyped.scopes.iter_mut()).for_each(|scope| scope.type_name = 0);
+        check_by(untyped, &[], false);
+        check_by(whole.clone(), &[], false);
+        let mut check = |part: Recording, own: &[&str]| check_by(part, own, true);
         let all = whole.sites.len();
         for sites in [all / 3, all / 2, all / 2, all - 1, all] {
             check(earlier(&whole, sites), &[]);

@@ -116,7 +116,8 @@ impl Folding {
         self.of_sites.len()
     }
 
-    /// Folds the stacks of the sites behind those that have theirs here; the functions of the profile are the same.
+    /// Folds the stacks of the sites behind those that have theirs here. Functions, and the types that scopes tell, are those
+    /// of the profile that was folded before.
     pub(crate) fn extend(&mut self, profile: &Profile) {
         let (folder, texts) = Folder::new(profile);
         let known = self.len();
