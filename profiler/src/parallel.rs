@@ -27,19 +27,19 @@ pub(crate) fn on_parts<T: Send, R: Send>(
     let slices: Vec<Mutex<&mut [T]>> = slice.chunks_mut(each).map(Mutex::new).collect();
     // Nobody else has the slice of a part.
     let lock = |part: usize| slices[part].lock().unwrap_or_else(PoisonError::into_inner);
-    in_turn(slices.len(), |part| work(part * each, &mut lock(part)))
+    on_threads(slices.len(), |part| work(part * each, &mut lock(part)))
 }
 
 /// Does work on `0..length` in as many parts as there are cores.
 pub(crate) fn in_parts<T: Send>(length: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     let (threads, each) = parts(length);
-    in_turn(threads, |number| {
+    on_threads(threads, |number| {
         work(number * each..length.min((number + 1) * each))
     })
 }
 
 /// Does so many parts of some work, each on a thread.
-fn in_turn<T: Send>(threads: usize, part: impl Fn(usize) -> T + Sync) -> Vec<T> {
+fn on_threads<T: Send>(threads: usize, part: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let work = &part;
     if threads == 0 {
         return Vec::new();

@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Symbols;
 use crate::error::Error;
-use crate::files::peek::peek;
+use crate::files::peek::{Peek, peek};
 use crate::files::recover;
 use crate::say;
 
@@ -74,30 +74,23 @@ pub(crate) fn session(symbols: &Symbols) -> Session {
     Session::new(options(symbols))
 }
 
-/// Whether there is a recording at `path` that can be opened.
+/// Whether there is a recording at `path` that can be opened; with `header_only` the rest is left to whoever opens it next,
+/// so that a large one is read once.
 ///
 /// # Errors
 /// When it cannot be read or is none.
-pub(crate) fn check(path: &Path) -> Result<(), Error> {
+pub(crate) fn check(path: &Path, header_only: bool) -> Result<(), Error> {
     recover::before_opening(path);
+    let versions = tracking_alloc_recording::OLDEST_VERSION..=tracking_alloc_recording::VERSION;
+    let is_header_known = |peek: Peek| versions.contains(&peek.header.version);
+    if header_only && peek(path).is_some_and(is_header_known) {
+        return Ok(());
+    }
     match tracking_alloc_recording::Recording::open(path) {
         Err(error) if error.live_path().is_none() => {
             Err(explain(path, format_args!("{}: {error}", path.display())))
         }
         _ => Ok(()),
-    }
-}
-
-/// As [`check`], of the header alone where that is one of a recording: the rest is left to whoever opens it next.
-///
-/// # Errors
-/// As [`check`].
-pub(crate) fn check_header(path: &Path) -> Result<(), Error> {
-    recover::before_opening(path);
-    let versions = tracking_alloc_recording::OLDEST_VERSION..=tracking_alloc_recording::VERSION;
-    match peek(path) {
-        Some(peek) if versions.contains(&peek.header.version) => Ok(()),
-        _ => check(path),
     }
 }
 

@@ -11,13 +11,13 @@ use super::names::Names;
 use super::reader::{SiteStack, StacksRead, read};
 use super::walks::Walks;
 use super::{Options, arenas, scopes};
+use crate::interned::Interned;
 use crate::profile::{
     Contents, Folding, FrameId, Origin, Profile, ScopeId, ScopeKind, StackMarks, StackNode, Stacks,
     TypeId,
 };
 use crate::symbols::{Classifier, SourceFrame};
 use crate::types::{ContentNames, Types};
-use rustc_hash::FxHashMap;
 use std::mem::take;
 use std::sync::Arc;
 use tracking_alloc_recording::{FrameValue, Recording, SiteValue, unwinder};
@@ -35,8 +35,7 @@ pub(super) struct StackCache {
     frames: FrameTable,
     types: Types,
     /// The innermost frames of stacks, each list once.
-    inner: Vec<Vec<FrameId>>,
-    inner_numbers: FxHashMap<Vec<FrameId>, u32>,
+    inner: Interned<Vec<FrameId>>,
     /// By number of the site.
     sites: Vec<Option<KnownSite>>,
     folded: Option<Folded>,
@@ -90,7 +89,8 @@ impl StackCache {
         numbers: &[u32],
         found: &[(ScopeId, StackMarks)],
     ) {
-        let most = numbers.iter().max().map_or(0, |most| *most as usize + 1);
+        // They rise.
+        let most = numbers.last().map_or(0, |most| *most as usize + 1);
         let length = self.sites.len().max(most);
         self.sites.resize(length, None);
         let mut left = numbers.iter().zip(found);
@@ -99,7 +99,7 @@ impl StackCache {
             let contents: Vec<Contents> =
                 told.map(|told| contents(told, &mut self.types)).collect();
             let inner = read.inner.into_iter();
-            let inner: Vec<u32> = inner.map(|frames| self.inner_number(frames)).collect();
+            let inner: Vec<u32> = inner.map(|frames| self.inner.number(frames)).collect();
             for (mut stack, (number, (scope, marks))) in read.sites.into_iter().zip(left.by_ref()) {
                 stack.inner = inner[stack.inner as usize];
                 self.sites[*number as usize] = Some(KnownSite {
@@ -112,19 +112,9 @@ impl StackCache {
         }
     }
 
-    fn inner_number(&mut self, frames: Vec<FrameId>) -> u32 {
-        if let Some(number) = self.inner_numbers.get(&frames) {
-            return *number;
-        }
-        let number = self.inner.len() as u32;
-        self.inner.push(frames.clone());
-        self.inner_numbers.insert(frames, number);
-        number
-    }
-
     /// Writes what is known of the stacks of sites into them; `pieces` are those of the nodes.
     fn fill_sites(&self, counted: &mut Counted, pieces: &mut Stacks) {
-        let inner = self.inner.iter();
+        let inner = self.inner.values.iter();
         let inner: Vec<u32> = inner.map(|frames| pieces.add_piece(frames)).collect();
         for (number, site) in counted.numbers.iter().zip(&mut counted.sites) {
             let Some(known) = self.site(*number) else {
@@ -138,7 +128,7 @@ impl StackCache {
     }
 
     /// The folded stacks of a profile, of which those of sites known before are not folded again.
-    pub(super) fn fold(&mut self, profile: &Profile, sites: Vec<u32>) {
+    fn fold(&mut self, profile: &Profile, sites: Vec<u32>) {
         let scopes = profile.scopes.iter();
         let scopes: Vec<ScopeType> = scopes.map(|scope| (scope.kind, scope.value_type)).collect();
         let known = self.folded.take().filter(|known| {

@@ -48,7 +48,8 @@ pub(super) struct Walks<'a> {
     pub(super) nodes: &'a [StackNode],
     pub(super) frames: &'a mut FrameTable,
     symbols: &'a FrameNames<'a>,
-    frames_left: usize,
+    /// What the frames of all stacks may count for.
+    most: usize,
     /// By number of the site: the frames, outermost first, of what is no node of the tree with all that is around it.
     pub(super) apart: FxHashMap<u32, Vec<FrameId>>,
     /// A stack lost frames because there are too many in the recording.
@@ -67,7 +68,7 @@ impl<'a> Walks<'a> {
         Walks {
             recording,
             nodes,
-            frames_left: most.saturating_sub(frames.cost_of_stacks),
+            most,
             frames,
             symbols,
             apart: FxHashMap::default(),
@@ -109,13 +110,13 @@ impl<'a> Walks<'a> {
         let mut length = 0;
         for at in 0..self.path.len() {
             let (frames, cost) = self.frames.expand(self.symbols, self.path[at]);
-            self.is_bounded |= cost > self.frames_left;
-            if frames + length > MOST_SOURCE_FRAMES || cost > self.frames_left {
+            self.is_bounded |= cost > self.frames_left();
+            if frames + length > MOST_SOURCE_FRAMES || cost > self.frames_left() {
                 let kept = self.cut(at, &mut marks);
                 self.apart.insert(number, kept);
                 return (scope, marks);
             }
-            self.spend(cost);
+            self.frames.cost_of_stacks += cost;
             length += frames;
         }
         // Without stacks, sites in a phase or field are charged to that.
@@ -132,9 +133,9 @@ impl<'a> Walks<'a> {
         (scope, marks)
     }
 
-    fn spend(&mut self, cost: usize) {
-        self.frames_left = self.frames_left.saturating_sub(cost);
-        self.frames.cost_of_stacks += cost;
+    /// What is left of that.
+    fn frames_left(&self) -> usize {
+        self.most.saturating_sub(self.frames.cost_of_stacks)
     }
 
     /// Frame by frame what is kept of a stack that is too long, from the innermost outward, as by a walk that reaches its
@@ -148,13 +149,13 @@ impl<'a> Walks<'a> {
             for at in (0..self.frames.known(*raw).len()).rev() {
                 let frame = self.frames.known(*raw)[at];
                 let cost = self.frames.cost(frame);
-                self.is_bounded |= self.frames_left < cost;
-                let spent = self.frames_left < cost && kept.len() >= LEAST_FRAMES;
+                self.is_bounded |= self.frames_left() < cost;
+                let spent = self.frames_left() < cost && kept.len() >= LEAST_FRAMES;
                 if spent || kept.len() == MOST_SOURCE_FRAMES {
                     marks.deep = true;
                     break 'kept;
                 }
-                self.spend(cost);
+                self.frames.cost_of_stacks += cost;
                 kept.push(frame);
             }
         }

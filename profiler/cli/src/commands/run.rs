@@ -17,7 +17,7 @@ use crate::cargo::own;
 use crate::error::Error;
 use crate::files::place::Spool;
 use crate::files::{first_free, recent};
-use crate::summary::{self, Form, Run as Executables, Shown};
+use crate::summary::{self, Form, Shown};
 use crate::supervise::{self, Finished, RunningCommand};
 use crate::{open, say};
 
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     remember(&finished);
     let _guard = finished.interruptible();
     summary::write(
-        &Executables {
+        &summary::Run {
             name: program_name(&args.command),
             shown: Shown::First,
             command: &args.command,

@@ -40,13 +40,9 @@ pub(crate) fn show_file(path: &Path, symbols: &Symbols) -> Result<(), Error> {
     show_recording(path, symbols, Options::from_env())
 }
 
-/// Whether there is a recording to show. On a terminal the error of the first load is shown as well, so that a large
-/// recording is read once.
+/// Whether there is a recording to show. On a terminal the error of the first load is shown as well.
 fn check(path: &Path) -> Result<(), Error> {
-    match has_terminal() {
-        true => open::check_header(path),
-        false => open::check(path),
-    }
+    open::check(path, has_terminal())
 }
 
 fn show_recording(path: &Path, symbols: &Symbols, options: Options) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use super::cache;
 use super::evaluate::{self, Context};
 use super::rule::{Base, Bounds, Frame, Rule};
-use super::tables::{CopyTo, Tables};
+use super::tables::{CopyPlace, Tables};
 use crate::module::{MOST_MODULES, Modules};
 use crate::stack::{End, Start};
 use crate::sys::{Bump, Stack};
@@ -86,9 +86,9 @@ impl Code<'_> {
         let context = self.context()?;
         let bias = self.images.bias(image)?;
         let keep = if self.eh_frames.checks == 0 {
-            CopyTo::Always(self.bump)
+            CopyPlace::Always(self.bump)
         } else {
-            CopyTo::ForNow
+            CopyPlace::ForNow
         };
         let sections = self
             .eh_frames
@@ -108,7 +108,7 @@ impl Code<'_> {
         for image in 0..self.images.images_seen() {
             if let Some(tables) = self.eh_frames.tables.get_mut(image) {
                 // What cannot be read has no rules.
-                let _ = tables.sections(|| self.images.open(image), CopyTo::Always(self.bump));
+                let _ = tables.sections(|| self.images.open(image), CopyPlace::Always(self.bump));
             }
         }
     }

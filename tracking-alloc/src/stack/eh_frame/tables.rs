@@ -41,18 +41,18 @@ pub(super) struct Sections {
 }
 
 /// Where copies are kept.
-pub(super) enum CopyTo<'a> {
+pub(super) enum CopyPlace<'a> {
     /// As long as the process runs.
     Always(&'a mut Bump),
     /// Until [`Tables::forget`].
     ForNow,
 }
 
-impl CopyTo<'_> {
+impl CopyPlace<'_> {
     fn take(&mut self, bytes: usize) -> Option<NonNull<u8>> {
         match self {
-            CopyTo::Always(bump) => bump.take(bytes),
-            CopyTo::ForNow => map_private(bytes),
+            CopyPlace::Always(bump) => bump.take(bytes),
+            CopyPlace::ForNow => map_private(bytes),
         }
     }
 }
@@ -62,7 +62,7 @@ impl Tables {
     pub(super) fn sections(
         &mut self,
         open: impl FnOnce() -> Option<Source>,
-        keep: CopyTo<'_>,
+        keep: CopyPlace<'_>,
     ) -> Option<Sections> {
         if !self.asked {
             self.asked = true;
@@ -90,7 +90,7 @@ impl Tables {
         })
     }
 
-    /// Gives back a copy that was kept [for now](CopyTo::ForNow).
+    /// Gives back a copy that was kept [for now](CopyPlace::ForNow).
     pub(super) fn forget(&mut self) {
         if let Some(copy) = self.copy.take() {
             // SAFETY: a mapping of exactly these bytes that nobody refers to any more.
@@ -107,7 +107,7 @@ impl Tables {
 
 impl Copy {
     #[inline(never)]
-    fn read(source: &Source, mut keep: CopyTo<'_>) -> Option<Copy> {
+    fn read(source: &Source, mut keep: CopyPlace<'_>) -> Option<Copy> {
         let header =
             source.segments(|segment| (segment.kind == elf::PT_GNU_EH_FRAME).then_some(segment))?;
         if header.file_bytes > MOST_BYTES {
