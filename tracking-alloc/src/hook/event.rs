@@ -1,6 +1,6 @@
 //! The four events, from the state word to the counters.
 
-use super::lane::{self, Cached, Lane, Lifetime, Slot};
+use super::lane::{self, Cached, Lane, Lifetime, SizeCount, Slot};
 use super::open::Open;
 use super::peak;
 use crate::counters::{self, Event, Realloc};
@@ -12,21 +12,25 @@ use std::sync::atomic::{Ordering::*, compiler_fence};
 use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
 
 /// After a successful allocation.
+// PERF: whatever is rare is a call at the end, so that the common way keeps nothing across calls.
 #[inline(never)]
 pub(crate) fn allocated(block: *mut u8, bytes: usize) {
-    let start = Start::here();
-    match FastPath::enter() {
-        Some(fast) => alloc_in(fast.lane, start, block as usize, bytes),
-        None => slow_path(Event::Alloc(block as usize, bytes), None, start.registers()),
+    let block = block as usize;
+    match enter() {
+        Some(lane) if alloc_known(lane, Start::here(), block, bytes) => leave(lane),
+        Some(lane) => alloc_entered(lane, Start::here(), block, bytes),
+        None => alloc_slowly(Start::here(), block, bytes),
     }
 }
 
 /// Before a block is given back.
 #[inline(never)]
 pub(crate) fn freed(block: *mut u8, bytes: usize) {
-    match FastPath::enter() {
-        Some(fast) => free_in(fast.lane, block as usize, bytes),
-        None => slow_path(Event::Free(block as usize, bytes), None, (0, 0, 0)),
+    let block = block as usize;
+    match enter() {
+        Some(lane) if free_known(lane, block, bytes) => leave(lane),
+        Some(lane) => free_entered(lane, block, bytes),
+        None => free_slowly(block, bytes),
     }
 }
 
@@ -61,44 +65,124 @@ pub(crate) fn reallocated(
         new: new as usize,
         bytes,
     };
-    match (FastPath::enter(), owner) {
-        (Some(fast), Some(owner)) => realloc_in(fast.lane, start, owner, moved),
-        (Some(fast), None) => unknown_realloc_in(fast.lane, start, moved),
+    match (enter(), owner) {
+        (Some(lane), Some(owner)) => {
+            realloc_in(lane, start, owner, moved);
+            leave(lane);
+        }
+        (Some(lane), None) => {
+            unknown_realloc_in(lane, start, moved);
+            leave(lane);
+        }
         (None, owner) => slow_path(Event::Realloc(moved), owner, start.registers()),
     }
 }
 
-/// The fast path: recording, not paused, a lane of this generation and of this thread alone, whose owner does not
-/// measure itself and was not idle for long, and the hook not at work in it. While it lives, events of signal handlers
-/// in this thread see the lane busy.
-struct FastPath {
-    lane: &'static Lane,
+/// Enters the fast path, if nothing speaks against it: recording, not paused, a lane of this generation and of this thread
+/// alone, whose owner does not measure itself and was not idle for long, and the hook not at work in it. Until
+/// [`leave`], events of signal handlers in this thread see the lane busy.
+///
+/// PERF: one compare of the state word with the lane's tag answers all those questions.
+#[inline(always)]
+fn enter() -> Option<&'static Lane> {
+    let lane = lane::own().filter(|lane| !lane.busy.load(Relaxed))?;
+    lane.busy.store(true, Relaxed);
+    // NOTE: busy before state and tag are read. The one who finishes clears the state, the one who parks a lane marks
+    // its tag; both fence every thread, then look at the flag: so nobody writes into a finished recording, or into
+    // the row of a lane whose sum is taken as known.
+    compiler_fence(SeqCst);
+    if state::get() == lane.tag.load(Relaxed) {
+        return Some(lane);
+    }
+    leave(lane);
+    None
 }
 
-impl FastPath {
-    /// PERF: one compare of the state word with the lane's tag answers all those questions.
-    #[inline(always)]
-    fn enter() -> Option<FastPath> {
-        let lane = lane::own()?;
-        if lane.busy.load(Relaxed) {
-            return None;
-        }
-        lane.busy.store(true, Relaxed);
-        // NOTE: busy before state and tag are read. The one who finishes clears the state, the one who parks a lane marks
-        // its tag; both fence every thread, then look at the flag: so nobody writes into a finished recording, or into
-        // the row of a lane whose sum is taken as known.
-        compiler_fence(SeqCst);
-        let fast = FastPath { lane };
-        (state::get() == lane.tag.load(Relaxed)).then_some(fast)
-    }
+#[inline(always)]
+fn leave(lane: &Lane) {
+    compiler_fence(SeqCst);
+    lane.busy.store(false, Release);
 }
 
-impl Drop for FastPath {
-    #[inline(always)]
-    fn drop(&mut self) {
-        compiler_fence(SeqCst);
-        self.lane.busy.store(false, Release);
+/// An allocation for which everything is in place, as for most: a site and size class met before, no check of the peak,
+/// room in the shadow map. False, and nothing is done, when anything is missing.
+#[inline(always)]
+fn alloc_known(lane: &'static Lane, start: Start, block: usize, bytes: usize) -> bool {
+    let Some(key) = known_key(lane, start) else {
+        return false;
+    };
+    // SAFETY: the entry belongs to this lane, whose owner we are.
+    let cached = unsafe { &*lane.cached(key) };
+    if cached.key != key {
+        return false;
     }
+    // SAFETY: a row and a slot once cached are never unmapped.
+    let (row, slot) = unsafe { (&*cached.row, &*cached.slot) };
+    let size = bytes as u64;
+    let size_count = slot.size_count(size);
+    if matches!(size_count, SizeCount::New(_))
+        || peak::checks_rise(lane, bytes as i64)
+        || !lane.are_touched(row, clock())
+    {
+        return false;
+    }
+    let Some(place) = shadow::place(block) else {
+        return false;
+    };
+    if let SizeCount::Pair(pair) = size_count {
+        add(pair, 1);
+    }
+    place.put(bytes, count_alloc(lane, row, cached.site, size));
+    thread::set_last_block(block);
+    true
+}
+
+/// A free of the same kind.
+#[inline(always)]
+fn free_known(lane: &'static Lane, block: usize, bytes: usize) -> bool {
+    let Some(known) = shadow::known(block) else {
+        return false;
+    };
+    // Events without a stack are of no row that the lane looks up.
+    let Some(row) = lane.known_row(known.site()) else {
+        return false;
+    };
+    if !lane.are_touched(row, clock()) || peak::checks_fall(lane, row, bytes as i64) {
+        return false;
+    }
+    if let Some(owner) = known.take() {
+        count_free(lane, row, bytes as u64);
+        count_end(lane, row, owner, block, bytes as u64);
+    }
+    true
+}
+
+/// The rest of an allocation in a lane that was entered.
+#[cold]
+#[inline(never)]
+fn alloc_entered(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
+    alloc_in(lane, start, block, bytes);
+    leave(lane);
+}
+
+/// The rest of a free in a lane that was entered.
+#[cold]
+#[inline(never)]
+fn free_entered(lane: &'static Lane, block: usize, bytes: usize) {
+    free_in(lane, block, bytes);
+    leave(lane);
+}
+
+#[cold]
+#[inline(never)]
+fn alloc_slowly(start: Start, block: usize, bytes: usize) {
+    slow_path(Event::Alloc(block, bytes), None, start.registers());
+}
+
+#[cold]
+#[inline(never)]
+fn free_slowly(block: usize, bytes: usize) {
+    slow_path(Event::Free(block, bytes), None, (0, 0, 0));
 }
 
 /// The slow path: the same with every question asked.
@@ -177,20 +261,50 @@ fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, wo
     true
 }
 
-/// The site of the calling stack and scope, with its slot and row in the lane.
+/// The scope that the calling thread is in.
 #[inline(always)]
-fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static Row) {
-    let scope = thread::with(|thread| thread.scope.get()).unwrap_or(0);
-    let mut key = stack::walk(
-        &lane.limits,
-        &lane.last_walks,
-        start,
-        scope,
-        tables::find_rule,
-    );
+fn scope_here() -> u32 {
+    thread::with(|thread| thread.scope.get()).unwrap_or(0)
+}
+
+/// The key of the calling stack in the calling thread's scope, unless it takes a walk in full.
+#[inline(always)]
+fn known_key(lane: &'static Lane, start: Start) -> Option<u64> {
+    let (limits, last) = (&lane.limits, &lane.last_walks);
+    let key = stack::walk(limits, last, start, scope_here(), tables::find_rule);
     if cfg!(debug_assertions) {
-        key = compared(lane, start, scope, key);
+        compare(lane, start, key?);
     }
+    key
+}
+
+/// The key in any case.
+#[inline(always)]
+fn key_here(lane: &'static Lane, start: Start) -> u64 {
+    known_key(lane, start).unwrap_or_else(|| key_in_full(lane, start.registers()))
+}
+
+#[cold]
+#[inline(never)]
+fn key_in_full(lane: &Lane, (frame_pointer, stack_pointer, pc): (usize, usize, u64)) -> u64 {
+    let start = Start::from_registers((frame_pointer, stack_pointer, pc));
+    stack::walk_in_full(&lane.limits, start, scope_here(), tables::find_rule)
+}
+
+/// In debug builds: the same stack walked in full must have the same key.
+#[cold]
+#[inline(never)]
+fn compare(lane: &Lane, start: Start, key: u64) {
+    if key_in_full(lane, start.registers()) != key
+        && let Some(header) = tables::header()
+    {
+        header.unwinder_disagreements.fetch_add(1, Relaxed);
+    }
+}
+
+/// The site of the calling stack and scope, with its slot and row in the lane.
+fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static Row) {
+    let key = key_here(lane, start);
     let entry = lane.cached(key);
     // SAFETY: the entry belongs to this lane, whose owner we are; a slot once cached is never unmapped.
     unsafe {
@@ -200,7 +314,7 @@ fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static
     }
     lane.ask_again();
     let (frame_pointer, stack_pointer, pc) = start.registers();
-    let mut site = lane.find_site(frame_pointer, stack_pointer, pc, key, scope);
+    let mut site = lane.find_site(frame_pointer, stack_pointer, pc, key, scope_here());
     let row = lane.row_of(site);
     if lane.is_full(row) {
         // NOTE: the block then belongs to "(table full)" wherever it is freed, also after the site got a row.
@@ -222,38 +336,55 @@ fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static
     (site, slot, row)
 }
 
-/// In debug builds: the key of the same stack walked in full, with which it must agree.
-#[cold]
-#[inline(never)]
-fn compared(lane: &Lane, start: Start, scope: u32, key: u64) -> u64 {
-    let whole = stack::walk_in_full(&lane.limits, start, scope, tables::find_rule);
-    if whole != key
-        && let Some(header) = tables::header()
-    {
-        header.unwinder_disagreements.fetch_add(1, Relaxed);
-    }
-    whole
+/// Counts an allocation in rows that have been touched: its owner.
+#[inline(always)]
+fn count_alloc(lane: &'static Lane, row: &Row, site: u32, size: u64) -> Owner {
+    let all = lane.all();
+    let birth = all.total_blocks.load(Relaxed).wrapping_add(1);
+    counters::allocated(owned(row), size);
+    counters::allocated(owned(all), size);
+    Owner::new(site, lane.bits, birth as u32)
 }
 
+/// Counts a free in rows that have been touched.
 #[inline(always)]
+fn count_free(lane: &'static Lane, row: &Row, size: u64) {
+    counters::freed(owned(row), size);
+    counters::freed(owned(lane.all()), size);
+}
+
+/// Counts how long a freed block lived.
+#[inline(always)]
+fn count_end(lane: &'static Lane, row: &Row, owner: Owner, block: usize, size: u64) {
+    if thread::take_last_block(block) {
+        counters::was_temporary(owned(row), size);
+        counters::was_temporary(owned(lane.all()), size);
+    }
+    match lane.lifetime(owner) {
+        Lifetime::Here(lifetime) => {
+            add(&row.lifetime, lifetime);
+            add(&row.lifetime_blocks, 1);
+        }
+        Lifetime::Elsewhere => add(&row.freed_elsewhere, 1),
+        Lifetime::Unknown => {}
+    }
+}
+
 fn alloc_in(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
     let (site, slot, row) = site_here(lane, start);
-    let all = lane.all();
     let size = bytes as u64;
-    let birth = all.total_blocks.load(Relaxed).wrapping_add(1);
     lane.count_size(slot, size);
-    peak::around_rise(lane, bytes as i64, move || {
-        lane.touch_both(site, row, all, clock());
-        counters::allocated(owned(row), size);
-        counters::allocated(owned(all), size);
+    let mut owner = None;
+    peak::around(lane, Some(row), bytes as i64, || {
+        lane.touch_both(site, row, clock());
+        owner = Some(count_alloc(lane, row, site, size));
     });
     thread::set_last_block(block);
-    if !shadow::put(block, bytes, Owner::new(site, lane.bits, birth as u32)) {
+    if !owner.is_some_and(|owner| shadow::put(block, bytes, owner)) {
         untracked();
     }
 }
 
-#[inline(always)]
 fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
     let Some(owner) = shadow::take(block) else {
         add(&lane.record().unknown_frees, 1);
@@ -264,24 +395,11 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
         return unattributed_free(lane.unattributed(), size);
     }
     let row = lane.row_of(owner.site());
-    let all = lane.all();
-    peak::around_fall(lane, Some(row), bytes as i64, move || {
-        lane.touch_both(owner.site(), row, all, clock());
-        counters::freed(owned(row), size);
-        counters::freed(owned(all), size);
+    peak::around(lane, Some(row), -(bytes as i64), || {
+        lane.touch_both(owner.site(), row, clock());
+        count_free(lane, row, size);
     });
-    if thread::take_last_block(block) {
-        counters::was_temporary(owned(row), size);
-        counters::was_temporary(owned(all), size);
-    }
-    match lane.lifetime(owner) {
-        Lifetime::Here(lifetime) => {
-            add(&row.lifetime, lifetime);
-            add(&row.lifetime_blocks, 1);
-        }
-        Lifetime::Elsewhere => add(&row.freed_elsewhere, 1),
-        Lifetime::Unknown => {}
-    }
+    count_end(lane, row, owner, block, size);
 }
 
 /// A realloc of a block that the recording does not know: recorded as a new one.
@@ -318,12 +436,12 @@ fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc)
     } else {
         Some(lane.row_of(old_site))
     };
-    peak::around(lane, bytes as i64 - old_bytes as i64, move || {
+    peak::around(lane, None, bytes as i64 - old_bytes as i64, move || {
         let now = clock();
         if let Some(old_row) = old_row {
             lane.touch(old_site, old_row, now);
         }
-        lane.touch_both(site, row, all, now);
+        lane.touch_both(site, row, now);
         for counted in [row, all] {
             counters::allocated(owned(counted), size);
             counters::resized(owned(counted), old_size, size, old != new);

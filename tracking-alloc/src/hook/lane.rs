@@ -14,12 +14,12 @@ pub(super) use all::{reset_limits, rows_of};
 pub(crate) use mine::visit;
 pub(crate) use mine::{Net, measuring, net_here};
 pub(super) use owner::{of_thread, own, stack_of_thread};
-pub(super) use slots::Slot;
+pub(super) use slots::{SizeCount, Slot};
 
 use super::peak::Turning;
 use crate::hash::GOLDEN;
 use crate::record::Table;
-use crate::shadow::{LaneBits, Owner};
+use crate::shadow::{KNOWN_BITS, LaneBits, Owner};
 use crate::stack::{LastWalks, Limits};
 use crate::sys::{Bump, Errno, Lock, PAGE, count_own};
 use crate::tables::{lane_row, touch};
@@ -196,18 +196,15 @@ impl Lane {
     }
 
     /// The same for the row of a site and that of all events, whose snapshots are in the header.
-    #[inline(always)]
-    pub(super) fn touch_both(&'static self, site: u32, row: &Row, all: &Row, now: u64) {
-        // PERF: the clock stands still for long; one test for both rows.
-        if (row.clock.load(Relaxed) ^ now) | (all.clock.load(Relaxed) ^ now) != 0 {
-            self.save_both(site, row, now);
-        }
-    }
-
-    #[inline(never)]
-    fn save_both(&'static self, site: u32, row: &Row, now: u64) {
+    pub(super) fn touch_both(&'static self, site: u32, row: &Row, now: u64) {
         self.touch(site, row, now);
         let _ = touch(self.all(), now);
+    }
+
+    /// Whether both have been touched since the clock went on.
+    #[inline(always)]
+    pub(super) fn are_touched(&self, row: &Row, now: u64) -> bool {
+        row.clock.load(Relaxed) == now && self.all().clock.load(Relaxed) == now
     }
 
     /// The cache entry for a key.
@@ -234,13 +231,31 @@ impl Lane {
     /// How long a block lived that this thread now frees.
     #[inline(always)]
     pub(super) fn lifetime(&self, owner: Owner) -> Lifetime {
-        let Some(birth) = owner.birth() else {
+        if !owner.has_birth() {
             return Lifetime::Unknown;
-        };
+        }
         if !owner.is_of(self.bits) {
             return Lifetime::Elsewhere;
         }
         let births = self.all().total_blocks.load(Relaxed);
+        if births >> KNOWN_BITS != 0 || !Owner::tells_lane(self.number) {
+            return self.long_lifetime(owner, births);
+        }
+        // PERF: numbers are known as a whole: so it is mostly.
+        let number = u64::from(owner.birth_number());
+        if number > self.since_births.get() {
+            Lifetime::Here(births - number)
+        } else {
+            Lifetime::Elsewhere
+        }
+    }
+
+    /// The same for numbers of which not all bits are known.
+    #[inline(never)]
+    fn long_lifetime(&self, owner: Owner, births: u64) -> Lifetime {
+        let Some(birth) = owner.birth() else {
+            return Lifetime::Unknown;
+        };
         let known = (1u64 << birth.bits) - 1;
         let lifetime = births.wrapping_sub(u64::from(birth.number)) & known;
         if lifetime >= births - self.since_births.get() {

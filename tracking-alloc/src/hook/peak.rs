@@ -39,7 +39,6 @@ mod window;
 
 use super::PEAK_CHECKS;
 use super::lane::Lane;
-use crate::sys::Guard;
 use crate::tables::{self, CLOCK, Timeline, net_bytes};
 use lanes::Sums;
 use std::cell::Cell;
@@ -90,98 +89,97 @@ pub(super) struct Turning {
     place: Cell<u32>,
 }
 
-/// Applies an event by which the lane's net rises, with the check it needs.
-// PERF: `apply` is inlined once, and not handed to a cold function, for whom its captures would be stored each time.
+/// Whether an event by which the lane's net rises needs a check.
 #[inline(always)]
-pub(super) fn around_rise(lane: &'static Lane, bytes: i64, apply: impl FnOnce()) {
-    let is_far = net_bytes(lane.all()) + bytes - lane.checked.get() >= lane.step.get();
-    let checks = is_far.then(lock);
+pub(super) fn checks_rise(lane: &'static Lane, bytes: i64) -> bool {
+    net_bytes(lane.all()) + bytes - lane.checked.get() >= lane.step.get()
+}
+
+/// Whether an event by which it falls needs one, `row` being the only one that changes: it goes far, or from a new
+/// maximum.
+#[inline(always)]
+pub(super) fn checks_fall(lane: &'static Lane, row: &'static Row, bytes: i64) -> bool {
+    let net = net_bytes(lane.all());
+    goes_far(lane, net - bytes)
+        || net >= lane.limit.load(Relaxed) && !turns_again(lane, Some(row), net)
+}
+
+/// Whether a fall to that net leaves the lane's step.
+#[inline(always)]
+fn goes_far(lane: &'static Lane, net: i64) -> bool {
+    lane.checked.get() - net >= lane.step.get()
+}
+
+/// Applies an event by which the lane's net rises, with the check it needs.
+fn around_rise(lane: &'static Lane, bytes: i64, apply: impl FnOnce()) {
+    let checks = checks_rise(lane, bytes).then(|| PEAK_CHECKS.lock());
     apply();
-    if let Some(checks) = checks {
-        end_far_rise(checks, lane);
+    if let Some(mut checks) = checks {
+        checks.check(lane);
     }
 }
 
 /// Applies an event by which it falls; `row` is the only one that changes, if that is so.
-#[inline(always)]
-pub(super) fn around_fall(
-    lane: &'static Lane,
-    row: Option<&'static Row>,
-    bytes: i64,
-    apply: impl FnOnce(),
-) {
+fn around_fall(lane: &'static Lane, row: Option<&'static Row>, bytes: i64, apply: impl FnOnce()) {
     let net = net_bytes(lane.all());
-    let leaves_step = || lane.checked.get() - (net - bytes) >= lane.step.get();
-    let mut is_far = leaves_step();
-    if !is_far && net >= lane.limit.load(Relaxed) {
+    if !goes_far(lane, net - bytes) && net >= lane.limit.load(Relaxed) {
         turn(lane, row, net);
-        // Its check may have made the step smaller.
-        is_far = leaves_step();
     }
-    let checks = is_far.then(|| begin_far_fall(lane));
+    // The check of a turn may have made the step smaller.
+    let checks = goes_far(lane, net - bytes).then(|| {
+        let mut checks = PEAK_CHECKS.lock();
+        checks.check(lane);
+        checks
+    });
     apply();
-    if let Some(checks) = checks {
-        end_far_fall(checks, lane);
+    if let Some(mut checks) = checks {
+        checks.fallen(lane);
     }
 }
 
-/// Applies an event that moves it by a difference.
+/// Applies an event that moves the lane's net by a difference, with the check it needs; `row` is the only one that
+/// changes, if that is so.
 #[inline(always)]
-pub(super) fn around(lane: &'static Lane, difference: i64, apply: impl FnOnce()) {
+pub(super) fn around(
+    lane: &'static Lane,
+    row: Option<&'static Row>,
+    difference: i64,
+    apply: impl FnOnce(),
+) {
     if difference < 0 {
-        around_fall(lane, None, -difference, apply);
+        around_fall(lane, row, -difference, apply);
     } else {
         around_rise(lane, difference, apply);
     }
 }
 
-/// A step is reached: while the rows change no other lane can check.
-#[cold]
-#[inline(never)]
-fn lock() -> Guard<'static, PeakChecks> {
-    PEAK_CHECKS.lock()
-}
-
-#[cold]
-#[inline(never)]
-fn end_far_rise(mut checks: Guard<'static, PeakChecks>, lane: &'static Lane) {
-    checks.check(lane);
-}
-
-#[cold]
-#[inline(never)]
-fn begin_far_fall(lane: &'static Lane) -> Guard<'static, PeakChecks> {
-    let mut checks = PEAK_CHECKS.lock();
-    checks.check(lane);
-    checks
-}
-
-#[cold]
-#[inline(never)]
-fn end_far_fall(mut checks: Guard<'static, PeakChecks>, lane: &'static Lane) {
-    checks.fallen(lane);
-}
-
 /// A fall from what may be a new maximum.
-#[inline(never)]
 fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) {
     let turning = &lane.turning;
-    let events = events_of(lane.all());
-    if net == lane.limit.load(Relaxed) && turning.is_same_maximum(events) {
-        turning.equal.set(turning.equal.get() + 1);
-    } else if turning.skip.get() > 0 {
+    if turns_again(lane, row, net) {
+        return;
+    }
+    if turning.skip.get() > 0 {
         turning.skip.set(turning.skip.get() - 1);
         turning.passed.store(true, Relaxed);
         // Whoever sees the fall sees that.
         fence(Release);
-        return;
     } else {
         PEAK_CHECKS.lock().check(lane);
+        turning.fell(row, events_of(lane.all()));
     }
-    turning
-        .row
-        .set(row.map_or(std::ptr::null(), std::ptr::from_ref));
-    turning.row_events.set(events);
+}
+
+/// A fall from the very maximum that the last one came from: then there is nothing to check.
+#[inline(always)]
+fn turns_again(lane: &'static Lane, row: Option<&'static Row>, net: i64) -> bool {
+    let (turning, events) = (&lane.turning, events_of(lane.all()));
+    let again = net == lane.limit.load(Relaxed) && turning.is_same_maximum(events);
+    if again {
+        turning.equal.set(turning.equal.get() + 1);
+        turning.fell(row, events);
+    }
+    again
 }
 
 /// Allocations and frees of a row.
@@ -192,6 +190,14 @@ fn events_of(row: &Row) -> u64 {
 }
 
 impl Turning {
+    /// A fall from the limit: whose row it changes, at how many events of the lane.
+    #[inline(always)]
+    fn fell(&self, row: Option<&'static Row>, events: u64) {
+        self.row
+            .set(row.map_or(std::ptr::null(), std::ptr::from_ref));
+        self.row_events.set(events);
+    }
+
     /// Whether every row of the lane is as the present maximum has it: since that was seen, one block was freed from a
     /// row and one event came, after which that row is as it was. Then an equal maximum needs no new clock.
     #[inline(always)]

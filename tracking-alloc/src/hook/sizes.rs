@@ -12,49 +12,60 @@ use tracking_alloc_recording::{SIZE_CLASSES, SIZE_COUNT_BITS, SIZE_PAIRS, Sizes,
 
 const MOST_RECORDS: usize = SIZE_CLASSES.div_ceil(SIZE_PAIRS);
 
-/// A size class, and the places in a record where its pair is looked for first.
+/// A size class.
 #[derive(Clone, Copy)]
-pub(super) struct Class {
-    pub(super) number: u16,
-    places: [u8; 2],
-}
+pub(super) struct Class(pub(super) u8);
+
+const _: () = assert!(SIZE_CLASSES <= 1 << u8::BITS);
 
 impl Class {
     /// Classes of blocks up to 1 KiB.
     const SMALL: [Class; 1025] = {
-        let mut classes = [Class::of_number(0); 1025];
+        let mut classes = [Class(0); 1025];
         let mut bytes = 0;
         while bytes < classes.len() {
-            classes[bytes] = Class::of_number(size_class(bytes as u64));
+            classes[bytes] = Class(size_class(bytes as u64) as u8);
             bytes += 1;
         }
         classes
     };
 
-    pub(super) const fn of_number(number: u16) -> Class {
-        let first = number as usize % SIZE_PAIRS;
-        let places = [first as u8, ((first + 1) % SIZE_PAIRS) as u8];
-        Class { number, places }
-    }
+    /// The places in a record where the pair of each class is looked for first.
+    const PLACES: [[u8; 2]; SIZE_CLASSES] = {
+        let mut places = [[0; 2]; SIZE_CLASSES];
+        let mut class = 0;
+        while class < SIZE_CLASSES {
+            let first = class % SIZE_PAIRS;
+            places[class] = [first as u8, ((first + 1) % SIZE_PAIRS) as u8];
+            class += 1;
+        }
+        places
+    };
 
     /// The class of a block. PERF: most are a look into a table instead of a dozen instructions.
     #[inline(always)]
     pub(super) fn of(bytes: u64) -> Class {
         static SMALL: [Class; 1025] = Class::SMALL;
         let small = SMALL.get(bytes as usize).copied();
-        small.unwrap_or_else(|| Class::of_number(size_class(bytes)))
+        small.unwrap_or_else(|| Class(size_class(bytes) as u8))
+    }
+
+    #[inline(always)]
+    fn places(self) -> [u8; 2] {
+        static PLACES: [[u8; 2]; SIZE_CLASSES] = Class::PLACES;
+        PLACES.get(usize::from(self.0)).copied().unwrap_or_default()
     }
 
     /// The pair of a record that has this class, if it is in one of its places.
     #[inline(always)]
-    pub(super) fn known_pair(self, sizes: &Sizes) -> Option<&AtomicU64> {
+    pub(super) fn known_pair(self, sizes: &'static Sizes) -> Option<&'static AtomicU64> {
         let mut pairs = self
-            .places
-            .iter()
-            .filter_map(|place| sizes.pairs.get(usize::from(*place)));
+            .places()
+            .into_iter()
+            .filter_map(|place| sizes.pairs.get(usize::from(place)));
         pairs.find(|pair| {
             let word = pair.load(Relaxed);
-            word >> SIZE_COUNT_BITS == u64::from(self.number) && word != 0
+            word >> SIZE_COUNT_BITS == u64::from(self.0) && word != 0
         })
     }
 }
@@ -69,20 +80,17 @@ pub(super) struct Spread {
     pairs: [Cell<*const AtomicU64>; SIZE_CLASSES],
 }
 
-fn add_to(pair: &AtomicU64, class: u16, more: u64) {
+fn add_to(pair: &AtomicU64, class: Class, more: u64) {
     let count = pair.load(Relaxed) & ((1 << SIZE_COUNT_BITS) - 1);
     pair.store(
-        u64::from(class) << SIZE_COUNT_BITS | (count + more),
+        u64::from(class.0) << SIZE_COUNT_BITS | (count + more),
         Relaxed,
     );
 }
 
 /// Adds to the count of a class. What finds no room is left out: the histogram then tells less than the row.
 pub(super) fn add(lane: &Lane, slot: &Slot, class: Class, more: u64) {
-    let Class {
-        number: class,
-        places: [place, _],
-    } = class;
+    let [place, _] = class.places();
     if let Some(spread) = slot.spread() {
         return spread.add(lane, slot, class, more);
     }
@@ -98,7 +106,7 @@ pub(super) fn add(lane: &Lane, slot: &Slot, class: Class, more: u64) {
     let (before, after) = sizes.pairs.split_at(usize::from(place));
     for pair in after.iter().chain(before) {
         let word = pair.load(Relaxed);
-        if word == 0 || word >> SIZE_COUNT_BITS == u64::from(class) {
+        if word == 0 || word >> SIZE_COUNT_BITS == u64::from(class.0) {
             return add_to(pair, class, more);
         }
     }
@@ -123,21 +131,19 @@ impl Spread {
         Some(spread)
     }
 
-    /// Counts one more block of a class that was met before.
+    /// The pair of a class that was met before.
     #[inline(always)]
-    pub(super) fn count_known(&self, class: u16) -> bool {
-        let pair = self.pairs.get(class as usize).map_or(null(), Cell::get);
+    pub(super) fn known_pair(&self, class: Class) -> Option<&'static AtomicU64> {
+        let pair = self
+            .pairs
+            .get(usize::from(class.0))
+            .map_or(null(), Cell::get);
         // SAFETY: null or a word of a record of the lane's own, which stays mapped.
-        let Some(pair) = (unsafe { pair.as_ref() }) else {
-            return false;
-        };
-        // The count is the lower part of the word: it does not reach the class in 2^48 blocks.
-        pair.store(pair.load(Relaxed) + 1, Relaxed);
-        true
+        unsafe { pair.as_ref() }
     }
 
-    fn add(&self, lane: &Lane, slot: &Slot, class: u16, more: u64) {
-        let Some(place) = self.pairs.get(class as usize) else {
+    fn add(&self, lane: &Lane, slot: &Slot, class: Class, more: u64) {
+        let Some(place) = self.pairs.get(usize::from(class.0)) else {
             return;
         };
         if place.get().is_null() {
@@ -159,7 +165,7 @@ impl Spread {
             place.set(pair);
             self.used.set(used as u32 + 1);
         }
-        // SAFETY: as in `count_known`.
+        // SAFETY: as in `known_pair`.
         if let Some(pair) = unsafe { place.get().as_ref() } {
             add_to(pair, class, more);
         }

@@ -19,7 +19,7 @@ mod word;
 pub(crate) use peek::{word_at, words};
 #[cfg(any(feature = "serde", test))]
 pub(crate) use search::{Block, Finder, block_from};
-pub(crate) use word::{LaneBits, Owner};
+pub(crate) use word::{KNOWN_BITS, LaneBits, Owner};
 
 use crate::sys;
 use side::SideTable;
@@ -204,84 +204,132 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
     leaf_of(address)
 }
 
-/// Enters a block. False when there is no memory to remember it in.
+/// Where the words of a block are.
+#[derive(Clone, Copy)]
+pub(crate) struct Place(*const AtomicU32);
+
+/// The place of a block that is about to be entered, if nothing needs to be prepared for it: mostly.
 #[inline(always)]
-pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
+pub(crate) fn place(address: usize) -> Option<Place> {
     if !in_map(address) {
-        return put_elsewhere(address, bytes, owner);
+        return None;
     }
-    let Some(leaf) = leaf_of(address).or_else(|| map_leaf(address)) else {
+    let (leaf, index) = (leaf_of(address)?, index_of(address));
+    // SAFETY: as in `entry`.
+    (written(leaf, index).load(Relaxed) != 0).then(|| Place(unsafe { leaf.add(index) }))
+}
+
+impl Place {
+    /// Enters a block there.
+    #[inline(always)]
+    pub(crate) fn put(self, bytes: usize, owner: Owner) {
+        let Place(first) = self;
+        // SAFETY: `first` lies in a leaf; so do the entries behind it, thanks to the spare ones.
+        unsafe {
+            // PERF: one chain of questions about the size, in which the words of each kind are a few shifts.
+            if bytes > word::MIDDLE {
+                let (third, fourth) = word::third(bytes);
+                (*first).store(word::first_of_larger(Kind::Long, owner), Relaxed);
+                (*first.add(1)).store(word::second_of_long(owner), Relaxed);
+                (*first.add(2)).store(third, Relaxed);
+                if let Some(fourth) = fourth {
+                    (*first.add(3)).store(fourth, Relaxed);
+                }
+            } else if bytes > word::SMALL {
+                (*first).store(word::first_of_larger(Kind::Middle, owner), Relaxed);
+                (*first.add(1)).store(word::second_of_middle(bytes, owner), Relaxed);
+            } else {
+                (*first).store(word::first_of_small(bytes, owner), Relaxed);
+            }
+        }
+    }
+}
+
+/// Enters a block. False when there is no memory to remember it in.
+pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
+    if let Some(place) = place(address) {
+        place.put(bytes, owner);
+        return true;
+    }
+    let plain = address & ADDRESS_MASK;
+    if !in_map(plain) {
+        return SIDE.put(plain, bytes, owner);
+    }
+    let Some(leaf) = leaf_of(plain).or_else(|| map_leaf(plain)) else {
         return false;
     };
-    let index = index_of(address);
+    let index = index_of(plain);
     if written(leaf, index).load(Relaxed) == 0 {
         count_page(leaf, index);
     }
     // SAFETY: as in `entry`.
-    let first = unsafe { leaf.add(index) };
-    // SAFETY: `first` lies in a leaf; so do the entries behind it, thanks to the spare ones.
-    unsafe {
-        // PERF: one chain of questions about the size, in which the words of each kind are a few shifts.
-        if bytes > word::MIDDLE {
-            let (third, fourth) = word::third(bytes);
-            (*first).store(word::first_of_larger(Kind::Long, owner), Relaxed);
-            (*first.add(1)).store(word::second_of_long(owner), Relaxed);
-            (*first.add(2)).store(third, Relaxed);
-            if let Some(fourth) = fourth {
-                (*first.add(3)).store(fourth, Relaxed);
-            }
-        } else if bytes > word::SMALL {
-            (*first).store(word::first_of_larger(Kind::Middle, owner), Relaxed);
-            (*first.add(1)).store(word::second_of_middle(bytes, owner), Relaxed);
-        } else {
-            (*first).store(word::first_of_small(bytes, owner), Relaxed);
-        }
-    }
+    Place(unsafe { leaf.add(index) }).put(bytes, owner);
     true
 }
 
-/// The same for an address with a tag, or one that the side table has.
-#[cold]
-#[inline(never)]
-fn put_elsewhere(address: usize, bytes: usize, owner: Owner) -> bool {
-    let plain = address & ADDRESS_MASK;
-    if in_map(plain) {
-        put(plain, bytes, owner)
-    } else {
-        SIDE.put(plain, bytes, owner)
+/// A block that the map has.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    place: Place,
+    first: u32,
+}
+
+/// The block that begins at an address, if the map has it.
+#[inline(always)]
+pub(crate) fn known(address: usize) -> Option<Known> {
+    if !in_map(address) {
+        return None;
+    }
+    let place = entry(address)?;
+    // SAFETY: as in `put`.
+    let first = unsafe { (*place).load(Relaxed) };
+    let place = Place(place);
+    word::begins(first).then_some(Known { place, first })
+}
+
+impl Known {
+    /// The site that allocated it.
+    #[inline(always)]
+    pub(crate) fn site(self) -> u32 {
+        word::site(self.first)
+    }
+
+    /// Takes it out: exactly the words it was entered with, whatever size its owner claims now.
+    #[inline(always)]
+    pub(crate) fn take(self) -> Option<Owner> {
+        let Known {
+            place: Place(place),
+            first,
+        } = self;
+        // SAFETY: as in `put`.
+        unsafe {
+            (*place).store(0, Relaxed);
+            let kind = word::kind(first);
+            if kind == Kind::Small {
+                return word::owner(first, 0);
+            }
+            let behind = &*place.add(1);
+            let second = behind.load(Relaxed);
+            behind.store(0, Relaxed);
+            if kind == Kind::Long {
+                let third = &*place.add(2);
+                if word::goes_on(third.load(Relaxed)) {
+                    (*place.add(3)).store(0, Relaxed);
+                }
+                third.store(0, Relaxed);
+            }
+            word::owner(first, second)
+        }
     }
 }
 
-/// Takes a block out, if it is known: exactly the words it was entered with, whatever size its owner claims now.
+/// Takes a block out, if it is known.
 #[inline(always)]
 pub(crate) fn take(address: usize) -> Option<Owner> {
     if !in_map(address) {
         return take_elsewhere(address);
     }
-    let place = entry(address)?;
-    // SAFETY: as in `put`.
-    unsafe {
-        let first = (*place).load(Relaxed);
-        if !word::begins(first) {
-            return None;
-        }
-        (*place).store(0, Relaxed);
-        let kind = word::kind(first);
-        if kind == Kind::Small {
-            return word::owner(first, 0);
-        }
-        let behind = &*place.add(1);
-        let second = behind.load(Relaxed);
-        behind.store(0, Relaxed);
-        if kind == Kind::Long {
-            let third = &*place.add(2);
-            if word::goes_on(third.load(Relaxed)) {
-                (*place.add(3)).store(0, Relaxed);
-            }
-            third.store(0, Relaxed);
-        }
-        word::owner(first, second)
-    }
+    known(address)?.take()
 }
 
 /// The same for an address with a tag, or one that the side table has.

@@ -21,6 +21,8 @@ use std::num::NonZeroU32;
 const LOW_BITS: u32 = 9;
 /// Bits of it kept in the second word of a middle block.
 const MIDDLE_BITS: u32 = 18;
+/// Bits of it that every block above 16 bytes keeps.
+pub(crate) const KNOWN_BITS: u32 = LOW_BITS + MIDDLE_BITS;
 /// Bits of it kept in the second word of a long block.
 const LONG_BITS: u32 = 22;
 const LANE_SHIFT: u32 = 23;
@@ -79,6 +81,12 @@ impl Owner {
         lane.min(LAST_LANE)
     }
 
+    /// Whether blocks tell a lane from all others.
+    #[inline(always)]
+    pub(crate) fn tells_lane(lane: u32) -> bool {
+        Owner::lane_kept(lane) == lane
+    }
+
     /// The owner of a block that is being allocated. `site` must be below 2^20.
     #[inline(always)]
     pub(crate) fn new(site: u32, lane: LaneBits, birth: u32) -> Self {
@@ -93,13 +101,26 @@ impl Owner {
     /// The site that allocated it.
     #[inline(always)]
     pub(crate) fn site(self) -> u32 {
-        self.first.get() >> SITE_SHIFT
+        site(self.first.get())
     }
 
     /// Whether the block keeps these bits of a lane.
     #[inline(always)]
     pub(crate) fn is_of(self, lane: LaneBits) -> bool {
         self.second & LANE_MASK == lane.0
+    }
+
+    /// Whether the block had room to keep its lane and birth number.
+    #[inline(always)]
+    pub(crate) fn has_birth(self) -> bool {
+        self.second & LANE_MASK != 0
+    }
+
+    /// The birth number of a block that has one, modulo 2^[`KNOWN_BITS`], which every such block keeps.
+    #[inline(always)]
+    pub(crate) fn birth_number(self) -> u32 {
+        let high = self.second >> 1 & ((1 << MIDDLE_BITS) - 1);
+        high << LOW_BITS | (self.first.get() & LOW_MASK) >> 3
     }
 
     /// The lane and what is known of the birth number, for blocks that had room to keep them.
@@ -210,7 +231,7 @@ pub(super) fn owner(first: u32, second: u32) -> Option<Owner> {
 }
 
 /// The site that a first word tells.
-#[cfg(any(feature = "serde", test))]
+#[inline(always)]
 pub(super) fn site(first: u32) -> u32 {
     first >> SITE_SHIFT
 }

@@ -108,7 +108,7 @@ fn follow(
 /// and a shallow stack is walked faster than looked up.
 pub(super) const NEAR: usize = 6;
 
-/// The sum of the return addresses that [`walk`] visits.
+/// The sum of the return addresses that [`walk`] visits. `None`: the walk must be made [in full](hash_in_full).
 #[inline(always)]
 pub(super) fn hash(
     frame: usize,
@@ -116,10 +116,10 @@ pub(super) fn hash(
     last_walk: &LastWalk<Linked>,
     powers: &Powers,
     scope: u32,
-) -> u64 {
+) -> Option<u64> {
     let (low, span) = (limits.low.get(), limits.span.get());
     if frame.wrapping_sub(low) > span {
-        return hash_in_full(frame, limits, powers.seed(), scope);
+        return None;
     }
     let last = low + span;
     let mut value = powers.begin(scope).value();
@@ -130,16 +130,15 @@ pub(super) fn hash(
         let [next, address] = unsafe { link(state) };
         let (next, address) = (next as usize, strip(address));
         if address == 0 {
-            return value;
+            return Some(value);
         }
         value = value.wrapping_add(address.wrapping_mul(power.load(Relaxed)));
         if next <= state || next > last {
-            return value;
+            return Some(value);
         }
         state = next;
     }
     far(limits, last_walk, state, powers, value)
-        .unwrap_or_else(|| hash_in_full(frame, limits, powers.seed(), scope))
 }
 
 /// The rest of a walk.
@@ -151,8 +150,25 @@ fn far(
     powers: &Powers,
     near: u64,
 ) -> Option<u64> {
+    let hash = last_walk.unchanged(limits.stack(), state, state, powers.near(near));
+    // PERF: a call at the end, so that the common way needs no frame.
+    match hash {
+        Some(hash) => Some(hash),
+        None => far_anew(limits, last_walk, state, powers, near),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn far_anew(
+    limits: &Limits,
+    last_walk: &LastWalk<Linked>,
+    state: usize,
+    powers: &Powers,
+    near: u64,
+) -> Option<u64> {
     let stack = limits.stack();
-    last_walk.go_on(&Links::of(stack), stack, state, powers.near(near))
+    last_walk.go_on_anew(&Links::of(stack), stack, state, powers.near(near))
 }
 
 /// The same without what the last walk met.
@@ -234,17 +250,27 @@ impl Frame for Linked {
                 let then = _mm_loadu_si128((&raw const known.frame.link).cast());
                 _mm_xor_si128(now, then)
             };
-            let (chunks, rest) = frames.as_chunks::<4>();
-            let mut changes = _mm_setzero_si128();
-            for [one, two, three, four] in chunks {
+            let of_four = |[one, two, three, four]: &[_; 4]| {
                 let (inner, outer) = (
                     _mm_or_si128(change(one), change(two)),
                     _mm_or_si128(change(three), change(four)),
                 );
-                changes = _mm_or_si128(changes, _mm_or_si128(inner, outer));
-            }
-            for known in rest {
-                changes = _mm_or_si128(changes, change(known));
+                _mm_or_si128(inner, outer)
+            };
+            let mut changes = _mm_setzero_si128();
+            match frames.last_chunk::<4>() {
+                // PERF: the innermost four, then all by four from the outermost on: some are compared twice.
+                Some(innermost) => {
+                    changes = of_four(innermost);
+                    for four in frames.as_chunks::<4>().0 {
+                        changes = _mm_or_si128(changes, of_four(four));
+                    }
+                }
+                None => {
+                    for known in frames {
+                        changes = _mm_or_si128(changes, change(known));
+                    }
+                }
             }
             _mm_movemask_epi8(_mm_cmpeq_epi8(changes, _mm_setzero_si128())) != 0xffff
         }

@@ -136,7 +136,13 @@ impl<F: Frame> LastWalk<F> {
 
     /// The sum, when the present frame is one of those kept and nothing outside of it changed: so it is mostly.
     #[inline(always)]
-    fn unchanged(&self, stack: Stack, place: usize, state: F::State, sum: Sum) -> Option<u64> {
+    pub(super) fn unchanged(
+        &self,
+        stack: Stack,
+        place: usize,
+        state: F::State,
+        sum: Sum,
+    ) -> Option<u64> {
         if self.seed.get() != sum.seed() || self.stack.get() != stack {
             return None;
         }
@@ -154,7 +160,7 @@ impl<F: Frame> LastWalk<F> {
 
     /// The same in all other cases.
     #[inline(never)]
-    fn go_on_anew<S: Step<Frame = F>>(
+    pub(super) fn go_on_anew<S: Step<Frame = F>>(
         &self,
         way: &S,
         stack: Stack,
@@ -341,11 +347,8 @@ impl<F: Frame> LastWalk<F> {
 /// How many of the kept frames lie at or outside of a place.
 #[inline(always)]
 fn outside<F: Frame>(kept: &[Kept<F>], place: usize) -> usize {
-    let mut len = kept.len();
-    while len > 0 && kept[len - 1].frame.place() < place {
-        len -= 1;
-    }
-    len
+    let innermost = kept.iter().rposition(|known| known.frame.place() >= place);
+    innermost.map_or(0, |index| index + 1)
 }
 
 /// Which of the kept frames, the innermost of those whose words changed.
@@ -406,6 +409,18 @@ mod tests {
     }
 
     const WORDS: usize = 16_384;
+
+    /// As the hook walks.
+    fn walk(
+        frame: usize,
+        model: &Model,
+        last: &LastWalk<frame_pointers::Linked>,
+        seed: u64,
+        scope: u32,
+    ) -> u64 {
+        frame_pointers::hash(frame, &model.limits, last, &Powers::of(seed), scope)
+            .unwrap_or_else(|| frame_pointers::hash_in_full(frame, &model.limits, seed, scope))
+    }
 
     impl Model {
         fn new() -> Model {
@@ -489,7 +504,7 @@ mod tests {
                 let Some(frame) = model.frames.last().map(|frame| model.address(*frame)) else {
                     continue;
                 };
-                let hash = frame_pointers::hash(frame, &model.limits, &last, &Powers::of(seed), 3);
+                let hash = walk(frame, &model, &last, seed, 3);
                 let whole = frame_pointers::hash_in_full(frame, &model.limits, seed, 3);
                 assert_eq!(hash, whole, "seed {seed}, round {round}");
                 kept += last.len.get();
@@ -508,8 +523,7 @@ mod tests {
         for round in 0..100u64 {
             for model in [&one, &other] {
                 let frame = model.address(model.frames[79]);
-                let hash =
-                    frame_pointers::hash(frame, &model.limits, &last, &Powers::of(round / 10), 0);
+                let hash = walk(frame, model, &last, round / 10, 0);
                 let whole = frame_pointers::hash_in_full(frame, &model.limits, round / 10, 0);
                 assert_eq!(hash, whole, "round {round}");
             }
@@ -522,8 +536,7 @@ mod tests {
         let (mut model, last) = (Model::new(), last_walk());
         (0..100).for_each(|_| model.call(&mut random));
         let frame = model.address(model.frames[99]);
-        let hash =
-            |model: &Model| frame_pointers::hash(frame, &model.limits, &last, &Powers::of(5), 0);
+        let hash = |model: &Model| walk(frame, model, &last, 5, 0);
         let before = hash(&model);
         for index in 0..99 {
             let place = model.frames[index] + 1;
@@ -550,7 +563,7 @@ mod tests {
         let frames = model.frames.clone();
         let walked = |model: &Model, frame: usize| {
             let frame = model.address(frames[frame]);
-            let hash = frame_pointers::hash(frame, &model.limits, &last, &Powers::of(5), 0);
+            let hash = walk(frame, model, &last, 5, 0);
             assert_eq!(
                 hash,
                 frame_pointers::hash_in_full(frame, &model.limits, 5, 0)

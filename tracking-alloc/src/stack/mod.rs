@@ -247,7 +247,7 @@ fn key_of(sum: u64) -> u64 {
     sum | 1
 }
 
-/// The key of the calling stack in a scope: that of [`key`].
+/// The key of the calling stack in a scope: that of [`key`]. `None`: it takes a [walk in full](walk_in_full).
 #[inline(always)]
 pub(crate) fn walk(
     limits: &Limits,
@@ -255,10 +255,10 @@ pub(crate) fn walk(
     start: Start,
     scope: u32,
     find_rule: FindRule,
-) -> u64 {
-    key_of(match UNWINDER.load(Relaxed) {
+) -> Option<u64> {
+    let sum = match UNWINDER.load(Relaxed) {
         unwinder::FRAME_POINTERS => {
-            frame_pointers::hash(start.frame_pointer, limits, &last.linked, &POWERS, scope)
+            frame_pointers::hash(start.frame_pointer, limits, &last.linked, &POWERS, scope)?
         }
         unwinder::EH_FRAME => {
             let (frame_pointer, stack_pointer, pc) = start.registers();
@@ -273,7 +273,8 @@ pub(crate) fn walk(
             )
         }
         _ => POWERS.begin(scope).value(),
-    })
+    };
+    Some(key_of(sum))
 }
 
 /// The same where frame pointers are not kept: apart, so that it costs nothing where they are.
@@ -292,6 +293,7 @@ fn by_rules(
 }
 
 /// The same, whatever the last walk met: what [`walk`] must agree with.
+#[inline(never)]
 pub(crate) fn walk_in_full(limits: &Limits, start: Start, scope: u32, find_rule: FindRule) -> u64 {
     let none = POWERS.begin(scope);
     key_of(match UNWINDER.load(Relaxed) {

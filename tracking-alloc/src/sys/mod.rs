@@ -12,7 +12,7 @@ mod stack;
 
 pub(crate) use clock::{now_ns, sleep, ticks, unix_ns, yield_now};
 pub(crate) use file::{File, read_whole};
-pub(crate) use lock::{Guard, Lock};
+pub(crate) use lock::Lock;
 pub(crate) use memory::{
     Bump, PAGE, WrittenPages, count_own, map_private, never_populate, own_bytes, populate,
     read_own_memory, uncount_own,

@@ -8,7 +8,7 @@ use crate::sys::{Errno, PAGE, count_own};
 use crate::tables::{self, CLOCK, add, net_bytes};
 use std::cell::Cell;
 use std::ptr::null;
-use std::sync::atomic::Ordering::*;
+use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row, SITE_TABLE_FULL, Sizes, Snaps};
 
 const _: () = assert!(
@@ -34,7 +34,34 @@ const MIXED: u32 = u32::MAX - 1;
 /// More classes than one size record holds.
 const SPREAD: u32 = u32::MAX - 2;
 
+/// What counts blocks of a size at a site.
+#[derive(Clone, Copy)]
+pub(in crate::hook) enum SizeCount {
+    /// The row: the site has one size class.
+    Row,
+    /// A class met before at a site of several. Its count is the lower part of a word, which does not reach the upper one
+    /// in 2^48 blocks.
+    Pair(&'static AtomicU64),
+    /// Nothing yet.
+    New(Class),
+}
+
 impl Slot {
+    /// What counts blocks of that size.
+    #[inline(always)]
+    pub(in crate::hook) fn size_count(&self, bytes: u64) -> SizeCount {
+        let class = Class::of(bytes);
+        if self.class.get() == u32::from(class.0) {
+            return SizeCount::Row;
+        }
+        let pair = match self.class.get() {
+            MIXED => self.one_record().and_then(|sizes| class.known_pair(sizes)),
+            SPREAD => self.spread().and_then(|spread| spread.known_pair(class)),
+            _ => None,
+        };
+        pair.map_or(SizeCount::New(class), SizeCount::Pair)
+    }
+
     /// The one size record, or null.
     #[inline(always)]
     pub(in crate::hook) fn one_record(&self) -> Option<&'static Sizes> {
@@ -139,7 +166,7 @@ impl Lane {
     /// Whether a site found by its key is taken for what it is: not the first time, and not always, since another stack
     /// may have the same key.
     fn trusts(&'static self, site: u32) -> bool {
-        const DOUBTED: u32 = 32;
+        const DOUBTED: u32 = 256;
         let times = self.trusted.get().wrapping_add(1);
         self.trusted.set(times);
         let met = self
@@ -155,6 +182,22 @@ impl Lane {
             Some(slot) if !slot.row.get().is_null() => slot.row(),
             slot => self.add_row(slot, site),
         }
+    }
+
+    /// The row of a site, if the lane has one. "(unattributed)" has none here.
+    #[inline(always)]
+    pub(in crate::hook) fn known_row(&'static self, site: u32) -> Option<&'static Row> {
+        // SAFETY: as in `slot`.
+        let chunk = unsafe {
+            self.chunks
+                .get_unchecked((site as usize / CHUNK) & (CHUNKS - 1))
+        }
+        .load(Relaxed);
+        if chunk.is_null() {
+            return None;
+        }
+        // SAFETY: as in `slot`; the row is null or stays mapped.
+        unsafe { (*chunk.add(site as usize % CHUNK)).row.get().as_ref() }
     }
 
     /// A slot that remembers nothing.
@@ -235,40 +278,30 @@ impl Lane {
         Some((index as u32, row))
     }
 
-    /// Counts a block's size, before the block itself is counted: nothing to do while a site has one size class.
+    /// Counts a block's size, before the block itself is counted.
     #[inline(always)]
     pub(in crate::hook) fn count_size(&self, slot: &Slot, bytes: u64) {
-        let class = Class::of(bytes);
-        if slot.class.get() == u32::from(class.number) {
-            return;
+        match slot.size_count(bytes) {
+            SizeCount::Row => {}
+            SizeCount::Pair(pair) => add(pair, 1),
+            SizeCount::New(class) => self.count_new_size(slot, class),
         }
-        // PERF: a class met before at a site of several is one look away.
-        if let Some(pair) = slot.one_record().and_then(|sizes| class.known_pair(sizes)) {
-            return add(pair, 1);
-        }
-        if slot
-            .spread()
-            .is_some_and(|spread| spread.count_known(class.number))
-        {
-            return;
-        }
-        self.count_other_size(slot, class);
     }
 
     #[inline(never)]
-    fn count_other_size(&self, slot: &Slot, class: Class) {
+    fn count_new_size(&self, slot: &Slot, class: Class) {
         if slot.row_index.get() == u32::MAX {
             return;
         }
         match slot.class.get() {
-            NO_CLASS => return slot.class.set(class.number.into()),
+            NO_CLASS => return slot.class.set(class.0.into()),
             MIXED | SPREAD => {}
             first => {
                 slot.class.set(MIXED);
                 sizes::add(
                     self,
                     slot,
-                    Class::of_number(first as u16),
+                    Class(first as u8),
                     slot.row().total_blocks.load(Relaxed),
                 );
             }
