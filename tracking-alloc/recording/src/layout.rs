@@ -22,6 +22,9 @@ pub const OLDEST_VERSION: u32 = 1;
 /// Bytes kept for the header at the start of the file.
 pub const HEADER_BYTES: u64 = 4096;
 
+/// Where the checksum lies in the file.
+pub const CHECKSUM_OFFSET: usize = std::mem::offset_of!(Header, checksum);
+
 /// Bytes of the directory's first piece, right behind the header.
 pub const DIRECTORY_BYTES: u64 = 64 << 10;
 

@@ -67,8 +67,10 @@
 
 mod checksum;
 mod layout;
+#[cfg(feature = "read")]
 mod pack;
 mod pattern;
+#[cfg(feature = "read")]
 mod read;
 mod size_class;
 mod sums;
@@ -77,9 +79,11 @@ mod writer;
 
 pub use checksum::Checksum;
 pub use layout::*;
+#[cfg(feature = "read")]
 pub use pack::with_symbols;
 pub use pattern::{PathPiece, literal_path, path_pieces};
-pub use read::{CHECKSUM_OFFSET, Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};
+#[cfg(feature = "read")]
+pub use read::{Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};
 pub use size_class::{SIZE_CLASSES, class_bounds, size_class};
 pub use sums::Sums;
 pub use words::{Record, Word};

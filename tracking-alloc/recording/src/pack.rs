@@ -1,7 +1,7 @@
 //! Packing: a recording's bytes with symbols appended as one more table. Changes nothing else.
 
 use crate::layout::*;
-use crate::read::{CHECKSUM_OFFSET, Error, Recording, file_checksum};
+use crate::read::{Error, Recording, file_checksum};
 use crate::words::Record;
 
 /// Returns the recording in `bytes` with `symbols` as its table of symbols, finished and with a checksum.

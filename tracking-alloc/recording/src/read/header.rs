@@ -8,9 +8,6 @@ use crate::layout::*;
 use crate::words::Record;
 use std::path::Path;
 
-/// Where the checksum lies in the file.
-pub const CHECKSUM_OFFSET: usize = std::mem::offset_of!(Header, checksum);
-
 /// Reads and checks the header; with it the length of the recording: of a finished one as its header says, else the file's.
 pub(super) fn read_header<S: ReadAt + ?Sized>(source: &S) -> Result<(HeaderValue, u64), Error> {
     if source.byte_len()? == 0 {

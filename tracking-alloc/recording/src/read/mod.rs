@@ -12,7 +12,7 @@ mod segments;
 mod source;
 
 pub use error::Error;
-pub use header::{CHECKSUM_OFFSET, file_checksum, read_bytes};
+pub use header::{file_checksum, read_bytes};
 pub use source::ReadAt;
 
 use crate::layout::*;
