@@ -10,9 +10,9 @@ mod slots;
 
 pub(crate) use all::{release_all, wait_until_idle};
 pub(super) use all::{reset_limits, rows_of};
-#[cfg(feature = "serde")]
-pub(crate) use mine::visit;
 pub(crate) use mine::{Net, measuring, net_here};
+#[cfg(feature = "serde")]
+pub(crate) use mine::{visit, visit_again};
 pub(super) use owner::{of_thread, own, stack_of_thread};
 pub(super) use slots::{SizeCount, Slot};
 

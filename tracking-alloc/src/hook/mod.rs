@@ -11,9 +11,9 @@ mod sizes;
 mod stats;
 
 pub(crate) use event::{allocated, freed, reallocated, reallocating};
-#[cfg(feature = "serde")]
-pub(crate) use lane::visit;
 pub(crate) use lane::{Net, measuring, net_here, release_all, wait_until_idle};
+#[cfg(feature = "serde")]
+pub(crate) use lane::{visit, visit_again};
 pub(crate) use open::Inside;
 pub(crate) use peak::{PeakChecks, check_peak_now, mark_window};
 pub(crate) use stats::{part, recorded_stats};

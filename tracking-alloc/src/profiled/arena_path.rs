@@ -5,7 +5,7 @@
 use super::enter::Entered;
 use super::register;
 use super::root::Retained;
-use super::tree::{self, Found, Node, Step, Type, key};
+use super::tree::{self, Found, Node, Step, Type, TypeOf, key};
 use crate::current_scope;
 
 /// A place in the data.
@@ -62,13 +62,13 @@ impl Place {
     /// Enters a place below this one, whose values are `T`s. It is left by [`resume`](Place::resume) of this one.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn enter<T>(self, below: PathStep) -> Place {
-        Place::come_to(self.find(Type::of::<T>(), below))
+        Place::come_to(self.find(Type::of::<T>, below))
     }
 
     /// Enters a place below this one that has no type of its own: a variant's with several fields.
     #[inline]
     pub(crate) fn enter_untyped(self, below: PathStep) -> Place {
-        Place::come_to(self.find(Type::UNKNOWN, below))
+        Place::come_to(self.find(Type::unknown, below))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -85,21 +85,21 @@ impl Place {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn find(self, ty: Type, below: PathStep) -> Found {
+    fn find(self, ty: TypeOf, below: PathStep) -> Found {
         let Place(node) = self;
         match below {
             PathStep::Field(name, hint) => {
-                node.child(hint, key::field(name), ty, || Step::Field(name))
+                node.child(hint, key::field(name), ty, true, || Step::Field(name))
             }
-            PathStep::Element => node.child(0, key::ELEMENT, ty, || Step::Element),
-            PathStep::Key => node.child(0, key::KEY, ty, || Step::Key),
-            PathStep::Value => node.child(1, key::VALUE, ty, || Step::Value),
+            PathStep::Element => node.child(0, key::ELEMENT, ty, true, || Step::Element),
+            PathStep::Key => node.child(1, key::KEY, ty, true, || Step::Key),
+            PathStep::Value => node.child(2, key::VALUE, ty, true, || Step::Value),
             PathStep::Variant(name, hint) => {
-                node.child(hint, key::variant(name), ty, || Step::Variant(name))
+                node.child(hint, key::variant(name), ty, true, || Step::Variant(name))
             }
-            PathStep::Index(index) => {
-                node.child(index, key::index(index), ty, || Step::Index(index, None))
-            }
+            PathStep::Index(index) => node.child(index, key::index(index), ty, true, || {
+                Step::Index(index, None)
+            }),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The wrapping deserializer: each call goes to the format's own, with a visitor that keeps the place.
 
-use super::enter::{At, How};
+use super::enter::At;
 use super::known;
 use super::tree::Type;
-use super::visitor::{Kind, Vis};
+use super::visitor::{ANY, STRUCT, TUPLE, Vis};
 use serde::de::{Deserializer, Visitor};
 
 /// A format's deserializer at a place.
@@ -21,19 +21,10 @@ impl<D> De<D> {
     /// What the function of a `deserialize_with` deserializes is the type of its place.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn learn<T>(&self) {
-        if self.at.node.awaits_type() {
-            self.at.node.retype(Type::of::<T>());
+        let node = self.at.node();
+        if node.awaits_type() {
+            node.retype(Type::of::<T>());
         }
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn vis<V>(&self, v: V, names: &'static [&'static str], kind: Kind) -> Vis<V> {
-        let kind = if self.at.how == How::BufferingInBudget {
-            Kind::Buffer
-        } else {
-            kind
-        };
-        Vis::new(v, self.at, names, kind)
     }
 }
 
@@ -52,7 +43,7 @@ macro_rules! wrap {
         #[inline]
         fn $method<V: Visitor<'de>>(self, $($arg: $ty,)* visitor: V) -> Result<V::Value, D::Error> {
             self.learn::<V::Value>();
-            let visitor = self.vis(visitor, $names, $kind);
+            let visitor = Vis::<V, $kind>::new(visitor, self.at, $names);
             self.d.$method($($arg,)* visitor)
         }
     )*};
@@ -71,15 +62,29 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
     }
 
     wrap! {
-        deserialize_bytes() &[], Kind::Any;
-        deserialize_byte_buf() &[], Kind::Any;
-        deserialize_option() &[], Kind::Any;
-        deserialize_seq() &[], Kind::Any;
-        deserialize_tuple(len: usize) &[], if known::is_array::<V::Value, V>() { Kind::Any } else { Kind::Tuple };
-        deserialize_tuple_struct(name: &'static str, len: usize) &[], Kind::Tuple;
-        deserialize_map() &[], Kind::Any;
-        deserialize_struct(name: &'static str, fields: Names) fields, Kind::Struct;
-        deserialize_enum(name: &'static str, variants: Names) variants, Kind::Any;
+        deserialize_bytes() &[], ANY;
+        deserialize_byte_buf() &[], ANY;
+        deserialize_option() &[], ANY;
+        deserialize_seq() &[], ANY;
+        deserialize_tuple_struct(name: &'static str, len: usize) &[], TUPLE;
+        deserialize_map() &[], ANY;
+        deserialize_struct(name: &'static str, fields: Names) fields, STRUCT;
+        deserialize_enum(name: &'static str, variants: Names) variants, ANY;
+    }
+
+    #[inline]
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        len: usize,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.learn::<V::Value>();
+        if known::is_array::<V::Value, V>() {
+            let visitor = Vis::<V, ANY>::new(visitor, self.at, &[]);
+            return self.d.deserialize_tuple(len, visitor);
+        }
+        let visitor = Vis::<V, TUPLE>::new(visitor, self.at, &[]);
+        self.d.deserialize_tuple(len, visitor)
     }
 
     #[inline]
@@ -103,22 +108,20 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
         if name.starts_with('$') {
             return self.d.deserialize_newtype_struct(name, visitor);
         }
-        let visitor = self.vis(visitor, &[], Kind::Any);
+        let visitor = Vis::<V, ANY>::new(visitor, self.at, &[]);
         self.d.deserialize_newtype_struct(name, visitor)
     }
 
     #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
         self.learn::<V::Value>();
-        if known::is_buffer::<V::Value>() && self.at.how != How::BufferingInBudget {
+        if known::is_buffer::<V::Value>() && !self.at.is_buffering() {
             return self.at.buffering(|inside| match inside {
                 None => self.d.deserialize_any(visitor),
-                Some(at) => self
-                    .d
-                    .deserialize_any(Vis::new(visitor, at, &[], Kind::Buffer)),
+                Some(at) => self.d.deserialize_any(Vis::<V, ANY>::new(visitor, at, &[])),
             });
         }
-        let visitor = self.vis(visitor, &[], Kind::Any);
+        let visitor = Vis::<V, ANY>::new(visitor, self.at, &[]);
         self.d.deserialize_any(visitor)
     }
 

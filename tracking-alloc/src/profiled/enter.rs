@@ -1,37 +1,57 @@
 //! Being in a place: two stores in the thread's words, and one visit.
 
-use super::register;
 use super::tree::{Found, Node};
 use crate::current_scope::set;
 use crate::profiled::budget;
 use serde::de::Error;
 
-/// What travels with the deserializer.
+/// What travels with the deserializer: a place, and in the lowest bits of its address how it is entered.
+///
+/// PERF: one word, so that a wrapper around a reference travels in two registers, and is never copied as a whole just
+/// after its parts were written, which processors are slow at.
 #[derive(Clone, Copy)]
-pub(super) struct At {
-    pub(super) node: &'static Node,
-    pub(super) how: How,
-}
+pub(super) struct At(*const Node);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     /// Places are entered.
-    Recording,
+    Recording = 0,
     /// A budget is compared at each boundary, too.
-    Budget,
+    Budget = 1,
     /// A budget is compared; serde buffers, which is one place.
-    BufferingInBudget,
+    BufferingInBudget = 2,
 }
+
+const HOW: usize = 3;
+const _: () = assert!(align_of::<Node>() > HOW);
 
 impl At {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn to(self, node: &'static Node) -> At {
-        At { node, ..self }
+    pub(super) fn new(node: &'static Node, how: How) -> At {
+        At(std::ptr::from_ref(node).map_addr(|address| address | how as usize))
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn node(self) -> &'static Node {
+        // SAFETY: made of a reference, whose address had none of these bits.
+        unsafe { &*self.0.map_addr(|address| address & !HOW) }
+    }
+
+    /// Another place, entered in the same way.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn to(self, node: &'static Node) -> At {
+        At(std::ptr::from_ref(node).map_addr(|address| address | self.0.addr() & HOW))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_budgeted(self) -> bool {
-        self.how != How::Recording
+        self.0.addr() & HOW != How::Recording as usize
+    }
+
+    /// Whether serde buffers, within a budget: boundaries, no places.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn is_buffering(self) -> bool {
+        self.0.addr() & How::BufferingInBudget as usize != 0
     }
 
     /// Something that enters no place: `work` between two boundaries.
@@ -40,26 +60,25 @@ impl At {
         if !self.is_budgeted() {
             return work();
         }
-        budget::check(self.node)?;
+        budget::check(self.node())?;
         let value = work()?;
-        budget::check(self.node)?;
+        budget::check(self.node())?;
         Ok(value)
     }
 
-    /// Deserializes in a place below; the thread is in `back` afterwards, however it ends.
+    /// Deserializes in a place below that was entered; the thread is in `back` afterwards, however it ends.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn within<R, E: Error>(
         self,
-        found: Found,
+        entered: &'static Node,
         back: u32,
         work: impl FnOnce(At) -> Result<R, E>,
     ) -> Result<R, E> {
-        let _entered = Entered::new(found, back);
-        let at = self.to(found.node);
+        let _entered = Entered { back };
         if self.is_budgeted() {
-            return budget::in_field(found.node, || work(at));
+            return budget::in_field(entered, || work(self.to(entered)));
         }
-        work(at)
+        work(At::new(entered, How::Recording))
     }
 
     /// serde buffers: one place, whatever lies inside. Afterwards the thread is where things are built from the buffer,
@@ -69,15 +88,12 @@ impl At {
         self,
         work: impl FnOnce(Option<At>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let buffered = self.node.buffered();
-        let _entered = Entered::new(buffered, self.node.rebuilt().scope);
+        let buffered = self.node().buffered();
+        let _entered = Entered::new(buffered, self.node().rebuilt().scope);
         if !self.is_budgeted() {
             return work(None);
         }
-        let at = At {
-            node: buffered.node,
-            how: How::BufferingInBudget,
-        };
+        let at = At::new(buffered.node, How::BufferingInBudget);
         at.checked(|| work(Some(at)))
     }
 }
@@ -90,12 +106,7 @@ pub(super) struct Entered {
 impl Entered {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(found: Found, back: u32) -> Entered {
-        if found.visit != 0 {
-            register::visit(found.visit);
-        } else if found.node.is_lost() {
-            register::lost();
-        }
-        set(found.scope);
+        found.enter();
         Entered { back }
     }
 

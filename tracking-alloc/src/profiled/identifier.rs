@@ -57,11 +57,10 @@ impl Capture {
             self.named.set(Named::Kept(keep_name(text)));
             return;
         }
-        let index = match self.names.get(self.next) {
-            Some(name) if *name == text => Some(self.next),
-            _ => self.names.iter().position(|name| *name == text),
-        };
-        self.named.set(index.map_or(Named::Unknown, Named::Name));
+        self.named.set(match self.names.get(self.next) {
+            Some(name) if is_same(name, text) => Named::Name(self.next),
+            _ => search(self.names, text),
+        });
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -75,6 +74,36 @@ impl Capture {
     fn number(&self, number: u64) {
         self.named.set(Named::Index(number as usize));
     }
+}
+
+/// Any of the names, not the one expected.
+#[inline(never)]
+fn search(names: &[&str], text: &str) -> Named {
+    let index = names.iter().position(|name| *name == text);
+    index.map_or(Named::Unknown, Named::Name)
+}
+
+/// Whether texts are equal. PERF: names are short; a call costs more than a few compares of overlapping words.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let length = one.len();
+    length == other.len()
+        && match length {
+            0 => true,
+            1..4 => [0, length / 2, length - 1]
+                .iter()
+                .all(|at| one.get(*at) == other.get(*at)),
+            4..8 => {
+                one.first_chunk::<4>() == other.first_chunk()
+                    && one.last_chunk::<4>() == other.last_chunk()
+            }
+            8..=16 => {
+                one.first_chunk::<8>() == other.first_chunk()
+                    && one.last_chunk::<8>() == other.last_chunk()
+            }
+            _ => one == other,
+        }
 }
 
 /// Longest name kept aside, bytes.

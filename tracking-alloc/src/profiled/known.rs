@@ -3,7 +3,7 @@
 //! PERF: `type_name` is a constant of each instantiation, so these tests fold away when optimised. A name that is not
 //! recognised costs a row of its own, never a wrong figure.
 
-use super::tree::Type;
+use super::tree::{Type, TypeOf};
 use serde::de::DeserializeSeed;
 use std::any::type_name;
 use std::mem::needs_drop;
@@ -119,19 +119,24 @@ pub(super) fn is_content_seed<S>() -> bool {
 
 /// The type of what a seed deserializes; `None` when it cannot allocate.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn seeded<'de, S: DeserializeSeed<'de>>() -> Option<Type> {
+pub(super) fn seeded<'de, S: DeserializeSeed<'de>>() -> Option<TypeOf> {
     if is_plain::<S::Value>() {
         return None;
     }
     let name = type_name::<S::Value>();
     if name == "()" {
-        return in_place(type_name::<S>());
+        in_place(type_name::<S>())?;
+        return Some(type_in_place::<S>);
     }
-    Some(Type::of::<S::Value>())
+    Some(Type::of::<S::Value>)
 }
 
 /// The type shown while what a `deserialize_with` function deserializes is not known.
 pub(super) const WITH: &str = "(deserialize_with)";
+
+fn type_in_place<S>() -> Type {
+    in_place(type_name::<S>()).unwrap_or(Type::UNKNOWN)
+}
 
 /// The type that is overwritten in place by serde's `InPlaceSeed<T>`; `()` of any other seed cannot allocate... unless
 /// the seed keeps what it reads, so it has a place.

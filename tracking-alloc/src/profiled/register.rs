@@ -44,6 +44,18 @@ mod recorded {
         scopes::visit(scope);
     }
 
+    /// False: it must be counted by [`visit`].
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn visit_again(scope: u32) -> bool {
+        #[cfg(recording)]
+        return crate::hook::visit_again(scope);
+        #[cfg(in_memory)]
+        {
+            scopes::visit(scope);
+            true
+        }
+    }
+
     pub(in super::super) fn lost() {
         scopes::lost();
     }
@@ -70,7 +82,12 @@ mod recorded {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn visit(_scope: u32) {}
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn visit_again(_scope: u32) -> bool {
+        true
+    }
+
     pub(in super::super) fn lost() {}
 }
 
-pub(super) use recorded::{add, flag, generation, lost, rename, retype, visit};
+pub(super) use recorded::{add, flag, generation, lost, rename, retype, visit, visit_again};

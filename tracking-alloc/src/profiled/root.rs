@@ -60,7 +60,7 @@ fn within<'de, T, D: Deserializer<'de>, R>(
     let found = node.found();
     let _retained = Retained::enter(found.visit);
     let _entered = Entered::new(found, back);
-    let at = |how| At { node, how };
+    let at = |how| At::new(node, how);
     match budgeted {
         true => budget::in_field(node, || observed(d, at(How::Budget))),
         false => observed(d, at(How::Recording)),

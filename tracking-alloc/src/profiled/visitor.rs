@@ -7,38 +7,24 @@ use serde::de::{Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 use std::cell::Cell;
 use std::fmt;
 
-/// What is being visited.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Struct,
-    Tuple,
-    /// Whatever the data is: sequences are `[]`, maps `{key}` and `{value}`.
-    Any,
-    /// serde's buffer, within a budget: boundaries, no places.
-    Buffer,
-}
+/// What is being visited, unless serde buffers. PERF: part of the types, so that nobody asks at run time.
+pub(super) type Kind = u8;
+/// Whatever the data is: sequences are `[]`, maps `{key}` and `{value}`.
+pub(super) const ANY: Kind = 0;
+pub(super) const STRUCT: Kind = 1;
+pub(super) const TUPLE: Kind = 2;
 
-/// Where the visitor is and how things below are called.
-#[derive(Clone, Copy)]
-pub(super) struct Context {
-    pub(super) at: At,
-    pub(super) names: &'static [&'static str],
-    pub(super) kind: Kind,
-}
-
-/// A visitor at a place.
-pub(super) struct Vis<V> {
+/// A visitor at a place; `names` are those of a struct's fields or an enum's variants.
+pub(super) struct Vis<V, const KIND: Kind> {
     v: V,
-    context: Context,
+    at: At,
+    names: &'static [&'static str],
 }
 
-impl<V> Vis<V> {
+impl<V, const KIND: Kind> Vis<V, KIND> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn new(v: V, at: At, names: &'static [&'static str], kind: Kind) -> Vis<V> {
-        Vis {
-            v,
-            context: Context { at, names, kind },
-        }
+    pub(super) fn new(v: V, at: At, names: &'static [&'static str]) -> Self {
+        Vis { v, at, names }
     }
 }
 
@@ -51,7 +37,7 @@ macro_rules! forward {
     )*};
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Vis<V> {
+impl<'de, V: Visitor<'de>, const KIND: Kind> Visitor<'de> for Vis<V, KIND> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,45 +63,49 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Vis<V> {
 
     #[inline]
     fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
-        self.v.visit_some(De::new(d, self.context.at))
+        self.v.visit_some(De::new(d, self.at))
     }
 
     #[inline]
     fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
-        self.v.visit_newtype_struct(De::new(d, self.context.at))
+        self.v.visit_newtype_struct(De::new(d, self.at))
     }
 
     #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        let Context { at, names, kind } = self.context;
+        let (at, names) = (self.at, self.names);
         let asked = Cell::new(0);
-        let visited = self.v.visit_seq(Seq::new(access, self.context, &asked));
+        let visited = self
+            .v
+            .visit_seq(Seq::<A, KIND>::new(access, at, names, &asked));
         // A visitor of a struct asks once for each of its fields: if it is content with fewer than there are names,
         // some fields have several, and names are not in the order of elements.
-        if kind == Kind::Struct
+        let node = at.node();
+        if KIND == STRUCT
+            && !at.is_buffering()
             && visited.is_ok()
             && asked.get() < names.len()
-            && at.node.is_order(names).is_none()
+            && node.is_order(names).is_none()
         {
-            at.node.settle_order(names, false);
+            node.settle_order(names, false);
         }
         visited
     }
 
     #[inline]
     fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.v.visit_map(Map::new(access, self.context))
+        self.v
+            .visit_map(Map::<A, KIND>::new(access, self.at, self.names))
     }
 
     #[inline]
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.v.visit_enum(Enum::new(access, self.context))
+        self.v.visit_enum(Enum::new(access, self.at, self.names))
     }
 
     #[doc(hidden)]
     #[inline]
     fn __private_visit_untagged_option<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, ()> {
-        self.v
-            .__private_visit_untagged_option(De::new(d, self.context.at))
+        self.v.__private_visit_untagged_option(De::new(d, self.at))
     }
 }

@@ -69,7 +69,7 @@ pub(crate) fn measuring(begins: bool) {
 #[cfg(feature = "serde")]
 pub(super) use visits::Visited;
 #[cfg(feature = "serde")]
-pub(crate) use visits::visit;
+pub(crate) use visits::{visit, visit_again};
 
 #[cfg(feature = "serde")]
 mod visits {
@@ -88,21 +88,28 @@ mod visits {
     /// The calling thread enters the scope of a field.
     #[inline(always)]
     pub(crate) fn visit(scope: u32) {
-        if let Some(lane) = own() {
-            let tag = lane.tag.load(Relaxed) & !(MEASURED | PARKED);
-            if !lane.busy.load(Relaxed) {
-                lane.busy.store(true, Relaxed);
-                // NOTE: as in an event: busy before the state is read, so that nobody writes into a finished recording.
-                compiler_fence(SeqCst);
-                let counted = state::get() == tag && lane.count_visit(scope);
-                compiler_fence(SeqCst);
-                lane.busy.store(false, Relaxed);
-                if counted {
-                    return;
-                }
-            }
+        if !visit_again(scope) {
+            visit_anyhow(scope);
         }
-        visit_anyhow(scope);
+    }
+
+    /// The same for a scope that its lane has counted before; false, and not counted, when anything is unusual.
+    #[inline(always)]
+    pub(crate) fn visit_again(scope: u32) -> bool {
+        let Some(lane) = own() else {
+            return false;
+        };
+        if lane.busy.load(Relaxed) {
+            return false;
+        }
+        let tag = lane.tag.load(Relaxed) & !(MEASURED | PARKED);
+        lane.busy.store(true, Relaxed);
+        // NOTE: as in an event: busy before the state is read, so that nobody writes into a finished recording.
+        compiler_fence(SeqCst);
+        let counted = state::get() == tag && lane.count_visit(scope);
+        compiler_fence(SeqCst);
+        lane.busy.store(false, Relaxed);
+        counted
     }
 
     /// The first visit of a scope in a lane, or a shared lane.

@@ -4,20 +4,21 @@ use super::{Inside, Seed};
 use crate::profiled::enter::At;
 use crate::profiled::identifier::{Capture, Identifier, Named};
 use crate::profiled::known;
-use crate::profiled::tree::{Found, Step, Type, key};
+use crate::profiled::tree::{Node, Step, Type, TypeOf, key};
 use crate::profiled::variants;
-use crate::profiled::visitor::{Context, Kind, Vis};
+use crate::profiled::visitor::{STRUCT, TUPLE, Vis};
 use serde::de::{DeserializeSeed, EnumAccess, Error, VariantAccess, Visitor};
 
 pub(in super::super) struct Enum<A> {
     access: A,
-    context: Context,
+    at: At,
+    names: &'static [&'static str],
 }
 
 impl<A> Enum<A> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super) fn new(access: A, context: Context) -> Enum<A> {
-        Enum { access, context }
+    pub(in super::super) fn new(access: A, at: At, names: &'static [&'static str]) -> Enum<A> {
+        Enum { access, at, names }
     }
 }
 
@@ -30,7 +31,7 @@ impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Enum<A> {
         self,
         seed: S,
     ) -> Result<(S::Value, Variant<A::Variant>), A::Error> {
-        let names = self.context.names;
+        let (at, names) = (self.at, self.names);
         let capture = Capture::new(names, 0);
         let (value, access) = self.access.variant_seed(Identifier {
             inner: seed,
@@ -39,16 +40,16 @@ impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Enum<A> {
         let mut named = capture.named();
         if let Named::Index(index) = named
             && index < names.len()
-            && variants::are_in_order::<S>(self.context.at.node, names)
+            && variants::are_in_order::<S>(at.node(), names)
         {
             named = Named::Name(index);
         }
-        let context = self.context;
         Ok((
             value,
             Variant {
                 access,
-                context,
+                at,
+                names,
                 named,
             },
         ))
@@ -57,45 +58,41 @@ impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Enum<A> {
 
 pub(in super::super) struct Variant<A> {
     access: A,
-    context: Context,
+    at: At,
+    names: &'static [&'static str],
     named: Named,
 }
 
 impl<A> Variant<A> {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn at(&self) -> At {
-        self.context.at
-    }
-
     /// A variant with several fields: their places lie below its own, which has no type.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn with_fields<R, E: Error>(
-        self,
-        kind: Kind,
-        read: impl FnOnce(A, At, Kind) -> Result<R, E>,
-    ) -> Result<R, E> {
-        let at = self.at();
-        if self.context.kind == Kind::Buffer {
-            return read(self.access, at, Kind::Buffer);
+    fn with_fields<R, E: Error>(self, read: impl FnOnce(A, At) -> Result<R, E>) -> Result<R, E> {
+        let at = self.at;
+        if at.is_buffering() {
+            return read(self.access, at);
         }
-        let found = place(self.context, self.named, Type::UNKNOWN);
-        at.within(found, at.node.scope(), |at| read(self.access, at, kind))
+        let entered = enter(at.node(), self.names, self.named, Type::unknown);
+        at.within(entered, at.node().scope(), |at| read(self.access, at))
     }
 }
 
-/// The place of a variant's content.
+/// Enters the place of a variant's content.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn place(context: Context, named: Named, ty: Type) -> Found {
-    let node = context.at.node;
+fn enter(
+    node: &'static Node,
+    names: &'static [&'static str],
+    named: Named,
+    ty: TypeOf,
+) -> &'static Node {
     match named {
         Named::Name(index) => {
-            let name = context.names.get(index).copied().unwrap_or("");
-            node.child(index, key::variant(name), ty, || Step::Variant(name))
+            let name = names.get(index).copied().unwrap_or("");
+            node.enter(index, key::variant(name), ty, true, || Step::Variant(name))
         }
-        Named::Index(index) => {
-            node.child(index, !key::index(index), ty, || Step::VariantIndex(index))
-        }
-        _ => node.child(0, !key::KEY, ty, || Step::Variant("?")),
+        Named::Index(index) => node.enter(index, !key::index(index), ty, true, || {
+            Step::VariantIndex(index)
+        }),
+        _ => node.enter(0, !key::KEY, ty, true, || Step::Variant("?")),
     }
 }
 
@@ -109,26 +106,26 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<A> {
 
     #[inline]
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
-        let at = self.at();
+        let at = self.at;
         let Some(ty) = known::seeded::<S>() else {
             return at.checked(|| self.access.newtype_variant_seed(seed));
         };
-        if self.context.kind == Kind::Buffer {
+        if at.is_buffering() {
             return self.access.newtype_variant_seed(Inside { seed, at });
         }
-        let (context, named) = (self.context, self.named);
+        let (node, names, named) = (at.node(), self.names, self.named);
         self.access.newtype_variant_seed(Seed {
             seed,
             at,
-            back: at.node.scope(),
-            place: || place(context, named, ty),
+            back: node.scope(),
+            enter: move || enter(node, names, named, ty),
         })
     }
 
     #[inline]
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        self.with_fields(Kind::Tuple, |access, at, kind| {
-            access.tuple_variant(len, Vis::new(visitor, at, &[], kind))
+        self.with_fields(|access, at| {
+            access.tuple_variant(len, Vis::<V, TUPLE>::new(visitor, at, &[]))
         })
     }
 
@@ -138,8 +135,8 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        self.with_fields(Kind::Struct, |access, at, kind| {
-            access.struct_variant(fields, Vis::new(visitor, at, fields, kind))
+        self.with_fields(|access, at| {
+            access.struct_variant(fields, Vis::<V, STRUCT>::new(visitor, at, fields))
         })
     }
 }

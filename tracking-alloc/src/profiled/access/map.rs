@@ -6,13 +6,15 @@ use crate::current_scope;
 use crate::profiled::enter::{At, Entered};
 use crate::profiled::identifier::{Capture, Identifier, Named, with_kept_name};
 use crate::profiled::known;
-use crate::profiled::tree::{Found, Step, Type, key};
-use crate::profiled::visitor::{Context, Kind};
-use serde::de::{DeserializeSeed, MapAccess};
+use crate::profiled::tree::{Node, Step, TypeOf, key};
+use crate::profiled::visitor::{Kind, STRUCT};
+use serde::de::{Deserialize, DeserializeSeed, MapAccess};
+use std::marker::PhantomData;
 
-pub(in super::super) struct Map<A> {
+pub(in super::super) struct Map<A, const KIND: Kind> {
     access: A,
-    context: Context,
+    at: At,
+    names: &'static [&'static str],
     /// The key read last.
     named: Named,
     /// The name expected next: fields mostly come in order.
@@ -23,46 +25,50 @@ pub(in super::super) struct Map<A> {
     buffered: bool,
 }
 
-impl<A> Map<A> {
+impl<A, const KIND: Kind> Map<A, KIND> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super) fn new(access: A, context: Context) -> Map<A> {
+    pub(in super::super) fn new(access: A, at: At, names: &'static [&'static str]) -> Self {
         Map {
             access,
-            context,
+            at,
+            names,
             named: Named::Unknown,
             next: 0,
-            rest: context.at.node.scope(),
+            rest: at.node().scope(),
             buffered: false,
         }
     }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn at(&self) -> At {
-        self.context.at
-    }
 }
 
-/// The place of a value, by its key. `fold`: a type inside itself is counted at its outermost place.
+/// Enters the place of a value, by its key. `fold`: a type inside itself is counted at its outermost place.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn place(context: Context, named: Named, ty: Type, fold: bool) -> Found {
-    let node = context.at.node;
+fn enter(
+    node: &'static Node,
+    names: &'static [&'static str],
+    named: Named,
+    ty: TypeOf,
+    fold: bool,
+) -> &'static Node {
     match named {
         Named::Name(index) => {
             // A captured index is one of the list.
-            let name = context.names.get(index).copied().unwrap_or("");
-            node.child_folded(index, key::field(name), ty, fold, || Step::Field(name))
+            let name = names.get(index).copied().unwrap_or("");
+            match fold {
+                true => node.enter_field::<true>(index, name, ty),
+                false => node.enter(index, key::field(name), ty, false, || Step::Field(name)),
+            }
         }
-        Named::Index(index) => {
-            node.child(index, key::index(index), ty, || Step::Index(index, None))
-        }
+        Named::Index(index) => node.enter(index, key::index(index), ty, true, || {
+            Step::Index(index, None)
+        }),
         Named::Kept(key) => {
-            with_kept_name(|name| node.child(key % 61, key, ty, || Step::Field(name)))
+            with_kept_name(|name| node.enter(key % 61, key, ty, true, || Step::Field(name)))
         }
-        Named::Unknown => node.child(1, key::VALUE, ty, || Step::Value),
+        Named::Unknown => node.enter_only::<{ key::VALUE }>(ty),
     }
 }
 
-impl<'de, A: MapAccess<'de>> Map<A> {
+impl<'de, A: MapAccess<'de>, const KIND: Kind> Map<A, KIND> {
     /// A key whose name is noted on the way.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn noted_key<K: DeserializeSeed<'de>>(
@@ -86,20 +92,20 @@ impl<'de, A: MapAccess<'de>> Map<A> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, A::Error> {
-        let at = self.at();
+        let at = self.at;
         let key = {
-            let _entered = Entered::unvisited(at.node.buffered(), self.rest);
+            let _entered = Entered::unvisited(at.node().buffered(), self.rest);
             at.checked(|| self.noted_key(seed, Capture::keeping()))?
         };
         if key.is_none() && self.buffered {
-            self.rest = at.node.rebuilt().scope;
+            self.rest = at.node().rebuilt().scope;
             current_scope::set(self.rest);
         }
         Ok(key)
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Map<A> {
+impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
     type Error = A::Error;
 
     #[inline]
@@ -107,13 +113,13 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Map<A> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, A::Error> {
-        let at = self.at();
-        if self.context.kind == Kind::Struct {
-            let capture = Capture::new(self.context.names, self.next);
-            return at.checked(|| self.noted_key(seed, capture));
-        }
-        if self.context.kind == Kind::Buffer {
+        let at = self.at;
+        if at.is_buffering() {
             return self.access.next_key_seed(Inside { seed, at });
+        }
+        if KIND == STRUCT {
+            let capture = Capture::new(self.names, self.next);
+            return at.checked(|| self.noted_key(seed, capture));
         }
         if known::is_flatten_key::<K::Value>() {
             return self.next_flatten_key(seed);
@@ -129,17 +135,23 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Map<A> {
             seed,
             at,
             back: self.rest,
-            place: || at.node.child(0, key::KEY, ty, || Step::Key),
+            enter: move || at.node().enter_only::<{ key::KEY }>(ty),
         })
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn next_value<T: Deserialize<'de>>(&mut self) -> Result<T, A::Error> {
+        // PERF: as for elements: inlined, so that values are moved once less.
+        self.next_value_seed(PhantomData)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        let at = self.at();
+        let at = self.at;
         let Some(ty) = known::seeded::<S>() else {
             return at.checked(|| self.access.next_value_seed(seed));
         };
-        if self.context.kind == Kind::Buffer {
+        if at.is_buffering() {
             return self.access.next_value_seed(Inside { seed, at });
         }
         if known::is_buffer::<S::Value>() {
@@ -147,21 +159,21 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Map<A> {
             self.buffered = true;
             // A flattened struct goes on buffering, and its list of entries grows between them; an adjacently tagged
             // enum only wants its tag.
-            self.rest = if self.context.kind == Kind::Struct {
-                at.node.rebuilt().scope
+            self.rest = if KIND == STRUCT {
+                at.node().rebuilt().scope
             } else {
-                at.node.buffered().scope
+                at.node().buffered().scope
             };
             current_scope::set(self.rest);
             return value;
         }
-        let (context, named) = (self.context, self.named);
-        let fold = !(known::is_content_seed::<S>() && ty.name == at.node.type_name());
+        let (node, names, named) = (at.node(), self.names, self.named);
+        let fold = !(known::is_content_seed::<S>() && ty().name == node.type_name());
         self.access.next_value_seed(Seed {
             seed,
             at,
             back: self.rest,
-            place: || place(context, named, ty, fold),
+            enter: move || enter(node, names, named, ty, fold),
         })
     }
 

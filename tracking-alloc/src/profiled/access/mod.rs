@@ -10,24 +10,27 @@ pub(super) use seq::Seq;
 
 use super::deserializer::De;
 use super::enter::At;
-use super::tree::Found;
+use super::tree::Node;
 use serde::de::{DeserializeSeed, Deserializer};
 
 /// A seed whose value has a place: entered only when there is a value, so that the end of a sequence is none.
-struct Seed<S, P> {
+struct Seed<S, F> {
     seed: S,
     at: At,
     /// The scope afterwards.
     back: u32,
-    place: P,
+    /// Enters the place.
+    enter: F,
 }
 
-impl<'de, S: DeserializeSeed<'de>, P: FnOnce() -> Found> DeserializeSeed<'de> for Seed<S, P> {
+impl<'de, S: DeserializeSeed<'de>, F: FnOnce() -> &'static Node> DeserializeSeed<'de>
+    for Seed<S, F>
+{
     type Value = S::Value;
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
-        self.at.within((self.place)(), self.back, |at| {
+        self.at.within((self.enter)(), self.back, |at| {
             self.seed.deserialize(De::new(d, at))
         })
     }

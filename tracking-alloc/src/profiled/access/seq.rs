@@ -1,15 +1,18 @@
 //! Elements: of a sequence all one place, of a tuple one each, of a struct in a format without names its fields.
 
 use super::{Buffer, Inside, Seed};
+use crate::profiled::enter::At;
 use crate::profiled::known;
-use crate::profiled::tree::{Found, Step, Type, key};
-use crate::profiled::visitor::{Context, Kind};
-use serde::de::{DeserializeSeed, SeqAccess};
+use crate::profiled::tree::{Node, Step, TypeOf, key};
+use crate::profiled::visitor::{Kind, STRUCT, TUPLE};
+use serde::de::{Deserialize, DeserializeSeed, SeqAccess};
 use std::cell::Cell;
+use std::marker::PhantomData;
 
-pub(in super::super) struct Seq<'a, A> {
+pub(in super::super) struct Seq<'a, A, const KIND: Kind> {
     access: A,
-    context: Context,
+    at: At,
+    names: &'static [&'static str],
     index: usize,
     /// Elements the visitor asked for, for whoever made this.
     asked: &'a Cell<usize>,
@@ -17,45 +20,60 @@ pub(in super::super) struct Seq<'a, A> {
     ordered: bool,
 }
 
-impl<'a, A> Seq<'a, A> {
+impl<'a, A, const KIND: Kind> Seq<'a, A, KIND> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super) fn new(access: A, context: Context, asked: &'a Cell<usize>) -> Self {
+    pub(in super::super) fn new(
+        access: A,
+        at: At,
+        names: &'static [&'static str],
+        asked: &'a Cell<usize>,
+    ) -> Self {
         Seq {
             access,
-            context,
+            at,
+            names,
             index: 0,
             asked,
-            ordered: context.kind == Kind::Struct
-                && context.at.node.is_order(context.names) == Some(true),
+            ordered: KIND == STRUCT && at.node().is_order(names) == Some(true),
         }
     }
 }
 
-/// The place of an element. `fold`: a type inside itself is counted at its outermost place.
+/// Enters the place of an element. `fold`: a type inside itself is counted at its outermost place.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn place(context: Context, ordered: &mut bool, index: usize, ty: Type, fold: bool) -> Found {
-    let Context { at, names, kind } = context;
-    match kind {
-        Kind::Struct => match names.get(index) {
-            Some(name) if *ordered && fold => at
-                .node
-                .child(index, key::field(name), ty, || Step::Field(name)),
-            _ => unordered(context, ordered, index, ty, fold),
+fn enter<const KIND: Kind>(
+    node: &'static Node,
+    names: &'static [&'static str],
+    ordered: &mut bool,
+    index: usize,
+    ty: TypeOf,
+    fold: bool,
+) -> &'static Node {
+    match KIND {
+        STRUCT => match names.get(index) {
+            Some(name) if *ordered && fold => node.enter_field::<true>(index, name, ty),
+            _ => enter_unordered(node, names, ordered, index, ty, fold),
         },
-        Kind::Tuple => at
-            .node
-            .child(index, key::index(index), ty, || Step::Index(index, None)),
-        _ => at.node.child(0, key::ELEMENT, ty, || Step::Element),
+        TUPLE => node.enter(index, key::index(index), ty, true, || {
+            Step::Index(index, None)
+        }),
+        _ => node.enter_only::<{ key::ELEMENT }>(ty),
     }
 }
 
 /// Fields without names of a type whose names may be more than its fields (aliases): the guess is proved as soon as the
 /// visitor asks for as many elements as there are names.
 #[inline(never)]
-fn unordered(context: Context, ordered: &mut bool, index: usize, ty: Type, fold: bool) -> Found {
-    let Context { at, names, .. } = context;
-    prove(context, *ordered, index);
-    let order = at.node.is_order(names);
+fn enter_unordered(
+    node: &'static Node,
+    names: &'static [&'static str],
+    ordered: &mut bool,
+    index: usize,
+    ty: TypeOf,
+    fold: bool,
+) -> &'static Node {
+    prove(node, names, *ordered, index);
+    let order = node.is_order(names);
     let (key, step) = match (order, names.get(index)) {
         (Some(true), Some(name)) => {
             *ordered = true;
@@ -66,53 +84,57 @@ fn unordered(context: Context, ordered: &mut bool, index: usize, ty: Type, fold:
             (key::index(index), Step::Index(index, guess))
         }
     };
-    at.node.child_folded(index, key, ty, fold, || step)
+    node.enter(index, key, ty, fold, || step)
 }
 
 /// The last of the names is asked for: there are as many fields as names, so none has two.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn prove(context: Context, ordered: bool, index: usize) {
-    let Context { at, names, kind } = context;
-    if kind == Kind::Struct
-        && index + 1 == names.len()
-        && !ordered
-        && at.node.is_order(names).is_none()
-    {
-        at.node.settle_order(names, true);
+fn prove(node: &'static Node, names: &'static [&'static str], ordered: bool, index: usize) {
+    if index + 1 == names.len() && !ordered && node.is_order(names).is_none() {
+        node.settle_order(names, true);
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Seq<'_, A> {
+impl<'de, A: SeqAccess<'de>, const KIND: Kind> SeqAccess<'de> for Seq<'_, A, KIND> {
     type Error = A::Error;
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>, A::Error> {
+        // PERF: serde's own is not inlined always; then each value is moved once more, while parts of it are just
+        // being written, which costs more than all the rest here.
+        self.next_element_seed(PhantomData)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
         let index = self.index;
         self.index += 1;
-        let at = self.context.at;
-        if self.context.kind == Kind::Struct {
+        let (at, names) = (self.at, self.names);
+        if KIND == STRUCT {
             self.asked.set(self.index);
         }
         let Some(ty) = known::seeded::<S>() else {
-            prove(self.context, self.ordered, index);
+            if KIND == STRUCT && !at.is_buffering() {
+                prove(at.node(), names, self.ordered, index);
+            }
             return at.checked(|| self.access.next_element_seed(seed));
         };
-        if self.context.kind == Kind::Buffer {
+        if at.is_buffering() {
             return self.access.next_element_seed(Inside { seed, at });
         }
         if known::is_buffer::<S::Value>() {
             return self.access.next_element_seed(Buffer { seed, at });
         }
-        let (context, ordered) = (self.context, &mut self.ordered);
-        let fold = !(known::is_content_seed::<S>() && ty.name == at.node.type_name());
+        let (node, ordered) = (at.node(), &mut self.ordered);
+        let fold = !(known::is_content_seed::<S>() && ty().name == node.type_name());
         self.access.next_element_seed(Seed {
             seed,
             at,
-            back: at.node.scope(),
-            place: || place(context, ordered, index, ty, fold),
+            back: node.scope(),
+            enter: move || enter::<KIND>(node, names, ordered, index, ty, fold),
         })
     }
 

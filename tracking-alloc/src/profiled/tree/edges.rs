@@ -1,10 +1,13 @@
 //! How a known place is found again: a small table in each node, read without a lock.
 //!
-//! An entry is compared by the addresses of the names of step and type. Addresses are hints: the same name may have
-//! several (one for each codegen unit), each gets an entry; the content decided when the entry was made.
+//! An entry is compared by the addresses of the step's name and of the function that says the type. Addresses are hints:
+//! the same name or function may have several (one for each codegen unit), each gets an entry; the content decided when
+//! the entry was made.
 
-use super::{Node, memory};
-use std::ptr::null_mut;
+use super::{Node, TypeOf, memory};
+use crate::current_scope;
+use crate::profiled::register;
+use std::ptr::{fn_addr_eq, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 
 /// A place that was found, and what the recording counts it as.
@@ -16,9 +19,22 @@ pub(in super::super) struct Found {
     pub(in super::super) visit: u32,
 }
 
+impl Found {
+    /// Counts a visit, or a loss, and sets the thread's scope.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn enter(self) {
+        if self.visit != 0 {
+            register::visit(self.visit);
+        } else if self.node.is_lost() {
+            register::lost();
+        }
+        current_scope::set(self.scope);
+    }
+}
+
 struct Edge {
     key: usize,
-    ty: &'static str,
+    ty: TypeOf,
     found: Found,
 }
 
@@ -69,14 +85,38 @@ impl Edges {
 }
 
 impl Node {
+    /// Enters a place that is where it usually is, as [`enter`](Node::enter) does. `None`, and nothing was done, when
+    /// anything is unusual.
+    ///
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn find(&self, hint: usize, key: usize, ty: &'static str) -> Option<Found> {
+    pub(super) fn enter_known(&self, hint: usize, key: usize, ty: TypeOf) -> Option<&'static Node> {
+        // SAFETY: null or a table, which is never given back.
+        let edges = unsafe { self.edges.load(Acquire).as_ref() }?;
+        // SAFETY: null or an edge, which is never given back.
+        let edge = unsafe { edges.slot(hint).load(Acquire).as_ref() }?;
+        if edge.key != key || !fn_addr_eq(edge.ty, ty) {
+            return None;
+        }
+        let found = edge.found;
+        if found.visit != 0 {
+            if !register::visit_again(found.visit) {
+                return None;
+            }
+        } else if found.node.is_lost() {
+            return None;
+        }
+        current_scope::set(found.scope);
+        Some(found.node)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn find(&self, hint: usize, key: usize, ty: TypeOf) -> Option<Found> {
         // SAFETY: null or a table, which is never given back.
         let edges = unsafe { self.edges.load(Acquire).as_ref() }?;
         for probe in 0..PROBES {
             // SAFETY: null or an edge, which is never given back.
             let edge = unsafe { edges.slot(hint.wrapping_add(probe)).load(Acquire).as_ref() }?;
-            if edge.key == key && std::ptr::eq(edge.ty, ty) {
+            if edge.key == key && fn_addr_eq(edge.ty, ty) {
                 return Some(edge.found);
             }
         }
@@ -84,7 +124,7 @@ impl Node {
     }
 
     /// Remembers where a key and type lead. Only under the write lock.
-    pub(super) fn remember(&self, (hint, key): (usize, usize), ty: &'static str, found: Found) {
+    pub(super) fn remember(&self, (hint, key): (usize, usize), ty: TypeOf, found: Found) {
         let Some(edge) = memory::keep(Edge { key, ty, found }) else {
             return;
         };

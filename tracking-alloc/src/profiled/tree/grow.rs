@@ -4,7 +4,7 @@
 use super::edges::Found;
 use super::label::{Label, Step};
 use super::write_lock::WriteLock;
-use super::{AWAITS_TYPE, FOLDED, Node, RECURSIVE, Type, memory};
+use super::{AWAITS_TYPE, FOLDED, Node, RECURSIVE, Type, TypeOf, memory};
 use crate::current_scope::Added;
 use crate::profiled::known;
 use crate::profiled::register;
@@ -21,10 +21,11 @@ impl Node {
     pub(super) fn new_child(
         &'static self,
         at: (usize, usize),
-        ty: Type,
+        of: TypeOf,
         step: &Step<'_>,
         fold: bool,
     ) -> Found {
+        let ty = of();
         // SAFETY: null or a node, which is never given back.
         let other = unsafe { self.other.load(Acquire).as_ref() };
         if let Some(other) = other
@@ -36,7 +37,7 @@ impl Node {
         let Some(_lock) = WriteLock::acquire() else {
             return self.at_parent();
         };
-        if let Some(found) = self.find(at.0, at.1, ty.name) {
+        if let Some(found) = self.find(at.0, at.1, of) {
             return found;
         }
         let found = match self.ancestor(ty, step).filter(|_| fold) {
@@ -57,7 +58,7 @@ impl Node {
                 },
             },
         };
-        self.remember(at, ty.name, found);
+        self.remember(at, of, found);
         found
     }
 

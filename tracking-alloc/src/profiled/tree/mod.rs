@@ -36,6 +36,10 @@ pub(super) struct Type {
 impl Type {
     pub(super) const UNKNOWN: Type = Type { name: "", bytes: 0 };
 
+    pub(super) fn unknown() -> Type {
+        Type::UNKNOWN
+    }
+
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of<T>() -> Type {
         Type {
@@ -44,6 +48,9 @@ impl Type {
         }
     }
 }
+
+/// Says the type of the values at a place. PERF: one word, by which places are compared.
+pub(super) type TypeOf = fn() -> Type;
 
 /// A place in the data: all values at one path under one phase.
 pub(super) struct Node {
@@ -76,30 +83,81 @@ const FOLDED: u32 = 2;
 const AWAITS_TYPE: u32 = 4;
 
 impl Node {
-    /// The child reached by `key` with values of `ty`, made when there is none. PERF: a known one costs two loads and
-    /// two compares; `hint` is where it usually is.
+    /// Enters the child reached by `key` with values of `ty`, made when there is none; `hint` is where it usually is.
+    /// `fold`: a type inside itself is counted at its outermost place.
+    #[inline]
+    pub(super) fn enter<'a>(
+        &'static self,
+        hint: usize,
+        key: usize,
+        ty: TypeOf,
+        fold: bool,
+        step: impl FnOnce() -> Step<'a>,
+    ) -> &'static Node {
+        let found = self.child(hint, key, ty, fold, step);
+        found.enter();
+        found.node
+    }
+
+    /// The same for a field.
+    ///
+    /// PERF: this and the next are never inlined: leaves without a frame of their own, once for all types, so that what
+    /// calls them stays small enough to be inlined. Generic, so that they are compiled with the program, which knows
+    /// better where its thread-locals are.
+    #[inline(never)]
+    pub(super) fn enter_field<const HERE: bool>(
+        &'static self,
+        index: usize,
+        name: &'static str,
+        ty: TypeOf,
+    ) -> &'static Node {
+        match self.enter_known(index, key::field(name), ty) {
+            Some(node) => node,
+            None => self.enter_new_field(index, name, ty),
+        }
+    }
+
+    /// The same for a place that is the only one of its kind: elements, keys or values, by its key.
+    #[inline(never)]
+    pub(super) fn enter_only<const KEY: usize>(&'static self, ty: TypeOf) -> &'static Node {
+        match self.enter_known(KEY - 1, KEY, ty) {
+            Some(node) => node,
+            None => self.enter_new_only(KEY, ty),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enter_new_field(
+        &'static self,
+        index: usize,
+        name: &'static str,
+        ty: TypeOf,
+    ) -> &'static Node {
+        self.enter(index, key::field(name), ty, true, || Step::Field(name))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enter_new_only(&'static self, key: usize, ty: TypeOf) -> &'static Node {
+        self.enter(key - 1, key, ty, true, || match key {
+            key::ELEMENT => Step::Element,
+            key::KEY => Step::Key,
+            _ => Step::Value,
+        })
+    }
+
+    /// The same child, not entered.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn child<'a>(
         &'static self,
         hint: usize,
         key: usize,
-        ty: Type,
-        step: impl FnOnce() -> Step<'a>,
-    ) -> Found {
-        self.child_folded(hint, key, ty, true, step)
-    }
-
-    /// The same. `fold`: a type inside itself is counted at its outermost place.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn child_folded<'a>(
-        &'static self,
-        hint: usize,
-        key: usize,
-        ty: Type,
+        ty: TypeOf,
         fold: bool,
         step: impl FnOnce() -> Step<'a>,
     ) -> Found {
-        match self.find(hint, key, ty.name) {
+        match self.find(hint, key, ty) {
             Some(found) => found,
             None => self.new_child((hint, key), ty, &step(), fold),
         }
