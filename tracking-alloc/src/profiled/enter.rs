@@ -57,12 +57,14 @@ impl At {
     /// Something that enters no place: `work` between two boundaries.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn checked<R, E: Error>(self, work: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
-        if !self.is_budgeted() {
-            return work();
+        // PERF: asked twice, so that `work` is called, and compiled, in one place.
+        if self.is_budgeted() {
+            budget::check(self.node())?;
         }
-        budget::check(self.node())?;
         let value = work()?;
-        budget::check(self.node())?;
+        if self.is_budgeted() {
+            budget::check(self.node())?;
+        }
         Ok(value)
     }
 

@@ -32,10 +32,35 @@ impl Found {
     }
 }
 
-struct Edge {
+pub(super) struct Edge {
     key: usize,
     ty: TypeOf,
     found: Found,
+}
+
+impl Edge {
+    /// As [`Found::enter`].
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn enter(&'static self) -> &'static Node {
+        let Found { node, scope, visit } = self.found;
+        let counted = match visit {
+            0 => !node.is_lost(),
+            _ => register::visit_again(visit),
+        };
+        if !counted {
+            return self.enter_anyhow();
+        }
+        current_scope::set(scope);
+        node
+    }
+
+    /// PERF: whatever it needs is in the edge, so that it is called last and nothing must be kept for it.
+    #[cold]
+    #[inline(never)]
+    fn enter_anyhow(&'static self) -> &'static Node {
+        self.found.enter();
+        self.found.node
+    }
 }
 
 /// A table of edges, replaced by a larger one when it fills. Slots are never emptied.
@@ -85,28 +110,14 @@ impl Edges {
 }
 
 impl Node {
-    /// Enters a place that is where it usually is, as [`enter`](Node::enter) does. `None`, and nothing was done, when
-    /// anything is unusual.
-    ///
+    /// The edge that is where it usually is.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn enter_known(&self, hint: usize, key: usize, ty: TypeOf) -> Option<&'static Node> {
+    pub(super) fn first(&self, hint: usize, key: usize, ty: TypeOf) -> Option<&'static Edge> {
         // SAFETY: null or a table, which is never given back.
         let edges = unsafe { self.edges.load(Acquire).as_ref() }?;
         // SAFETY: null or an edge, which is never given back.
         let edge = unsafe { edges.slot(hint).load(Acquire).as_ref() }?;
-        if edge.key != key || !fn_addr_eq(edge.ty, ty) {
-            return None;
-        }
-        let found = edge.found;
-        if found.visit != 0 {
-            if !register::visit_again(found.visit) {
-                return None;
-            }
-        } else if found.node.is_lost() {
-            return None;
-        }
-        current_scope::set(found.scope);
-        Some(found.node)
+        (edge.key == key && fn_addr_eq(edge.ty, ty)).then_some(edge)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

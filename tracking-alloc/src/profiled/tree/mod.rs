@@ -111,8 +111,8 @@ impl Node {
         name: &'static str,
         ty: TypeOf,
     ) -> &'static Node {
-        match self.enter_known(index, key::field(name), ty) {
-            Some(node) => node,
+        match self.first(index, key::field(name), ty) {
+            Some(edge) => edge.enter(),
             None => self.enter_new_field(index, name, ty),
         }
     }
@@ -120,8 +120,8 @@ impl Node {
     /// The same for a place that is the only one of its kind: elements, keys or values, by its key.
     #[inline(never)]
     pub(super) fn enter_only<const KEY: usize>(&'static self, ty: TypeOf) -> &'static Node {
-        match self.enter_known(KEY - 1, KEY, ty) {
-            Some(node) => node,
+        match self.first(KEY - 1, KEY, ty) {
+            Some(edge) => edge.enter(),
             None => self.enter_new_only(KEY, ty),
         }
     }
