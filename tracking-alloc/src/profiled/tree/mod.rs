@@ -111,6 +111,16 @@ impl Node {
         name: &'static str,
         ty: TypeOf,
     ) -> &'static Node {
+        self.enter_known_field(index, name, ty)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn enter_known_field(
+        &'static self,
+        index: usize,
+        name: &'static str,
+        ty: TypeOf,
+    ) -> &'static Node {
         match self.first(index, key::field(name), ty) {
             Some(edge) => edge.enter(),
             None => self.enter_new_field(index, name, ty),
