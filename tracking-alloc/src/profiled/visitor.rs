@@ -1,10 +1,9 @@
 //! The wrapping visitor: scalars pass, everything that leads further in keeps the place.
 
-use super::access::{Enum, Map, Seq};
+use super::access::{Enum, Map, Progress, Seq};
 use super::deserializer::De;
 use super::enter::At;
 use serde::de::{Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
-use std::cell::Cell;
 use std::fmt;
 
 /// What is being visited, unless serde buffers. PERF: part of the types, so that nobody asks at run time.
@@ -74,17 +73,17 @@ impl<'de, V: Visitor<'de>, const KIND: Kind> Visitor<'de> for Vis<V, KIND> {
     #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
         let (at, names) = (self.at, self.names);
-        let asked = Cell::new(0);
+        let progress = Progress::new::<KIND>(at.node(), names);
         let visited = self
             .v
-            .visit_seq(Seq::<A, KIND>::new(access, at, names, &asked));
+            .visit_seq(Seq::<A, KIND>::new(access, at, names, &progress));
         // A visitor of a struct asks once for each of its fields: if it is content with fewer than there are names,
         // some fields have several, and names are not in the order of elements.
         let node = at.node();
         if KIND == STRUCT
             && !at.is_buffering()
             && visited.is_ok()
-            && asked.get() < names.len()
+            && progress.asked.get() < names.len()
             && node.is_order(names).is_none()
         {
             node.settle_order(names, false);

@@ -6,7 +6,7 @@ mod seq;
 
 pub(super) use enums::Enum;
 pub(super) use map::Map;
-pub(super) use seq::Seq;
+pub(super) use seq::{Progress, Seq};
 
 use super::deserializer::De;
 use super::enter::At;

@@ -14,10 +14,30 @@ pub(in super::super) struct Seq<'a, A, const KIND: Kind> {
     at: At,
     names: &'static [&'static str],
     index: usize,
-    /// Elements the visitor asked for, for whoever made this.
-    asked: &'a Cell<usize>,
+    progress: &'a Progress,
+}
+
+/// What whoever visits a sequence wants to know afterwards.
+///
+/// PERF: not in the sequence itself, so that the address of that is never taken and it stays in registers.
+pub(in super::super) struct Progress {
+    /// Elements the visitor asked for.
+    pub(in super::super) asked: Cell<usize>,
     /// The names of the struct are known to be in the order of elements.
-    ordered: bool,
+    ordered: Cell<bool>,
+}
+
+impl Progress {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn new<const KIND: Kind>(
+        node: &'static Node,
+        names: &'static [&'static str],
+    ) -> Progress {
+        Progress {
+            asked: Cell::new(0),
+            ordered: Cell::new(KIND == STRUCT && node.is_order(names) == Some(true)),
+        }
+    }
 }
 
 impl<'a, A, const KIND: Kind> Seq<'a, A, KIND> {
@@ -26,15 +46,14 @@ impl<'a, A, const KIND: Kind> Seq<'a, A, KIND> {
         access: A,
         at: At,
         names: &'static [&'static str],
-        asked: &'a Cell<usize>,
+        progress: &'a Progress,
     ) -> Self {
         Seq {
             access,
             at,
             names,
             index: 0,
-            asked,
-            ordered: KIND == STRUCT && at.node().is_order(names) == Some(true),
+            progress,
         }
     }
 }
@@ -44,14 +63,14 @@ impl<'a, A, const KIND: Kind> Seq<'a, A, KIND> {
 fn enter<const KIND: Kind>(
     node: &'static Node,
     names: &'static [&'static str],
-    ordered: &mut bool,
+    progress: &Progress,
     index: usize,
     ty: TypeOf,
     fold: bool,
 ) -> &'static Node {
     match KIND {
-        STRUCT if fold => enter_field::<true>(node, names, ordered, index, ty),
-        STRUCT => enter_unordered::<false>(node, names, ordered, index, ty),
+        STRUCT if fold => enter_field::<true>(node, names, progress, index, ty),
+        STRUCT => enter_unordered::<false>(node, names, progress, index, ty),
         TUPLE => node.enter(index, key::index(index), ty, true, || {
             Step::Index(index, None)
         }),
@@ -64,13 +83,13 @@ fn enter<const KIND: Kind>(
 fn enter_field<const HERE: bool>(
     node: &'static Node,
     names: &'static [&'static str],
-    ordered: &mut bool,
+    progress: &Progress,
     index: usize,
     ty: TypeOf,
 ) -> &'static Node {
     match names.get(index) {
-        Some(name) if *ordered => node.enter_known_field(index, name, ty),
-        _ => enter_unordered::<true>(node, names, ordered, index, ty),
+        Some(name) if progress.ordered.get() => node.enter_known_field(index, name, ty),
+        _ => enter_unordered::<true>(node, names, progress, index, ty),
     }
 }
 
@@ -80,15 +99,15 @@ fn enter_field<const HERE: bool>(
 fn enter_unordered<const FOLD: bool>(
     node: &'static Node,
     names: &'static [&'static str],
-    ordered: &mut bool,
+    progress: &Progress,
     index: usize,
     ty: TypeOf,
 ) -> &'static Node {
-    prove(node, names, *ordered, index);
+    prove(node, names, progress, index);
     let order = node.is_order(names);
     let (key, step) = match (order, names.get(index)) {
         (Some(true), Some(name)) => {
-            *ordered = true;
+            progress.ordered.set(true);
             (key::field(name), Step::Field(name))
         }
         (order, name) => {
@@ -101,8 +120,8 @@ fn enter_unordered<const FOLD: bool>(
 
 /// The last of the names is asked for: there are as many fields as names, so none has two.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn prove(node: &'static Node, names: &'static [&'static str], ordered: bool, index: usize) {
-    if index + 1 == names.len() && !ordered && node.is_order(names).is_none() {
+fn prove(node: &'static Node, names: &'static [&'static str], progress: &Progress, index: usize) {
+    if index + 1 == names.len() && !progress.ordered.get() && node.is_order(names).is_none() {
         node.settle_order(names, true);
     }
 }
@@ -126,11 +145,11 @@ impl<'de, A: SeqAccess<'de>, const KIND: Kind> SeqAccess<'de> for Seq<'_, A, KIN
         self.index += 1;
         let (at, names) = (self.at, self.names);
         if KIND == STRUCT {
-            self.asked.set(self.index);
+            self.progress.asked.set(self.index);
         }
         let Some(ty) = known::seeded::<S>() else {
             if KIND == STRUCT && !at.is_buffering() {
-                prove(at.node(), names, self.ordered, index);
+                prove(at.node(), names, self.progress, index);
             }
             return at.checked(|| self.access.next_element_seed(seed));
         };
@@ -140,13 +159,13 @@ impl<'de, A: SeqAccess<'de>, const KIND: Kind> SeqAccess<'de> for Seq<'_, A, KIN
         if known::is_buffer::<S::Value>() {
             return self.access.next_element_seed(Buffer { seed, at });
         }
-        let (node, ordered) = (at.node(), &mut self.ordered);
+        let (node, progress) = (at.node(), self.progress);
         let fold = !(known::is_content_seed::<S>() && ty().name == node.type_name());
         self.access.next_element_seed(Seed {
             seed,
             at,
             back: node.scope(),
-            enter: move || enter::<KIND>(node, names, ordered, index, ty, fold),
+            enter: move || enter::<KIND>(node, names, progress, index, ty, fold),
         })
     }
 
