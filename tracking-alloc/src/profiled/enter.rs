@@ -76,7 +76,7 @@ impl At {
         back: u32,
         work: impl FnOnce(At) -> Result<R, E>,
     ) -> Result<R, E> {
-        let _entered = Entered { back };
+        let _entered = Entered::left_for(back);
         if self.is_budgeted() {
             return budget::in_field(entered, || work(self.to(entered)));
         }
@@ -109,6 +109,12 @@ impl Entered {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(found: Found, back: u32) -> Entered {
         found.enter();
+        Entered { back }
+    }
+
+    /// The place was entered already.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn left_for(back: u32) -> Entered {
         Entered { back }
     }
 

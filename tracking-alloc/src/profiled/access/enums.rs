@@ -1,6 +1,6 @@
 //! Variants of externally tagged enums: `::Variant`.
 
-use super::{Inside, Seed};
+use super::Seed;
 use crate::profiled::enter::At;
 use crate::profiled::identifier::{Capture, Identifier, Named};
 use crate::profiled::known;
@@ -110,9 +110,6 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<A> {
         let Some(ty) = known::seeded::<S>() else {
             return at.checked(|| self.access.newtype_variant_seed(seed));
         };
-        if at.is_buffering() {
-            return self.access.newtype_variant_seed(Inside { seed, at });
-        }
         let (node, names, named) = (at.node(), self.names, self.named);
         self.access.newtype_variant_seed(Seed {
             seed,

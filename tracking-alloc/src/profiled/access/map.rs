@@ -1,7 +1,7 @@
 //! Entries: fields by the name the data gives, other maps by `{key}` and `{value}`, and what a flattened struct keeps
 //! in a buffer.
 
-use super::{Buffer, Inside, Seed};
+use super::{Buffer, Seed};
 use crate::current_scope;
 use crate::profiled::enter::{At, Entered};
 use crate::profiled::identifier::{Capture, Identifier, Named, with_kept_name};
@@ -114,17 +114,14 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
         seed: K,
     ) -> Result<Option<K::Value>, A::Error> {
         let at = self.at;
-        if at.is_buffering() {
-            return self.access.next_key_seed(Inside { seed, at });
-        }
         if KIND == STRUCT {
             let capture = Capture::new(self.names, self.next);
             return at.checked(|| self.noted_key(seed, capture));
         }
-        if known::is_flatten_key::<K::Value>() {
+        if known::is_flatten_key::<K::Value>() && !at.is_buffering() {
             return self.next_flatten_key(seed);
         }
-        if known::is_field::<K::Value>() {
+        if known::is_field::<K::Value>() && !at.is_buffering() {
             // A struct that gives no names: a variant of an adjacently tagged enum.
             return at.checked(|| self.noted_key(seed, Capture::keeping()));
         }
@@ -151,10 +148,7 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
         let Some(ty) = known::seeded::<S>() else {
             return at.checked(|| self.access.next_value_seed(seed));
         };
-        if at.is_buffering() {
-            return self.access.next_value_seed(Inside { seed, at });
-        }
-        if known::is_buffer::<S::Value>() {
+        if known::is_buffer::<S::Value>() && !at.is_buffering() {
             let value = self.access.next_value_seed(Buffer { seed, at });
             self.buffered = true;
             // A flattened struct goes on buffering, and its list of entries grows between them; an adjacently tagged

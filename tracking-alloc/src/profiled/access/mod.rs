@@ -9,7 +9,7 @@ pub(super) use map::Map;
 pub(super) use seq::{Progress, Seq};
 
 use super::deserializer::De;
-use super::enter::At;
+use super::enter::{At, Entered, How};
 use super::tree::Node;
 use serde::de::{DeserializeSeed, Deserializer};
 
@@ -23,16 +23,35 @@ struct Seed<S, F> {
     enter: F,
 }
 
+impl<'de, S: DeserializeSeed<'de>, F: FnOnce() -> &'static Node> Seed<S, F> {
+    /// Inside serde's buffer there is no place, but a boundary.
+    #[cold]
+    #[inline(never)]
+    fn deserialize_in_budget<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
+        let Seed { seed, at, .. } = self;
+        if at.is_buffering() {
+            return at.checked(|| seed.deserialize(De::new(d, at)));
+        }
+        at.within((self.enter)(), self.back, |at| {
+            seed.deserialize(De::new(d, at))
+        })
+    }
+}
+
 impl<'de, S: DeserializeSeed<'de>, F: FnOnce() -> &'static Node> DeserializeSeed<'de>
     for Seed<S, F>
 {
     type Value = S::Value;
 
+    /// PERF: all about budgets is elsewhere, so that this is small enough to be inlined into the format's code.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
-        self.at.within((self.enter)(), self.back, |at| {
-            self.seed.deserialize(De::new(d, at))
-        })
+        if self.at.is_budgeted() {
+            return self.deserialize_in_budget(d);
+        }
+        let at = At::new((self.enter)(), How::Recording);
+        let _entered = Entered::left_for(self.back);
+        self.seed.deserialize(De::new(d, at))
     }
 }
 
@@ -51,21 +70,5 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Buffer<S> {
             None => self.seed.deserialize(d),
             Some(at) => self.seed.deserialize(De::new(d, at)),
         })
-    }
-}
-
-/// A seed inside serde's buffer, within a budget: no place, but a boundary.
-struct Inside<S> {
-    seed: S,
-    at: At,
-}
-
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Inside<S> {
-    type Value = S::Value;
-
-    #[inline]
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
-        self.at
-            .checked(|| self.seed.deserialize(De::new(d, self.at)))
     }
 }

@@ -1,6 +1,6 @@
 //! Elements: of a sequence all one place, of a tuple one each, of a struct in a format without names its fields.
 
-use super::{Buffer, Inside, Seed};
+use super::{Buffer, Seed};
 use crate::profiled::enter::At;
 use crate::profiled::known;
 use crate::profiled::tree::{Node, Step, TypeOf, key};
@@ -153,10 +153,7 @@ impl<'de, A: SeqAccess<'de>, const KIND: Kind> SeqAccess<'de> for Seq<'_, A, KIN
             }
             return at.checked(|| self.access.next_element_seed(seed));
         };
-        if at.is_buffering() {
-            return self.access.next_element_seed(Inside { seed, at });
-        }
-        if known::is_buffer::<S::Value>() {
+        if known::is_buffer::<S::Value>() && !at.is_buffering() {
             return self.access.next_element_seed(Buffer { seed, at });
         }
         let (node, progress) = (at.node(), self.progress);
