@@ -111,11 +111,9 @@ fn alloc_known(lane: &'static Lane, start: Start, block: usize, bytes: usize) ->
     let Some(key) = known_key(lane, start) else {
         return false;
     };
-    // SAFETY: the entry belongs to this lane, whose owner we are.
-    let cached = unsafe { &*lane.cached(key) };
-    if cached.key != key {
+    let Some(cached) = lane.cached(key) else {
         return false;
-    }
+    };
     // SAFETY: a row and a slot once cached are never unmapped.
     let (row, slot) = unsafe { (&*cached.row, &*cached.slot) };
     let size = bytes as u64;
@@ -305,12 +303,9 @@ fn compare(lane: &Lane, start: Start, key: u64) {
 /// The site of the calling stack and scope, with its slot and row in the lane.
 fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static Row) {
     let key = key_here(lane, start);
-    let entry = lane.cached(key);
-    // SAFETY: the entry belongs to this lane, whose owner we are; a slot once cached is never unmapped.
-    unsafe {
-        if (*entry).key == key {
-            return ((*entry).site, &*(*entry).slot, &*(*entry).row);
-        }
+    if let Some(cached) = lane.cached(key) {
+        // SAFETY: a row and a slot once cached are never unmapped.
+        return unsafe { (cached.site, &*cached.slot, &*cached.row) };
     }
     lane.ask_again();
     let (frame_pointer, stack_pointer, pc) = start.registers();
@@ -324,15 +319,12 @@ fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static
     let Some(slot) = lane.slot(site) else {
         return (site, lane.spare_slot(), row);
     };
-    lane.keep(
-        entry,
-        Cached {
-            key,
-            row,
-            slot,
-            site,
-        },
-    );
+    lane.keep(Cached {
+        key,
+        row,
+        slot,
+        site,
+    });
     (site, slot, row)
 }
 

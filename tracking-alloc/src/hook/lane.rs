@@ -34,9 +34,9 @@ const MEASURED: u32 = 8;
 const PARKED: u32 = 4;
 const _: () = assert!(PARKED == crate::state::COUNT && MEASURED < crate::state::GENERATION);
 
-/// Entries of the cache from stack to row.
-const CACHE: usize = 2048;
-/// A product's upper bits are the entry's number.
+/// Pairs of entries of the cache from stack to row: a key may be in either one of its pair.
+const CACHE: usize = 1024;
+/// A product's upper bits are the pair's number.
 const CACHE_SHIFT: u32 = u64::BITS - CACHE.ilog2();
 /// Sites in one chunk of a lane's look-up from site to row.
 const CHUNK: usize = 512;
@@ -45,7 +45,7 @@ const CHUNKS: usize = MAX_SITES as usize / CHUNK;
 #[cfg(feature = "serde")]
 const VISIT_CHUNKS: usize = (1 << 16) / CHUNK;
 
-const _: () = assert!(CACHE * size_of::<Cached>() <= 32 * PAGE);
+const _: () = assert!(CACHE * size_of::<[Cached; 2]>() <= 32 * PAGE);
 
 /// One entry of the cache: the key of stack and scope, and where it led.
 #[derive(Clone, Copy)]
@@ -80,7 +80,7 @@ pub(crate) struct Lane {
     pub(super) busy: AtomicBool,
     /// All events of the lane.
     pub(super) all: *const Row,
-    pub(super) cache: *mut Cached,
+    pub(super) cache: *mut [Cached; 2],
     /// Pages of the cache that were written, a bit for each.
     cache_pages: Cell<u32>,
     /// Net bytes at the last check.
@@ -207,25 +207,34 @@ impl Lane {
         row.clock.load(Relaxed) == now && self.all().clock.load(Relaxed) == now
     }
 
-    /// The cache entry for a key.
+    /// The entries in which a key may be.
     #[inline(always)]
-    pub(super) fn cached(&self, key: u64) -> *mut Cached {
-        // SAFETY: the cache has CACHE entries, and the shift leaves no more bits than number them.
+    fn cache_pair(&self, key: u64) -> *mut [Cached; 2] {
+        // SAFETY: the cache has CACHE pairs, and the shift leaves no more bits than number them.
         unsafe {
             self.cache
                 .add((key.wrapping_mul(GOLDEN) >> CACHE_SHIFT) as usize)
         }
     }
 
+    /// Where a key led before, if that is still in the cache.
+    #[inline(always)]
+    pub(super) fn cached(&self, key: u64) -> Option<Cached> {
+        // SAFETY: the cache is reached by the lane's owner alone, who is calling.
+        let pair = unsafe { &*self.cache_pair(key) };
+        pair.iter().find(|cached| cached.key == key).copied()
+    }
+
     /// Keeps where a key led.
-    pub(super) fn keep(&self, entry: *mut Cached, cached: Cached) {
-        let page = 1 << ((entry.addr() - self.cache.addr()) / PAGE);
+    pub(super) fn keep(&self, cached: Cached) {
+        let pair = self.cache_pair(cached.key);
+        let page = 1 << ((pair.addr() - self.cache.addr()) / PAGE);
         if self.cache_pages.get() & page == 0 {
             self.cache_pages.set(self.cache_pages.get() | page);
             count_own(PAGE);
         }
-        // SAFETY: an entry of the cache, which is reached by the lane's owner alone.
-        unsafe { *entry = cached }
+        // SAFETY: a pair of the cache, which is reached by the lane's owner alone.
+        unsafe { *pair = [cached, (*pair)[0]] }
     }
 
     /// How long a block lived that this thread now frees.

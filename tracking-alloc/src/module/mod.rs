@@ -11,6 +11,7 @@ mod maps;
 use crate::sys::{self, File};
 use elf::{Head, Identity, Source};
 use maps::Line;
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
@@ -60,6 +61,8 @@ pub(crate) struct Image {
 pub(crate) struct Modules {
     ranges: [CodeRange; MOST_RANGES],
     ranges_len: usize,
+    /// Where the last address was found: the next one mostly lies there too.
+    last_range: Cell<usize>,
     images: [Image; MOST_MODULES],
     images_len: usize,
     paths: [[u8; 512]; MOST_MODULES],
@@ -121,10 +124,14 @@ impl Modules {
 
     fn range_of(&self, address: u64) -> Option<&CodeRange> {
         let ranges = self.ranges.get(..self.ranges_len)?;
+        let last = ranges.get(self.last_range.get());
+        if let Some(range) = last.filter(|range| range.start <= address && address < range.end) {
+            return Some(range);
+        }
         let next = ranges.partition_point(|range| range.start <= address);
-        ranges
-            .get(next.checked_sub(1)?)
-            .filter(|range| address < range.end)
+        let index = next.checked_sub(1)?;
+        self.last_range.set(index);
+        ranges.get(index).filter(|range| address < range.end)
     }
 
     /// The number of the image whose code an address lies in.

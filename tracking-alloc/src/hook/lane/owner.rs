@@ -158,7 +158,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
     let place: NonNull<Lane> = bump.take_sparse(1)?;
     // Up to its look-up from site to row, of which few pages are used.
     sys::count_own(std::mem::offset_of!(Lane, chunks).next_multiple_of(sys::PAGE));
-    let cache: NonNull<Cached> = bump.take_sparse(CACHE)?;
+    let cache: NonNull<[Cached; 2]> = bump.take_sparse(CACHE)?;
     let (all, full, unattributed) = (
         fixed_row(number, 0)?,
         fixed_row(number, 1)?,

@@ -247,11 +247,12 @@ impl Lane {
     #[inline(never)]
     fn forget_full(&self) {
         for index in 0..CACHE {
-            // SAFETY: the cache has CACHE entries, reached by the lane's owner alone, who is calling.
-            let entry = unsafe { &mut *self.cache.add(index) };
-            if std::ptr::eq(entry.row, self.full) {
-                // No stack has this key.
-                entry.key = 0;
+            // SAFETY: the cache has CACHE pairs, reached by the lane's owner alone, who is calling.
+            for entry in unsafe { &mut *self.cache.add(index) } {
+                if std::ptr::eq(entry.row, self.full) {
+                    // No stack has this key.
+                    entry.key = 0;
+                }
             }
         }
         for chunk in &self.chunks {

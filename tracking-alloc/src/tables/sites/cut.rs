@@ -68,7 +68,9 @@ fn fold(addresses: &mut [u64]) -> usize {
         let (span, kept) = cycle.map_or((1, 1), |(period, repeats)| {
             (period * repeats, period * KEPT_REPEATS)
         });
-        addresses.copy_within(read..read + kept, write);
+        if read != write {
+            addresses.copy_within(read..read + kept, write);
+        }
         write += kept;
         read += span;
     }
@@ -79,6 +81,10 @@ fn fold(addresses: &mut [u64]) -> usize {
 fn repeats(addresses: &[u64], period: usize) -> usize {
     if addresses.len() < period {
         return 0;
+    }
+    // PERF: so it is mostly.
+    if addresses.get(period) != addresses.first() {
+        return 1;
     }
     let (cycle, rest) = addresses.split_at(period);
     1 + rest
