@@ -32,13 +32,20 @@ static POWERS: Powers = Powers::of(fit_seed(GOLDEN));
 
 /// The powers of a seed from 0 on, for the innermost frames. A walk that meets some of one seed and some of the next has
 /// the key of no stack: then its frames decide, as for a new one.
-struct Powers([AtomicU64; NEAR + 1]);
+struct Powers([AtomicU64; MOST_NEAR + 1]);
+
+/// Frames that are walked without asking what the last walk met, by either way.
+const MOST_NEAR: usize = if NEAR > eh_frame::NEAR {
+    NEAR
+} else {
+    eh_frame::NEAR
+};
 
 impl Powers {
     const fn of(seed: u64) -> Powers {
-        let mut powers = [const { AtomicU64::new(1) }; NEAR + 1];
+        let mut powers = [const { AtomicU64::new(1) }; MOST_NEAR + 1];
         let (mut index, mut power) = (1, seed);
-        while index <= NEAR {
+        while index <= MOST_NEAR {
             powers[index] = AtomicU64::new(power);
             power = power.wrapping_mul(seed);
             index += 1;
@@ -61,11 +68,17 @@ impl Powers {
     /// A sum that has come to `value` with the innermost [`NEAR`] frames.
     #[inline(always)]
     fn near(&self, value: u64) -> Sum {
+        self.sum::<NEAR>(value)
+    }
+
+    /// A sum that has come to `value` with so many frames.
+    #[inline(always)]
+    fn sum<const FRAMES: usize>(&self, value: u64) -> Sum {
         Sum {
             seed: self.seed(),
             value,
-            power: self.0[NEAR].load(Relaxed),
-            frames: NEAR,
+            power: self.0[FRAMES].load(Relaxed),
+            frames: FRAMES,
         }
     }
 
@@ -289,7 +302,7 @@ fn by_rules(
     find_rule: FindRule,
 ) -> u64 {
     let start = Start::from_registers((frame_pointer, stack_pointer, pc));
-    eh_frame::hash(start, limits, &last.unwound, find_rule, POWERS.begin(scope))
+    eh_frame::hash(start, limits, &last.unwound, find_rule, &POWERS, scope)
 }
 
 /// The same, whatever the last walk met: what [`walk`] must agree with.

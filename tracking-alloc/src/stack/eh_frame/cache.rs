@@ -8,22 +8,22 @@ use crate::sys::{Bump, PAGE, count_own};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
 
+/// An address is in one of two neighbors: which of them it is looked for in first, its tag tells.
 const BUCKET_BITS: u32 = 14;
-/// Places an address may be in.
-const WAYS: usize = 2;
-const PLACES: usize = WAYS << BUCKET_BITS;
+const PLACE_BITS: u32 = BUCKET_BITS + 1;
+const PLACES: usize = 1 << PLACE_BITS;
 /// Addresses of user space have no more bits; others are not cached.
 const ADDRESS_BITS: u32 = 48;
 const TAG_BITS: u32 = ADDRESS_BITS - BUCKET_BITS;
-/// Odd, so that multiplying is a bijection of addresses.
-const SPREAD: u64 = 0x9E37_79B9_7F4B;
+/// Odd, so that multiplying is a bijection of addresses; shifted, so that the product has nothing above an address's bits.
+const SPREAD: u64 = 0x9E37_79B9_7F4B << (u64::BITS - ADDRESS_BITS);
 
 const _: () = assert!(TAG_BITS + Rule::BITS == 64);
 
 /// All-zero bytes are an empty cache.
 #[repr(C, align(64))]
 pub(super) struct Cache {
-    places: [[AtomicU64; WAYS]; PLACES / WAYS],
+    places: [AtomicU64; PLACES],
     /// Whether each page of them was written.
     written: [AtomicBool; (PLACES * size_of::<AtomicU64>()).div_ceil(PAGE)],
 }
@@ -58,31 +58,34 @@ pub(in crate::stack) fn forget_rules() {
 }
 
 impl Cache {
+    /// The place an address is looked for first, and its tag above the bits of a rule.
     #[inline(always)]
-    fn place(&self, address: u64) -> (&[AtomicU64; WAYS], u64) {
-        let mixed = address.wrapping_mul(SPREAD) & ((1 << ADDRESS_BITS) - 1);
-        // SAFETY: the bucket has BUCKET_BITS bits: below the array's length.
-        let bucket = unsafe { self.places.get_unchecked((mixed >> TAG_BITS) as usize) };
-        (bucket, mixed & ((1 << TAG_BITS) - 1))
+    fn place(address: u64) -> (usize, u64) {
+        let mixed = address.wrapping_mul(SPREAD);
+        let place = mixed >> (u64::BITS - PLACE_BITS);
+        (place as usize, mixed << BUCKET_BITS)
+    }
+
+    #[inline(always)]
+    fn at(&self, place: usize) -> &AtomicU64 {
+        // SAFETY: a place has PLACE_BITS bits: below the array's length.
+        unsafe { self.places.get_unchecked(place) }
     }
 
     /// The rule of an address.
     #[inline(always)]
     pub(super) fn find(&self, address: u64) -> Option<Rule> {
-        const RULE: u64 = (1 << Rule::BITS) - 1;
-        let (bucket, tag) = self.place(address);
-        for place in bucket {
-            let entry = place.load(Relaxed);
-            if entry >> Rule::BITS == tag && entry & RULE != 0 {
-                // An address beyond the bits would share a place with another one.
-                return if address >> ADDRESS_BITS == 0 {
-                    Some(Rule::from_bits((entry & RULE) as u32))
-                } else {
-                    None
-                };
-            }
+        let (place, tag) = Self::place(address);
+        // An address beyond the bits would share a place with another one.
+        if address >> ADDRESS_BITS != 0 {
+            return None;
         }
-        None
+        // PERF: with the tag gone what is left is the rule, or too large for one. No rule is 0.
+        let rule = |place| {
+            let rest = self.at(place).load(Relaxed) ^ tag;
+            (rest.wrapping_sub(1) < (1 << Rule::BITS) - 1).then(|| Rule::from_bits(rest as u32))
+        };
+        rule(place).or_else(|| rule(place ^ 1))
     }
 
     /// Keeps a rule; what was in its place moves to the other one. Under the write lock.
@@ -90,8 +93,9 @@ impl Cache {
         if address >> ADDRESS_BITS != 0 {
             return;
         }
-        let ([first, second], tag) = self.place(address);
-        let page = (std::ptr::from_ref(first).addr() - std::ptr::from_ref(self).addr()) / PAGE;
+        let (place, tag) = Self::place(address);
+        let (first, second) = (self.at(place), self.at(place ^ 1));
+        let page = place * size_of::<AtomicU64>() / PAGE;
         if self
             .written
             .get(page)
@@ -100,15 +104,15 @@ impl Cache {
             count_own(PAGE);
         }
         let before = first.load(Relaxed);
-        if before != 0 && before >> Rule::BITS != tag {
+        if before != 0 && (before ^ tag) >> Rule::BITS != 0 {
             second.store(before, Relaxed);
         }
-        first.store(tag << Rule::BITS | u64::from(rule.bits()), Relaxed);
+        first.store(tag | u64::from(rule.bits()), Relaxed);
     }
 
     /// Forgets everything: code was loaded, perhaps where other code had been. Under the write lock.
     pub(super) fn clear(&self) {
-        self.places.iter().flatten().for_each(|place| {
+        self.places.iter().for_each(|place| {
             // Untouched pages stay untouched.
             if place.load(Relaxed) != 0 {
                 place.store(0, Relaxed);

@@ -25,8 +25,9 @@ pub(crate) use fill::{Code, EhFrames};
 pub(crate) use rule::{Bounds, Frame, Rule, UnwoundFrame};
 
 use super::last_walk::{self, LastWalk, Step, Stepped};
-use super::{CutAfter, End, FindRule, Limits, Stack, Start, Sum};
+use super::{CutAfter, End, FindRule, Limits, Powers, Stack, Start, Sum};
 use cache::Cache;
+use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
 
 /// Whether the rules of this machine are known: elsewhere, a program without frame pointers has no stacks.
@@ -106,30 +107,45 @@ fn find(find_rule: FindRule, frame: Frame, bounds: Bounds) -> Rule {
     find_rule(frame, bounds)
 }
 
-/// The sum of the return addresses that [`walk`] visits, added to that of no frames.
+/// Frames that are walked without asking what the last walk met, as by frame pointers.
+pub(super) const NEAR: usize = 6;
+
+/// The sum of the return addresses that [`walk`] visits.
 #[inline(always)]
 pub(super) fn hash(
     start: Start,
     limits: &Limits,
     last_walk: &LastWalk<UnwoundFrame>,
     find_rule: FindRule,
-    none: Sum,
+    powers: &Powers,
+    scope: u32,
 ) -> u64 {
     let stack = limits.stack();
     let (bp, sp, pc) = start.registers();
     let fits = sp >= stack.low && sp < stack.high && limits.cut_after.in_use().is_none();
-    let hash = cache::current().filter(|_| fits).and_then(|cache| {
-        let rules = Rules {
-            cache,
-            find_rule,
-            bounds: Bounds {
-                low: sp,
-                high: stack.high,
-            },
-        };
-        last_walk.go_on(&rules, stack, Frame { pc, sp, bp }, none)
-    });
-    hash.unwrap_or_else(|| hash_in_full(start, limits, find_rule, none))
+    let Some(cache) = cache::current().filter(|_| fits) else {
+        return hash_in_full(start, limits, find_rule, powers.begin(scope));
+    };
+    let rules = Rules {
+        cache,
+        find_rule,
+        bounds: Bounds {
+            low: sp,
+            high: stack.high,
+        },
+    };
+    let mut frame = Frame { pc, sp, bp };
+    let mut value = powers.begin(scope).value();
+    // PERF: a product that no other one waits for.
+    for power in &powers.0[..NEAR] {
+        if frame.step(rules.rule_of(frame), rules.bounds).is_err() {
+            return value;
+        }
+        value = value.wrapping_add(frame.pc.wrapping_mul(power.load(Relaxed)));
+    }
+    last_walk
+        .go_on(&rules, stack, frame, powers.sum::<NEAR>(value))
+        .unwrap_or_else(|| hash_in_full(start, limits, find_rule, powers.begin(scope)))
 }
 
 /// The same without what the last walk met.
@@ -151,6 +167,15 @@ struct Rules {
     bounds: Bounds,
 }
 
+impl Rules {
+    #[inline(always)]
+    fn rule_of(&self, frame: Frame) -> Rule {
+        self.cache
+            .find(frame.pc)
+            .unwrap_or_else(|| find(self.find_rule, frame, self.bounds))
+    }
+}
+
 impl Step for Rules {
     type Frame = UnwoundFrame;
 
@@ -161,11 +186,7 @@ impl Step for Rules {
 
     #[inline(always)]
     fn step(&self, frame: Frame) -> Option<Stepped<UnwoundFrame>> {
-        let rule = self
-            .cache
-            .find(frame.pc)
-            .unwrap_or_else(|| find(self.find_rule, frame, self.bounds));
-        UnwoundFrame::step(frame, rule, self.bounds)
+        UnwoundFrame::step(frame, self.rule_of(frame), self.bounds)
     }
 }
 

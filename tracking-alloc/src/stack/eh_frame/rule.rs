@@ -105,7 +105,7 @@ impl Bounds {
     }
 }
 
-/// The registers of a function in progress, as far as unwinding needs them.
+/// The registers of a function in progress, as far as unwinding needs them: `sp` at or above the lower bound of the walk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// A return address, or an address in the innermost function.
@@ -129,18 +129,23 @@ impl Frame {
         self.step_to(base.wrapping_add(rule.offset()), rule.saved_bp(), bounds)
     }
 
-    /// Goes to the frame beyond `end`.
+    /// Goes to the frame beyond `end`, whose caller's rbp is so many bytes below it, unless 0.
     #[inline(always)]
     fn step_to(&mut self, end: usize, saved_bp: usize, bounds: Bounds) -> Result<(), End> {
+        let last = end.wrapping_sub(WORD);
         // Strictly outward: a walk always ends.
-        if end <= self.sp {
+        if last < self.sp || last > bounds.high - WORD || !last.is_multiple_of(WORD) {
             return Err(End::Stopped);
         }
-        let address = bounds.load(end - WORD).ok_or(End::Stopped)?;
+        if saved_bp > end - bounds.low {
+            return Err(End::Stopped);
+        }
+        // SAFETY: inside the calling thread's own stack, between the hook's frame and the top: mapped and in use. The
+        // saved rbp, at a whole number of words below the end, lies between the lower bound and the return address.
+        let address = unsafe { *(last as *const usize) };
         if saved_bp != 0 {
-            self.bp = bounds
-                .load(end.wrapping_sub(saved_bp))
-                .ok_or(End::Stopped)?;
+            // SAFETY: likewise.
+            self.bp = unsafe { *((end - saved_bp) as *const usize) };
         }
         if address == 0 {
             return Err(End::Outermost);
