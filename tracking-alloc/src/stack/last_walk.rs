@@ -30,6 +30,9 @@ pub(super) trait Frame: Copy {
     fn is_in(&self, state: Self::State) -> bool;
     /// The return address that the step found; 0 where the walk ended without one.
     fn address(&self) -> u64;
+    /// Notes what a comparison may ask of the frame and those kept outside of it, of which `outer` is its caller's.
+    #[inline(always)]
+    fn keep_within(&mut self, _outer: Option<&Self>) {}
     /// 0 for each of two words that is as it was.
     ///
     /// # Safety
@@ -83,6 +86,8 @@ pub(crate) struct LastWalk<F> {
     skips: Cell<u32>,
     /// Pages of this that were written, a bit for each.
     pages: Cell<u32>,
+    /// A word for a register that walks begin with, so that it can be compared as those of the stack are.
+    register: Cell<usize>,
     /// The room behind those kept serves for frames that a walk finds anew.
     frames: UnsafeCell<[Kept<F>; ROOM]>,
 }
@@ -115,6 +120,11 @@ impl<F: Frame> LastWalk<F> {
     pub(super) fn none() -> Box<Self> {
         // SAFETY: all-zero bytes are no walk.
         unsafe { Box::new_zeroed().assume_init() }
+    }
+
+    #[inline(always)]
+    pub(super) fn register(&self) -> &Cell<usize> {
+        &self.register
     }
 
     /// Goes on with a walk of `stack` that has come to `state`. `None`: it must be made in full.
@@ -335,7 +345,8 @@ impl<F: Frame> LastWalk<F> {
         }
         let mut end = len;
         for index in fresh..ROOM {
-            let frame = frames[index].frame;
+            let mut frame = frames[index].frame;
+            frame.keep_within(frames[..end].last().map(|caller| &caller.frame));
             outer = Sum::outward(frame.address(), outer, self.seed.get());
             frames[end] = Kept { frame, hash: outer };
             end += 1;

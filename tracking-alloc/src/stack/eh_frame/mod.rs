@@ -22,9 +22,10 @@ mod tables;
 pub(super) use cache::forget_rules;
 pub(crate) use cache::prepare;
 pub(crate) use fill::{Code, EhFrames};
+use rule::LazyFrame;
 pub(crate) use rule::{Bounds, Frame, Rule, UnwoundFrame};
 
-use super::last_walk::{self, LastWalk, Step, Stepped};
+use super::last_walk::{LastWalk, Step, Stepped};
 use super::{CutAfter, End, FindRule, Limits, Powers, Stack, Start, Sum};
 use cache::Cache;
 use std::sync::atomic::Ordering::*;
@@ -134,11 +135,11 @@ pub(super) fn hash(
             high: stack.high,
         },
     };
-    let mut frame = Frame { pc, sp, bp };
+    let mut frame = LazyFrame::new(Frame { pc, sp, bp }, last_walk.register());
     let mut value = powers.begin(scope).value();
     // PERF: a product that no other one waits for.
     for power in &powers.0[..NEAR] {
-        if frame.step(rules.rule_of(frame), rules.bounds).is_err() {
+        if !frame.step(rules.rule_of(frame), rules.bounds) {
             return value;
         }
         value = value.wrapping_add(frame.pc.wrapping_mul(power.load(Relaxed)));
@@ -169,10 +170,10 @@ struct Rules {
 
 impl Rules {
     #[inline(always)]
-    fn rule_of(&self, frame: Frame) -> Rule {
+    fn rule_of(&self, frame: LazyFrame) -> Rule {
         self.cache
             .find(frame.pc)
-            .unwrap_or_else(|| find(self.find_rule, frame, self.bounds))
+            .unwrap_or_else(|| find(self.find_rule, frame.frame(), self.bounds))
     }
 }
 
@@ -180,44 +181,13 @@ impl Step for Rules {
     type Frame = UnwoundFrame;
 
     #[inline(always)]
-    fn place(frame: Frame) -> usize {
+    fn place(frame: LazyFrame) -> usize {
         frame.sp
     }
 
     #[inline(always)]
-    fn step(&self, frame: Frame) -> Option<Stepped<UnwoundFrame>> {
+    fn step(&self, frame: LazyFrame) -> Option<Stepped<UnwoundFrame>> {
         UnwoundFrame::step(frame, self.rule_of(frame), self.bounds)
-    }
-}
-
-impl last_walk::Frame for UnwoundFrame {
-    type State = Frame;
-
-    #[inline(always)]
-    fn place(&self) -> usize {
-        self.frame.sp
-    }
-
-    #[inline(always)]
-    fn state(&self) -> Frame {
-        self.frame
-    }
-
-    #[inline(always)]
-    fn is_in(&self, frame: Frame) -> bool {
-        self.frame == frame
-    }
-
-    #[inline(always)]
-    fn address(&self) -> u64 {
-        self.found[0]
-    }
-
-    #[inline(always)]
-    unsafe fn changes(&self) -> [u64; 2] {
-        // SAFETY: words of the stack (caller), or a static.
-        let [address, bp] = self.read.map(|word| unsafe { *(word as *const u64) });
-        [address ^ self.found[0], bp ^ self.found[1]]
     }
 }
 
@@ -232,11 +202,11 @@ mod tests {
     impl Step for Rules {
         type Frame = UnwoundFrame;
 
-        fn place(frame: Frame) -> usize {
+        fn place(frame: LazyFrame) -> usize {
             frame.sp
         }
 
-        fn step(&self, frame: Frame) -> Option<Stepped<UnwoundFrame>> {
+        fn step(&self, frame: LazyFrame) -> Option<Stepped<UnwoundFrame>> {
             let rule = match frame.pc {
                 1 => Rule::new(Base::Sp, 4 * 8, Some(16))?,
                 2 => Rule::new(Base::Bp, 16, Some(16))?,
@@ -271,6 +241,7 @@ mod tests {
                 sp: place,
                 bp: 0,
             };
+            let start = LazyFrame::new(start, last.register());
             last.go_on(&rules, stack, start, Sum::new(5, 0))
         };
         let sum = |addresses: [u64; 2]| {

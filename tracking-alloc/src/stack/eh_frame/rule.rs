@@ -3,7 +3,8 @@
 //! A step never reads outside the bounds it is given, whatever the rule.
 
 use crate::stack::End;
-use crate::stack::last_walk::Stepped;
+use crate::stack::last_walk::{self, Kept, Stepped};
+use std::cell::Cell;
 
 /// ```text
 /// bits 0-1    base of the frame's end (CFA): 0 = rsp, 1 = rbp, 2 = the word at rbp - offset (realigned stacks), 3 = stop
@@ -80,6 +81,12 @@ impl Rule {
         ((self.0 & OFFSET_MASK) as usize) << 1
     }
 
+    /// Whether the frame's end is counted from rbp.
+    #[inline(always)]
+    fn is_based(self) -> bool {
+        self.0 & BASE_BP != 0
+    }
+
     #[inline(always)]
     fn saved_bp(self) -> usize {
         ((self.0 >> BP_SHIFT) as usize) << 3
@@ -93,7 +100,40 @@ pub(crate) struct Bounds {
     pub(super) high: usize,
 }
 
+/// Where a frame keeps what its caller needs.
+struct Saved {
+    address_at: usize,
+    bp_at: Option<usize>,
+}
+
+/// A word of the stack.
+///
+/// # Safety
+/// It must be readable, and `at` a multiple of its size.
+#[inline(always)]
+unsafe fn word(at: usize) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { *(at as *const usize) }
+}
+
 impl Bounds {
+    /// What lies below the end of a frame that begins at `sp`, within the bounds; `saved_bp` is a whole number of words.
+    /// `None`: the frame does not lie inside of them, or has no room for a word.
+    #[inline(always)]
+    fn frame(self, sp: usize, end: usize, saved_bp: usize) -> Option<Saved> {
+        let address_at = end.wrapping_sub(WORD);
+        // Strictly outward: a walk always ends. So the end is none that wrapped, and above the lower bound.
+        let is_frame = address_at >= sp
+            && address_at >= self.low
+            && address_at <= self.high - WORD
+            && address_at.is_multiple_of(WORD)
+            && saved_bp <= end - self.low;
+        is_frame.then(|| Saved {
+            address_at,
+            bp_at: (saved_bp != 0).then(|| end - saved_bp),
+        })
+    }
+
     #[inline(always)]
     fn load(self, address: usize) -> Option<usize> {
         if address >= self.low && address <= self.high - WORD && address.is_multiple_of(WORD) {
@@ -121,32 +161,17 @@ impl Frame {
         if rule.0 & SPECIAL != 0 {
             return self.special_step(rule, bounds);
         }
-        let base = if rule.0 & BASE_BP == 0 {
-            self.sp
-        } else {
-            self.bp
-        };
+        let base = if rule.is_based() { self.bp } else { self.sp };
         self.step_to(base.wrapping_add(rule.offset()), rule.saved_bp(), bounds)
     }
 
     /// Goes to the frame beyond `end`, whose caller's rbp is so many bytes below it, unless 0.
     #[inline(always)]
     fn step_to(&mut self, end: usize, saved_bp: usize, bounds: Bounds) -> Result<(), End> {
-        let last = end.wrapping_sub(WORD);
-        // Strictly outward: a walk always ends.
-        if last < self.sp || last > bounds.high - WORD || !last.is_multiple_of(WORD) {
-            return Err(End::Stopped);
-        }
-        if saved_bp > end - bounds.low {
-            return Err(End::Stopped);
-        }
-        // SAFETY: inside the calling thread's own stack, between the hook's frame and the top: mapped and in use. The
-        // saved rbp, at a whole number of words below the end, lies between the lower bound and the return address.
-        let address = unsafe { *(last as *const usize) };
-        if saved_bp != 0 {
-            // SAFETY: likewise.
-            self.bp = unsafe { *((end - saved_bp) as *const usize) };
-        }
+        let frame = bounds.frame(self.sp, end, saved_bp).ok_or(End::Stopped)?;
+        // SAFETY: both are in the part that may be read.
+        let (address, bp) = unsafe { (word(frame.address_at), frame.bp_at.map(|at| word(at))) };
+        self.bp = bp.unwrap_or(self.bp);
         if address == 0 {
             return Err(End::Outermost);
         }
@@ -172,52 +197,208 @@ impl Frame {
     }
 }
 
-/// A frame, and which words of the stack decided the step to its caller.
+/// The same, with the place of rbp in place of its value: few steps need it, and what nobody needs is not compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LazyFrame {
+    pub(super) pc: u64,
+    pub(super) sp: usize,
+    /// A word that this walk may read.
+    bp_at: usize,
+}
+
+impl LazyFrame {
+    /// The frame with these registers, of which rbp is in a word, too.
+    #[inline(always)]
+    pub(super) fn new(frame: Frame, bp: &Cell<usize>) -> LazyFrame {
+        bp.set(frame.bp);
+        LazyFrame {
+            pc: frame.pc,
+            sp: frame.sp,
+            bp_at: bp.as_ptr().addr(),
+        }
+    }
+
+    #[inline(always)]
+    fn bp(self) -> usize {
+        // SAFETY: it is inside the part of the stack that the walk may read, or the word that stands for the register.
+        unsafe { word(self.bp_at) }
+    }
+
+    /// With the value.
+    #[inline(always)]
+    pub(super) fn frame(self) -> Frame {
+        Frame {
+            pc: self.pc,
+            sp: self.sp,
+            bp: self.bp(),
+        }
+    }
+
+    /// Goes to the caller's frame as [`Frame::step`] does; says whether there is one.
+    #[inline(always)]
+    pub(super) fn step(&mut self, rule: Rule, bounds: Bounds) -> bool {
+        if rule.0 & SPECIAL != 0 {
+            return self.special_step(rule, bounds);
+        }
+        let base = if rule.is_based() { self.bp() } else { self.sp };
+        let end = base.wrapping_add(rule.offset());
+        let Some(saved) = bounds.frame(self.sp, end, rule.saved_bp()) else {
+            return false;
+        };
+        // SAFETY: it is in the part that may be read.
+        let address = unsafe { word(saved.address_at) };
+        *self = LazyFrame {
+            pc: address as u64,
+            sp: end,
+            bp_at: saved.bp_at.unwrap_or(self.bp_at),
+        };
+        address != 0
+    }
+
+    #[cold]
+    fn special_step(&mut self, rule: Rule, bounds: Bounds) -> bool {
+        let mut frame = self.frame();
+        // Of these rules only that of a realigned frame leads to a caller, whose rbp was read from where rbp points.
+        let bp_at = frame.bp;
+        let is_frame = frame.step(rule, bounds).is_ok();
+        if is_frame {
+            *self = LazyFrame {
+                pc: frame.pc,
+                sp: frame.sp,
+                bp_at,
+            };
+        }
+        is_frame
+    }
+}
+
+/// A frame, and which words decided the step to its caller.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct UnwoundFrame {
-    /// Where they are: the return address and the caller's rbp; the same twice where rbp was not read.
-    pub(super) read: [usize; 2],
-    /// What they were.
-    pub(super) found: [u64; 2],
-    pub(super) frame: Frame,
+    pub(super) frame: LazyFrame,
+    /// Where the return address is, and what it was.
+    address_at: usize,
+    address: u64,
+    /// What rbp was, if the frame's end is counted from it.
+    bp: usize,
+    /// So many frames, from this one outward, do not need rbp.
+    plain: usize,
 }
 
 /// What the outermost frame reads, whose rule alone ends the walk.
-static NOTHING: u64 = 0;
+static NOTHING: usize = 0;
 
 impl UnwoundFrame {
     /// A step, and the caller's frame unless the walk ends. `None` where other words than these two decide it, or where
     /// what is not known today may be known tomorrow.
     #[inline(always)]
-    pub(super) fn step(frame: Frame, rule: Rule, bounds: Bounds) -> Option<Stepped<UnwoundFrame>> {
+    pub(super) fn step(
+        frame: LazyFrame,
+        rule: Rule,
+        bounds: Bounds,
+    ) -> Option<Stepped<UnwoundFrame>> {
         if rule.0 & SPECIAL != 0 {
             return UnwoundFrame::outermost(frame, rule);
         }
         let mut caller = frame;
-        caller.step(rule, bounds).ok()?;
-        let address = caller.sp - WORD;
-        let (bp, found) = match rule.saved_bp() {
-            0 => (address, caller.pc),
-            below => (caller.sp - below, caller.bp as u64),
+        if !caller.step(rule, bounds) {
+            return None;
+        }
+        let bp = if rule.is_based() { frame.bp() } else { 0 };
+        let unwound = UnwoundFrame {
+            frame,
+            address_at: caller.sp - WORD,
+            address: caller.pc,
+            bp,
+            plain: usize::from(!rule.is_based()),
         };
         // A word inside of the frame is none of the frame's own, and not every walk may read it.
-        let unwound = UnwoundFrame {
-            read: [address, bp],
-            found: [caller.pc, found],
-            frame,
-        };
-        (bp >= frame.sp).then_some((unwound, Some(caller)))
+        let is_own = rule.saved_bp() == 0 || caller.bp_at >= frame.sp;
+        is_own.then_some((unwound, Some(caller)))
     }
 
     #[cold]
-    fn outermost(frame: Frame, rule: Rule) -> Option<Stepped<UnwoundFrame>> {
+    fn outermost(frame: LazyFrame, rule: Rule) -> Option<Stepped<UnwoundFrame>> {
         let unwound = UnwoundFrame {
-            read: [&raw const NOTHING as usize; 2],
-            found: [0; 2],
             frame,
+            address_at: &raw const NOTHING as usize,
+            address: 0,
+            bp: 0,
+            plain: 1,
         };
         matches!(rule, Rule::OUTERMOST | Rule::START_UP).then_some((unwound, None))
+    }
+}
+
+impl last_walk::Frame for UnwoundFrame {
+    type State = LazyFrame;
+
+    #[inline(always)]
+    fn place(&self) -> usize {
+        self.frame.sp
+    }
+
+    #[inline(always)]
+    fn state(&self) -> LazyFrame {
+        self.frame
+    }
+
+    #[inline(always)]
+    fn is_in(&self, frame: LazyFrame) -> bool {
+        self.frame == frame
+    }
+
+    #[inline(always)]
+    fn address(&self) -> u64 {
+        self.address
+    }
+
+    #[inline(always)]
+    fn keep_within(&mut self, outer: Option<&Self>) {
+        if self.plain != 0 {
+            self.plain = 1 + outer.map_or(0, |outer| outer.plain);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn changes(&self) -> [u64; 2] {
+        // SAFETY: words of the stack (caller), or a static.
+        let address = unsafe { word(self.address_at) } as u64 ^ self.address;
+        let bp = match self.plain {
+            // Where rbp is was found by this walk, too: it is that of the present frame, or kept by one outside of it.
+            0 => self.frame.bp() ^ self.bp,
+            _ => 0,
+        };
+        [address, bp as u64]
+    }
+
+    /// PERF: one word of each frame that does not need rbp.
+    #[inline(always)]
+    unsafe fn have_changed(frames: &[Kept<Self>]) -> bool {
+        // SAFETY: as in `changes`.
+        let change = |known: &Kept<Self>| unsafe { word(known.frame.address_at) } as u64 ^ known.frame.address;
+        let mut changes = 0;
+        let mut rest = frames;
+        while let [outer @ .., last] = rest {
+            if last.frame.plain == 0 {
+                // SAFETY: the caller's promise.
+                let [address, bp] = unsafe { last.frame.changes() };
+                changes |= address | bp;
+                rest = outer;
+                continue;
+            }
+            let (outer, plain) = rest.split_at(rest.len().saturating_sub(last.frame.plain));
+            let (chunks, few) = plain.as_chunks::<4>();
+            for [one, two, three, four] in chunks {
+                changes |= change(one) | change(two) | (change(three) | change(four));
+            }
+            for known in few {
+                changes |= change(known);
+            }
+            rest = outer;
+        }
+        changes != 0
     }
 }
 
