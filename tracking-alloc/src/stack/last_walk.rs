@@ -6,7 +6,8 @@
 //! same steps, and the sum of the outer frames is known. If one differs, the walk goes on at that frame.
 //!
 //! Nothing is taken for granted that is not compared:
-//! - Words are read only at or outside of the present frame, and inside the stack for which they were kept.
+//! - Words are read only at or outside of the present frame, and inside the stack for which they were kept; or they are
+//!   part of its state (where its rbp is), so that this walk found them, too.
 //! - The frame where a walk ended is kept and compared as all others are.
 //! - Of a stack deeper than [`MAX_FRAMES`] only the innermost so many count, for a walk in full too. The sum of the others
 //!   is subtracted again, so that nothing needs to be known of them but that.
@@ -122,6 +123,7 @@ impl<F: Frame> LastWalk<F> {
         unsafe { Box::new_zeroed().assume_init() }
     }
 
+    /// The word for a register. Whoever writes it first counts it by [`count_register`](Self::count_register).
     #[inline(always)]
     pub(super) fn register(&self) -> &Cell<usize> {
         &self.register
@@ -249,6 +251,10 @@ impl<F: Frame> LastWalk<F> {
         self.count_pages(0, 1);
     }
 
+    pub(super) fn count_register(&self) {
+        self.count_pages(0, 1);
+    }
+
     /// Counts the pages with these bytes, those that were not written before.
     #[inline(always)]
     fn count_pages(&self, from: usize, to: usize) {
@@ -311,7 +317,12 @@ impl<F: Frame> LastWalk<F> {
                 (len, ends) = (half, false);
             }
             let met = ROOM - fresh;
-            let Some((frame, caller)) = way.step(state).filter(|_| met < wanted + SPARE) else {
+            let stepped = if met < wanted + SPARE {
+                way.step(state)
+            } else {
+                None
+            };
+            let Some((frame, caller)) = stepped else {
                 if met < wanted {
                     return None;
                 }
@@ -343,13 +354,14 @@ impl<F: Frame> LastWalk<F> {
             self.count_pages(place(fresh), place(ROOM));
             self.count_pages(place(len), place(len + ROOM - fresh));
         }
-        let mut end = len;
-        for index in fresh..ROOM {
-            let mut frame = frames[index].frame;
-            frame.keep_within(frames[..end].last().map(|caller| &caller.frame));
-            outer = Sum::outward(frame.address(), outer, self.seed.get());
-            frames[end] = Kept { frame, hash: outer };
-            end += 1;
+        let end = len + ROOM - fresh;
+        frames.copy_within(fresh.., len);
+        for index in len..end {
+            let (callers, known) = frames.split_at_mut(index);
+            let (caller, known) = (callers.last(), &mut known[0]);
+            known.frame.keep_within(caller.map(|caller| &caller.frame));
+            outer = Sum::outward(known.frame.address(), outer, self.seed.get());
+            known.hash = outer;
         }
         self.len.set(end);
     }

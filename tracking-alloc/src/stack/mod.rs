@@ -16,7 +16,6 @@ pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
 
 use crate::hash::{GOLDEN, mix};
 use crate::sys::Stack;
-use eh_frame::UnwoundFrame;
 use frame_pointers::{Linked, NEAR};
 use last_walk::LastWalk;
 use std::cell::Cell;
@@ -252,7 +251,7 @@ pub(crate) fn key(addresses: &[u64], scope: u32) -> u64 {
 /// What the walks of one thread met last, by either way. All-zero bytes are nothing.
 pub(crate) struct LastWalks {
     linked: LastWalk<Linked>,
-    unwound: LastWalk<UnwoundFrame>,
+    unwound: eh_frame::Unwound,
 }
 
 #[inline(always)]

@@ -66,12 +66,6 @@ impl Cache {
         (place as usize, mixed << BUCKET_BITS)
     }
 
-    #[inline(always)]
-    fn at(&self, place: usize) -> &AtomicU64 {
-        // SAFETY: a place has PLACE_BITS bits: below the array's length.
-        unsafe { self.places.get_unchecked(place) }
-    }
-
     /// The rule of an address.
     #[inline(always)]
     pub(super) fn find(&self, address: u64) -> Option<Rule> {
@@ -80,9 +74,10 @@ impl Cache {
         if address >> ADDRESS_BITS != 0 {
             return None;
         }
+        // NOTE: a place has PLACE_BITS bits, so that no bound is checked.
         // PERF: with the tag gone what is left is the rule, or too large for one. No rule is 0.
-        let rule = |place| {
-            let rest = self.at(place).load(Relaxed) ^ tag;
+        let rule = |place: usize| {
+            let rest = self.places[place].load(Relaxed) ^ tag;
             (rest.wrapping_sub(1) < (1 << Rule::BITS) - 1).then(|| Rule::from_bits(rest as u32))
         };
         rule(place).or_else(|| rule(place ^ 1))
@@ -94,7 +89,7 @@ impl Cache {
             return;
         }
         let (place, tag) = Self::place(address);
-        let (first, second) = (self.at(place), self.at(place ^ 1));
+        let (first, second) = (&self.places[place], &self.places[place ^ 1]);
         let page = place * size_of::<AtomicU64>() / PAGE;
         if self
             .written

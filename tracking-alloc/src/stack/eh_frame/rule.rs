@@ -76,6 +76,17 @@ impl Rule {
         Rule(bits)
     }
 
+    /// Whether more than a register decides the frame's end, or there is none.
+    #[inline(always)]
+    pub(super) fn is_special(self) -> bool {
+        self.0 & SPECIAL != 0
+    }
+
+    /// Whether a word of the stack tells where the frame ends.
+    pub(super) fn is_realigned(self) -> bool {
+        self.0 & BASE_STOP == BASE_LOADED
+    }
+
     #[inline(always)]
     fn offset(self) -> usize {
         ((self.0 & OFFSET_MASK) as usize) << 1
@@ -83,7 +94,7 @@ impl Rule {
 
     /// Whether the frame's end is counted from rbp.
     #[inline(always)]
-    fn is_based(self) -> bool {
+    pub(super) fn is_based(self) -> bool {
         self.0 & BASE_BP != 0
     }
 
@@ -158,7 +169,7 @@ impl Frame {
     /// Goes to the caller's frame.
     #[inline(always)]
     pub(super) fn step(&mut self, rule: Rule, bounds: Bounds) -> Result<(), End> {
-        if rule.0 & SPECIAL != 0 {
+        if rule.is_special() {
             return self.special_step(rule, bounds);
         }
         let base = if rule.is_based() { self.bp } else { self.sp };
@@ -183,7 +194,7 @@ impl Frame {
     fn special_step(&mut self, rule: Rule, bounds: Bounds) -> Result<(), End> {
         match rule {
             Rule::OUTERMOST | Rule::START_UP => Err(End::Outermost),
-            _ if rule.0 & BASE_STOP == BASE_LOADED => {
+            _ if rule.is_realigned() => {
                 let end = bounds
                     .load(self.bp.wrapping_sub(rule.offset()))
                     .ok_or(End::Stopped)?;
@@ -203,7 +214,7 @@ pub(crate) struct LazyFrame {
     pub(super) pc: u64,
     pub(super) sp: usize,
     /// A word that this walk may read.
-    bp_at: usize,
+    pub(super) bp_at: usize,
 }
 
 impl LazyFrame {
@@ -219,9 +230,10 @@ impl LazyFrame {
     }
 
     #[inline(always)]
-    fn bp(self) -> usize {
+    pub(super) fn bp(self) -> usize {
+        // PERF: volatile, so that a choice between this and sp is a branch: few frames have to wait for it.
         // SAFETY: it is inside the part of the stack that the walk may read, or the word that stands for the register.
-        unsafe { word(self.bp_at) }
+        unsafe { (self.bp_at as *const usize).read_volatile() }
     }
 
     /// With the value.
@@ -234,41 +246,20 @@ impl LazyFrame {
         }
     }
 
-    /// Goes to the caller's frame as [`Frame::step`] does; says whether there is one.
+    /// The caller's frame, as [`Frame::step`] finds it by a rule that is not special.
     #[inline(always)]
-    pub(super) fn step(&mut self, rule: Rule, bounds: Bounds) -> bool {
-        if rule.0 & SPECIAL != 0 {
-            return self.special_step(rule, bounds);
-        }
+    pub(super) fn step(self, rule: Rule, bounds: Bounds) -> Option<LazyFrame> {
         let base = if rule.is_based() { self.bp() } else { self.sp };
         let end = base.wrapping_add(rule.offset());
-        let Some(saved) = bounds.frame(self.sp, end, rule.saved_bp()) else {
-            return false;
-        };
+        let saved = bounds.frame(self.sp, end, rule.saved_bp())?;
         // SAFETY: it is in the part that may be read.
         let address = unsafe { word(saved.address_at) };
-        *self = LazyFrame {
+        let caller = LazyFrame {
             pc: address as u64,
             sp: end,
             bp_at: saved.bp_at.unwrap_or(self.bp_at),
         };
-        address != 0
-    }
-
-    #[cold]
-    fn special_step(&mut self, rule: Rule, bounds: Bounds) -> bool {
-        let mut frame = self.frame();
-        // Of these rules only that of a realigned frame leads to a caller, whose rbp was read from where rbp points.
-        let bp_at = frame.bp;
-        let is_frame = frame.step(rule, bounds).is_ok();
-        if is_frame {
-            *self = LazyFrame {
-                pc: frame.pc,
-                sp: frame.sp,
-                bp_at,
-            };
-        }
-        is_frame
+        (address != 0).then_some(caller)
     }
 }
 
@@ -298,27 +289,25 @@ impl UnwoundFrame {
         rule: Rule,
         bounds: Bounds,
     ) -> Option<Stepped<UnwoundFrame>> {
-        if rule.0 & SPECIAL != 0 {
+        if rule.is_special() {
             return UnwoundFrame::outermost(frame, rule);
         }
-        let mut caller = frame;
-        if !caller.step(rule, bounds) {
+        let caller = frame.step(rule, bounds)?;
+        // A word inside of the frame is none of the frame's own, and not every walk may read it.
+        if rule.saved_bp() != 0 && caller.bp_at < frame.sp {
             return None;
         }
-        let bp = if rule.is_based() { frame.bp() } else { 0 };
         let unwound = UnwoundFrame {
             frame,
             address_at: caller.sp - WORD,
             address: caller.pc,
-            bp,
+            bp: if rule.is_based() { frame.bp() } else { 0 },
             plain: usize::from(!rule.is_based()),
         };
-        // A word inside of the frame is none of the frame's own, and not every walk may read it.
-        let is_own = rule.saved_bp() == 0 || caller.bp_at >= frame.sp;
-        is_own.then_some((unwound, Some(caller)))
+        Some((unwound, Some(caller)))
     }
 
-    #[cold]
+    #[inline(always)]
     fn outermost(frame: LazyFrame, rule: Rule) -> Option<Stepped<UnwoundFrame>> {
         let unwound = UnwoundFrame {
             frame,
@@ -373,30 +362,27 @@ impl last_walk::Frame for UnwoundFrame {
         [address, bp as u64]
     }
 
-    /// PERF: one word of each frame that does not need rbp.
+    /// PERF: one word of each frame, up to the first that needs rbp.
     #[inline(always)]
     unsafe fn have_changed(frames: &[Kept<Self>]) -> bool {
+        let plain = frames.last().map_or(0, |known| known.frame.plain);
+        let (outer, inner) = frames.split_at(frames.len().saturating_sub(plain));
         // SAFETY: as in `changes`.
-        let change = |known: &Kept<Self>| unsafe { word(known.frame.address_at) } as u64 ^ known.frame.address;
+        let change = |known: &Kept<Self>| unsafe {
+            word(known.frame.address_at) as u64 ^ known.frame.address
+        };
         let mut changes = 0;
-        let mut rest = frames;
-        while let [outer @ .., last] = rest {
-            if last.frame.plain == 0 {
-                // SAFETY: the caller's promise.
-                let [address, bp] = unsafe { last.frame.changes() };
-                changes |= address | bp;
-                rest = outer;
-                continue;
-            }
-            let (outer, plain) = rest.split_at(rest.len().saturating_sub(last.frame.plain));
-            let (chunks, few) = plain.as_chunks::<4>();
-            for [one, two, three, four] in chunks {
-                changes |= change(one) | change(two) | (change(three) | change(four));
-            }
-            for known in few {
-                changes |= change(known);
-            }
-            rest = outer;
+        let (pairs, rest) = inner.as_chunks::<2>();
+        for [one, other] in pairs {
+            changes |= change(one) | change(other);
+        }
+        if let [known] = rest {
+            changes |= change(known);
+        }
+        for known in outer {
+            // SAFETY: the caller's promise.
+            let [address, bp] = unsafe { known.frame.changes() };
+            changes |= address | bp;
         }
         changes != 0
     }

@@ -1,0 +1,212 @@
+//! The innermost frames of walks, kept: what lies where an earlier walk met return addresses is compared with those, all at
+//! once, while a walk by rules finds each frame through the one before.
+//!
+//! Nothing is taken for granted that is not compared. By a return address alone the rule is known, and by the rule where
+//! the next one is; some rules need rbp, whose value is compared, too. So the same words in the same places are those
+//! that a walk by rules finds. Other code changes the seed.
+//!
+//! All places are counted from the stack pointer, so that a function's walks are the same wherever it is called.
+
+use super::rule::LazyFrame;
+use crate::hash::GOLDEN;
+use crate::stack::Powers;
+use crate::sys::count_own;
+use std::cell::{Cell, UnsafeCell};
+use std::sync::atomic::Ordering::*;
+
+/// Frames that are compared so: the innermost ones differ from one event to the next.
+pub(in crate::stack) const NEAR: usize = 6;
+
+const PLACES_BITS: u32 = 7;
+const WALKS_BITS: u32 = 6;
+const WORD: usize = size_of::<u64>();
+
+/// All-zero bytes are no walks.
+#[repr(C, align(4096))]
+pub(super) struct NearWalks {
+    kept: UnsafeCell<Kept>,
+    /// Whether any was kept.
+    written: Cell<bool>,
+}
+
+struct Kept {
+    /// Where the last walk from a stack pointer, or from another one, met return addresses.
+    places: [Places; 1 << PLACES_BITS],
+    /// Walks by the sum of their return addresses.
+    walks: [Near; 1 << WALKS_BITS],
+}
+
+/// Where return addresses are: rising.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Places([u32; NEAR]);
+
+/// The innermost frames of a walk.
+#[derive(Clone, Copy)]
+struct Near {
+    places: Places,
+    addresses: [u64; NEAR],
+    /// Where the walk began, and what its sum was made with.
+    pc: u64,
+    seed: u64,
+    /// Where rbp is in the frame that comes next.
+    bp: BpPlace,
+    needs: Needs,
+}
+
+/// Where a frame's rbp is: in a word of the stack, or in the register of the walk's beginning.
+#[derive(Clone, Copy)]
+struct BpPlace(u32);
+
+impl BpPlace {
+    const REGISTER: u32 = u32::MAX;
+
+    fn of(frame: LazyFrame, start: LazyFrame) -> Option<BpPlace> {
+        if frame.bp_at == start.bp_at {
+            return Some(BpPlace(Self::REGISTER));
+        }
+        distance(frame.bp_at, start.sp).map(BpPlace)
+    }
+
+    #[inline(always)]
+    fn in_walk_from(self, start: LazyFrame) -> usize {
+        match self.0 {
+            Self::REGISTER => start.bp_at,
+            place => start.sp + place as usize,
+        }
+    }
+}
+
+/// Frames that need rbp, for which a walk is kept: those of the standard library that make room in a vector are two.
+const MOST_NEEDS: usize = 2;
+
+/// Where rbp is in frames that need it, and what it was, from the stack pointer of the walk's beginning.
+#[derive(Clone, Copy)]
+struct Needs {
+    len: usize,
+    frames: [(BpPlace, u32); MOST_NEEDS],
+}
+
+/// From a place on the stack to another, unless that is too far.
+fn distance(to: usize, from: usize) -> Option<u32> {
+    let distance = u32::try_from(to.checked_sub(from)?).ok()?;
+    (distance != BpPlace::REGISTER).then_some(distance)
+}
+
+impl NearWalks {
+    #[inline(always)]
+    fn place(sp: usize) -> usize {
+        // The stack pointer is a multiple of 16 where functions are called.
+        (sp >> 4) % (1 << PLACES_BITS)
+    }
+
+    #[inline(always)]
+    fn index(sum: u64) -> usize {
+        (sum.wrapping_mul(GOLDEN) >> (u64::BITS - WALKS_BITS)) as usize
+    }
+
+    /// The frame outside of the innermost ones of a walk that begins at `start`, and their sum, if an earlier walk met the
+    /// same. `high` is where the stack ends, in which `start` lies.
+    ///
+    /// Only while the hook is at work in the thread whose lane this is, so that no signal handler gets between.
+    #[inline(always)]
+    pub(super) fn find(
+        &self,
+        start: LazyFrame,
+        high: usize,
+        powers: &Powers,
+    ) -> Option<(LazyFrame, u64)> {
+        // SAFETY: reached by the lane's owner alone, who is at work in the hook once.
+        let kept = unsafe { &*self.kept.get() };
+        let places = &kept.places[Self::place(start.sp)];
+        let end = start.sp + places.0[NEAR - 1] as usize + WORD;
+        if end > high {
+            return None;
+        }
+        // SAFETY: inside the calling thread's own stack, between the frame where the walk begins and `high`.
+        let word =
+            |place: u32| unsafe { ((start.sp + place as usize) as *const u64).read_unaligned() };
+        let addresses = places.0.map(word);
+        let sum = addresses
+            .iter()
+            .zip(&powers.0)
+            .fold(0u64, |sum, (address, power)| {
+                sum.wrapping_add(address.wrapping_mul(power.load(Relaxed)))
+            });
+        let near = &kept.walks[Self::index(sum)];
+        let is_same = near.places == *places
+            && near.addresses == addresses
+            && near.pc == start.pc
+            && near.seed == powers.seed();
+        if !is_same {
+            return None;
+        }
+        for (bp, value) in &near.needs.frames[..near.needs.len.min(MOST_NEEDS)] {
+            let bp_at = bp.in_walk_from(start);
+            // SAFETY: as above, for a place that the same frames led to; or the word that stands for the register.
+            if unsafe { *(bp_at as *const usize) } != start.sp + *value as usize {
+                return None;
+            }
+        }
+        let frame = LazyFrame {
+            pc: addresses[NEAR - 1],
+            sp: end,
+            bp_at: near.bp.in_walk_from(start),
+        };
+        Some((frame, sum))
+    }
+
+    /// Keeps the innermost frames of a walk, and what rbp was in those that needed it. `frames` begins with the first
+    /// caller's.
+    #[inline(never)]
+    pub(super) fn keep(
+        &self,
+        start: LazyFrame,
+        frames: &[LazyFrame; NEAR],
+        needs_bp: [bool; NEAR],
+        sum: u64,
+        seed: u64,
+    ) {
+        let Some(near) = Self::near(start, frames, needs_bp, seed) else {
+            return;
+        };
+        if !self.written.replace(true) {
+            count_own(size_of::<Self>());
+        }
+        // SAFETY: as in `find`.
+        let kept = unsafe { &mut *self.kept.get() };
+        kept.places[Self::place(start.sp)] = near.places;
+        kept.walks[Self::index(sum)] = near;
+    }
+
+    #[inline(always)]
+    fn near(
+        start: LazyFrame,
+        frames: &[LazyFrame; NEAR],
+        needs_bp: [bool; NEAR],
+        seed: u64,
+    ) -> Option<Near> {
+        let mut needs = Needs {
+            len: 0,
+            frames: [(BpPlace(0), 0); MOST_NEEDS],
+        };
+        let mut places = Places([0; NEAR]);
+        let mut frame = start;
+        for ((place, caller), needs_bp) in places.0.iter_mut().zip(frames).zip(needs_bp) {
+            if needs_bp {
+                let bp = BpPlace::of(frame, start)?;
+                *needs.frames.get_mut(needs.len)? = (bp, distance(frame.bp(), start.sp)?);
+                needs.len += 1;
+            }
+            *place = distance(caller.sp - WORD, start.sp)?;
+            frame = *caller;
+        }
+        Some(Near {
+            places,
+            addresses: frames.map(|frame| frame.pc),
+            pc: start.pc,
+            seed,
+            bp: BpPlace::of(frame, start)?,
+            needs,
+        })
+    }
+}
