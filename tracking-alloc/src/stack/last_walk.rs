@@ -129,10 +129,8 @@ impl<F: Frame> LastWalk<F> {
         &self.register
     }
 
-    /// Goes on with a walk of `stack` that has come to `state`. `None`: it must be made in full.
-    ///
-    /// Only while the hook is at work in the thread whose lane this is, so that no signal handler gets between.
-    #[inline(always)]
+    /// Goes on with a walk of `stack` that has come to `state`, by both of the ways below.
+    #[cfg(test)]
     pub(super) fn go_on<S: Step<Frame = F>>(
         &self,
         way: &S,
@@ -146,7 +144,10 @@ impl<F: Frame> LastWalk<F> {
         self.go_on_anew(way, stack, state, sum)
     }
 
-    /// The sum, when the present frame is one of those kept and nothing outside of it changed: so it is mostly.
+    /// The sum of a walk of `stack` that has come to `state`, when the present frame is one of those kept and nothing
+    /// outside of it changed: so it is mostly.
+    ///
+    /// Only while the hook is at work in the thread whose lane this is, so that no signal handler gets between.
     #[inline(always)]
     pub(super) fn unchanged(
         &self,
@@ -170,7 +171,7 @@ impl<F: Frame> LastWalk<F> {
         counts.then(|| sum.with_outer(known.hash))
     }
 
-    /// The same in all other cases.
+    /// The same in all other cases. `None`: it must be made in full.
     #[inline(never)]
     pub(super) fn go_on_anew<S: Step<Frame = F>>(
         &self,

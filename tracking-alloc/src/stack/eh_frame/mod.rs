@@ -379,7 +379,7 @@ mod tests {
 
     impl Model {
         fn new() -> Model {
-            cache::prepare(&mut crate::sys::Bump::new());
+            prepare(&mut crate::sys::Bump::new());
             let words = vec![0u64; 16_384];
             let range = words.as_ptr_range();
             let (low, high) = (range.start.addr(), range.end.addr());
