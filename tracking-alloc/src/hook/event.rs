@@ -74,7 +74,7 @@ pub(crate) fn reallocated(
             unknown_realloc_in(lane, start, moved);
             leave(lane);
         }
-        (None, owner) => slow_path(Event::Realloc(moved), owner, start.registers()),
+        (None, owner) => realloc_slowly(owner, start, moved),
     }
 }
 
@@ -179,13 +179,19 @@ fn alloc_slowly(start: Start, block: usize, bytes: usize) {
 
 #[cold]
 #[inline(never)]
+fn realloc_slowly(owner: Option<Owner>, start: Start, moved: Realloc) {
+    slow_path(Event::Realloc(moved), owner, start.registers());
+}
+
+#[cold]
+#[inline(never)]
 fn free_slowly(block: usize, bytes: usize) {
     slow_path(Event::Free(block, bytes), None, (0, 0, 0));
 }
 
 /// The slow path: the same with every question asked.
-#[cold]
-#[inline(never)]
+// NOTE: inlined, as an event has little stack.
+#[inline(always)]
 fn slow_path(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) {
     if count::measure(event) {
         lane::measuring(false);
@@ -301,6 +307,7 @@ fn compare(lane: &Lane, start: Start, key: u64) {
 }
 
 /// The site of the calling stack and scope, with its slot and row in the lane.
+#[inline(always)]
 fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static Row) {
     let key = key_here(lane, start);
     if let Some(cached) = lane.cached(key) {

@@ -233,7 +233,8 @@ impl Rules {
         let mut needs_bp = [false; NEAR];
         // PERF: a product that no other one waits for.
         for index in 0..NEAR {
-            let rule = self.rule_of(frame);
+            // One that is not in the cache is looked up by a walk in full, which takes less of the stack.
+            let rule = self.cache.find(frame.pc).ok_or(None)?;
             if rule.is_special() {
                 return Err((!rule.is_realigned()).then_some(sum));
             }
@@ -244,13 +245,6 @@ impl Rules {
         }
         near_walks.keep(start, &frames, needs_bp, sum, powers.seed());
         Ok((frame, sum))
-    }
-
-    #[inline(always)]
-    fn rule_of(&self, frame: LazyFrame) -> Rule {
-        self.cache
-            .find(frame.pc)
-            .unwrap_or_else(|| find(self.find_rule, frame.frame(), self.bounds))
     }
 }
 
@@ -264,7 +258,9 @@ impl Step for Rules {
 
     #[inline(always)]
     fn step(&self, frame: LazyFrame) -> Option<Stepped<UnwoundFrame>> {
-        UnwoundFrame::step(frame, self.rule_of(frame), self.bounds)
+        let known = self.cache.find(frame.pc);
+        let rule = known.unwrap_or_else(|| find(self.find_rule, frame.frame(), self.bounds));
+        UnwoundFrame::step(frame, rule, self.bounds)
     }
 }
 
@@ -366,7 +362,11 @@ mod tests {
             OUTERMOST => Some(Rule::OUTERMOST),
             _ => Some(Rule::UNKNOWN),
         };
-        rule.expect("fits")
+        let rule = rule.expect("fits");
+        if let Some(cache) = cache::current().filter(|_| rule != Rule::UNKNOWN) {
+            cache.insert(frame.pc, rule);
+        }
+        rule
     }
 
     /// A stack made by hand, in memory that serves as one: functions in progress, outermost first.
