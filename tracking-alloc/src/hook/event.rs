@@ -8,6 +8,7 @@ use crate::shadow::{self, LaneBits, Owner};
 use crate::stack::{self, Start};
 use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, clock, fixed_row, owned};
 use crate::{count, state, thread};
+use std::num::NonZeroU64;
 use std::sync::atomic::{Ordering::*, compiler_fence};
 use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
 
@@ -16,10 +17,15 @@ use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, l
 #[inline(never)]
 pub(crate) fn allocated(block: *mut u8, bytes: usize) {
     let block = block as usize;
-    match enter() {
-        Some(lane) if alloc_known(lane, Start::here(), block, bytes) => leave(lane),
-        Some(lane) => alloc_entered(lane, Start::here(), block, bytes),
-        None => alloc_slowly(Start::here(), block, bytes),
+    let Some(lane) = enter() else {
+        return alloc_slowly(Start::here(), block, bytes);
+    };
+    match alloc_known(lane, Start::here(), block, bytes) {
+        Ok(()) => leave(lane),
+        Err(key) => {
+            let (frame_pointer, stack_pointer, pc) = Start::here().registers();
+            alloc_entered(lane, block, bytes, key, frame_pointer, stack_pointer, pc);
+        }
     }
 }
 
@@ -105,15 +111,16 @@ fn leave(lane: &Lane) {
 }
 
 /// An allocation for which everything is in place, as for most: a site and size class met before, no check of the peak,
-/// room in the shadow map. False, and nothing is done, when anything is missing.
+/// room in the shadow map. When anything is missing nothing is done: then the key of the stack, if it was found.
 #[inline(always)]
-fn alloc_known(lane: &'static Lane, start: Start, block: usize, bytes: usize) -> bool {
-    let Some(key) = known_key(lane, start) else {
-        return false;
-    };
-    let Some(cached) = lane.cached(key) else {
-        return false;
-    };
+fn alloc_known(
+    lane: &'static Lane,
+    start: Start,
+    block: usize,
+    bytes: usize,
+) -> Result<(), Option<NonZeroU64>> {
+    let key = known_key(lane, start).ok_or(None)?;
+    let cached = lane.cached(key.get()).ok_or(Some(key))?;
     // SAFETY: a row and a slot once cached are never unmapped.
     let (row, slot) = unsafe { (&*cached.row, &*cached.slot) };
     let size = bytes as u64;
@@ -122,20 +129,18 @@ fn alloc_known(lane: &'static Lane, start: Start, block: usize, bytes: usize) ->
         || peak::checks_rise(lane, bytes as i64)
         || !lane.are_touched(row, clock())
     {
-        return false;
+        return Err(Some(key));
     }
-    let Some(place) = shadow::place(block) else {
-        return false;
-    };
+    let place = shadow::place(block).ok_or(Some(key))?;
     if let SizeCount::Pair(pair) = size_count {
         add(pair, 1);
     }
     place.put(bytes, count_alloc(lane, row, cached.site, size));
     thread::set_last_block(block);
-    true
+    Ok(())
 }
 
-/// A free of the same kind.
+/// A free of the same kind. False, and nothing is done, when anything is missing.
 #[inline(always)]
 fn free_known(lane: &'static Lane, block: usize, bytes: usize) -> bool {
     let Some(known) = shadow::known(block) else {
@@ -158,8 +163,17 @@ fn free_known(lane: &'static Lane, block: usize, bytes: usize) -> bool {
 /// The rest of an allocation in a lane that was entered.
 #[cold]
 #[inline(never)]
-fn alloc_entered(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
-    alloc_in(lane, start, block, bytes);
+fn alloc_entered(
+    lane: &'static Lane,
+    block: usize,
+    bytes: usize,
+    key: Option<NonZeroU64>,
+    frame_pointer: usize,
+    stack_pointer: usize,
+    pc: u64,
+) {
+    let start = Start::from_registers((frame_pointer, stack_pointer, pc));
+    alloc_in(lane, start, key, block, bytes);
     leave(lane);
 }
 
@@ -259,7 +273,7 @@ fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, wo
         (Event::Free(block, bytes), _) => free_in(lane, block, bytes),
         (Event::Realloc(moved), Some(owner)) => realloc_in(lane, start, owner, moved),
         _ if paused => return false,
-        (Event::Alloc(block, bytes), _) => alloc_in(lane, start, block, bytes),
+        (Event::Alloc(block, bytes), _) => alloc_in(lane, start, None, block, bytes),
         (Event::Realloc(moved), None) => unknown_realloc_in(lane, start, moved),
     }
     true
@@ -273,19 +287,13 @@ fn scope_here() -> u32 {
 
 /// The key of the calling stack in the calling thread's scope, unless it takes a walk in full.
 #[inline(always)]
-fn known_key(lane: &'static Lane, start: Start) -> Option<u64> {
+fn known_key(lane: &'static Lane, start: Start) -> Option<NonZeroU64> {
     let (limits, last) = (&lane.limits, &lane.last_walks);
     let key = stack::walk(limits, last, start, scope_here(), tables::find_rule);
     if cfg!(debug_assertions) {
         compare(lane, start, key?);
     }
-    key
-}
-
-/// The key in any case.
-#[inline(always)]
-fn key_here(lane: &'static Lane, start: Start) -> u64 {
-    known_key(lane, start).unwrap_or_else(|| key_in_full(lane, start.registers()))
+    key.and_then(NonZeroU64::new)
 }
 
 #[cold]
@@ -306,10 +314,16 @@ fn compare(lane: &Lane, start: Start, key: u64) {
     }
 }
 
-/// The site of the calling stack and scope, with its slot and row in the lane.
+/// The site of the calling stack and scope, with its slot and row in the lane. `key`: of that stack, if it is known.
 #[inline(always)]
-fn site_here(lane: &'static Lane, start: Start) -> (u32, &'static Slot, &'static Row) {
-    let key = key_here(lane, start);
+fn site_here(
+    lane: &'static Lane,
+    start: Start,
+    key: Option<NonZeroU64>,
+) -> (u32, &'static Slot, &'static Row) {
+    let key = key
+        .or_else(|| known_key(lane, start))
+        .map_or_else(|| key_in_full(lane, start.registers()), NonZeroU64::get);
     if let Some(cached) = lane.cached(key) {
         // SAFETY: a row and a slot once cached are never unmapped.
         return unsafe { (cached.site, &*cached.slot, &*cached.row) };
@@ -369,8 +383,14 @@ fn count_end(lane: &'static Lane, row: &Row, owner: Owner, block: usize, size: u
     }
 }
 
-fn alloc_in(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
-    let (site, slot, row) = site_here(lane, start);
+fn alloc_in(
+    lane: &'static Lane,
+    start: Start,
+    key: Option<NonZeroU64>,
+    block: usize,
+    bytes: usize,
+) {
+    let (site, slot, row) = site_here(lane, start, key);
     let size = bytes as u64;
     lane.count_size(slot, size);
     let mut owner = None;
@@ -405,7 +425,7 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
 #[cold]
 #[inline(never)]
 fn unknown_realloc_in(lane: &'static Lane, start: Start, moved: Realloc) {
-    alloc_in(lane, start, moved.new, moved.bytes);
+    alloc_in(lane, start, None, moved.new, moved.bytes);
     thread::set_last_block(0);
     count::unknown_reallocated(
         moved.old_bytes as u64,
@@ -427,7 +447,7 @@ fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc)
     } = realloc;
     let (old_size, size) = (old_bytes as u64, bytes as u64);
     let old_site = owner.site();
-    let (site, slot, row) = site_here(lane, start);
+    let (site, slot, row) = site_here(lane, start, None);
     let all = lane.all();
     lane.count_size(slot, size);
     let old_row = if old_site == SITE_UNATTRIBUTED {

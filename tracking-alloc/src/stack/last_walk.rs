@@ -113,6 +113,8 @@ const _: () = assert!(PAGE == align_of::<LastWalk<()>>());
 const CHUNK: usize = 8;
 /// Frames further inside than the present one are kept for the next walk, if no more than this were passed over.
 const MOST_PASSED: usize = 16;
+/// After so many changes in one stack no further frame is looked for among those kept.
+const MOST_CHANGES: u32 = 3;
 /// After a walk that could not be kept, so many do not try.
 const SKIPS: u32 = 255;
 
@@ -215,7 +217,7 @@ impl<F: Frame> LastWalk<F> {
             && (first > 0 || self.ends.get())
             // SAFETY: the present frame is the innermost of these, all others lie outside of it, in the stack for which
             // they were kept.
-            && unsafe { innermost_change(&frames[first..len]) }.is_none()
+            && !unsafe { F::have_changed(&frames[first..len]) }
         {
             if kept - len > MOST_PASSED {
                 self.len.set(len);
@@ -287,6 +289,7 @@ impl<F: Frame> LastWalk<F> {
         // Kept frames are those below `len`, new ones those from `fresh` on, both outermost first.
         let mut fresh = ROOM;
         let mut ends = self.ends.get();
+        let mut changes = 0;
         loop {
             len = outside(&frames[..len], S::place(state));
             let outer = &frames[..len];
@@ -307,7 +310,10 @@ impl<F: Frame> LastWalk<F> {
                         // What was met never overlaps what is kept.
                         let room = fresh - same;
                         frames.copy_within(changed + 1..len, room);
-                        (len, fresh) = (changed, room);
+                        changes += 1;
+                        // Another stack altogether: it is walked faster than compared.
+                        len = if changes < MOST_CHANGES { changed } else { 0 };
+                        fresh = room;
                     }
                 }
             }
@@ -407,16 +413,16 @@ unsafe fn last_change<F: Frame>(kept: &[Kept<F>]) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::stack::frame_pointers::{self, NEAR};
     use crate::stack::{Limits, Powers};
 
     /// Numbers without a pattern (xorshift).
-    struct Random(u64);
+    pub(in crate::stack) struct Random(pub(in crate::stack) u64);
 
     impl Random {
-        fn below(&mut self, most: usize) -> usize {
+        pub(in crate::stack) fn below(&mut self, most: usize) -> usize {
             self.0 ^= self.0 << 13;
             self.0 ^= self.0 >> 7;
             self.0 ^= self.0 << 17;

@@ -268,6 +268,7 @@ impl Step for Rules {
 mod tests {
     use super::rule::Base;
     use super::*;
+    use crate::stack::last_walk::tests::Random;
 
     /// Rules of three functions: one that has its caller's rbp at hand, one whose frame ends by rbp, the outermost.
     struct Rules(Bounds);
@@ -329,18 +330,6 @@ mod tests {
         words[2] = at(6);
         words[7] = 5;
         assert_eq!(walk(&words), sum([2, 5]), "its return address changed");
-    }
-
-    /// Numbers without a pattern (xorshift).
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, most: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 >> 11) as usize % most
-        }
     }
 
     /// How a function keeps what its caller needs: the low bits of the addresses in it.
