@@ -22,10 +22,7 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize) {
     };
     match alloc_known(lane, Start::here(), block, bytes) {
         Ok(()) => leave(lane),
-        Err(key) => {
-            let (frame_pointer, stack_pointer, pc) = Start::here().registers();
-            alloc_entered(lane, block, bytes, key, frame_pointer, stack_pointer, pc);
-        }
+        Err(key) => alloc_entered(lane, Start::here(), key, block, bytes),
     }
 }
 
@@ -111,7 +108,8 @@ fn leave(lane: &Lane) {
 }
 
 /// An allocation for which everything is in place, as for most: a site and size class met before, no check of the peak,
-/// room in the shadow map. When anything is missing nothing is done: then the key of the stack, if it was found.
+/// a page of the shadow map that was written. An error is what was found up to what is missing: the key of the stack;
+/// nothing was counted.
 #[inline(always)]
 fn alloc_known(
     lane: &'static Lane,
@@ -165,14 +163,11 @@ fn free_known(lane: &'static Lane, block: usize, bytes: usize) -> bool {
 #[inline(never)]
 fn alloc_entered(
     lane: &'static Lane,
+    start: Start,
+    key: Option<NonZeroU64>,
     block: usize,
     bytes: usize,
-    key: Option<NonZeroU64>,
-    frame_pointer: usize,
-    stack_pointer: usize,
-    pc: u64,
 ) {
-    let start = Start::from_registers((frame_pointer, stack_pointer, pc));
     alloc_in(lane, start, key, block, bytes);
     leave(lane);
 }
@@ -188,29 +183,34 @@ fn free_entered(lane: &'static Lane, block: usize, bytes: usize) {
 #[cold]
 #[inline(never)]
 fn alloc_slowly(start: Start, block: usize, bytes: usize) {
-    slow_path(Event::Alloc(block, bytes), None, start.registers());
+    slow_path(Event::Alloc(block, bytes), None, start);
 }
 
 #[cold]
 #[inline(never)]
 fn realloc_slowly(owner: Option<Owner>, start: Start, moved: Realloc) {
-    slow_path(Event::Realloc(moved), owner, start.registers());
+    slow_path(Event::Realloc(moved), owner, start);
 }
 
 #[cold]
 #[inline(never)]
 fn free_slowly(block: usize, bytes: usize) {
-    slow_path(Event::Free(block, bytes), None, (0, 0, 0));
+    // A free has no stack.
+    slow_path(
+        Event::Free(block, bytes),
+        None,
+        Start::from_registers((0, 0, 0)),
+    );
 }
 
 /// The slow path: the same with every question asked.
 // NOTE: inlined, as an event has little stack.
 #[inline(always)]
-fn slow_path(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) {
+fn slow_path(event: Event, owner: Option<Owner>, start: Start) {
     if count::measure(event) {
         lane::measuring(false);
     }
-    if !record(event, owner, registers) {
+    if !record(event, owner, start) {
         count::unrecorded(event);
     }
 }
@@ -218,7 +218,7 @@ fn slow_path(event: Event, owner: Option<Owner>, registers: (usize, usize, u64))
 /// Records an event; `owner` is that of a block to be reallocated. False when nothing records, or nothing is to be
 /// recorded of it.
 #[inline(never)]
-fn record(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) -> bool {
+fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
     let word = state::get();
     if word & state::RECORD == 0 {
         return false;
@@ -233,7 +233,6 @@ fn record(event: Event, owner: Option<Owner>, registers: (usize, usize, u64)) ->
         let _open = Open::count();
         return state::get() & state::RECORD != 0 && miss_anywhere(session, event, owner);
     }
-    let start = Start::from_registers(registers);
     let open = Open::count();
     // Finished meanwhile: nothing may be written any more, a lane's record neither.
     let lane = if state::get() & state::RECORD == 0 {
@@ -298,8 +297,7 @@ fn known_key(lane: &'static Lane, start: Start) -> Option<NonZeroU64> {
 
 #[cold]
 #[inline(never)]
-fn key_in_full(lane: &Lane, (frame_pointer, stack_pointer, pc): (usize, usize, u64)) -> u64 {
-    let start = Start::from_registers((frame_pointer, stack_pointer, pc));
+fn key_in_full(lane: &Lane, start: Start) -> u64 {
     stack::walk_in_full(&lane.limits, start, scope_here(), tables::find_rule)
 }
 
@@ -307,7 +305,7 @@ fn key_in_full(lane: &Lane, (frame_pointer, stack_pointer, pc): (usize, usize, u
 #[cold]
 #[inline(never)]
 fn compare(lane: &Lane, start: Start, key: u64) {
-    if key_in_full(lane, start.registers()) != key
+    if key_in_full(lane, start) != key
         && let Some(header) = tables::header()
     {
         header.unwinder_disagreements.fetch_add(1, Relaxed);
@@ -323,7 +321,7 @@ fn site_here(
 ) -> (u32, &'static Slot, &'static Row) {
     let key = key
         .or_else(|| known_key(lane, start))
-        .map_or_else(|| key_in_full(lane, start.registers()), NonZeroU64::get);
+        .map_or_else(|| key_in_full(lane, start), NonZeroU64::get);
     if let Some(cached) = lane.cached(key) {
         // SAFETY: a row and a slot once cached are never unmapped.
         return unsafe { (cached.site, &*cached.slot, &*cached.row) };
@@ -393,13 +391,12 @@ fn alloc_in(
     let (site, slot, row) = site_here(lane, start, key);
     let size = bytes as u64;
     lane.count_size(slot, size);
-    let mut owner = None;
-    peak::around(lane, Some(row), bytes as i64, || {
+    let owner = peak::around(lane, Some(row), bytes as i64, || {
         lane.touch_both(site, row, clock());
-        owner = Some(count_alloc(lane, row, site, size));
+        count_alloc(lane, row, site, size)
     });
     thread::set_last_block(block);
-    if !owner.is_some_and(|owner| shadow::put(block, bytes, owner)) {
+    if !shadow::put(block, bytes, owner) {
         untracked();
     }
 }

@@ -111,16 +111,22 @@ fn goes_far(lane: &'static Lane, net: i64) -> bool {
 }
 
 /// Applies an event by which the lane's net rises, with the check it needs.
-fn around_rise(lane: &'static Lane, bytes: i64, apply: impl FnOnce()) {
+fn around_rise<R>(lane: &'static Lane, bytes: i64, apply: impl FnOnce() -> R) -> R {
     let checks = checks_rise(lane, bytes).then(|| PEAK_CHECKS.lock());
-    apply();
+    let applied = apply();
     if let Some(mut checks) = checks {
         checks.check(lane);
     }
+    applied
 }
 
 /// Applies an event by which it falls; `row` is the only one that changes, if that is so.
-fn around_fall(lane: &'static Lane, row: Option<&'static Row>, bytes: i64, apply: impl FnOnce()) {
+fn around_fall<R>(
+    lane: &'static Lane,
+    row: Option<&'static Row>,
+    bytes: i64,
+    apply: impl FnOnce() -> R,
+) -> R {
     let net = net_bytes(lane.all());
     if !goes_far(lane, net - bytes) && net >= lane.limit.load(Relaxed) {
         turn(lane, row, net);
@@ -131,25 +137,26 @@ fn around_fall(lane: &'static Lane, row: Option<&'static Row>, bytes: i64, apply
         checks.check(lane);
         checks
     });
-    apply();
+    let applied = apply();
     if let Some(mut checks) = checks {
         checks.fallen(lane);
     }
+    applied
 }
 
 /// Applies an event that moves the lane's net by a difference, with the check it needs; `row` is the only one that
 /// changes, if that is so.
 #[inline(always)]
-pub(super) fn around(
+pub(super) fn around<R>(
     lane: &'static Lane,
     row: Option<&'static Row>,
     difference: i64,
-    apply: impl FnOnce(),
-) {
+    apply: impl FnOnce() -> R,
+) -> R {
     if difference < 0 {
-        around_fall(lane, row, -difference, apply);
+        around_fall(lane, row, -difference, apply)
     } else {
-        around_rise(lane, difference, apply);
+        around_rise(lane, difference, apply)
     }
 }
 

@@ -281,7 +281,7 @@ pub(crate) fn known(address: usize) -> Option<Known> {
         return None;
     }
     let place = entry(address)?;
-    // SAFETY: as in `put`.
+    // SAFETY: as in `entry`.
     let first = unsafe { (*place).load(Relaxed) };
     let place = Place(place);
     word::begins(first).then_some(Known { place, first })
@@ -301,7 +301,7 @@ impl Known {
             place: Place(place),
             first,
         } = self;
-        // SAFETY: as in `put`.
+        // SAFETY: as in `Place::put`.
         unsafe {
             (*place).store(0, Relaxed);
             let kind = word::kind(first);

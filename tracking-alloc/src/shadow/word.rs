@@ -110,7 +110,7 @@ impl Owner {
         self.second & LANE_MASK == lane.0
     }
 
-    /// Whether the block had room to keep its lane and birth number.
+    /// Whether the block keeps its lane and birth number: those of up to 16 bytes do not.
     #[inline(always)]
     pub(crate) fn has_birth(self) -> bool {
         self.second & LANE_MASK != 0
@@ -119,7 +119,13 @@ impl Owner {
     /// The birth number of a block that has one, modulo 2^[`KNOWN_BITS`], which every such block keeps.
     #[inline(always)]
     pub(crate) fn birth_number(self) -> u32 {
-        let high = self.second >> 1 & ((1 << MIDDLE_BITS) - 1);
+        self.birth_bits(MIDDLE_BITS)
+    }
+
+    /// The birth number with so many bits of the second word.
+    #[inline(always)]
+    fn birth_bits(self, high_bits: u32) -> u32 {
+        let high = self.second >> 1 & ((1 << high_bits) - 1);
         high << LOW_BITS | (self.first.get() & LOW_MASK) >> 3
     }
 
@@ -132,10 +138,9 @@ impl Owner {
         } else {
             LONG_BITS
         };
-        let high = self.second >> 1 & ((1 << high_bits) - 1);
         Some(Birth {
             lane,
-            number: high << LOW_BITS | (self.first.get() & LOW_MASK) >> 3,
+            number: self.birth_bits(high_bits),
             bits: LOW_BITS + high_bits,
         })
     }

@@ -150,7 +150,7 @@ fn far(
     powers: &Powers,
     near: u64,
 ) -> Option<u64> {
-    let hash = last_walk.unchanged(limits.stack(), state, state, powers.near(near));
+    let hash = last_walk.unchanged(limits.stack(), state, state, powers.sum::<NEAR>(near));
     // PERF: a call at the end, so that the common way needs no frame.
     match hash {
         Some(hash) => Some(hash),
@@ -168,10 +168,10 @@ fn far_anew(
     near: u64,
 ) -> Option<u64> {
     let stack = limits.stack();
-    last_walk.go_on_anew(&Links::of(stack), stack, state, powers.near(near))
+    last_walk.go_on_anew(&Links::of(stack), stack, state, powers.sum::<NEAR>(near))
 }
 
-/// The same without what the last walk met.
+/// The sum of a walk in full, whatever the last walk met.
 #[inline(never)]
 pub(super) fn hash_in_full(frame: usize, limits: &Limits, seed: u64, scope: u32) -> u64 {
     let mut sum = Sum::new(seed, scope);

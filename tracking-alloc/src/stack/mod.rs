@@ -64,13 +64,7 @@ impl Powers {
         self.0[1].load(Relaxed)
     }
 
-    /// A sum that has come to `value` with the innermost [`NEAR`] frames.
-    #[inline(always)]
-    fn near(&self, value: u64) -> Sum {
-        self.sum::<NEAR>(value)
-    }
-
-    /// A sum that has come to `value` with so many frames.
+    /// A sum that has come to `value` with so many frames, the innermost ones.
     #[inline(always)]
     fn sum<const FRAMES: usize>(&self, value: u64) -> Sum {
         Sum {

@@ -111,9 +111,9 @@ impl Slot {
 }
 
 impl Lane {
-    /// The slot of a site, if the lane has memory for it.
+    /// The slot of a site whose chunk exists.
     #[inline(always)]
-    pub(in crate::hook) fn slot(&'static self, site: u32) -> Option<&'static Slot> {
+    fn known_slot(&'static self, site: u32) -> Option<&'static Slot> {
         // SAFETY: sites are below MAX_SITES wherever they come from (the site table and the shadow map), so the chunk
         // exists; the mask keeps even a damaged entry inside.
         let chunk = unsafe {
@@ -121,11 +121,14 @@ impl Lane {
                 .get_unchecked((site as usize / CHUNK) & (CHUNKS - 1))
         }
         .load(Relaxed);
-        if chunk.is_null() {
-            return self.add_chunk(site);
-        }
         // SAFETY: a chunk has CHUNK slots, reached by the lane's owner alone.
-        Some(unsafe { &*chunk.add(site as usize % CHUNK) })
+        (!chunk.is_null()).then(|| unsafe { &*chunk.add(site as usize % CHUNK) })
+    }
+
+    /// The slot of a site, if the lane has memory for it.
+    #[inline(always)]
+    pub(in crate::hook) fn slot(&'static self, site: u32) -> Option<&'static Slot> {
+        self.known_slot(site).or_else(|| self.add_chunk(site))
     }
 
     #[cold]
@@ -169,35 +172,23 @@ impl Lane {
         const DOUBTED: u32 = 256;
         let times = self.trusted.get().wrapping_add(1);
         self.trusted.set(times);
-        let met = self
-            .slot(site)
-            .is_some_and(|slot| !slot.row.get().is_null());
-        met && !times.is_multiple_of(DOUBTED)
+        self.known_row(site).is_some() && !times.is_multiple_of(DOUBTED)
     }
 
     /// The row of a site; "(table full)" when there is no room for one.
     #[inline(always)]
     pub(in crate::hook) fn row_of(&'static self, site: u32) -> &'static Row {
-        match self.slot(site) {
-            Some(slot) if !slot.row.get().is_null() => slot.row(),
-            slot => self.add_row(slot, site),
+        match self.known_row(site) {
+            Some(row) => row,
+            None => self.add_row(self.slot(site), site),
         }
     }
 
     /// The row of a site, if the lane has one. "(unattributed)" has none here.
     #[inline(always)]
     pub(in crate::hook) fn known_row(&'static self, site: u32) -> Option<&'static Row> {
-        // SAFETY: as in `slot`.
-        let chunk = unsafe {
-            self.chunks
-                .get_unchecked((site as usize / CHUNK) & (CHUNKS - 1))
-        }
-        .load(Relaxed);
-        if chunk.is_null() {
-            return None;
-        }
-        // SAFETY: as in `slot`; the row is null or stays mapped.
-        unsafe { (*chunk.add(site as usize % CHUNK)).row.get().as_ref() }
+        // SAFETY: null or a row, which stays mapped.
+        unsafe { self.known_slot(site)?.row.get().as_ref() }
     }
 
     /// A slot that remembers nothing.

@@ -76,7 +76,7 @@ impl BpPlace {
     }
 }
 
-/// Frames that need rbp, for which a walk is kept: those of the standard library that make room in a vector are two.
+/// Frames that need rbp, for which a walk is kept: where the standard library grows a vector there are two.
 const MOST_NEEDS: usize = 2;
 
 /// Where rbp is in frames that need it, and what it was, from the stack pointer of the walk's beginning.

@@ -129,7 +129,7 @@ unsafe fn word(at: usize) -> usize {
 
 impl Bounds {
     /// What lies below the end of a frame that begins at `sp`, within the bounds; `saved_bp` is a whole number of words.
-    /// `None`: the frame does not lie inside of them, or has no room for a word.
+    /// `None`: the frame does not lie inside of them, or is smaller than a word.
     #[inline(always)]
     fn frame(self, sp: usize, end: usize, saved_bp: usize) -> Option<Saved> {
         let address_at = end.wrapping_sub(WORD);
