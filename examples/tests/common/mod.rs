@@ -140,9 +140,9 @@ pub(crate) fn assert_consistent(recording: &Recording) {
     );
 }
 
-/// The bound that the recording states for the error of its peak, bytes.
+/// How far the peak, which is the sum of rows, can be from the largest moment, as the recording states it, bytes.
 pub(crate) fn peak_error(recording: &Recording) -> i64 {
-    (recording.header.peak_bound_bytes - recording.header.peak_bytes).max(0)
+    (recording.header.peak_bound_bytes - recorded::sums(recording).peak_bytes).max(0)
 }
 
 /// Every file in a folder, by name.

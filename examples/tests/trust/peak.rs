@@ -1,6 +1,6 @@
 //! The peak and its printed bound, with few and many threads; what events and figures beside a recording cost and hold.
 
-use crate::common::{Target, assert_consistent, assert_work_is_as_printed, number};
+use crate::common::{Target, assert_consistent, assert_work_is_as_printed, number, peak_error};
 use heapglass_examples::recorded;
 use tracking_alloc_recording::{MAX_LANES, Recording};
 
@@ -126,9 +126,7 @@ fn three_and_six_hundred_live_threads_have_lanes_of_their_own_and_lose_nothing()
     for threads in ["300", "600"] {
         let (target, recording, _) = recorded_as_printed(&["live-threads", threads]);
         // Sealed when nobody moved any more: what the recorder's last look knew is all there is to know.
-        let rows = recorded::sums(&recording).peak_bytes;
-        let bound = (recording.header.peak_bound_bytes - rows).max(0);
-        assert_eq!(printed_bound(&target), bound);
+        assert_eq!(printed_bound(&target), peak_error(&recording));
         assert!(recording.lanes.iter().all(|column| column.lane.kind == 1));
         assert!(recording.lanes.len() < MAX_LANES);
         let least: usize = threads.parse().expect("a number");
