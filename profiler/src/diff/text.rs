@@ -9,7 +9,7 @@ use super::{Diff, Per, RowChange, Series, input, peak_bound};
 use crate::profile::Measure;
 use crate::report::page::{Page, capital};
 use crate::report::{self, Style};
-use crate::table::{By, Column, bytes_each, cells, program_name, titles};
+use crate::table::{By, Column, Heading, bytes_each, cells, program_name, titles};
 use crate::units::{Bytes, counted, printable};
 
 /// Columns of a figure and of a difference.
@@ -85,17 +85,25 @@ struct Line<'a> {
 
 /// The columns of figures; a narrow page leaves some out.
 fn columns<'a>(width: usize) -> Vec<Column<Line<'a>>> {
+    let figure = |title| Heading::Other {
+        title,
+        width: FIGURE,
+    };
+    let percent = Heading::Other {
+        title: "",
+        width: PERCENT,
+    };
     let side = |title, at: usize, of: fn(&Change) -> &Series| {
-        Column::new(title, FIGURE, move |line: &Line<'a>| {
+        Column::new(figure(title), move |line: &Line<'a>| {
             let median = of(line.change).median();
             line.sides[at].then(|| amount(line.measure, median))
         })
     };
-    let mut columns = vec![Column::new("difference", FIGURE, |line: &Line<'a>| {
+    let mut columns = vec![Column::new(figure("difference"), |line: &Line<'a>| {
         Some(difference(line.measure, line.change))
     })];
     if width >= 60 {
-        columns.push(Column::new("", PERCENT, |line: &Line<'a>| {
+        columns.push(Column::new(percent, |line: &Line<'a>| {
             Some(line.change.percent())
         }));
     }

@@ -2,9 +2,9 @@
 //!
 //! The measure's own column always stands, the others as long as there is room.
 
-use super::{Amplification, By, Detail, FieldDetail, PhaseDetail, Row, TypeDetail};
+use super::{Amplification, By, Detail, FieldDetail, Heading, PhaseDetail, Row, TypeDetail};
 use crate::profile::{Figures, Measure};
-use crate::units::{Bytes, Count, Share, signed_bytes};
+use crate::units::{Share, signed_bytes};
 
 /// Columns of the share of a row, with the blank in front.
 pub(crate) const SHARE_WIDTH: usize = 8;
@@ -17,22 +17,28 @@ type Figure<T> = dyn Fn(&T) -> Option<String>;
 
 /// A column of figures: a blank, then the figure to the right.
 pub(crate) struct Column<T> {
-    pub(crate) title: &'static str,
-    pub(crate) width: usize,
+    pub(crate) heading: Heading,
     figure: Box<Figure<T>>,
 }
 
 impl<T> Column<T> {
+    /// A column of text.
     pub(crate) fn new(
-        title: &'static str,
-        width: usize,
+        heading: Heading,
         figure: impl Fn(&T) -> Option<String> + 'static,
     ) -> Column<T> {
         Column {
-            title,
-            width,
+            heading,
             figure: Box::new(figure),
         }
+    }
+
+    /// A column of figures in the unit of its heading.
+    pub(crate) fn figure(
+        heading: Heading,
+        figure: impl Fn(&T) -> Option<u64> + 'static,
+    ) -> Column<T> {
+        Column::new(heading, move |row| Some(heading.spell(figure(row)?)))
     }
 
     /// The figure of a row; `-` where it has none.
@@ -43,13 +49,14 @@ impl<T> Column<T> {
 
 /// The titles of columns, each as wide as its column.
 pub(crate) fn titles<T>(columns: &[Column<T>]) -> String {
-    let title = |column: &Column<T>| format!(" {:>1$}", column.title, column.width);
+    let title =
+        |column: &Column<T>| format!(" {:>1$}", column.heading.title(), column.heading.width());
     columns.iter().map(title).collect()
 }
 
 /// The figures of a row, each as wide as its column.
 pub(crate) fn cells<T>(columns: &[Column<T>], row: &T) -> Vec<String> {
-    let cell = |column: &Column<T>| format!(" {:>1$}", column.cell(row), column.width);
+    let cell = |column: &Column<T>| format!(" {:>1$}", column.cell(row), column.heading.width());
     columns.iter().map(cell).collect()
 }
 
@@ -57,27 +64,24 @@ pub(crate) fn cells<T>(columns: &[Column<T>], row: &T) -> Vec<String> {
 pub(crate) fn fitting<T>(all: Vec<Column<T>>, least: usize, room: usize) -> Vec<Column<T>> {
     let mut used = 0;
     let fit = all.into_iter().enumerate().take_while(|(at, column)| {
-        used += column.width + 1;
+        used += column.heading.width() + 1;
         *at < least || used <= room
     });
     fit.map(|(_, column)| column).collect()
 }
 
-/// The column of a measure; `of` says which figures of a row are meant.
+/// A column of a measure; `of` says which figures of a row are meant.
 fn of_measure<T>(
-    title: &'static str,
+    heading: fn(Measure) -> Heading,
     measure: Measure,
     of: impl Fn(&T) -> Option<Figures> + 'static,
 ) -> Column<T> {
-    let width = if measure.is_bytes() { 10 } else { 11 };
-    Column::new(title, width, move |row| {
-        Some(measure.amount(measure.of(&of(row)?)))
-    })
+    Column::figure(heading(measure), move |row| Some(measure.of(&of(row)?)))
 }
 
 /// The part of `whole` that a row is by the measure.
 fn share(measure: Measure, whole: u64, of: fn(&Row) -> Option<Figures>) -> Column<Row> {
-    Column::new("share", SHARE_WIDTH - 1, move |row| {
+    Column::new(Heading::Share, move |row| {
         Some(Share::of(measure.of(&of(row)?), whole).to_string())
     })
 }
@@ -91,7 +95,7 @@ pub(crate) fn columns(
     rows: &[Row],
 ) -> Vec<Column<Row>> {
     let own = |row: &Row| Some(row.figures);
-    let of_measure = |measure: Measure| of_measure(measure.name(), measure, own);
+    let of_measure = |measure: Measure| of_measure(Heading::Of, measure, own);
     let mut all = vec![share(measure, whole, own), of_measure(measure)];
     all.extend(special(by, measure, rows));
     let others = Measure::ALL.into_iter().take(5);
@@ -103,18 +107,16 @@ pub(crate) fn columns(
 pub(crate) fn site_columns(measure: Measure, whole: u64, with_blocks: bool) -> Vec<Column<Row>> {
     let mut columns = vec![
         share(measure, whole, |row| Some(row.figures)),
-        Column::new(measure.name(), 10, move |row: &Row| {
-            Some(measure.amount(measure.of(&row.figures)))
-        }),
+        of_measure(Heading::Of, measure, |row: &Row| Some(row.figures)),
     ];
     if with_blocks && measure.is_bytes() {
-        let (_, unit) = measure.blocks(&Figures::default());
-        columns.push(Column::new(unit, 11, move |row: &Row| {
-            Some(Count(measure.blocks(&row.figures).0).to_string())
-        }));
+        let blocks = move |row: &Row| Some(measure.blocks(&row.figures).0);
+        columns.push(Column::figure(Heading::BlocksOf(measure), blocks));
     } else if with_blocks {
         // The measure is that number.
-        columns.push(Column::new("", 11, |_: &Row| Some(String::new())));
+        let (title, width) = ("", Heading::BlocksOf(measure).width());
+        let heading = Heading::Other { title, width };
+        columns.push(Column::new(heading, |_: &Row| Some(String::new())));
     }
     columns
 }
@@ -129,22 +131,22 @@ pub(crate) fn field_columns(measure: Measure, whole: u64, width: usize) -> Vec<C
         Measure::Peak,
     ];
     let with_inner = |row: &Row| field(row).map(|detail| detail.with_inner);
-    let values = Column::new("values", 9, |row: &Row| {
-        let values = field(row)?.values;
-        (values > 0).then(|| Count(values).to_string())
+    let values = Column::figure(Heading::Values, |row: &Row| {
+        Some(field(row)?.values).filter(|values| *values > 0)
     });
+    let values_width = values.heading.width();
     let room = width.saturating_sub(NAME_WIDTH + 2);
     let mut all = vec![
         share(measure, whole, with_inner),
-        of_measure(measure.name(), measure, with_inner),
-        of_measure("self", measure, |row: &Row| Some(row.figures)),
+        of_measure(Heading::Of, measure, with_inner),
+        of_measure(Heading::Own, measure, |row: &Row| Some(row.figures)),
     ];
     let others = OTHERS.into_iter().filter(|&other| other != measure);
-    all.extend(others.map(|other| of_measure(other.name(), other, with_inner)));
+    all.extend(others.map(|other| of_measure(Heading::Of, other, with_inner)));
     // The number of values stands last, and goes last but the measure's own columns.
-    let mut fit = fitting(all, 3, room.saturating_sub(values.width + 1));
-    let used: usize = fit.iter().map(|column| column.width + 1).sum();
-    if used + values.width < room {
+    let mut fit = fitting(all, 3, room.saturating_sub(values_width + 1));
+    let used: usize = fit.iter().map(|column| column.heading.width() + 1).sum();
+    if used + values_width < room {
         fit.push(values);
     }
     fit
@@ -178,34 +180,36 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
     match by {
         By::Type => {
             if rows.iter().any(|row| seen(row).is_some()) {
-                columns.push(Column::new("values", 9, |row| {
-                    Some(Count(seen(row)?.values).to_string())
+                columns.push(Column::figure(Heading::Values, |row| {
+                    Some(seen(row)?.values)
                 }));
-                columns.push(Column::new("inline", 10, |row| {
-                    Some(Bytes(seen(row)?.inline_bytes).to_string())
+                columns.push(Column::figure(Heading::Inline, |row| {
+                    Some(seen(row)?.inline_bytes)
                 }));
             }
-            columns.push(Column::new("mean block", 10, |row: &Row| {
+            columns.push(Column::figure(Heading::MeanBlock, |row: &Row| {
                 match &row.detail {
                     Detail::Type(detail) if row.figures.total_blocks > 0 => {
-                        Some(Bytes(detail.mean_block_bytes).to_string())
+                        Some(detail.mean_block_bytes)
                     }
                     _ => None,
                 }
             }));
         }
         By::Function => {
-            columns.push(of_measure("inclusive", measure, |row: &Row| {
-                match &row.detail {
+            columns.push(of_measure(
+                Heading::Inclusive,
+                measure,
+                |row: &Row| match &row.detail {
                     Detail::Function(detail) => Some(detail.inclusive),
                     _ => None,
-                }
-            }));
+                },
+            ));
         }
         By::Phase => {
             let any = |of: fn(&PhaseDetail) -> bool| rows.iter().filter_map(phase).any(of);
             if any(|phase| phase.retained_bytes.is_some()) {
-                columns.push(Column::new("retained", 10, |row| {
+                columns.push(Column::new(Heading::Retained, |row| {
                     phase(row)?.retained_bytes.map(signed_bytes)
                 }));
             }
@@ -216,7 +220,7 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
                     |per| Some(per.peak),
                 ];
                 for (title, figure) in titles.into_iter().zip(figures) {
-                    columns.push(Column::new(title, width, move |row| {
+                    columns.push(Column::new(Heading::Other { title, width }, move |row| {
                         phase(row).and_then(of).and_then(figure).map(spell)
                     }));
                 }

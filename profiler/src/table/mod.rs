@@ -9,6 +9,7 @@ mod columns;
 mod data;
 mod figures;
 mod function;
+mod heading;
 mod names;
 mod phase;
 mod preorder;
@@ -30,6 +31,7 @@ pub(crate) use columns::{
 pub use data::{FieldDetail, Part, Slack, TypeDetail};
 pub(crate) use figures::by_key;
 pub use function::FunctionDetail;
+pub use heading::Heading;
 pub(crate) use names::{NO_STACK, function_name, place, program_name};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;

@@ -16,7 +16,7 @@ fn row(detail: Detail) -> Row {
 fn titles(by: By, rows: &[Row]) -> Vec<&'static str> {
     let columns = columns(by, Measure::Total, 0, 1_000, rows);
     let measures = Measure::ALL.map(Measure::name);
-    let titles = columns.iter().map(|column| column.title);
+    let titles = columns.iter().map(|column| column.heading.title());
     let titles = titles.filter(|title| *title != "share");
     titles.filter(|title| !measures.contains(title)).collect()
 }
@@ -26,7 +26,7 @@ fn cells(by: By, row: Row) -> Vec<String> {
     let columns = columns(by, Measure::Total, 0, 1_000, &rows);
     let special = columns
         .iter()
-        .filter(|column| titles(by, &rows).contains(&column.title));
+        .filter(|column| titles(by, &rows).contains(&column.heading.title()));
     special.map(|column| column.cell(&rows[0])).collect()
 }
 

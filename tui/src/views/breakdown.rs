@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 
 use heapglass_profiler::profile::Figures;
+use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::Share;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -12,7 +13,7 @@ use ratatui::style::Style;
 use crate::model::{Command, Context, Jump, Outcome, Selection, ViewId};
 use crate::text::fit_end;
 use crate::theme;
-use crate::widgets::{Lines, List, Table, all_figures, below, count, rows_in, split};
+use crate::widgets::{Lines, List, Table, all_figures, below, rows_in, split};
 
 /// One part.
 #[derive(Clone, Debug)]
@@ -82,12 +83,12 @@ impl Breakdown {
         let value = |part: &Part| cx.measure.of(&part.figures);
         let empty = "it has no blocks: nothing was allocated";
         Table::new(cx)
-            .share("of it", value, whole)
-            .share("of all", value, cx.whole())
-            .amount(cx.measure.name(), 10, value)
+            .share(Heading::ShareOfIt, value, whole)
+            .share(Heading::ShareOfAll, value, cx.whole())
+            .measure(value)
             .bars(if area.width >= 100 { 16 } else { 8 }, value, whole)
-            .blocks(10, |part| &part.figures)
-            .right("sites", 6, |part| count(part.sites))
+            .blocks(|part| &part.figures)
+            .figure(Heading::Sites, |part| part.sites)
             // The end of a path says most.
             .left(self.noun, 0, |part, cells| {
                 (fit_end(&part.name, cells).into_owned(), part.style)

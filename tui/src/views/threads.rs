@@ -5,6 +5,7 @@ use std::sync::Arc;
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::Measure;
 use heapglass_profiler::report::{By, Detail, Row};
+use heapglass_profiler::table::Heading;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -12,7 +13,7 @@ use crate::model::{Command, Context, Outcome, Rows};
 use crate::text::clean;
 use crate::theme;
 use crate::views::View;
-use crate::widgets::{List, Table, below, bytes, count, slice, write};
+use crate::widgets::{List, Table, below, count, slice, write};
 
 /// Lines around the rows: the heading and the note.
 const AROUND: u16 = 2;
@@ -50,22 +51,24 @@ impl View for Threads {
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let value = |row: &Arc<Row>| cx.measure.of(&row.figures);
         let mut table = Table::new(cx)
-            .share("share", value, cx.whole())
-            .amount(cx.measure.name(), 12, value)
-            .change(By::Thread, "change", |row| Some(Identity::named(&row.key)))
-            .right("blocks", 12, |row| count(cx.measure.blocks(&row.figures).0));
+            .share(Heading::Share, value, cx.whole())
+            .measure(value)
+            .change(By::Thread, Heading::Change, |row| {
+                Some(Identity::named(&row.key))
+            })
+            .blocks(|row| &row.figures);
         for measure in [
             Measure::Peak,
             Measure::Live,
             Measure::Total,
             Measure::Temporary,
         ] {
-            let cell = move |row: &Arc<Row>| bytes(measure.of(&row.figures));
-            let column = table.right(measure.name(), 10, cell);
+            let value = move |row: &Arc<Row>| measure.of(&row.figures);
+            let column = table.figure(Heading::Of(measure), value);
             table = column.only_if(area.width >= 100);
         }
         table = table
-            .right("count", 6, |row| match row.detail {
+            .right(Heading::Threads, |row| match row.detail {
                 Detail::Thread { count: threads } => count(threads),
                 _ => String::new(),
             })

@@ -12,7 +12,7 @@ pub(crate) use area::{below, columns, last_columns, right_of, slice, split};
 pub(crate) use lines::{Lines, all_figures};
 pub(crate) use list::{Cursor, List};
 pub(crate) use matches::{Matches, SearchNode};
-pub(crate) use table::{CHANGE, Sort, Table, change, draw_row, rows_in};
+pub(crate) use table::{Sort, Table, change, draw_row, rows_in};
 pub(crate) use tree::{Shape, Tree, TreeRow};
 
 use heapglass_profiler::profile::Measure;

@@ -7,19 +7,17 @@ use std::cmp::Reverse;
 use heapglass_profiler::diff::{Change, Identity, RowBeside, Verdict};
 use heapglass_profiler::profile::{Figures, Measure};
 use heapglass_profiler::report::By;
+use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::Share;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::area::{columns, right_of, slice};
-use super::{Cursor, bar, count, write};
+use super::{Cursor, bar, some, write};
 use crate::model::{Command, Context, Outcome};
 use crate::text::{fit, width};
 use crate::theme;
-
-/// Cells of the column of changes.
-pub(crate) const CHANGE: usize = 11;
 
 /// The column that a table is sorted by.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,15 +79,10 @@ impl<'a, R: 'a> Table<'a, R> {
         }
     }
 
-    /// A column of figures, at the right.
-    pub(crate) fn right(
-        self,
-        title: impl Into<String>,
-        width: usize,
-        cell: impl Fn(&R) -> String + 'a,
-    ) -> Self {
+    /// A column of text under a heading of figures, at the right.
+    pub(crate) fn right(self, heading: Heading, cell: impl Fn(&R) -> String + 'a) -> Self {
         let cell = move |row: &R, _| (cell(row), theme::plain());
-        self.push(title, width, true, cell)
+        self.push(heading.title(), heading.width(), true, cell)
     }
 
     /// A column of text, at the left: `width` cells, or with 0 a share of what is left over. The cell is told its width.
@@ -103,41 +96,40 @@ impl<'a, R: 'a> Table<'a, R> {
     }
 
     /// A column of a figure that rows can be sorted by.
-    pub(crate) fn figure(
-        self,
-        title: impl Into<String>,
-        width: usize,
-        value: impl Fn(&R) -> u64 + Copy + 'a,
-        spell: impl Fn(u64) -> String + 'a,
-    ) -> Self {
-        let table = self.right(title, width, move |row| spell(value(row)));
-        table.ordered(Order::Largest(Box::new(move |row| value(row).into())))
+    pub(crate) fn figure(self, heading: Heading, value: impl Fn(&R) -> u64 + Copy + 'a) -> Self {
+        let table = self.right(heading, move |row| heading.spell(value(row)));
+        table.by_size(value)
     }
 
-    /// A column of figures of the measure that rows can be sorted by.
-    pub(crate) fn amount(
-        self,
-        title: impl Into<String>,
-        width: usize,
-        value: impl Fn(&R) -> u64 + Copy + 'a,
-    ) -> Self {
-        let measure = self.cx.measure;
-        self.figure(title, width, value, move |value| measure.amount(value))
+    /// The same, nothing standing for 0.
+    pub(crate) fn some(self, heading: Heading, value: impl Fn(&R) -> u64 + Copy + 'a) -> Self {
+        let table = self.right(heading, move |row| {
+            some(value(row), |value| heading.spell(value))
+        });
+        table.by_size(value)
+    }
+
+    /// A column of the measure that rows can be sorted by.
+    pub(crate) fn measure(self, value: impl Fn(&R) -> u64 + Copy + 'a) -> Self {
+        let heading = Heading::Of(self.cx.measure);
+        self.figure(heading, value)
     }
 
     /// A column of the blocks that go with the measure, which rows can be sorted by.
-    pub(crate) fn blocks(self, width: usize, figures: impl Fn(&R) -> &Figures + Copy + 'a) -> Self {
+    pub(crate) fn blocks(self, figures: impl Fn(&R) -> &Figures + Copy + 'a) -> Self {
         let measure = self.cx.measure;
-        let unit = measure.blocks(&Figures::default()).1;
         let value = move |row: &R| measure.blocks(figures(row)).0;
-        self.figure(unit, width, value, count)
+        self.figure(Heading::BlocksOf(measure), value)
     }
 
     /// A column of parts of a whole.
-    pub(crate) fn share(self, title: &str, value: impl Fn(&R) -> u64 + 'a, whole: u64) -> Self {
-        self.right(title, 7, move |row| {
-            Share::of(value(row), whole).to_string()
-        })
+    pub(crate) fn share(
+        self,
+        heading: Heading,
+        value: impl Fn(&R) -> u64 + 'a,
+        whole: u64,
+    ) -> Self {
+        self.right(heading, move |row| Share::of(value(row), whole).to_string())
     }
 
     /// A column of bars: of a part in a whole.
@@ -151,7 +143,7 @@ impl<'a, R: 'a> Table<'a, R> {
     pub(crate) fn change(
         self,
         by: By,
-        title: &str,
+        heading: Heading,
         identity: impl Fn(&R) -> Option<Identity> + Copy + 'a,
     ) -> Self {
         let Some(beside) = self.cx.beside(by) else {
@@ -160,7 +152,7 @@ impl<'a, R: 'a> Table<'a, R> {
         let measure = self.cx.measure;
         let known = beside.clone();
         let change = move |row: &R| known.row(&identity(row)?)?.change.exact_difference();
-        let table = self.push(title, CHANGE, true, move |row, _| {
+        let table = self.push(heading.title(), heading.width(), true, move |row, _| {
             let known = identity(row);
             let known = known.and_then(|identity| beside.row(&identity));
             known.map_or_else(Default::default, |known| row_change(known, measure))
@@ -202,10 +194,18 @@ impl<'a, R: 'a> Table<'a, R> {
         self
     }
 
+    fn by_size(self, value: impl Fn(&R) -> u64 + 'a) -> Self {
+        self.ordered(Order::Largest(Box::new(move |row| value(row).into())))
+    }
+
     fn ordered(mut self, order: Order<'a, R>) -> Self {
         let before = self.sortable().count();
         if let Some(column) = self.columns.last_mut() {
             column.is_sorted_by = self.sort.is_some_and(|sort| sort.at == before);
+            if column.is_sorted_by && column.width > 0 {
+                // Room for the mark behind the title.
+                column.width = column.width.max(width(&column.title) + 1);
+            }
             column.order = Some(order);
         }
         self
@@ -420,8 +420,8 @@ mod tests {
         };
         let table = |sort| {
             Table::sorted(&cx, sort)
-                .share("share", |row: &(u64, &str)| row.0, 10)
-                .amount("size", 6, |row| row.0)
+                .share(Heading::Share, |row: &(u64, &str)| row.0, 10)
+                .figure(Heading::Sites, |row| row.0)
                 .left("name", 0, |row, _| (row.1.to_owned(), theme::plain()))
                 .by_name(|row| row.1.to_owned())
         };
@@ -437,7 +437,7 @@ mod tests {
         let area = Rect::new(0, 0, 24, 2);
         let mut buffer = Buffer::empty(area);
         table(sort).render(area, &mut buffer, &rows, Cursor::default(), "");
-        let lines = ["  share   size name▲", " 10.0 %      1 c"].map(|line| format!("{line:24}"));
+        let lines = ["  share  sites name▲", " 10.0 %      1 c"].map(|line| format!("{line:24}"));
         buffer.set_style(area, Style::reset());
         let mut expected = Buffer::with_lines(lines);
         expected.set_style(area, Style::reset());

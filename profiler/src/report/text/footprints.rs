@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::Page;
-use crate::profile::{Measured, Place, Profile};
+use crate::profile::{Measure, Measured, Place, Profile};
 use crate::report::{DEFAULT_TOP, Options, Style};
-use crate::table::{Column, cells, fitting, preorder, weighty};
-use crate::units::{Bytes, Count, Nanos, counted, printable, signed_bytes};
+use crate::table::{Column, Heading, cells, fitting, preorder, weighty};
+use crate::units::{Bytes, Nanos, counted, printable, signed_bytes};
 
 /// Footprints of one label that are shown; the newest ones.
 const MOMENTS: usize = 10;
@@ -72,26 +72,28 @@ fn write_more<W: Write>(page: &mut Page<'_, W>, count: usize, noun: &str) -> io:
 }
 
 fn moment_columns(exact: &[&Measured]) -> Vec<Column<Measured>> {
-    let column =
-        |title, width, figure: fn(&Measured) -> Option<String>| Column::new(title, width, figure);
     let mut columns = vec![
-        column("time", 10, |m| Some(Nanos(m.footprint.time_ns).to_string())),
-        column("exact", 10, |m| Some(Bytes(m.bytes).to_string())),
+        Column::new(Heading::Time, |m: &Measured| {
+            Some(Nanos(m.footprint.time_ns).to_string())
+        }),
+        Column::figure(Heading::Exact, |m: &Measured| Some(m.bytes)),
     ];
     if exact.iter().any(|measured| measured.estimate.is_some()) {
-        columns.push(column("estimate", 10, |m| {
-            Some(Bytes(m.estimate?.bytes).to_string())
+        columns.push(Column::figure(Heading::Estimate, |m: &Measured| {
+            Some(m.estimate?.bytes)
         }));
-        columns.push(column("difference", 10, |m| {
+        columns.push(Column::new(Heading::Difference, |m: &Measured| {
             Some(format!("{:+.1} %", m.estimate?.difference? * 100.0))
         }));
     }
-    columns.push(column("blocks", 11, |m| Some(Count(m.blocks).to_string())));
-    columns.push(column("slack", 10, |m| {
-        Some(Bytes(m.slack_bytes).to_string())
+    columns.push(Column::figure(Heading::Blocks, |m: &Measured| {
+        Some(m.blocks)
+    }));
+    columns.push(Column::figure(Heading::Slack, |m: &Measured| {
+        Some(m.slack_bytes)
     }));
     if exact.len() > 1 {
-        columns.push(column("change", 10, |m| {
+        columns.push(Column::new(Heading::Growth, |m: &Measured| {
             let bytes = m.change_bytes?;
             let sign = if bytes > 0 { "+" } else { "" };
             Some(format!("{sign}{}", signed_bytes(bytes)))
@@ -157,25 +159,17 @@ fn write_estimates<W: Write>(page: &mut Page<'_, W>, estimates: &[&Measured]) ->
 }
 
 fn place_columns(width: usize) -> Vec<Column<Place>> {
-    let column = |title, width, figure: fn(&Place) -> String| {
-        Column::new(title, width, move |place: &Place| Some(figure(place)))
+    let column = |heading, figure: fn(&Place) -> u64| {
+        Column::figure(heading, move |place: &Place| Some(figure(place)))
     };
     let mut columns = vec![
-        column("exact", 10, |place| {
-            Bytes(place.with_inner_bytes).to_string()
-        }),
-        column("self", 10, |place| {
-            Bytes(place.node.block_bytes).to_string()
-        }),
-        column("slack", 10, |place| Bytes(place.slack_bytes).to_string()),
+        column(Heading::Exact, |place| place.with_inner_bytes),
+        column(Heading::Own(Measure::Live), |place| place.node.block_bytes),
+        column(Heading::Slack, |place| place.slack_bytes),
     ];
     if width >= 80 {
-        columns.push(column("blocks", 11, |place| {
-            Count(place.node.blocks).to_string()
-        }));
-        columns.push(column("values", 9, |place| {
-            Count(place.node.count).to_string()
-        }));
+        columns.push(column(Heading::Blocks, |place| place.node.blocks));
+        columns.push(column(Heading::Values, |place| place.node.count));
     }
     columns
 }

@@ -142,7 +142,7 @@ fn largest(word: &str, parts: &[Part], measure: Measure) -> Option<String> {
 
 fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure, columns: &[Column<Row>]) -> String {
     // What stands in columns already is not said again.
-    let column = |title| columns.iter().any(|column| column.title == title);
+    let column = |title| columns.iter().any(|column| column.heading.title() == title);
     let mut said = Vec::new();
     if detail.entered > 0 {
         said.push(format!("entered {}", counted(detail.entered, "time")));

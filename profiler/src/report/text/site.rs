@@ -62,7 +62,7 @@ pub(super) fn write<W: Write>(
     let names: Vec<Names> = names.collect();
     let whole = measure.of(&profile.totals);
     let with_blocks = site_columns(measure, whole, true);
-    let figures = with_blocks.iter().map(|column| column.width + 1);
+    let figures = with_blocks.iter().map(|column| column.heading.width() + 1);
     let figures = figures.sum::<usize>() + 2;
     // A narrow terminal has no room for blocks, and names below the figures.
     let narrow = page.width < 2 * figures;

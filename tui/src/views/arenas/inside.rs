@@ -7,6 +7,7 @@ use heapglass_profiler::arenas::{
     measured_inside_title,
 };
 use heapglass_profiler::profile::{Arena, ArenaRow, TypeKind};
+use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,7 +15,7 @@ use ratatui::layout::Rect;
 use crate::model::{Command, Context, Data, Outcome, type_key};
 use crate::text::{clean, fit_end, type_cell};
 use crate::theme;
-use crate::widgets::{Cursor, Lines, List, Table, below, bytes, count, rows_in, split};
+use crate::widgets::{Cursor, Lines, List, Table, below, rows_in, split};
 
 /// A row: a type or a field.
 #[derive(Debug)]
@@ -156,7 +157,7 @@ impl Inside {
         let whole = values.fold(0, u64::saturating_add);
         let share = |row: &Row| value(row).map(|value| Share::of(value, whole));
         Table::new(cx)
-            .right("of it", 7, |row| {
+            .right(Heading::ShareOfIt, |row| {
                 share(row).map_or("-".to_owned(), |share| share.to_string())
             })
             .bars(
@@ -164,14 +165,14 @@ impl Inside {
                 |row| value(row).unwrap_or(0),
                 whole,
             )
-            .right("allocated", 10, |row| bytes(row.inside.total_bytes))
-            .right("in use", 10, |row| bytes(row.inside.live_bytes))
-            .right("pieces", 11, |row| count(row.inside.total_blocks))
-            .right("copied", 10, |row| bytes(row.inside.copied_bytes))
+            .figure(Heading::Allocated, |row| row.inside.total_bytes)
+            .figure(Heading::InUse, |row| row.inside.live_bytes)
+            .figure(Heading::Pieces, |row| row.inside.total_blocks)
+            .figure(Heading::Copied, |row| row.inside.copied_bytes)
             .only_if(wide)
-            .right("grows", 9, |row| count(row.inside.grows))
+            .figure(Heading::Grows, |row| row.inside.grows)
             .only_if(wide)
-            .right("bypassed", 10, |row| bytes(row.inside.past_bytes))
+            .figure(Heading::Bypassed, |row| row.inside.past_bytes)
             .only_if(wide)
             .left(noun, 0, |row, cells| match is_type {
                 true => (type_cell(&row.name, cells), theme::kind(row.kind)),

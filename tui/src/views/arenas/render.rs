@@ -4,6 +4,7 @@ use heapglass_profiler::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_tit
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Arena, Measure, State};
 use heapglass_profiler::report::By;
+use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,18 +14,13 @@ use super::{ALLOCATED, Arenas, Notes, chart};
 use crate::model::Context;
 use crate::text::{clean, fit, paragraph};
 use crate::theme;
-use crate::widgets::{
-    Lines, Table, below, bytes, columns, count, right_of, rows_in, slice, some, split, write,
-};
+use crate::widgets::{Lines, Table, below, columns, right_of, rows_in, slice, some, split, write};
 
 /// Lines of the table at least, its heading included.
 const TABLE: u16 = 5;
 
 /// Lines of the history, where they fit.
 const CHART: u16 = 6;
-
-/// Cells of the first column.
-const MOST: usize = 10;
 
 /// Breadcrumb, table, details.
 fn panes(area: Rect, arenas: usize) -> [Rect; 3] {
@@ -88,23 +84,19 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     type Line<'a> = (Option<&'a Notes>, &'a Arena);
     let rows: Vec<Line<'_>> = rows.collect();
     Table::new(cx)
-        .right("at most", MOST, |(_, arena): &Line<'_>| {
-            bytes(arena.most_chunk_bytes)
+        .figure(Heading::MostChunks, |(_, arena): &Line<'_>| {
+            arena.most_chunk_bytes
         })
-        .right(ALLOCATED, ALLOCATED.len(), |(_, arena)| {
-            bytes(arena.chunk_bytes)
-        })
+        .figure(Heading::AllocatedBytes, |(_, arena)| arena.chunk_bytes)
         // The bars of parts are drawn below.
         .left("", bar_cells, |_, _| Default::default())
-        .right("allocated", 10, |(_, arena)| {
-            bytes(arena.total_handed_bytes)
-        })
-        .change(By::Arena, "change", |(_, arena)| {
+        .figure(Heading::Allocated, |(_, arena)| arena.total_handed_bytes)
+        .change(By::Arena, Heading::Change, |(_, arena)| {
             Some(Identity::named(&arena.name))
         })
-        .right("pieces", 12, |(_, arena)| count(arena.total_handed_blocks))
+        .figure(Heading::Pieces, |(_, arena)| arena.total_handed_blocks)
         .only_if(wide)
-        .right("live/made", 11, |(_, arena)| {
+        .right(Heading::Instances, |(_, arena)| {
             let live = arena.made.saturating_sub(arena.dropped);
             format!("{}/{}", Count(live), Count(arena.made))
         })
@@ -116,7 +108,8 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         })
         .render(area, buffer, &rows, view.list.cursor, "");
     // Behind the first two columns, each with its gap.
-    let bars = right_of(below(area, 1), (MOST + ALLOCATED.len() + 2) as u16);
+    let before = Heading::MostChunks.width() + Heading::AllocatedBytes.width() + 2;
+    let bars = right_of(below(area, 1), before as u16);
     let shown = rows.iter().skip(view.list.cursor.top);
     for ((_, arena), row) in shown.zip(columns(bars, 0, bar_cells as u16).rows()) {
         let mut rest = row;

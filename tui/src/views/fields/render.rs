@@ -4,6 +4,7 @@ use heapglass_profiler::diff::Identity;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::ScopeKind;
 use heapglass_profiler::report::By;
+use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,8 +15,7 @@ use crate::model::Data;
 use crate::text::{clean, fit_end, type_cell};
 use crate::theme;
 use crate::widgets::{
-    Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, count, rows_in, signed, some,
-    split, write,
+    Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, rows_in, signed, split, write,
 };
 
 /// Breadcrumb, tree, details. Empty panes are not drawn.
@@ -112,24 +112,17 @@ pub(super) fn table<'a>(
     let own = |(_, field): &Line<'a>| cx.measure.of(&field.own);
     let is_found = move |row: &TreeRow| found.is_some_and(|found| found.contains(row.node));
     Table::sorted(cx, sort)
-        .share("share", value, cx.whole())
+        .share(Heading::Share, value, cx.whole())
         .bars(12, value, cx.whole())
         .only_if(width >= 100)
-        .amount("inclusive", 11, value)
-        .figure("self", 10, own, move |own| {
-            some(own, |own| measure.amount(own))
-        })
-        .change(By::Field, "self change", |(_, field)| {
+        .figure(Heading::Inclusive(measure), value)
+        .some(Heading::Own(measure), own)
+        .change(By::Field, Heading::OwnChange, |(_, field)| {
             Some(Identity::named(&field.path))
         })
-        .figure(
-            "values",
-            9,
-            |(_, field)| field.values,
-            |values| some(values, count),
-        )
+        .some(Heading::Values, |(_, field)| field.values)
         .only_if(width >= 60)
-        .right("retained", 10, |(_, field)| {
+        .right(Heading::Retained, |(_, field)| {
             retained(field).unwrap_or_default()
         })
         .only_if(width >= 100)

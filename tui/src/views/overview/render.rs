@@ -5,6 +5,7 @@ use std::sync::Arc;
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{LinearMemory, Measure, State};
 use heapglass_profiler::report::{By, Detail, Row};
+use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,7 +14,7 @@ use super::{Overview, chart};
 use crate::model::{Context, Data};
 use crate::text::{clean, width};
 use crate::theme;
-use crate::widgets::{CHANGE, Table, change, columns, count, right_of, rows_in, slice, write};
+use crate::widgets::{Table, change, columns, count, right_of, rows_in, slice, write};
 
 /// Lines of the totals with their heading.
 const TOTALS: u16 = 5;
@@ -74,18 +75,24 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
         ("total", Measure::Total),
         ("temporary", Measure::Temporary),
     ];
+    let change_width = Heading::Change.width();
     let mut line = |at: u16, label: &str, figures: String, style, (changed, changed_style)| {
         let row = slice(area, at, 1);
         write(buffer, row, label, theme::heading());
         let row = right_of(row, LABEL);
         write(buffer, row, &figures, style);
         let row = right_of(row, width(&figures) as u16 + 1);
-        let place = columns(row, 0, CHANGE as u16);
+        let place = columns(row, 0, change_width as u16);
         let changed: String = changed;
-        write(buffer, place, &format!("{changed:>CHANGE$}"), changed_style);
+        write(
+            buffer,
+            place,
+            &format!("{changed:>change_width$}"),
+            changed_style,
+        );
     };
     let heading = format!("{:>10} {:>12}", "bytes", "blocks");
-    let changed = data.base.as_ref().map_or("", |_| "change");
+    let changed = data.base.as_ref().map_or("", |_| Heading::Change.title());
     let style = theme::heading();
     line(0, "", heading, style, (changed.to_owned(), style));
     for (at, (label, measure)) in (1..).zip(rows) {
@@ -98,7 +105,7 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     }
     // What does not fit beside the totals goes below.
     let facts_area = match (area.width >= TWO_COLUMNS, &data.base) {
-        (true, Some(_)) => right_of(area, LEFT + CHANGE as u16 + 1),
+        (true, Some(_)) => right_of(area, LEFT + Heading::Change.width() as u16 + 1),
         (true, None) => right_of(area, LEFT),
         (false, _) => slice(area, TOTALS, area.height),
     };
@@ -197,14 +204,14 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let largest = view.owners.rows.first().map_or(0, value);
     let has_room = area.width >= 60;
     Table::new(cx)
-        .share("share", value, cx.whole())
-        .amount(cx.measure.name(), 11, value)
-        .change(By::Owner, "change", |owner| {
+        .share(Heading::Share, value, cx.whole())
+        .measure(value)
+        .change(By::Owner, Heading::Change, |owner| {
             Some(Identity::of(&cx.data.profile, owner))
         })
         .bars((area.width / 6).min(24) as usize, value, largest)
         .only_if(has_room)
-        .right("sites", 6, |owner| match &owner.detail {
+        .right(Heading::Sites, |owner| match &owner.detail {
             Detail::Owner { sites, .. } => count(sites.len() as u64),
             _ => String::new(),
         })

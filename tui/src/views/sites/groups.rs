@@ -7,6 +7,7 @@ use std::sync::Arc;
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::Charged;
 use heapglass_profiler::report::{By, Detail, FunctionDetail, Part, Row};
+use heapglass_profiler::table::Heading;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -151,22 +152,22 @@ impl Groups {
         let mut table = Table::sorted(cx, self.sort);
         // Functions can be sorted by "self", then by "inclusive".
         table = match is_function && self.sort.at == 1 {
-            true => table.share("share", inclusive, cx.whole()),
-            false => table.share("share", value, cx.whole()),
+            true => table.share(Heading::Share, inclusive, cx.whole()),
+            false => table.share(Heading::Share, value, cx.whole()),
         };
         table = match is_function {
             true => table
-                .amount("self", 11, value)
-                .amount("inclusive", 11, inclusive),
-            false => table.amount(cx.measure.name(), 11, value),
+                .figure(Heading::Own(cx.measure), value)
+                .figure(Heading::Inclusive(cx.measure), inclusive),
+            false => table.measure(value),
         };
         table
-            .change(by, "change", |row| {
+            .change(by, Heading::Change, |row| {
                 Some(Identity::of(&cx.data.profile, row))
             })
-            .blocks(10, |row| &row.figures)
+            .blocks(|row| &row.figures)
             .only_if(!is_function || cx.body.width >= 100)
-            .right("stacks", 7, |row| match &row.detail {
+            .right(Heading::Stacks, |row| match &row.detail {
                 Detail::Owner { sites, .. } => count(sites.len() as u64),
                 Detail::Code { sites } => count(*sites),
                 _ => String::new(),
@@ -201,8 +202,8 @@ fn calls(
     let mut parts: Vec<&Part> = parts.iter().collect();
     parts.sort_by_key(|part| Reverse(value(part)));
     Table::new(cx)
-        .share("share", value, cx.measure.of(&detail.inclusive))
-        .amount(cx.measure.name(), 10, value)
+        .share(Heading::Share, value, cx.measure.of(&detail.inclusive))
+        .measure(value)
         .left(title, 0, |part, cells| {
             (
                 fit_end(&clean(&part.key), cells).into_owned(),

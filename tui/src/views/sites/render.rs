@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use heapglass_profiler::profile::{ScopeId, Site};
+use heapglass_profiler::profile::{Measure, ScopeId, Site};
 use heapglass_profiler::report::By;
+use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,7 +15,7 @@ use crate::model::Context;
 use crate::text::{clean, fit_end, fit_middle, width, wrap};
 use crate::theme;
 use crate::widgets::{
-    Lines, Sort, Table, all_figures, below, bytes, columns, draw_row, right_of, slice, split, write,
+    Lines, Sort, Table, all_figures, below, columns, draw_row, right_of, slice, split, write,
 };
 
 /// List, figures, stack, source. Empty panes are not drawn.
@@ -106,15 +107,15 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
     let site = |row: &Listed| cx.data.site(*row.sites.first()?);
     let value = |row: &Listed| cx.measure.of(&row.figures);
     let table = Table::sorted(cx, sort)
-        .share("share", value, cx.whole())
-        .amount(cx.measure.name(), 11, value)
-        .change(By::Site, "change", Listed::identity)
+        .share(Heading::Share, value, cx.whole())
+        .measure(value)
+        .change(By::Site, Heading::Change, Listed::identity)
         // Names need the room more than a count that is in the figures below.
-        .blocks(10, |row| &row.figures)
+        .blocks(|row| &row.figures)
         .only_if_sorted_or(cx.body.width >= 100)
-        .figure("live", 10, |row| row.figures.live_bytes, bytes)
+        .figure(Heading::Of(Measure::Live), |row| row.figures.live_bytes)
         .only_if_sorted_or(false)
-        .figure("mean", 9, Listed::mean_bytes, bytes)
+        .figure(Heading::MeanBlock, Listed::mean_bytes)
         .only_if_sorted_or(false);
     let room = usize::from(cx.body.width).saturating_sub(table.taken());
     let widths = Widths::of(shown, room);

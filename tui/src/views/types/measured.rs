@@ -1,7 +1,8 @@
 //! Draws the values that were measured: as a table, and the places inside one of them.
 
-use heapglass_profiler::profile::{Measured, Place};
-use heapglass_profiler::units::{Bytes, Nanos, Share, counted};
+use heapglass_profiler::profile::{Measure, Measured, Place};
+use heapglass_profiler::table::Heading;
+use heapglass_profiler::units::{Bytes, Nanos, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -9,7 +10,7 @@ use super::footprints::{Footprints, estimate_bytes, is_exact, panes};
 use crate::model::{Context, Data};
 use crate::text::clean;
 use crate::theme;
-use crate::widgets::{Cursor, Lines, Table, bytes, count, signed, some};
+use crate::widgets::{Cursor, Lines, Table, bytes, count, signed};
 
 /// The values that were measured.
 pub(super) fn values_table(
@@ -30,30 +31,28 @@ pub(super) fn values_table(
             false => none.to_owned(),
         };
     Table::new(cx)
-        .right("exact", 10, move |value| {
+        .right(Heading::Exact, move |value| {
             exact(value, |value| bytes(value.bytes), "-")
         })
-        .right("estimate", 10, |value| {
+        .right(Heading::Estimate, |value| {
             estimate_bytes(value).map_or(String::new(), bytes)
         })
-        .right("off by", 19, |value: &&Measured| {
-            let off = value.estimate.map(|estimate| {
-                let by = estimate.difference_bytes;
-                let share = Share::of(by.unsigned_abs(), value.bytes);
-                format!("{} ({share})", signed(by))
-            });
-            off.unwrap_or_default()
+        .right(Heading::Difference, |value: &&Measured| {
+            let difference = value.estimate.and_then(|estimate| estimate.difference);
+            difference.map_or_else(String::new, |part| format!("{:+.1} %", part * 100.0))
         })
-        .right("at", 9, |value| Nanos(value.footprint.time_ns).to_string())
-        .right("blocks", 10, move |value| {
+        .right(Heading::Time, |value| {
+            Nanos(value.footprint.time_ns).to_string()
+        })
+        .right(Heading::Blocks, move |value| {
             exact(value, |value| count(value.blocks), "")
         })
         .only_if(wide)
-        .right("slack", 10, move |value| {
+        .right(Heading::Slack, move |value| {
             exact(value, |value| bytes(value.slack_bytes), "")
         })
         .only_if(wide)
-        .right("grown by", 11, |value| {
+        .right(Heading::Growth, |value| {
             let grown = value.change_bytes.filter(|_| is_exact(value));
             grown.map_or(String::new(), signed)
         })
@@ -114,17 +113,17 @@ fn places(view: &Footprints, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) 
     let places: Vec<Line<'_>> = rows.collect();
     let wide = area.width >= 110;
     Table::new(cx)
-        .right("inclusive", 10, |(place, _): &Line<'_>| {
-            bytes(place.with_inner_bytes)
+        .figure(Heading::Exact, |(place, _): &Line<'_>| {
+            place.with_inner_bytes
         })
-        .right("self", 10, |(place, _)| some(place.node.block_bytes, bytes))
-        .right("blocks", 9, |(place, _)| some(place.node.blocks, count))
-        .right("slack", 10, |(place, _)| some(place.slack_bytes, bytes))
-        .right("values", 10, |(place, _)| count(place.node.count))
+        .some(Heading::Own(Measure::Live), |(place, _)| {
+            place.node.block_bytes
+        })
+        .some(Heading::Blocks, |(place, _)| place.node.blocks)
+        .some(Heading::Slack, |(place, _)| place.slack_bytes)
+        .figure(Heading::Values, |(place, _)| place.node.count)
         .only_if(wide)
-        .right("shared", 10, |(place, _)| {
-            some(place.node.shared_bytes, bytes)
-        })
+        .some(Heading::Shared, |(place, _)| place.node.shared_bytes)
         .only_if(wide)
         .left("inside", 0, |(place, depth), _| {
             let indent = "  ".repeat(*depth.min(&40));

@@ -4,6 +4,7 @@ use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::TypeKind;
 use heapglass_profiler::profile::TypeRow;
 use heapglass_profiler::report::By;
+use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,7 +16,7 @@ use crate::model::Context;
 use crate::text::{clean, type_cell};
 use crate::theme;
 use crate::widgets::{
-    Cursor, Lines, Table, all_figures, below, bytes, count, rows_in, some, split, write,
+    Cursor, Lines, Table, all_figures, below, bytes, rows_in, some, split, write,
 };
 
 /// Breadcrumb, table, details, and the values that were measured. Empty panes are not drawn.
@@ -110,35 +111,25 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
     let value = |(_, row): &Line<'a>| cx.measure.of(&row.figures);
     let found = |(_, row): &Line<'a>| view.footprints.of_type(row.type_id?);
     Table::sorted(cx, view.sort)
-        .share("share", value, cx.whole())
+        .share(Heading::Share, value, cx.whole())
         .bars(if width >= 100 { 12 } else { 6 }, value, cx.whole())
-        .amount(cx.measure.name(), 10, value)
-        .change(By::Type, "change", |(_, row)| {
+        .measure(value)
+        .change(By::Type, Heading::Change, |(_, row)| {
             Some(Identity::of_type(&cx.data.profile, row.type_id))
         })
-        .figure(
-            "values",
-            10,
-            |(_, row)| row.values,
-            |values| some(values, count),
-        )
+        .some(Heading::Values, |(_, row)| row.values)
         .only_if(has_values && width >= 70)
-        .figure(
-            "inline",
-            10,
-            |(_, row)| row.inline_bytes,
-            |inline| some(inline, bytes),
-        )
+        .some(Heading::Inline, |(_, row)| row.inline_bytes)
         .only_if(has_values && width >= 100)
-        .blocks(10, |(_, row)| &row.figures)
+        .blocks(|(_, row)| &row.figures)
         .only_if(width >= 50)
-        .figure("mean", 9, |(_, row)| row.mean_block_bytes(), bytes)
+        .figure(Heading::MeanBlock, |(_, row)| row.mean_block_bytes())
         .only_if(width >= 70)
-        .right("measured", 10, move |row| {
+        .right(Heading::Measured, move |row| {
             found(row).map_or(String::new(), |found| some(found.bytes, bytes))
         })
         .only_if(is_measured)
-        .right("slack", 10, move |row| {
+        .right(Heading::Slack, move |row| {
             found(row).map_or(String::new(), |found| some(found.slack_bytes, bytes))
         })
         .only_if(is_measured)
