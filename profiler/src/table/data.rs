@@ -76,6 +76,12 @@ pub struct Slack {
     /// The label.
     #[serde(rename = "slack_footprint")]
     pub footprint: String,
+    /// Blocks of the type that the footprint found.
+    #[serde(skip)]
+    pub of_blocks: u64,
+    /// Their bytes, the slack among them.
+    #[serde(skip)]
+    pub of_bytes: u64,
 }
 
 /// A field.
@@ -271,7 +277,7 @@ fn part(
 
 /// For each type, of the newest footprint of each label, the one with most bytes of it: two values may share blocks, so
 /// several are never added up.
-fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
+pub fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
     let mut newest: HashMap<&str, &Footprint> = HashMap::new();
     for footprint in profile.footprints.iter().filter(|one| !one.estimate) {
         newest
@@ -283,27 +289,33 @@ fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
             })
             .or_insert(footprint);
     }
-    // (bytes of blocks, slack, label); the label breaks ties, so that the answer is the same each time.
-    let mut most: HashMap<TypeId, (u64, u64, &str)> = HashMap::new();
+    // (bytes of blocks, slack, label, blocks); the label breaks ties, so that the answer is the same each time.
+    let mut most: HashMap<TypeId, (u64, u64, &str, u64)> = HashMap::new();
     for (label, footprint) in newest {
-        let mut here: HashMap<TypeId, (u64, u64)> = HashMap::new();
+        let mut here: HashMap<TypeId, (u64, u64, u64)> = HashMap::new();
         for node in footprint.nodes.iter().filter(|node| node.blocks > 0) {
             if let Some(id) = node.value_type {
-                let (bytes, slack) = here.entry(id).or_default();
+                let (bytes, slack, blocks) = here.entry(id).or_default();
+                *blocks = blocks.saturating_add(node.blocks);
                 *bytes = bytes.saturating_add(node.block_bytes);
                 *slack = slack.saturating_add(node.block_bytes.saturating_sub(node.used_bytes));
             }
         }
-        for (id, (bytes, slack)) in here {
-            let candidate = (bytes, slack, label);
+        for (id, (bytes, slack, blocks)) in here {
+            let candidate = (bytes, slack, label, blocks);
             let known = most.entry(id).or_insert(candidate);
             *known = candidate.max(*known);
         }
     }
     most.into_iter()
-        .map(|(id, (_, bytes, label))| {
-            let footprint = label.to_owned();
-            (id, Slack { bytes, footprint })
+        .map(|(id, (of_bytes, bytes, label, of_blocks))| {
+            let slack = Slack {
+                bytes,
+                footprint: label.to_owned(),
+                of_blocks,
+                of_bytes,
+            };
+            (id, slack)
         })
         .collect()
 }

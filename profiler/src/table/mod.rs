@@ -28,7 +28,7 @@ pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
 pub(crate) use columns::{
     Column, SHARE_WIDTH, bytes_each, cells, columns, field_columns, fitting, site_columns, titles,
 };
-pub use data::{FieldDetail, Part, Slack, TypeDetail};
+pub use data::{FieldDetail, Part, Slack, TypeDetail, slack_by_type};
 pub(crate) use figures::by_key;
 pub use function::FunctionDetail;
 pub use heading::Heading;

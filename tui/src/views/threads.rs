@@ -57,12 +57,13 @@ impl View for Threads {
                 Some(Identity::named(&row.key))
             })
             .blocks(|row| &row.figures);
-        for measure in [
+        let others = [
             Measure::Peak,
             Measure::Live,
             Measure::Total,
             Measure::Temporary,
-        ] {
+        ];
+        for measure in others.into_iter().filter(|other| *other != cx.measure) {
             let value = move |row: &Arc<Row>| measure.of(&row.figures);
             let column = table.figure(Heading::Of(measure), value);
             table = column.only_if(area.width >= 100);

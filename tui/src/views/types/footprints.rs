@@ -4,19 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use heapglass_profiler::profile::{Measured, Profile, TypeId};
-use heapglass_profiler::table::preorder;
+use heapglass_profiler::table::{Slack, preorder, slack_by_type};
 use ratatui::layout::Rect;
 
 use crate::model::{Command, Context, Data, Outcome};
 use crate::widgets::{List, split};
-
-/// What of a type's values was found, the last time each label was measured.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TypeFootprint {
-    pub(super) blocks: u64,
-    pub(super) bytes: u64,
-    pub(super) slack_bytes: u64,
-}
 
 /// Indexes of the places inside a value, each with its depth.
 type Places = List<(usize, usize)>;
@@ -29,7 +21,7 @@ const DETAILS: u16 = 4;
 pub(super) struct Footprints {
     /// Indexes into [`Profile::measured`]: the exact ones, and the estimates of labels that have no exact one.
     pub(super) values: List<usize>,
-    by_type: HashMap<TypeId, TypeFootprint>,
+    by_type: HashMap<TypeId, Slack>,
     is_open: bool,
     /// The places of the selected value, when it was entered.
     pub(super) inside: Option<Places>,
@@ -54,7 +46,7 @@ impl Footprints {
     /// Takes the measured values out of new data. What was open closes: its value may be another one now.
     pub(super) fn gather(&mut self, data: &Data) {
         self.values.rows = gather(&data.profile);
-        self.by_type = by_type(&data.profile);
+        self.by_type = slack_by_type(&data.profile);
         self.inside = None;
         self.is_open &= !self.values.rows.is_empty();
     }
@@ -105,30 +97,10 @@ impl Footprints {
         self.selected(data).filter(|_| self.inside.is_some())
     }
 
-    /// What was found of the values of a type, in the last footprint of each label; `None` = nothing.
-    pub(super) fn of_type(&self, id: TypeId) -> Option<TypeFootprint> {
-        self.by_type.get(&id).copied()
+    /// What was found of the values of a type; `None` = nothing.
+    pub(super) fn of_type(&self, id: TypeId) -> Option<&Slack> {
+        self.by_type.get(&id)
     }
-}
-
-/// Of each type what was found, in the last exact footprint of each label.
-fn by_type(profile: &Profile) -> HashMap<TypeId, TypeFootprint> {
-    let mut types: HashMap<TypeId, TypeFootprint> = HashMap::new();
-    let mut labels: HashSet<&str> = HashSet::new();
-    let all = profile.measured();
-    let exact = all.iter().rev().filter(|value| !value.footprint.estimate);
-    for value in exact.filter(|value| labels.insert(&value.footprint.label)) {
-        for place in &value.places {
-            let Some(id) = place.node.value_type else {
-                continue;
-            };
-            let sum = types.entry(id).or_default();
-            sum.blocks = sum.blocks.saturating_add(place.node.blocks);
-            sum.bytes = sum.bytes.saturating_add(place.node.block_bytes);
-            sum.slack_bytes = sum.slack_bytes.saturating_add(place.slack_bytes);
-        }
-    }
-    types
 }
 
 /// What deepsize says of a value, bytes.

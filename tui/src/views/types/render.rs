@@ -126,11 +126,11 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
         .figure(Heading::MeanBlock, |(_, row)| row.mean_block_bytes())
         .only_if(width >= 70)
         .right(Heading::Measured, move |row| {
-            found(row).map_or(String::new(), |found| some(found.bytes, bytes))
+            found(row).map_or(String::new(), |found| some(found.of_bytes, bytes))
         })
         .only_if(is_measured)
         .right(Heading::Slack, move |row| {
-            found(row).map_or(String::new(), |found| some(found.slack_bytes, bytes))
+            found(row).map_or(String::new(), |found| some(found.bytes, bytes))
         })
         .only_if(is_measured)
         .left("type", 0, |(_, row), cells| {
@@ -180,12 +180,12 @@ fn known(view: &Types, row: &TypeRow, cx: &Context<'_>) -> Vec<String> {
         items.push(format!("named by the field, not the stack: {share}"));
     }
     let found = row.type_id.and_then(|id| view.footprints.of_type(id));
-    if let Some(found) = found.filter(|found| found.blocks > 0) {
+    if let Some(found) = found {
         items.push(format!(
             "measured: {} in {}, {} slack",
-            Bytes(found.bytes),
-            counted(found.blocks, "block"),
-            Bytes(found.slack_bytes)
+            Bytes(found.of_bytes),
+            counted(found.of_blocks, "block"),
+            Bytes(found.bytes)
         ));
     }
     let estimated = row.type_id.and_then(|id| cx.data.profile.estimated(id));
