@@ -3,6 +3,14 @@
 //!
 //! Refresh with `TRYBUILD=overwrite cargo test -p tracking-alloc-derive --test refusals`.
 
+/// With their tests: as tests of the crate itself they would have every dependency of tests built a second time, for the
+/// compiler.
+#[path = "../src/case.rs"]
+#[expect(dead_code, reason = "the crate uses the rest")]
+mod case;
+#[path = "../src/global.rs"]
+mod global;
+
 #[test]
 fn types_that_own_global_memory_and_misspelled_attributes_are_refused() {
     trybuild::TestCases::new().compile_fail("tests/refusals/*.rs");
