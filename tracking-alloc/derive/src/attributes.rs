@@ -6,31 +6,18 @@ use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, ExprPath, LitStr, Path, Result};
 
-/// Attributes of the type.
+/// Attributes of a type, a field or a variant: each has those that it may have, the others are absent.
 #[derive(Default)]
-pub(crate) struct TypeAttributes {
+pub(crate) struct Attributes {
     pub(crate) rename: Option<String>,
     pub(crate) rename_all: Option<Case>,
+    pub(crate) aliases: Vec<String>,
     pub(crate) transparent: bool,
     pub(crate) krate: Option<Path>,
-}
-
-/// Attributes of a field.
-#[derive(Default)]
-pub(crate) struct FieldAttributes {
-    pub(crate) rename: Option<String>,
-    pub(crate) aliases: Vec<String>,
     pub(crate) default: Option<Missing>,
     pub(crate) skip: bool,
     pub(crate) deserialize_with: Option<ExprPath>,
     pub(crate) global: bool,
-}
-
-/// Attributes of a variant.
-#[derive(Default)]
-pub(crate) struct VariantAttributes {
-    pub(crate) rename: Option<String>,
-    pub(crate) aliases: Vec<String>,
 }
 
 /// What stands for a missing field.
@@ -45,133 +32,99 @@ fn string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     meta.value()?.parse()
 }
 
-/// `name = ".."`, or an error when it was given already.
-fn once<T>(place: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> Result<()> {
-    if place.replace(value).is_some() {
+/// Sets an attribute, or fails when it was given already.
+fn once<T>(attribute: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> Result<()> {
+    if attribute.replace(value).is_some() {
         return Err(meta.error("given twice"));
     }
     Ok(())
 }
 
-/// Calls `f` with each attribute in `#[arena(..)]`; it says whether it knows it.
-fn each(
-    attributes: &[Attribute],
-    what: &str,
-    known: &str,
-    mut f: impl FnMut(&ParseNestedMeta<'_>) -> Result<bool>,
-) -> Result<()> {
-    for attribute in attributes
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("arena"))
-    {
-        attribute.parse_nested_meta(|meta| {
-            if f(&meta)? {
-                return Ok(());
+impl Attributes {
+    pub(crate) fn of_type(attributes: &[Attribute]) -> Result<Self> {
+        let known = ["rename", "rename_all", "transparent", "crate"];
+        Attributes::read(attributes, "a type", &known)
+    }
+
+    pub(crate) fn of_variant(attributes: &[Attribute]) -> Result<Self> {
+        Attributes::read(attributes, "a variant", &["rename", "alias"])
+    }
+
+    pub(crate) fn of_field(attributes: &[Attribute]) -> Result<Self> {
+        let known = [
+            "rename",
+            "alias",
+            "default",
+            "skip",
+            "deserialize_with",
+            "global",
+        ];
+        Attributes::read(attributes, "a field", &known)
+    }
+
+    /// Reads the attributes of `what`, which may have those that are `known`.
+    fn read(attributes: &[Attribute], what: &str, known: &[&str]) -> Result<Self> {
+        let mut read = Attributes::default();
+        let mut last = Span::call_site();
+        for attribute in attributes {
+            if !attribute.path().is_ident("arena") {
+                continue;
             }
-            let name = meta
-                .path
-                .get_ident()
-                .map_or_else(String::new, ToString::to_string);
-            let hint = match name.as_str() {
-                "flatten" | "untagged" | "tag" => {
-                    ": it would buffer what it reads in global memory"
+            attribute.parse_nested_meta(|meta| {
+                last = meta.path.span();
+                let name = meta.path.get_ident().map(ToString::to_string);
+                let name = name.as_deref().unwrap_or_default();
+                if !known.contains(&name) || !read.set(name, &meta)? {
+                    return Err(meta.error(unknown(name, what, known)));
                 }
-                _ => "",
-            };
-            Err(meta.error(format!(
-                "`{name}` is no attribute of {what}{hint}; there are {known}"
-            )))
-        })?;
-    }
-    Ok(())
-}
-
-impl TypeAttributes {
-    pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
-        let mut read = TypeAttributes::default();
-        let known = "`rename`, `rename_all`, `transparent`, `crate`";
-        each(attributes, "a type", known, |meta| {
-            if meta.path.is_ident("rename") {
-                let name = string(meta)?.value();
-                once(&mut read.rename, meta, name)?;
-            } else if meta.path.is_ident("rename_all") {
-                let name = string(meta)?;
-                let case = Case::named(&name.value())
-                    .map_err(|message| Error::new(name.span(), message))?;
-                once(&mut read.rename_all, meta, case)?;
-            } else if meta.path.is_ident("transparent") {
-                read.transparent = true;
-            } else if meta.path.is_ident("crate") {
-                let path = string(meta)?.parse()?;
-                once(&mut read.krate, meta, path)?;
-            } else {
-                return Ok(false);
-            }
-            Ok(true)
-        })?;
-        Ok(read)
-    }
-}
-
-impl VariantAttributes {
-    pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
-        let mut read = VariantAttributes::default();
-        each(attributes, "a variant", "`rename`, `alias`", |meta| {
-            if meta.path.is_ident("rename") {
-                let name = string(meta)?.value();
-                once(&mut read.rename, meta, name)?;
-            } else if meta.path.is_ident("alias") {
-                read.aliases.push(string(meta)?.value());
-            } else {
-                return Ok(false);
-            }
-            Ok(true)
-        })?;
-        Ok(read)
-    }
-}
-
-impl FieldAttributes {
-    pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
-        let mut read = FieldAttributes::default();
-        let known = "`rename`, `alias`, `default`, `skip`, `deserialize_with`, `global`";
-        let mut at = Span::call_site();
-        each(attributes, "a field", known, |meta| {
-            at = meta.path.span();
-            if meta.path.is_ident("rename") {
-                let name = string(meta)?.value();
-                once(&mut read.rename, meta, name)?;
-            } else if meta.path.is_ident("alias") {
-                read.aliases.push(string(meta)?.value());
-            } else if meta.path.is_ident("default") {
-                let missing = if meta.input.peek(syn::Token![=]) {
-                    Missing::By(string(meta)?.parse()?)
-                } else {
-                    Missing::Default
-                };
-                once(&mut read.default, meta, missing)?;
-            } else if meta.path.is_ident("skip") {
-                read.skip = true;
-            } else if meta.path.is_ident("deserialize_with") {
-                let path = string(meta)?.parse()?;
-                once(&mut read.deserialize_with, meta, path)?;
-            } else if meta.path.is_ident("global") {
-                read.global = true;
-            } else {
-                return Ok(false);
-            }
-            Ok(true)
-        })?;
+                Ok(())
+            })?;
+        }
         if read.skip
             && (read.rename.is_some()
                 || !read.aliases.is_empty()
                 || read.deserialize_with.is_some())
         {
             return Err(Error::new(
-                at,
+                last,
                 "a skipped field is not read: it has no name in the input and no way to be read",
             ));
         }
         Ok(read)
     }
+
+    /// Takes over an attribute. False when there is none of that name.
+    fn set(&mut self, name: &str, meta: &ParseNestedMeta<'_>) -> Result<bool> {
+        match name {
+            "rename" => once(&mut self.rename, meta, string(meta)?.value())?,
+            "rename_all" => {
+                let name = string(meta)?;
+                let case = Case::named(&name.value())
+                    .map_err(|message| Error::new(name.span(), message))?;
+                once(&mut self.rename_all, meta, case)?;
+            }
+            "alias" => self.aliases.push(string(meta)?.value()),
+            "transparent" => self.transparent = true,
+            "crate" => once(&mut self.krate, meta, string(meta)?.parse()?)?,
+            "default" if meta.input.peek(syn::Token![=]) => {
+                let path = string(meta)?.parse()?;
+                once(&mut self.default, meta, Missing::By(path))?;
+            }
+            "default" => once(&mut self.default, meta, Missing::Default)?,
+            "skip" => self.skip = true,
+            "deserialize_with" => once(&mut self.deserialize_with, meta, string(meta)?.parse()?)?,
+            "global" => self.global = true,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+fn unknown(name: &str, what: &str, known: &[&str]) -> String {
+    let hint = match name {
+        "flatten" | "untagged" | "tag" => ": it would buffer what it reads in global memory",
+        _ => "",
+    };
+    let known = known.join("`, `");
+    format!("`{name}` is no attribute of {what}{hint}; there are `{known}`")
 }

@@ -1,18 +1,17 @@
 //! The type as a whole: its lifetimes, its generics, and the impl around a body.
 
-use crate::attributes::TypeAttributes;
+use crate::attributes::Attributes;
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
-use syn::{
-    DeriveInput, Error, GenericParam, Generics, Ident, Lifetime, LifetimeParam, Result, parse_quote,
-};
+use quote::quote;
+use syn::ext::IdentExt;
+use syn::{DeriveInput, Error, Generics, Ident, Lifetime, Result, parse_quote};
 
 /// What generated code says of the type again and again.
 pub(crate) struct Container<'i> {
     pub(crate) ident: &'i Ident,
     /// What the format is told.
     pub(crate) name: String,
-    pub(crate) attributes: TypeAttributes,
+    pub(crate) attributes: Attributes,
     /// The input's lifetime.
     pub(crate) de: Lifetime,
     /// The arena's.
@@ -35,7 +34,7 @@ pub(crate) struct Body {
 
 impl<'i> Container<'i> {
     pub(crate) fn read(input: &'i DeriveInput) -> Result<Self> {
-        let attributes = TypeAttributes::read(&input.attrs)?;
+        let attributes = Attributes::of_type(&input.attrs)?;
         let own = &input.generics;
         let de = Lifetime::new("'de", Span::call_site());
         let mut arenas = own.lifetimes().filter(|given| given.lifetime.ident != "de");
@@ -49,24 +48,17 @@ impl<'i> Container<'i> {
         let arena_name = given
             .as_ref()
             .map_or_else(|| "'a".to_owned(), ToString::to_string);
-        let arena = given
-            .clone()
-            .unwrap_or_else(|| Lifetime::new("'__a", Span::mixed_site()));
+        let arena = given.unwrap_or_else(|| Lifetime::new("'__a", Span::mixed_site()));
         let mut extended = own.clone();
-        if given.is_none() {
-            extended
-                .params
-                .push(GenericParam::Lifetime(LifetimeParam::new(arena.clone())));
+        for lifetime in [&arena, &de] {
+            if own.lifetimes().all(|given| given.lifetime != *lifetime) {
+                extended.params.push(parse_quote!(#lifetime));
+            }
         }
-        if own.lifetimes().all(|given| given.lifetime != de) {
-            extended
-                .params
-                .push(GenericParam::Lifetime(LifetimeParam::new(de.clone())));
-        }
-        let types: Vec<Ident> = own.type_params().map(|given| given.ident.clone()).collect();
         extended.params.push(parse_quote!(__A: __d::Arena));
         let clause = extended.make_where_clause();
-        for ty in types {
+        for given in own.type_params() {
+            let ty = &given.ident;
             clause
                 .predicates
                 .push(parse_quote!(#ty: __d::ArenaDeserialize<#de, #arena, __A>));
@@ -76,7 +68,7 @@ impl<'i> Container<'i> {
             name: attributes
                 .rename
                 .clone()
-                .unwrap_or_else(|| unraw(&input.ident)),
+                .unwrap_or_else(|| input.ident.unraw().to_string()),
             attributes,
             de,
             arena,
@@ -89,22 +81,19 @@ impl<'i> Container<'i> {
     /// The impl.
     pub(crate) fn implement(&self, body: Body) -> TokenStream {
         let Body { read, scalar } = body;
-        let krate = self
-            .attributes
-            .krate
-            .as_ref()
-            .map_or_else(|| quote!(::tracking_alloc), ToTokens::to_token_stream);
-        let Container {
-            ident, de, arena, ..
-        } = self;
-        let (_, own_types, _) = self.own.split_for_impl();
+        let krate = match &self.attributes.krate {
+            Some(path) => quote!(#path),
+            None => quote!(::tracking_alloc),
+        };
+        let Container { de, arena, .. } = self;
+        let ty = self.ty();
         let (impl_generics, _, where_clause) = self.extended.split_for_impl();
         quote! {
             const _: () = {
                 use #krate::arena::__private as __d;
 
                 #[automatically_derived]
-                impl #impl_generics __d::ArenaDeserialize<#de, #arena, __A> for #ident #own_types #where_clause {
+                impl #impl_generics __d::ArenaDeserialize<#de, #arena, __A> for #ty #where_clause {
                     const SCALAR: bool = #scalar;
                     const MAY_BYPASS: bool = false;
 
@@ -119,66 +108,57 @@ impl<'i> Container<'i> {
         }
     }
 
-    /// A visitor that makes the type: its declaration, and its methods.
+    /// A visitor that makes the type by these methods.
     pub(crate) fn visitor(
         &self,
         visitor: &Ident,
         expecting: &str,
         methods: &TokenStream,
     ) -> TokenStream {
-        let (declaration, helper) = self.helper(visitor);
-        let (implementing, where_clause) = self.implementing();
         let (de, ty) = (&self.de, self.ty());
-        quote! {
-            #declaration
-            #implementing __d::Visitor<#de> for #helper #where_clause {
-                type Value = #ty;
-                fn expecting(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                    ::core::fmt::Formatter::write_str(__f, #expecting)
-                }
-                #methods
+        let items = quote! {
+            type Value = #ty;
+            fn expecting(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Formatter::write_str(__f, #expecting)
             }
-        }
+            #methods
+        };
+        self.helper(visitor, &quote!(__d::Visitor<#de>), &items)
     }
 
     /// The type itself, with its generics.
-    pub(crate) fn ty(&self) -> TokenStream {
+    fn ty(&self) -> TokenStream {
         let (_, types, _) = self.own.split_for_impl();
         let ident = self.ident;
         quote!(#ident #types)
     }
 
-    /// A helper type that carries the arena and all generics: its declaration, and what it is called where its generics
-    /// are in scope.
-    pub(crate) fn helper(&self, name: &Ident) -> (TokenStream, TokenStream) {
+    /// A helper type that carries the arena and all generics, with its implementation of a trait.
+    pub(crate) fn helper(
+        &self,
+        name: &Ident,
+        implemented: &TokenStream,
+        items: &TokenStream,
+    ) -> TokenStream {
         let Container { de, arena, .. } = self;
         let ty = self.ty();
         let (impl_generics, types, where_clause) = self.extended.split_for_impl();
-        let declaration = quote! {
+        quote! {
             struct #name #impl_generics (
                 &#arena __A,
                 ::core::marker::PhantomData<(&#de (), fn() -> #ty)>,
             ) #where_clause;
-        };
-        (declaration, quote!(#name #types))
+
+            impl #impl_generics #implemented for #name #types #where_clause {
+                #items
+            }
+        }
     }
 
-    /// A helper made: with the arena given as an expression.
-    pub(crate) fn made(&self, name: &Ident, arena: &TokenStream) -> TokenStream {
+    /// A helper made, where the arena is called `__arena`.
+    pub(crate) fn made(&self, name: &Ident) -> TokenStream {
         let (_, types, _) = self.extended.split_for_impl();
         let types = types.as_turbofish();
-        quote!(#name #types (#arena, ::core::marker::PhantomData))
+        quote!(#name #types (__arena, ::core::marker::PhantomData))
     }
-
-    /// The beginning of an impl with all generics, up to its trait; and its where clause.
-    pub(crate) fn implementing(&self) -> (TokenStream, TokenStream) {
-        let (impl_generics, _, where_clause) = self.extended.split_for_impl();
-        (quote!(impl #impl_generics), where_clause.to_token_stream())
-    }
-}
-
-/// An identifier as people read it.
-pub(crate) fn unraw(ident: &Ident) -> String {
-    let name = ident.to_string();
-    name.strip_prefix("r#").map(str::to_owned).unwrap_or(name)
 }

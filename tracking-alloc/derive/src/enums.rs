@@ -1,10 +1,11 @@
 //! Enums, tagged from outside as serde does by default: unit, newtype, tuple and struct variants.
 
-use crate::attributes::VariantAttributes;
-use crate::container::{Body, Container, unraw};
-use crate::fields::{self, Place, Visiting};
+use crate::attributes::Attributes;
+use crate::container::{Body, Container};
+use crate::fields::{self, Field, Place, Visiting};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
+use syn::ext::IdentExt;
 use syn::{DataEnum, Error, Fields, Result, Variant};
 
 /// How an enum is read.
@@ -20,16 +21,19 @@ pub(crate) fn body(container: &Container<'_>, data: &DataEnum) -> Result<Body> {
     let mut arms = Vec::new();
     let mut scalars = Vec::new();
     for (index, variant) in data.variants.iter().enumerate() {
-        let attributes = VariantAttributes::read(&variant.attrs)?;
-        let own_name = unraw(&variant.ident);
+        let attributes = Attributes::of_variant(&variant.attrs)?;
+        let own_name = variant.ident.unraw().to_string();
         let name = attributes.rename.unwrap_or_else(|| {
             let case = container.attributes.rename_all;
             case.map_or_else(|| own_name.clone(), |case| case.of_variant(&own_name))
         });
-        let read = variant_arm(container, index, variant, &name)?;
-        arms.push(read.arm);
-        declarations.push(read.declaration);
-        scalars.extend(read.scalars);
+        // As in serde, the enum's `rename_all` is for its variants, not for their fields.
+        let path = format!("{}::{own_name}", container.ident);
+        let fields = fields::read(container, &variant.fields, None, &path)?;
+        let (declaration, arm) = variant_arm(container, index, variant, &fields, &name)?;
+        scalars.extend(fields.iter().map(|field| field.scalar(container)));
+        declarations.push(declaration);
+        arms.push(arm);
         let mut all = vec![name];
         all.extend(attributes.aliases);
         names.push((all, variant.ident.span()));
@@ -40,16 +44,19 @@ pub(crate) fn body(container: &Container<'_>, data: &DataEnum) -> Result<Body> {
     let count = names.len();
     let visitor = format_ident!("__Visitor", span = Span::mixed_site());
     let Container { de, name, .. } = container;
-    let made = container.made(&visitor, &quote!(__arena));
+    let made = container.made(&visitor);
     let methods = quote! {
         fn visit_enum<__E: __d::EnumAccess<#de>>(
             self,
             __enum: __E,
         ) -> ::core::result::Result<Self::Value, __E::Error> {
             #find
-            let _ = self.0;
-            let (__number, __variant) =
-                __d::EnumAccess::variant_seed(__enum, __d::variant_name(__find, #count, __VARIANTS))?;
+            let __arena = self.0;
+            let (__number, __variant) = __d::EnumAccess::variant_seed(__enum, __d::Identifier {
+                find: __find,
+                count: #count,
+                variants: ::core::option::Option::Some(__VARIANTS),
+            })?;
             match __number {
                 #(#arms)*
                 _ => {
@@ -79,78 +86,55 @@ pub(crate) fn body(container: &Container<'_>, data: &DataEnum) -> Result<Body> {
     })
 }
 
-struct Read {
-    declaration: TokenStream,
-    arm: TokenStream,
-    scalars: Vec<TokenStream>,
-}
-
+/// What reading a variant needs declared, and its arm in the `match` by number.
 fn variant_arm(
     container: &Container<'_>,
     index: usize,
     variant: &Variant,
+    fields: &[Field<'_>],
     name: &str,
-) -> Result<Read> {
+) -> Result<(TokenStream, TokenStream)> {
     let (ident, own) = (&variant.ident, container.ident);
-    let of = format!("{own}::{ident}");
-    // As in serde, the enum's `rename_all` is for its variants, not for their fields.
-    let fields = fields::read(container, &variant.fields, None, &of)?;
-    let scalars = fields.iter().map(|field| field.scalar(container)).collect();
     let constructor = quote!(#own::#ident);
     let read_count = fields.iter().filter(|field| field.is_read()).count();
-    if matches!(variant.fields, Fields::Unit) {
-        return Ok(Read {
-            declaration: TokenStream::new(),
-            arm: quote! {
+    let named = match (&variant.fields, fields) {
+        (Fields::Unit, _) => {
+            let arm = quote! {
                 #index => {
                     __d::VariantAccess::unit_variant(__variant)?;
                     ::core::result::Result::Ok(#constructor)
                 }
-            },
-            scalars,
-        });
-    }
-    if let (Fields::Unnamed(_), [field], 1) = (&variant.fields, fields.as_slice(), read_count) {
-        let seed = field.seed(container, &quote!(self.0), Place::Variant(name, index));
-        return Ok(Read {
-            declaration: field.with_helper(container),
-            arm: quote! {
+            };
+            return Ok((TokenStream::new(), arm));
+        }
+        (Fields::Unnamed(_), [field]) if read_count == 1 => {
+            let seed = field.seed(container, Place::Variant(name, index));
+            let arm = quote! {
                 #index => ::core::result::Result::Ok(#constructor(
                     __d::VariantAccess::newtype_variant_seed(__variant, #seed)?
                 )),
-            },
-            scalars,
-        });
-    }
-    let named = matches!(variant.fields, Fields::Named(_));
-    let visitor = format_ident!("__Variant{index}", span = Span::mixed_site());
-    let kind = if named {
-        "struct variant"
-    } else {
-        "tuple variant"
+            };
+            return Ok((field.with_helper(container), arm));
+        }
+        (fields, _) => matches!(fields, Fields::Named(_)),
     };
+    let visitor = format_ident!("__Variant{index}", span = Span::mixed_site());
+    let kind = if named { "struct" } else { "tuple" };
     let visiting = Visiting {
         container,
         visitor: &visitor,
         constructor,
-        fields: &fields,
-        expecting: format!("{kind} {of}"),
+        fields,
+        expecting: format!("{kind} variant {own}::{ident}"),
         named,
     };
-    let declaration = visiting.declaration(&TokenStream::new())?;
-    let made = container.made(&visitor, &quote!(self.0));
+    let made = container.made(&visitor);
     let read = if named {
         let names = visiting.names();
         quote!(__d::VariantAccess::struct_variant(__variant, #names, #made))
     } else {
-        let count = visiting.count();
-        quote!(__d::VariantAccess::tuple_variant(__variant, #count, #made))
+        quote!(__d::VariantAccess::tuple_variant(__variant, #read_count, #made))
     };
-    Ok(Read {
-        declaration,
-        arm: quote! {
-            #index => __d::in_variant(#name, #index, || #read),
-        },
-        scalars,
-    })
+    let arm = quote!(#index => __d::in_variant(#name, #index, || #read),);
+    Ok((visiting.declaration(None)?, arm))
 }

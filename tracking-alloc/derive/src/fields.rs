@@ -1,11 +1,13 @@
 //! Fields of a struct or variant: how each is read, and the visitor that reads them all from a map or a sequence.
 
-use crate::attributes::{FieldAttributes, Missing};
+use crate::attributes::{Attributes, Missing};
 use crate::case::Case;
-use crate::container::{Container, unraw};
+use crate::container::Container;
 use crate::global;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Error, Ident, Index, Lifetime, Member, Result, Type};
 
@@ -13,7 +15,7 @@ use syn::{Error, Ident, Index, Lifetime, Member, Result, Type};
 pub(crate) struct Field<'i> {
     member: Member,
     ty: &'i Type,
-    attributes: FieldAttributes,
+    attributes: Attributes,
     /// Its name in the input.
     name: String,
     /// What it is held in until all are read.
@@ -22,13 +24,14 @@ pub(crate) struct Field<'i> {
     with: Ident,
 }
 
-/// How a field's type is read.
-enum How {
-    InArena,
+/// What reads a field.
+enum Reader {
+    /// `ArenaDeserialize`.
+    Arena,
     /// A function of the user's.
-    With,
+    Function,
     /// serde's own `Deserialize`.
-    Plainly,
+    Serde,
 }
 
 /// All fields, checked. `of`: what messages call the type or variant.
@@ -59,9 +62,9 @@ fn one<'i>(
     rename_all: Option<Case>,
     of: &str,
 ) -> Result<Field<'i>> {
-    let attributes = FieldAttributes::read(&field.attrs)?;
+    let attributes = Attributes::of_field(&field.attrs)?;
     let (member, own_name) = match &field.ident {
-        Some(ident) => (Member::Named(ident.clone()), unraw(ident)),
+        Some(ident) => (Member::Named(ident.clone()), ident.unraw().to_string()),
         None => (Member::Unnamed(Index::from(index)), index.to_string()),
     };
     if !attributes.global {
@@ -86,49 +89,32 @@ impl Field<'_> {
         !self.attributes.skip
     }
 
-    fn how(&self) -> How {
+    fn reader(&self) -> Reader {
         if self.attributes.deserialize_with.is_some() {
-            How::With
+            Reader::Function
         } else if self.attributes.global || borrows_input(self.ty) {
-            How::Plainly
+            Reader::Serde
         } else {
-            How::InArena
+            Reader::Arena
         }
     }
 
-    /// The seed that reads it. `place`: one of its own below the present one, by name; else the present one.
-    pub(crate) fn seed(
-        &self,
-        container: &Container<'_>,
-        arena: &TokenStream,
-        place: Place<'_>,
-    ) -> TokenStream {
-        let ty = self.ty;
-        let own = match self.how() {
-            How::InArena => {
-                return match place {
-                    Place::Field(number) => {
-                        let name = &self.name;
-                        quote!(__d::field::<#ty, __A>(#arena, #name, #number))
-                    }
-                    Place::Index(index) => quote!(__d::index::<#ty, __A>(#arena, #index)),
-                    Place::Variant(name, number) => {
-                        quote!(__d::variant::<#ty, __A>(#arena, #name, #number))
-                    }
-                    Place::Same => quote!(__d::same_place::<#ty, __A>(#arena)),
-                };
-            }
-            How::With => container.made(&self.with, arena),
-            How::Plainly => quote!(__d::plainly::<#ty>()),
+    /// The seed that reads it at a place.
+    pub(crate) fn seed(&self, container: &Container<'_>, place: Place<'_>) -> TokenStream {
+        let (ty, name) = (self.ty, &self.name);
+        let step = match place {
+            Place::Field(number) => quote!(__d::PathStep::Field(#name, #number)),
+            Place::Index(index) => quote!(__d::PathStep::Index(#index)),
+            Place::Variant(name, number) => quote!(__d::PathStep::Variant(#name, #number)),
+            Place::Same => quote!(::core::option::Option::None),
+        };
+        let own = match self.reader() {
+            Reader::Arena => return quote!(__d::at::<#ty, __A>(__arena, #step)),
+            Reader::Function => container.made(&self.with),
+            Reader::Serde => quote!(__d::by_serde::<#ty>()),
         };
         match place {
-            Place::Field(number) => {
-                let name = &self.name;
-                quote!(__d::by(#arena, #name, #number, #own))
-            }
-            Place::Variant(name, number) => {
-                quote!(__d::variant_by(#arena, #name, #number, #own))
-            }
+            Place::Field(_) | Place::Variant(..) => quote!(__d::by(__arena, #step, #own)),
             Place::Index(_) | Place::Same => own,
         }
     }
@@ -138,31 +124,25 @@ impl Field<'_> {
         let Some(path) = &self.attributes.deserialize_with else {
             return TokenStream::new();
         };
-        let (declaration, helper) = container.helper(&self.with);
-        let (implementing, where_clause) = container.implementing();
-        let Container { de, .. } = container;
-        let ty = self.ty;
-        quote! {
-            #declaration
-            #implementing __d::DeserializeSeed<#de> for #helper #where_clause {
-                type Value = #ty;
-                fn deserialize<__D: __d::Deserializer<#de>>(
-                    self,
-                    __deserializer: __D,
-                ) -> ::core::result::Result<#ty, __D::Error> {
-                    #path(__deserializer, self.0)
-                }
+        let (de, ty) = (&container.de, self.ty);
+        let items = quote! {
+            type Value = #ty;
+            fn deserialize<__D: __d::Deserializer<#de>>(
+                self,
+                __deserializer: __D,
+            ) -> ::core::result::Result<#ty, __D::Error> {
+                #path(__deserializer, self.0)
             }
-        }
+        };
+        container.helper(&self.with, &quote!(__d::DeserializeSeed<#de>), &items)
     }
 
     /// What stands for it when it is missing or skipped.
     fn missing(&self) -> Option<TokenStream> {
         match &self.attributes.default {
             Some(Missing::By(path)) => Some(quote!(#path())),
-            Some(Missing::Default) => Some(quote!(::core::default::Default::default())),
-            None if self.attributes.skip => Some(quote!(::core::default::Default::default())),
-            None => None,
+            None if !self.attributes.skip => None,
+            _ => Some(quote!(::core::default::Default::default())),
         }
     }
 
@@ -170,10 +150,10 @@ impl Field<'_> {
     pub(crate) fn scalar(&self, container: &Container<'_>) -> TokenStream {
         let Container { de, arena, .. } = container;
         let ty = self.ty;
-        match self.how() {
+        match self.reader() {
             _ if !self.is_read() => quote!(true),
-            How::InArena => quote!(<#ty as __d::ArenaDeserialize<#de, #arena, __A>>::SCALAR),
-            How::With | How::Plainly => quote!(false),
+            Reader::Arena => quote!(<#ty as __d::ArenaDeserialize<#de, #arena, __A>>::SCALAR),
+            Reader::Function | Reader::Serde => quote!(false),
         }
     }
 }
@@ -222,24 +202,18 @@ fn skipped(fields: &[Field<'_>]) -> TokenStream {
     quote!(#(#lets)*)
 }
 
-/// The value from the one field that is read, by a seed called on `deserializer`.
-pub(crate) fn from_one(
-    container: &Container<'_>,
-    constructor: &TokenStream,
-    fields: &[Field<'_>],
-    arena: &TokenStream,
-    deserializer: &TokenStream,
-) -> TokenStream {
+/// The value from the one field that is read, from `__deserializer`: at the place of the struct.
+pub(crate) fn from_one(container: &Container<'_>, fields: &[Field<'_>]) -> TokenStream {
     let skipped = skipped(fields);
     let reads = fields.iter().filter(|field| field.is_read()).map(|field| {
-        let (held, seed) = (&field.held, field.seed(container, arena, Place::Same));
-        quote!(let #held = __d::DeserializeSeed::deserialize(#seed, #deserializer)?;)
+        let (held, seed) = (&field.held, field.seed(container, Place::Same));
+        quote!(let #held = __d::DeserializeSeed::deserialize(#seed, __deserializer)?;)
     });
-    let construction = construction(fields);
+    let (ident, construction) = (container.ident, construction(fields));
     quote! {
         #skipped
         #(#reads)*
-        ::core::result::Result::Ok(#constructor #construction)
+        ::core::result::Result::Ok(#ident #construction)
     }
 }
 
@@ -273,22 +247,18 @@ impl Visiting<'_, '_> {
     }
 
     /// The visitor and what it needs. `further`: more of its methods.
-    pub(crate) fn declaration(&self, further: &TokenStream) -> Result<TokenStream> {
-        let withs = self
+    pub(crate) fn declaration(&self, further: Option<TokenStream>) -> Result<TokenStream> {
+        let helpers = self
             .fields
             .iter()
             .map(|field| field.with_helper(self.container));
         let visit_sequence = self.visit_sequence();
-        let visit_map = if self.named {
-            self.visit_map()?
-        } else {
-            TokenStream::new()
-        };
+        let visit_map = self.named.then(|| self.visit_map()).transpose()?;
         let methods = quote!(#further #visit_sequence #visit_map);
         let declaration = self
             .container
             .visitor(self.visitor, &self.expecting, &methods);
-        Ok(quote!(#(#withs)* #declaration))
+        Ok(quote!(#(#helpers)* #declaration))
     }
 
     fn visit_sequence(&self) -> TokenStream {
@@ -307,7 +277,7 @@ impl Visiting<'_, '_> {
             } else {
                 Place::Index(index)
             };
-            let seed = field.seed(self.container, &quote!(self.0), place);
+            let seed = field.seed(self.container, place);
             let missing = field.missing().unwrap_or_else(|| {
                 quote! {
                     return ::core::result::Result::Err(
@@ -329,6 +299,7 @@ impl Visiting<'_, '_> {
                 self,
                 mut __sequence: __S,
             ) -> ::core::result::Result<Self::Value, __S::Error> {
+                let __arena = self.0;
                 #unused
                 #skipped
                 #(#reads)*
@@ -346,7 +317,7 @@ impl Visiting<'_, '_> {
         });
         let arms = self.read().enumerate().map(|(index, field)| {
             let (held, name) = (&field.held, &field.name);
-            let seed = field.seed(self.container, &quote!(self.0), Place::Field(index));
+            let seed = field.seed(self.container, Place::Field(index));
             quote! {
                 #index => {
                     if #held.is_some() {
@@ -362,12 +333,12 @@ impl Visiting<'_, '_> {
         });
         let ends = self.read().map(|field| {
             let (held, name, ty) = (&field.held, &field.name, field.ty);
-            let missing = field.missing().unwrap_or_else(|| match field.how() {
-                How::InArena => quote! {
-                    __d::absent::<#ty, __A, __M::Error>(self.0, #name)?
+            let missing = field.missing().unwrap_or_else(|| match field.reader() {
+                Reader::Arena => quote! {
+                    __d::absent::<#ty, __A, __M::Error>(__arena, #name)?
                 },
-                How::Plainly => quote!(__d::absent_plainly::<#ty, __M::Error>(#name)?),
-                How::With => quote! {
+                Reader::Serde => quote!(__d::absent_by_serde::<#ty, __M::Error>(#name)?),
+                Reader::Function => quote! {
                     return ::core::result::Result::Err(
                         <__M::Error as __d::Error>::missing_field(#name)
                     )
@@ -389,10 +360,15 @@ impl Visiting<'_, '_> {
                 mut __map: __M,
             ) -> ::core::result::Result<Self::Value, __M::Error> {
                 #find
+                let __arena = self.0;
                 #skipped
                 #(#lets)*
                 while let ::core::option::Option::Some(__field) =
-                    __d::MapAccess::next_key_seed(&mut __map, __d::field_name(__find, #count))?
+                    __d::MapAccess::next_key_seed(&mut __map, __d::Identifier {
+                        find: __find,
+                        count: #count,
+                        variants: ::core::option::Option::None,
+                    })?
                 {
                     match __field {
                         #(#arms)*
@@ -412,10 +388,7 @@ impl Visiting<'_, '_> {
             .read()
             .map(|field| {
                 let all = std::iter::once(&field.name).chain(&field.attributes.aliases);
-                (
-                    all.cloned().collect(),
-                    syn::spanned::Spanned::span(field.ty),
-                )
+                (all.cloned().collect(), field.ty.span())
             })
             .collect();
         find(&names, "fields")

@@ -6,56 +6,31 @@ use syn::{Error, GenericArgument, Path, PathArguments, PathSegment, Type};
 
 /// Owners of global memory in std (name, type arguments it has without an allocator), and what to use instead.
 const OWNERS: [(&str, usize, &str); 16] = [
-    (
-        "String",
-        0,
-        "`&{a} str`, `bumpalo::collections::String<{a}>` or `bump_scope::BumpString<&{a} Bump>`",
-    ),
-    (
-        "Vec",
-        1,
-        "`&{a} [T]`, `bumpalo::collections::Vec<{a}, T>` or `bump_scope::BumpVec<T, &{a} Bump>`",
-    ),
-    (
-        "Box",
-        1,
-        "`&{a} T`, `&{a} mut T` or `bumpalo::boxed::Box<{a}, T>`",
-    ),
-    (
-        "Rc",
-        1,
-        "`&{a} T`: references into an arena are shared for nothing",
-    ),
-    (
-        "Arc",
-        1,
-        "`&{a} T`: references into an arena are shared for nothing",
-    ),
+    ("String", 0, TEXT),
+    ("Vec", 1, VECTOR),
+    ("Box", 1, BOXED),
+    ("Rc", 1, SHARED),
+    ("Arc", 1, SHARED),
     ("Cow", 1, "`&{a} T`: it is copied into the arena"),
     ("HashMap", 2, PAIRS),
     ("BTreeMap", 2, PAIRS),
     ("HashSet", 1, "`&{a} [T]`"),
     ("BTreeSet", 1, "`&{a} [T]`"),
-    (
-        "VecDeque",
-        1,
-        "`&{a} [T]` or `bumpalo::collections::Vec<{a}, T>`",
-    ),
-    (
-        "LinkedList",
-        1,
-        "`&{a} [T]` or `bumpalo::collections::Vec<{a}, T>`",
-    ),
-    (
-        "BinaryHeap",
-        1,
-        "`&{a} [T]` or `bumpalo::collections::Vec<{a}, T>`",
-    ),
+    ("VecDeque", 1, LIST),
+    ("LinkedList", 1, LIST),
+    ("BinaryHeap", 1, LIST),
     ("PathBuf", 0, "`&{a} str`"),
     ("OsString", 0, "`&{a} str`"),
     ("CString", 0, "`&{a} [u8]`"),
 ];
 
+const TEXT: &str =
+    "`&{a} str`, `bumpalo::collections::String<{a}>` or `bump_scope::BumpString<&{a} Bump>`";
+const VECTOR: &str =
+    "`&{a} [T]`, `bumpalo::collections::Vec<{a}, T>` or `bump_scope::BumpVec<T, &{a} Bump>`";
+const BOXED: &str = "`&{a} T`, `&{a} mut T` or `bumpalo::boxed::Box<{a}, T>`";
+const SHARED: &str = "`&{a} T`: references into an arena are shared for nothing";
+const LIST: &str = "`&{a} [T]` or `bumpalo::collections::Vec<{a}, T>`";
 const PAIRS: &str =
     "`&{a} [(K, V)]` with `#[arena(deserialize_with = \"tracking_alloc::arena::map_as_pairs\")]`";
 
@@ -100,33 +75,20 @@ fn owner(path: &Path) -> Option<(&'static str, &'static str)> {
     Some((name, instead))
 }
 
+/// Modules of std that people name owners by, after a `use std::..`.
+const MODULES: &str = "string vec boxed rc sync borrow path ffi \
+    collections hash_map hash_set btree_map btree_set";
+
 /// A path with modules is std's when it begins as one of its crates, or has std's own module before the name.
 fn is_of_std(path: &Path) -> bool {
-    let mut names = path
-        .segments
-        .iter()
-        .map(|segment| segment.ident.to_string());
-    let first = names.next().unwrap_or_default();
-    if ["std", "alloc", "core"].contains(&first.as_str()) {
-        return true;
-    }
-    let modules = [
-        "string",
-        "vec",
-        "boxed",
-        "rc",
-        "sync",
-        "borrow",
-        "path",
-        "ffi",
-        "collections",
-        "hash_map",
-        "hash_set",
-        "btree_map",
-        "btree_set",
-    ];
-    // `collections::HashMap`, `vec::Vec` after a `use std::..`; but not `bumpalo::collections::Vec`.
-    path.segments.len() == 2 && path.leading_colon.is_none() && modules.contains(&first.as_str())
+    let Some(first) = path.segments.first().map(|first| first.ident.to_string()) else {
+        return false;
+    };
+    // `collections::HashMap`, `vec::Vec`; but not `bumpalo::collections::Vec`.
+    ["std", "alloc", "core"].contains(&first.as_str())
+        || path.segments.len() == 2
+            && path.leading_colon.is_none()
+            && MODULES.split(' ').any(|module| module == first)
 }
 
 /// An arena's type of the same name has a lifetime (`Vec<'bump, T>`), or an allocator (`Vec<T, &'bump A>`).
@@ -134,19 +96,13 @@ fn is_of_arena(segment: &PathSegment, name: &str, types: usize) -> bool {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
         return false;
     };
-    let lifetimes = arguments
-        .args
-        .iter()
-        .filter(|argument| matches!(argument, GenericArgument::Lifetime(_)))
-        .count();
-    let given = arguments
-        .args
-        .iter()
-        .filter(|argument| matches!(argument, GenericArgument::Type(_)))
-        .count();
+    let mut given = arguments.args.iter();
+    let has_lifetime = given.any(|given| matches!(given, GenericArgument::Lifetime(_)));
+    let given = arguments.args.iter();
+    let given = given.filter(|given| matches!(given, GenericArgument::Type(_)));
     // A hasher is no allocator.
     let hashed = usize::from(name == "HashMap" || name == "HashSet");
-    lifetimes > 0 && name != "Cow" || given > types + hashed
+    has_lifetime && name != "Cow" || given.count() > types + hashed
 }
 
 #[cfg(test)]

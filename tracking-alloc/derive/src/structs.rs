@@ -1,7 +1,7 @@
 //! Structs: named, tuple, newtype, unit, transparent.
 
 use crate::container::{Body, Container};
-use crate::fields::{self, Field, Place, Visiting};
+use crate::fields::{self, Field, Visiting};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{DataStruct, Error, Fields, Result};
@@ -9,12 +9,8 @@ use syn::{DataStruct, Error, Fields, Result};
 /// How a struct is read.
 pub(crate) fn body(container: &Container<'_>, data: &DataStruct) -> Result<Body> {
     let rename_all = container.attributes.rename_all;
-    let fields = fields::read(
-        container,
-        &data.fields,
-        rename_all,
-        &container.ident.to_string(),
-    )?;
+    let ident = container.ident.to_string();
+    let fields = fields::read(container, &data.fields, rename_all, &ident)?;
     let scalars = fields.iter().map(|field| field.scalar(container));
     let scalar = quote!(true #(&& #scalars)*);
     let read = if container.attributes.transparent {
@@ -37,43 +33,39 @@ fn transparent(container: &Container<'_>, fields: &[Field<'_>]) -> Result<TokenS
         ));
     }
     let withs = fields.iter().map(|field| field.with_helper(container));
-    let constructor = constructor(container);
-    let read = fields::from_one(
-        container,
-        &constructor,
-        fields,
-        &quote!(__arena),
-        &quote!(__deserializer),
-    );
+    let read = fields::from_one(container, fields);
     Ok(quote!(#(#withs)* #read))
-}
-
-fn constructor(container: &Container<'_>) -> TokenStream {
-    let ident = container.ident;
-    quote!(#ident)
 }
 
 fn of_fields(container: &Container<'_>, fields: &[Field<'_>], named: bool) -> Result<TokenStream> {
     let visitor = format_ident!("__Visitor", span = Span::mixed_site());
-    let name = &container.name;
+    let Container { de, name, .. } = container;
     let kind = if named { "struct" } else { "tuple struct" };
+    let ident = container.ident;
     let visiting = Visiting {
         container,
         visitor: &visitor,
-        constructor: constructor(container),
+        constructor: quote!(#ident),
         fields,
         expecting: format!("{kind} {name}"),
         named,
     };
     let count = visiting.count();
     let is_newtype = !named && fields.len() == 1 && count == 1;
-    let further = if is_newtype {
-        newtype(container, fields)
-    } else {
-        TokenStream::new()
-    };
-    let declaration = visiting.declaration(&further)?;
-    let made = container.made(&visitor, &quote!(__arena));
+    let visit_newtype = is_newtype.then(|| {
+        let read = fields::from_one(container, fields);
+        quote! {
+            fn visit_newtype_struct<__D: __d::Deserializer<#de>>(
+                self,
+                __deserializer: __D,
+            ) -> ::core::result::Result<Self::Value, __D::Error> {
+                let __arena = self.0;
+                #read
+            }
+        }
+    });
+    let declaration = visiting.declaration(visit_newtype)?;
+    let made = container.made(&visitor);
     let call = if named {
         let names = visiting.names();
         quote!(__d::Deserializer::deserialize_struct(__deserializer, #name, #names, #made))
@@ -85,36 +77,17 @@ fn of_fields(container: &Container<'_>, fields: &[Field<'_>], named: bool) -> Re
     Ok(quote!(#declaration #call))
 }
 
-/// A newtype's value is in the place of the newtype.
-fn newtype(container: &Container<'_>, fields: &[Field<'_>]) -> TokenStream {
-    let Container { de, .. } = container;
-    let constructor = constructor(container);
-    let seeds = fields
-        .iter()
-        .map(|field| field.seed(container, &quote!(self.0), Place::Same));
-    quote! {
-        fn visit_newtype_struct<__D: __d::Deserializer<#de>>(
-            self,
-            __deserializer: __D,
-        ) -> ::core::result::Result<Self::Value, __D::Error> {
-            ::core::result::Result::Ok(#constructor(
-                #(__d::DeserializeSeed::deserialize(#seeds, __deserializer)?),*
-            ))
-        }
-    }
-}
-
 fn unit(container: &Container<'_>) -> TokenStream {
     let visitor = format_ident!("__Visitor", span = Span::mixed_site());
-    let (name, constructor) = (&container.name, constructor(container));
+    let (name, ident) = (&container.name, container.ident);
     let methods = quote! {
         fn visit_unit<__E: __d::Error>(self) -> ::core::result::Result<Self::Value, __E> {
             let _ = self.0;
-            ::core::result::Result::Ok(#constructor)
+            ::core::result::Result::Ok(#ident)
         }
     };
     let declaration = container.visitor(&visitor, &format!("unit struct {name}"), &methods);
-    let made = container.made(&visitor, &quote!(__arena));
+    let made = container.made(&visitor);
     quote! {
         #declaration
         __d::Deserializer::deserialize_unit_struct(__deserializer, #name, #made)

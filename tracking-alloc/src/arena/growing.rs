@@ -18,6 +18,34 @@ pub struct Growing<'a, T, A: Arena> {
     owns: PhantomData<T>,
 }
 
+/// A list that takes over what was read into an arena.
+pub trait FromGrowing<'a, A: Arena>: Sized {
+    /// What it is a list of. Of pairs, it is one that [`map_as_pairs`](super::map_as_pairs) can give.
+    type Item;
+
+    /// Takes the values over.
+    ///
+    /// # Errors
+    /// Says why the arena is not one for this list.
+    fn from_growing(values: Growing<'a, Self::Item, A>) -> Result<Self, &'static str>;
+}
+
+impl<'a, T, A: Arena> FromGrowing<'a, A> for &'a [T] {
+    type Item = T;
+
+    fn from_growing(values: Growing<'a, T, A>) -> Result<Self, &'static str> {
+        Ok(values.into_slice())
+    }
+}
+
+impl<'a, T, A: Arena> FromGrowing<'a, A> for &'a mut [T] {
+    type Item = T;
+
+    fn from_growing(values: Growing<'a, T, A>) -> Result<Self, &'static str> {
+        Ok(values.into_slice())
+    }
+}
+
 impl<'a, T, A: Arena> Growing<'a, T, A> {
     /// An empty one; takes nothing from the arena yet.
     pub fn new(arena: &'a A) -> Self {

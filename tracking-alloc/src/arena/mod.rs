@@ -51,9 +51,9 @@ mod tracked;
 mod traits;
 
 #[cfg(feature = "derive")]
-pub use deserialize::{ArenaDeserialize, ArenaSeed, FromPairs, map_as_pairs};
+pub use deserialize::{ArenaDeserialize, ArenaSeed, map_as_pairs};
 #[cfg(feature = "derive")]
-pub use growing::Growing;
+pub use growing::{FromGrowing, Growing};
 #[cfg(recording)]
 pub(crate) use record::{forget, settle};
 pub use stats::ArenaStats;

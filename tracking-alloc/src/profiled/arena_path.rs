@@ -14,7 +14,7 @@ pub(crate) struct Place(&'static Node);
 
 /// A step from a place to one below it. Numbers are hints where the place was found last.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum PathStep {
+pub enum PathStep {
     /// A field, by its name and number.
     Field(&'static str, usize),
     /// All elements of a sequence.

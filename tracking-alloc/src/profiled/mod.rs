@@ -17,7 +17,9 @@ mod variants;
 mod visitor;
 
 #[cfg(feature = "derive")]
-pub(crate) use arena_path::{PathStep, Place, Rooted};
+pub use arena_path::PathStep;
+#[cfg(feature = "derive")]
+pub(crate) use arena_path::{Place, Rooted};
 pub use budget::{Budget, ProfiledSeed};
 
 /// Deserializes a `T` and, while something records, counts every allocation at its path in the data.

@@ -1,10 +1,27 @@
 //! The arenas' own collections. Their memory is taken through the handle, so a tracked arena counts it as allocated;
 //! the collection is then given the arena behind the handle, and what it grows later bypasses it.
 
+/// Lists that are read as a sequence and take it over.
+macro_rules! read_as_sequence {
+    ($($list:ty, in $arena:ty;)*) => {$(
+        impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, $arena> for $list
+        where
+            A: Arena,
+            T: ArenaDeserialize<'de, 'a, $arena>,
+        {
+            const MAY_BYPASS: bool = false;
+
+            fn deserialize_in<D: Deserializer<'de>>(deserializer: D, arena: &'a $arena) -> Result<Self, D::Error> {
+                sequences::sequence(deserializer, arena)
+            }
+        }
+    )*};
+}
+
 #[cfg(feature = "bumpalo")]
 mod bumpalo {
-    use super::super::{ArenaDeserialize, FromPairs, sequences};
-    use crate::arena::{Arena, Growing};
+    use super::super::{ArenaDeserialize, sequences};
+    use crate::arena::{Arena, FromGrowing, Growing};
     use bumpalo::boxed::Box;
     use bumpalo::collections::{String, Vec};
     use serde::de::{Deserializer, Error};
@@ -12,43 +29,19 @@ mod bumpalo {
     const NEEDED: &str =
         "a bumpalo collection needs a `bumpalo::Bump` arena (with the default minimum alignment)";
 
-    /// Takes a finished sequence over.
-    fn vec<'a, T, A: Arena>(values: Growing<'a, T, A>) -> Result<Vec<'a, T>, &'static str> {
-        let bump = values.arena().bumpalo().ok_or(NEEDED)?;
-        let (start, len, room) = values.into_parts();
-        // SAFETY: `start` is a piece of that very arena with room for `room` values, of which `len` are there, or a
-        // dangling one without room; nobody else knows it.
-        Ok(unsafe { Vec::from_raw_parts_in(start.as_ptr(), len, room, bump) })
-    }
+    impl<'a, T: 'a, A: Arena> FromGrowing<'a, A> for Vec<'a, T> {
+        type Item = T;
 
-    impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for Vec<'a, T>
-    where
-        A: Arena,
-        T: ArenaDeserialize<'de, 'a, A> + 'a,
-    {
-        const MAY_BYPASS: bool = false;
-
-        fn deserialize_in<D: Deserializer<'de>>(
-            deserializer: D,
-            arena: &'a A,
-        ) -> Result<Self, D::Error> {
-            vec(sequences::sequence(deserializer, arena)?).map_err(D::Error::custom)
+        fn from_growing(values: Growing<'a, T, A>) -> Result<Self, &'static str> {
+            let bump = values.arena().bumpalo().ok_or(NEEDED)?;
+            let (start, len, room) = values.into_parts();
+            // SAFETY: `start` is a piece of that very arena with room for `room` values, of which `len` are there, or
+            // a dangling one without room; nobody else knows it.
+            Ok(unsafe { Vec::from_raw_parts_in(start.as_ptr(), len, room, bump) })
         }
     }
 
-    impl<'de, 'a, A, K, V> FromPairs<'de, 'a, A> for Vec<'a, (K, V)>
-    where
-        A: Arena,
-        K: ArenaDeserialize<'de, 'a, A> + 'a,
-        V: ArenaDeserialize<'de, 'a, A> + 'a,
-    {
-        type Key = K;
-        type Value = V;
-
-        fn from_pairs(pairs: Growing<'a, (K, V), A>) -> Result<Self, &'static str> {
-            vec(pairs)
-        }
-    }
+    read_as_sequence!(Vec<'a, T>, in A;);
 
     impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for String<'a> {
         const MAY_BYPASS: bool = false;
@@ -67,28 +60,18 @@ mod bumpalo {
         }
     }
 
-    impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for Box<'a, T>
-    where
-        A: Arena,
-        T: ArenaDeserialize<'de, 'a, A>,
-    {
-        const MAY_BYPASS: bool = T::MAY_BYPASS;
-
-        fn deserialize_in<D: Deserializer<'de>>(
-            deserializer: D,
-            arena: &'a A,
-        ) -> Result<Self, D::Error> {
-            let value = <&'a mut T>::deserialize_in(deserializer, arena)?;
+    read_as! {
+        <T> Box<'a, T> = &'a mut T, |value| {
             // SAFETY: a value in the arena that nobody else knows: the box may drop it.
-            Ok(unsafe { Box::from_raw(value) })
-        }
+            unsafe { Box::from_raw(value) }
+        };
     }
 }
 
 #[cfg(feature = "bump-scope")]
 mod bump_scope {
-    use super::super::{ArenaDeserialize, FromPairs, sequences};
-    use crate::arena::{Arena, Growing};
+    use super::super::{ArenaDeserialize, sequences};
+    use crate::arena::{Arena, FromGrowing, Growing};
     use bump_scope::{Bump, BumpBox, BumpString, BumpVec, FixedBumpString, FixedBumpVec};
     use serde::de::{Deserializer, Error};
     use std::ptr::NonNull;
@@ -96,95 +79,41 @@ mod bump_scope {
     const NEEDED: &str =
         "a bump-scope collection needs a `bump_scope::Bump` arena (with the default settings)";
 
-    fn boxed<'a, T, A: Arena>(mut values: Growing<'a, T, A>) -> BumpBox<'a, [T]> {
-        values.fit();
-        let (start, len, _) = values.into_parts();
-        // SAFETY: `len` values lie there, and nobody else knows them: the box may drop them.
-        unsafe { BumpBox::from_raw(NonNull::slice_from_raw_parts(start, len)) }
-    }
+    impl<'a, T, A: Arena> FromGrowing<'a, A> for BumpBox<'a, [T]> {
+        type Item = T;
 
-    fn vec<'a, T, A: Arena>(
-        values: Growing<'a, T, A>,
-    ) -> Result<BumpVec<T, &'a Bump>, &'static str> {
-        let bump = values.arena().bump_scope().ok_or(NEEDED)?;
-        Ok(BumpVec::from_parts(
-            FixedBumpVec::from_init(boxed(values)),
-            bump,
-        ))
-    }
-
-    impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for BumpBox<'a, [T]>
-    where
-        A: Arena,
-        T: ArenaDeserialize<'de, 'a, A>,
-    {
-        const MAY_BYPASS: bool = false;
-
-        fn deserialize_in<D: Deserializer<'de>>(
-            deserializer: D,
-            arena: &'a A,
-        ) -> Result<Self, D::Error> {
-            sequences::sequence(deserializer, arena).map(boxed)
+        fn from_growing(mut values: Growing<'a, T, A>) -> Result<Self, &'static str> {
+            values.fit();
+            let (start, len, _) = values.into_parts();
+            // SAFETY: `len` values lie there, and nobody else knows them: the box may drop them.
+            Ok(unsafe { BumpBox::from_raw(NonNull::slice_from_raw_parts(start, len)) })
         }
     }
 
-    impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for BumpBox<'a, str> {
-        const MAY_BYPASS: bool = false;
+    impl<'a, T, A: Arena> FromGrowing<'a, A> for BumpVec<T, &'a Bump> {
+        type Item = T;
 
-        fn deserialize_in<D: Deserializer<'de>>(
-            deserializer: D,
-            arena: &'a A,
-        ) -> Result<Self, D::Error> {
-            let text = <&'a mut str>::deserialize_in(deserializer, arena)?;
-            // SAFETY: a string in the arena that nobody else knows.
-            Ok(unsafe { BumpBox::from_raw(NonNull::from(text)) })
+        fn from_growing(values: Growing<'a, T, A>) -> Result<Self, &'static str> {
+            let bump = values.arena().bump_scope().ok_or(NEEDED)?;
+            let values = FixedBumpVec::from_init(BumpBox::from_growing(values)?);
+            Ok(BumpVec::from_parts(values, bump))
         }
     }
 
-    impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for BumpBox<'a, T>
-    where
-        A: Arena,
-        T: ArenaDeserialize<'de, 'a, A> + 'a,
-    {
-        const MAY_BYPASS: bool = T::MAY_BYPASS;
-
-        fn deserialize_in<D: Deserializer<'de>>(
-            deserializer: D,
-            arena: &'a A,
-        ) -> Result<Self, D::Error> {
-            let value = <&'a mut T>::deserialize_in(deserializer, arena)?;
-            // SAFETY: a value in the arena that nobody else knows: the box may drop it.
-            Ok(unsafe { BumpBox::from_raw(NonNull::from(value)) })
-        }
+    read_as_sequence! {
+        BumpBox<'a, [T]>, in A;
+        BumpVec<T, &'a Bump>, in A;
     }
 
-    impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for BumpVec<T, &'a Bump>
-    where
-        A: Arena,
-        T: ArenaDeserialize<'de, 'a, A>,
-    {
-        const MAY_BYPASS: bool = false;
-
-        fn deserialize_in<D: Deserializer<'de>>(
-            deserializer: D,
-            arena: &'a A,
-        ) -> Result<Self, D::Error> {
-            vec(sequences::sequence(deserializer, arena)?).map_err(D::Error::custom)
-        }
+    /// A value in the arena that nobody else knows: the box may drop it.
+    fn boxed<T: ?Sized>(value: &mut T) -> BumpBox<'_, T> {
+        // SAFETY: the reference is the only one, for as long as the arena is borrowed.
+        unsafe { BumpBox::from_raw(NonNull::from(value)) }
     }
 
-    impl<'de, 'a, A, K, V> FromPairs<'de, 'a, A> for BumpVec<(K, V), &'a Bump>
-    where
-        A: Arena,
-        K: ArenaDeserialize<'de, 'a, A>,
-        V: ArenaDeserialize<'de, 'a, A>,
-    {
-        type Key = K;
-        type Value = V;
-
-        fn from_pairs(pairs: Growing<'a, (K, V), A>) -> Result<Self, &'static str> {
-            vec(pairs)
-        }
+    read_as! {
+        <> BumpBox<'a, str> = &'a mut str, boxed;
+        <T> BumpBox<'a, T> = &'a mut T, boxed;
     }
 
     impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for BumpString<&'a Bump> {
@@ -195,64 +124,35 @@ mod bump_scope {
             arena: &'a A,
         ) -> Result<Self, D::Error> {
             let bump = arena.bump_scope().ok_or_else(|| D::Error::custom(NEEDED))?;
-            let text = BumpBox::<str>::deserialize_in(deserializer, arena)?;
-            Ok(BumpString::from_parts(
-                FixedBumpString::from_init(text),
-                bump,
-            ))
+            let text = FixedBumpString::from_init(BumpBox::deserialize_in(deserializer, arena)?);
+            Ok(BumpString::from_parts(text, bump))
         }
     }
 }
 
 /// allocator-api2's vector in a handle: all it ever takes goes through it.
-#[cfg(feature = "allocator-api2")]
 mod allocator_api {
-    use super::super::{ArenaDeserialize, FromPairs, sequences};
-    use crate::arena::{Arena, Growing, Tracked};
+    use super::super::{ArenaDeserialize, sequences};
+    use crate::arena::{Arena, FromGrowing, Growing, Tracked};
     use serde::de::Deserializer;
 
     macro_rules! vec {
         ($version:ident) => {
-            impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, Tracked<A>>
+            impl<'a, T, A: Arena> FromGrowing<'a, Tracked<A>>
                 for $version::vec::Vec<T, &'a Tracked<A>>
-            where
-                A: Arena,
-                T: ArenaDeserialize<'de, 'a, Tracked<A>>,
             {
-                const MAY_BYPASS: bool = false;
+                type Item = T;
 
-                fn deserialize_in<D: Deserializer<'de>>(
-                    deserializer: D,
-                    arena: &'a Tracked<A>,
-                ) -> Result<Self, D::Error> {
-                    sequences::sequence(deserializer, arena).map(|values| {
-                        let (start, len, room) = values.into_parts();
-                        // SAFETY: a piece of that very allocator with room for `room` values, of which `len` are there,
-                        // or a dangling one without room; nobody else knows it.
-                        unsafe { Self::from_raw_parts_in(start.as_ptr(), len, room, arena) }
-                    })
-                }
-            }
-
-            impl<'de, 'a, A, K, V> FromPairs<'de, 'a, Tracked<A>>
-                for $version::vec::Vec<(K, V), &'a Tracked<A>>
-            where
-                A: Arena,
-                K: ArenaDeserialize<'de, 'a, Tracked<A>>,
-                V: ArenaDeserialize<'de, 'a, Tracked<A>>,
-            {
-                type Key = K;
-                type Value = V;
-
-                fn from_pairs(
-                    pairs: Growing<'a, (K, V), Tracked<A>>,
-                ) -> Result<Self, &'static str> {
-                    let arena = pairs.arena();
-                    let (start, len, room) = pairs.into_parts();
-                    // SAFETY: as above.
+                fn from_growing(values: Growing<'a, T, Tracked<A>>) -> Result<Self, &'static str> {
+                    let arena = values.arena();
+                    let (start, len, room) = values.into_parts();
+                    // SAFETY: a piece of that very allocator with room for `room` values, of which `len` are there, or
+                    // a dangling one without room; nobody else knows it.
                     Ok(unsafe { Self::from_raw_parts_in(start.as_ptr(), len, room, arena) })
                 }
             }
+
+            read_as_sequence!($version::vec::Vec<T, &'a Tracked<A>>, in Tracked<A>;);
         };
     }
 

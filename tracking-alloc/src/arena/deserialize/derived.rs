@@ -2,7 +2,8 @@
 //! and identifiers of fields and variants. Not for use by hand.
 
 use super::{Arena, ArenaDeserialize};
-use crate::arena::data_path::{self, PathStep};
+use crate::arena::data_path;
+pub use crate::profiled::PathStep;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use std::fmt;
@@ -15,56 +16,14 @@ pub struct PlaceSeed<'a, T, A> {
     value: PhantomData<fn() -> T>,
 }
 
+/// Reads a `T` a step below the present place, or at it: what a newtype holds.
 #[inline(always)]
-fn within<T, A>(arena: &A, below: impl Into<Option<PathStep>>) -> PlaceSeed<'_, T, A> {
+pub fn at<T, A: Arena>(arena: &A, below: impl Into<Option<PathStep>>) -> PlaceSeed<'_, T, A> {
     PlaceSeed {
         arena,
         below: below.into(),
         value: PhantomData,
     }
-}
-
-/// A field.
-pub fn field<'a, T, A: Arena>(
-    arena: &'a A,
-    name: &'static str,
-    number: usize,
-) -> PlaceSeed<'a, T, A> {
-    within(arena, PathStep::Field(name, number))
-}
-
-/// What a variant holds.
-pub fn variant<'a, T, A: Arena>(
-    arena: &'a A,
-    name: &'static str,
-    number: usize,
-) -> PlaceSeed<'a, T, A> {
-    within(arena, PathStep::Variant(name, number))
-}
-
-/// An element of a sequence.
-pub fn element<T, A: Arena>(arena: &A) -> PlaceSeed<'_, T, A> {
-    within(arena, PathStep::Element)
-}
-
-/// An element of a tuple.
-pub fn index<T, A: Arena>(arena: &A, index: usize) -> PlaceSeed<'_, T, A> {
-    within(arena, PathStep::Index(index))
-}
-
-/// A key of a map.
-pub fn key<T, A: Arena>(arena: &A) -> PlaceSeed<'_, T, A> {
-    within(arena, PathStep::Key)
-}
-
-/// A value of a map.
-pub fn value<T, A: Arena>(arena: &A) -> PlaceSeed<'_, T, A> {
-    within(arena, PathStep::Value)
-}
-
-/// What a newtype holds, at the present place.
-pub fn same_place<T, A: Arena>(arena: &A) -> PlaceSeed<'_, T, A> {
-    within(arena, None)
 }
 
 impl<'de, 'a, T, A> DeserializeSeed<'de> for PlaceSeed<'a, T, A>
@@ -87,42 +46,19 @@ where
     }
 }
 
-/// Reads a field in a way of the user's own (`deserialize_with`, `global`).
-pub struct By<'a, S, A> {
+/// Reads a field or what a variant holds in a way of the user's own (`deserialize_with`, `global`).
+pub struct CustomSeed<'a, S, A> {
     arena: &'a A,
     below: PathStep,
     seed: S,
 }
 
-/// Reads a field by `seed`.
-pub fn by<'a, S, A: Arena>(
-    arena: &'a A,
-    name: &'static str,
-    number: usize,
-    seed: S,
-) -> By<'a, S, A> {
-    By {
-        arena,
-        below: PathStep::Field(name, number),
-        seed,
-    }
+/// Reads a value by `seed`, a step below the present place.
+pub fn by<S, A: Arena>(arena: &A, below: PathStep, seed: S) -> CustomSeed<'_, S, A> {
+    CustomSeed { arena, below, seed }
 }
 
-/// Reads what a variant holds by `seed`.
-pub fn variant_by<'a, S, A: Arena>(
-    arena: &'a A,
-    name: &'static str,
-    number: usize,
-    seed: S,
-) -> By<'a, S, A> {
-    By {
-        arena,
-        below: PathStep::Variant(name, number),
-        seed,
-    }
-}
-
-impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for By<'_, S, A> {
+impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for CustomSeed<'_, S, A> {
     type Value = S::Value;
 
     #[inline]
@@ -143,7 +79,7 @@ pub fn in_variant<R>(name: &'static str, number: usize, read: impl FnOnce() -> R
 }
 
 /// Reads a value by serde's `Deserialize`: it may own global memory, or borrow from the input.
-pub fn plainly<'de, T: Deserialize<'de>>() -> PhantomData<T> {
+pub fn by_serde<'de, T: Deserialize<'de>>() -> PhantomData<T> {
     PhantomData
 }
 
@@ -164,7 +100,7 @@ where
 ///
 /// # Errors
 /// "missing field", except for `Option`.
-pub fn absent_plainly<'de, T: Deserialize<'de>, E: Error>(name: &'static str) -> Result<T, E> {
+pub fn absent_by_serde<'de, T: Deserialize<'de>, E: Error>(name: &'static str) -> Result<T, E> {
     T::deserialize(MissingField(name, PhantomData))
 }
 
@@ -191,14 +127,14 @@ impl<'de, E: Error> Deserializer<'de> for MissingField<E> {
 /// Number of a field or variant that is not known.
 pub const UNKNOWN: usize = usize::MAX;
 
-/// Which of a type's fields or variants it is, by name or number.
+/// Identifies a type's field or variant, by name or number.
 pub struct Identifier<F> {
     /// Number by name; [`UNKNOWN`].
-    find: F,
+    pub find: F,
     /// How many there are.
-    count: usize,
-    /// Names of variants: an unknown one is then an error.
-    variants: Option<&'static [&'static str]>,
+    pub count: usize,
+    /// Names of variants: an unknown one is then an error. `None` = fields: an unknown one is [`UNKNOWN`].
+    pub variants: Option<&'static [&'static str]>,
 }
 
 /// A number of a variant.
@@ -207,28 +143,6 @@ struct VariantNumber(usize);
 impl Expected for VariantNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "variant index 0 <= i < {}", self.0)
-    }
-}
-
-/// Identifies a field; an unknown one is [`UNKNOWN`].
-pub fn field_name<F: Fn(&[u8]) -> usize>(find: F, count: usize) -> Identifier<F> {
-    Identifier {
-        find,
-        count,
-        variants: None,
-    }
-}
-
-/// Identifies a variant.
-pub fn variant_name<F: Fn(&[u8]) -> usize>(
-    find: F,
-    count: usize,
-    variants: &'static [&'static str],
-) -> Identifier<F> {
-    Identifier {
-        find,
-        count,
-        variants: Some(variants),
     }
 }
 

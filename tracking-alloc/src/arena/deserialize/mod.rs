@@ -3,6 +3,26 @@
 //! Knows no format: everything goes through serde's own traits. Types that own global memory have no implementation:
 //! an arena never drops what lies in it.
 
+/// Types that are read as a `$source`, which `$convert` then turns into them.
+macro_rules! read_as {
+    ($($(#[$doc:meta])* <$($T:ident)?> $target:ty = $source:ty, $convert:expr;)*) => {$(
+        $(#[$doc])*
+        impl<'de, 'a, A, $($T)?> ArenaDeserialize<'de, 'a, A> for $target
+        where
+            A: Arena,
+            $($T: ArenaDeserialize<'de, 'a, A> + 'a,)?
+        {
+            const MAY_BYPASS: bool = <$source as ArenaDeserialize<'de, 'a, A>>::MAY_BYPASS;
+
+            #[inline]
+            fn deserialize_in<D: Deserializer<'de>>(deserializer: D, arena: &'a A) -> Result<Self, D::Error> {
+                <$source>::deserialize_in(deserializer, arena).map($convert)
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "allocator-api2")]
 mod collections;
 pub(super) mod derived;
 mod pairs;
@@ -10,7 +30,7 @@ mod scalars;
 mod sequences;
 mod text;
 
-pub use pairs::{FromPairs, map_as_pairs};
+pub use pairs::map_as_pairs;
 
 use super::{Arena, data_path};
 use serde::de::{DeserializeSeed, Deserializer, Error};
@@ -89,7 +109,22 @@ pub trait ArenaDeserialize<'de, 'a, A: Arena>: Sized {
     where
         Self: 'a,
     {
-        sequences::slice(deserializer, arena)
+        sequences::sequence(deserializer, arena)
+    }
+}
+
+/// Reads a `T` into an arena by what the format visits.
+struct ArenaVisitor<'a, T, A> {
+    arena: &'a A,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<'a, T, A> ArenaVisitor<'a, T, A> {
+    fn new(arena: &'a A) -> Self {
+        ArenaVisitor {
+            arena,
+            value: PhantomData,
+        }
     }
 }
 

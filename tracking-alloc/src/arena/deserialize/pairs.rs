@@ -1,11 +1,11 @@
 //! Maps read as pairs: an arena's maps would need hashing, which most readers do not.
 
 use super::sequences::fill;
-use super::{ArenaDeserialize, derived};
-use crate::arena::{Arena, Growing};
+use super::{ArenaDeserialize, ArenaVisitor, derived};
+use crate::arena::{Arena, FromGrowing, Growing};
+use derived::PathStep;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
-use std::marker::PhantomData;
 
 /// Reads a map (or a sequence of pairs) as a collection of pairs, in the input's order; duplicate keys are kept.
 ///
@@ -14,54 +14,22 @@ use std::marker::PhantomData;
 ///
 /// # Errors
 /// Those of the format, and "the arena has no room".
-pub fn map_as_pairs<'de, 'a, A, D, C>(deserializer: D, arena: &'a A) -> Result<C, D::Error>
+pub fn map_as_pairs<'de, 'a, A, D, C, K, V>(deserializer: D, arena: &'a A) -> Result<C, D::Error>
 where
     A: Arena,
     D: Deserializer<'de>,
-    C: FromPairs<'de, 'a, A>,
-{
-    deserializer
-        .deserialize_map(Pairs {
-            arena,
-            pair: PhantomData::<fn() -> (C::Key, C::Value)>,
-        })
-        .and_then(|pairs| C::from_pairs(pairs).map_err(D::Error::custom))
-}
-
-/// A collection of pairs that [`map_as_pairs`] can give.
-pub trait FromPairs<'de, 'a, A: Arena>: Sized {
-    /// First of each pair.
-    type Key: ArenaDeserialize<'de, 'a, A>;
-    /// Second of each pair.
-    type Value: ArenaDeserialize<'de, 'a, A>;
-
-    /// Takes the pairs over.
-    ///
-    /// # Errors
-    /// Says why the arena is not one for this collection.
-    fn from_pairs(pairs: Growing<'a, (Self::Key, Self::Value), A>) -> Result<Self, &'static str>;
-}
-
-impl<'de, 'a, A, K, V> FromPairs<'de, 'a, A> for &'a [(K, V)]
-where
-    A: Arena,
+    C: FromGrowing<'a, A, Item = (K, V)>,
     K: ArenaDeserialize<'de, 'a, A>,
     V: ArenaDeserialize<'de, 'a, A>,
 {
-    type Key = K;
-    type Value = V;
-
-    fn from_pairs(pairs: Growing<'a, (K, V), A>) -> Result<Self, &'static str> {
-        Ok(pairs.into_slice())
-    }
+    let pairs = deserializer.deserialize_map(ArenaVisitor::<Pairs<K, V>, A>::new(arena))?;
+    C::from_growing(pairs).map_err(D::Error::custom)
 }
 
-struct Pairs<'a, P, A> {
-    arena: &'a A,
-    pair: PhantomData<P>,
-}
+/// A map's entries.
+struct Pairs<K, V>(K, V);
 
-impl<'de, 'a, K, V, A> Visitor<'de> for Pairs<'a, fn() -> (K, V), A>
+impl<'de, 'a, K, V, A> Visitor<'de> for ArenaVisitor<'a, Pairs<K, V>, A>
 where
     A: Arena,
     K: ArenaDeserialize<'de, 'a, A>,
@@ -76,18 +44,15 @@ where
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
         let arena = self.arena;
         fill(arena, map.size_hint(), || {
-            let Some(key) = map.next_key_seed(derived::key(arena))? else {
+            let Some(key) = map.next_key_seed(derived::at(arena, PathStep::Key))? else {
                 return Ok(None);
             };
-            let value = map.next_value_seed(derived::value(arena))?;
+            let value = map.next_value_seed(derived::at(arena, PathStep::Value))?;
             Ok(Some((key, value)))
         })
     }
 
-    fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Self::Value, S::Error> {
-        let arena = self.arena;
-        fill(arena, sequence.size_hint(), || {
-            sequence.next_element_seed(derived::element(arena))
-        })
+    fn visit_seq<S: SeqAccess<'de>>(self, sequence: S) -> Result<Self::Value, S::Error> {
+        ArenaVisitor::<Self::Value, A>::new(self.arena).visit_seq(sequence)
     }
 }

@@ -1,6 +1,6 @@
 //! Values that lie wholly where they are: they take nothing from the arena, and serde reads them as ever.
 
-use super::ArenaDeserialize;
+use super::{ArenaDeserialize, ArenaVisitor};
 use crate::arena::Arena;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::fmt;
@@ -56,10 +56,7 @@ where
         deserializer: D,
         arena: &'a A,
     ) -> Result<Self, D::Error> {
-        deserializer.deserialize_option(OptionVisitor {
-            arena,
-            value: PhantomData,
-        })
+        deserializer.deserialize_option(ArenaVisitor::<Self, A>::new(arena))
     }
 
     /// As in serde: a field that is not there is `None`.
@@ -68,12 +65,7 @@ where
     }
 }
 
-struct OptionVisitor<'a, T, A> {
-    arena: &'a A,
-    value: PhantomData<T>,
-}
-
-impl<'de, 'a, A, T> Visitor<'de> for OptionVisitor<'a, T, A>
+impl<'de, 'a, A, T> Visitor<'de> for ArenaVisitor<'a, Option<T>, A>
 where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,

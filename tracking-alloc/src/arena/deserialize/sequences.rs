@@ -1,26 +1,10 @@
 //! Slices, references, arrays and tuples.
 
-use super::{ArenaDeserialize, derived};
-use crate::arena::{Arena, Growing};
+use super::{ArenaDeserialize, ArenaVisitor, derived};
+use crate::arena::{Arena, FromGrowing, Growing};
+use derived::PathStep;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use std::fmt;
-use std::marker::PhantomData;
-
-impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for &'a [T]
-where
-    A: Arena,
-    T: ArenaDeserialize<'de, 'a, A>,
-{
-    const MAY_BYPASS: bool = false;
-
-    #[inline]
-    fn deserialize_in<D: Deserializer<'de>>(
-        deserializer: D,
-        arena: &'a A,
-    ) -> Result<Self, D::Error> {
-        T::slice_in(deserializer, arena).map(|slice| &*slice)
-    }
-}
 
 impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for &'a mut [T]
 where
@@ -39,22 +23,6 @@ where
 }
 
 /// A value of its own piece of the arena: what makes recursive types possible.
-impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for &'a T
-where
-    A: Arena,
-    T: ArenaDeserialize<'de, 'a, A>,
-{
-    const MAY_BYPASS: bool = T::MAY_BYPASS;
-
-    #[inline]
-    fn deserialize_in<D: Deserializer<'de>>(
-        deserializer: D,
-        arena: &'a A,
-    ) -> Result<Self, D::Error> {
-        <&'a mut T>::deserialize_in(deserializer, arena).map(|value| &*value)
-    }
-}
-
 impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for &'a mut T
 where
     A: Arena,
@@ -72,41 +40,23 @@ where
     }
 }
 
-/// Reads a sequence into one piece of the arena.
-pub(super) fn slice<'de, 'a, T, A, D>(
-    deserializer: D,
-    arena: &'a A,
-) -> Result<&'a mut [T], D::Error>
+read_as! {
+    <T> &'a [T] = &'a mut [T], |slice| &*slice;
+    <T> &'a T = &'a mut T, |value| &*value;
+}
+
+/// Reads a sequence into one piece of the arena, for a list that takes it over.
+pub(super) fn sequence<'de, 'a, C, A, D>(deserializer: D, arena: &'a A) -> Result<C, D::Error>
 where
     A: Arena,
-    T: ArenaDeserialize<'de, 'a, A> + 'a,
+    C: FromGrowing<'a, A, Item: ArenaDeserialize<'de, 'a, A>>,
     D: Deserializer<'de>,
 {
-    sequence(deserializer, arena).map(Growing::into_slice)
+    let visitor = ArenaVisitor::<Growing<'a, C::Item, A>, A>::new(arena);
+    C::from_growing(deserializer.deserialize_seq(visitor)?).map_err(D::Error::custom)
 }
 
-/// Reads a sequence into one piece of the arena.
-pub(super) fn sequence<'de, 'a, T, A, D>(
-    deserializer: D,
-    arena: &'a A,
-) -> Result<Growing<'a, T, A>, D::Error>
-where
-    A: Arena,
-    T: ArenaDeserialize<'de, 'a, A>,
-    D: Deserializer<'de>,
-{
-    deserializer.deserialize_seq(Sequence {
-        arena,
-        value: PhantomData,
-    })
-}
-
-struct Sequence<'a, T, A> {
-    arena: &'a A,
-    value: PhantomData<T>,
-}
-
-impl<'de, 'a, T, A> Visitor<'de> for Sequence<'a, T, A>
+impl<'de, 'a, T, A> Visitor<'de> for ArenaVisitor<'a, Growing<'a, T, A>, A>
 where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
@@ -117,10 +67,10 @@ where
         f.write_str("a sequence")
     }
 
-    fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Growing<'a, T, A>, S::Error> {
+    fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Self::Value, S::Error> {
         let arena = self.arena;
         fill(arena, sequence.size_hint(), || {
-            sequence.next_element_seed(derived::element(arena))
+            sequence.next_element_seed(derived::at(arena, PathStep::Element))
         })
     }
 }
@@ -150,22 +100,11 @@ where
         deserializer: D,
         arena: &'a A,
     ) -> Result<Self, D::Error> {
-        deserializer.deserialize_tuple(
-            N,
-            Array {
-                arena,
-                value: PhantomData,
-            },
-        )
+        deserializer.deserialize_tuple(N, ArenaVisitor::<Self, A>::new(arena))
     }
 }
 
-struct Array<'a, T, A, const N: usize> {
-    arena: &'a A,
-    value: PhantomData<T>,
-}
-
-impl<'de, 'a, T, A, const N: usize> Visitor<'de> for Array<'a, T, A, N>
+impl<'de, 'a, T, A, const N: usize> Visitor<'de> for ArenaVisitor<'a, [T; N], A>
 where
     A: Arena,
     T: ArenaDeserialize<'de, 'a, A>,
@@ -179,7 +118,7 @@ where
     fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<[T; N], S::Error> {
         let mut values = [const { None }; N];
         for (index, value) in values.iter_mut().enumerate() {
-            *value = sequence.next_element_seed(derived::element(self.arena))?;
+            *value = sequence.next_element_seed(derived::at(self.arena, PathStep::Element))?;
             if value.is_none() {
                 return Err(S::Error::invalid_length(index, &self));
             }
@@ -202,30 +141,29 @@ macro_rules! tuples {
             const SCALAR: bool = true $(&& $name::SCALAR)+;
 
             fn deserialize_in<De: Deserializer<'de>>(deserializer: De, arena: &'a A) -> Result<Self, De::Error> {
-                struct Tuple<'a, A, $($name),+>(&'a A, PhantomData<($($name,)+)>);
+                deserializer.deserialize_tuple($len, ArenaVisitor::<Self, A>::new(arena))
+            }
+        }
 
-                impl<'de, 'a, A, $($name),+> Visitor<'de> for Tuple<'a, A, $($name),+>
-                where
-                    A: Arena,
-                    $($name: ArenaDeserialize<'de, 'a, A>,)+
-                {
-                    type Value = ($($name,)+);
+        impl<'de, 'a, A, $($name),+> Visitor<'de> for ArenaVisitor<'a, ($($name,)+), A>
+        where
+            A: Arena,
+            $($name: ArenaDeserialize<'de, 'a, A>,)+
+        {
+            type Value = ($($name,)+);
 
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str(concat!("a tuple of size ", $len))
-                    }
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!("a tuple of size ", $len))
+            }
 
-                    fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Self::Value, S::Error> {
-                        $(
-                            let Some($value) = sequence.next_element_seed(derived::index(self.0, $index))? else {
-                                return Err(S::Error::invalid_length($index, &self));
-                            };
-                        )+
-                        Ok(($($value,)+))
-                    }
-                }
-
-                deserializer.deserialize_tuple($len, Tuple(arena, PhantomData))
+            fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Self::Value, S::Error> {
+                $(
+                    let seed = derived::at(self.arena, PathStep::Index($index));
+                    let Some($value) = sequence.next_element_seed(seed)? else {
+                        return Err(S::Error::invalid_length($index, &self));
+                    };
+                )+
+                Ok(($($value,)+))
             }
         }
     )*};

@@ -1,22 +1,12 @@
 //! Strings and bytes, copied into the arena.
 
-use super::ArenaDeserialize;
 use super::sequences::fill;
+use super::{ArenaDeserialize, ArenaVisitor};
 use crate::arena::Arena;
-use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Unexpected, Visitor};
 use std::fmt;
 
-impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for &'a str {
-    const MAY_BYPASS: bool = false;
-
-    #[inline]
-    fn deserialize_in<D: Deserializer<'de>>(
-        deserializer: D,
-        arena: &'a A,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(arena)).map(|text| &*text)
-    }
-}
+read_as!(<> &'a str = &'a mut str, |text| &*text;);
 
 impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for &'a mut str {
     const MAY_BYPASS: bool = false;
@@ -26,14 +16,11 @@ impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for &'a mut str {
         deserializer: D,
         arena: &'a A,
     ) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(arena))
+        deserializer.deserialize_str(ArenaVisitor::<Self, A>::new(arena))
     }
 }
 
-/// Copies a string into the arena.
-struct Text<'a, A>(&'a A);
-
-impl<'de, 'a, A: Arena> Visitor<'de> for Text<'a, A> {
+impl<'de, 'a, A: Arena> Visitor<'de> for ArenaVisitor<'a, &'a mut str, A> {
     type Value = &'a mut str;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,13 +29,13 @@ impl<'de, 'a, A: Arena> Visitor<'de> for Text<'a, A> {
 
     #[inline]
     fn visit_str<E: Error>(self, text: &str) -> Result<&'a mut str, E> {
-        self.0.try_alloc_str(text).map_err(E::custom)
+        self.arena.try_alloc_str(text).map_err(E::custom)
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<&'a mut str, E> {
         match std::str::from_utf8(bytes) {
             Ok(text) => self.visit_str(text),
-            Err(_) => Err(E::invalid_value(serde::de::Unexpected::Bytes(bytes), &self)),
+            Err(_) => Err(E::invalid_value(Unexpected::Bytes(bytes), &self)),
         }
     }
 }
@@ -68,14 +55,11 @@ impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for u8 {
         deserializer: D,
         arena: &'a A,
     ) -> Result<&'a mut [u8], D::Error> {
-        deserializer.deserialize_bytes(Bytes(arena))
+        deserializer.deserialize_bytes(ArenaVisitor::<&mut [u8], A>::new(arena))
     }
 }
 
-/// Copies bytes into the arena.
-struct Bytes<'a, A>(&'a A);
-
-impl<'de, 'a, A: Arena> Visitor<'de> for Bytes<'a, A> {
+impl<'de, 'a, A: Arena> Visitor<'de> for ArenaVisitor<'a, &'a mut [u8], A> {
     type Value = &'a mut [u8];
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,7 +68,7 @@ impl<'de, 'a, A: Arena> Visitor<'de> for Bytes<'a, A> {
 
     #[inline]
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<&'a mut [u8], E> {
-        self.0.try_alloc_slice_copy(bytes).map_err(E::custom)
+        self.arena.try_alloc_slice_copy(bytes).map_err(E::custom)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<&'a mut [u8], E> {
@@ -92,7 +76,7 @@ impl<'de, 'a, A: Arena> Visitor<'de> for Bytes<'a, A> {
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<&'a mut [u8], S::Error> {
-        let bytes = fill(self.0, sequence.size_hint(), || sequence.next_element())?;
+        let bytes = fill(self.arena, sequence.size_hint(), || sequence.next_element())?;
         Ok(bytes.into_slice())
     }
 }
