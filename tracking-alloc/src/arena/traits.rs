@@ -135,10 +135,7 @@ pub unsafe trait Arena {
     /// Called when a value was put at `place` whose drop the arena never runs. A [`Tracked`](super::Tracked) arena
     /// notes it; others have nothing to do.
     #[inline(always)]
-    fn note_undropped<T>(&self, place: NonNull<T>)
-    where
-        Self: Sized,
-    {
+    fn note_undropped<T>(&self, place: NonNull<T>) {
         let _ = place;
     }
 
@@ -148,10 +145,7 @@ pub unsafe trait Arena {
     /// # Errors
     /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
     #[inline(always)]
-    fn try_alloc<T>(&self, value: T) -> Result<&mut T, AllocError>
-    where
-        Self: Sized,
-    {
+    fn try_alloc<T>(&self, value: T) -> Result<&mut T, AllocError> {
         let place = self.try_place(value)?;
         if std::mem::needs_drop::<T>() {
             self.note_undropped(NonNull::from(&mut *place));
@@ -166,10 +160,7 @@ pub unsafe trait Arena {
     /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
-    fn try_place<T>(&self, value: T) -> Result<&mut T, AllocError>
-    where
-        Self: Sized,
-    {
+    fn try_place<T>(&self, value: T) -> Result<&mut T, AllocError> {
         let mut place = self.try_alloc_layout(Layout::new::<T>())?.cast::<T>();
         // SAFETY: the piece has T's layout and is ours alone for as long as the arena is borrowed.
         unsafe {
@@ -184,10 +175,7 @@ pub unsafe trait Arena {
     /// As [`try_alloc_layout`](Arena::try_alloc_layout).
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
-    fn try_alloc_slice_copy<T: Copy>(&self, values: &[T]) -> Result<&mut [T], AllocError>
-    where
-        Self: Sized,
-    {
+    fn try_alloc_slice_copy<T: Copy>(&self, values: &[T]) -> Result<&mut [T], AllocError> {
         let place = self
             .try_alloc_layout(Layout::for_value(values))?
             .cast::<T>();
@@ -204,10 +192,7 @@ pub unsafe trait Arena {
     /// As [`try_alloc_layout`](Arena::try_alloc_layout).
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
-    fn try_alloc_str(&self, text: &str) -> Result<&mut str, AllocError>
-    where
-        Self: Sized,
-    {
+    fn try_alloc_str(&self, text: &str) -> Result<&mut str, AllocError> {
         let bytes = self.try_alloc_slice_copy(text.as_bytes())?;
         // SAFETY: the bytes were just copied from a string.
         Ok(unsafe { std::str::from_utf8_unchecked_mut(bytes) })
@@ -218,10 +203,7 @@ pub unsafe trait Arena {
     /// # Panics
     /// When the arena refuses.
     #[inline]
-    fn alloc<T>(&self, value: T) -> &mut T
-    where
-        Self: Sized,
-    {
+    fn alloc<T>(&self, value: T) -> &mut T {
         self.try_alloc(value)
             .unwrap_or_else(|refused| panic!("{refused}"))
     }
@@ -231,10 +213,7 @@ pub unsafe trait Arena {
     /// # Panics
     /// When the arena refuses.
     #[inline]
-    fn alloc_slice_copy<T: Copy>(&self, values: &[T]) -> &mut [T]
-    where
-        Self: Sized,
-    {
+    fn alloc_slice_copy<T: Copy>(&self, values: &[T]) -> &mut [T] {
         self.try_alloc_slice_copy(values)
             .unwrap_or_else(|refused| panic!("{refused}"))
     }
@@ -244,10 +223,7 @@ pub unsafe trait Arena {
     /// # Panics
     /// When the arena refuses.
     #[inline]
-    fn alloc_str(&self, text: &str) -> &mut str
-    where
-        Self: Sized,
-    {
+    fn alloc_str(&self, text: &str) -> &mut str {
         self.try_alloc_str(text)
             .unwrap_or_else(|refused| panic!("{refused}"))
     }
