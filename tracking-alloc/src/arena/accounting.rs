@@ -19,6 +19,7 @@ fn is_within(cursor: usize, (start, span): (usize, usize)) -> bool {
 }
 
 /// The counters of a handle, and where the arena stood after its last call.
+#[derive(Default)]
 pub(super) struct Accounting {
     cursor: Cell<usize>,
     /// Cursors of the present chunk: the lowest, and how far the highest lies above it.
@@ -32,13 +33,7 @@ pub(super) struct Accounting {
 impl Accounting {
     /// Begins to count an arena; what it used already bypassed the handle.
     pub(super) fn begin_counting(name: &str, arena: &impl Arena) -> Self {
-        let new = Accounting {
-            cursor: Cell::default(),
-            chunk: Cell::default(),
-            fast: Cell::new(NOWHERE),
-            recorded: Recorded::default(),
-            inline: ArenaCounters::default(),
-        };
+        let new = Accounting::default();
         new.refresh(arena);
         new.inline.past.set(new.inline.base_used.get());
         new.begin(name, arena);

@@ -112,6 +112,11 @@ impl ArenaCounters {
         self.handed.get().wrapping_add(self.returned.get())
     }
 
+    /// Pieces ever allocated.
+    pub(super) fn total_handed_blocks(&self) -> u64 {
+        self.blocks.get().wrapping_add(self.returned_blocks.get())
+    }
+
     /// What the arena holds where it stands.
     pub(super) fn set_chunks(&self, chunks: Chunks, cursor: usize) {
         let more = |now: u64, known: &Counter| now.saturating_sub(known.get());
@@ -195,7 +200,7 @@ impl ArenaCounters {
             total_chunks: self.total_chunks.get(),
             total_chunk_bytes: self.total_chunk_bytes.get(),
             total_handed_bytes: self.total_handed(),
-            total_handed_blocks: self.blocks.get().wrapping_add(self.returned_blocks.get()),
+            total_handed_blocks: self.total_handed_blocks(),
             grows: self.grows.get(),
             grows_in_place: self.grows_in_place.get(),
             copied_bytes: self.copied.get(),

@@ -36,13 +36,10 @@ impl Recorded {
         if state::get() & state::RECORD == 0 {
             return;
         }
+        let (Some(inside), Some(session)) = (hook::Inside::enter(), tables::current()) else {
+            return;
+        };
         let known = self.slot.get();
-        let Some(inside) = hook::Inside::enter() else {
-            return;
-        };
-        let Some(session) = tables::current() else {
-            return;
-        };
         if known.is_some_and(|slot| slot.tag.load(Relaxed) == session.tag()) {
             return;
         }
@@ -61,21 +58,17 @@ impl Recorded {
         );
         drop(errno);
         drop(inside);
-        if slot.is_some() {
-            self.slot.set(slot);
-            self.counter.set(None);
-            // What was allocated before belongs to the place where its recording begins.
-            if let Some(slot) = slot
-                && let Some(counter) = self.counter(slot)
-            {
-                slot.adopt(counter);
-            }
-            let event = match has_chunks(slot) {
-                true => Event::Chunk { used: 0, piece: 0 },
-                false => Event::Update,
-            };
-            self.publish(event);
+        let Some(slot) = slot else { return };
+        self.slot.set(Some(slot));
+        self.counter.set(None);
+        // What was allocated before belongs to the place where its recording begins.
+        if let Some(counter) = self.counter(slot) {
+            slot.adopt(counter);
         }
+        self.publish(match slot.counters.chunks.get() {
+            0 => Event::Update,
+            _ => Event::Chunk { used: 0, piece: 0 },
+        });
     }
 
     /// The counter of the scope the thread is in, if it has one yet.
@@ -212,8 +205,4 @@ impl Recorded {
             writing::end(slot, used);
         }
     }
-}
-
-fn has_chunks(slot: Option<&Slot>) -> bool {
-    slot.is_some_and(|slot| slot.counters.chunks.get() > 0)
 }

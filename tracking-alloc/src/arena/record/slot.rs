@@ -31,23 +31,20 @@ pub(super) struct Slot {
 
 impl Slot {
     /// A figure of all scopes.
-    fn sum(&self, of: fn(&ScopeCounter) -> u64) -> u64 {
+    fn sum(&self, of: fn(&ScopeCounter) -> &Counter) -> u64 {
         let scopes = self.scopes.all();
-        scopes.fold(0, |sum, counter| sum.wrapping_add(of(counter)))
+        scopes.fold(0, |sum, counter| sum.wrapping_add(of(counter).get()))
     }
 
     /// Brings the counters up to date with those of scopes: sums over all instances that had the slot, less those before.
     pub(super) fn sum_up(&self) {
         let counters = &self.counters;
-        let (bytes, gone) = (
-            self.sum(|of| of.total_bytes.get()),
-            self.sum(|of| of.gone_bytes.get()),
-        );
-        let (blocks, gone_blocks) = (
-            self.sum(|of| of.total_blocks.get()),
-            self.sum(|of| of.gone_blocks.get()),
-        );
-        counters.handed.set(bytes.wrapping_sub(gone));
+        let gone = self.sum(|of| &of.gone_bytes);
+        let gone_blocks = self.sum(|of| &of.gone_blocks);
+        let blocks = self.sum(|of| &of.total_blocks);
+        counters
+            .handed
+            .set(self.sum(|of| &of.total_bytes).wrapping_sub(gone));
         counters.blocks.set(blocks.wrapping_sub(gone_blocks));
         counters
             .returned
@@ -61,16 +58,10 @@ impl Slot {
     /// another. Until then the scopes are those of instances that are gone.
     pub(super) fn adopt(&self, counter: &ScopeCounter) {
         let counters = &self.counters;
-        self.gone_before.set(self.sum(|of| of.gone_bytes.get()));
-        self.gone_blocks_before
-            .set(self.sum(|of| of.gone_blocks.get()));
+        self.gone_before.set(self.sum(|of| &of.gone_bytes));
+        self.gone_blocks_before.set(self.sum(|of| &of.gone_blocks));
         counter.total_bytes.add(counters.total_handed());
-        counter.total_blocks.add(
-            counters
-                .blocks
-                .get()
-                .wrapping_add(counters.returned_blocks.get()),
-        );
+        counter.total_blocks.add(counters.total_handed_blocks());
         counter.gone_bytes.add(counters.returned.get());
         counter.gone_blocks.add(counters.returned_blocks.get());
         counter.past_bytes.add(counters.past.get());

@@ -49,25 +49,27 @@ fn figures<'r>(record: &'r Arena, counters: &ArenaCounters) -> [(&'r AtomicU64, 
     ]
 }
 
-/// Adds to `place` what `now` is more than `published`, and remembers it.
-fn bring_up(place: &AtomicU64, published: &AtomicU64, now: u64) {
-    let before = published.swap(now, Relaxed);
-    place.store(
-        place.load(Relaxed).wrapping_add(now.wrapping_sub(before)),
-        Relaxed,
-    );
+/// How much `now` is more than what is published, which it then is. Wraps where it is less.
+fn advance(published: &AtomicU64, now: u64) -> u64 {
+    now.wrapping_sub(published.swap(now, Relaxed))
 }
 
 /// Brings the recording up to date with an instance.
 pub(super) fn publish(slot: &'static Slot, event: Event) {
     with_writer(slot, event, |writer, now_ns, site| {
         publish_slot(writer, slot);
-        let (what, used) = match event {
+        let (what, used_bytes) = match event {
             Event::Chunk { used, .. } => (arena_event::CHUNK, used),
             Event::Reset { used } => (arena_event::RESET, used),
             Event::Update => return,
         };
-        add_moment(writer, slot, what, (used, now_ns, site));
+        writer.add_arena_moment(ArenaChunkValue {
+            what,
+            chunk_bytes: slot.counters.chunk_bytes.get(),
+            used_bytes,
+            site,
+            ..moment(slot, now_ns)
+        });
     });
 }
 
@@ -150,14 +152,14 @@ pub(super) fn open(
     krate: &'static [u8],
     counters: &ArenaCounters,
 ) -> Option<&'static Slot> {
-    let opened = writer
-        .arena(name, krate)
-        .and_then(|arena| Some((arena, free_slot(writer, arena)?)));
-    let Some((arena, slot)) = opened else {
+    let opened = writer.arena(name, krate).and_then(|arena| {
+        let slot = free_slot(writer, arena)?;
+        Some((arena, slot, writer.arena_record(arena)?))
+    });
+    let Some((arena, slot, record)) = opened else {
         writer.store.header().lost_records.fetch_add(1, Relaxed);
         return None;
     };
-    let record = writer.arena_record(arena)?;
     slot.counters.take_over(counters);
     slot.tag.store(tag, Relaxed);
     slot.arena.store(arena, Relaxed);
@@ -195,91 +197,63 @@ fn publish_slot(writer: &mut Writer, slot: &'static Slot) {
         return;
     };
     let now = figures(record, &slot.counters);
-    for ((place, now), published) in now.into_iter().zip(&slot.published) {
-        bring_up(place, published, now);
+    for ((figure, now), published) in now.into_iter().zip(&slot.published) {
+        figure.fetch_add(advance(published, now), Relaxed);
     }
-    let raise = |place: &AtomicU64, to: u64| place.store(place.load(Relaxed).max(to), Relaxed);
-    raise(&record.most_chunk_bytes, record.chunk_bytes.load(Relaxed));
-    raise(
-        &record.most_instance_bytes,
-        slot.counters.most_chunk_bytes.get(),
-    );
-    raise(
-        &record.most_used_bytes,
-        slot.counters.most_used.get().max(slot.counters.used()),
-    );
-    raise(&record.most_chunks, slot.counters.most_chunks.get());
+    let counters = &slot.counters;
+    let chunk_bytes = record.chunk_bytes.load(Relaxed);
+    let used = counters.most_used.get().max(counters.used());
+    for (figure, to) in [
+        (&record.most_chunk_bytes, chunk_bytes),
+        (&record.most_instance_bytes, counters.most_chunk_bytes.get()),
+        (&record.most_used_bytes, used),
+        (&record.most_chunks, counters.most_chunks.get()),
+    ] {
+        figure.fetch_max(to, Relaxed);
+    }
 }
 
 fn publish_counter(writer: &mut Writer, arena: u32, counter: &'static ScopeCounter) {
-    let known = counter.row.load(Relaxed);
-    let row = match known.is_null() {
-        false => known.cast_const(),
-        true => match writer.arena_row(arena, counter.scope.get() as u32) {
-            Some(row) => row,
-            None => {
-                // Counted where nothing says where: the arena's figures stay whole, its rows say less.
-                writer.store.header().lost_records.fetch_add(1, Relaxed);
-                return;
-            }
-        },
-    };
-    counter.row.store(row.cast_mut(), Relaxed);
+    let mut row = counter.row.load(Relaxed).cast_const();
+    if row.is_null() {
+        let Some(made) = writer.arena_row(arena, counter.scope.get() as u32) else {
+            // Counted where nothing says where: the arena's figures stay whole, its rows say less.
+            writer.store.header().lost_records.fetch_add(1, Relaxed);
+            return;
+        };
+        row = made;
+        counter.row.store(row.cast_mut(), Relaxed);
+    }
     // SAFETY: a record that is mapped until the process ends.
     let row = unsafe { &*row };
     let (bytes, blocks) = (counter.total_bytes.get(), counter.total_blocks.get());
-    let live = |all: u64, gone: u64| all.wrapping_sub(gone);
-    let places = [
+    let [totals @ .., live_bytes, live_blocks] = &counter.published;
+    let figures = [
         (&row.total_bytes, bytes),
         (&row.total_blocks, blocks),
         (&row.copied_bytes, counter.copied_bytes.get()),
         (&row.past_bytes, counter.past_bytes.get()),
         (&row.grows, counter.grows.get()),
     ];
-    for ((place, now), published) in places.into_iter().zip(&counter.published) {
-        bring_up(place, published, now);
+    for ((figure, now), published) in figures.into_iter().zip(totals) {
+        figure.fetch_add(advance(published, now), Relaxed);
     }
-    let [.., live_bytes, live_blocks] = &counter.published;
-    let lives = [
-        (
-            &row.live_bytes,
-            live_bytes,
-            live(bytes, counter.gone_bytes.get()),
-        ),
-        (
-            &row.live_blocks,
-            live_blocks,
-            live(blocks, counter.gone_blocks.get()),
-        ),
-    ];
-    for (place, published, now) in lives {
-        let before = published.swap(now, Relaxed);
-        let more = now.wrapping_sub(before) as i64;
-        place.store(place.load(Relaxed).wrapping_add(more), Relaxed);
-    }
+    let now = bytes.wrapping_sub(counter.gone_bytes.get());
+    row.live_bytes
+        .fetch_add(advance(live_bytes, now) as i64, Relaxed);
+    let now = blocks.wrapping_sub(counter.gone_blocks.get());
+    row.live_blocks
+        .fetch_add(advance(live_blocks, now) as i64, Relaxed);
 }
 
-/// Adds to an arena's history. `what`: see [`arena_event`].
-fn add_moment(
-    writer: &mut Writer,
-    slot: &Slot,
-    what: u32,
-    (used_bytes, now_ns, site): (u64, u64, u32),
-) {
-    let chunk_bytes = match what {
-        arena_event::DROP => 0,
-        _ => slot.counters.chunk_bytes.get(),
-    };
-    writer.add_arena_moment(ArenaChunkValue {
+/// A moment of an arena's history.
+fn moment(slot: &Slot, now_ns: u64) -> ArenaChunkValue {
+    ArenaChunkValue {
         arena: slot.arena.load(Relaxed),
-        what,
         instance: slot.instance.load(Relaxed),
-        chunk_bytes,
-        used_bytes,
         time_ns: now_ns,
-        site,
         ..ArenaChunkValue::default()
-    });
+    }
 }
 
 /// An instance is gone: what it held is not held any more, and its slot is free.
@@ -297,7 +271,11 @@ fn free(writer: &mut Writer, slot: &'static Slot, used: u64, now_ns: u64) {
     counters.anchor(0, 0);
     slot.empty();
     publish_slot(writer, slot);
-    add_moment(writer, slot, arena_event::DROP, (used, now_ns, 0));
+    writer.add_arena_moment(ArenaChunkValue {
+        what: arena_event::DROP,
+        used_bytes: used,
+        ..moment(slot, now_ns)
+    });
     slot.in_use.store(false, Release);
     let arena = slot.arena.load(Relaxed);
     if let (Some(record), Some(free)) = (writer.arena_record(arena), FREE.get(arena as usize)) {
