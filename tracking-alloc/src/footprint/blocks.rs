@@ -1,14 +1,13 @@
 //! The blocks that a value owns, each once, and those that it met and that belong to somebody else.
 
 use super::mapped::{Index, MappedVec};
-use super::nodes::{Node, Nodes};
+use super::nodes::Nodes;
 use crate::shadow::{Block, block_from};
 
 /// A block that a value owns.
 #[derive(Clone, Copy)]
 struct Owned {
-    start: usize,
-    bytes: usize,
+    block: Block,
     usable_bytes: usize,
     /// Bytes in which values were shown.
     used_bytes: usize,
@@ -22,8 +21,7 @@ struct Owned {
 /// A block that belongs to another value, or that is borrowed.
 #[derive(Clone, Copy)]
 struct Shared {
-    start: usize,
-    bytes: usize,
+    block: Block,
     node: u32,
 }
 
@@ -44,6 +42,7 @@ struct PendingBlock {
     is_unread: bool,
 }
 
+#[derive(Default)]
 pub(super) struct Blocks {
     owned: MappedVec<Owned>,
     by_start: Index,
@@ -54,21 +53,10 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub(super) const fn new() -> Self {
-        Blocks {
-            owned: MappedVec::new(),
-            by_start: Index::new(),
-            shared: MappedVec::new(),
-            unfollowed: MappedVec::new(),
-            unsized_values: MappedVec::new(),
-            by_pair: Index::new(),
-        }
-    }
-
     /// The number of an owned block, and the value that owns it.
     pub(super) fn find(&self, block: Block) -> Option<(u32, u64)> {
         let found = self.by_start.find(block.start as u64, |index| {
-            self.owned[index as usize].start == block.start
+            self.owned[index as usize].block.start == block.start
         })?;
         Some((found, self.owned[found as usize].value))
     }
@@ -82,8 +70,7 @@ impl Blocks {
         value: u64,
     ) -> Option<u32> {
         let index = self.owned.push(Owned {
-            start: block.start,
-            bytes: block.bytes,
+            block,
             usable_bytes,
             used_bytes: 0,
             node,
@@ -110,28 +97,18 @@ impl Blocks {
         {
             return Some(());
         }
-        let (start, bytes) = (block.start, block.bytes);
-        self.shared.push(Shared { start, bytes, node })?;
-        Some(())
+        self.shared.push(Shared { block, node }).map(|_| ())
     }
 
-    /// Keeps a block that the memory of a value leads to until the end: another value may show it.
-    pub(super) fn unfollowed(&mut self, block: Block, value: u64) -> Option<()> {
-        self.lead(block, value, false)
-    }
-
-    /// Notes that a value leads to a block which was not read, whoever owns it.
-    pub(super) fn unread(&mut self, block: Block, value: u64) -> Option<()> {
-        self.lead(block, value, true)
-    }
-
-    fn lead(&mut self, block: Block, value: u64, is_unread: bool) -> Option<()> {
-        self.unfollowed.push(PendingBlock {
+    /// Keeps a block that the memory of a value leads to until the end: another value may show it. `is_unread`: it counts
+    /// whoever owns it.
+    pub(super) fn lead(&mut self, block: Block, value: u64, is_unread: bool) -> Option<()> {
+        let pending = PendingBlock {
             block,
             value,
             is_unread,
-        })?;
-        Some(())
+        };
+        self.unfollowed.push(pending).map(|_| ())
     }
 
     /// Values whose memory leads to live blocks that nothing showed, or that were not read, but for the one that the
@@ -145,7 +122,7 @@ impl Blocks {
             if unfollowed.value != counted
                 && (unfollowed.is_unread || self.find(block).is_none())
                 && start.wrapping_sub(block.start) >= block.bytes
-                && is_live(block.start, block.bytes)
+                && is_live(block)
             {
                 counted = unfollowed.value;
                 values += 1;
@@ -175,48 +152,39 @@ impl Blocks {
 
     /// Adds everything up in the nodes. What has been freed since was made for the measuring only and does not count.
     pub(super) fn sum(&self, nodes: &mut Nodes) {
-        let add = |nodes: &mut Nodes, node: u32, add: &dyn Fn(&mut Node)| {
-            if let Some(node) = nodes.all.get_mut(node as usize) {
-                add(node);
-            }
-        };
-        for owned in self.owned.iter() {
-            if is_live(owned.start, owned.bytes) {
-                add(nodes, owned.node, &|node| {
-                    node.figures.blocks += 1;
-                    node.figures.block_bytes += owned.bytes as u64;
-                    node.figures.usable_bytes += owned.usable_bytes as u64;
-                    node.figures.used_bytes += owned.used_bytes.min(owned.bytes) as u64;
-                });
+        for owned in self.owned.iter().filter(|owned| is_live(owned.block)) {
+            if let Some(node) = nodes.get_mut(owned.node) {
+                let bytes = owned.block.bytes;
+                node.figures.blocks += 1;
+                node.figures.block_bytes += bytes as u64;
+                node.figures.usable_bytes += owned.usable_bytes as u64;
+                node.figures.used_bytes += owned.used_bytes.min(bytes) as u64;
             }
         }
-        for shared in self.shared.iter() {
-            if is_live(shared.start, shared.bytes) {
-                add(nodes, shared.node, &|node| {
-                    node.figures.shared_blocks += 1;
-                    node.figures.shared_bytes += shared.bytes as u64;
-                });
+        for shared in self.shared.iter().filter(|shared| is_live(shared.block)) {
+            if let Some(node) = nodes.get_mut(shared.node) {
+                node.figures.shared_blocks += 1;
+                node.figures.shared_bytes += shared.block.bytes as u64;
             }
         }
         for values in self.unsized_values.iter() {
             let each = nodes.bytes_each(values.values) as u64;
             let bytes = values.count.saturating_mul(each);
-            add(nodes, values.owner, &|node| {
+            if let Some(node) = nodes.get_mut(values.owner) {
                 let figures = &mut node.figures;
                 figures.used_bytes = figures.used_bytes.saturating_add(bytes);
                 figures.used_bytes = figures.used_bytes.min(figures.block_bytes);
-            });
+            }
         }
         for index in 0..nodes.all.len() {
             let each = nodes.bytes_each(index as u32) as u64;
-            add(nodes, index as u32, &|node| {
-                let bytes = node.unsized_count.saturating_mul(each);
-                node.figures.inline_bytes = node.figures.inline_bytes.saturating_add(bytes);
-            });
+            let node = &mut nodes.all[index];
+            let bytes = node.unsized_count.saturating_mul(each);
+            node.figures.inline_bytes = node.figures.inline_bytes.saturating_add(bytes);
         }
     }
 }
 
-fn is_live(start: usize, bytes: usize) -> bool {
-    block_from(start).is_some_and(|block| block.bytes == bytes)
+fn is_live(block: Block) -> bool {
+    block_from(block.start).is_some_and(|now| now.bytes == block.bytes)
 }

@@ -17,7 +17,6 @@
 //! it leads to are looked up anew, and not read when they are large: see `unfollowed`.
 
 use super::Footprint;
-use super::mapped::MappedVec;
 use super::nodes::{NO_TYPE, Nodes};
 use super::record;
 use super::value::{At, Value, Walk};
@@ -102,7 +101,7 @@ pub fn footprint<T: Serialize + ?Sized>(label: &str, value: &T) -> Option<Footpr
         folded: walk.nodes.folded,
         hidden_values,
     };
-    let mut types = std::mem::replace(&mut walk.nodes.types, MappedVec::new());
+    let mut types = std::mem::take(&mut walk.nodes.types);
     record(&measured, &mut types, parts(&walk.nodes));
     let mut all = Footprint {
         inline_bytes: own_bytes as u64,

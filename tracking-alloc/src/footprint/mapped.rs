@@ -15,15 +15,17 @@ pub(super) struct MappedVec<T: Copy> {
 /// Bytes of the first mapping.
 const FIRST: usize = 64 << 10;
 
-impl<T: Copy> MappedVec<T> {
-    pub(super) const fn new() -> Self {
+impl<T: Copy> Default for MappedVec<T> {
+    fn default() -> Self {
         MappedVec {
             start: NonNull::dangling(),
             len: 0,
             capacity: 0,
         }
     }
+}
 
+impl<T: Copy> MappedVec<T> {
     /// Adds a value: its index. `None` when the system refuses the memory.
     pub(super) fn push(&mut self, value: T) -> Option<usize> {
         if self.len == self.capacity {
@@ -33,6 +35,11 @@ impl<T: Copy> MappedVec<T> {
         unsafe { self.start.add(self.len).write(value) };
         self.len += 1;
         Some(self.len - 1)
+    }
+
+    /// Forgets the values from `len` on.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
     }
 
     fn grow(&mut self, capacity: usize) -> Option<()> {
@@ -83,19 +90,13 @@ struct Slot {
 }
 
 /// Leads from hashes to indexes of something kept elsewhere.
+#[derive(Default)]
 pub(super) struct Index {
     slots: MappedVec<Slot>,
     used: usize,
 }
 
 impl Index {
-    pub(super) const fn new() -> Self {
-        Index {
-            slots: MappedVec::new(),
-            used: 0,
-        }
-    }
-
     /// The index under a hash for which `matches` is true.
     #[inline]
     pub(super) fn find(&self, hash: u64, matches: impl Fn(u32) -> bool) -> Option<u32> {
@@ -135,7 +136,7 @@ impl Index {
 
     fn grow(&mut self) -> Option<()> {
         let capacity = (self.slots.len() * 2).max(4096);
-        let mut larger = MappedVec::new();
+        let mut larger = MappedVec::default();
         larger.grow(capacity)?;
         // Mapped memory is zero, and zeros are free slots.
         larger.len = capacity;
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_was_added_is_found_however_much_there_is() {
-        let (mut kept, mut index) = (MappedVec::new(), Index::new());
+        let (mut kept, mut index) = (MappedVec::default(), Index::default());
         for number in 0..100_000u64 {
             let place = kept.push(number * 16).expect("memory");
             index.add(number * 16, place as u32).expect("memory");

@@ -15,7 +15,7 @@ const MOST_NODES: usize = 65_536;
 const MOST_NAME: usize = 256;
 
 /// A place: all values at one path.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Node {
     /// As in the recording; its strings are set there.
     pub(super) figures: FootprintNodeValue,
@@ -55,11 +55,19 @@ impl Step<'_> {
     pub(super) const KEY: Step<'static> = Step::plain(scope_kind::KEY);
     pub(super) const VALUE: Step<'static> = Step::plain(scope_kind::VALUE);
 
+    pub(super) fn variant(name: &'static str) -> Step<'static> {
+        Step {
+            kind: scope_kind::VARIANT,
+            name: name.as_bytes(),
+        }
+    }
+
     const fn plain(kind: u32) -> Step<'static> {
         Step { kind, name: b"" }
     }
 }
 
+#[derive(Default)]
 pub(super) struct Nodes {
     pub(super) all: MappedVec<Node>,
     pub(super) types: MappedVec<Type>,
@@ -76,19 +84,19 @@ pub(super) struct Nodes {
 impl Nodes {
     /// The place of the value itself.
     pub(super) fn new(type_name: &'static str, bytes: Option<usize>) -> Option<Self> {
-        let mut nodes = Nodes {
-            all: MappedVec::new(),
-            types: MappedVec::new(),
-            by_path: Index::new(),
-            by_content: Index::new(),
-            by_type_name: Index::new(),
-            names: MappedVec::new(),
-            folded: 0,
-        };
+        let mut nodes = Nodes::default();
         let type_index = nodes.type_of(type_name, bytes)?;
         let root = Step::plain(scope_kind::ROOT);
         nodes.add(0, root, type_index, 0)?;
         Some(nodes)
+    }
+
+    pub(super) fn get(&self, index: u32) -> Option<&Node> {
+        self.all.get(index as usize)
+    }
+
+    pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut Node> {
+        self.all.get_mut(index as usize)
     }
 
     /// The place one step inside `parent`, for values of a type: the nearest around it of the same type, if there is
@@ -106,12 +114,14 @@ impl Nodes {
             u64::from(parent) << 8 | u64::from(step.kind),
             name.iter().copied(),
         );
+        // The place itself, or one around it that it is counted at.
         let matches = |nodes: &Nodes, index: u32| {
-            nodes
-                .all
-                .get(index as usize)
-                .is_some_and(|node| nodes.is(node, parent, step, type_name))
-                || nodes.folds_to(index, parent, type_name)
+            nodes.get(index).is_some_and(|node| {
+                nodes.is(node, parent, step, type_name)
+                    || !type_name.is_empty()
+                        && nodes.type_name(node) == type_name
+                        && nodes.around(parent).any(|around| around == index)
+            })
         };
         let quick = of_path ^ type_name.as_ptr() as u64;
         let known = self.by_path.find(quick, |index| matches(self, index));
@@ -139,7 +149,7 @@ impl Nodes {
         if let Some(around) = self.same_type_around(parent, type_index) {
             return Some(around);
         }
-        let around = self.all.get_mut(parent as usize)?;
+        let around = self.get_mut(parent)?;
         if around.depth >= MOST_DEPTH || around.children >= MOST_CHILDREN {
             return None;
         }
@@ -165,12 +175,8 @@ impl Nodes {
             name: (start, step.name.len() as u32),
             type_index,
             depth,
-            children: 0,
-            unsized_count: 0,
-            step: 0,
-            extent: 0,
             pair: NO_NODE,
-            key_offset: 0,
+            ..Node::default()
         })?;
         u32::try_from(index).ok()
     }
@@ -183,47 +189,36 @@ impl Nodes {
             .unwrap_or_default()
     }
 
-    /// A node's type.
-    pub(super) fn type_of_node(&self, node: &Node) -> Option<&Type> {
+    fn type_of_node(&self, node: &Node) -> Option<&Type> {
         self.types.get(node.type_index as usize)
+    }
+
+    /// The name of a node's type; empty = it has none.
+    pub(super) fn type_name(&self, node: &Node) -> &'static str {
+        self.type_of_node(node).map_or("", |known| known.name)
     }
 
     fn is(&self, node: &Node, parent: u32, step: Step<'_>, type_name: &str) -> bool {
         node.figures.parent == parent
             && node.figures.kind == step.kind
             && self.name(node) == step.name
-            && self.type_of_node(node).map_or("", |known| known.name) == type_name
+            && self.type_name(node) == type_name
             && node.depth > 0
-    }
-
-    /// Whether a place inside `parent` is counted at `index`, which is around it.
-    fn folds_to(&self, index: u32, parent: u32, type_name: &str) -> bool {
-        let same = self
-            .all
-            .get(index as usize)
-            .and_then(|node| self.type_of_node(node))
-            .is_some_and(|known| known.name == type_name);
-        same && self.around(parent).any(|around| around == index)
     }
 
     /// `node` and the places around it, innermost first.
     fn around(&self, node: u32) -> impl Iterator<Item = u32> {
         let parent = |index: &u32| {
-            let node = self.all.get(*index as usize)?;
+            let node = self.get(*index)?;
             (node.depth > 0).then_some(node.figures.parent)
         };
         std::iter::successors(Some(node), parent)
     }
 
     fn same_type_around(&self, parent: u32, type_index: u32) -> Option<u32> {
-        if type_index == NO_TYPE {
-            return None;
-        }
-        self.around(parent).find(|index| {
-            self.all
-                .get(*index as usize)
-                .is_some_and(|node| node.type_index == type_index)
-        })
+        self.around(parent)
+            .filter(|_| type_index != NO_TYPE)
+            .find(|index| self.get(*index).map(|node| node.type_index) == Some(type_index))
     }
 
     /// The index of a type, learning its size.
@@ -231,17 +226,18 @@ impl Nodes {
         if name.is_empty() {
             return Some(NO_TYPE);
         }
-        let index = match self.find_type(name) {
+        let hash = fnv1a(0, name.bytes());
+        let is_known = |index| self.types[index as usize].name == name;
+        let index = match self.by_type_name.find(hash, is_known) {
             Some(index) => index,
             None => {
                 let index = self.types.push(Type {
                     name,
                     bytes: 0,
                     string: 0,
-                })?;
-                self.by_type_name
-                    .add(fnv1a(0, name.bytes()), index as u32)?;
-                index as u32
+                })? as u32;
+                self.by_type_name.add(hash, index)?;
+                index
             }
         };
         if let (Some(bytes), Some(known)) = (bytes, self.types.get_mut(index as usize)) {
@@ -254,19 +250,13 @@ impl Nodes {
         Some(index)
     }
 
-    fn find_type(&self, name: &str) -> Option<u32> {
-        self.by_type_name.find(fnv1a(0, name.bytes()), |index| {
-            self.types[index as usize].name == name
-        })
-    }
-
     /// Notes which keys belong to the values at a place.
     pub(super) fn link(&mut self, values: u32, key: Option<(usize, u32)>) {
         let Some((_, keys)) = key.filter(|(_, keys)| *keys != values) else {
             return;
         };
         for (one, other) in [(values, keys), (keys, values)] {
-            if let Some(node) = self.all.get_mut(one as usize) {
+            if let Some(node) = self.get_mut(one) {
                 node.pair = other;
             }
         }
@@ -274,7 +264,7 @@ impl Nodes {
 
     /// The size of the values at a place whose size was not known: at least what was shown of them.
     pub(super) fn bytes_each(&self, index: u32) -> usize {
-        let extent = self.all.get(index as usize).map_or(0, |node| node.extent);
+        let extent = self.get(index).map_or(0, |node| node.extent);
         self.known_bytes(index).unwrap_or(match extent {
             0..=8 => extent,
             _ => extent.checked_next_multiple_of(8).unwrap_or(extent),
@@ -283,12 +273,12 @@ impl Nodes {
 
     /// The size of the values at a place, as their type or how far apart they lie tells it.
     pub(super) fn known_bytes(&self, index: u32) -> Option<usize> {
-        let node = self.all.get(index as usize)?;
+        let node = self.get(index)?;
         let of_type = self.type_of_node(node).map_or(0, |known| known.bytes);
         if of_type > 0 && of_type != AMBIGUOUS {
             return Some(of_type);
         }
-        if let Some(pair) = self.all.get(node.pair as usize) {
+        if let Some(pair) = self.get(node.pair) {
             let is_key = node.figures.kind == scope_kind::KEY;
             let (key, value) = if is_key { (node, pair) } else { (pair, node) };
             let offset = value.key_offset.unsigned_abs();

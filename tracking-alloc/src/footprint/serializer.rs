@@ -83,7 +83,7 @@ impl<'a> At<'a> {
         let child = walk
             .nodes
             .child(self.value.node, Step::ELEMENT, numbers.type_name, of_type);
-        let child = child.and_then(|index| walk.nodes.all.get_mut(index as usize));
+        let child = child.and_then(|index| walk.nodes.get_mut(index));
         if let Some(node) = child {
             node.figures.count += numbers.count as u64;
             node.figures.inline_bytes += bytes as u64;
@@ -118,13 +118,11 @@ impl<'a> At<'a> {
     /// A variant with fields of its own: a place between the enum and them, in the same memory.
     fn variant(self, name: &'static str, content: Content) -> Result<Inside<'a>, Stop> {
         self.value.is_variant.set(true);
-        let step = Step {
-            kind: scope_kind::VARIANT,
-            name: name.as_bytes(),
-        };
         let walk = &mut *self.walk.borrow_mut();
-        let found = walk.nodes.child(self.value.node, step, "", None);
-        if let Some(node) = found.and_then(|index| walk.nodes.all.get_mut(index as usize)) {
+        let found = walk
+            .nodes
+            .child(self.value.node, Step::variant(name), "", None);
+        if let Some(node) = found.and_then(|index| walk.nodes.get_mut(index)) {
             node.figures.count += 1;
         }
         Ok(Inside {
@@ -287,12 +285,9 @@ impl<'a> Serializer for At<'a> {
         variant: &'static str,
         value: &T,
     ) -> Result<(), Stop> {
-        let step = Step {
-            kind: scope_kind::VARIANT,
-            name: variant.as_bytes(),
-        };
         self.value.is_variant.set(true);
-        self.inside(Content::Fields)?.part(step, value)
+        self.inside(Content::Fields)?
+            .part(Step::variant(variant), value)
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Inside<'a>, Stop> {
@@ -300,16 +295,12 @@ impl<'a> Serializer for At<'a> {
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Inside<'a>, Stop> {
-        let is_array = {
-            let walk = self.walk.borrow();
-            let node = walk.nodes.all.get(self.value.node as usize);
-            let known = node.and_then(|node| walk.nodes.type_of_node(node));
-            known.is_some_and(|known| known.name.starts_with('['))
-        };
-        self.inside(if is_array {
-            Content::Elements
-        } else {
-            Content::Numbered
+        let nodes = &self.walk.borrow().nodes;
+        let node = nodes.get(self.value.node);
+        let is_array = node.is_some_and(|node| nodes.type_name(node).starts_with('['));
+        self.inside(match is_array {
+            true => Content::Elements,
+            false => Content::Numbered,
         })
     }
 

@@ -22,7 +22,7 @@ const MOST_WORDS: usize = 128;
 const MOST_READ: usize = 64 << 10;
 
 /// Which words of a place were shown: of its first 128.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Coverage {
     pub(super) start: usize,
     words: u128,
@@ -83,19 +83,19 @@ struct Pointee {
 /// A block that a word leads to.
 #[derive(Clone, Copy)]
 pub(super) struct Lead {
-    block: Block,
+    pub(super) block: Block,
     /// The value has the word if it has so many bytes.
-    least_bytes: usize,
+    pub(super) least_bytes: usize,
 }
 
-/// A value whose size was not known when it was shown whole, and what its memory led to then.
+/// A value that was shown whole, and what its memory led to then: to be judged once its size is known.
 #[derive(Clone, Copy)]
 pub(super) struct PendingValue {
     id: u64,
-    node: u32,
+    pub(super) node: u32,
     number_bytes: usize,
-    /// Its block has so many bytes from its address on.
-    room: usize,
+    /// It has no more bytes.
+    pub(super) room: usize,
     /// The block that its first word is the address of.
     first: Option<Block>,
     pointee: Option<Pointee>,
@@ -104,60 +104,31 @@ pub(super) struct PendingValue {
 }
 
 impl ObservedValue {
-    /// The value has so many bytes: looks for what was not shown.
-    pub(super) fn finish(&self, walk: &mut Walk, bytes: usize) {
-        if !self.is_sized
-            && bytes > WORD
-            && let Some(block) = self.first_block()
-        {
-            // Its size may be less: perhaps it is a pointer.
-            leads_to(walk, block, self.id);
-        }
-        let lead = |walk: &mut Walk, block, _| leads_to(walk, block, self.id);
-        let pointee = match bytes {
-            WORD => self.pointee(walk),
-            _ => None,
-        };
-        if let Some(pointee) = pointee {
-            if pointee.finish(walk, self.id, self.node) {
-                self.scan_pointee(walk, pointee, lead);
-            }
-        } else {
-            self.scan(walk, bytes, lead);
-        }
-    }
-
-    /// The value may have up to so many bytes, all of which can be read: keeps what will be needed of them.
-    pub(super) fn finish_later(&self, walk: &mut Walk, room: usize) {
-        let keep = |walk: &mut Walk, block, least_bytes| {
-            let kept = walk.leads.push(Lead { block, least_bytes });
-            walk.check(kept.map(|_| ()));
-        };
+    /// Looks for what was not shown in the value's first `room` bytes, all of which can be read. `is_certain`: it has so
+    /// many, else perhaps fewer.
+    pub(super) fn gather(&self, walk: &mut Walk, room: usize, is_certain: bool) -> PendingValue {
         let begin = walk.leads.len();
-        let (mut first, mut pointee) = (None, None);
-        if room >= WORD {
-            first = self.first_block();
-            pointee = self.pointee(walk);
-        }
+        // It is perhaps a pointer, if its size may be less.
+        let first = (room >= WORD && !self.is_sized)
+            .then(|| self.first_block())
+            .flatten();
+        let pointee = (room == WORD || room > WORD && !is_certain)
+            .then(|| self.pointee(walk))
+            .flatten();
         if let Some(pointee) = pointee {
-            self.scan_pointee(walk, pointee, keep);
+            self.scan_pointee(walk, pointee);
         }
         let middle = walk.leads.len();
-        self.scan(walk, room, keep);
-        let end = walk.leads.len();
-        if first.is_none() && pointee.is_none() && begin == end {
-            return;
-        }
-        let kept = walk.unfinished.push(PendingValue {
+        self.scan(walk, room);
+        PendingValue {
             id: self.id,
             node: self.node,
             number_bytes: self.number.map_or(0, |(_, bytes)| bytes),
             room,
             first,
             pointee,
-            leads: [begin, middle, end],
-        });
-        walk.check(kept.map(|_| ()));
+            leads: [begin, middle, walk.leads.len()],
+        }
     }
 
     /// The block that its first word is the address of. It must have one.
@@ -222,22 +193,17 @@ impl ObservedValue {
     }
 
     /// Blocks that words of the pointee lead to, which were not shown.
-    fn scan_pointee(
-        &self,
-        walk: &mut Walk,
-        pointee: Pointee,
-        found: impl FnMut(&mut Walk, Block, usize),
-    ) {
+    fn scan_pointee(&self, walk: &mut Walk, pointee: Pointee) {
         let block = pointee.block;
         if self.number.is_none() && block.bytes <= MOST_READ {
-            self.scan_place(walk, self.coverage_of(block), block.bytes, found);
+            self.scan_place(walk, self.coverage_of(block), block.bytes);
         }
     }
 
     /// Blocks that words of its own lead to, which were not shown.
-    fn scan(&self, walk: &mut Walk, bytes: usize, mut found: impl FnMut(&mut Walk, Block, usize)) {
+    fn scan(&self, walk: &mut Walk, bytes: usize) {
         let Some((number, number_bytes)) = self.number else {
-            return self.scan_place(walk, self.coverage, bytes, found);
+            return self.scan_place(walk, self.coverage, bytes);
         };
         if bytes <= number_bytes {
             return;
@@ -247,19 +213,13 @@ impl ObservedValue {
             if let Some(block) = block_from(word).filter(|block| block.bytes == number_bytes)
                 && (!is_telling(number, number_bytes) || holds_number(block, number, number_bytes))
             {
-                found(walk, block, least_bytes);
+                walk.lead(block, least_bytes);
             }
         }
     }
 
     /// Blocks that words of a place lead to, which were not shown.
-    fn scan_place(
-        &self,
-        walk: &mut Walk,
-        coverage: Coverage,
-        bytes: usize,
-        mut found: impl FnMut(&mut Walk, Block, usize),
-    ) {
+    fn scan_place(&self, walk: &mut Walk, coverage: Coverage, bytes: usize) {
         // Beside the fields of a variant lies what was there before.
         if self.is_variant {
             return;
@@ -273,7 +233,7 @@ impl ObservedValue {
                 && let Some(block) = walk.block_at(word)
                 && walk.blocks.find(block).is_none()
             {
-                found(walk, block, least_bytes);
+                walk.lead(block, least_bytes);
             }
         }
     }
@@ -297,7 +257,7 @@ impl Pointee {
         };
         walk.check(done);
         if self.is_unread {
-            let done = walk.blocks.unread(block, value);
+            let done = walk.blocks.lead(block, value, true);
             walk.check(done);
         }
         true
@@ -305,10 +265,14 @@ impl Pointee {
 }
 
 impl PendingValue {
-    /// Everything was shown: the size is known, or nothing tells it and the value may reach to the end of its block.
-    pub(super) fn finish(&self, walk: &mut Walk) {
-        let known = walk.nodes.known_bytes(self.node);
-        let bytes = known.map_or(self.room, |bytes| bytes.min(self.room));
+    /// Whether anything is to be judged.
+    pub(super) fn leads_anywhere(&self) -> bool {
+        let [begin, _, end] = self.leads;
+        self.first.is_some() || self.pointee.is_some() || begin < end
+    }
+
+    /// The value has so many bytes.
+    pub(super) fn finish(&self, walk: &mut Walk, bytes: usize) {
         if bytes > WORD
             && let Some(block) = self.first
         {
@@ -333,7 +297,7 @@ impl PendingValue {
 /// Keeps a block that a value leads to, if nobody owns it.
 pub(super) fn leads_to(walk: &mut Walk, block: Block, value: u64) {
     if walk.blocks.find(block).is_none() {
-        let done = walk.blocks.unfollowed(block, value);
+        let done = walk.blocks.lead(block, value, false);
         walk.check(done);
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Walk {
     pub(super) blocks: Blocks,
     values: u64,
     /// Values whose size was not known when they were shown whole.
-    pub(super) unfinished: MappedVec<PendingValue>,
+    unfinished: MappedVec<PendingValue>,
     /// What their words lead to.
     pub(super) leads: MappedVec<Lead>,
     /// Addresses below this are on the stack of the measuring, as far as they are above its present end.
@@ -37,10 +37,10 @@ impl Walk {
         Walk {
             finder: Finder::new(largest),
             nodes,
-            blocks: Blocks::new(),
+            blocks: Blocks::default(),
             values: 0,
-            unfinished: MappedVec::new(),
-            leads: MappedVec::new(),
+            unfinished: MappedVec::default(),
+            leads: MappedVec::default(),
             stack_end,
             usable,
             failed: false,
@@ -78,6 +78,19 @@ impl Walk {
         self.usable.map_or(0, |usable| usable(block.start))
     }
 
+    /// Keeps a block that a word of the value being finished leads to, if it has `least_bytes`.
+    pub(super) fn lead(&mut self, block: Block, least_bytes: usize) {
+        let kept = self.leads.push(Lead { block, least_bytes });
+        self.check(kept.map(|_| ()));
+    }
+
+    /// Finishes a value of so many bytes.
+    fn finish_sized(&mut self, shown: &ObservedValue, bytes: usize) {
+        let kept = self.leads.len();
+        shown.gather(self, bytes, true).finish(self, bytes);
+        self.leads.truncate(kept);
+    }
+
     /// Finishes a value whose size was not known when it was shown: now, if it is known for certain by now.
     fn finish_unsized(&mut self, shown: &ObservedValue) {
         let start = shown.coverage.start;
@@ -87,23 +100,31 @@ impl Walk {
         let room = (block.start + block.bytes).saturating_sub(start);
         // In a table with gaps the next ones may tell that it is smaller, but nothing is smaller than a pointer.
         match self.nodes.known_bytes(shown.node) {
-            Some(bytes) if bytes <= size_of::<usize>() => shown.finish(self, bytes.min(room)),
-            _ => shown.finish_later(self, room),
+            Some(bytes) if bytes <= size_of::<usize>() => self.finish_sized(shown, bytes.min(room)),
+            _ => {
+                let value = shown.gather(self, room, false);
+                if value.leads_anywhere() {
+                    let kept = self.unfinished.push(value);
+                    self.check(kept.map(|_| ()));
+                }
+            }
         }
     }
 
-    /// Everything was shown.
+    /// Everything was shown: the size of each value is known, or nothing tells it and the value may reach to the end of
+    /// its block.
     pub(super) fn finish(&mut self) {
         for index in 0..self.unfinished.len() {
             let value = self.unfinished[index];
-            value.finish(self);
+            let known = self.nodes.known_bytes(value.node);
+            value.finish(self, known.unwrap_or(value.room).min(value.room));
         }
         self.blocks.sum(&mut self.nodes);
     }
 }
 
 /// The block that a value met last.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Recent {
     pub(super) start: usize,
     end: usize,
@@ -139,6 +160,7 @@ impl Neighbours {
     }
 }
 
+#[derive(Default)]
 pub(super) struct Value<'a> {
     outer: Option<&'a Value<'a>>,
     pub(super) node: u32,
@@ -186,18 +208,8 @@ impl<'a> Value<'a> {
             bytes: item.bytes.unwrap_or(0),
             is_temporary: item.is_temporary,
             is_borrowed: Cell::new(outer.is_some_and(|outer| outer.is_borrowed.get())),
-            is_unclear: Cell::new(false),
-            recent: Cell::new(Recent {
-                start: 0,
-                end: 0,
-                owned: None,
-            }),
-            extent: Cell::new(0),
             coverage: Cell::new(Coverage::none(item.address)),
-            coverage_of_block: Cell::new(Coverage::none(0)),
-            number: Cell::new(None),
-            computed_number: Cell::new(0),
-            is_variant: Cell::new(false),
+            ..Value::default()
         };
         value.learn(walk, item);
         value
@@ -225,7 +237,7 @@ impl<'a> Value<'a> {
 
     /// The value was shown whole: looks for what was not.
     pub(super) fn finish(&self, walk: &mut Walk) {
-        if let Some(node) = walk.nodes.all.get_mut(self.node as usize) {
+        if let Some(node) = walk.nodes.get_mut(self.node) {
             node.extent = node.extent.max(self.extent.get());
         }
         let shown = ObservedValue {
@@ -247,7 +259,7 @@ impl<'a> Value<'a> {
             return;
         }
         if self.bytes > 0 {
-            shown.finish(walk, self.bytes);
+            walk.finish_sized(&shown, self.bytes);
         } else if self.has_node {
             walk.finish_unsized(&shown);
         }
@@ -351,10 +363,9 @@ impl<'a> Value<'a> {
         'a: 'b,
     {
         let location = self.meet(walk, item.address, item.bytes);
-        let name = if is_wrapper(item.type_name) {
-            ""
-        } else {
-            item.type_name
+        let name = match is_wrapper(item.type_name) {
+            true => "",
+            false => item.type_name,
         };
         let of_type = item.bytes.filter(|_| item.is_sized);
         let child = walk.nodes.child(under, step, name, of_type);
@@ -365,7 +376,7 @@ impl<'a> Value<'a> {
             }
             let block_bytes = self.recent.get().end - self.recent.get().start;
             walk.nodes.link(index, neighbours.key);
-            if let Some(node) = walk.nodes.all.get_mut(index as usize) {
+            if let Some(node) = walk.nodes.get_mut(index) {
                 node.figures.count += 1;
                 match (location, item.bytes) {
                     (Location::Elsewhere, _) => {}
