@@ -20,12 +20,14 @@ impl Identity {
     };
 }
 
-pub(crate) const PT_LOAD: u32 = 1;
-const PT_NOTE: u32 = 4;
-const PF_X: u32 = 1;
-pub(crate) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
-const NT_GNU_BUILD_ID: u32 = 3;
-const MOST_HEADERS: u16 = 64;
+/// Of 64 bits, little-endian.
+const MAGIC: &[u8] = b"\x7fELF\x02\x01";
+pub(crate) const PT_LOAD: u64 = 1;
+const PT_NOTE: u64 = 4;
+const PF_X: u64 = 1;
+pub(crate) const PT_GNU_EH_FRAME: u64 = 0x6474_e550;
+const NT_GNU_BUILD_ID: u64 = 3;
+const MOST_HEADERS: u64 = 64;
 
 /// The beginning of an image: headers, and nearly always the build-id.
 pub(super) type Head = [u8; 1024];
@@ -33,7 +35,7 @@ pub(super) type Head = [u8; 1024];
 /// A number for the beginning of an image, never 0: other code, other number.
 pub(super) fn fingerprint(head: &[u8]) -> Option<u64> {
     let (words, _) = head.as_chunks::<8>();
-    if !head.starts_with(b"\x7fELF\x02\x01") {
+    if !head.starts_with(MAGIC) {
         return None;
     }
     let hash = words
@@ -54,7 +56,7 @@ pub(crate) enum Source {
 
 /// A program header.
 pub(crate) struct Segment {
-    pub(crate) kind: u32,
+    pub(crate) kind: u64,
     pub(crate) executable: bool,
     pub(crate) offset: u64,
     pub(crate) address: u64,
@@ -82,6 +84,11 @@ impl Source {
         }
     }
 
+    /// The same for a header, whole.
+    fn read_header(&self, header: &mut [u8], offset: u64) -> Option<()> {
+        (self.read_head(header, offset)? == header.len()).then_some(())
+    }
+
     /// Reads a part of a segment, whole.
     pub(crate) fn read(&self, segment: &Segment, inside: u64, buffer: &mut [u8]) -> Option<()> {
         match self {
@@ -105,16 +112,12 @@ impl Source {
 
     /// Calls `each` with every program header until it answers.
     pub(crate) fn segments<R>(&self, mut each: impl FnMut(Segment) -> Option<R>) -> Option<R> {
-        let mut header = [0u8; 64];
-        if self.read_head(&mut header, 0)? < header.len() {
-            return None;
-        }
+        let mut header = [0; 64];
+        self.read_header(&mut header, 0)?;
         let table = Table::of(&header)?;
         for index in 0..table.count {
-            let mut entry = [0u8; 56];
-            if self.read_head(&mut entry, table.offset(index)?)? < entry.len() {
-                return None;
-            }
+            let mut entry = [0; 56];
+            self.read_header(&mut entry, table.offset(index)?)?;
             if let Some(answer) = each(Segment::parse(&entry)?) {
                 return Some(answer);
             }
@@ -125,28 +128,18 @@ impl Source {
     /// The size of the section that lies at an offset of the file, by the section headers: files may have them, images
     /// have not.
     pub(crate) fn section_bytes(&self, offset: u64) -> Option<u64> {
-        const MOST_SECTIONS: u16 = 256;
-        let Source::File(file) = self else {
+        const MOST_SECTIONS: u64 = 256;
+        let Source::File(_) = self else {
             return None;
         };
-        let read = |buffer: &mut [u8; 64], offset| {
-            (file.read_at(buffer, offset).ok()? == buffer.len()).then_some(())
-        };
-        let mut header = [0u8; 64];
-        read(&mut header, 0)?;
-        let table = u64::from_le_bytes(word(&header, 40)?);
-        let (bytes, count) = (
-            u16::from_le_bytes(word(&header, 58)?),
-            u16::from_le_bytes(word(&header, 60)?),
-        );
+        let mut header = [0; 64];
+        self.read_header(&mut header, 0)?;
+        let table = number::<8>(&header, 40)?;
+        let (bytes, count) = (number::<2>(&header, 58)?, number::<2>(&header, 60)?);
         (0..count.min(MOST_SECTIONS)).find_map(|index| {
-            let mut section = [0u8; 64];
-            let place = table.checked_add(u64::from(index) * u64::from(bytes))?;
-            read(&mut section, place)?;
-            let (start, bytes) = (
-                u64::from_le_bytes(word(&section, 24)?),
-                u64::from_le_bytes(word(&section, 32)?),
-            );
+            let mut section = [0; 64];
+            self.read_header(&mut section, table.checked_add(index * bytes)?)?;
+            let (start, bytes) = (number::<8>(&section, 24)?, number::<8>(&section, 32)?);
             (start == offset && bytes != 0).then_some(bytes)
         })
     }
@@ -195,36 +188,36 @@ impl Source {
 /// Where the program headers are.
 struct Table {
     start: u64,
-    bytes: u16,
-    count: u16,
+    /// Of one.
+    bytes: u64,
+    count: u64,
 }
 
 impl Table {
     fn of(header: &[u8]) -> Option<Table> {
-        if !header.starts_with(b"\x7fELF\x02\x01") {
+        if !header.starts_with(MAGIC) {
             return None;
         }
         Some(Table {
-            start: u64::from_le_bytes(word(header, 32)?),
-            bytes: u16::from_le_bytes(word(header, 54)?),
-            count: u16::from_le_bytes(word(header, 56)?).min(MOST_HEADERS),
+            start: number::<8>(header, 32)?,
+            bytes: number::<2>(header, 54)?,
+            count: number::<2>(header, 56)?.min(MOST_HEADERS),
         })
     }
 
-    fn offset(&self, index: u16) -> Option<u64> {
-        self.start
-            .checked_add(u64::from(index) * u64::from(self.bytes))
+    fn offset(&self, index: u64) -> Option<u64> {
+        self.start.checked_add(index * self.bytes)
     }
 }
 
 impl Segment {
     fn parse(entry: &[u8]) -> Option<Segment> {
         Some(Segment {
-            kind: u32::from_le_bytes(word(entry, 0)?),
-            executable: u32::from_le_bytes(word(entry, 4)?) & PF_X != 0,
-            offset: u64::from_le_bytes(word(entry, 8)?),
-            address: u64::from_le_bytes(word(entry, 16)?),
-            file_bytes: u64::from_le_bytes(word(entry, 32)?),
+            kind: number::<4>(entry, 0)?,
+            executable: number::<4>(entry, 4)? & PF_X != 0,
+            offset: number::<8>(entry, 8)?,
+            address: number::<8>(entry, 16)?,
+            file_bytes: number::<8>(entry, 32)?,
         })
     }
 
@@ -248,17 +241,21 @@ pub(super) fn address_of_offset(head: &[u8], offset: u64) -> Option<u64> {
     })
 }
 
-fn word<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
-    bytes.get(offset..offset.checked_add(N)?)?.try_into().ok()
+/// The number in `N` bytes at an offset.
+fn number<const N: usize>(bytes: &[u8], offset: usize) -> Option<u64> {
+    let mut word = [0; 8];
+    word.get_mut(..N)?
+        .copy_from_slice(bytes.get(offset..offset.checked_add(N)?)?);
+    Some(u64::from_le_bytes(word))
 }
 
 fn build_id(mut rest: &[u8]) -> Option<Identity> {
     while rest.len() >= 12 {
         let (name, value) = (
-            u32::from_le_bytes(word(rest, 0)?) as usize,
-            u32::from_le_bytes(word(rest, 4)?) as usize,
+            number::<4>(rest, 0)? as usize,
+            number::<4>(rest, 4)? as usize,
         );
-        let kind = u32::from_le_bytes(word(rest, 8)?);
+        let kind = number::<4>(rest, 8)?;
         let start = name.checked_next_multiple_of(4)?.checked_add(12)?;
         let id = rest.get(start..start.checked_add(value)?)?;
         if kind == NT_GNU_BUILD_ID

@@ -9,32 +9,22 @@ pub(super) struct Line {
     pub(super) executable: bool,
     pub(super) offset: u64,
     pub(super) inode: u64,
-    /// NUL-terminated; a longer path is cut.
+    /// NUL-terminated; a longer path is truncated.
     pub(super) path: [u8; 512],
 }
 
 impl Line {
-    /// Becomes the line that `text` says; false when it is none.
-    pub(super) fn read(&mut self, text: &[u8]) -> bool {
-        self.try_read(text).is_some()
-    }
-
-    fn try_read(&mut self, text: &[u8]) -> Option<()> {
+    /// Becomes the line that `text` says, if it is one.
+    pub(super) fn read(&mut self, text: &[u8]) -> Option<()> {
         let mut fields = text.splitn(6, |byte| *byte == b' ');
         let mut addresses = fields.next()?.split(|byte| *byte == b'-');
-        (self.start, self.end) = (hex(addresses.next()?)?, hex(addresses.next()?)?);
+        self.start = number(addresses.next()?, 16)?;
+        self.end = number(addresses.next()?, 16)?;
         self.executable = fields.next()?.get(2) == Some(&b'x');
-        self.offset = hex(fields.next()?)?;
+        self.offset = number(fields.next()?, 16)?;
         let _device = fields.next()?;
-        self.inode = fields.next()?.iter().try_fold(0u64, |value, byte| {
-            byte.is_ascii_digit()
-                .then(|| value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')))
-        })?;
-        let rest = fields.next().unwrap_or_default();
-        let text = rest
-            .iter()
-            .position(|byte| *byte != b' ')
-            .map_or(&[][..], |first| &rest[first..]);
+        self.inode = number(fields.next()?, 10)?;
+        let text = fields.next().unwrap_or_default().trim_ascii_start();
         let length = text.len().min(self.path.len() - 1);
         self.path[..length].copy_from_slice(&text[..length]);
         self.path[length..].fill(0);
@@ -52,11 +42,6 @@ impl Line {
     }
 }
 
-fn hex(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u64, |value, byte| {
-        Some(value << 4 | u64::from(char::from(*byte).to_digit(16)?))
-    })
+fn number(digits: &[u8], radix: u32) -> Option<u64> {
+    u64::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()
 }

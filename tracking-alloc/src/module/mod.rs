@@ -37,7 +37,7 @@ struct CodeRange {
     module: u32,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Image {
     inode: u64,
     /// Address minus ELF virtual address.
@@ -139,9 +139,14 @@ impl Modules {
         self.range_of(address).map(|range| range.module as usize)
     }
 
+    /// A known image.
+    fn known(&self, number: usize) -> Option<&Image> {
+        self.images.get(..self.images_len)?.get(number)
+    }
+
     /// Address minus ELF virtual address of an image.
     pub(crate) fn bias(&self, number: usize) -> Option<u64> {
-        Some(self.images.get(..self.images_len)?.get(number)?.bias)
+        Some(self.known(number)?.bias)
     }
 
     /// How many images were ever seen: a change means that code was loaded.
@@ -151,8 +156,7 @@ impl Modules {
 
     /// An image, and the path it was loaded from: NUL-terminated.
     pub(crate) fn image(&self, number: usize) -> Option<(Image, [u8; 512])> {
-        let image = *self.images.get(..self.images_len)?.get(number)?;
-        Some((image, *self.paths.get(number)?))
+        Some((*self.known(number)?, *self.paths.get(number)?))
     }
 
     /// Reads nothing from here on.
@@ -166,10 +170,9 @@ impl Modules {
 
     /// Module and offset of a return address.
     pub(crate) fn locate(&mut self, address: u64) -> (u32, u64) {
-        let Some(number) = self.image_at(address.wrapping_sub(1)) else {
-            return (NOWHERE, address);
-        };
-        let Some(image) = self.images.get_mut(number) else {
+        let number = self.image_at(address.wrapping_sub(1));
+        let found = number.and_then(|number| Some((number, self.images.get_mut(number)?)));
+        let Some((number, image)) = found else {
             return (NOWHERE, address);
         };
         image.used = true;
@@ -184,33 +187,28 @@ impl Modules {
         let mut last = None;
         addresses.iter().all(|address| {
             let number = self.image_at(address.wrapping_sub(1));
-            if number.is_none() || number == last {
-                return true;
-            }
-            last = number;
-            number.is_none_or(|number| self.is_same(number))
+            let was_asked = std::mem::replace(&mut last, number) == number;
+            was_asked || number.is_none_or(|number| self.is_same(number))
         })
     }
 
     /// Whether all code in use is what it was.
     pub(crate) fn is_all_unchanged(&mut self) -> bool {
         (1..self.images_len).all(|number| {
-            let Some(image) = self.images.get(number) else {
-                return true;
-            };
-            !(image.used && image.loaded) || self.is_same(number)
+            let in_use = |image: &Image| image.used && image.loaded;
+            !self.known(number).is_some_and(in_use) || self.is_same(number)
         })
     }
 
     fn is_same(&mut self, number: usize) -> bool {
-        let Some(image) = self.images.get(number).copied() else {
+        let Some(&image) = self.known(number) else {
             return true;
         };
-        if image.lasting || image.fingerprint == 0 || self.closed {
-            return true;
-        }
-        sys::read_own_memory(image.head, &mut self.head)
-            && elf::fingerprint(&self.head) == Some(image.fingerprint)
+        image.lasting
+            || image.fingerprint == 0
+            || self.closed
+            || sys::read_own_memory(image.head, &mut self.head)
+                && elf::fingerprint(&self.head) == Some(image.fingerprint)
     }
 
     /// Reads the list of mappings again for an address in no known code, unless that was done a moment ago for many
@@ -247,7 +245,7 @@ impl Modules {
                 .iter()
                 .position(|byte| *byte == b'\n')
             {
-                if self.line.read(&self.buffer[start..start + length]) {
+                if let Some(()) = self.line.read(&self.buffer[start..start + length]) {
                     self.add(&mut first);
                 }
                 start += length + 1;
@@ -304,9 +302,7 @@ impl Modules {
                     fingerprint,
                     generation: generation as u32,
                     path_hash,
-                    loaded: true,
-                    lasting: false,
-                    used: false,
+                    ..Image::default()
                 };
                 self.paths[index] = line.path;
                 self.images_len += 1;
@@ -331,10 +327,7 @@ impl Modules {
 
     /// Where an image can be read: its file, if that is still the one that was loaded, else its mapping.
     pub(crate) fn open(&mut self, number: usize) -> Option<Source> {
-        let image = *self.images.get(..self.images_len)?.get(number)?;
-        if self.closed {
-            return None;
-        }
+        let image = *self.known(number).filter(|_| !self.closed)?;
         self.open_file(number, &image).or(self.mapped(&image))
     }
 
@@ -363,7 +356,7 @@ impl Modules {
 
     /// The build-id, or size and modification time.
     pub(crate) fn identity(&mut self, number: usize) -> Identity {
-        let Some(image) = self.images.get(number).copied() else {
+        let Some(&image) = self.known(number) else {
             return Identity::NONE;
         };
         // What is mapped is what runs, whatever became of the file.
