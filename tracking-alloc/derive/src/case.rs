@@ -60,7 +60,7 @@ impl Case {
             Case::Lower => variant.to_ascii_lowercase(),
             Case::Upper => variant.to_ascii_uppercase(),
             Case::Camel => first(variant, char::to_ascii_lowercase),
-            Case::Snake => {
+            Case::Snake | Case::ScreamingSnake | Case::Kebab | Case::ScreamingKebab => {
                 let mut snake = String::new();
                 for (index, letter) in variant.char_indices() {
                     if index > 0 && letter.is_uppercase() {
@@ -68,11 +68,8 @@ impl Case {
                     }
                     snake.push(letter.to_ascii_lowercase());
                 }
-                snake
+                self.of_field(&snake)
             }
-            Case::ScreamingSnake => Case::Snake.of_variant(variant).to_ascii_uppercase(),
-            Case::Kebab => Case::Snake.of_variant(variant).replace('_', "-"),
-            Case::ScreamingKebab => Case::ScreamingSnake.of_variant(variant).replace('_', "-"),
         }
     }
 }
@@ -80,12 +77,8 @@ impl Case {
 /// The word with its first letter changed.
 fn first(word: &str, change: fn(&char) -> char) -> String {
     let mut letters = word.chars();
-    letters
-        .next()
-        .map(|letter| change(&letter))
-        .into_iter()
-        .chain(letters)
-        .collect()
+    let first = letters.next().map(|letter| change(&letter));
+    first.into_iter().chain(letters).collect()
 }
 
 #[cfg(test)]

@@ -24,14 +24,6 @@ pub(crate) struct Container<'i> {
     extended: Generics,
 }
 
-/// What the parts of the impl are.
-pub(crate) struct Body {
-    /// Statements that read the value from `__deserializer`.
-    pub(crate) read: TokenStream,
-    /// Whether values take nothing from the arena: an expression.
-    pub(crate) scalar: TokenStream,
-}
-
 impl<'i> Container<'i> {
     pub(crate) fn read(input: &'i DeriveInput) -> Result<Self> {
         let attributes = Attributes::of_type(&input.attrs)?;
@@ -78,9 +70,9 @@ impl<'i> Container<'i> {
         })
     }
 
-    /// The impl.
-    pub(crate) fn implement(&self, body: Body) -> TokenStream {
-        let Body { read, scalar } = body;
+    /// The impl. `read`: statements that read the value from `__deserializer`. `scalars`: expressions, for each field
+    /// whether its values take nothing from the arena.
+    pub(crate) fn implement(&self, read: &TokenStream, scalars: &[TokenStream]) -> TokenStream {
         let krate = match &self.attributes.krate {
             Some(path) => quote!(#path),
             None => quote!(::tracking_alloc),
@@ -94,7 +86,7 @@ impl<'i> Container<'i> {
 
                 #[automatically_derived]
                 impl #impl_generics __d::ArenaDeserialize<#de, #arena, __A> for #ty #where_clause {
-                    const SCALAR: bool = #scalar;
+                    const SCALAR: bool = true #(&& #scalars)*;
                     const MAY_BYPASS: bool = false;
 
                     fn deserialize_in<__D: __d::Deserializer<#de>>(

@@ -1,15 +1,18 @@
 //! Enums, tagged from outside as serde does by default: unit, newtype, tuple and struct variants.
 
 use crate::attributes::Attributes;
-use crate::container::{Body, Container};
+use crate::container::Container;
 use crate::fields::{self, Field, Place, Visiting};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{DataEnum, Error, Fields, Result, Variant};
 
-/// How an enum is read.
-pub(crate) fn body(container: &Container<'_>, data: &DataEnum) -> Result<Body> {
+/// How an enum is read, and which of its fields are scalars: see [`Container::implement`].
+pub(crate) fn body(
+    container: &Container<'_>,
+    data: &DataEnum,
+) -> Result<(TokenStream, Vec<TokenStream>)> {
     if container.attributes.transparent {
         return Err(Error::new(
             container.ident.span(),
@@ -80,10 +83,7 @@ pub(crate) fn body(container: &Container<'_>, data: &DataEnum) -> Result<Body> {
             #made,
         )
     };
-    Ok(Body {
-        read,
-        scalar: quote!(true #(&& #scalars)*),
-    })
+    Ok((read, scalars))
 }
 
 /// What reading a variant needs declared, and its arm in the `match` by number.

@@ -56,7 +56,7 @@ pub fn derive_arena_deserialize(input: TokenStream) -> TokenStream {
 /// The impl, or what is wrong with the type.
 fn derive(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
     let container = Container::read(input)?;
-    let body = match &input.data {
+    let (read, scalars) = match &input.data {
         Data::Struct(data) => structs::body(&container, data)?,
         Data::Enum(data) => enums::body(&container, data)?,
         Data::Union(data) => {
@@ -66,5 +66,5 @@ fn derive(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
             ));
         }
     };
-    Ok(container.implement(body))
+    Ok(container.implement(&read, &scalars))
 }

@@ -1,18 +1,20 @@
 //! Structs: named, tuple, newtype, unit, transparent.
 
-use crate::container::{Body, Container};
+use crate::container::Container;
 use crate::fields::{self, Field, Visiting};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{DataStruct, Error, Fields, Result};
 
-/// How a struct is read.
-pub(crate) fn body(container: &Container<'_>, data: &DataStruct) -> Result<Body> {
+/// How a struct is read, and which of its fields are scalars: see [`Container::implement`].
+pub(crate) fn body(
+    container: &Container<'_>,
+    data: &DataStruct,
+) -> Result<(TokenStream, Vec<TokenStream>)> {
     let rename_all = container.attributes.rename_all;
     let ident = container.ident.to_string();
     let fields = fields::read(container, &data.fields, rename_all, &ident)?;
-    let scalars = fields.iter().map(|field| field.scalar(container));
-    let scalar = quote!(true #(&& #scalars)*);
+    let scalars = fields.iter().map(|field| field.scalar(container)).collect();
     let read = if container.attributes.transparent {
         transparent(container, &fields)?
     } else {
@@ -22,7 +24,7 @@ pub(crate) fn body(container: &Container<'_>, data: &DataStruct) -> Result<Body>
             Fields::Unit => unit(container),
         }
     };
-    Ok(Body { read, scalar })
+    Ok((read, scalars))
 }
 
 fn transparent(container: &Container<'_>, fields: &[Field<'_>]) -> Result<TokenStream> {
