@@ -1,7 +1,7 @@
 //! bump-scope's arenas. Their figures are read, never guessed.
 
 use super::traits::pieces_by_allocator;
-use super::{AllocError, Arena, Chunks, Reset};
+use super::{AllocError, Arena, Chunks, PieceResult, Reset};
 use bump_scope::alloc::Allocator;
 use bump_scope::settings::BumpAllocatorSettings;
 use bump_scope::stats::Stats;
@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 macro_rules! arena {
     () => {
         #[inline(always)]
-        fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
+        fn try_alloc_layout(&self, layout: Layout) -> PieceResult {
             self.allocate(layout)
                 .map(NonNull::cast)
                 .map_err(|_| AllocError::by(self, layout))

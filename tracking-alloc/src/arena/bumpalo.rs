@@ -1,7 +1,7 @@
 //! bumpalo's arena. Its figures are read, never guessed: what its chunks use is what it says they use.
 
 use super::traits::pieces_by_allocator;
-use super::{AllocError, Arena, Chunks, Reset};
+use super::{AllocError, Arena, Chunks, PieceResult, Reset};
 use bumpalo::Bump;
 use std::alloc::Layout;
 use std::any::Any;
@@ -14,7 +14,7 @@ use allocator_api2_02::alloc::Allocator;
 // `reset(&mut self)` and drop only; grow and shrink keep the bytes, and leave the piece alone when they fail.
 unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
     #[inline(always)]
-    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
+    fn try_alloc_layout(&self, layout: Layout) -> PieceResult {
         Bump::try_alloc_layout(self, layout).map_err(|_| AllocError::by(self, layout))
     }
 
@@ -51,25 +51,21 @@ unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
 
     fn chunks(&self) -> Chunks {
         // SAFETY: as above.
-        let (count, used) = unsafe { self.iter_allocated_chunks_raw() }
-            .fold((0, 0), |(count, used), (_, bytes)| {
-                (count + 1, used + bytes)
-            });
-        // SAFETY: as above.
-        let (present, present_used) = unsafe { self.iter_allocated_chunks_raw() }
-            .next()
-            .map_or((0, 0), |(used, bytes)| (used.addr(), bytes));
-        let free = match count {
-            0 => 0,
-            _ => self.chunk_capacity(),
+        let mut chunks = unsafe { self.iter_allocated_chunks_raw() };
+        let Some((present, present_used)) = chunks.next() else {
+            return Chunks::default();
         };
+        let (count, used) = chunks.fold((1, present_used), |(count, used), (_, bytes)| {
+            (count + 1, used + bytes)
+        });
+        let free = self.chunk_capacity();
         Chunks {
             count,
             bytes: self.allocated_bytes() as u64,
             bytes_with_metadata: self.allocated_bytes_including_metadata() as u64,
             unused_bytes: self.allocated_bytes().saturating_sub(used) as u64,
             free_bytes: free as u64,
-            present_start: present - free,
+            present_start: present.addr() - free,
             present_bytes: present_used + free,
         }
     }

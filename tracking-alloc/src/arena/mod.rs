@@ -60,7 +60,7 @@ pub use stats::ArenaStats;
 pub use tracked::Tracked;
 #[cfg(feature = "derive")]
 pub use tracking_alloc_derive::ArenaDeserialize;
-pub use traits::{AllocError, Arena, Chunks, Reset};
+pub use traits::{AllocError, Arena, Chunks, PieceResult, Reset};
 
 /// What derived code is made of. Not for use by hand: it changes without notice.
 #[cfg(feature = "derive")]

@@ -5,7 +5,7 @@
 
 use super::accounting::Accounting;
 use super::traits::forward_questions;
-use super::{AllocError, Arena, ArenaStats, Chunks, Reset};
+use super::{Arena, ArenaStats, Chunks, PieceResult, Reset};
 use std::alloc::Layout;
 use std::borrow::Cow;
 use std::fmt;
@@ -68,8 +68,8 @@ impl<A: Arena> Tracked<A> {
         old: Layout,
         new: Layout,
         count: fn(&Accounting, &A, usize, usize, i64),
-        resize: impl FnOnce() -> Result<NonNull<u8>, AllocError>,
-    ) -> Result<NonNull<u8>, AllocError> {
+        resize: impl FnOnce() -> PieceResult,
+    ) -> PieceResult {
         let before = self.accounting.detect_bypass(&self.arena);
         let place = resize().map_err(|refused| self.accounting.refused(&self.arena, refused))?;
         let used = self.accounting.moved(&self.arena, before, Some(place));
@@ -102,7 +102,7 @@ impl<A: Arena> Drop for Tracked<A> {
 unsafe impl<A: Arena> Arena for Tracked<A> {
     // PERF: inlined, so that what is known of the layout where it is called is known here.
     #[inline(always)]
-    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
+    fn try_alloc_layout(&self, layout: Layout) -> PieceResult {
         let before = self.accounting.detect_bypass(&self.arena);
         match self.arena.try_alloc_layout(layout) {
             Ok(place) => {
@@ -116,12 +116,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
     }
 
     #[inline]
-    unsafe fn try_grow(
-        &self,
-        place: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<u8>, AllocError> {
+    unsafe fn try_grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
         self.resized(old, new, Accounting::grown, || {
             // SAFETY: the caller's promises are the same.
             unsafe { self.arena.try_grow(place, old, new) }
@@ -129,12 +124,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
     }
 
     #[inline]
-    unsafe fn try_shrink(
-        &self,
-        place: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<u8>, AllocError> {
+    unsafe fn try_shrink(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
         self.resized(old, new, Accounting::shrunk, || {
             // SAFETY: the caller's promises are the same.
             unsafe { self.arena.try_shrink(place, old, new) }

@@ -6,6 +6,9 @@ use std::alloc::Layout;
 use std::fmt;
 use std::ptr::NonNull;
 
+/// A piece of an arena's memory, or why there is none.
+pub type PieceResult = Result<NonNull<u8>, AllocError>;
+
 /// Memory that is allocated piece by piece and given back all at once.
 ///
 /// Implemented for `bumpalo::Bump` (feature `bumpalo`), `bump_scope::Bump` (feature `bump-scope`), references to
@@ -26,7 +29,7 @@ pub unsafe trait Arena {
     ///
     /// # Errors
     /// When the arena reached its limit, or the allocator behind it is out of memory.
-    fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError>;
+    fn try_alloc_layout(&self, layout: Layout) -> PieceResult;
 
     /// Makes a piece larger, in place where the arena can. The default takes a new piece and copies.
     ///
@@ -36,12 +39,7 @@ pub unsafe trait Arena {
     /// # Safety
     /// `place` is a piece of this arena in use with layout `old`; `new` is at least as large. On success `place` must
     /// not be used any more.
-    unsafe fn try_grow(
-        &self,
-        place: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<u8>, AllocError> {
+    unsafe fn try_grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
         let moved = self.try_alloc_layout(new)?;
         // SAFETY: `place` has `old.size()` bytes, the new piece at least as many, and they do not overlap.
         unsafe { moved.copy_from_nonoverlapping(place, old.size()) };
@@ -57,12 +55,7 @@ pub unsafe trait Arena {
     /// # Safety
     /// `place` is a piece of this arena in use with layout `old`; `new` is at most as large. On success `place` must
     /// not be used any more.
-    unsafe fn try_shrink(
-        &self,
-        place: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<u8>, AllocError> {
+    unsafe fn try_shrink(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
         let _ = old;
         if place.addr().get().is_multiple_of(new.align()) {
             return Ok(place);
@@ -345,12 +338,7 @@ pub(super) use forward_questions;
 macro_rules! pieces_by_allocator {
     () => {
         #[inline]
-        unsafe fn try_grow(
-            &self,
-            place: NonNull<u8>,
-            old: Layout,
-            new: Layout,
-        ) -> Result<NonNull<u8>, AllocError> {
+        unsafe fn try_grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
             // SAFETY: the caller's promises are those of `Allocator::grow`.
             unsafe { self.grow(place, old, new) }
                 .map(NonNull::cast)
@@ -358,12 +346,7 @@ macro_rules! pieces_by_allocator {
         }
 
         #[inline]
-        unsafe fn try_shrink(
-            &self,
-            place: NonNull<u8>,
-            old: Layout,
-            new: Layout,
-        ) -> Result<NonNull<u8>, AllocError> {
+        unsafe fn try_shrink(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
             // SAFETY: the caller's promises are those of `Allocator::shrink`.
             unsafe { self.shrink(place, old, new) }
                 .map(NonNull::cast)
@@ -382,62 +365,52 @@ pub(super) use pieces_by_allocator;
 
 /// Passes every call on to the arena a reference points to.
 macro_rules! forward_all {
-    ($target:ty) => {
+    () => {
         forward_questions!(self => (**self));
 
         #[inline(always)]
-        fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
-            <$target>::try_alloc_layout(self, layout)
+        fn try_alloc_layout(&self, layout: Layout) -> PieceResult {
+            A::try_alloc_layout(self, layout)
         }
 
         #[inline(always)]
-        unsafe fn try_grow(
-            &self,
-            place: NonNull<u8>,
-            old: Layout,
-            new: Layout,
-        ) -> Result<NonNull<u8>, AllocError> {
+        unsafe fn try_grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
             // SAFETY: the caller's promises are the same.
-            unsafe { <$target>::try_grow(self, place, old, new) }
+            unsafe { A::try_grow(self, place, old, new) }
         }
 
         #[inline(always)]
-        unsafe fn try_shrink(
-            &self,
-            place: NonNull<u8>,
-            old: Layout,
-            new: Layout,
-        ) -> Result<NonNull<u8>, AllocError> {
+        unsafe fn try_shrink(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
             // SAFETY: the caller's promises are the same.
-            unsafe { <$target>::try_shrink(self, place, old, new) }
+            unsafe { A::try_shrink(self, place, old, new) }
         }
 
         #[inline(always)]
         unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
             // SAFETY: the caller's promises are the same.
-            unsafe { <$target>::release(self, place, layout) }
+            unsafe { A::release(self, place, layout) }
         }
 
         #[inline(always)]
         fn detect_bypass(&self) {
-            <$target>::detect_bypass(self)
+            A::detect_bypass(self)
         }
 
         #[inline(always)]
         fn note_undropped<T>(&self, place: NonNull<T>) {
-            <$target>::note_undropped(self, place)
+            A::note_undropped(self, place)
         }
     };
 }
 
 // SAFETY: every piece comes from the arena behind the reference, which outlives it.
 unsafe impl<A: Arena> Arena for &A {
-    forward_all!(A);
+    forward_all!();
 }
 
 // SAFETY: as for `&A`.
 unsafe impl<A: Arena> Arena for &mut A {
-    forward_all!(A);
+    forward_all!();
 }
 
 impl<A: Reset> Reset for &mut A {

@@ -28,8 +28,6 @@ pub(super) struct ScopeCounter {
     pub(super) next: AtomicPtr<ScopeCounter>,
 }
 
-/// Counters that a piece of memory holds.
-const PIECE: usize = 8;
 const FIRST_PLACES: usize = 16;
 
 /// Counters by scope: open addressing, never more than half full.
@@ -39,9 +37,6 @@ pub(super) struct ScopeCounters {
     used: Counter,
     /// The list of all.
     first: AtomicPtr<ScopeCounter>,
-    /// Those of the last piece not used yet.
-    spare: AtomicPtr<ScopeCounter>,
-    spare_left: Counter,
 }
 
 impl ScopeCounters {
@@ -70,22 +65,13 @@ impl ScopeCounters {
     #[cold]
     pub(super) fn add(&self, scope: u32, bump: &mut Bump) -> Option<&'static ScopeCounter> {
         self.make_room(bump)?;
-        if self.spare_left.get() == 0 {
-            let piece = bump.take::<ScopeCounter>(PIECE)?;
-            self.spare.store(piece.as_ptr(), Relaxed);
-            self.spare_left.set(PIECE as u64);
-        }
-        let place = self.spare.load(Relaxed);
-        // SAFETY: `spare_left` scopes lie there, zeroed, known to nobody.
-        let counter: &'static ScopeCounter = unsafe {
-            self.spare.store(place.add(1), Relaxed);
-            &*place
-        };
-        self.spare_left.sub(1);
+        let place = bump.take::<ScopeCounter>(1)?;
+        // SAFETY: zeroed memory that lives for good, which is a fresh counter known to nobody.
+        let counter: &'static ScopeCounter = unsafe { place.as_ref() };
         counter.scope.set(scope.into());
         counter.next.store(self.first.load(Relaxed), Relaxed);
-        self.first.store(place, Release);
-        self.insert(place);
+        self.first.store(place.as_ptr(), Release);
+        self.insert(place.as_ptr());
         Some(counter)
     }
 
