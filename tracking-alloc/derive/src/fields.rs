@@ -412,13 +412,10 @@ pub(crate) fn find(names: &[(Vec<String>, Span)], what: &str) -> Result<TokenStr
         let mut names = names.clone();
         names.sort();
         names.dedup();
-        let names = names
-            .iter()
-            .map(|name| syn::LitByteStr::new(name.as_bytes(), Span::call_site()));
         quote!(#(#names)|* => #index,)
     });
     Ok(quote! {
-        fn __find(__name: &[u8]) -> usize {
+        fn __find(__name: &str) -> usize {
             match __name {
                 #(#arms)*
                 _ => __d::UNKNOWN,

@@ -59,7 +59,7 @@ impl Accounting {
         self.recorded.counters().unwrap_or(&self.inline)
     }
 
-    /// Bytes used when the arena stood at `cursor`, in the chunk of the last stock.
+    /// Bytes used when the arena stood at `cursor`, in the present chunk of the last refresh.
     fn used_at(&self, cursor: usize) -> u64 {
         self.counters().used_at(cursor)
     }
@@ -192,24 +192,14 @@ impl Accounting {
             self.cursor.set(after);
             self.inline.handed.add(bytes as u64);
             self.inline.blocks.add(1);
-        } else if is_within(after, self.chunk.get()) {
-            self.handed_out_recorded(after, bytes);
         } else {
-            self.handed_out_of_new(arena, before, after, piece, bytes);
+            self.handed_out_slowly(arena, before, after, piece, bytes);
         }
     }
 
-    /// The same while something records.
+    /// The same while something records, or from another chunk.
     #[inline(never)]
-    fn handed_out_recorded(&self, after: usize, bytes: usize) {
-        self.stand_at(after);
-        self.handed(bytes as u64);
-    }
-
-    /// The same from another chunk.
-    #[cold]
-    #[inline(never)]
-    fn handed_out_of_new(
+    fn handed_out_slowly(
         &self,
         arena: &impl Arena,
         before: usize,
@@ -218,7 +208,9 @@ impl Accounting {
         bytes: usize,
     ) {
         self.stand_at(after);
-        self.new_chunk(arena, before, Some(piece));
+        if !is_within(after, self.chunk.get()) {
+            self.new_chunk(arena, before, Some(piece));
+        }
         self.handed(bytes as u64);
     }
 

@@ -75,7 +75,7 @@ counters! {
     refusals,
     resets,
     chunks,
-    /// Not used in the present chunk, at the last stock.
+    /// Not used in the present chunk, at the last refresh.
     free,
     chunk_bytes,
     chunk_bytes_with_metadata,
@@ -88,7 +88,7 @@ counters! {
 }
 
 impl ArenaCounters {
-    /// Bytes used when the arena stood at `cursor`, in the chunk of the last stock.
+    /// Bytes used when the arena stood at `cursor`, in the present chunk of the last refresh.
     #[inline(always)]
     pub(super) fn used_at(&self, cursor: usize) -> u64 {
         self.base_used.get() + self.base_cursor.get().abs_diff(cursor as u64)
@@ -166,11 +166,8 @@ impl ArenaCounters {
     /// the handle. How much of the latter.
     pub(super) fn settle(&self, used: u64) -> u64 {
         let (abandoned, past) = (self.abandoned.get(), self.past.get());
-        let booked = [self.handed.get(), abandoned, past];
-        let over = booked
-            .into_iter()
-            .fold(0_u64, u64::saturating_add)
-            .saturating_sub(used);
+        let counted = self.handed.get().saturating_add(abandoned);
+        let over = counted.saturating_add(past).saturating_sub(used);
         let from_past = over.saturating_sub(abandoned).min(past);
         self.abandoned.sub(over.min(abandoned));
         self.past.sub(from_past);

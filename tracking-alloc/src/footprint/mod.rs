@@ -56,19 +56,16 @@ pub struct Footprint {
 
 /// Writes a footprint, when something still records. What finds no room is counted as lost.
 fn record<'p>(measured: &Measured<'_>, types: &mut [Type], parts: impl Iterator<Item = Part<'p>>) {
-    let Some(_inside) = hook::Inside::enter() else {
+    let (Some(_inside), Some(session), Some(header)) =
+        (hook::Inside::enter(), tables::current(), tables::header())
+    else {
         return;
     };
-    let (Some(session), Some(header)) = (tables::current(), tables::header()) else {
-        return;
-    };
-    let errno = sys::Errno::keep();
+    let _errno = sys::Errno::keep();
     let now_ns = hook::PEAK_CHECKS.lock().timeline.elapsed_ns();
     let mut writer = session.write.lock();
     let added = writer.add_footprint(measured, types, parts, now_ns);
     if added.is_none() {
         header.lost_records.fetch_add(1, Relaxed);
     }
-    drop(writer);
-    drop(errno);
 }

@@ -217,13 +217,11 @@ impl<'a> Value<'a> {
 
     /// What is known of a value at this place by its type: of this one, of what is in a newtype or in an `Option`.
     pub(super) fn learn(&self, walk: &mut Walk, item: ValueRef) {
-        match item.ownership {
-            Ownership::Owned => {}
-            Ownership::Borrowed => self.is_borrowed.set(true),
-            Ownership::Unclear => {
-                self.is_borrowed.set(true);
-                self.is_unclear.set(true);
-            }
+        if item.ownership != Ownership::Owned {
+            self.is_borrowed.set(true);
+        }
+        if item.ownership == Ownership::Unclear {
+            self.is_unclear.set(true);
         }
         if let Some((address, bytes)) = item.buffer
             && bytes > 0

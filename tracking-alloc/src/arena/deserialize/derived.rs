@@ -146,7 +146,7 @@ impl Expected for VariantNumber {
     }
 }
 
-impl<'de, F: Fn(&[u8]) -> usize> DeserializeSeed<'de> for Identifier<F> {
+impl<'de, F: Fn(&str) -> usize> DeserializeSeed<'de> for Identifier<F> {
     type Value = usize;
 
     #[inline]
@@ -155,7 +155,7 @@ impl<'de, F: Fn(&[u8]) -> usize> DeserializeSeed<'de> for Identifier<F> {
     }
 }
 
-impl<'de, F: Fn(&[u8]) -> usize> Visitor<'de> for Identifier<F> {
+impl<'de, F: Fn(&str) -> usize> Visitor<'de> for Identifier<F> {
     type Value = usize;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -179,7 +179,7 @@ impl<'de, F: Fn(&[u8]) -> usize> Visitor<'de> for Identifier<F> {
 
     #[inline]
     fn visit_str<E: Error>(self, name: &str) -> Result<usize, E> {
-        let number = (self.find)(name.as_bytes());
+        let number = (self.find)(name);
         match self.variants {
             Some(variants) if number == UNKNOWN => Err(E::unknown_variant(name, variants)),
             _ => Ok(number),
@@ -187,13 +187,10 @@ impl<'de, F: Fn(&[u8]) -> usize> Visitor<'de> for Identifier<F> {
     }
 
     fn visit_bytes<E: Error>(self, name: &[u8]) -> Result<usize, E> {
-        let number = (self.find)(name);
-        match self.variants {
-            Some(variants) if number == UNKNOWN => Err(match std::str::from_utf8(name) {
-                Ok(name) => E::unknown_variant(name, variants),
-                Err(_) => E::invalid_value(Unexpected::Bytes(name), &self),
-            }),
-            _ => Ok(number),
+        match std::str::from_utf8(name) {
+            Ok(name) => self.visit_str(name),
+            Err(_) if self.variants.is_none() => Ok(UNKNOWN),
+            Err(_) => Err(E::invalid_value(Unexpected::Bytes(name), &self)),
         }
     }
 }

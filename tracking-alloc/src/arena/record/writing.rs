@@ -85,37 +85,29 @@ pub(super) fn end(slot: &'static Slot, used: u64) {
 #[cold]
 #[inline(never)]
 pub(super) fn add_counter(slot: &'static Slot, scope: u32) -> Option<&'static ScopeCounter> {
+    with_writer(slot, Event::Update, |writer, _, _| {
+        slot.scopes.add(scope, &mut writer.bump)
+    })?
+}
+
+/// Calls `f` with the writer of the recording that the slot belongs to, the time, and the site of a chunk just taken.
+pub(super) fn with_writer<R>(
+    slot: &'static Slot,
+    event: Event,
+    f: impl FnOnce(&mut Writer, u64, u32) -> R,
+) -> Option<R> {
     let _inside = hook::Inside::enter()?;
     let session = tables::current()?;
     if session.tag() != slot.tag.load(Relaxed) {
         return None;
     }
-    let errno = sys::Errno::keep();
-    let counter = slot.scopes.add(scope, &mut session.write.lock().bump);
-    drop(errno);
-    counter
-}
-
-/// Calls `f` with the writer of the recording that the slot belongs to, the time, and the site of a chunk just taken.
-pub(super) fn with_writer(
-    slot: &'static Slot,
-    event: Event,
-    f: impl FnOnce(&mut Writer, u64, u32),
-) {
-    let (Some(_inside), Some(session)) = (hook::Inside::enter(), tables::current()) else {
-        return;
-    };
-    if session.tag() != slot.tag.load(Relaxed) {
-        return;
-    }
-    let errno = sys::Errno::keep();
+    let _errno = sys::Errno::keep();
     let site = match event {
         Event::Chunk { piece, .. } if piece != 0 => chunk_site(slot, piece),
         _ => 0,
     };
     let now_ns = hook::PEAK_CHECKS.lock().timeline.elapsed_ns();
-    f(&mut session.write.lock(), now_ns, site);
-    drop(errno);
+    Some(f(&mut session.write.lock(), now_ns, site))
 }
 
 /// The site that allocated the chunk that holds a piece.
