@@ -4,7 +4,6 @@ use super::traits::pieces_by_allocator;
 use super::{AllocError, Arena, Chunks, PieceResult, Reset};
 use bump_scope::alloc::Allocator;
 use bump_scope::settings::BumpAllocatorSettings;
-use bump_scope::stats::Stats;
 use bump_scope::{BaseAllocator, Bump, BumpScope};
 use std::alloc::Layout;
 use std::any::Any;
@@ -22,17 +21,52 @@ macro_rules! arena {
 
         pieces_by_allocator!();
 
+        /// The address of the present chunk's bump position.
         #[inline(always)]
         fn cursor(&self) -> usize {
-            cursor(self.stats())
+            let position = self.stats().bump_position();
+            position.map_or(0, |position| position.addr().get())
         }
 
         fn used_since(&self, cursor: usize) -> Option<u64> {
-            used_since(self.stats(), cursor)
+            let mut since = 0;
+            let present = self.stats().current_chunk();
+            let before = present.into_iter().flat_map(|chunk| chunk.iter_prev());
+            for chunk in present.into_iter().chain(before) {
+                let (start, end) = (chunk.content_start().addr(), chunk.content_end().addr());
+                let position = chunk.bump_position().addr().get();
+                if (start.get()..=end.get()).contains(&cursor) {
+                    let more = match S::UP {
+                        true => position.checked_sub(cursor),
+                        false => cursor.checked_sub(position),
+                    };
+                    return more.map(|more| (since + more) as u64);
+                }
+                since += chunk.allocated();
+            }
+            // Before the first chunk.
+            (cursor == 0).then_some(since as u64)
         }
 
         fn chunks(&self) -> Chunks {
-            chunks(self.stats())
+            let stats = self.stats();
+            let Some(present) = stats.current_chunk() else {
+                return Chunks::default();
+            };
+            // NOTE: `stats.allocated()` counts chunks before the present one as used to the last byte. What was really
+            // used in one of them is where its position stopped; chunks after the present one hold nothing, whatever
+            // they say.
+            let before = present.iter_prev().map(|chunk| chunk.allocated());
+            let used = present.allocated() + before.sum::<usize>();
+            Chunks {
+                count: stats.count() as u64,
+                bytes: stats.capacity() as u64,
+                bytes_with_metadata: stats.size() as u64,
+                unused_bytes: stats.capacity().saturating_sub(used) as u64,
+                free_bytes: present.remaining() as u64,
+                present_start: present.content_start().addr().get(),
+                present_bytes: present.capacity(),
+            }
         }
 
         #[inline(always)]
@@ -78,55 +112,5 @@ where
 {
     fn reset(&mut self) {
         Bump::reset(self);
-    }
-}
-
-/// The address of the present chunk's bump position.
-#[inline(always)]
-fn cursor<A, S: BumpAllocatorSettings>(stats: Stats<'_, A, S>) -> usize {
-    stats
-        .bump_position()
-        .map_or(0, |position| position.addr().get())
-}
-
-fn used_since<A, S: BumpAllocatorSettings>(stats: Stats<'_, A, S>, cursor: usize) -> Option<u64> {
-    let mut since = 0;
-    let present = stats.current_chunk();
-    for chunk in present
-        .into_iter()
-        .chain(present.into_iter().flat_map(|chunk| chunk.iter_prev()))
-    {
-        let (start, end) = (chunk.content_start().addr(), chunk.content_end().addr());
-        let position = chunk.bump_position().addr().get();
-        if (start.get()..=end.get()).contains(&cursor) {
-            let more = match S::UP {
-                true => position.checked_sub(cursor),
-                false => cursor.checked_sub(position),
-            };
-            return more.map(|more| (since + more) as u64);
-        }
-        since += chunk.allocated();
-    }
-    // Before the first chunk.
-    (cursor == 0).then_some(since as u64)
-}
-
-fn chunks<A, S: BumpAllocatorSettings>(stats: Stats<'_, A, S>) -> Chunks {
-    let Some(present) = stats.current_chunk() else {
-        return Chunks::default();
-    };
-    // NOTE: `stats.allocated()` counts chunks before the present one as used to the last byte. What was really used in
-    // one of them is where its position stopped; chunks after the present one hold nothing, whatever they say.
-    let used = present
-        .iter_prev()
-        .fold(present.allocated(), |used, chunk| used + chunk.allocated());
-    Chunks {
-        count: stats.count() as u64,
-        bytes: stats.capacity() as u64,
-        bytes_with_metadata: stats.size() as u64,
-        unused_bytes: stats.capacity().saturating_sub(used) as u64,
-        free_bytes: present.remaining() as u64,
-        present_start: present.content_start().addr().get(),
-        present_bytes: present.capacity(),
     }
 }

@@ -70,8 +70,7 @@ impl<A: Arena> Drop for PathGuard<'_, A> {
 /// Begins a path of values of `T`.
 #[inline]
 pub(super) fn begin<T, A: Arena>(arena: &A) -> PathGuard<'_, A> {
-    let before = PLACE.get();
-    let rooted = match before {
+    let rooted = match PLACE.get() {
         // A seed that somebody uses inside of another decode: at the place it is used.
         Some(_) => {
             arena.detect_bypass();

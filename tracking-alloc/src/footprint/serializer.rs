@@ -368,14 +368,18 @@ impl<'a> Serializer for At<'a> {
     }
 }
 
-macro_rules! elements {
-    ($($name:ident::$method:ident),*) => {$(
+macro_rules! parts {
+    ($($name:ident::$method:ident($($field:ident)?) as $part:ident),* $(,)?) => {$(
         impl ser::$name for Inside<'_> {
             type Ok = ();
             type Error = Stop;
 
-            fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Stop> {
-                self.element(value)
+            fn $method<T: ?Sized + Serialize>(
+                &mut self,
+                $($field: &'static str,)?
+                value: &T,
+            ) -> Result<(), Stop> {
+                self.$part($($field.as_bytes(),)? value)
             }
 
             fn end(self) -> Result<(), Stop> {
@@ -385,9 +389,13 @@ macro_rules! elements {
     )*};
 }
 
-elements! {
-    SerializeSeq::serialize_element, SerializeTuple::serialize_element, SerializeTupleStruct::serialize_field,
-    SerializeTupleVariant::serialize_field
+parts! {
+    SerializeSeq::serialize_element() as element,
+    SerializeTuple::serialize_element() as element,
+    SerializeTupleStruct::serialize_field() as element,
+    SerializeTupleVariant::serialize_field() as element,
+    SerializeStruct::serialize_field(name) as field,
+    SerializeStructVariant::serialize_field(name) as field,
 }
 
 impl ser::SerializeMap for Inside<'_> {
@@ -433,26 +441,3 @@ impl ser::SerializeMap for Inside<'_> {
         Ok(())
     }
 }
-
-macro_rules! fields {
-    ($($name:ident),*) => {$(
-        impl ser::$name for Inside<'_> {
-            type Ok = ();
-            type Error = Stop;
-
-            fn serialize_field<T: ?Sized + Serialize>(
-                &mut self,
-                name: &'static str,
-                value: &T,
-            ) -> Result<(), Stop> {
-                self.field(name.as_bytes(), value)
-            }
-
-            fn end(self) -> Result<(), Stop> {
-                Ok(())
-            }
-        }
-    )*};
-}
-
-fields!(SerializeStruct, SerializeStructVariant);
