@@ -9,7 +9,7 @@ use syn::{DeriveInput, Error, Generics, Ident, Lifetime, Result, parse_quote};
 /// What generated code says of the type again and again.
 pub(crate) struct Container<'i> {
     pub(crate) ident: &'i Ident,
-    /// What the format is told.
+    /// Its name, as given to the format.
     pub(crate) name: String,
     pub(crate) attributes: Attributes,
     /// The input's lifetime.

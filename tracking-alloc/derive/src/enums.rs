@@ -42,8 +42,8 @@ pub(crate) fn body(
         names.push((all, variant.ident.span()));
     }
     let find = fields::find(&names, "variants")?;
-    // As serde tells them: aliases too.
-    let told = names.iter().flat_map(|(names, _)| names);
+    // As serde lists them: aliases too.
+    let listed = names.iter().flat_map(|(names, _)| names);
     let count = names.len();
     let visitor = format_ident!("__Visitor", span = Span::mixed_site());
     let Container { de, name, .. } = container;
@@ -73,7 +73,7 @@ pub(crate) fn body(
     };
     let declaration = container.visitor(&visitor, &format!("enum {name}"), &methods);
     let read = quote! {
-        const __VARIANTS: &[&str] = &[#(#told),*];
+        const __VARIANTS: &[&str] = &[#(#listed),*];
         #(#declarations)*
         #declaration
         __d::Deserializer::deserialize_enum(

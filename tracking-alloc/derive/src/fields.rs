@@ -231,7 +231,7 @@ pub(crate) struct Visiting<'v, 'i> {
 }
 
 impl Visiting<'_, '_> {
-    /// The list of names the format is told.
+    /// The list of names that the format gets.
     pub(crate) fn names(&self) -> TokenStream {
         let names = self.read().map(|field| &field.name);
         quote!(&[#(#names),*])

@@ -7,7 +7,7 @@
 //!
 //! | attribute | meaning |
 //! |---|---|
-//! | `#[arena(rename = "..")]` | the name the format is told |
+//! | `#[arena(rename = "..")]` | the name that the format gets |
 //! | `#[arena(rename_all = "..")]` | case of fields or variants, as in serde: `camelCase`, `kebab-case`, .. |
 //! | `#[arena(transparent)]` | a struct with one field reads as that field |
 //! | `#[arena(crate = "..")]` | where `tracking_alloc` is, when the dependency is renamed |

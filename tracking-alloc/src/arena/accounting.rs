@@ -35,7 +35,7 @@ impl Accounting {
     pub(super) fn begin_counting(name: &str, arena: &impl Arena) -> Self {
         let new = Accounting::default();
         new.refresh(arena);
-        new.inline.past.set(new.inline.base_used.get());
+        new.inline.bypassed.set(new.inline.base_used.get());
         new.begin(name, arena);
         new
     }
@@ -86,15 +86,16 @@ impl Accounting {
         }
         match since {
             Some(since) => {
-                self.counters().past.add(since);
-                self.recorded.past(since as i64);
+                self.counters().bypassed.add(since);
+                self.recorded.count_bypassed(since as i64);
             }
             None => {
                 let now = self.counters().base_used.get();
                 self.recorded.sum_up();
-                let (past, handed) = self.counters().rewound(before, before.saturating_sub(now));
-                self.recorded.past(-(past as i64));
-                self.gone(handed, 0);
+                let (bypassed, allocated) =
+                    self.counters().rewound(before, before.saturating_sub(now));
+                self.recorded.count_bypassed(-(bypassed as i64));
+                self.count_released(allocated, 0);
             }
         }
         if self.counters().chunks.get() > known {
@@ -180,7 +181,7 @@ impl Accounting {
 
     /// A piece was allocated.
     #[inline(always)]
-    pub(super) fn handed_out(
+    pub(super) fn count_piece(
         &self,
         arena: &impl Arena,
         before: usize,
@@ -190,16 +191,16 @@ impl Accounting {
     ) {
         if is_within(after, self.fast.get()) {
             self.cursor.set(after);
-            self.inline.handed.add(bytes as u64);
+            self.inline.allocated.add(bytes as u64);
             self.inline.blocks.add(1);
         } else {
-            self.handed_out_slowly(arena, before, after, piece, bytes);
+            self.count_piece_slowly(arena, before, after, piece, bytes);
         }
     }
 
     /// The same while something records, or from another chunk.
     #[inline(never)]
-    fn handed_out_slowly(
+    fn count_piece_slowly(
         &self,
         arena: &impl Arena,
         before: usize,
@@ -211,21 +212,21 @@ impl Accounting {
         if !is_within(after, self.chunk.get()) {
             self.new_chunk(arena, before, Some(piece));
         }
-        self.handed(bytes as u64);
+        self.count_allocated(bytes as u64);
     }
 
     #[inline(always)]
-    fn handed(&self, bytes: u64) {
-        if !self.recorded.handed(bytes) {
-            self.inline.handed.add(bytes);
+    fn count_allocated(&self, bytes: u64) {
+        if !self.recorded.count_allocated(bytes) {
+            self.inline.allocated.add(bytes);
             self.inline.blocks.add(1);
         }
     }
 
     #[inline]
-    fn gone(&self, bytes: u64, blocks: u64) {
-        if !self.recorded.gone(bytes, blocks) {
-            self.inline.gone(bytes, blocks);
+    fn count_released(&self, bytes: u64, blocks: u64) {
+        if !self.recorded.count_released(bytes, blocks) {
+            self.inline.count_released(bytes, blocks);
         }
     }
 
@@ -248,11 +249,11 @@ impl Accounting {
     #[inline(never)]
     fn given_up_came_back(&self) {
         self.recorded.sum_up();
-        let past = self.counters().settle(self.used_at(self.cursor.get()));
-        self.recorded.past(-(past as i64));
+        let bypassed = self.counters().settle(self.used_at(self.cursor.get()));
+        self.recorded.count_bypassed(-(bypassed as i64));
     }
 
-    /// A piece grew, and `used` bytes more are used. Where those are as many as the new size, the old place lies waste.
+    /// A piece grew, and `used` bytes more are used. Where those are as many as the new size, the old place is abandoned.
     #[inline]
     pub(super) fn grown<A: Arena>(&self, arena: &A, old: usize, new: usize, used: i64) {
         let counters = self.counters();
@@ -265,19 +266,19 @@ impl Accounting {
             counters.copied.add(old as u64);
             old as u64
         };
-        self.recorded.grown(copied);
-        self.gone(old as u64, 1);
-        self.handed(new as u64);
+        self.recorded.count_grown(copied);
+        self.count_released(old as u64, 1);
+        self.count_allocated(new as u64);
         self.settle(arena, old, old as i64 - new as i64, -used);
     }
 
-    /// A piece shrank, and `used` bytes more are used (negative: fewer). What the arena did not take back lies waste, but
+    /// A piece shrank, and `used` bytes more are used (negative: fewer). What the arena did not take back is abandoned, but
     /// for what the smaller piece takes for the least alignment: that is padding, and comes back with it.
     #[inline]
     pub(super) fn shrunk<A: Arena>(&self, arena: &A, old: usize, new: usize, used: i64) {
         let counters = self.counters();
         if used >= new as i64 {
-            // It had to move: its old place lies waste.
+            // It had to move: its old place is abandoned.
             counters.abandoned.add(old as u64);
             counters.copied.add(new as u64);
         } else if used == 0 {
@@ -285,7 +286,7 @@ impl Accounting {
                 .abandoned
                 .add((Self::taken(arena, old) - Self::taken(arena, new)) as u64);
         }
-        self.gone((old - new) as u64, 0);
+        self.count_released((old - new) as u64, 0);
         self.settle(arena, old, (old - new) as i64, -used);
     }
 
@@ -295,7 +296,7 @@ impl Accounting {
         if used >= 0 {
             self.counters().abandoned.add(bytes as u64);
         }
-        self.gone(bytes as u64, 1);
+        self.count_released(bytes as u64, 1);
         self.settle(arena, bytes, bytes as i64, -used);
     }
 
@@ -331,14 +332,14 @@ impl Accounting {
     /// After a reset. What the arena still uses then bypassed the handle.
     pub(super) fn emptied(&self, arena: &impl Arena, used: u64) {
         if !self.recorded.emptied() {
-            let (handed, blocks) = (self.inline.handed.get(), self.inline.blocks.get());
-            self.inline.gone(handed, blocks);
+            let (allocated, blocks) = (self.inline.allocated.get(), self.inline.blocks.get());
+            self.inline.count_released(allocated, blocks);
         }
         self.set_chunks(arena, arena.chunks());
         let counters = self.counters();
         counters.resets.add(1);
         counters.abandoned.set(0);
-        counters.past.set(counters.base_used.get());
+        counters.bypassed.set(counters.base_used.get());
         self.recorded.publish(Event::Reset { used });
     }
 
@@ -348,7 +349,7 @@ impl Accounting {
         self.recorded.end(used);
     }
 
-    /// The figures, and a chance to begin recording them. `name`: the arena's.
+    /// The figures. Begins to record them, when something records by now. `name`: the arena's.
     pub(super) fn stats(&self, name: &str, arena: &impl Arena) -> ArenaStats {
         self.detect_bypass(arena);
         self.refresh(arena);

@@ -1,7 +1,7 @@
 //! The counters of one tracked arena: where every byte of its chunks is.
 //!
-//! `used = handed + padding + abandoned + past` holds because padding is not counted but is what remains; so all that
-//! must be right is what the arena says it used, read before and after each call. Never allocates, never panics.
+//! `used = allocated + padding + abandoned + bypassed` holds because padding is not counted but is what remains; so all
+//! that must be right is what the arena says it used, read before and after each call. Never allocates, never panics.
 
 use super::{ArenaStats, Chunks};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -62,10 +62,10 @@ counters! {
     cursor,
     /// Bytes allocated since the last reset, a growth counted as its difference. Where something records these two and
     /// the two of what was returned are sums over counters, when somebody asks.
-    handed,
+    allocated,
     blocks,
     abandoned,
-    past,
+    bypassed,
     /// Bytes and pieces that were allocated and are not any more: totals are these and what is allocated now.
     returned,
     returned_blocks,
@@ -106,14 +106,20 @@ impl ArenaCounters {
         self.cursor.set(cursor as u64);
     }
 
+    /// Bytes allocated, abandoned, and used without the handle.
+    fn parts(&self) -> (u64, u64, u64) {
+        let (allocated, abandoned) = (self.allocated.get(), self.abandoned.get());
+        (allocated, abandoned, self.bypassed.get())
+    }
+
     /// Bytes ever allocated.
     #[inline(always)]
-    pub(super) fn total_handed(&self) -> u64 {
-        self.handed.get().wrapping_add(self.returned.get())
+    pub(super) fn total_allocated(&self) -> u64 {
+        self.allocated.get().wrapping_add(self.returned.get())
     }
 
     /// Pieces ever allocated.
-    pub(super) fn total_handed_blocks(&self) -> u64 {
+    pub(super) fn total_blocks(&self) -> u64 {
         self.blocks.get().wrapping_add(self.returned_blocks.get())
     }
 
@@ -134,8 +140,8 @@ impl ArenaCounters {
     }
 
     /// So much is no longer allocated.
-    pub(super) fn gone(&self, bytes: u64, blocks: u64) {
-        self.handed.sub(bytes);
+    pub(super) fn count_released(&self, bytes: u64, blocks: u64) {
+        self.allocated.sub(bytes);
         self.blocks.sub(blocks);
         self.returned.add(bytes);
         self.returned_blocks.add(blocks);
@@ -146,49 +152,49 @@ impl ArenaCounters {
     /// off: bytes that bypassed the handle, and allocated (by the caller).
     pub(super) fn rewound(&self, before: u64, fewer: u64) -> (u64, u64) {
         self.most_used.raise(before);
-        let (handed, abandoned, past) = (self.handed.get(), self.abandoned.get(), self.past.get());
-        let padding = before.saturating_sub(handed + abandoned + past);
+        let (allocated, abandoned, bypassed) = self.parts();
+        let padding = before.saturating_sub(allocated + abandoned + bypassed);
         let mut left = fewer;
         let mut take = |from: u64| {
             let taken = left.min(from);
             left -= taken;
             taken
         };
-        let from_past = take(past);
+        let from_bypassed = take(bypassed);
         take(padding);
         let from_abandoned = take(abandoned);
-        self.past.sub(from_past);
+        self.bypassed.sub(from_bypassed);
         self.abandoned.sub(from_abandoned);
-        (from_past, take(handed))
+        (from_bypassed, take(allocated))
     }
 
     /// More was given back than pieces had: what cannot be there any more of `used` bytes was given up, or had bypassed
     /// the handle. How much of the latter.
     pub(super) fn settle(&self, used: u64) -> u64 {
-        let (abandoned, past) = (self.abandoned.get(), self.past.get());
-        let counted = self.handed.get().saturating_add(abandoned);
-        let over = counted.saturating_add(past).saturating_sub(used);
-        let from_past = over.saturating_sub(abandoned).min(past);
+        let (allocated, abandoned, bypassed) = self.parts();
+        let counted = allocated.saturating_add(abandoned);
+        let over = counted.saturating_add(bypassed).saturating_sub(used);
+        let from_bypassed = over.saturating_sub(abandoned).min(bypassed);
         self.abandoned.sub(over.min(abandoned));
-        self.past.sub(from_past);
-        from_past
+        self.bypassed.sub(from_bypassed);
+        from_bypassed
     }
 
     /// The figures that the program gets. Exact when the counters were just updated.
     pub(super) fn stats(&self, limit: Option<u64>) -> ArenaStats {
         let used = self.used();
-        let (handed, abandoned, past) = (self.handed.get(), self.abandoned.get(), self.past.get());
+        let (allocated, abandoned, bypassed) = self.parts();
         ArenaStats {
             chunks: self.chunks.get(),
             chunk_bytes: self.chunk_bytes.get(),
             chunk_bytes_with_metadata: self.chunk_bytes_with_metadata.get(),
             chunk_capacity: self.free.get(),
             limit,
-            handed_bytes: handed,
+            handed_bytes: allocated,
             handed_blocks: self.blocks.get(),
-            padding_bytes: used.saturating_sub(handed + abandoned + past),
+            padding_bytes: used.saturating_sub(allocated + abandoned + bypassed),
             abandoned_bytes: abandoned,
-            past_bytes: past,
+            past_bytes: bypassed,
             tail_bytes: self.chunk_bytes.get().saturating_sub(used),
             resets: self.resets.get(),
             most_chunk_bytes: self.most_chunk_bytes.get(),
@@ -196,8 +202,8 @@ impl ArenaCounters {
             most_chunks: self.most_chunks.get(),
             total_chunks: self.total_chunks.get(),
             total_chunk_bytes: self.total_chunk_bytes.get(),
-            total_handed_bytes: self.total_handed(),
-            total_handed_blocks: self.total_handed_blocks(),
+            total_handed_bytes: self.total_allocated(),
+            total_handed_blocks: self.total_blocks(),
             grows: self.grows.get(),
             grows_in_place: self.grows_in_place.get(),
             copied_bytes: self.copied.get(),

@@ -8,21 +8,21 @@
 //!
 //! # What the figures mean
 //!
-//! `chunk_bytes = handed + padding + abandoned + past + tail`, at every moment. `chunk_bytes` is what bumpalo calls
-//! `allocated_bytes()`: usable chunk bytes. It is *not* what was allocated; padding, pieces given up by growth and the
-//! unused tail are in it.
+//! At every moment, `chunk_bytes = handed_bytes + padding_bytes + abandoned_bytes + past_bytes + tail_bytes`: allocated
+//! through the handle, lost to alignment, abandoned by growth, used without the handle, and unused. `chunk_bytes` is what
+//! bumpalo calls `allocated_bytes()`, and *not* what was allocated.
 //!
 //! # In a recording
 //!
-//! Instances of one name are one arena, whichever threads made them; what was allocated is told by phase, field and
+//! Instances of one name are one arena, whichever threads made them; what was allocated is recorded by phase, field and
 //! type. Exact when the program ends in order (leaked arenas too); when it is killed, each arena that is alive then may
 //! be behind by what it allocated since its last update: at most 64 KiB. `pause` does not pause arenas. The history of an
 //! arena keeps its first 4,096 events, and after that new maxima only. 1,023 names are kept apart (so give an arena a name
 //! that says what it is for, not which one it is); arenas of further names are instances of "(other)".
 //!
-//! A value that owns something outside of the arena and is put in by [`Arena::alloc`] of a handle is never dropped. Its
+//! A value that owns something outside of the arena and is moved in by [`Arena::alloc`] of a handle is never dropped. Its
 //! type is recorded, and with the feature `serde` (part of `derive`, `bumpalo` and `bump-scope`) the sites of the blocks
-//! that the value itself points to, not of what those point to in turn. What is put in without the handle
+//! that the value itself points to, not of what those point to in turn. What is moved in without the handle
 //! (`bump.alloc(string)`) cannot be seen.
 //!
 //! # What it costs

@@ -1,4 +1,4 @@
-//! A named handle to an arena: hands out through it and counts exactly what becomes of the chunks' bytes.
+//! A named handle to an arena: allocates in it and counts exactly what becomes of the chunks' bytes.
 //!
 //! Counting is plain cells; nothing is allocated. Padding is never guessed: it is what the arena used less what was
 //! allocated, abandoned, and found to have bypassed the handle.
@@ -17,12 +17,12 @@ use std::ptr::NonNull;
 /// name are one row in the recording; an instance lives as long as its handle. A handle belongs to one thread at a
 /// time, whatever the arena allows.
 ///
-/// A value put in by [`alloc`](Arena::alloc) that owns something outside (a `String`) is never dropped: a recording names
+/// A value moved in by [`alloc`](Arena::alloc) that owns something outside (a `String`) is never dropped: a recording names
 /// its type, and the sites of the blocks it points to.
 ///
 /// What bypasses the handle (bumpalo's own collections on the bare arena) is found at the next use of the handle, and
-/// at [`stats`](Tracked::stats), by the change of the arena's own figures. What it was nobody knows: a `String` that
-/// `bump.alloc` put in is leaked and not named.
+/// at [`stats`](Tracked::stats), by the change of the arena's own figures. What it was is not known: a `String` moved in
+/// by `bump.alloc` is leaked and not named.
 ///
 /// ```
 /// # #[cfg(feature = "bumpalo")] {
@@ -56,7 +56,7 @@ impl<A: Arena> Tracked<A> {
         &self.name
     }
 
-    /// The arena itself. What it hands out bypasses the handle.
+    /// The arena itself. What is allocated in it directly bypasses the handle.
     pub fn arena(&self) -> &A {
         &self.arena
     }
@@ -108,7 +108,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
             Ok(place) => {
                 let after = self.arena.cursor_after(place, layout);
                 self.accounting
-                    .handed_out(&self.arena, before, after, place, layout.size());
+                    .count_piece(&self.arena, before, after, place, layout.size());
                 Ok(place)
             }
             Err(refused) => Err(self.accounting.refused(&self.arena, refused)),

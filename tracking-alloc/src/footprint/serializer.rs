@@ -7,6 +7,7 @@ use super::value_ref::ValueRef;
 use serde::ser::{self, Serialize, Serializer};
 use std::any::type_name;
 use std::fmt;
+use std::io::Write;
 use tracking_alloc_recording::scope_kind;
 
 /// The value's own `Serialize` gave up.
@@ -168,7 +169,11 @@ impl Inside<'_> {
             return Ok(());
         }
         let mut digits = [0; 10];
-        let name = decimal(self.next, &mut digits);
+        let mut rest = &mut digits[..];
+        // There is room for every number.
+        let _ = write!(rest, "{}", self.next);
+        let left = rest.len();
+        let name = &digits[..digits.len() - left];
         self.next += 1;
         let kind = scope_kind::INDEX;
         self.part(Step { kind, name }, value)
@@ -194,19 +199,6 @@ fn is_tag<V: ?Sized>(at: At<'_>, value: &V) -> bool {
     let address = std::ptr::from_ref(value).cast::<u8>() as usize;
     name.ends_with("::AdjacentlyTaggedEnumVariant")
         || known::is_str::<V>() && at.walk.borrow_mut().finder.block_at(address).is_none()
-}
-
-/// A number's decimal digits.
-fn decimal(mut number: u32, digits: &mut [u8; 10]) -> &[u8] {
-    let mut first = digits.len();
-    loop {
-        first -= 1;
-        digits[first] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return &digits[first..];
-        }
-    }
 }
 
 macro_rules! numbers {

@@ -95,7 +95,7 @@ impl Recorded {
 
     /// A piece was allocated. False when nothing records it.
     #[inline(always)]
-    pub(in super::super) fn handed(&self, bytes: u64) -> bool {
+    pub(in super::super) fn count_allocated(&self, bytes: u64) -> bool {
         let Some(slot) = self.slot.get() else {
             return false;
         };
@@ -107,7 +107,7 @@ impl Recorded {
                 counter.total_blocks.add(1);
                 self.left.set(left);
             }
-            _ => self.handed_and_update(slot, bytes),
+            _ => self.allocated_and_update(slot, bytes),
         }
         true
     }
@@ -115,7 +115,7 @@ impl Recorded {
     /// The same when the scope is new to the arena, or it is time for an update.
     #[cold]
     #[inline(never)]
-    fn handed_and_update(&self, slot: &'static Slot, bytes: u64) {
+    fn allocated_and_update(&self, slot: &'static Slot, bytes: u64) {
         if let Some(counter) = self.counter(slot) {
             counter.total_bytes.add(bytes);
             counter.total_blocks.add(1);
@@ -127,7 +127,7 @@ impl Recorded {
     }
 
     /// A piece grew.
-    pub(in super::super) fn grown(&self, copied: u64) {
+    pub(in super::super) fn count_grown(&self, copied: u64) {
         let Some(slot) = self.slot.get() else { return };
         if let Some(counter) = self.counter(slot) {
             counter.grows.add(1);
@@ -136,7 +136,7 @@ impl Recorded {
     }
 
     /// Something is no longer allocated. False when nothing records it.
-    pub(in super::super) fn gone(&self, bytes: u64, blocks: u64) -> bool {
+    pub(in super::super) fn count_released(&self, bytes: u64, blocks: u64) -> bool {
         let Some(slot) = self.slot.get() else {
             return false;
         };
@@ -148,7 +148,7 @@ impl Recorded {
     }
 
     /// Bytes bypassed the handle, or came back there.
-    pub(in super::super) fn past(&self, bytes: i64) {
+    pub(in super::super) fn count_bypassed(&self, bytes: i64) {
         let Some(slot) = self.slot.get().filter(|_| bytes != 0) else {
             return;
         };
@@ -192,9 +192,9 @@ impl Recorded {
     pub(in super::super) fn publish(&self, event: Event) {
         let Some(slot) = self.slot.get() else { return };
         slot.sum_up();
-        let handed = slot.counters.total_handed();
+        let allocated = slot.counters.total_allocated();
         self.left
-            .set(handed.clamp(FIRST_UPDATE_BYTES, UPDATE_BYTES));
+            .set(allocated.clamp(FIRST_UPDATE_BYTES, UPDATE_BYTES));
         writing::publish(slot, event);
     }
 

@@ -6,7 +6,7 @@
 //! ```
 //! It is updated at each chunk, reset, drop, refusal and question for figures, and after every 64 KiB allocated (every
 //! doubling before that); ending the recording updates every slot in use. So a recording that ended is exact, leaked
-//! arenas included; that of a process that was killed is at most 64 KiB of handed-out bytes behind in each live arena.
+//! arenas included; that of a process that was killed is at most 64 KiB of allocated bytes behind in each live arena.
 //! Instances of one name share records: many of them cost no more of the recording than one.
 
 #[cfg(recording)]

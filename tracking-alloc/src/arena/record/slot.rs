@@ -43,7 +43,7 @@ impl Slot {
         let gone_blocks = self.sum(|of| &of.gone_blocks);
         let blocks = self.sum(|of| &of.total_blocks);
         counters
-            .handed
+            .allocated
             .set(self.sum(|of| &of.total_bytes).wrapping_sub(gone));
         counters.blocks.set(blocks.wrapping_sub(gone_blocks));
         counters
@@ -60,11 +60,11 @@ impl Slot {
         let counters = &self.counters;
         self.gone_before.set(self.sum(|of| &of.gone_bytes));
         self.gone_blocks_before.set(self.sum(|of| &of.gone_blocks));
-        counter.total_bytes.add(counters.total_handed());
-        counter.total_blocks.add(counters.total_handed_blocks());
+        counter.total_bytes.add(counters.total_allocated());
+        counter.total_blocks.add(counters.total_blocks());
         counter.gone_bytes.add(counters.returned.get());
         counter.gone_blocks.add(counters.returned_blocks.get());
-        counter.past_bytes.add(counters.past.get());
+        counter.past_bytes.add(counters.bypassed.get());
     }
 
     /// Nothing is allocated any more.

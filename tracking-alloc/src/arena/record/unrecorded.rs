@@ -22,17 +22,17 @@ impl Recorded {
     }
 
     #[inline(always)]
-    pub(in super::super) fn handed(&self, _bytes: u64) -> bool {
+    pub(in super::super) fn count_allocated(&self, _bytes: u64) -> bool {
         false
     }
 
-    pub(in super::super) fn grown(&self, _copied: u64) {}
+    pub(in super::super) fn count_grown(&self, _copied: u64) {}
 
-    pub(in super::super) fn gone(&self, _bytes: u64, _blocks: u64) -> bool {
+    pub(in super::super) fn count_released(&self, _bytes: u64, _blocks: u64) -> bool {
         false
     }
 
-    pub(in super::super) fn past(&self, _bytes: i64) {}
+    pub(in super::super) fn count_bypassed(&self, _bytes: i64) {}
 
     #[inline(always)]
     pub(in super::super) fn note_undropped(

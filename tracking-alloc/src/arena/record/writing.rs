@@ -256,7 +256,7 @@ fn free(writer: &mut Writer, slot: &'static Slot, used: u64, now_ns: u64) {
         &counters.chunk_bytes,
         &counters.chunk_bytes_with_metadata,
         &counters.abandoned,
-        &counters.past,
+        &counters.bypassed,
     ] {
         figure.set(0);
     }
