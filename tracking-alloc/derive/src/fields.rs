@@ -41,18 +41,18 @@ pub(crate) fn read<'i>(
     rename_all: Option<Case>,
     of: &str,
 ) -> Result<Vec<Field<'i>>> {
-    let mut errors: Option<Error> = None;
-    let mut all = Vec::new();
+    let (mut all, mut errors) = (Vec::new(), Vec::new());
     for (index, field) in fields.iter().enumerate() {
         match one(container, index, field, rename_all, of) {
             Ok(field) => all.push(field),
-            Err(error) => match &mut errors {
-                Some(errors) => errors.combine(error),
-                None => errors = Some(error),
-            },
+            Err(error) => errors.push(error),
         }
     }
-    errors.map_or(Ok(all), Err)
+    let combined = errors.into_iter().reduce(|mut errors, error| {
+        errors.combine(error);
+        errors
+    });
+    combined.map_or(Ok(all), Err)
 }
 
 fn one<'i>(

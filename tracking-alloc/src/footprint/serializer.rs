@@ -62,14 +62,6 @@ impl<'a> At<'a> {
         Ok((item.address, inner.node))
     }
 
-    fn bytes(self, address: usize, length: usize) -> Result<(), Stop> {
-        if length > 0 {
-            let walk = &mut *self.walk.borrow_mut();
-            self.value.meet_bytes(walk, address, length);
-        }
-        Ok(())
-    }
-
     fn number(self, number: u64, bytes: usize) -> Result<(), Stop> {
         self.value.number.set(Some((number, bytes)));
         Ok(())
@@ -235,11 +227,16 @@ impl<'a> Serializer for At<'a> {
     }
 
     fn serialize_str(self, text: &str) -> Result<(), Stop> {
-        self.bytes(text.as_ptr() as usize, text.len())
+        self.serialize_bytes(text.as_bytes())
     }
 
     fn serialize_bytes(self, bytes: &[u8]) -> Result<(), Stop> {
-        self.bytes(bytes.as_ptr() as usize, bytes.len())
+        if !bytes.is_empty() {
+            let walk = &mut *self.walk.borrow_mut();
+            self.value
+                .meet_bytes(walk, bytes.as_ptr() as usize, bytes.len());
+        }
+        Ok(())
     }
 
     fn serialize_none(self) -> Result<(), Stop> {
