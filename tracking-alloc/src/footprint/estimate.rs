@@ -77,7 +77,6 @@ impl<T: Serialize + DeepSizeOf> Profiled<T> {
     /// As `footprint` and `footprint_estimate` do.
     pub fn footprint_estimate(&self, label: &str) -> Option<(Footprint, Footprint)> {
         let exact = footprint(label, &self.0)?;
-        let estimate = footprint_estimate(label, &self.0)?;
-        Some((exact, estimate))
+        Some((exact, footprint_estimate(label, &self.0)?))
     }
 }

@@ -127,11 +127,8 @@ fn measured<T: Serialize + ?Sized>(
     stack_end: usize,
 ) -> Option<(Walk, usize)> {
     // A reference to the value that is meant is the caller's own, not a part of it.
-    let item = ValueRef::of(value, |_| true);
-    let item = ValueRef {
-        is_temporary: false,
-        ..item
-    };
+    let mut item = ValueRef::of(value, |_| true);
+    item.is_temporary = false;
     let nodes = Nodes::new(item.type_name, item.bytes.filter(|_| item.is_sized))?;
     let largest = usize::try_from(live_bytes).ok()?;
     let mut walk = Walk::new(nodes, largest, stack_end, start::usable_bytes());
