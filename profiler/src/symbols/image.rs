@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -63,8 +63,7 @@ impl Image {
 
     /// Reads the headers; the error is the reason alone.
     pub(super) fn headers(&self) -> Result<Headers, String> {
-        let file = self.file.try_clone().map_err(|error| error.to_string())?;
-        let cache = ReadCache::new(file);
+        let cache = ReadCache::new(&self.file);
         let object = parse(&cache)?;
         Ok(Headers {
             build_id: build_id(&object),
@@ -107,9 +106,8 @@ impl Image {
         if self.len > MAX_FILE_BYTES {
             return Err(format!("{} bytes are more than heapglass reads", self.len));
         }
-        let mut file = self.file.try_clone().map_err(|error| error.to_string())?;
-        file.seek(SeekFrom::Start(0))
-            .map_err(|error| error.to_string())?;
+        let mut file = &self.file;
+        file.rewind().map_err(|error| error.to_string())?;
         let mut file = file.take(self.len);
         let mut buffer = vec![0; 1 << 18];
         let (mut zeros, mut others) = (0, 0);
@@ -120,9 +118,9 @@ impl Image {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.to_string()),
             };
-            let piece = buffer.get(..read).unwrap_or_default();
+            let piece = &buffer[..read];
             for page in piece.chunks(ZEROS.len()) {
-                match ZEROS.get(..page.len()) == Some(page) {
+                match ZEROS.starts_with(page) {
                     true => zeros += page.len(),
                     false => others += page.len(),
                 }
@@ -188,38 +186,50 @@ fn has_section<'a>(object: &impl Object<'a>, name: &str) -> bool {
         .is_some_and(|section| section.file_range().is_some_and(|(_, len)| len > 0))
 }
 
-/// What all sections of a file of `bytes` bytes may come to once decompressed.
-pub(super) fn most_decompressed_bytes(bytes: usize) -> u64 {
-    let most = (bytes as u64).saturating_mul(MAX_EXPANSION);
-    most.clamp(ALWAYS_ALLOWED_BYTES, MAX_DECOMPRESSED_BYTES)
+/// Reads the sections of a file, each decompressed within the limits.
+pub(super) struct Sections<'o, 'a> {
+    object: &'o object::File<'a>,
+    /// What the sections that are still to be read may come to once decompressed.
+    allowance_bytes: u64,
+    /// Of all sections that were read.
+    pub(super) bytes: usize,
 }
 
-/// The bytes of a section, decompressed within the limits; empty if there is none. What is decompressed is taken
-/// from `allowance_bytes`. The error is the reason alone.
-pub(super) fn section<'a>(
-    object: &object::File<'a>,
-    name: &str,
-    allowance_bytes: &mut u64,
-) -> Result<Cow<'a, [u8]>, String> {
-    let Some(section) = object.section_by_name(name) else {
-        return Ok(Cow::Borrowed(&[]));
-    };
-    let reason = |error: object::Error| format!("section {name}: {error}");
-    let range = section.compressed_file_range().map_err(reason)?;
-    if range.format != CompressionFormat::None {
-        let most_bytes = range
-            .compressed_size
-            .saturating_mul(MAX_EXPANSION)
-            .max(ALWAYS_ALLOWED_BYTES)
-            .min(*allowance_bytes);
-        if range.uncompressed_size > most_bytes {
-            return Err(format!(
-                "section {name} claims to be {} bytes once decompressed",
-                range.uncompressed_size
-            ));
+impl<'o, 'a> Sections<'o, 'a> {
+    /// For a file of `file_bytes` bytes.
+    pub(super) fn new(object: &'o object::File<'a>, file_bytes: usize) -> Self {
+        let most = (file_bytes as u64).saturating_mul(MAX_EXPANSION);
+        Sections {
+            object,
+            allowance_bytes: most.clamp(ALWAYS_ALLOWED_BYTES, MAX_DECOMPRESSED_BYTES),
+            bytes: 0,
         }
-        *allowance_bytes -= range.uncompressed_size;
     }
-    let data = section.compressed_data().map_err(reason)?;
-    data.decompress().map_err(reason)
+
+    /// The bytes of a section; empty if there is none. The error is the reason alone.
+    pub(super) fn read(&mut self, name: &str) -> Result<Cow<'a, [u8]>, String> {
+        let Some(section) = self.object.section_by_name(name) else {
+            return Ok(Cow::Borrowed(&[]));
+        };
+        let reason = |error: object::Error| format!("section {name}: {error}");
+        let range = section.compressed_file_range().map_err(reason)?;
+        if range.format != CompressionFormat::None {
+            let most_bytes = range
+                .compressed_size
+                .saturating_mul(MAX_EXPANSION)
+                .max(ALWAYS_ALLOWED_BYTES)
+                .min(self.allowance_bytes);
+            if range.uncompressed_size > most_bytes {
+                return Err(format!(
+                    "section {name} claims to be {} bytes once decompressed",
+                    range.uncompressed_size
+                ));
+            }
+            self.allowance_bytes -= range.uncompressed_size;
+        }
+        let data = section.compressed_data().map_err(reason)?;
+        let bytes = data.decompress().map_err(reason)?;
+        self.bytes += bytes.len();
+        Ok(bytes)
+    }
 }

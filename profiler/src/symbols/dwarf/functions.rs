@@ -1,16 +1,17 @@
 //! One unit, walked once for all its addresses: which functions hold each, from the concrete one to the innermost
 //! inlined, and what they are called. Never recursive: a file may nest entries as deep as it likes.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use gimli::{Attribute, AttributeValue, UnitOffset, UnitRef};
+use gimli::{AttributeValue, UnitOffset, UnitRef};
 
 use super::super::SourceFrame;
 use super::super::names::{self, text};
 use super::super::table::Table;
 use super::lines::{self, Files};
 use super::units::{Index, Unit, ranges_of};
-use super::{Budget, Shared, Slice};
+use super::{Budget, Entry, Shared, Slice};
 
 /// Functions found in one unit, for all its addresses: what holds more is built to fill the memory. Real programs have
 /// some five an address.
@@ -34,12 +35,15 @@ struct Node<'a> {
     call_line: Option<u32>,
 }
 
-/// The two names an entry may have, where its attributes or its origin's say so.
+/// The two names an entry may have, where its attributes or its origin's say so; else empty.
 #[derive(Clone, Copy, Default)]
 struct Name<'a> {
-    linkage: Option<Slice<'a>>,
-    name: Option<Slice<'a>>,
+    linkage: &'a [u8],
+    bare: &'a [u8],
 }
+
+/// The unit of an entry, and the offset in it.
+type EntryId = (usize, UnitOffset);
 
 /// The frames of the addresses at `positions`, in that order: innermost first, empty where nothing covers one.
 pub(super) fn resolve_unit(
@@ -50,9 +54,7 @@ pub(super) fn resolve_unit(
     table: &Table<'_>,
     budget: &Budget,
 ) -> Vec<Vec<SourceFrame>> {
-    let Some(unit) = index.units.get(id) else {
-        return Vec::new();
-    };
+    let unit = &index.units[id];
     let mut walk = Walk {
         index,
         id,
@@ -69,7 +71,7 @@ pub(super) fn resolve_unit(
     let places = lines::places(skeleton, addresses, positions, budget);
     let mut render = Render {
         files: Files::new(skeleton),
-        rust: unit.is_rust(),
+        rust: unit.rust,
         index,
         table,
         functions: HashMap::new(),
@@ -89,30 +91,27 @@ struct Walk<'w, 'a> {
     addresses: &'w [u64],
     positions: &'w [usize],
     budget: &'w Budget,
-    /// Names by the place of the entry that has them.
-    origins: HashMap<usize, Name<'a>>,
+    /// What entries that others are instances of are called, and what they are instances of.
+    origins: HashMap<EntryId, (Name<'a>, Option<EntryId>)>,
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
     fn run(&mut self, chains: &mut [Vec<Node<'a>>]) -> gimli::Result<()> {
         let unit = self.unit.entries_in(self.index.dwarf);
         let mut entries = unit.unit.entries_raw(None)?;
-        let mut attributes = Vec::new();
+        let mut entry = Entry::null();
         // Concrete functions around the present entry: (depth, entry).
         let mut around: Vec<(isize, UnitOffset)> = Vec::new();
-        let mut pending = 0;
+        let mut work = 0;
         let mut nodes = 0;
         let most_nodes = (self.positions.len() * NODES_OF_AN_ADDRESS + FEW_NODES).min(MAX_NODES);
         while !entries.is_empty() && nodes < most_nodes {
-            pending += 1;
-            if pending == 1024 {
-                if !self.budget.take(pending) {
-                    break;
-                }
-                pending = 0;
+            work += 1;
+            if work % 1024 == 0 && !self.budget.take(1024) {
+                break;
             }
             let depth = entries.next_depth();
-            let entry = entries.next_offset();
+            entry.offset = entries.next_offset();
             let Some(abbreviation) = entries.read_abbreviation()? else {
                 continue;
             };
@@ -124,17 +123,17 @@ impl<'w, 'a> Walk<'w, 'a> {
                     continue;
                 }
             };
-            entries.read_attributes(abbreviation.attributes(), &mut attributes)?;
+            entries.read_attributes(abbreviation.attributes(), &mut entry.attrs)?;
             while around.last().is_some_and(|&(outer, _)| outer >= depth) {
                 around.pop();
             }
             if !inlined {
-                around.push((depth, entry));
+                around.push((depth, entry.offset));
             }
             let Some(&(_, function)) = around.last() else {
                 continue;
             };
-            let matched = self.matching(unit, &attributes, chains, |chain| {
+            let matched = self.matching(unit, &entry, chains, |chain| {
                 if inlined {
                     // Only inside the function that holds the address, and only below what was found last.
                     chain.first().is_some_and(|outer| outer.entry == function)
@@ -147,20 +146,25 @@ impl<'w, 'a> Walk<'w, 'a> {
             if matched.is_empty() {
                 continue;
             }
-            let name = self.name(unit, &attributes);
-            let (call_file, call_line) = call_site(&attributes);
+            let name = self.name(unit, &entry);
+            let call_file = match entry.attr_value(gimli::DW_AT_call_file) {
+                Some(AttributeValue::FileIndex(file)) => Some(file),
+                _ => None,
+            };
+            let call_line = entry.attr(gimli::DW_AT_call_line);
+            let call_line = call_line.and_then(|line| u32::try_from(line.udata_value()?).ok());
             nodes += matched.len();
             for at in matched {
                 chains[at].push(Node {
                     depth,
-                    entry,
+                    entry: entry.offset,
                     name,
                     call_file,
-                    call_line,
+                    call_line: call_line.filter(|&line| line > 0),
                 });
             }
         }
-        self.budget.take(pending);
+        self.budget.take(work % 1024);
         Ok(())
     }
 
@@ -168,12 +172,12 @@ impl<'w, 'a> Walk<'w, 'a> {
     fn matching(
         &self,
         unit: UnitRef<'_, Slice<'a>>,
-        attributes: &[Attribute<Slice<'a>>],
+        entry: &Entry<'a>,
         chains: &[Vec<Node<'a>>],
         may_take: impl Fn(&[Node<'a>]) -> bool,
     ) -> Vec<usize> {
         let mut matched = Vec::new();
-        ranges_of(unit, attributes, self.budget, |begin, end| {
+        ranges_of(unit, entry, self.budget, |begin, end| {
             let first = self
                 .positions
                 .partition_point(|&position| self.addresses[position] < begin);
@@ -191,111 +195,61 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// The names of an entry, its own or those of what it is an instance of.
-    fn name(
-        &mut self,
-        unit: UnitRef<'_, Slice<'a>>,
-        attributes: &[Attribute<Slice<'a>>],
-    ) -> Name<'a> {
-        let (mut name, mut origin) = names_of(unit, attributes);
-        let mut id = self.id;
+    fn name(&mut self, unit: UnitRef<'_, Slice<'a>>, entry: &Entry<'a>) -> Name<'a> {
+        let (mut name, mut origin) = self.names_of(self.id, unit, entry);
         for _ in 0..MAX_ORIGINS {
-            if name.linkage.is_some() && name.name.is_some() {
+            if !name.linkage.is_empty() && !name.bare.is_empty() {
                 break;
             }
-            let Some(value) = origin.take() else { break };
-            let Some((next_id, offset)) = self.target(id, value) else {
-                break;
-            };
-            id = next_id;
-            let place = self.index.global(id, offset);
-            let known = self.origins.get(&place).copied();
-            let (theirs, further) = match known {
-                Some(name) => (name, None),
-                None => self.read_names(id, offset),
-            };
-            name.linkage = name.linkage.or(theirs.linkage);
-            name.name = name.name.or(theirs.name);
-            if further.is_none() && known.is_none() {
-                self.origins.insert(place, theirs);
+            let Some(id) = origin else { break };
+            let known = self.origins.get(&id).copied();
+            let theirs = known.unwrap_or_else(|| self.read_names(id));
+            self.origins.insert(id, theirs);
+            if name.linkage.is_empty() {
+                name.linkage = theirs.0.linkage;
             }
-            origin = further;
+            if name.bare.is_empty() {
+                name.bare = theirs.0.bare;
+            }
+            origin = theirs.1;
         }
         name
     }
 
-    /// The unit and offset a reference means, seen from unit `id`.
-    fn target(&self, id: usize, value: AttributeValue<Slice<'a>>) -> Option<(usize, UnitOffset)> {
-        match value {
-            AttributeValue::UnitRef(offset) => Some((id, offset)),
-            // Split units cannot refer to each other.
-            AttributeValue::DebugInfoRef(entry) if self.unit.split.is_none() => {
-                self.index.locate(entry.0)
-            }
-            _ => None,
-        }
+    fn read_names(&self, (id, offset): EntryId) -> (Name<'a>, Option<EntryId>) {
+        let unit = self.index.units[id].entries_in(self.index.dwarf);
+        let entry = unit.unit.entry(offset);
+        entry.map_or_else(|_| Default::default(), |it| self.names_of(id, unit, &it))
     }
 
-    fn read_names(
+    /// The names among the attributes of an entry of unit `id`, and what it is an instance of.
+    fn names_of(
         &self,
         id: usize,
-        offset: UnitOffset,
-    ) -> (Name<'a>, Option<AttributeValue<Slice<'a>>>) {
-        let read = || {
-            let unit = self.index.units.get(id)?.entries_in(self.index.dwarf);
-            let mut entries = unit.unit.entries_raw(Some(offset)).ok()?;
-            let abbreviation = entries.read_abbreviation().ok()??;
-            let mut attributes = Vec::new();
-            entries
-                .read_attributes(abbreviation.attributes(), &mut attributes)
-                .ok()?;
-            Some(names_of(unit, &attributes))
+        unit: UnitRef<'_, Slice<'a>>,
+        entry: &Entry<'a>,
+    ) -> (Name<'a>, Option<EntryId>) {
+        let string = |attribute| {
+            let text = unit.attr_string(entry.attr_value(attribute)?).ok()?;
+            Some(text.slice())
         };
-        read().unwrap_or_default()
+        let linkage = string(gimli::DW_AT_linkage_name);
+        let linkage = linkage.or_else(|| string(gimli::DW_AT_MIPS_linkage_name));
+        let name = Name {
+            linkage: linkage.unwrap_or_default(),
+            bare: string(gimli::DW_AT_name).unwrap_or_default(),
+        };
+        let origin = entry.attr_value(gimli::DW_AT_abstract_origin);
+        let origin = match origin.or_else(|| entry.attr_value(gimli::DW_AT_specification)) {
+            Some(AttributeValue::UnitRef(offset)) => Some((id, offset)),
+            // Split units cannot refer to each other.
+            Some(AttributeValue::DebugInfoRef(entry)) if self.unit.split.is_none() => {
+                self.index.locate(entry)
+            }
+            _ => None,
+        };
+        (name, origin)
     }
-}
-
-/// The names among an entry's attributes, and what it is an instance of.
-fn names_of<'a>(
-    unit: UnitRef<'_, Slice<'a>>,
-    attributes: &[Attribute<Slice<'a>>],
-) -> (Name<'a>, Option<AttributeValue<Slice<'a>>>) {
-    let mut name = Name::default();
-    let mut origin = None;
-    for attribute in attributes {
-        match attribute.name() {
-            gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => {
-                name.linkage = unit.attr_string(attribute.value()).ok()
-            }
-            gimli::DW_AT_name => name.name = unit.attr_string(attribute.value()).ok(),
-            gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => {
-                origin = Some(attribute.value())
-            }
-            _ => {}
-        }
-    }
-    (name, origin)
-}
-
-fn call_site(attributes: &[Attribute<Slice<'_>>]) -> (Option<u64>, Option<u32>) {
-    let (mut file, mut line) = (None, None);
-    for attribute in attributes {
-        match attribute.name() {
-            gimli::DW_AT_call_file => {
-                file = match attribute.value() {
-                    AttributeValue::FileIndex(index) => Some(index),
-                    value => value.udata_value(),
-                }
-            }
-            gimli::DW_AT_call_line => {
-                line = attribute
-                    .udata_value()
-                    .and_then(|line| u32::try_from(line).ok())
-                    .filter(|&line| line > 0);
-            }
-            _ => {}
-        }
-    }
-    (file, line)
 }
 
 /// Linkage name, bare name, file.
@@ -351,41 +305,25 @@ impl<'r, 'a> Render<'r, 'a> {
         file: Option<&Shared>,
         address: Option<u64>,
     ) -> Option<(Shared, Option<Shared>)> {
-        let linkage = name.linkage.map_or(&[][..], |linkage| linkage.slice());
-        let bare = name.name.map_or(&[][..], |name| name.slice());
+        let Name { linkage, bare } = name;
         let from_table = linkage.is_empty() && address.is_some();
-        let key = (
-            linkage,
-            bare,
-            if linkage.is_empty() {
-                file.cloned()
-            } else {
-                None
-            },
-        );
+        let key = (linkage, bare, file.filter(|_| linkage.is_empty()).cloned());
         if !from_table && let Some(known) = self.functions.get(&key) {
             return Some(known.clone());
         }
-        let bare_text = Some(text(bare)).filter(|name| !name.is_empty());
-        let made = if !linkage.is_empty() {
-            let linkage = text(linkage);
-            (
-                names::join(&linkage, bare_text.as_deref()).into(),
-                Some(Shared::from(linkage)),
-            )
-        } else if let Some(symbol) =
-            address.and_then(|address| self.symbol(address, bare_text.as_deref()))
-        {
-            (
-                names::join(symbol, bare_text.as_deref()).into(),
-                Some(Shared::from(symbol)),
-            )
-        } else {
-            let bare = bare_text?;
-            let module = file
-                .filter(|_| self.rust)
-                .and_then(|file| self.index.roots.module(file));
-            (names::under_module(module.as_deref(), &bare).into(), None)
+        let bare = Some(text(bare)).filter(|bare| !bare.is_empty());
+        let bare = bare.as_deref();
+        let linkage = match linkage {
+            [] => address.and_then(|address| self.symbol(address, bare).map(Cow::Borrowed)),
+            linkage => Some(text(linkage)),
+        };
+        let made = match (linkage, bare) {
+            (Some(linkage), _) => (names::join(&linkage, bare).into(), Some(linkage.into())),
+            (None, bare) => {
+                let module = file.filter(|_| self.rust);
+                let module = module.and_then(|file| self.index.roots.module(file));
+                (names::under_module(module.as_deref(), bare?).into(), None)
+            }
         };
         if !from_table {
             self.functions.insert(key, made.clone());

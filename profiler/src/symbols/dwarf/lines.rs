@@ -1,10 +1,9 @@
 //! The line table of a unit: which source line an instruction came from.
 //! One run of the program answers all addresses; rows that match nothing are dropped as they come.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
-use gimli::{AttributeValue, UnitRef};
+use gimli::UnitRef;
 
 use super::super::names::{join_path, text};
 use super::units::directory;
@@ -33,14 +32,11 @@ pub(super) fn places(
     let mut previous: Option<(u64, Place)> = None;
     // A sequence that starts at 0 was discarded by the linker.
     let mut discarded = false;
-    let mut pending = 0;
+    let mut work = 0;
     while let Ok(Some((_, row))) = rows.next_row() {
-        pending += 1;
-        if pending == 1024 {
-            if !budget.take(pending) {
-                break;
-            }
-            pending = 0;
+        work += 1;
+        if work % 1024 == 0 && !budget.take(1024) {
+            break;
         }
         let address = row.address();
         if let Some((begin, place)) = previous
@@ -71,48 +67,40 @@ pub(super) fn places(
             ))
         };
     }
-    budget.take(pending);
+    budget.take(work % 1024);
     places
 }
 
 /// The file names of a unit's line table, made once each.
 pub(super) struct Files<'u, 'a> {
     unit: UnitRef<'u, Slice<'a>>,
-    names: RefCell<HashMap<u64, Option<Shared>>>,
+    names: HashMap<u64, Option<Shared>>,
 }
 
 impl<'u, 'a> Files<'u, 'a> {
     pub(super) fn new(unit: UnitRef<'u, Slice<'a>>) -> Self {
         Files {
             unit,
-            names: RefCell::default(),
+            names: HashMap::new(),
         }
     }
 
     /// The path of a file, made absolute by the folder the compiler ran in.
-    pub(super) fn name(&self, file: u64) -> Option<Shared> {
-        if let Some(name) = self.names.borrow().get(&file) {
-            return name.clone();
-        }
-        let name = self.render(file).map(Shared::from);
-        self.names.borrow_mut().insert(file, name.clone());
-        name
+    pub(super) fn name(&mut self, file: u64) -> Option<Shared> {
+        let name = self.names.entry(file);
+        let name = name.or_insert_with(|| path(self.unit, file).map(Shared::from));
+        name.clone()
     }
+}
 
-    fn render(&self, file: u64) -> Option<String> {
-        let header = self.unit.unit.line_program.as_ref()?.header();
-        let entry = header.file(file)?;
-        let string = |value: AttributeValue<Slice<'a>>| {
-            self.unit
-                .attr_string(value)
-                .ok()
-                .map(|bytes| text(bytes.slice()))
-        };
-        let name = string(entry.path_name())?;
-        let folder = entry.directory(header).and_then(string).unwrap_or_default();
-        Some(join_path(
-            &join_path(&directory(self.unit.unit), &folder),
-            &name,
-        ))
-    }
+fn path(unit: UnitRef<'_, Slice<'_>>, file: u64) -> Option<String> {
+    let header = unit.unit.line_program.as_ref()?.header();
+    let entry = header.file(file)?;
+    let string = |value| {
+        let bytes = unit.attr_string(value).ok()?;
+        Some(text(bytes.slice()))
+    };
+    let name = string(entry.path_name())?;
+    let folder = entry.directory(header).and_then(string).unwrap_or_default();
+    Some(join_path(&join_path(&directory(unit.unit), &folder), &name))
 }

@@ -28,10 +28,11 @@ pub(super) use split::SplitFiles;
 
 /// All readers borrow from buffers that outlive the walk.
 type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+type Entry<'a> = gimli::DebuggingInformationEntry<Slice<'a>>;
 
 /// Units of work (entries, line rows, range entries) one file may cost; a file that asks for more is built to keep us
 /// busy.
-const MAX_WORK: i64 = 4_000_000_000;
+const MAX_WORK: usize = 4_000_000_000;
 /// The same for each byte of debug information (real files need about half a unit), for each address, and for any file.
 const WORK_OF_A_BYTE: usize = 8;
 const WORK_OF_AN_ADDRESS: usize = 256;
@@ -43,26 +44,23 @@ const MAX_THREADS: usize = 8;
 struct Budget(AtomicI64);
 
 impl Budget {
-    fn new(bytes: usize, addresses: usize) -> Budget {
-        let work = bytes
-            .saturating_mul(WORK_OF_A_BYTE)
-            .saturating_add(addresses.saturating_mul(WORK_OF_AN_ADDRESS))
-            .saturating_add(LITTLE_WORK);
-        let work = i64::try_from(work).unwrap_or(MAX_WORK);
-        Budget(AtomicI64::new(work.min(MAX_WORK)))
+    fn new(addresses: usize) -> Budget {
+        let work = addresses.saturating_mul(WORK_OF_AN_ADDRESS);
+        let work = work.saturating_add(LITTLE_WORK).min(MAX_WORK);
+        Budget(AtomicI64::new(work as i64))
     }
 
     /// Allows what `bytes` more of debug information may cost.
     fn add(&self, bytes: usize) {
-        let work = bytes.saturating_mul(WORK_OF_A_BYTE);
-        let work = i64::try_from(work).unwrap_or(MAX_WORK);
-        self.0.fetch_add(work.min(MAX_WORK), Ordering::Relaxed);
+        let work = bytes.saturating_mul(WORK_OF_A_BYTE).min(MAX_WORK);
+        self.0.fetch_add(work as i64, Ordering::Relaxed);
     }
 
     /// Takes `work` away; false when there is none left and the caller has to stop.
     fn take(&self, work: usize) -> bool {
-        let work = i64::try_from(work).unwrap_or(i64::MAX);
-        self.0.fetch_sub(work.min(MAX_WORK), Ordering::Relaxed) > 0
+        self.0
+            .fetch_sub(work.min(MAX_WORK) as i64, Ordering::Relaxed)
+            > 0
     }
 }
 
@@ -77,72 +75,15 @@ pub(super) struct FileFrames {
     pub(super) gave_up: bool,
 }
 
-/// The sections of a file that the walk reads, decompressed.
-struct Sections<'a> {
-    dwarf: DwarfSections<Cow<'a, [u8]>>,
-    endian: RunTimeEndian,
-    /// Of all of them together.
-    bytes: usize,
-}
-
-impl<'a> Sections<'a> {
-    fn load(object: &object::File<'a>, file_bytes: usize) -> Result<Sections<'a>, String> {
-        let mut allowance_bytes = image::most_decompressed_bytes(file_bytes);
-        let mut bytes = 0;
-        let dwarf = DwarfSections::load(|id| match is_read(id) {
-            true => image::section(object, id.name(), &mut allowance_bytes)
-                .inspect(|section| bytes += section.len()),
-            false => Ok(Cow::Borrowed(&[][..])),
-        })?;
-        Ok(Sections {
-            dwarf,
-            endian: split::endian(object),
-            bytes,
-        })
-    }
-
-    fn borrow(&self) -> gimli::Dwarf<Slice<'_>> {
-        self.dwarf
-            .borrow(|bytes| EndianSlice::new(bytes, self.endian))
-    }
-}
-
-impl Sections<'static> {
-    /// The sections of a `.dwo` file.
-    fn load_split(
-        object: &object::File<'_>,
-        file_bytes: usize,
-    ) -> Result<Sections<'static>, String> {
-        let mut allowance_bytes = image::most_decompressed_bytes(file_bytes);
-        let mut bytes = 0;
-        let dwarf = DwarfSections::load(|id| match id.dwo_name() {
-            Some(name) if is_read(id) => image::section(object, name, &mut allowance_bytes)
-                .inspect(|section| bytes += section.len())
-                .map(|bytes| Cow::Owned(bytes.into_owned())),
-            _ => Ok::<_, String>(Cow::Borrowed(&[][..])),
-        })?;
-        Ok(Sections {
-            dwarf,
-            endian: split::endian(object),
-            bytes,
-        })
-    }
-}
-
 /// Locations, macros and type units are never read.
 fn is_read(id: SectionId) -> bool {
-    matches!(
+    !matches!(
         id,
-        SectionId::DebugAbbrev
-            | SectionId::DebugAddr
-            | SectionId::DebugAranges
-            | SectionId::DebugInfo
-            | SectionId::DebugLine
-            | SectionId::DebugLineStr
-            | SectionId::DebugRanges
-            | SectionId::DebugRngLists
-            | SectionId::DebugStr
-            | SectionId::DebugStrOffsets
+        SectionId::DebugLoc
+            | SectionId::DebugLocLists
+            | SectionId::DebugMacinfo
+            | SectionId::DebugMacro
+            | SectionId::DebugTypes
     )
 }
 
@@ -160,19 +101,25 @@ pub(super) fn resolve(
     addresses: &[u64],
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<FileFrames, String> {
-    let sections = Sections::load(object, file_bytes)?;
-    let mut dwarf = sections.borrow();
+    let mut reader = image::Sections::new(object, file_bytes);
+    let sections = DwarfSections::load(|id| match is_read(id) {
+        true => reader.read(id.name()),
+        false => Ok(Cow::default()),
+    })?;
+    let endian = split::endian(object);
+    let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
     if abbreviations::overlap(&dwarf) {
         return Err("its abbreviations overlap".to_owned());
     }
     // Units that name the same table share it.
     dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::All);
-    let budget = Budget::new(sections.bytes, addresses.len());
-    let mut index = units::Index::build(&dwarf, sections.bytes, &budget);
+    let budget = Budget::new(addresses.len());
+    budget.add(reader.bytes);
+    let mut index = units::Index::build(&dwarf, reader.bytes, &budget);
     let wanted = index.units_of(addresses, &budget);
-    let split_data = split::Data::load(split, &index, wanted.iter().map(|(unit, _)| *unit));
-    budget.add(split_data.bytes());
-    let missing_split = split_data.attach(&mut index);
+    let split_units = index.split_units(&wanted);
+    let halves = split::Halves::load(split, &index, &split_units, &budget);
+    let missing_split = halves.attach(&mut index, &split_units);
 
     let mut found = FileFrames {
         chains: vec![Vec::new(); addresses.len()],

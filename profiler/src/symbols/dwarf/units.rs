@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use gimli::{AttributeValue, DebugInfoOffset, Section, UnitOffset, UnitRef};
+use gimli::{AttributeValue, DebugInfoOffset, DwoId, Section, UnitOffset, UnitRef};
 
 use super::super::names::{CrateRoots, text};
-use super::{Budget, Slice};
+use super::{Budget, Entry, Slice};
 
 /// Address ranges kept of all units together: a binary of a gigabyte has some millions. Each takes two bytes at least.
 const MAX_RANGES: usize = 16 << 20;
@@ -35,16 +35,10 @@ pub(super) struct Index<'a> {
 pub(super) struct Unit<'a> {
     pub(super) unit: gimli::Unit<Slice<'a>>,
     offset: usize,
+    /// Whether rustc made it.
     pub(super) rust: bool,
-    /// Its other half, when the debug information is split.
-    pub(super) split: Option<SplitUnit<'a>>,
-}
-
-/// The half of a unit that is kept outside the binary.
-pub(super) struct SplitUnit<'a> {
-    pub(super) dwarf: gimli::Dwarf<Slice<'a>>,
-    pub(super) unit: gimli::Unit<Slice<'a>>,
-    pub(super) rust: bool,
+    /// The half of it that is kept outside the binary, when the debug information is split.
+    pub(super) split: Option<(gimli::Dwarf<Slice<'a>>, gimli::Unit<Slice<'a>>)>,
 }
 
 impl<'a> Unit<'a> {
@@ -54,14 +48,26 @@ impl<'a> Unit<'a> {
         dwarf: &'u gimli::Dwarf<Slice<'a>>,
     ) -> UnitRef<'u, Slice<'a>> {
         match &self.split {
-            Some(split) => UnitRef::new(&split.dwarf, &split.unit),
+            Some((dwarf, unit)) => UnitRef::new(dwarf, unit),
             None => UnitRef::new(dwarf, &self.unit),
         }
     }
 
-    /// Whether rustc made it.
-    pub(super) fn is_rust(&self) -> bool {
-        self.rust || self.split.as_ref().is_some_and(|split| split.rust)
+    /// Takes the first unit of `dwarf` for its other half; false if that is of another build.
+    pub(super) fn take_half(&mut self, dwarf: gimli::Dwarf<Slice<'a>>) -> bool {
+        let Ok(Some(header)) = dwarf.units().next() else {
+            return false;
+        };
+        let Ok(mut unit) = dwarf.unit(header) else {
+            return false;
+        };
+        if unit.dwo_id != self.unit.dwo_id {
+            return false;
+        }
+        unit.copy_relocated_attributes(&self.unit);
+        self.rust |= root_of(&unit).is_ok_and(|root| is_rust(&root));
+        self.split = Some((dwarf, unit));
+        true
     }
 }
 
@@ -110,16 +116,13 @@ impl<'a> Index<'a> {
             }
             let id = index.units.len();
             let mut any = false;
-            let mut rust = false;
-            if let Ok(root) = root_attributes(&unit) {
-                rust = is_rust(&root);
-                ranges_of(UnitRef::new(dwarf, &unit), &root, budget, |begin, end| {
-                    if index.ranges.len() < index.most_ranges {
-                        index.ranges.push((begin, end, id));
-                    }
-                    any = true;
-                });
-            }
+            let root = root_of(&unit).unwrap_or_default();
+            ranges_of(UnitRef::new(dwarf, &unit), &root, budget, |begin, end| {
+                if index.ranges.len() < index.most_ranges {
+                    index.ranges.push((begin, end, id));
+                }
+                any = true;
+            });
             if !any {
                 without_ranges.push((offset, id));
             }
@@ -129,7 +132,7 @@ impl<'a> Index<'a> {
             index.units.push(Unit {
                 unit,
                 offset,
-                rust,
+                rust: is_rust(&root),
                 split: None,
             });
         }
@@ -186,53 +189,33 @@ impl<'a> Index<'a> {
             positions.dedup();
         }
         // The large ones first, so that no thread is left alone with one at the end.
-        units.sort_by_key(|(unit, _)| std::cmp::Reverse((self.size_of(*unit), *unit)));
+        let size = |unit: usize| self.units[unit].unit.header.unit_length();
+        units.sort_by_key(|(unit, _)| std::cmp::Reverse((size(*unit), *unit)));
         units
     }
 
-    fn size_of(&self, unit: usize) -> usize {
-        self.units
-            .get(unit)
-            .map_or(0, |unit| unit.unit.header.unit_length())
+    /// Of those units, the ones that have another half in another file, with its id.
+    pub(super) fn split_units(&self, units: &[(usize, Vec<usize>)]) -> Vec<(usize, DwoId)> {
+        let split = |(id, _): &(usize, _)| Some((*id, self.units[*id].unit.dwo_id?));
+        units.iter().filter_map(split).collect()
     }
 
     /// The unit and the offset inside it of an entry given by its place in `.debug_info`.
-    pub(super) fn locate(&self, entry: usize) -> Option<(usize, UnitOffset)> {
-        let id = self
-            .units
-            .partition_point(|unit| unit.offset <= entry)
-            .checked_sub(1)?;
-        let unit = &self.units[id].unit;
-        let offset = DebugInfoOffset(entry).to_unit_offset(&unit.header)?;
-        Some((id, offset))
-    }
-
-    /// The place in `.debug_info` of an entry of a unit.
-    pub(super) fn global(&self, unit: usize, offset: UnitOffset) -> usize {
-        self.units
-            .get(unit)
-            .map_or(usize::MAX, |unit| unit.offset.saturating_add(offset.0))
+    pub(super) fn locate(&self, entry: DebugInfoOffset) -> Option<(usize, UnitOffset)> {
+        let after = self.units.partition_point(|unit| unit.offset <= entry.0);
+        let id = after.checked_sub(1)?;
+        Some((id, entry.to_unit_offset(&self.units[id].unit.header)?))
     }
 }
 
-/// The attributes of the first entry of a unit.
-pub(super) fn root_attributes<'a>(
-    unit: &gimli::Unit<Slice<'a>>,
-) -> gimli::Result<Vec<gimli::Attribute<Slice<'a>>>> {
-    let mut entries = unit.entries_raw(None)?;
-    let mut attributes = Vec::new();
-    if let Some(abbreviation) = entries.read_abbreviation()? {
-        entries.read_attributes(abbreviation.attributes(), &mut attributes)?;
-    }
-    Ok(attributes)
+/// The first entry of a unit.
+fn root_of<'a>(unit: &gimli::Unit<Slice<'a>>) -> gimli::Result<Entry<'a>> {
+    unit.entry(unit.header.root_offset())
 }
 
 /// Whether the language of a unit is Rust.
-pub(super) fn is_rust(root: &[gimli::Attribute<Slice<'_>>]) -> bool {
-    root.iter().any(|attribute| {
-        attribute.name() == gimli::DW_AT_language
-            && attribute.value() == AttributeValue::Language(gimli::DW_LANG_Rust)
-    })
+fn is_rust(root: &Entry<'_>) -> bool {
+    root.attr_value(gimli::DW_AT_language) == Some(AttributeValue::Language(gimli::DW_LANG_Rust))
 }
 
 /// The folder the compiler ran in.
@@ -246,7 +229,7 @@ pub(super) fn directory<'a>(unit: &gimli::Unit<Slice<'a>>) -> Cow<'a, str> {
 /// (Not `gimli::Dwarf::die_ranges`, whose `begin + size` may overflow on hostile input.)
 pub(super) fn ranges_of<'a>(
     unit: UnitRef<'_, Slice<'a>>,
-    attributes: &[gimli::Attribute<Slice<'a>>],
+    entry: &Entry<'a>,
     budget: &Budget,
     mut each: impl FnMut(u64, u64),
 ) {
@@ -255,30 +238,24 @@ pub(super) fn ranges_of<'a>(
             each(begin, end);
         }
     };
-    let (mut low, mut high, mut size) = (None, None, None);
-    for attribute in attributes {
-        match attribute.name() {
-            gimli::DW_AT_low_pc => low = unit.attr_address(attribute.value()).ok().flatten(),
-            gimli::DW_AT_high_pc => match attribute.value() {
-                AttributeValue::Udata(bytes) => size = Some(bytes),
-                value => high = unit.attr_address(value).ok().flatten(),
-            },
-            gimli::DW_AT_ranges => {
-                if let Ok(Some(mut list)) = unit.attr_ranges(attribute.value()) {
-                    while let Ok(Some(range)) = list.next() {
-                        if !budget.take(1) {
-                            return;
-                        }
-                        emit(range.begin, range.end);
-                    }
-                    return;
-                }
+    let ranges = entry.attr_value(gimli::DW_AT_ranges);
+    if let Some(Ok(Some(mut list))) = ranges.map(|value| unit.attr_ranges(value)) {
+        while let Ok(Some(range)) = list.next() {
+            if !budget.take(1) {
+                return;
             }
-            _ => {}
+            emit(range.begin, range.end);
         }
+        return;
     }
+    let address = |value: AttributeValue<Slice<'a>>| unit.attr_address(value).ok().flatten();
+    let low = entry.attr_value(gimli::DW_AT_low_pc).and_then(address);
     if let Some(low) = low
-        && let Some(high) = high.or_else(|| size.and_then(|size| low.checked_add(size)))
+        && let Some(high) = entry.attr_value(gimli::DW_AT_high_pc)
+        && let Some(high) = match high {
+            AttributeValue::Udata(bytes) => low.checked_add(bytes),
+            high => address(high),
+        }
     {
         emit(low, high);
     }
