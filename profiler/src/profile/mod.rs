@@ -223,8 +223,8 @@ pub struct Module {
     pub symbols: SymbolSource,
 }
 
-/// Where the symbols of a module came from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Where the symbols of a module came from. The symbol cache keeps it: a renamed variant is another format.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum SymbolSource {
     /// No frame of the module was seen, so nothing was looked up.
     #[default]

@@ -29,9 +29,11 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 const MAX_FOLDER_BYTES: u64 = 512 << 20;
 
 /// The symbols known of one build.
+#[derive(Default)]
 pub(super) struct Cached {
     /// Of the files they came from.
     pub(super) fingerprint: u64,
+    /// Where they came from: of what is read from the cache always a file.
     pub(super) source: SymbolSource,
     pub(super) addresses: BTreeMap<u64, AddressFrames>,
 }
@@ -94,15 +96,12 @@ fn try_write(folder: &Path, build_id: &[u8], cached: &Cached) -> std::io::Result
 pub(super) fn forget_oldest(folder: &Path, most_bytes: u64) -> std::io::Result<()> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)?.flatten() {
-        let ours = entry
-            .path()
-            .extension()
-            .is_some_and(|extension| extension == "symbols");
-        if let Ok(metadata) = entry.metadata()
-            && ours
+        let path = entry.path();
+        if path.extension().is_some_and(|end| end == "symbols")
+            && let Ok(metadata) = entry.metadata()
             && metadata.is_file()
         {
-            files.push((metadata.modified()?, metadata.len(), entry.path()));
+            files.push((metadata.modified()?, metadata.len(), path));
         }
     }
     files.sort();
@@ -124,47 +123,39 @@ struct CacheFile {
     writer: String,
     build_id: String,
     fingerprint: u64,
-    source: Source,
+    source: SymbolSource,
     strings: Vec<String>,
     /// Address, how it got its names, its frames.
     addresses: Vec<(u64, u8, Vec<StoredFrame>)>,
 }
 
-/// Where symbols came from.
-#[derive(Serialize, Deserialize)]
-enum Source {
-    Debug(PathBuf),
-    Table(PathBuf),
+/// Whether names came from a file: nothing else is kept.
+fn is_of_file(source: &SymbolSource) -> bool {
+    matches!(source, SymbolSource::Debug(_) | SymbolSource::Table(_))
 }
 
 fn encode(build_id: &[u8], cached: &Cached) -> Option<Vec<u8>> {
+    if !is_of_file(&cached.source) {
+        return None;
+    }
     let mut strings = Strings::default();
     let addresses = cached.addresses.iter();
-    let addresses = addresses
-        .map(|(address, resolved)| {
-            let frames = strings.store(&resolved.frames);
-            (*address, resolved.how as u8, frames)
-        })
-        .collect();
+    let addresses = addresses.map(|(address, resolved)| {
+        let frames = strings.store(&resolved.frames);
+        (*address, resolved.how as u8, frames)
+    });
+    let addresses = addresses.collect();
     let kept = CacheFile {
         format: FORMAT,
         writer: WRITER.to_owned(),
         build_id: hex_all(build_id),
         fingerprint: cached.fingerprint,
-        source: match &cached.source {
-            SymbolSource::Debug(path) => Source::Debug(path.clone()),
-            SymbolSource::Table(path) => Source::Table(path.clone()),
-            _ => return None,
-        },
+        source: cached.source.clone(),
         strings: strings.into_values(),
         addresses,
     };
     let body = serde_json::to_vec(&kept).ok()?;
-    let mut bytes = Vec::with_capacity(body.len() + 12);
-    bytes.extend(MAGIC);
-    bytes.extend(crc32fast::hash(&body).to_le_bytes());
-    bytes.extend(body);
-    Some(bytes)
+    Some([&MAGIC[..], &crc32fast::hash(&body).to_le_bytes(), &body].concat())
 }
 
 fn decode(bytes: &[u8], build_id: &[u8]) -> Option<Cached> {
@@ -173,7 +164,8 @@ fn decode(bytes: &[u8], build_id: &[u8]) -> Option<Cached> {
         return None;
     }
     let kept: CacheFile = serde_json::from_slice(body).ok()?;
-    if kept.format != FORMAT || kept.writer != WRITER || kept.build_id != hex_all(build_id) {
+    let is_ours = kept.format == FORMAT && kept.writer == WRITER && is_of_file(&kept.source);
+    if !is_ours || kept.build_id != hex_all(build_id) {
         return None;
     }
     let shared = Shared::new(&kept.strings);
@@ -186,9 +178,6 @@ fn decode(bytes: &[u8], build_id: &[u8]) -> Option<Cached> {
     Some(Cached {
         fingerprint: kept.fingerprint,
         addresses: addresses.collect::<Option<_>>()?,
-        source: match kept.source {
-            Source::Debug(path) => SymbolSource::Debug(path),
-            Source::Table(path) => SymbolSource::Table(path),
-        },
+        source: kept.source,
     })
 }

@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::names::{Mangling, last_segment, mangling, without_version};
-use super::short::{crate_of, is_std_crate, one_of, short};
+use super::names::{is_rust, without_version};
+use super::short::{crate_of, is_std_crate, last_segment, one_of, short};
 use super::{SourceFrame, Symbols};
 use crate::profile::{Function, OWN_CRATES, Origin};
 
@@ -75,7 +75,7 @@ impl Classifier {
         let file = frame.file.as_deref();
         let rust_file = file.is_some_and(|file| file.ends_with(".rs"));
         let rust_name = match frame.raw.as_deref() {
-            Some(raw) => mangling(raw) != Mangling::Foreign,
+            Some(raw) => is_rust(raw),
             None => file.is_none() && name.contains("::"),
         };
         // `#[global_allocator]` puts them into the user's crate, at the line of the static.

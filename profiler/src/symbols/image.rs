@@ -9,6 +9,7 @@ use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use gimli::RunTimeEndian;
 use object::{CompressionFormat, Object, ObjectSection, ReadCache, ReadRef};
 
 /// The largest file that is read, bytes. Browsers with full debug information stay below.
@@ -203,6 +204,14 @@ impl<'o, 'a> Sections<'o, 'a> {
             object,
             allowance_bytes: most.clamp(ALWAYS_ALLOWED_BYTES, MAX_DECOMPRESSED_BYTES),
             bytes: 0,
+        }
+    }
+
+    /// The byte order of the file.
+    pub(super) fn endian(&self) -> RunTimeEndian {
+        match self.object.is_little_endian() {
+            true => RunTimeEndian::Little,
+            false => RunTimeEndian::Big,
         }
     }
 

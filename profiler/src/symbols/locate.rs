@@ -15,64 +15,53 @@ const SYSTEM_DEBUG_DIR: &str = "/usr/lib/debug";
 
 /// The files of a module, checked to be of the build that ran.
 pub(super) struct Files {
-    /// The binary itself.
-    pub(super) binary: Option<(Image, Headers)>,
-    /// A file with its debug information, or with the symbol table it was stripped of.
-    pub(super) debug: Option<(Image, Headers)>,
+    /// The binary itself, then a file with its debug information or with the symbol table it was stripped of: one of
+    /// them or both.
+    files: Vec<File>,
     /// Where the split half of the debug information may be.
     pub(super) split: SplitFiles,
+}
+
+/// A file of a module.
+struct File {
+    /// `b` for the binary, `d` for its debug information: part of the fingerprint.
+    role: u8,
+    image: Image,
+    headers: Headers,
 }
 
 impl Files {
     /// The file to read debug information from.
     pub(super) fn debug_information(&self) -> Option<&Image> {
-        let has = |file: &&(Image, Headers)| file.1.has_debug_info;
-        self.binary
-            .iter()
-            .filter(has)
-            .chain(self.debug.iter().filter(has))
-            .map(|(image, _)| image)
-            .next()
+        let mut files = self.files.iter();
+        let found = files.find(|file| file.headers.has_debug_info);
+        found.map(|file| &file.image)
     }
 
     /// The file to read the symbol table from.
     pub(super) fn symbol_table(&self) -> Option<&Image> {
-        let full = |file: &&(Image, Headers)| file.1.has_symbol_table;
-        let mut files = self
-            .binary
-            .iter()
-            .filter(full)
-            .chain(self.debug.iter().filter(full));
-        files
-            .next()
-            .or(self.binary.as_ref())
-            .or(self.debug.as_ref())
-            .map(|(image, _)| image)
+        let full = self.files.iter().find(|file| file.headers.has_symbol_table);
+        full.or(self.files.first()).map(|file| &file.image)
     }
 
     /// Changes when any of the files does: names cached under another fingerprint may be poorer. Where the files
     /// are does not matter, their build is known.
     pub(super) fn fingerprint(&self) -> u64 {
-        let packages = self
-            .split
-            .packages
-            .iter()
-            .filter_map(|path| Image::open(path).ok());
-        let packages = packages.map(|image| (b'p', image.len, image.mtime_ns));
-        let image = |role| move |(image, _): &(Image, Headers)| (role, image.len, image.mtime_ns);
         let mut all = crc32fast::Hasher::new();
         let mut lengths = crc32fast::Hasher::new();
-        for (role, len, mtime_ns) in self
-            .binary
-            .iter()
-            .map(image(b'b'))
-            .chain(self.debug.iter().map(image(b'd')))
-            .chain(packages)
-        {
-            lengths.update(&len.to_le_bytes());
+        let mut add = |role: u8, image: &Image| {
+            lengths.update(&image.len.to_le_bytes());
             all.update(&[role]);
-            all.update(&len.to_le_bytes());
-            all.update(&mtime_ns.to_le_bytes());
+            all.update(&image.len.to_le_bytes());
+            all.update(&image.mtime_ns.to_le_bytes());
+        };
+        for file in &self.files {
+            add(file.role, &file.image);
+        }
+        for package in &self.split.packages {
+            if let Ok(image) = Image::open(package) {
+                add(b'p', &image);
+            }
         }
         u64::from(all.finalize()) << 32 | u64::from(lengths.finalize())
     }
@@ -86,11 +75,11 @@ pub(super) fn module_of_binary(
     path: &Path,
     modules: &[ModuleRef<'_>],
 ) -> Result<Option<usize>, Error> {
-    let image = Image::open(path).map_err(|reason| Error::unreadable(path, reason))?;
-    let headers = image
-        .headers()
-        .map_err(|reason| Error::unreadable(path, reason))?;
-    let same = |module: &ModuleRef<'_>| matches!(&module.identity, Identity::BuildId(id) if Some(id) == headers.build_id.as_ref());
+    let (image, headers) = Image::open(path)
+        .and_then(|image| image.headers().map(|headers| (image, headers)))
+        .map_err(|reason| Error::unreadable(path, &reason))?;
+    let found = headers.build_id.as_deref();
+    let same = |module: &ModuleRef<'_>| matches!(&module.identity, Identity::BuildId(id) if Some(&**id) == found);
     if let Some(module) = modules.iter().position(same) {
         return Ok(Some(module));
     }
@@ -98,19 +87,16 @@ pub(super) fn module_of_binary(
         return Ok(None);
     };
     match &main.identity {
-        Identity::BuildId(recorded) => Err(Error::mismatch(
-            path,
-            format!("build-id {}", hex(recorded)),
-            headers
-                .build_id
-                .map_or("it has no build-id".to_owned(), |id| {
-                    format!("its build-id is {}", hex(&id))
-                }),
-        )),
+        Identity::BuildId(recorded) => {
+            let recorded = format!("build-id {}", hex(recorded));
+            let found = found.map(|id| format!("its build-id is {}", hex(id)));
+            let found = found.unwrap_or_else(|| "it has no build-id".to_owned());
+            Err(Error::mismatch(path, &recorded, &found))
+        }
         Identity::File { size, .. } if *size != image.len => Err(Error::mismatch(
             path,
-            format!("a binary of {size} bytes"),
-            format!("it has {} bytes", image.len),
+            &format!("a binary of {size} bytes"),
+            &format!("it has {} bytes", image.len),
         )),
         Identity::File { .. } | Identity::None => Ok(Some(0)),
     }
@@ -125,10 +111,8 @@ pub(super) fn locate(
     binary: Option<&Path>,
     options: &Options,
 ) -> Result<Files, String> {
-    let recorded = module
-        .path
-        .strip_suffix(" (deleted)")
-        .unwrap_or(module.path);
+    let recorded = module.path;
+    let recorded = recorded.strip_suffix(" (deleted)").unwrap_or(recorded);
     if !recorded.starts_with('/') && binary.is_none() {
         return Err(match recorded {
             "" => "its path is not in the recording".to_owned(),
@@ -136,38 +120,33 @@ pub(super) fn locate(
         });
     }
     let mut reason = None;
-    let mut found = None;
+    let mut files = Vec::new();
     for (path, exact) in binary_candidates(recorded, binary, options) {
-        match open_checked(&path, &module.identity, exact) {
+        match open_checked(&path, b'b', &module.identity, exact) {
             Ok(file) => {
-                found = Some(file);
+                files.push(file);
                 break;
             }
             // The reason that counts is about the place where it ran.
             Err(why) => reason = reason.or(Some(why)),
         }
     }
-    let path = found
-        .as_ref()
-        .map_or(PathBuf::from(recorded), |(image, _)| image.path.clone());
-    let debug = match &found {
-        Some((_, headers)) if headers.has_debug_info => None,
-        _ => separate_debug_file(
+    let binary = files.first();
+    let path = binary.map_or(PathBuf::from(recorded), |file| file.image.path.clone());
+    let headers = binary.map(|file| &file.headers);
+    if !headers.is_some_and(|headers| headers.has_debug_info) {
+        files.extend(separate_debug_file(
             &path,
-            found.as_ref().map(|(_, headers)| headers),
+            headers,
             &module.identity,
             options,
-        ),
-    };
-    if found.is_none() && debug.is_none() {
+        ));
+    }
+    if files.is_empty() {
         return Err(reason.unwrap_or_else(|| "no file".to_owned()));
     }
-    let debug_path = debug.as_ref().map(|(image, _)| image.path.clone());
-    Ok(Files {
-        binary: found,
-        debug,
-        split: split_files(&path, debug_path.as_deref(), options),
-    })
+    let split = split_files(&path, &files, options);
+    Ok(Files { files, split })
 }
 
 /// Where the binary may be, and whether its modification time has to be the recorded one (not for copies).
@@ -189,7 +168,7 @@ fn binary_candidates(
     candidates
 }
 
-fn open_checked(path: &Path, identity: &Identity, exact: bool) -> Result<(Image, Headers), String> {
+fn open_checked(path: &Path, role: u8, identity: &Identity, exact: bool) -> Result<File, String> {
     let shown = path.display();
     let image = Image::open(path).map_err(|why| {
         format!("cannot read {shown}: {why}; pass --binary or --debug-dir with where it is now")
@@ -224,7 +203,11 @@ fn open_checked(path: &Path, identity: &Identity, exact: bool) -> Result<(Image,
         }
         Identity::None => {}
     }
-    Ok((image, headers))
+    Ok(File {
+        role,
+        image,
+        headers,
+    })
 }
 
 /// Debug information outside the binary: by build-id, by debug link, or beside it.
@@ -233,12 +216,10 @@ fn separate_debug_file(
     headers: Option<&Headers>,
     identity: &Identity,
     options: &Options,
-) -> Option<(Image, Headers)> {
+) -> Option<File> {
     let system = PathBuf::from(SYSTEM_DEBUG_DIR);
     let dirs = || options.debug_dirs.iter().chain(std::iter::once(&system));
-    let useful = |(image, headers): (Image, Headers)| {
-        (headers.has_debug_info || headers.has_symbol_table).then_some((image, headers))
-    };
+    let useful = |headers: &Headers| headers.has_debug_info || headers.has_symbol_table;
     let name = path.file_name()?;
     let folder = path.parent()?;
 
@@ -246,20 +227,13 @@ fn separate_debug_file(
         && let Some((first, rest)) = id.split_first()
     {
         let by_id = format!(".build-id/{first:02x}/{}.debug", hex_all(rest));
-        let beside = [
-            with_suffix(path, ".debug"),
-            folder
-                .join(".debug")
-                .join(with_suffix(Path::new(name), ".debug")),
-        ];
-        let flat = options
-            .debug_dirs
-            .iter()
-            .map(|dir| dir.join(with_suffix(Path::new(name), ".debug")));
+        let by_name = with_suffix(Path::new(name), ".debug");
+        let beside = [folder.join(&by_name), folder.join(".debug").join(&by_name)];
+        let flat = options.debug_dirs.iter().map(|dir| dir.join(&by_name));
         let candidates = dirs().map(|dir| dir.join(&by_id)).chain(beside).chain(flat);
         for candidate in candidates {
-            if let Ok(file) = open_checked(&candidate, identity, false)
-                && let Some(file) = useful(file)
+            if let Ok(file) = open_checked(&candidate, b'd', identity, false)
+                && useful(&file.headers)
             {
                 return Some(file);
             }
@@ -271,42 +245,37 @@ fn separate_debug_file(
     let link = std::str::from_utf8(link)
         .ok()
         .filter(|link| !link.is_empty() && !link.contains('/') && *link != "..")?;
+    let inside = folder.strip_prefix("/").unwrap_or(folder);
     let places = [folder.join(link), folder.join(".debug").join(link)]
         .into_iter()
-        .chain(dirs().flat_map(|dir| {
-            [
-                dir.join(folder.strip_prefix("/").unwrap_or(folder))
-                    .join(link),
-                dir.join(link),
-            ]
-        }));
+        .chain(dirs().flat_map(|dir| [dir.join(inside).join(link), dir.join(link)]));
     for place in places.filter(|place| place != path) {
         if let Ok(image) = Image::open(&place)
             && image.crc().is_ok_and(|found| found == *crc)
             && let Ok(headers) = image.headers()
-            && let Some(file) = useful((image, headers))
+            && useful(&headers)
         {
-            return Some(file);
+            return Some(File {
+                role: b'd',
+                image,
+                headers,
+            });
         }
     }
     None
 }
 
 /// `app.dwp` for `app`, `libx.dwp` and `libx.so.dwp` for `libx.so`; each half inside is checked by its id.
-fn split_files(path: &Path, debug: Option<&Path>, options: &Options) -> SplitFiles {
-    let mut packages = Vec::new();
-    for base in std::iter::once(path).chain(debug) {
-        packages.extend([with_suffix(base, ".dwp"), base.with_extension("dwp")]);
-    }
-    for dir in &options.debug_dirs {
-        if let Some(name) = path.file_name() {
-            let name = Path::new(name);
-            packages.extend([
-                dir.join(with_suffix(name, ".dwp")),
-                dir.join(name.with_extension("dwp")),
-            ]);
-        }
-    }
+fn split_files(path: &Path, files: &[File], options: &Options) -> SplitFiles {
+    let debug = files.iter().filter(|file| file.role == b'd');
+    let debug = debug.map(|file| file.image.path.clone());
+    let name = path.file_name().into_iter();
+    let in_dirs = name.flat_map(|name| options.debug_dirs.iter().map(move |dir| dir.join(name)));
+    let mut packages: Vec<PathBuf> = std::iter::once(path.to_path_buf())
+        .chain(debug)
+        .chain(in_dirs)
+        .flat_map(|base| [with_suffix(&base, ".dwp"), base.with_extension("dwp")])
+        .collect();
     packages.retain(|package| package.is_file());
     packages.dedup();
     SplitFiles {

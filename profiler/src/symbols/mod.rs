@@ -76,7 +76,7 @@ pub struct ModuleRef<'a> {
 }
 
 /// A function at a place, inlined or not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceFrame {
     /// For people: demangled, without the hash, with generics where they are known.
     pub function: Arc<str>,
@@ -170,29 +170,26 @@ pub fn resolve(
     };
     let mut by_module: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (at, &(module, _)) in frames.iter().enumerate() {
-        if let Some(module) = usize::try_from(module)
-            .ok()
-            .filter(|&module| module < modules.len())
-        {
+        let module = module as usize;
+        if module < modules.len() {
             by_module.entry(module).or_default().push(at);
         }
     }
+    // A return address of 0 is none.
+    let address_of = |at: usize| frames[at].1.checked_sub(1);
     let mut symbols = Symbols {
         frames: vec![Vec::new(); frames.len()],
         modules: vec![SymbolSource::NotNeeded; modules.len()],
         notes: Vec::new(),
     };
     for (id, positions) in by_module {
-        let module = &modules[id];
-        let mut addresses: Vec<u64> = positions
-            .iter()
-            .filter_map(|&at| frames[at].1.checked_sub(1))
-            .collect();
+        let addresses = positions.iter().filter_map(|&at| address_of(at));
+        let mut addresses: Vec<u64> = addresses.collect();
         addresses.sort_unstable();
         addresses.dedup();
         let binary = options.binary.as_deref().filter(|_| chosen == Some(id));
-        let (source, resolved) = module::resolve(
-            module,
+        let (source, known) = module::resolve(
+            &modules[id],
             &addresses,
             binary,
             options,
@@ -200,11 +197,7 @@ pub fn resolve(
             &mut symbols.notes,
         );
         for at in positions {
-            if let Some(found) = frames[at]
-                .1
-                .checked_sub(1)
-                .and_then(|address| resolved.get(&address))
-            {
+            if let Some(found) = address_of(at).and_then(|address| known.get(&address)) {
                 symbols.frames[at].clone_from(&found.frames);
             }
         }

@@ -1,15 +1,16 @@
 //! One module: its files, its cache, and how the two are put together. It must never cache what may turn up later.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::image::{self, Image};
 use super::locate::Files;
 use super::table::Table;
 use super::{AddressFrames, Identity, Lookup, ModuleRef, Options, Progress, SourceFrame};
-use super::{cache, dwarf, image, locate, names};
+use super::{cache, dwarf, locate, names};
 use crate::profile::SymbolSource;
 
-/// The names of sorted, distinct look-up addresses of one module.
+/// The names of sorted, distinct look-up addresses of one module, and of others that were known.
 pub(super) fn resolve(
     module: &ModuleRef<'_>,
     addresses: &[u64],
@@ -17,7 +18,7 @@ pub(super) fn resolve(
     options: &Options,
     progress: &dyn Fn(Progress<'_>),
     notes: &mut Vec<String>,
-) -> (SymbolSource, HashMap<u64, AddressFrames>) {
+) -> (SymbolSource, BTreeMap<u64, AddressFrames>) {
     progress(Progress {
         module: module.path,
         done: 0,
@@ -25,95 +26,79 @@ pub(super) fn resolve(
     });
     let located = locate::locate(module, binary, options);
     let store = match &module.identity {
-        Identity::BuildId(id) if !id.is_empty() && id.len() <= 64 => options
-            .cache
-            .as_deref()
-            .map(|folder| (folder, id.as_slice())),
+        Identity::BuildId(id) if !id.is_empty() && id.len() <= 64 => {
+            options.cache.as_deref().map(|folder| (folder, &id[..]))
+        }
         _ => None,
     };
     let fingerprint = located.as_ref().map(Files::fingerprint).ok();
     // Without the files the cache is all there is; with them it must have been made from the same ones.
-    let cached = store
+    let mut known = store
         .and_then(|(folder, id)| cache::read(folder, id))
-        .filter(|cached| fingerprint.is_none_or(|fingerprint| fingerprint == cached.fingerprint));
-    let (mut known, mut source) = match cached {
-        Some(cached) => (cached.addresses, Some(cached.source)),
-        None => (BTreeMap::new(), None),
-    };
-    let unknown: Vec<u64> = addresses
-        .iter()
-        .copied()
-        .filter(|address| !known.contains_key(address))
+        .filter(|cached| fingerprint.is_none_or(|fingerprint| fingerprint == cached.fingerprint))
+        .unwrap_or_default();
+    known.fingerprint = fingerprint.unwrap_or_default();
+    let unknown = addresses.iter().copied();
+    let unknown: Vec<u64> = unknown
+        .filter(|address| !known.addresses.contains_key(address))
         .collect();
-    match &located {
-        Ok(files) if !unknown.is_empty() => {
-            let read = read_files(module, files, &unknown, progress, notes);
-            known.extend(read.resolved);
-            source = Some(source_of(files, &known));
-            if read.complete
-                && let (Some((folder, id)), Some(fingerprint), Some(source)) =
-                    (store, fingerprint, &source)
-                && !matches!(source, SymbolSource::Missing(_))
-            {
-                let addresses = std::mem::take(&mut known);
-                let cached = cache::Cached {
-                    fingerprint,
-                    source: source.clone(),
-                    addresses,
-                };
-                cache::write(folder, id, &cached);
-                known = cached.addresses;
+    match located {
+        Ok(files) => {
+            let mut to_be_kept = false;
+            if !unknown.is_empty() {
+                let notes_before = notes.len();
+                let found = read_files(module, &files, &unknown, progress, notes);
+                known.addresses.extend(unknown.into_iter().zip(found));
+                // What is missing may turn up later.
+                to_be_kept = notes.len() == notes_before;
+            }
+            if !known.addresses.is_empty() {
+                known.source = source_of(&files, &known.addresses);
+            }
+            if let Some((folder, id)) = store.filter(|_| to_be_kept) {
+                cache::write(folder, id, &known);
             }
         }
         Err(reason) if !unknown.is_empty() => {
             let name = file_name(module.path);
-            if source.is_some() {
+            if known.source != SymbolSource::NotNeeded {
                 notes.push(format!(
                     "{name}: {} frames are not in the symbol cache: {reason}",
                     unknown.len()
                 ));
-            } else if module.path.starts_with('/') {
-                notes.push(format!("{name}: no symbols: {reason}"));
+            } else {
+                if module.path.starts_with('/') {
+                    notes.push(format!("{name}: no symbols: {reason}"));
+                }
+                known.source = SymbolSource::Missing(reason);
             }
-            source = source.or_else(|| Some(SymbolSource::Missing(reason.clone())));
         }
-        Ok(files) if !known.is_empty() => source = Some(source_of(files, &known)),
-        _ => {}
+        Err(_) => {}
     }
-    let wanted = addresses
-        .iter()
-        .filter_map(|address| Some((*address, known.remove(address)?)))
-        .collect();
-    notes.extend(advise_debug_information(module, &wanted));
-    (source.unwrap_or_default(), wanted)
+    notes.extend(advise_debug_information(
+        module,
+        addresses,
+        &known.addresses,
+    ));
+    (known.source, known.addresses)
 }
 
-struct Read {
-    resolved: Vec<(u64, AddressFrames)>,
-    /// Nothing was missing that may turn up later: fit to be cached.
-    complete: bool,
-}
-
-/// Reads debug information and symbol table of a module.
+/// Reads debug information and symbol table of a module; the frames of each address. A note tells what cannot be read.
 fn read_files(
     module: &ModuleRef<'_>,
     files: &Files,
     addresses: &[u64],
     progress: &dyn Fn(Progress<'_>),
     notes: &mut Vec<String>,
-) -> Read {
+) -> Vec<AddressFrames> {
     let name = file_name(module.path);
-    let mut complete = true;
     let mut chains: Vec<Vec<SourceFrame>> = Vec::new();
-    let mut load = |image: &image::Image| match image.bytes() {
-        Ok(bytes) => Some(bytes),
-        Err(why) => {
-            notes.push(format!(
-                "{name}: cannot read {}: {why}",
-                image.path.display()
-            ));
-            None
-        }
+    let mut load = |image: &Image| {
+        let bytes = image.bytes().inspect_err(|why| {
+            let path = image.path.display();
+            notes.push(format!("{name}: cannot read {path}: {why}"));
+        });
+        bytes.ok()
     };
     let with_debug = files.debug_information();
     let with_table = files
@@ -121,36 +106,25 @@ fn read_files(
         .filter(|table| with_debug.is_none_or(|debug| debug.path != table.path));
     let debug_bytes = with_debug.and_then(&mut load);
     let table_bytes = with_table.and_then(&mut load);
-    let debug_object = debug_bytes
-        .as_deref()
-        .and_then(|bytes| image::parse(bytes).ok());
-    let table_object = table_bytes
-        .as_deref()
-        .and_then(|bytes| image::parse(bytes).ok());
-    let table = table_object
-        .as_ref()
-        .or(debug_object.as_ref())
-        .map(Table::read)
-        .unwrap_or_default();
-    if let (Some(object), Some(image)) = (&debug_object, with_debug) {
-        let mut report = |done, total| {
+    let debug_object = debug_bytes.as_deref().map(image::parse);
+    let table_object = table_bytes.as_deref().map(image::parse);
+    let [debug_object, table_object] = [debug_object, table_object].map(|it| it?.ok());
+    let table = table_object.as_ref().or(debug_object.as_ref());
+    let table = table.map(Table::read).unwrap_or_default();
+    if let (Some(object), Some(bytes), Some(image)) = (&debug_object, &debug_bytes, with_debug) {
+        let path = image.path.display();
+        let sections = image::Sections::new(object, bytes.len());
+        let report = |done, total| {
+            let module = module.path;
             progress(Progress {
-                module: module.path,
+                module,
                 done,
                 total,
-            })
+            });
         };
-        let file_bytes = debug_bytes.as_ref().map_or(0, Vec::len);
-        match dwarf::resolve(
-            (object, file_bytes),
-            &table,
-            &files.split,
-            addresses,
-            &mut report,
-        ) {
+        match dwarf::resolve(sections, &table, &files.split, addresses, &report) {
             Ok(found) => {
                 if !found.missing_split.is_empty() {
-                    complete = false;
                     notes.push(format!(
                         "{name}: split debug information is missing ({}): functions without lines; keep the .dwp or .dwo files \
                          beside the binary or pass --debug-dir",
@@ -158,104 +132,74 @@ fn read_files(
                     ));
                 }
                 if found.gave_up {
-                    complete = false;
                     notes.push(format!(
-                        "{name}: the debug information in {} is broken: names may be missing",
-                        image.path.display()
+                        "{name}: the debug information in {path} is broken: names may be missing"
                     ));
                 }
                 chains = found.chains;
             }
-            Err(why) => {
-                complete = false;
-                notes.push(format!(
-                    "{name}: cannot read the debug information in {}: {why}",
-                    image.path.display()
-                ));
-            }
+            Err(why) => notes.push(format!(
+                "{name}: cannot read the debug information in {path}: {why}"
+            )),
         }
     }
     chains.resize(addresses.len(), Vec::new());
-    let resolved = addresses.iter().zip(chains).map(|(&address, chain)| {
-        let mut resolved = if !chain.is_empty() {
-            AddressFrames {
-                how: Lookup::Debug,
-                frames: chain,
-            }
-        } else if let Some(symbol) = names::best(table.names(address)) {
+    let named = addresses.iter().zip(chains).map(|(&address, chain)| {
+        let symbols = || table.names(address);
+        let (how, mut frames) = if !chain.is_empty() {
+            (Lookup::Debug, chain)
+        } else if let Some(symbol) = names::best(symbols()) {
             let frame = SourceFrame {
                 function: names::demangle(symbol).into(),
                 raw: Some(symbol.into()),
-                file: None,
-                line: None,
-                inlined: false,
-                aliases: Vec::new(),
+                ..SourceFrame::default()
             };
-            AddressFrames {
-                how: Lookup::Table,
-                frames: vec![frame],
-            }
+            (Lookup::Table, vec![frame])
         } else {
-            AddressFrames {
-                how: Lookup::Unresolved,
-                frames: Vec::new(),
-            }
+            (Lookup::Unresolved, Vec::new())
         };
-        if let Some(frame) = resolved.frames.last_mut() {
-            frame.aliases = names::aliases(table.names(address), frame);
+        if let Some(frame) = frames.last_mut() {
+            frame.aliases = names::aliases(symbols(), frame);
         }
-        (address, resolved)
+        AddressFrames { how, frames }
     });
-    Read {
-        resolved: resolved.collect(),
-        complete,
-    }
+    named.collect()
 }
 
 /// What to say about where the names of a module come from: the kind that names most of its frames.
 fn source_of(files: &Files, known: &BTreeMap<u64, AddressFrames>) -> SymbolSource {
-    let count = |how| {
-        known
-            .values()
-            .filter(|resolved| resolved.how == how)
-            .count()
-    };
+    let count = |how| known.values().filter(|found| found.how == how).count();
     let (debug, table) = (count(Lookup::Debug), count(Lookup::Table));
     match (files.debug_information(), files.symbol_table()) {
         (Some(image), _) if debug > 0 && debug >= table => SymbolSource::Debug(image.path.clone()),
         (_, Some(image)) if debug + table > 0 => SymbolSource::Table(image.path.clone()),
-        (_, image) => SymbolSource::Missing(format!(
-            "{} has no names for its frames (it is stripped); pass --debug-dir with its debug information or --binary with the unstripped file",
-            image.map_or("the file".to_owned(), |image| image
-                .path
-                .display()
-                .to_string())
-        )),
+        (_, image) => {
+            let path = image.map(|image| image.path.display().to_string());
+            SymbolSource::Missing(format!(
+                "{} has no names for its frames (it is stripped); pass --debug-dir with its debug information or --binary with the unstripped file",
+                path.as_deref().unwrap_or("the file")
+            ))
+        }
     }
 }
 
 /// Advice for a program of one's own that was built without debug information.
 fn advise_debug_information(
     module: &ModuleRef<'_>,
-    resolved: &HashMap<u64, AddressFrames>,
+    addresses: &[u64],
+    known: &BTreeMap<u64, AddressFrames>,
 ) -> Option<String> {
-    let names_only = |resolved: &&AddressFrames| {
-        let rust = |frame: &SourceFrame| {
-            frame
-                .raw
-                .as_deref()
-                .is_some_and(|raw| names::mangling(raw) != names::Mangling::Foreign)
-        };
-        resolved.how == Lookup::Table && resolved.frames.iter().any(rust)
-    };
-    let bare = resolved.values().filter(names_only).count();
+    let is_rust = |frame: &SourceFrame| frame.raw.as_deref().is_some_and(names::is_rust);
+    let found = || addresses.iter().filter_map(|address| known.get(address));
+    let names_only =
+        |found: &&AddressFrames| found.how == Lookup::Table && found.frames.iter().any(is_rust);
+    let (bare, all) = (found().filter(names_only).count(), found().count());
     // A few are the compiler's own shims.
-    (bare * 10 > resolved.len()).then(|| {
+    (bare * 10 > all).then(|| {
         format!(
-            "{}: {bare} of {} frames have a name only (no lines, no inlined functions): set debug = \"limited\" in its \
+            "{}: {bare} of {all} frames have a name only (no lines, no inlined functions): set debug = \"limited\" in its \
              cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)",
-            file_name(module.path),
-            resolved.len()
+            file_name(module.path)
         )
     })
 }

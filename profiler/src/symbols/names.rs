@@ -3,6 +3,7 @@
 //! no linkage name at all. It must never invent a path: with nothing to go by, the bare name stays.
 
 use super::SourceFrame;
+use super::short::{beginning, last_segment, strip_generics};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,25 +16,16 @@ const MOST_SYMBOLS: usize = 64;
 /// Aliases that are kept of a function.
 pub(super) const MOST_ALIASES: usize = 8;
 
-/// How a linkage name is encoded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Mangling {
-    /// `_R...`: carries all generics.
-    RustV0,
-    /// `_ZN...17h<hash>E`: carries none of the function's generics.
-    RustLegacy,
-    /// Anything else: C, assembly, C++.
-    Foreign,
+/// Whether a linkage name is Rust's, not one of C, C++ or assembly: `_R..` with all generics (v0), or
+/// `_ZN..17h<hash>E` with none of the function's (legacy).
+pub(super) fn is_rust(linkage: &str) -> bool {
+    // Legacy mangling is valid Itanium mangling: only the hash segment tells it from C++.
+    rustc_demangle::try_demangle(linkage).is_ok() && (is_v0(linkage) || has_legacy_hash(linkage))
 }
 
-/// Tells the manglings apart.
-pub(super) fn mangling(linkage: &str) -> Mangling {
-    // Legacy mangling is valid Itanium mangling: only the hash segment tells it from C++.
-    match rustc_demangle::try_demangle(linkage) {
-        Ok(_) if linkage.trim_start_matches('_').starts_with('R') => Mangling::RustV0,
-        Ok(_) if has_legacy_hash(linkage) => Mangling::RustLegacy,
-        _ => Mangling::Foreign,
-    }
+/// Of a name that is Rust's: whether it is v0, not legacy.
+fn is_v0(linkage: &str) -> bool {
+    linkage.trim_start_matches('_').starts_with('R')
 }
 
 fn has_legacy_hash(linkage: &str) -> bool {
@@ -45,10 +37,10 @@ fn has_legacy_hash(linkage: &str) -> bool {
 
 /// A linkage name for people: Rust demangled without the hash, all others as they are.
 pub(super) fn demangle(linkage: &str) -> String {
-    match mangling(linkage) {
-        Mangling::Foreign => cut(linkage.to_owned()),
-        _ => cut(format!("{:#}", rustc_demangle::demangle(linkage))),
-    }
+    cut(match is_rust(linkage) {
+        true => format!("{:#}", rustc_demangle::demangle(linkage)),
+        false => linkage.to_owned(),
+    })
 }
 
 /// Joins a linkage name and a `DW_AT_name`: the path of the first, the generics of whichever has them.
@@ -58,7 +50,7 @@ pub(super) fn demangle(linkage: &str) -> String {
 pub(super) fn join(linkage: &str, name: Option<&str>) -> String {
     let demangled = demangle(linkage);
     if let Some(name) = name
-        && mangling(linkage) != Mangling::RustV0
+        && !(is_v0(linkage) && is_rust(linkage))
         && let Some(at) = name.find('<').filter(|&at| at > 0)
         && last_segment(&demangled) == &name[..at]
     {
@@ -71,12 +63,7 @@ pub(super) fn join(linkage: &str, name: Option<&str>) -> String {
 pub(super) fn best<'a>(aliases: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     aliases.min_by_key(|name| {
         let underscores = name.bytes().take_while(|&byte| byte == b'_').count();
-        (
-            mangling(name) == Mangling::Foreign,
-            underscores,
-            name.len(),
-            *name,
-        )
+        (!is_rust(name), underscores, name.len(), *name)
     })
 }
 
@@ -87,7 +74,7 @@ pub(super) fn aliases<'a>(
     symbols: impl Iterator<Item = &'a str>,
     of: &SourceFrame,
 ) -> Vec<Arc<str>> {
-    let is_rust = |name: &&str| mangling(name) != Mangling::Foreign;
+    let is_rust = |name: &&str| is_rust(name);
     let mut others = symbols
         .take(MOST_SYMBOLS)
         .filter(|symbol| of.raw.as_deref() != Some(symbol))
@@ -99,16 +86,10 @@ pub(super) fn aliases<'a>(
     let Some(own) = of.raw.as_deref().filter(is_rust).map(demangle) else {
         return Vec::new();
     };
-    let others: BTreeSet<String> = others
-        .filter(is_rust)
-        .map(demangle)
-        .filter(|name| *name != own)
-        .collect();
-    others
-        .into_iter()
-        .take(MOST_ALIASES)
-        .map(Arc::from)
-        .collect()
+    let others = others.filter(is_rust).map(demangle);
+    let others: BTreeSet<String> = others.filter(|name| *name != own).collect();
+    let kept = others.into_iter().take(MOST_ALIASES);
+    kept.map(Arc::from).collect()
 }
 
 /// Whether a linkage name can belong to the function the debug information calls `name`.
@@ -129,51 +110,11 @@ pub(super) fn under_module(module: Option<&str>, name: &str) -> String {
     }
 }
 
-/// The text after the last `::` that is not inside brackets. Generics of the segment itself stay.
-pub(super) fn last_segment(path: &str) -> &str {
-    let bytes = path.as_bytes();
-    let mut depth = 0_i32;
-    let mut start = 0;
-    for (i, &byte) in bytes.iter().enumerate() {
-        match byte {
-            b'<' | b'(' | b'[' | b'{' => {
-                // `foo::<T>`: the turbofish belongs to foo.
-                depth += 1;
-            }
-            // `->` closes nothing.
-            b'>' if i > 0 && bytes[i - 1] == b'-' => {}
-            b'>' | b')' | b']' | b'}' => depth -= 1,
-            b':' if depth == 0
-                && i > 0
-                && bytes[i - 1] == b':'
-                && bytes.get(i + 1) != Some(&b'<') =>
-            {
-                start = i + 1
-            }
-            _ => {}
-        }
+fn cut(name: String) -> String {
+    match beginning(&name, MAX_NAME_BYTES) {
+        all if all.len() == name.len() => name,
+        start => format!("{start}…"),
     }
-    path.get(start..).unwrap_or(path)
-}
-
-/// A segment up to its generics: `from_slice` of `from_slice<Vec<u8>>` and of `from_slice::<Vec<u8>>`.
-pub(super) fn strip_generics(segment: &str) -> &str {
-    match segment.find('<') {
-        Some(0) | None => segment,
-        Some(at) => segment[..at].trim_end_matches(':'),
-    }
-}
-
-fn cut(mut name: String) -> String {
-    if name.len() > MAX_NAME_BYTES {
-        let mut at = MAX_NAME_BYTES;
-        while !name.is_char_boundary(at) {
-            at -= 1;
-        }
-        name.truncate(at);
-        name.push('…');
-    }
-    name
 }
 
 /// Where the crates of a binary have their root files: turns a source file into a module path.
@@ -194,14 +135,9 @@ impl CrateRoots {
         let Some((folder, file)) = root.rsplit_once('/') else {
             return;
         };
-        if !krate.is_empty()
-            && !self
-                .roots
-                .iter()
-                .any(|(d, f, k)| d.trim_end_matches('/') == folder && f == file && k == krate)
-        {
-            self.roots
-                .push((format!("{folder}/"), file.to_owned(), krate.to_owned()));
+        let root = (format!("{folder}/"), file.to_owned(), krate.to_owned());
+        if !krate.is_empty() && !self.roots.contains(&root) {
+            self.roots.push(root);
         }
     }
 
@@ -232,37 +168,27 @@ impl CrateRoots {
 /// `.../NAME/src/a/b.rs` is module `NAME::a::b`, for crates without a unit of their own (all inlined).
 fn module_by_convention(file: &str) -> Option<String> {
     let (before, rest) = file.rsplit_once("/src/")?;
-    let folder = before
-        .rsplit('/')
-        .next()
-        .filter(|folder| !folder.is_empty())?;
+    let folder = before.rsplit('/').next()?;
     let krate = without_version(folder).replace('-', "_");
-    Some(module_path(&krate, rest))
+    (!krate.is_empty()).then(|| module_path(&krate, rest))
 }
 
 /// `serde_json-1.0.149` is `serde_json`; names without a version stay.
 pub(super) fn without_version(folder: &str) -> &str {
-    match folder
-        .char_indices()
-        .find(|&(at, c)| c == '-' && folder[at + 1..].starts_with(|c: char| c.is_ascii_digit()))
-    {
-        Some((at, _)) if at > 0 => &folder[..at],
+    let is_version = |at: &usize| folder[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+    let mut dashes = folder.match_indices('-').map(|(at, _)| at);
+    match dashes.find(is_version) {
+        Some(at) if at > 0 => &folder[..at],
         _ => folder,
     }
 }
 
 fn module_path(krate: &str, relative: &str) -> String {
-    let mut path = krate.to_owned();
     let modules = relative.strip_suffix(".rs").unwrap_or(relative);
-    let modules = modules.strip_suffix("/mod").unwrap_or(modules);
-    for module in modules
-        .split('/')
-        .filter(|module| !module.is_empty() && !matches!(*module, "lib" | "main"))
-    {
-        path.push_str("::");
-        path.push_str(module);
-    }
-    path
+    let modules = modules.strip_suffix("/mod").unwrap_or(modules).split('/');
+    let modules = modules.filter(|module| !matches!(*module, "" | "lib" | "main"));
+    let path: Vec<&str> = std::iter::once(krate).chain(modules).collect();
+    path.join("::")
 }
 
 /// Joins a folder and a path the way compilers mean it: absolute paths stand alone, `./` says nothing.

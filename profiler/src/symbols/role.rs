@@ -1,8 +1,7 @@
 //! What part a function plays on a stack, by its name: whether it was called back, passes a call on, reads a format or
 //! reports a panic.
 
-use super::names::{last_segment, strip_generics};
-use super::short::{segments, self_type};
+use super::short::{last_segment, segments, self_type, strip_generics};
 use crate::profile::{Function, Origin, Role};
 
 /// Crates that read and write data formats, and those they are built on.

@@ -1,8 +1,6 @@
 //! Demangled names taken apart: their segments, the type a method belongs to, the crate, the name for narrow cells.
 //! Works on text from files: any input gives some answer, and none panics.
 
-use super::names::strip_generics;
-
 /// Names of one function or type that are shown where they are several.
 const MOST_NAMES: usize = 3;
 
@@ -19,6 +17,35 @@ pub(crate) fn segments(name: &str) -> Vec<&str> {
     segments.push(name.get(start..).unwrap_or_default());
     segments.retain(|segment| !segment.is_empty());
     segments
+}
+
+/// The text after the last `::` that is not inside brackets. Generics of the segment itself stay.
+pub(super) fn last_segment(path: &str) -> &str {
+    let mut start = 0;
+    each_outermost(path, |at, rest| {
+        // `foo::<T>`: the turbofish belongs to foo.
+        if rest.starts_with("::") && !rest.starts_with("::<") {
+            start = at + 2;
+        }
+    });
+    path.get(start..).unwrap_or(path)
+}
+
+/// A segment up to its generics: `from_slice` of `from_slice<Vec<u8>>` and of `from_slice::<Vec<u8>>`.
+pub(super) fn strip_generics(segment: &str) -> &str {
+    match segment.find('<') {
+        Some(0) | None => segment,
+        Some(at) => segment[..at].trim_end_matches(':'),
+    }
+}
+
+/// At most so many bytes of the beginning of a text, whole characters.
+pub(super) fn beginning(text: &str, most_bytes: usize) -> &str {
+    let mut end = text.len().min(most_bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 /// Calls `each` with every place that is inside no bracket, and the text from there on.

@@ -3,6 +3,7 @@
 
 use super::SourceFrame;
 use super::names::MOST_ALIASES;
+use super::short::beginning;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -116,11 +117,7 @@ fn of_number<T>(all: &[T], number: u32) -> Option<&T> {
 }
 
 fn cut(text: &str) -> &str {
-    let mut end = text.len().min(LONGEST_NAME);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or(text)
+    beginning(text, LONGEST_NAME)
 }
 
 #[cfg(test)]

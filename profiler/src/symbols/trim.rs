@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::classify::is_allocator_shim;
-use super::names::{last_segment, strip_generics};
+use super::short::{last_segment, strip_generics};
 use crate::profile::{Function, Origin};
 
 /// Paths of what stands between a collection and the allocator, and of heapglass itself.

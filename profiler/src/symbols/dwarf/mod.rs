@@ -87,7 +87,7 @@ fn is_read(id: SectionId) -> bool {
     )
 }
 
-/// Resolves sorted, distinct addresses against the debug information of `object`, a file of `file_bytes` bytes.
+/// Resolves sorted, distinct addresses against the debug information of a file.
 ///
 /// `table` gives linkage names where the debug information has none (line-tables-only). `progress` is called on
 /// this thread with the units done and the units there are.
@@ -95,18 +95,17 @@ fn is_read(id: SectionId) -> bool {
 /// # Errors
 /// A sentence when the sections cannot be read at all.
 pub(super) fn resolve(
-    (object, file_bytes): (&object::File<'_>, usize),
+    mut reader: image::Sections<'_, '_>,
     table: &Table<'_>,
     split: &SplitFiles,
     addresses: &[u64],
-    progress: &mut dyn FnMut(usize, usize),
+    progress: &dyn Fn(usize, usize),
 ) -> Result<FileFrames, String> {
-    let mut reader = image::Sections::new(object, file_bytes);
     let sections = DwarfSections::load(|id| match is_read(id) {
         true => reader.read(id.name()),
         false => Ok(Cow::default()),
     })?;
-    let endian = split::endian(object);
+    let endian = reader.endian();
     let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
     if abbreviations::overlap(&dwarf) {
         return Err("its abbreviations overlap".to_owned());

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use gimli::{
     DwarfPackage, DwarfPackageSections, DwarfSections, DwoId, EndianSlice, RunTimeEndian, SectionId,
 };
-use object::Object;
 
 use super::super::image::{self, Image};
 use super::super::names::{join_path, text};
@@ -132,7 +131,7 @@ fn load_file<T>(
         None => Ok(Vec::new()),
     });
     budget.add(sections.bytes);
-    Some((file.ok()?, endian(&object)))
+    Some((file.ok()?, sections.endian()))
 }
 
 /// The packages that have an index.
@@ -143,11 +142,4 @@ fn borrowed(packages: &[Package]) -> Vec<DwarfPackage<Slice<'_>>> {
         package.ok()
     });
     packages.collect()
-}
-
-pub(super) fn endian(object: &object::File<'_>) -> RunTimeEndian {
-    match object.is_little_endian() {
-        true => RunTimeEndian::Little,
-        false => RunTimeEndian::Big,
-    }
 }

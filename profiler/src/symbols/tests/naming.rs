@@ -1,9 +1,9 @@
 //! Names as text: taken apart, shortened, joined; whose they are.
 
 use super::super::names::{
-    CrateRoots, agrees, aliases, best, demangle, join, join_path, last_segment, without_version,
+    CrateRoots, agrees, aliases, best, demangle, join, join_path, without_version,
 };
-use super::super::short::{crate_of, segments, short};
+use super::super::short::{crate_of, last_segment, segments, short};
 use super::programs::{build, functions};
 use super::*;
 use crate::profile::{Function, Origin};

@@ -81,9 +81,9 @@ fn compare(flags: &[&str]) {
             "{flags:?} {address:#x}: {theirs:?} {ours:?}"
         );
         for ((name, file, line), frame) in theirs.iter().zip(ours) {
-            let base = names::strip_generics(name);
+            let base = short::strip_generics(name);
             let same_name = frame.raw.as_deref() == Some(name)
-                || names::strip_generics(names::last_segment(&frame.function)) == base
+                || short::strip_generics(short::last_segment(&frame.function)) == base
                 || base.starts_with('{');
             assert!(same_name, "{flags:?} {address:#x}: {name} {frame:?}");
             let file = file.as_deref().map(|file| file.replace("/./", "/"));
