@@ -4,7 +4,7 @@
 //! to be a dependency is one everywhere. It must never take a guess for the user's own code when the file says
 //! otherwise.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::names::{is_rust, without_version};
 use super::short::{crate_of, is_std_crate, last_segment, one_of, short};
@@ -14,8 +14,8 @@ use crate::profile::{Function, OWN_CRATES, Origin};
 /// Decides what functions are, with what all frames of a recording together tell about crates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Classifier {
-    /// Crates whose files were seen, and whose they are.
-    crates: HashMap<String, Origin>,
+    /// Crates that a file of theirs shows to be dependencies.
+    dependencies: HashSet<String>,
     /// Crates with a `main`: the program under study even when it was built from a registry (`cargo install`).
     programs: HashSet<String>,
 }
@@ -23,9 +23,9 @@ pub struct Classifier {
 impl Classifier {
     /// Learns from all frames with a source file whose the crates are.
     pub fn new(symbols: &Symbols) -> Classifier {
-        let mut crates = HashMap::new();
+        let mut dependencies = HashSet::new();
         let mut programs = HashSet::new();
-        // Strings are shared among frames: their places tell at no cost whether a pair was seen.
+        // Strings are shared among frames: their addresses tell at no cost whether a pair was seen.
         let mut seen = HashSet::new();
         for frame in symbols.frames.iter().flatten() {
             let Some(file) = &frame.file else { continue };
@@ -43,11 +43,14 @@ impl Classifier {
                 // Generic code of a dependency is compiled into others: only its own name counts.
                 && crate_of(&frame.function) == Some(&owner)
             {
-                crates.insert(owner, Origin::Dependency);
+                dependencies.insert(owner);
             }
         }
-        crates.retain(|krate, _| !programs.contains(krate));
-        Classifier { crates, programs }
+        dependencies.retain(|krate| !programs.contains(krate));
+        Classifier {
+            dependencies,
+            programs,
+        }
     }
 
     /// Describes the function of a frame. `module` is the path of the image it is in.
@@ -97,12 +100,10 @@ impl Classifier {
             return match origin {
                 Origin::Dependency if self.programs.contains(&owner) => (Origin::User, owner),
                 // The file says std; which of its crates, the name says better.
-                Origin::Std => (
-                    origin,
-                    krate
-                        .filter(|krate| is_std_crate(krate))
-                        .map_or(owner, str::to_owned),
-                ),
+                Origin::Std => {
+                    let named = krate.filter(|krate| is_std_crate(krate));
+                    (origin, named.map_or(owner, str::to_owned))
+                }
                 _ => (origin, owner),
             };
         }
@@ -110,10 +111,13 @@ impl Classifier {
             Some("__rustc") => (Origin::Std, "alloc".to_owned()),
             // With a file outside the standard library, a type of the standard library only lends its name.
             Some(krate) if is_std_crate(krate) && file.is_none() => (Origin::Std, krate.to_owned()),
-            Some(krate) if !is_std_crate(krate) => (
-                self.crates.get(krate).copied().unwrap_or(Origin::User),
-                krate.to_owned(),
-            ),
+            Some(krate) if !is_std_crate(krate) => {
+                let origin = match self.dependencies.contains(krate) {
+                    true => Origin::Dependency,
+                    false => Origin::User,
+                };
+                (origin, krate.to_owned())
+            }
             _ => (Origin::User, image_name(module).replace('-', "_")),
         }
     }
@@ -145,15 +149,13 @@ pub fn unresolved(module: &str, offset: u64) -> Function {
 /// Whether a function is one that the compiler puts between `alloc` and the global allocator.
 pub(crate) fn is_allocator_shim(name: &str) -> bool {
     let name = last_segment(name);
-    [
-        "__rust_alloc",
-        "__rust_realloc",
-        "__rust_dealloc",
-        "__rdl_",
-        "__rg_",
-    ]
-    .iter()
-    .any(|shim| name.starts_with(shim))
+    let is = |start: &str| name.starts_with(start);
+    is("__rdl_")
+        || is("__rg_")
+        || name.strip_prefix("__rust_").is_some_and(|function| {
+            let functions = ["alloc", "realloc", "dealloc"];
+            functions.iter().any(|start| function.starts_with(start))
+        })
 }
 
 fn image_name(module: &str) -> &str {

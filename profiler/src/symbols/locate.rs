@@ -173,41 +173,33 @@ fn open_checked(path: &Path, role: u8, identity: &Identity, exact: bool) -> Resu
     let image = Image::open(path).map_err(|why| {
         format!("cannot read {shown}: {why}; pass --binary or --debug-dir with where it is now")
     })?;
-    let headers = image
-        .headers()
-        .map_err(|why| format!("cannot read {shown}: {why}"))?;
-    let advice = "pass --binary with the binary that ran";
-    match identity {
-        Identity::BuildId(recorded) => match &headers.build_id {
-            Some(id) if id == recorded => {}
-            Some(id) => {
-                let (id, recorded) = (hex(id), hex(recorded));
-                return Err(format!(
-                    "{shown} was rebuilt since (build-id {id} differs from {recorded}); {advice}"
-                ));
-            }
-            None => {
-                return Err(format!(
-                    "{shown} was replaced since (it has no build-id, {} ran); {advice}",
-                    hex(recorded)
-                ));
-            }
-        },
+    let headers = image.headers();
+    let headers = headers.map_err(|why| format!("cannot read {shown}: {why}"))?;
+    let changed = match identity {
+        Identity::BuildId(recorded) if headers.build_id.as_ref() != Some(recorded) => {
+            let recorded = hex(recorded);
+            Some(match headers.build_id.as_deref().map(hex) {
+                Some(id) => format!("rebuilt since (build-id {id} differs from {recorded})"),
+                None => format!("replaced since (it has no build-id, {recorded} ran)"),
+            })
+        }
         Identity::File { size, mtime_ns } => {
             let other_time = exact && *mtime_ns != 0 && *mtime_ns != image.mtime_ns;
-            if *size != image.len || other_time {
-                return Err(format!(
-                    "{shown} was changed since (size or modification time differ); {advice}"
-                ));
-            }
+            let changed = *size != image.len || other_time;
+            changed.then(|| "changed since (size or modification time differ)".to_owned())
         }
-        Identity::None => {}
+        Identity::BuildId(_) | Identity::None => None,
+    };
+    match changed {
+        Some(how) => Err(format!(
+            "{shown} was {how}; pass --binary with the binary that ran"
+        )),
+        None => Ok(File {
+            role,
+            image,
+            headers,
+        }),
     }
-    Ok(File {
-        role,
-        image,
-        headers,
-    })
 }
 
 /// Debug information outside the binary: by build-id, by debug link, or beside it.
@@ -219,7 +211,7 @@ fn separate_debug_file(
 ) -> Option<File> {
     let system = PathBuf::from(SYSTEM_DEBUG_DIR);
     let dirs = || options.debug_dirs.iter().chain(std::iter::once(&system));
-    let useful = |headers: &Headers| headers.has_debug_info || headers.has_symbol_table;
+    let useful = |file: &File| file.headers.has_debug_info || file.headers.has_symbol_table;
     let name = path.file_name()?;
     let folder = path.parent()?;
 
@@ -231,12 +223,11 @@ fn separate_debug_file(
         let beside = [folder.join(&by_name), folder.join(".debug").join(&by_name)];
         let flat = options.debug_dirs.iter().map(|dir| dir.join(&by_name));
         let candidates = dirs().map(|dir| dir.join(&by_id)).chain(beside).chain(flat);
-        for candidate in candidates {
-            if let Ok(file) = open_checked(&candidate, b'd', identity, false)
-                && useful(&file.headers)
-            {
-                return Some(file);
-            }
+        let found = candidates
+            .filter_map(|path| open_checked(&path, b'd', identity, false).ok())
+            .find(useful);
+        if found.is_some() {
+            return found;
         }
     }
 
@@ -249,20 +240,17 @@ fn separate_debug_file(
     let places = [folder.join(link), folder.join(".debug").join(link)]
         .into_iter()
         .chain(dirs().flat_map(|dir| [dir.join(inside).join(link), dir.join(link)]));
-    for place in places.filter(|place| place != path) {
-        if let Ok(image) = Image::open(&place)
-            && image.crc().is_ok_and(|found| found == *crc)
-            && let Ok(headers) = image.headers()
-            && useful(&headers)
-        {
-            return Some(File {
-                role: b'd',
-                image,
-                headers,
-            });
-        }
-    }
-    None
+    let open = |place: PathBuf| {
+        let image = Image::open(&place).ok()?;
+        image.crc().ok().filter(|found| found == crc)?;
+        Some(File {
+            role: b'd',
+            headers: image.headers().ok()?,
+            image,
+        })
+    };
+    let others = places.filter(|place| place != path);
+    others.filter_map(open).find(useful)
 }
 
 /// `app.dwp` for `app`, `libx.dwp` and `libx.so.dwp` for `libx.so`; each half inside is checked by its id.

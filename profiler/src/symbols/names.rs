@@ -149,19 +149,17 @@ impl CrateRoots {
 
     /// The module path a Rust source file suggests: `alloc::vec` for `/rustc/../library/alloc/src/vec/mod.rs`.
     pub(super) fn module(&self, file: &str) -> Option<String> {
-        let inside = |(folder, root, krate): &(String, String, String)| {
-            let rest = file.strip_prefix(folder.as_str())?;
-            Some(module_path(krate, if rest == root { "" } else { rest }))
-        };
         // Of two crates in one folder (main.rs, lib.rs) the one whose root file it is comes first.
-        let exact = self
-            .roots
-            .iter()
-            .find(|(folder, root, _)| file.strip_prefix(folder.as_str()) == Some(root.as_str()));
-        exact
-            .and_then(inside)
-            .or_else(|| self.roots.iter().find_map(inside))
-            .or_else(|| module_by_convention(file))
+        let is_root =
+            |(folder, root, _): &&(String, String, _)| file.strip_prefix(&**folder) == Some(root);
+        if let Some((_, _, krate)) = self.roots.iter().find(is_root) {
+            return Some(krate.clone());
+        }
+        let inside = |(folder, _, krate): &(String, _, String)| {
+            Some(module_path(krate, file.strip_prefix(&**folder)?))
+        };
+        let inside = self.roots.iter().find_map(inside);
+        inside.or_else(|| module_by_convention(file))
     }
 }
 

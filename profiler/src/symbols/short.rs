@@ -106,10 +106,9 @@ pub(crate) fn one_of(all: impl IntoIterator<Item = String>) -> String {
         }
     }
     let shown = names.len().min(MOST_NAMES);
-    let more = if shown < names.len() {
-        ", \u{2026}"
-    } else {
-        ""
+    let more = match shown < names.len() {
+        true => ", \u{2026}",
+        false => "",
     };
     match names.as_slice() {
         [one] => one.clone(),
@@ -145,10 +144,7 @@ fn visited(of: &str) -> Option<&str> {
     if !last.starts_with("__") {
         return None;
     }
-    let made = segments
-        .iter()
-        .rev()
-        .find(|segment| segment.starts_with('<'))?;
+    let made = segments.iter().rfind(|segment| segment.starts_with('<'))?;
     self_type(made).map(|(of, _)| of)
 }
 
@@ -157,9 +153,8 @@ fn short_type(of: &str) -> String {
     let plain = plain(of);
     // `dyn Shape + Send`: the first names it.
     let plain = split_outermost(plain, " + ").map_or(plain, |(first, _)| first);
-    if let Some(element) = plain
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
+    if let Some(rest) = plain.strip_prefix('[')
+        && let Some(element) = rest.strip_suffix(']')
     {
         let element = split_outermost(element, "; ").map_or(element, |(element, _)| element);
         return format!("[{}]", short_type(element));
@@ -170,17 +165,16 @@ fn short_type(of: &str) -> String {
     if let Some(made) = visited(plain) {
         return short_type(made);
     }
-    match segments(plain)
-        .iter()
-        .rev()
-        .find(|segment| !segment.starts_with('<'))
-    {
-        Some(segment) if segment.starts_with("{closure") || segment.starts_with("{{closure") => {
-            "{{closure}}".to_owned()
-        }
+    let segments = segments(plain);
+    match segments.iter().rfind(|segment| !segment.starts_with('<')) {
+        Some(segment) if is_closure(segment) => "{{closure}}".to_owned(),
         Some(segment) => strip_generics(segment.split(' ').next().unwrap_or(segment)).to_owned(),
         None => plain.to_owned(),
     }
+}
+
+fn is_closure(segment: &str) -> bool {
+    segment.starts_with("{closure") || segment.starts_with("{{closure")
 }
 
 /// A name for narrow cells: the last two segments without generics, the type instead of the impl.
@@ -193,7 +187,7 @@ pub(super) fn short(name: &str) -> String {
     let mut rest: &[&str] = &all;
     let mut closure = false;
     while let [before @ .., last] = rest {
-        let is_closure = last.starts_with("{closure") || last.starts_with("{{closure");
+        let is_closure = is_closure(last);
         let is_noise = last.starts_with("{shim") || (last.starts_with('<') && !before.is_empty());
         if !is_closure && !is_noise {
             break;
@@ -204,12 +198,10 @@ pub(super) fn short(name: &str) -> String {
     let Some((function, before)) = rest.split_last() else {
         return name.to_owned();
     };
-    let function = function
-        .split("{{")
-        .next()
-        .filter(|function| !function.is_empty())
-        .unwrap_or(function);
-    let function = strip_generics(function);
+    let function = match function.split_once("{{") {
+        Some((function, _)) if !function.is_empty() => strip_generics(function),
+        _ => strip_generics(function),
+    };
     let parent = before.iter().enumerate().rev().find_map(|(at, segment)| {
         if let Some((of, implemented)) = self_type(segment) {
             let is_impl = at == 0 || segment.starts_with("<impl ");
@@ -226,25 +218,15 @@ pub(super) fn short(name: &str) -> String {
     });
     let suffix = if closure { "::{{closure}}" } else { "" };
     // Without a linkage name only the module is told; of these the type is as good as certain.
-    let parent = match type_of_module(before) {
-        Some(of)
-            if parent
-                .as_deref()
-                .is_some_and(|parent| parent.starts_with(char::is_lowercase)) =>
-        {
-            Some(of.to_owned())
-        }
-        _ => parent,
+    let parent = match (parent, type_of_module(before)) {
+        (Some(parent), Some(of)) if parent.starts_with(char::is_lowercase) => Some(of.to_owned()),
+        (parent, _) => parent,
     };
+    let is_module = |parent: &str| parent.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
     match parent {
         // `main::{{closure}}` says enough; a method's closure keeps its type.
-        Some(parent)
-            if closure && parent.starts_with(|c: char| c.is_ascii_lowercase() || c == '_') =>
-        {
-            format!("{function}{suffix}")
-        }
-        Some(parent) => format!("{parent}::{function}{suffix}"),
-        None => format!("{function}{suffix}"),
+        Some(parent) if !(closure && is_module(&parent)) => format!("{parent}::{function}{suffix}"),
+        _ => format!("{function}{suffix}"),
     }
 }
 

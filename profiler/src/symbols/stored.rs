@@ -4,8 +4,8 @@
 use super::SourceFrame;
 use super::names::MOST_ALIASES;
 use super::short::beginning;
+use crate::interned::Interned;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Bytes of the longest name that is kept whole: one may be named by every frame of a small file.
@@ -34,43 +34,32 @@ impl StoredFrame {
 
 /// Strings while frames are written: each has a number.
 #[derive(Default)]
-pub(crate) struct Strings {
-    values: Vec<String>,
-    numbers: HashMap<String, u32>,
-}
+pub(crate) struct Strings<'a>(Interned<&'a str>);
 
-impl Strings {
-    fn number(&mut self, text: Option<&str>) -> u32 {
-        let Some(text) = text else { return 0 };
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        self.values.push(text.to_owned());
-        let number = u32::try_from(self.values.len()).unwrap_or(0);
-        self.numbers.insert(text.to_owned(), number);
-        number
+impl<'a> Strings<'a> {
+    fn number(&mut self, text: Option<&'a Arc<str>>) -> u32 {
+        text.map_or(0, |text| self.0.number(text).saturating_add(1))
     }
 
     /// The frames of one address, to be kept with [`into_values`](Strings::into_values).
-    pub(crate) fn store(&mut self, frames: &[SourceFrame]) -> Vec<StoredFrame> {
-        let store = |frame: &SourceFrame| StoredFrame {
-            function: self.number(Some(&frame.function)),
-            raw: self.number(frame.raw.as_deref()),
-            file: self.number(frame.file.as_deref()),
-            line: frame.line.unwrap_or(0),
-            inlined: frame.inlined,
-            aliases: frame
-                .aliases
-                .iter()
-                .map(|alias| self.number(Some(alias)))
-                .collect(),
+    pub(crate) fn store(&mut self, frames: &'a [SourceFrame]) -> Vec<StoredFrame> {
+        let store = |frame: &'a SourceFrame| {
+            let aliases = frame.aliases.iter();
+            StoredFrame {
+                function: self.number(Some(&frame.function)),
+                raw: self.number(frame.raw.as_ref()),
+                file: self.number(frame.file.as_ref()),
+                line: frame.line.unwrap_or(0),
+                inlined: frame.inlined,
+                aliases: aliases.map(|alias| self.number(Some(alias))).collect(),
+            }
         };
         frames.iter().map(store).collect()
     }
 
     /// All strings, by number less 1.
     pub(crate) fn into_values(self) -> Vec<String> {
-        self.values
+        self.0.values.into_iter().map(str::to_owned).collect()
     }
 }
 
@@ -82,26 +71,19 @@ impl Shared {
         Shared(strings.iter().map(|text| cut(text).into()).collect())
     }
 
-    fn string(&self, number: u32) -> Option<&Arc<str>> {
-        of_number(&self.0, number)
-    }
-
     /// The frames of one address; what has no name is `?`.
     pub(crate) fn frames(&self, frames: &[StoredFrame]) -> Vec<SourceFrame> {
-        let read = |frame: &StoredFrame| SourceFrame {
-            function: self
-                .string(frame.function)
-                .map_or_else(|| "?".into(), Arc::clone),
-            raw: self.string(frame.raw).cloned(),
-            file: self.string(frame.file).cloned(),
-            line: (frame.line != 0).then_some(frame.line),
-            inlined: frame.inlined,
-            aliases: frame
-                .aliases
-                .iter()
-                .take(MOST_ALIASES)
-                .filter_map(|alias| self.string(*alias).cloned())
-                .collect(),
+        let string = |number: u32| of_number(&self.0, number).cloned();
+        let read = |frame: &StoredFrame| {
+            let aliases = frame.aliases.iter().take(MOST_ALIASES);
+            SourceFrame {
+                function: string(frame.function).unwrap_or_else(|| "?".into()),
+                raw: string(frame.raw),
+                file: string(frame.file),
+                line: (frame.line != 0).then_some(frame.line),
+                inlined: frame.inlined,
+                aliases: aliases.filter_map(|alias| string(*alias)).collect(),
+            }
         };
         frames.iter().take(MOST_INLINED).map(read).collect()
     }

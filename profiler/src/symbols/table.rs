@@ -36,21 +36,16 @@ impl<'a> Table<'a> {
 
     /// The linkage names of the function at an address, aliases included; none if no function holds it.
     pub(super) fn names(&self, address: u64) -> impl Iterator<Item = &'a str> {
-        let before = &self.symbols[..self
-            .symbols
-            .partition_point(|symbol| symbol.start <= address)];
-        let start = before
-            .iter()
-            .rev()
-            .take(LOOK_BACK)
-            .find(|symbol| symbol.end > address)
-            .map(|symbol| symbol.start);
+        let symbols = &self.symbols;
+        let before = symbols.partition_point(|symbol| symbol.start <= address);
+        let before = symbols[..before].iter().rev();
+        let holds = move |symbol: &&Symbol<'_>| symbol.end > address;
+        let start = before.clone().take(LOOK_BACK).find(holds);
+        let start = start.map(|symbol| symbol.start);
         before
-            .iter()
-            .rev()
             .skip_while(move |symbol| Some(symbol.start) != start)
             .take_while(move |symbol| Some(symbol.start) == start)
-            .filter(move |symbol| symbol.end > address)
+            .filter(holds)
             .map(|symbol| symbol.name)
     }
 }

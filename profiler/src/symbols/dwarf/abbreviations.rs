@@ -7,7 +7,7 @@ use super::Slice;
 
 /// What all tables together may span, in sizes of the section: they lie one behind the other in real files.
 const MOST_SPANS: usize = 2;
-/// So much may be spanned in any section.
+/// What tables may span in any section, however small.
 const FEW_BYTES: usize = 64 << 10;
 
 /// Whether tables overlap more than any linker lets them.

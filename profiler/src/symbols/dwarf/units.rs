@@ -13,8 +13,8 @@ use super::{Budget, Entry, Slice};
 const MAX_RANGES: usize = 16 << 20;
 const BYTES_OF_A_RANGE: usize = 2;
 
-/// File and folder names kept of all units together: each takes more than two bytes of a line table, and so many are
-/// kept of any. Else every unit of a small file could have a copy of one large table.
+/// File and folder names kept of all units together: each takes more than two bytes of a line table, and a small table
+/// may always have a few. Without this limit each unit of a small file could keep a copy of one large table.
 const BYTES_OF_A_FILE: usize = 2;
 const FEW_FILES: usize = 16 << 10;
 
@@ -169,10 +169,7 @@ impl<'a> Index<'a> {
         let mut positions: HashMap<usize, Vec<usize>> = HashMap::new();
         for &(begin, end, unit) in &self.ranges {
             let first = addresses.partition_point(|&address| address < begin);
-            let inside = addresses[first..]
-                .iter()
-                .take_while(|&&address| address < end)
-                .count();
+            let inside = addresses[first..].partition_point(|&address| address < end);
             if inside > 0 {
                 if !budget.take(inside) {
                     break;

@@ -47,7 +47,7 @@ impl Random {
     }
 }
 
-fn resolve_anyhow(path: &Path, extent: &std::ops::Range<u64>) -> Symbols {
+fn resolve_any_build(path: &Path, extent: &std::ops::Range<u64>) -> Symbols {
     let module = ModuleRef {
         path: path.to_str().expect("UTF-8"),
         identity: Identity::None,
@@ -62,7 +62,7 @@ fn a_thousand_broken_binaries_never_panic() {
     let path = tiny(folder.path());
     let extent = function(&path, "work");
     let whole = std::fs::read(&path).expect("reading");
-    let sound = resolve_anyhow(&path, &extent);
+    let sound = resolve_any_build(&path, &extent);
     assert!(
         names_in(&sound).iter().any(|name| name.ends_with("twice")),
         "{:?}",
@@ -89,7 +89,7 @@ fn a_thousand_broken_binaries_never_panic() {
             };
         }
         std::fs::write(&broken, &bytes).expect("writing");
-        let symbols = resolve_anyhow(&broken, &extent);
+        let symbols = resolve_any_build(&broken, &extent);
         // A panic in a worker is caught and would show here.
         assert!(
             !symbols.notes.iter().any(|note| note.contains("is broken")),
@@ -108,7 +108,7 @@ fn a_binary_cut_anywhere_never_panics() {
     let cut = folder.path().join("cut.so");
     for len in (0..whole.len()).step_by(whole.len() / 150) {
         std::fs::write(&cut, &whole[..len]).expect("writing");
-        resolve_anyhow(&cut, &extent);
+        resolve_any_build(&cut, &extent);
     }
 }
 
@@ -151,7 +151,7 @@ fn a_section_that_claims_to_be_huge_is_refused() {
     }
     assert!(packed > 0, "nothing was compressed");
     std::fs::write(&path, bytes).expect("writing");
-    let symbols = resolve_anyhow(&path, &extent);
+    let symbols = resolve_any_build(&path, &extent);
     assert!(
         symbols
             .notes
@@ -175,7 +175,7 @@ fn only_regular_files_are_opened() {
     let pipe = folder.path().join("pipe");
     run(std::process::Command::new("mkfifo").arg(&pipe));
     for path in [pipe.as_path(), folder.path(), Path::new("/dev/zero")] {
-        let symbols = resolve_anyhow(path, &(1..4));
+        let symbols = resolve_any_build(path, &(1..4));
         assert!(
             matches!(&symbols.modules[0], SymbolSource::Missing(why) if why.contains("not a regular file")),
             "{:?}",
