@@ -31,6 +31,13 @@ pub(super) fn blocks_inside(
 
 fn inside(profile: &Profile, index: u32, arena: &Arena, measure: Measure, all: &mut Vec<Inside>) {
     let root = Label::Arena(index);
+    let mut add = |path: Vec<Label>, scope: ScopeId, figures: Figures| {
+        all.push(Inside {
+            path,
+            scope,
+            figures,
+        });
+    };
     let fields = profile.fields();
     for row in &arena.rows {
         let mut path = vec![root];
@@ -38,35 +45,24 @@ fn inside(profile: &Profile, index: u32, arena: &Arena, measure: Measure, all: &
         path.extend(of_field.into_iter().map(Label::Field));
         // What bypassed the handle did so here, whenever that was.
         if measure == Measure::Total && row.past_bytes > 0 {
-            let mut path = path.clone();
-            path.push(Label::Mark(MarkKind::Part(Part::Bypassed)));
-            all.push(Inside {
-                path,
-                scope: row.scope,
-                figures: bytes(row.past_bytes, measure),
-            });
+            let bypassed = Label::Mark(MarkKind::Part(Part::Bypassed));
+            let path = [&path[..], &[bypassed]].concat();
+            add(path, row.scope, bytes(row.past_bytes, measure));
         }
         let scope = profile.scopes.get(row.scope.0 as usize);
         let id = scope.and_then(|scope| scope.value_type);
         path.extend(id.map(|id| Label::Type(Some(id))));
-        all.push(Inside {
-            path,
-            scope: row.scope,
-            figures: Figures {
-                total_bytes: row.total_bytes,
-                total_blocks: row.total_blocks,
-                live_bytes: row.live_bytes,
-                live_blocks: row.live_blocks,
-                ..Figures::default()
-            },
-        });
+        let figures = Figures {
+            total_bytes: row.total_bytes,
+            total_blocks: row.total_blocks,
+            live_bytes: row.live_bytes,
+            live_blocks: row.live_blocks,
+            ..Figures::default()
+        };
+        add(path, row.scope, figures);
     }
     let mut add = |mark: MarkKind, figures: Figures| {
-        all.push(Inside {
-            path: vec![root, Label::Mark(mark)],
-            scope: ScopeId(0),
-            figures,
-        });
+        add(vec![root, Label::Mark(mark)], ScopeId(0), figures);
     };
     let rest = unscoped(arena);
     let rest = Figures {
@@ -79,16 +75,14 @@ fn inside(profile: &Profile, index: u32, arena: &Arena, measure: Measure, all: &
         add(MarkKind::NoRow, rest);
     }
     if measure == Measure::Live {
-        for part in Part::ALL
-            .into_iter()
-            .filter(|part| *part != Part::Allocated)
-        {
+        let parts = Part::ALL.into_iter();
+        for part in parts.filter(|part| *part != Part::Allocated) {
             add(MarkKind::Part(part), bytes(part.of(arena), measure));
         }
     }
 }
 
-/// Bytes of no pieces.
+/// Bytes without a count of blocks.
 fn bytes(bytes: u64, measure: Measure) -> Figures {
     let mut figures = Figures::default();
     match measure {

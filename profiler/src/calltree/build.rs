@@ -21,11 +21,11 @@ pub(crate) struct Step {
     recursion: u32,
 }
 
-impl Step {
-    fn new(label: Label, frame: Option<FrameId>) -> Step {
+impl From<Label> for Step {
+    fn from(label: Label) -> Step {
         Step {
             label,
-            frame,
+            frame: None,
             frames: 1,
             recursion: 1,
         }
@@ -33,33 +33,63 @@ impl Step {
 }
 
 pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
-    let mut tree = CallTree {
-        by: options.by,
-        nodes: vec![new_node(Label::Root, None, 0, None)],
-        totals: Vec::new(),
-        own: vec![Figures::default()],
-        children: Vec::new(),
-        leaves: Vec::new(),
+    let mut builder = Builder {
+        profile,
+        options,
+        tree: CallTree {
+            by: options.by,
+            nodes: vec![new_node(Label::Root.into(), None, 0)],
+            totals: Vec::new(),
+            own: vec![Figures::default()],
+            children: Vec::new(),
+            leaves: Vec::new(),
+        },
+        first: Vec::new(),
+        others: FxHashMap::default(),
     };
-    let mut known = Children::default();
-    let mut path: Vec<Step> = Vec::new();
-    if options.by == By::Arena {
-        for block in blocks_inside(profile, options.arena, options.measure) {
-            if around(profile, options, block.scope, &mut path) {
-                path.extend(block.path.into_iter().map(|label| Step::new(label, None)));
-                let leaf = leaf(profile, options, &mut tree, &mut known, &path);
-                charge(&mut tree, leaf, &block.figures);
+    match options.by {
+        By::Arena => builder.add_blocks_in_arenas(),
+        By::Stack | By::Field | By::Type => builder.add_sites(),
+    }
+    let mut tree = builder.tree;
+    sum_up(&mut tree);
+    list_children(profile, &mut tree);
+    tree
+}
+
+/// A tree while nodes are added.
+struct Builder<'a> {
+    profile: &'a Profile,
+    options: &'a Options,
+    tree: CallTree,
+    /// The first child of each node that has any. Most have one, which is found without hashing anything.
+    first: Vec<Option<NodeId>>,
+    others: FxHashMap<(NodeId, Label), NodeId>,
+}
+
+impl Builder<'_> {
+    fn add_blocks_in_arenas(&mut self) {
+        let Options { arena, measure, .. } = *self.options;
+        let mut path = Vec::new();
+        for block in blocks_inside(self.profile, arena, measure) {
+            if self.begin(block.scope, &mut path) {
+                path.extend(block.path.into_iter().map(Step::from));
+                let leaf = self.leaf(&path);
+                self.charge(leaf, &block.figures);
             }
         }
-    } else {
+    }
+
+    fn add_sites(&mut self) {
+        let (profile, options) = (self.profile, self.options);
+        let mut path: Vec<Step> = Vec::new();
         // Many sites share a path.
         let mut met: FxHashMap<PathKey, Option<NodeId>> = FxHashMap::default();
-        let mut leaves = Vec::with_capacity(profile.sites.len());
         for (index, site) in profile.sites.iter().enumerate() {
-            let key = PathKey::of(profile, options, index);
+            let key = path_key(profile, options, index);
             let leaf = match key.and_then(|key| met.get(&key)) {
                 Some(leaf) => *leaf,
-                None => around(profile, options, site.scope, &mut path).then(|| {
+                None => self.begin(site.scope, &mut path).then(|| {
                     match options.by {
                         By::Field => by_field(profile, site, &mut path),
                         By::Type => by_type(profile, site, &mut path),
@@ -67,83 +97,97 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
                             by_stack(profile, options.frames, index, &mut path);
                         }
                     }
-                    leaf(profile, options, &mut tree, &mut known, &path)
+                    self.leaf(&path)
                 }),
             };
             if let Some(key) = key {
                 met.insert(key, leaf);
             }
             if let Some(leaf) = leaf {
-                charge(&mut tree, leaf, &site.figures);
+                self.charge(leaf, &site.figures);
             }
-            leaves.push(leaf);
+            self.tree.leaves.push(leaf);
         }
-        tree.leaves = leaves;
     }
-    drop(known);
-    sum_up(&mut tree);
-    list_children(profile, &mut tree);
-    tree
-}
 
-/// What decides the path of a site in a tree by folded stack.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct PathKey {
-    stack: u32,
-    type_id: Option<TypeId>,
-    scope: ScopeId,
-    marks: [bool; 3],
-}
-
-impl PathKey {
-    /// `None` where more decides, or nothing is saved.
-    fn of(profile: &Profile, options: &Options, index: usize) -> Option<PathKey> {
-        if options.by != By::Stack || options.frames != Frames::Folded {
-            return None;
+    /// Begins a path with the phases around a scope, where they are shown; false = the scope is left out.
+    fn begin(&self, scope: ScopeId, path: &mut Vec<Step>) -> bool {
+        let phases = self.profile.phases();
+        path.clear();
+        if self.options.scopes {
+            let around = phases.around(scope).into_iter().map(Label::Scope);
+            path.extend(around.map(Step::from));
         }
-        let folding = profile.folding();
-        if folding.steps(index).is_empty() || profile.chunk_sites().contains_key(&index) {
-            return None;
+        let within = self.options.within;
+        within.is_none_or(|within| is_within(self.profile, phases, scope, within))
+    }
+
+    /// The node that a path leads to, made where it is not there yet.
+    fn leaf(&mut self, path: &[Step]) -> NodeId {
+        let is_inverted = self.options.inverted;
+        let follow = |at, step: &Step| self.next(at, *step);
+        match is_inverted {
+            true => path.iter().rev().fold(NodeId::ROOT, follow),
+            false => path.iter().fold(NodeId::ROOT, follow),
         }
-        let site = &profile.sites[index];
-        let marks = site.marks;
-        Some(PathKey {
-            stack: folding.number(index)?,
-            type_id: profile.type_id_of(site),
-            scope: site.scope,
-            marks: [marks.foreign, marks.cut, marks.deep],
-        })
+    }
+
+    /// The node of a step below `at`, made when it is not there yet.
+    fn next(&mut self, at: NodeId, step: Step) -> NodeId {
+        let nodes = &mut self.tree.nodes;
+        let new = NodeId(nodes.len() as u32);
+        self.first.resize(nodes.len(), None);
+        let id = match &mut self.first[at.index()] {
+            first @ None => *first.insert(new),
+            Some(first) if nodes[first.index()].label == step.label => *first,
+            Some(_) => *self.others.entry((at, step.label)).or_insert(new),
+        };
+        if id == new {
+            let depth = nodes[at.index()].depth + 1;
+            nodes.push(new_node(step, Some(at), depth));
+            return id;
+        }
+        let node = &mut nodes[id.index()];
+        node.frames = node.frames.max(step.frames);
+        node.recursion = node.recursion.max(step.recursion);
+        if !node.several_places
+            && node.frame != step.frame
+            && let (Some(known), Some(met)) = (node.frame, step.frame)
+        {
+            let (known, met) = (self.profile.frame(known), self.profile.frame(met));
+            node.several_places = (&known.file, known.line) != (&met.file, met.line);
+        }
+        id
+    }
+
+    fn charge(&mut self, at: NodeId, figures: &Figures) {
+        let tree = &mut self.tree;
+        let row = &mut tree.nodes[at.index()].own;
+        if *row == 0 {
+            *row = tree.own.len() as u32;
+            tree.own.push(*figures);
+        } else {
+            tree.own[*row as usize].add(figures);
+        }
     }
 }
 
-/// The node that a path leads to, made where it is not there yet.
-fn leaf(
-    profile: &Profile,
-    options: &Options,
-    tree: &mut CallTree,
-    known: &mut Children,
-    path: &[Step],
-) -> NodeId {
-    let mut at = NodeId::ROOT;
-    let mut follow = |step: &Step| at = next(profile, tree, known, at, *step);
-    match options.inverted {
-        true => path.iter().rev().for_each(&mut follow),
-        false => path.iter().for_each(&mut follow),
-    }
-    at
-}
+/// What decides the path of a site in a tree by folded stack: the number of the stack, contents, scope and marks.
+type PathKey = (u32, Option<TypeId>, ScopeId, [bool; 3]);
 
-/// Begins a path with the phases around a scope, where they are shown; false = the scope is left out.
-fn around(profile: &Profile, options: &Options, scope: ScopeId, path: &mut Vec<Step>) -> bool {
-    let phases = profile.phases();
-    path.clear();
-    if options.scopes {
-        let around = phases.around(scope);
-        let around = around.into_iter().map(Label::Scope);
-        path.extend(around.map(|label| Step::new(label, None)));
+/// `None` where more decides, or nothing is saved.
+fn path_key(profile: &Profile, options: &Options, index: usize) -> Option<PathKey> {
+    if options.by != By::Stack || options.frames != Frames::Folded {
+        return None;
     }
-    let within = options.within;
-    within.is_none_or(|within| is_within(profile, phases, scope, within))
+    let folding = profile.folding();
+    if folding.steps(index).is_empty() || profile.chunk_sites().contains_key(&index) {
+        return None;
+    }
+    let site = &profile.sites[index];
+    let marks = [site.marks.foreign, site.marks.cut, site.marks.deep];
+    let type_id = profile.type_id_of(site);
+    Some((folding.number(index)?, type_id, site.scope, marks))
 }
 
 /// The path of a site (index into [`Profile::sites`]) in a tree by stack without phases, outermost first. Never empty.
@@ -156,7 +200,7 @@ pub(crate) fn stack_of(profile: &Profile, frames: Frames, site: usize) -> Vec<St
 /// The frames of a site, between what is said of both ends.
 fn by_stack(profile: &Profile, shown: Frames, index: usize, path: &mut Vec<Step>) {
     let site = &profile.sites[index];
-    path.extend(marks(site).map(|mark| Step::new(Label::Mark(mark), None)));
+    path.extend(marks(site).map(|mark| Step::from(Label::Mark(mark))));
     let before = path.len();
     match shown {
         Frames::Folded => {
@@ -169,20 +213,23 @@ fn by_stack(profile: &Profile, shown: Frames, index: usize, path: &mut Vec<Step>
         }
     }
     if path.len() == before {
-        path.push(Step::new(without_stack(profile, site), None));
+        path.push(without_stack(profile, site).into());
     }
     if let Some(arenas) = profile.chunk_sites().get(&index) {
         let one = match arenas.as_slice() {
             [one] => u32::try_from(*one).ok(),
             _ => None,
         };
-        path.push(Step::new(Label::Mark(MarkKind::Chunk(one)), None));
+        path.push(Label::Mark(MarkKind::Chunk(one)).into());
     }
 }
 
 fn function(profile: &Profile, frame: FrameId) -> Option<Step> {
     let source = profile.frames.get(frame.0 as usize)?;
-    Some(Step::new(Label::Function(source.function), Some(frame)))
+    Some(Step {
+        frame: Some(frame),
+        ..Label::Function(source.function).into()
+    })
 }
 
 /// A step of a folded stack; `None` of contents that nothing tells.
@@ -214,9 +261,9 @@ fn by_field(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
     path.extend(
         fields
             .into_iter()
-            .map(|field| Step::new(Label::Field(field), None)),
+            .map(|field| Step::from(Label::Field(field))),
     );
-    path.push(Step::new(Label::Type(profile.type_id_of(site)), None));
+    path.push(Label::Type(profile.type_id_of(site)).into());
 }
 
 /// The type, the field (outside all data, the type that was being built), the function that is charged.
@@ -226,81 +273,27 @@ fn by_type(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
         Some(owner) if field == 0 => Label::Building(owner),
         _ => Label::Path(field),
     };
-    let owner = site.owner;
-    let frame = owner.and_then(|id| profile.frames.get(id.0 as usize));
-    let charged = frame.map(|frame| Label::Function(frame.function));
-    let charged = charged.unwrap_or_else(|| without_stack(profile, site));
+    let charged = site.owner.and_then(|id| function(profile, id));
     path.extend([
-        Step::new(Label::Type(profile.type_id_of(site)), None),
-        Step::new(place, None),
-        Step::new(charged, owner.filter(|_| frame.is_some())),
+        Label::Type(profile.type_id_of(site)).into(),
+        place.into(),
+        charged.unwrap_or_else(|| without_stack(profile, site).into()),
     ]);
 }
 
-fn new_node(label: Label, parent: Option<NodeId>, depth: u32, frame: Option<FrameId>) -> Node {
+fn new_node(step: Step, parent: Option<NodeId>, depth: u32) -> Node {
     Node {
-        label,
+        label: step.label,
         parent,
         depth,
-        frame,
+        frame: step.frame,
         several_places: false,
-        frames: 1,
-        recursion: 1,
+        frames: step.frames,
+        recursion: step.recursion,
         rank: 0,
         own: 0,
         children: (0, 0),
     }
-}
-
-/// The children of every node while a tree is built. Most nodes have one, which is found without hashing anything.
-#[derive(Default)]
-struct Children {
-    /// The first child of each node that has any.
-    first: Vec<Option<NodeId>>,
-    others: FxHashMap<(NodeId, Label), NodeId>,
-}
-
-impl Children {
-    /// The child of a node with that label; `new` from now on if there is none.
-    fn find_or_add(&mut self, tree: &CallTree, at: NodeId, label: Label, new: NodeId) -> NodeId {
-        self.first.resize(tree.nodes.len(), None);
-        match self.first[at.index()] {
-            None => *self.first[at.index()].insert(new),
-            Some(first) if tree.node(first).label == label => first,
-            Some(_) => *self.others.entry((at, label)).or_insert(new),
-        }
-    }
-}
-
-/// The node of a step below `at`, made when it is not there yet.
-fn next(
-    profile: &Profile,
-    tree: &mut CallTree,
-    known: &mut Children,
-    at: NodeId,
-    step: Step,
-) -> NodeId {
-    let Step { label, frame, .. } = step;
-    let next = NodeId(tree.nodes.len() as u32);
-    let id = known.find_or_add(tree, at, label, next);
-    if id == next {
-        let depth = tree.node(at).depth + 1;
-        let mut node = new_node(label, Some(at), depth, frame);
-        (node.frames, node.recursion) = (step.frames, step.recursion);
-        tree.nodes.push(node);
-        return id;
-    }
-    let node = &mut tree.nodes[id.index()];
-    node.frames = node.frames.max(step.frames);
-    node.recursion = node.recursion.max(step.recursion);
-    if !node.several_places
-        && node.frame != frame
-        && let (Some(known), Some(met)) = (node.frame, frame)
-    {
-        let (known, met) = (profile.frame(known), profile.frame(met));
-        node.several_places = (&known.file, known.line) != (&met.file, met.line);
-    }
-    id
 }
 
 /// Whether a scope is `within` or lies inside it.
@@ -333,23 +326,10 @@ fn marks(site: &Site) -> impl Iterator<Item = MarkKind> {
     .filter_map(|(set, kind)| set.then_some(kind))
 }
 
-fn charge(tree: &mut CallTree, at: NodeId, figures: &Figures) {
-    let row = tree.nodes[at.index()].own as usize;
-    if row == 0 {
-        tree.nodes[at.index()].own = tree.own.len() as u32;
-        tree.own.push(*figures);
-    } else {
-        tree.own[row].add(figures);
-    }
-}
-
 /// Totals from the last node to the first: children come after their parents.
 fn sum_up(tree: &mut CallTree) {
-    tree.totals = tree
-        .nodes
-        .iter()
-        .map(|node| tree.own[node.own as usize])
-        .collect();
+    let own = tree.nodes.iter().map(|node| tree.own[node.own as usize]);
+    tree.totals = own.collect();
     for index in (1..tree.nodes.len()).rev() {
         if let Some(parent) = tree.nodes[index].parent {
             let total = tree.totals[index];

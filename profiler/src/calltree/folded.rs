@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::{CallTree, NodeId};
+use super::CallTree;
 use crate::profile::{Measure, Profile};
 
 /// Writes every path that has figures of its own, in the tree's order of children.
@@ -24,23 +24,19 @@ pub fn write_folded(
     let mut line = String::new();
     // Where the line of each depth on the current path ends.
     let mut ends: Vec<usize> = vec![0];
-    let mut todo: Vec<NodeId> = vec![NodeId::ROOT];
-    while let Some(id) = todo.pop() {
+    for id in tree.preorder().skip(1) {
         let depth = tree.node(id).depth as usize;
-        if depth > 0 {
-            ends.truncate(depth);
-            line.truncate(ends.last().copied().unwrap_or(0));
-            if depth > 1 {
-                line.push(';');
-            }
-            push_name(&mut line, &tree.name(id, profile));
-            ends.push(line.len());
-            let own = measure.of(tree.own(id));
-            if own > 0 {
-                writeln!(out, "{line} {own}")?;
-            }
+        ends.truncate(depth);
+        line.truncate(ends[depth - 1]);
+        if depth > 1 {
+            line.push(';');
         }
-        todo.extend(tree.children(id).iter().rev());
+        push_name(&mut line, &tree.name(id, profile));
+        ends.push(line.len());
+        let own = measure.of(tree.own(id));
+        if own > 0 {
+            writeln!(out, "{line} {own}")?;
+        }
     }
     out.flush()
 }
@@ -52,11 +48,8 @@ fn push_name(line: &mut String, name: &str) {
         line.push_str("[unnamed]");
         return;
     }
-    let column = name.rfind(' ').filter(|&at| {
-        name[at + 1..]
-            .chars()
-            .all(|c| c.is_ascii_digit() || c == '.')
-    });
+    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let column = name.rfind(' ').filter(|&at| is_number(&name[at + 1..]));
     // A leading `# ` would make the line a comment.
     let comment = name.starts_with("# ").then_some(1);
     for (at, c) in name.char_indices() {

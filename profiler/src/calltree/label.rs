@@ -13,7 +13,7 @@ pub enum Label {
     Root,
     /// A phase, in brackets: `[load]`.
     Scope(ScopeId),
-    /// Something that is said instead of a frame.
+    /// A note in place of a frame.
     Mark(MarkKind),
     /// A function; different lines of it are one node.
     Function(FunctionId),
@@ -36,7 +36,7 @@ pub enum Label {
     Arena(u32),
 }
 
-/// What stands where there is no frame.
+/// What a node says where there is no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MarkKind {
     /// Truncated where a return address was in no known code.
@@ -47,7 +47,7 @@ pub enum MarkKind {
     Deep,
     /// No frame at all.
     Empty,
-    /// Not a frame either: the block is a chunk of this arena (index into [`Profile::arenas`]), or of several.
+    /// The block is a chunk of this arena (index into [`Profile::arenas`]), or of several.
     Chunk(Option<u32>),
     /// Bytes of an arena's chunks that are not in use.
     Part(Part),
@@ -127,16 +127,16 @@ impl Label {
             Label::Function(function) => Charged::Function(function).short_name(profile),
             Label::Place(scope) => Charged::Place(scope).short_name(profile),
             Label::Field(number) => Cow::Owned(last_step(profile, number)),
-            Label::Path(number) => field(profile, number)
-                .map_or(Cow::Borrowed("?"), |field| Cow::Borrowed(&field.path)),
+            Label::Path(number) => {
+                Cow::Borrowed(field(profile, number).map_or("?", |field| &field.path))
+            }
             Label::Type(id) => Cow::Borrowed(profile.type_key(id)),
             Label::Building(id) => Cow::Owned(format!("in {}", profile.type_key(Some(id)))),
-            Label::Arena(arena) => profile
-                .arenas
-                .get(arena as usize)
-                .map_or(Cow::Borrowed("?"), |arena| Cow::Borrowed(&arena.name)),
-            Label::Call(_) | Label::Group(_) => self.name(profile),
-            Label::Root | Label::Mark(_) | Label::Scope(_) => self.name(profile),
+            Label::Arena(arena) => {
+                let arena = profile.arenas.get(arena as usize);
+                Cow::Borrowed(arena.map_or("?", |arena| &arena.name))
+            }
+            _ => self.name(profile),
         }
     }
 
@@ -146,9 +146,7 @@ impl Label {
             Label::Field(number) | Label::Path(number) => field(profile, number)?.value_type,
             Label::Type(id) => id,
             Label::Building(id) => Some(id),
-            Label::Root | Label::Mark(_) | Label::Scope(_) => None,
-            Label::Function(_) | Label::Call(_) | Label::Group(_) => None,
-            Label::Place(_) | Label::Arena(_) => None,
+            _ => None,
         }
     }
 }

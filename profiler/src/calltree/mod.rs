@@ -149,6 +149,16 @@ impl CallTree {
         (0..self.nodes.len() as u32).map(NodeId)
     }
 
+    /// Every id, each node before those below it, siblings in the order of the last [`CallTree::sort`].
+    pub(crate) fn preorder(&self) -> impl Iterator<Item = NodeId> + use<'_> {
+        let mut todo = vec![NodeId::ROOT];
+        std::iter::from_fn(move || {
+            let id = todo.pop()?;
+            todo.extend(self.children(id).iter().rev());
+            Some(id)
+        })
+    }
+
     /// The node of an id.
     ///
     /// # Panics
