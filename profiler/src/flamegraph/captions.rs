@@ -14,21 +14,16 @@ use crate::units::{Bytes, Count, Share, counted, printable};
 /// `cities: bytes live at the peak, 6,392,832 bytes = 6.1 MiB, exact`
 pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String {
     let measure = options.measure;
-    let program = printable(&profile.process.program);
-    let program = if program.is_empty() {
-        "heapglass".into()
-    } else {
-        shorten(&program, 40)
+    let program = match printable(&profile.process.program) {
+        program if program.is_empty() => "heapglass".to_owned(),
+        program => shorten(&program, 40),
     };
     let total = match measure.is_bytes() {
         true => to_the_byte(total),
         false => measure.amount(total),
     };
-    format!(
-        "{program}: {}, {total}, {}",
-        what(options),
-        exactness(profile, options)
-    )
+    let (what, exactness) = (what(options), exactness(profile, options));
+    format!("{program}: {what}, {total}, {exactness}")
 }
 
 /// What widths stand for.
@@ -53,10 +48,8 @@ fn exactness(profile: &Profile, options: &Options) -> String {
     let measure = options.measure;
     if options.by == By::Arena {
         // Arenas count every piece, in every mode.
-        let broken = profile
-            .arenas
-            .iter()
-            .any(|arena| imbalance(arena).is_some());
+        let mut arenas = profile.arenas.iter();
+        let broken = arenas.any(|arena| imbalance(arena).is_some());
         return exact(!broken && profile.lost.records == 0);
     }
     if !capture.is_exact() {
@@ -91,60 +84,43 @@ pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &PrunedTree
     }
     if pruned.narrow > 0 {
         let min = options.measure.amount(pruned.min);
-        parts.push(format!(
-            "frames below {min} not drawn: {}",
-            Count(pruned.narrow as u64)
-        ));
+        let narrow = Count(pruned.narrow as u64);
+        parts.push(format!("frames below {min} not drawn: {narrow}"));
     }
     if pruned.deep > 0 {
-        parts.push(format!(
-            "deeper than {}: {}",
-            prune::MAX_DEPTH,
-            Count(pruned.deep as u64)
-        ));
+        let deep = Count(pruned.deep as u64);
+        parts.push(format!("deeper than {}: {deep}", prune::MAX_DEPTH));
     }
-    let scope = options
-        .within
-        .and_then(|scope| profile.scopes.get(scope.0 as usize));
+    let scope = options.within;
+    let scope = scope.and_then(|scope| profile.scopes.get(scope.0 as usize));
     if let Some(scope) = scope.filter(|scope| !scope.name.is_empty()) {
-        parts.push(format!(
-            "only phase {}",
-            shorten(&printable(&scope.name), 30)
-        ));
+        let name = shorten(&printable(&scope.name), 30);
+        parts.push(format!("only phase {name}"));
     }
+    let (below, colors) = match options.by {
+        By::Stack => (
+            "callers below",
+            "own code warm, std grey-blue, native grey, dependencies a colour each",
+        ),
+        By::Field => ("outermost below", "fields, then the type of their blocks"),
+        By::Type => ("outermost below", "types, then fields, then functions"),
+        By::Arena => ("outermost below", "inside blocks that are counted already"),
+    };
     if options.inverted {
-        let below = match options.by {
-            By::Stack => "callers below",
-            By::Field | By::Type | By::Arena => "outermost below",
-        };
         parts.push(below.to_owned());
     }
-    match options.by {
-        By::Stack => parts.push(
-            "own code warm, std grey-blue, native grey, dependencies a colour each".to_owned(),
-        ),
-        By::Field => parts.push("fields, then the type of their blocks".to_owned()),
-        By::Type => parts.push("types, then fields, then functions".to_owned()),
-        By::Arena => parts.push("inside blocks that are counted already".to_owned()),
-    }
-    let room = match options.by {
-        By::Stack => SUBTITLE_CHARS,
-        By::Field | By::Type | By::Arena => SUBTITLE_CHARS.saturating_sub(legend::chars()),
-    };
-    while parts.len() > 1
-        && parts
-            .iter()
-            .map(|part| part.chars().count() + 2)
-            .sum::<usize>()
-            > room
-    {
+    parts.push(colors.to_owned());
+    let has_legend = options.by != By::Stack;
+    let room = SUBTITLE_CHARS.saturating_sub(if has_legend { legend::chars() } else { 0 });
+    let chars =
+        |parts: &[String]| -> usize { parts.iter().map(|part| part.chars().count() + 2).sum() };
+    while parts.len() > 1 && chars(&parts) > room {
         parts.pop();
     }
-    let parts = parts.join("; ");
-    match options.by {
-        By::Stack => parts,
-        By::Field | By::Type | By::Arena => format!("{}; {parts}", legend::PLACE),
+    if has_legend {
+        parts.insert(0, legend::PLACE.to_owned());
     }
+    parts.join("; ")
 }
 
 /// `Vec::push (6,392,832 bytes = 6.1 MiB, 1,234 blocks, 12.3 %; itself 0 B; alloc::vec::Vec<T,A>::push; vec.rs:12)`
@@ -159,48 +135,37 @@ pub(super) fn frame(
     let name = printable_name(&tree.name(id, profile));
     let short = printable_name(&tree.short_name(id, profile));
     // The bracket that holds the figures may hold no other one, or the script would cut the label there.
-    let label = if options.by == By::Stack && name.contains('(') {
-        name.clone()
-    } else {
-        short
+    let label = match options.by == By::Stack && name.contains('(') {
+        true => name.clone(),
+        false => short,
     };
-    let (total, own) = (tree.total(id), tree.own(id));
+    let (total, own) = (tree.total(id), measure.of(tree.own(id)));
     let value = measure.of(total);
-    let mut title = format!(
-        "{label} ({}, {}",
-        amounts(measure, total),
-        Share::of(value, whole)
-    );
-    let own = measure.of(own);
+    let share = Share::of(value, whole);
+    let mut title = vec![format!("{label} ({}, {share}", amounts(measure, total))];
     if id != NodeId::ROOT && own != value && own > 0 {
-        title.push_str("; itself ");
-        title.push_str(&measure.amount(own));
+        title.push(format!("itself {}", measure.amount(own)));
     }
     if label != name {
-        title.push_str("; ");
-        title.push_str(&without_round(&name));
+        title.push(without_round(&name));
     }
     let node = tree.node(id);
     if node.frames > 1 {
-        title.push_str(&format!(
-            "; stands for {}",
-            counted(u64::from(node.frames), "frame")
-        ));
+        let frames = counted(u64::from(node.frames), "frame");
+        title.push(format!("stands for {frames}"));
     }
     if node.recursion > 1 {
-        title.push_str(&format!("; recursion up to {} deep", node.recursion));
+        title.push(format!("recursion up to {} deep", node.recursion));
     }
     if let Label::Function(_) | Label::Call(_) = node.label
         && let Some(place) = place(tree, id, profile)
     {
-        title.push_str("; ");
-        title.push_str(&without_round(&place));
+        title.push(without_round(&place));
     }
-    title.push(')');
     Caption {
-        title,
+        title: format!("{})", title.join("; ")),
         label,
-        share: Share::of(value, whole).fraction(),
+        share: share.fraction(),
     }
 }
 
@@ -215,27 +180,20 @@ fn printable_name(name: &str) -> String {
 
 /// Bytes and blocks of a measure; for grows what they copied.
 fn amounts(measure: Measure, figures: &Figures) -> String {
+    let copied = to_the_byte(figures.copied_bytes);
+    let grows = counted(figures.grows, "grow");
+    let blocks = |blocks| counted(blocks, "block");
     match measure {
         Measure::Peak | Measure::Live | Measure::Total | Measure::Temporary => {
-            let (blocks, _) = measure.blocks(figures);
             let bytes = to_the_byte(measure.of(figures));
-            format!("{bytes}, {}", counted(blocks, "block"))
+            format!("{bytes}, {}", blocks(measure.blocks(figures).0))
         }
-        Measure::Blocks => format!(
-            "{}, {}",
-            counted(figures.total_blocks, "block"),
-            to_the_byte(figures.total_bytes)
-        ),
-        Measure::Copied => format!(
-            "{}, {}",
-            to_the_byte(figures.copied_bytes),
-            counted(figures.grows, "grow")
-        ),
-        Measure::Grows => format!(
-            "{}, {} copied",
-            counted(figures.grows, "grow"),
-            to_the_byte(figures.copied_bytes)
-        ),
+        Measure::Blocks => {
+            let bytes = to_the_byte(figures.total_bytes);
+            format!("{}, {bytes}", blocks(figures.total_blocks))
+        }
+        Measure::Copied => format!("{copied}, {grows}"),
+        Measure::Grows => format!("{grows}, {copied} copied"),
     }
 }
 
@@ -264,8 +222,6 @@ pub(crate) fn shorten(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();
     }
-    text.chars()
-        .take(chars.saturating_sub(2))
-        .chain("..".chars())
-        .collect()
+    let kept = text.chars().take(chars.saturating_sub(2));
+    kept.chain("..".chars()).collect()
 }

@@ -38,20 +38,15 @@ impl Picture {
         inferno.text_truncate_direction = TextTruncateDirection::Right;
         inferno.name_type = "Frame:".to_owned();
         inferno.count_name = self.count_name.to_owned();
-        inferno.bgcolors = Some(BackgroundColor::Flat(Color {
-            r: 0xfd,
-            g: 0xfc,
-            b: 0xf9,
-        }));
+        inferno.bgcolors = Some(BackgroundColor::Flat(color(palette::BACKGROUND)));
         inferno.palette_map = Some(colors);
-        inferno.direction = if self.inverted {
-            Direction::Inverted
-        } else {
-            Direction::Straight
+        inferno.direction = match self.inverted {
+            true => Direction::Inverted,
+            false => Direction::Straight,
         };
         // Pruned before, where what is left out can be counted.
         inferno.min_width = 0.0;
-        // Keeps the order of the lines (reversed), so that the widest frames stand left. Sorting by name would tear
+        // Keeps the order of the lines, right to left, so that the widest frames stand left. Sorting by name would tear
         // `main` apart when `main::{{closure}}` sorts between its own line and those of its callees.
         inferno.flame_chart = true;
         let root = caption(NodeId::ROOT);
@@ -60,11 +55,8 @@ impl Picture {
             Some(caption(id.filter(|id| (id.0 as usize) < nodes)?))
         };
         let mut relabel = Relabel::new(&mut out, root, of_token, self.legend);
-        from_lines(
-            &mut inferno,
-            pruned.lines.iter().rev().map(String::as_str),
-            &mut relabel,
-        )?;
+        let lines = pruned.lines.iter().map(String::as_str);
+        from_lines(&mut inferno, lines, &mut relabel)?;
         relabel.finish()?;
         out.flush()
     }
@@ -72,7 +64,6 @@ impl Picture {
 
 /// The colours of the frames that are drawn.
 pub(crate) fn colors(pruned: &PrunedTree, of_node: impl Fn(NodeId) -> Rgb) -> PaletteMap {
-    let color = |(r, g, b): Rgb| Color { r, g, b };
     let mut colors = PaletteMap::default();
     // inferno calls the root "".
     colors.insert("", color(palette::ROOT));
@@ -81,6 +72,10 @@ pub(crate) fn colors(pruned: &PrunedTree, of_node: impl Fn(NodeId) -> Rgb) -> Pa
         colors.insert(id.0, color(of_node(id)));
     }
     colors
+}
+
+fn color((r, g, b): Rgb) -> Color {
+    Color { r, g, b }
 }
 
 /// inferno refuses to draw nothing; a program that never reallocated still deserves an answer.

@@ -64,8 +64,8 @@ pub fn write_svg(
     let mut tree = CallTree::build(profile, options);
     tree.sort(options.measure);
     let total = options.measure.of(tree.total(NodeId::ROOT));
+    let title = captions::title(profile, options, total);
     if total == 0 {
-        let title = captions::title(profile, options, 0);
         write_empty(&title, &captions::nothing(profile, options), &mut out)?;
         return Ok(PictureTotals {
             total,
@@ -75,19 +75,18 @@ pub fn write_svg(
     }
     let pruned = prune(&(&tree, options.measure))?;
     let mut colors = colors(&pruned, |id| palette::of_node(&tree, id, profile));
-    let drawn = PictureTotals {
-        total,
-        frames: pruned.kept.len(),
-        elided: pruned.elided(),
-    };
     let caption = |id: NodeId| captions::frame(&tree, id, profile, options, total);
     let picture = Picture {
-        title: captions::title(profile, options, total),
+        title,
         subtitle: captions::subtitle(profile, options, &pruned),
         count_name: captions::what(options),
         inverted: options.inverted,
         legend: (options.by != By::Stack).then(legend::svg),
     };
     picture.draw(&pruned, tree.len(), &mut colors, caption, &mut out)?;
-    Ok(drawn)
+    Ok(PictureTotals {
+        total,
+        frames: pruned.kept.len(),
+        elided: pruned.elided(),
+    })
 }

@@ -10,6 +10,7 @@ use crate::profile::{Function, Origin, Profile, ScopeKind, TypeKind};
 /// Red, green, blue.
 pub type Rgb = (u8, u8, u8);
 
+pub(super) const BACKGROUND: Rgb = (0xfd, 0xfc, 0xf9);
 pub(super) const ROOT: Rgb = (0xd9, 0xd6, 0xd0);
 const SCOPE: Rgb = (0xc9, 0xbc, 0xea);
 pub(super) const MARK: Rgb = (0xf2, 0xc6, 0xc6);
@@ -55,16 +56,15 @@ pub fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
         // By anything but stack, the legend says that the colour of marks is a buffer of serde.
         Label::Mark(_) if tree.by() != By::Stack => ROOT,
         Label::Mark(_) => MARK,
-        Label::Function(function) => profile
-            .functions
-            .get(function.0 as usize)
-            .map_or(ROOT, of_function),
+        Label::Function(function) => {
+            let function = profile.functions.get(function.0 as usize);
+            function.map_or(ROOT, of_function)
+        }
         // The first frame of a run tells whose code it is.
-        Label::Call(_) => tree
-            .node(id)
-            .frame
-            .and_then(|frame| profile.lookup(frame))
-            .map_or(ROOT, |(_, function)| of_function(function)),
+        Label::Call(_) => {
+            let first = tree.node(id).frame.and_then(|frame| profile.lookup(frame));
+            first.map_or(ROOT, |(_, function)| of_function(function))
+        }
         Label::Group(_) | Label::Place(_) => of_function(&Function {
             name: label.name(profile).into_owned(),
             origin: Origin::Unresolved,

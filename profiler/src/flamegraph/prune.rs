@@ -48,7 +48,7 @@ impl Widths for (&CallTree, Measure) {
 pub(crate) struct PrunedTree {
     /// Frames to draw, outermost first, the root left out.
     pub(crate) kept: Vec<NodeId>,
-    /// One line a frame that has a width of its own, left to right.
+    /// One line a frame that has a width of its own, right to left.
     pub(crate) lines: Vec<String>,
     /// The narrowest width drawn, in units of the measure.
     pub(crate) min: u64,
@@ -73,10 +73,8 @@ pub(crate) fn prune(tree: &impl Widths) -> io::Result<PrunedTree> {
         .div_ceil(1_000_000)
         .max(1) as u64;
     let below_root = || (1..tree.len() as u32).map(NodeId);
-    let mut wide: Vec<u64> = below_root()
-        .map(width)
-        .filter(|&width| width >= min)
-        .collect();
+    let wide = below_root().map(width).filter(|&width| width >= min);
+    let mut wide: Vec<u64> = wide.collect();
     if wide.len() > MAX_FRAMES {
         let (_, &mut narrowest, _) = wide.select_nth_unstable_by(MAX_FRAMES, |a, b| b.cmp(a));
         // One more than the widest that has to go, so that equals go together.
@@ -86,21 +84,13 @@ pub(crate) fn prune(tree: &impl Widths) -> io::Result<PrunedTree> {
     let wide = below_root().filter(|&id| width(id) >= min);
     let (kept, deep): (Vec<NodeId>, Vec<NodeId>) =
         wide.partition(|&id| tree.depth(id) <= MAX_DEPTH);
-    let mut pruned = PrunedTree {
+    Ok(PrunedTree {
         min,
         narrow: some - kept.len() - deep.len(),
         deep: deep.len(),
         kept,
-        lines: Vec::new(),
-    };
-    pruned.lines = lines(tree, min)?;
-    Ok(pruned)
-}
-
-enum Task {
-    Enter(NodeId),
-    /// The frame's own width, drawn right of its callees.
-    Rest(NodeId, u64),
+        lines: lines(tree, min)?,
+    })
 }
 
 fn lines(tree: &impl Widths, min: u64) -> io::Result<Vec<String>> {
@@ -109,47 +99,31 @@ fn lines(tree: &impl Widths, min: u64) -> io::Result<Vec<String>> {
     let mut path = String::new();
     // Where the path ends at each depth.
     let mut ends: Vec<usize> = vec![0];
-    let mut todo = vec![Task::Enter(NodeId::ROOT)];
-    while let Some(next) = todo.pop() {
-        match next {
-            Task::Enter(id) => {
-                let depth = tree.depth(id);
-                if depth > 0 {
-                    ends.truncate(depth as usize);
-                    path.truncate(ends.last().copied().unwrap_or(0));
-                    let separator = if depth > 1 { ";" } else { "" };
-                    let _ = write!(path, "{separator}{}", id.0);
-                    ends.push(path.len());
-                }
-                let mut rest = tree.width(id);
-                let first = todo.len();
-                todo.push(Task::Rest(id, 0));
-                if depth < MAX_DEPTH {
-                    for &child in tree.children(id) {
-                        let width = tree.width(child);
-                        if width < min {
-                            break;
-                        }
-                        rest = rest.saturating_sub(width);
-                        todo.push(Task::Enter(child));
-                    }
-                }
-                todo[first] = Task::Rest(id, rest);
-                todo[first + 1..].reverse();
+    let mut todo = vec![NodeId::ROOT];
+    while let Some(id) = todo.pop() {
+        let depth = tree.depth(id) as usize;
+        if depth > 0 {
+            ends.truncate(depth);
+            path.truncate(ends[depth - 1]);
+            let separator = if depth > 1 { ";" } else { "" };
+            // Infallible: writing to a String.
+            let _ = write!(path, "{separator}{}", id.0);
+            ends.push(path.len());
+        }
+        let mut own = tree.width(id);
+        if depth < MAX_DEPTH as usize {
+            let children = tree.children(id).iter();
+            for &child in children.take_while(|&&child| tree.width(child) >= min) {
+                own = own.saturating_sub(tree.width(child));
+                todo.push(child);
             }
-            Task::Rest(id, own) => {
-                let depth = tree.depth(id) as usize;
-                ends.truncate(depth + 1);
-                path.truncate(ends.last().copied().unwrap_or(0));
-                // What the root itself holds (nothing but narrow frames) has no line: inferno wants a name.
-                if own > 0 && depth > 0 {
-                    sum = sum.checked_add(own).ok_or_else(too_much)?;
-                    lines.push(format!("{path} {own}"));
-                } else if own > 0 {
-                    sum = sum.checked_add(own).ok_or_else(too_much)?;
-                    lines.push(format!("{REST} {own}"));
-                }
-            }
+        }
+        // A frame's own width is drawn right of its callees.
+        if own > 0 {
+            sum = sum.checked_add(own).ok_or_else(too_much)?;
+            // What the root itself holds (nothing but narrow frames) has a name of its own: inferno wants one.
+            let name = if depth > 0 { &path } else { REST };
+            lines.push(format!("{name} {own}"));
         }
     }
     Ok(lines)

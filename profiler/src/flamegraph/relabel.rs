@@ -73,28 +73,27 @@ impl<W: Write, F: Fn(&str) -> Option<Caption>> Relabel<W, F> {
                 self.searched = self.pending.len();
                 return Ok(());
             };
-            if self.in_frames {
-                let element = std::str::from_utf8(&self.pending[..at]).map_err(|_| unknown())?;
-                let element = self.rewrite(element).ok_or_else(unknown)?;
-                self.out.write_all(element.as_bytes())?;
-            } else {
-                let head = std::str::from_utf8(&self.pending[..at]).map_err(|_| unknown())?;
-                let head = head.replacen(FAINT_SEARCH, READABLE_SEARCH, 1);
-                match self.legend.take() {
-                    Some(legend) => {
-                        // No recorded name stands before the subtitle with a quotation mark in it: they are escaped.
-                        let (before, rest) =
-                            head.split_once("id=\"subtitle\"").ok_or_else(unknown)?;
-                        let rest = rest.replacen(legend::PLACE, &legend, 1);
-                        write!(self.out, "{before}id=\"subtitle\"{rest}")?;
-                    }
-                    None => self.out.write_all(head.as_bytes())?,
-                }
-            }
+            let text = std::str::from_utf8(&self.pending[..at]).map_err(|_| unknown())?;
+            let text = match self.in_frames {
+                true => self.rewrite(text).ok_or_else(unknown)?,
+                false => self.rewrite_head(text).ok_or_else(unknown)?,
+            };
+            self.out.write_all(text.as_bytes())?;
             self.in_frames = true;
             self.pending.drain(..at);
             self.searched = 0;
         }
+    }
+
+    fn rewrite_head(&self, head: &str) -> Option<String> {
+        let head = head.replacen(FAINT_SEARCH, READABLE_SEARCH, 1);
+        let Some(legend) = &self.legend else {
+            return Some(head);
+        };
+        // No recorded name stands before the subtitle with a quotation mark in it: they are escaped.
+        let (before, rest) = head.split_once("id=\"subtitle\"")?;
+        let rest = rest.replacen(legend::PLACE, legend, 1);
+        Some(format!("{before}id=\"subtitle\"{rest}"))
     }
 
     fn rewrite(&self, element: &str) -> Option<String> {
@@ -164,16 +163,7 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
     }
-    let mut escaped = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    Cow::Owned(escaped)
+    let escaped = text.replace('&', "&amp;");
+    let escaped = escaped.replace('<', "&lt;").replace('>', "&gt;");
+    Cow::Owned(escaped.replace('"', "&quot;").replace('\'', "&#39;"))
 }
