@@ -5,7 +5,6 @@
 //! known), and the time of the peak (the blocks that were live then had all been allocated). Time is counted in
 //! allocations: lifetimes in those of the thread, the end in those of the process.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -44,7 +43,7 @@ struct File {
     ftbl: Vec<String>,
 }
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct ProgramPoint {
     tb: u64,
     tbk: u64,
@@ -62,31 +61,22 @@ struct ProgramPoint {
 pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let mut frames = Interned::new();
     frames.number(ROOT.to_owned());
-    let mut points: Vec<ProgramPoint> = Vec::new();
     // The viewer refuses a stack that it meets twice; sites of one stack in several phases or fields are one point.
-    let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
+    let mut stacks: Interned<Vec<u32>> = Interned::new();
+    let mut sums: Vec<(Figures, u64)> = Vec::new();
     for (index, site) in profile.sites.iter().enumerate() {
         let steps = stack_of(profile, options.frames, index);
-        let fs: Vec<u32> = steps
-            .iter()
-            .rev()
-            .map(|step| frames.number(frame(profile, step)))
-            .collect();
-        let next = points.len();
-        let at = *known.entry(fs).or_insert_with_key(|fs| {
-            let fs = fs.clone();
-            points.push(ProgramPoint {
-                fs,
-                ..ProgramPoint::default()
-            });
-            next
-        });
-        points[at].add(&site.figures, site.distribution.lifetime);
+        let numbers = steps.iter().rev();
+        let numbers = numbers.map(|step| frames.number(frame(profile, step)));
+        let at = stacks.number(numbers.collect()) as usize;
+        if at == sums.len() {
+            sums.push(Default::default());
+        }
+        let (figures, lifetime) = &mut sums[at];
+        figures.add(&site.figures);
+        *lifetime = lifetime.saturating_add(site.distribution.lifetime);
     }
-    for point in &mut points {
-        point.mb = point.gb.max(point.eb);
-        point.mbk = point.gbk.max(point.ebk);
-    }
+    let points = stacks.values.into_iter().zip(sums);
     let file = File {
         version: 2,
         mode: with_notes(profile, MODE),
@@ -100,22 +90,27 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
         pid: profile.process.pid,
         te: profile.totals.total_blocks,
         tg: profile.totals.peak_blocks,
-        pps: points,
+        pps: points.map(ProgramPoint::of).collect(),
         ftbl: frames.values,
     };
     write_line(&file, out)
 }
 
 impl ProgramPoint {
-    fn add(&mut self, figures: &Figures, lifetime: u64) {
-        let add = |to: &mut u64, figure: u64| *to = to.saturating_add(figure);
-        add(&mut self.tb, figures.total_bytes);
-        add(&mut self.tbk, figures.total_blocks);
-        add(&mut self.tl, lifetime);
-        add(&mut self.gb, figures.peak_bytes);
-        add(&mut self.gbk, figures.peak_blocks);
-        add(&mut self.eb, figures.live_bytes);
-        add(&mut self.ebk, figures.live_blocks);
+    /// A stack, its figures and the sum of its lifetimes.
+    fn of((fs, (figures, lifetime)): (Vec<u32>, (Figures, u64))) -> ProgramPoint {
+        ProgramPoint {
+            tb: figures.total_bytes,
+            tbk: figures.total_blocks,
+            tl: lifetime,
+            mb: figures.peak_bytes.max(figures.live_bytes),
+            mbk: figures.peak_blocks.max(figures.live_blocks),
+            gb: figures.peak_bytes,
+            gbk: figures.peak_blocks,
+            eb: figures.live_bytes,
+            ebk: figures.live_blocks,
+            fs,
+        }
     }
 }
 
@@ -126,13 +121,13 @@ fn frame(profile: &Profile, step: &Step) -> String {
         return name;
     };
     let address = names::address(profile, frame);
-    let place = match (names::file(frame), frame.line, address) {
-        (Some(file), Some(line), _) => format!("{file}:{line}"),
-        (Some(file), None, _) => file,
-        (None, _, Some((module, _))) => {
-            format!("in {}", printable(&profile.modules[module].path))
-        }
-        (None, _, None) => return name,
+    let place = match (names::file(frame), frame.line) {
+        (Some(file), Some(line)) => format!("{file}:{line}"),
+        (Some(file), None) => file,
+        (None, _) => match address {
+            Some((module, _)) => format!("in {}", printable(&profile.modules[module].path)),
+            None => return name,
+        },
     };
     let offset = address.map_or(0, |(_, offset)| offset);
     format!("0x{offset:X}: {name} ({place})")

@@ -113,8 +113,8 @@ impl Categories {
             return CategoryHandle::OTHER;
         };
         let function = profile.functions.get(function.0 as usize);
-        let mut known = self.0.iter();
-        let known = known.find(|(of, _)| function.is_some_and(|function| function.origin == *of));
-        known.map_or(CategoryHandle::OTHER, |(_, category)| *category)
+        let origin = function.map(|function| function.origin);
+        let mut known = self.0.iter().filter(|(of, _)| Some(*of) == origin);
+        known.next().map_or(CategoryHandle::OTHER, |(_, it)| *it)
     }
 }

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Options, names, tree, with_notes, write_line};
 use crate::calltree::{CallTree, Label, NodeId};
+use crate::interned::Interned;
 use crate::profile::{Measure, Profile};
 use crate::table::program_name;
 
@@ -52,16 +53,16 @@ struct Sampled<'a> {
 /// The frames of each stack, outermost first; put together as they are written.
 struct Samples<'a> {
     tree: &'a CallTree,
-    frames: &'a HashMap<Label, usize>,
+    /// The frame of each node.
+    frames: &'a [u32],
     ends: Vec<NodeId>,
 }
 
 impl Serialize for Samples<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let frame = |id: NodeId| self.frames.get(&self.tree.node(id).label).copied();
-        let stack = |&end: &NodeId| -> Vec<Option<usize>> {
-            self.tree.path(end).into_iter().map(frame).collect()
-        };
+        let frame = |id: NodeId| self.frames[id.0 as usize];
+        let stack =
+            |&end: &NodeId| -> Vec<u32> { self.tree.path(end).into_iter().map(frame).collect() };
         serializer.collect_seq(self.ends.iter().map(stack))
     }
 }
@@ -69,18 +70,20 @@ impl Serialize for Samples<'_> {
 pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let mut tree = tree(profile, options);
     tree.sort(options.measure);
-    let mut frames = Vec::new();
-    let mut numbers: HashMap<Label, usize> = HashMap::new();
+    let mut labels = Interned::new();
+    // The root is no frame: nothing asks for its number.
+    let below = tree
+        .ids()
+        .skip(1)
+        .map(|id| labels.number(tree.node(id).label));
+    let numbers: Vec<u32> = std::iter::once(0).chain(below).collect();
     let places = places(profile, &tree);
-    for id in tree.ids().skip(1) {
-        let label = tree.node(id).label;
-        numbers.entry(label).or_insert_with(|| {
-            let (file, line) = places.get(&label).cloned().unwrap_or_default();
-            let name = names::name(profile, label);
-            frames.push(FrameJson { name, file, line });
-            frames.len() - 1
-        });
-    }
+    let frame = |label: &Label| {
+        let (file, line) = places.get(label).cloned().unwrap_or_default();
+        let name = names::name(profile, *label);
+        FrameJson { name, file, line }
+    };
+    let frames: Vec<FrameJson> = labels.values.iter().map(frame).collect();
     // The measure that was asked for is shown first. Others of which there is nothing would be empty pictures.
     let others = Measure::ALL
         .into_iter()
@@ -100,27 +103,14 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
 }
 
 /// The stacks that have any of a measure, in the order of the tree.
-fn sampled<'a>(
-    tree: &'a CallTree,
-    measure: Measure,
-    frames: &'a HashMap<Label, usize>,
-) -> Sampled<'a> {
-    let mut ends = Vec::new();
-    let mut todo = vec![NodeId::ROOT];
-    while let Some(id) = todo.pop() {
-        todo.extend(tree.children(id).iter().rev());
-        if measure.of(tree.own(id)) > 0 {
-            ends.push(id);
-        }
-    }
-    let weights: Vec<u64> = ends.iter().map(|&id| measure.of(tree.own(id))).collect();
+fn sampled<'a>(tree: &'a CallTree, measure: Measure, frames: &'a [u32]) -> Sampled<'a> {
+    let own = |id: NodeId| measure.of(tree.own(id));
+    let ends: Vec<NodeId> = tree.preorder().filter(|&id| own(id) > 0).collect();
+    let weights: Vec<u64> = ends.iter().map(|&id| own(id)).collect();
     Sampled {
         kind: "sampled",
         name: measure.title(),
-        unit: match measure.is_bytes() {
-            true => "bytes",
-            false => "none",
-        },
+        unit: if measure.is_bytes() { "bytes" } else { "none" },
         start_value: 0,
         end_value: weights.iter().copied().fold(0, u64::saturating_add),
         samples: Samples { tree, frames, ends },
@@ -130,21 +120,21 @@ fn sampled<'a>(
 
 /// The source of each function: its file, and its line where it was met at one only.
 fn places(profile: &Profile, tree: &CallTree) -> HashMap<Label, (Option<String>, Option<u32>)> {
-    let mut places: HashMap<Label, (Option<String>, Option<u32>)> = HashMap::new();
+    let mut places = HashMap::new();
     for id in tree.ids() {
         let node = tree.node(id);
-        let frame = node
-            .frame
-            .filter(|_| matches!(node.label, Label::Function(_)))
-            .and_then(|frame| profile.frames.get(frame.0 as usize));
-        let Some(frame) = frame else {
-            continue;
-        };
-        let line = frame.line.filter(|_| !node.several_places);
-        places
-            .entry(node.label)
-            .and_modify(|(_, known)| *known = known.filter(|known| Some(*known) == line))
-            .or_insert_with(|| (names::file(frame), line));
+        if let Label::Function(_) = node.label
+            && let Some(frame) = node.frame
+            && let Some(frame) = profile.frames.get(frame.0 as usize)
+        {
+            let line = frame.line.filter(|_| !node.several_places);
+            places
+                .entry(node.label)
+                .and_modify(|(_, known): &mut (_, Option<u32>)| {
+                    *known = known.filter(|known| Some(*known) == line);
+                })
+                .or_insert_with(|| (names::file(frame), line));
+        }
     }
     places
 }

@@ -5,7 +5,7 @@
 
 pub(super) mod message;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use flate2::Compression;
@@ -33,14 +33,18 @@ const SAMPLE_TYPES: [SampleType; 6] = [
 ];
 
 pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
-    let message = Builder::new(profile).build(options);
+    let mut builder = Builder {
+        profile,
+        strings: Interned::new(),
+        functions: Interned::new(),
+        locations: Interned::new(),
+    };
+    builder.string("");
+    let message = builder.build(options);
     let mut gzip = GzEncoder::new(out, Compression::default());
     gzip.write_all(&message.encode_to_vec())?;
     gzip.finish()?.flush()
 }
-
-/// Locations of one stack, and its labels.
-type Stack = (Vec<u64>, Vec<message::Label>);
 
 /// A module (index into [`Profile::modules`]) and an address in it; none of what is no frame.
 type Address = Option<(usize, u64)>;
@@ -53,50 +57,36 @@ struct Builder<'a> {
     locations: Interned<(Address, Vec<message::Line>)>,
 }
 
-impl<'a> Builder<'a> {
-    fn new(profile: &'a Profile) -> Self {
-        let mut builder = Builder {
-            profile,
-            strings: Interned::new(),
-            functions: Interned::new(),
-            locations: Interned::new(),
-        };
-        builder.string("");
-        builder
-    }
-
+impl Builder<'_> {
     fn build(mut self, options: &Options<'_>) -> message::Profile {
         let profile = self.profile;
         let sample_type = SAMPLE_TYPES.map(|(name, unit, _)| self.value_type(name, unit));
         let period_type = self.value_type("space", "bytes");
         let default_sample_type =
             self.string(default_type(options.measure).unwrap_or("peak_space"));
-        let mut samples: Vec<message::Sample> = Vec::new();
-        let mut known: HashMap<Stack, usize> = HashMap::new();
+        // Sites that differ in neither locations nor labels are one sample.
+        let mut stacks: Interned<(Vec<u64>, Vec<message::Label>)> = Interned::new();
+        let mut sums: Vec<Figures> = Vec::new();
         for (index, site) in profile.sites.iter().enumerate() {
-            let stack = (
-                self.location_ids(&stack_of(profile, options.frames, index), options.frames),
-                self.labels(site),
-            );
-            let next = samples.len();
-            let at = *known
-                .entry(stack)
-                .or_insert_with_key(|(locations, labels)| {
-                    samples.push(message::Sample {
-                        location_id: locations.clone(),
-                        value: vec![0; SAMPLE_TYPES.len()],
-                        label: labels.clone(),
-                    });
-                    next
-                });
-            for (sum, (_, _, figure)) in samples[at].value.iter_mut().zip(SAMPLE_TYPES) {
-                *sum = sum.saturating_add(signed(figure(&site.figures)));
+            let steps = stack_of(profile, options.frames, index);
+            let locations = self.location_ids(&steps, options.frames);
+            let at = stacks.number((locations, self.labels(site))) as usize;
+            if at == sums.len() {
+                sums.push(Figures::default());
             }
+            sums[at].add(&site.figures);
         }
+        let samples = stacks.values.into_iter().zip(&sums);
+        let samples = samples.map(|((location_id, label), sum)| message::Sample {
+            location_id,
+            value: SAMPLE_TYPES
+                .map(|(_, _, figure)| signed(figure(sum)))
+                .into(),
+            label,
+        });
         let comment = self.comments();
         let mapping = self.mappings();
         let location = self.numbered_locations(&mapping);
-        let mapping = mapping.into_iter().map(|(_, mapping)| mapping).collect();
         let functions = (1..).zip(&self.functions.values);
         let function = functions.map(|(id, &(name, filename))| message::Function {
             id,
@@ -106,8 +96,8 @@ impl<'a> Builder<'a> {
         });
         message::Profile {
             sample_type: sample_type.into(),
-            sample: samples,
-            mapping,
+            sample: samples.collect(),
+            mapping: mapping.into_values().collect(),
             location,
             function: function.collect(),
             string_table: self.strings.values,
@@ -177,6 +167,7 @@ impl<'a> Builder<'a> {
         let field = Some(fields.field_of(site.scope)).filter(|&field| field != 0);
         let field = field.and_then(|field| fields.nodes.get(field as usize));
         let type_id = profile.type_id_of(site);
+        let type_key = type_id.map(|id| profile.type_key(Some(id)).to_owned());
         let thread = match &profile.threads[..] {
             [only] if only.count == 1 => Some(only.key().to_owned()),
             _ => None,
@@ -185,10 +176,7 @@ impl<'a> Builder<'a> {
             ("thread", thread),
             ("phase", phase),
             ("field", field.map(|field| field.path.clone())),
-            (
-                "type",
-                type_id.map(|id| profile.type_key(Some(id)).to_owned()),
-            ),
+            ("type", type_key),
         ];
         let label = |(key, value): (&str, Option<String>)| {
             let value = value?;
@@ -209,51 +197,50 @@ impl<'a> Builder<'a> {
         comments.iter().map(|text| self.string(text)).collect()
     }
 
-    /// The modules that locations are in (indexes into [`Profile::modules`]), the executable first.
-    fn mappings(&mut self) -> Vec<(usize, message::Mapping)> {
-        let mut flags: HashMap<usize, Flags> = HashMap::new();
-        for frame in &self.profile.frames {
-            if let Some((module, _)) = names::address(self.profile, frame) {
-                let function = self.profile.functions.get(frame.function.0 as usize);
-                let flags = flags.entry(module).or_default();
-                flags.names |= function.is_some_and(|f| f.origin != Origin::Unresolved);
-                flags.lines |= frame.file.is_some();
-            }
-        }
+    /// The modules that locations are in, by their indexes into [`Profile::modules`]: the executable first.
+    fn mappings(&mut self) -> BTreeMap<usize, message::Mapping> {
         let locations = self.locations.values.iter();
-        let mut used: Vec<usize> = locations
+        let used: BTreeSet<usize> = locations
             .filter_map(|(address, _)| Some((*address)?.0))
             .collect();
-        used.sort_unstable();
-        used.dedup();
+        let profile = self.profile;
         let mapping = |(id, module): (u64, usize)| {
-            let Module { path, build_id, .. } = &self.profile.modules[module];
-            let flags = flags.get(&module).copied().unwrap_or_default();
+            let Module { path, build_id, .. } = &profile.modules[module];
             let mapping = message::Mapping {
                 id,
-                memory_start: 0,
-                filename: i64::from(self.strings.number(printable(path).into_owned())),
-                build_id: i64::from(self.strings.number(build_id.clone())),
-                has_functions: flags.names,
-                has_filenames: flags.lines,
-                has_line_numbers: flags.lines,
-                has_inline_frames: flags.lines,
+                filename: self.string(path),
+                build_id: self.string(build_id),
+                ..message::Mapping::default()
             };
             (module, mapping)
         };
-        (1..).zip(used).map(mapping).collect()
+        let mut mappings: BTreeMap<usize, message::Mapping> =
+            (1..).zip(used).map(mapping).collect();
+        for frame in &profile.frames {
+            if let Some((module, _)) = names::address(profile, frame)
+                && let Some(mapping) = mappings.get_mut(&module)
+            {
+                let function = profile.functions.get(frame.function.0 as usize);
+                mapping.has_functions |= function.is_some_and(|f| f.origin != Origin::Unresolved);
+                // Files, lines and inlined frames come together.
+                let has_lines = frame.file.is_some();
+                mapping.has_filenames |= has_lines;
+                mapping.has_line_numbers |= has_lines;
+                mapping.has_inline_frames |= has_lines;
+            }
+        }
+        mappings
     }
 
-    fn numbered_locations(&self, mappings: &[(usize, message::Mapping)]) -> Vec<message::Location> {
-        let ids: HashMap<usize, u64> = mappings
-            .iter()
-            .map(|(module, mapping)| (*module, mapping.id))
-            .collect();
+    fn numbered_locations(
+        &self,
+        mappings: &BTreeMap<usize, message::Mapping>,
+    ) -> Vec<message::Location> {
         let locations = (1..).zip(&self.locations.values);
         let location = |(id, (address, lines)): (u64, &(Address, Vec<message::Line>))| {
             message::Location {
                 id,
-                mapping_id: address.map_or(0, |(module, _)| ids[&module]),
+                mapping_id: address.map_or(0, |(module, _)| mappings[&module].id),
                 // Inside the call: what is recorded is the address behind it.
                 address: address.map_or(0, |(_, offset)| offset - 1),
                 line: lines.clone(),
@@ -261,14 +248,6 @@ impl<'a> Builder<'a> {
         };
         locations.map(location).collect()
     }
-}
-
-/// What is known of a module's frames.
-#[derive(Clone, Copy, Default)]
-struct Flags {
-    names: bool,
-    /// Files, lines and inlined frames, which come together.
-    lines: bool,
 }
 
 /// What a viewer shows first; `None`: copied bytes and grows have no sample type.
