@@ -24,16 +24,17 @@ pub(in super::super) struct SplitFiles {
 /// No more missing files are named than this.
 const MAX_MISSING: usize = 4;
 
-/// The files that hold other halves of units: sections and byte order of each.
+/// The files that hold other halves of units.
 #[derive(Default)]
 pub(super) struct Halves {
-    packages: Vec<Package>,
+    packages: Vec<Loaded<DwarfPackageSections<Vec<u8>>>>,
     /// By unit.
-    loose: Vec<(usize, (DwarfSections<Vec<u8>>, RunTimeEndian))>,
+    loose: Vec<(usize, Loaded<DwarfSections<Vec<u8>>>)>,
     missing: Vec<String>,
 }
 
-type Package = (DwarfPackageSections<Vec<u8>>, RunTimeEndian);
+/// Sections of a file, and their byte order.
+type Loaded<T> = (T, RunTimeEndian);
 
 impl Halves {
     /// Reads the files for those units; without any nothing is opened.
@@ -119,7 +120,7 @@ fn load_file<T>(
     path: &Path,
     budget: &Budget,
     load: impl FnOnce(&mut dyn FnMut(SectionId) -> gimli::Result<Vec<u8>>) -> gimli::Result<T>,
-) -> Option<(T, RunTimeEndian)> {
+) -> Option<Loaded<T>> {
     let bytes = Image::open(path).ok()?.bytes().ok()?;
     let object = image::parse(&*bytes).ok()?;
     let mut sections = image::Sections::new(&object, bytes.len());
@@ -135,7 +136,7 @@ fn load_file<T>(
 }
 
 /// The packages that have an index.
-fn borrowed(packages: &[Package]) -> Vec<DwarfPackage<Slice<'_>>> {
+fn borrowed(packages: &[Loaded<DwarfPackageSections<Vec<u8>>>]) -> Vec<DwarfPackage<Slice<'_>>> {
     let borrow = |bytes, endian: &RunTimeEndian| EndianSlice::new(bytes, *endian);
     let packages = packages.iter().filter_map(|(sections, endian)| {
         let package = sections.borrow(|bytes| borrow(bytes, endian), borrow(&[], endian));
