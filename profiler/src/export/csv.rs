@@ -118,14 +118,12 @@ fn place(profile: &Profile, id: Option<FrameId>) -> [Cell; 4] {
     let krate = function.map_or("", |function| &function.krate);
     let file = frame.and_then(|frame| frame.file.as_deref());
     let line = frame.and_then(|frame| frame.line);
+    let line = line.map_or_else(String::new, |line| line.to_string());
     [
         ("function", printable(name).into_owned()),
         ("crate", printable(krate).into_owned()),
         ("file", printable(file.unwrap_or_default()).into_owned()),
-        (
-            "line",
-            line.map_or_else(String::new, |line| line.to_string()),
-        ),
+        ("line", line),
     ]
 }
 

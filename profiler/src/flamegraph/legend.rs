@@ -26,10 +26,8 @@ fn entries() -> [(&'static str, Rgb); 8] {
 
 /// Characters it takes up.
 pub(super) fn chars() -> usize {
-    entries()
-        .iter()
-        .map(|(name, _)| name.chars().count() + 3)
-        .sum()
+    let chars = entries().map(|(name, _)| name.chars().count() + 3);
+    chars.iter().sum()
 }
 
 /// As elements of a `<text>`.

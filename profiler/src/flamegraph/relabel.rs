@@ -62,10 +62,9 @@ impl<W: Write, F: Fn(&str) -> Option<Caption>> Relabel<W, F> {
 
     fn drain(&mut self) -> io::Result<()> {
         loop {
-            let end: &[u8] = if self.in_frames {
-                b"</g>"
-            } else {
-                b"<svg id=\"frames\""
+            let end: &[u8] = match self.in_frames {
+                true => b"</g>",
+                false => b"<svg id=\"frames\"",
             };
             // The end may have begun in the bytes before.
             let from = self.searched.saturating_sub(end.len());

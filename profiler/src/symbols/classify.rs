@@ -165,17 +165,14 @@ fn image_name(module: &str) -> &str {
 
 /// Whose a source file is, and the crate it belongs to; `None`: the user's own.
 fn by_file(file: &str) -> Option<(Origin, String)> {
-    if let Some(krate) = std_crate_of_file(file) {
-        return Some((Origin::Std, krate));
-    }
-    dependency_of_file(file).map(|krate| (Origin::Dependency, krate))
+    let std = std_crate_of_file(file).map(|krate| (Origin::Std, krate));
+    std.or_else(|| Some((Origin::Dependency, dependency_of_file(file)?)))
 }
 
 /// `/rustc/HASH/library/alloc/src/vec/mod.rs`, `.../rustlib/src/rust/library/...`, `/rust/deps/hashbrown-0.16.1/...`.
 fn std_crate_of_file(file: &str) -> Option<String> {
-    let library = ["/rustc/", "rustlib/src/rust/", "/rust/deps/"]
-        .iter()
-        .any(|place| file.contains(place));
+    let places = ["/rustc/", "rustlib/src/rust/", "/rust/deps/"];
+    let library = places.iter().any(|place| file.contains(place));
     let named = file
         .rsplit_once("library/")
         .filter(|(before, _)| before.is_empty() || before.ends_with('/'));

@@ -19,11 +19,16 @@ pub(super) fn resolve(
     progress: &dyn Fn(Progress<'_>),
     notes: &mut Vec<String>,
 ) -> (SymbolSource, BTreeMap<u64, AddressFrames>) {
-    progress(Progress {
-        module: module.path,
-        done: 0,
-        total: 0,
-    });
+    let report = |done, total| {
+        let module = module.path;
+        progress(Progress {
+            module,
+            done,
+            total,
+        });
+    };
+    report(0, 0);
+    let name = file_name(module.path);
     let located = locate::locate(module, binary, options);
     let store = match &module.identity {
         Identity::BuildId(id) if !id.is_empty() && id.len() <= 64 => {
@@ -47,7 +52,7 @@ pub(super) fn resolve(
             let mut to_be_kept = false;
             if !unknown.is_empty() {
                 let notes_before = notes.len();
-                let found = read_files(module, &files, &unknown, progress, notes);
+                let found = read_files(name, &files, &unknown, &report, notes);
                 known.addresses.extend(unknown.into_iter().zip(found));
                 // What is missing may turn up later.
                 to_be_kept = notes.len() == notes_before;
@@ -60,7 +65,6 @@ pub(super) fn resolve(
             }
         }
         Err(reason) if !unknown.is_empty() => {
-            let name = file_name(module.path);
             if known.source != SymbolSource::NotNeeded {
                 notes.push(format!(
                     "{name}: {} frames are not in the symbol cache: {reason}",
@@ -75,23 +79,18 @@ pub(super) fn resolve(
         }
         Err(_) => {}
     }
-    notes.extend(advise_debug_information(
-        module,
-        addresses,
-        &known.addresses,
-    ));
+    notes.extend(advise_debug_information(name, addresses, &known.addresses));
     (known.source, known.addresses)
 }
 
 /// Reads debug information and symbol table of a module; the frames of each address. A note tells what cannot be read.
 fn read_files(
-    module: &ModuleRef<'_>,
+    name: &str,
     files: &Files,
     addresses: &[u64],
-    progress: &dyn Fn(Progress<'_>),
+    report: &dyn Fn(usize, usize),
     notes: &mut Vec<String>,
 ) -> Vec<AddressFrames> {
-    let name = file_name(module.path);
     let mut chains: Vec<Vec<SourceFrame>> = Vec::new();
     let mut load = |image: &Image| {
         let bytes = image.bytes().inspect_err(|why| {
@@ -114,15 +113,7 @@ fn read_files(
     if let (Some(object), Some(bytes), Some(image)) = (&debug_object, &debug_bytes, with_debug) {
         let path = image.path.display();
         let sections = image::Sections::new(object, bytes.len());
-        let report = |done, total| {
-            let module = module.path;
-            progress(Progress {
-                module,
-                done,
-                total,
-            });
-        };
-        match dwarf::resolve(sections, &table, &files.split, addresses, &report) {
+        match dwarf::resolve(sections, &table, &files.split, addresses, report) {
             Ok(found) => {
                 if !found.missing_split.is_empty() {
                     notes.push(format!(
@@ -185,7 +176,7 @@ fn source_of(files: &Files, known: &BTreeMap<u64, AddressFrames>) -> SymbolSourc
 
 /// Advice for a program of one's own that was built without debug information.
 fn advise_debug_information(
-    module: &ModuleRef<'_>,
+    name: &str,
     addresses: &[u64],
     known: &BTreeMap<u64, AddressFrames>,
 ) -> Option<String> {
@@ -197,9 +188,8 @@ fn advise_debug_information(
     // A few are the compiler's own shims.
     (bare * 10 > all).then(|| {
         format!(
-            "{}: {bare} of {all} frames have a name only (no lines, no inlined functions): set debug = \"limited\" in its \
-             cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)",
-            file_name(module.path)
+            "{name}: {bare} of {all} frames have a name only (no lines, no inlined functions): set debug = \"limited\" in its \
+             cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)"
         )
     })
 }

@@ -191,10 +191,7 @@ fn module_path(krate: &str, relative: &str) -> String {
 
 /// Joins a folder and a path the way compilers mean it: absolute paths stand alone, `./` says nothing.
 pub(super) fn join_path(folder: &str, path: &str) -> String {
-    let mut rest = path;
-    while let Some(stripped) = rest.strip_prefix("./") {
-        rest = stripped;
-    }
+    let rest = path.trim_start_matches("./");
     let absolute = rest.starts_with('/') || rest.as_bytes().get(1) == Some(&b':');
     if absolute || folder.is_empty() || folder == "." {
         return rest.to_owned();

@@ -4,8 +4,9 @@
 use super::short::{last_segment, segments, self_type, strip_generics};
 use crate::profile::{Function, Origin, Role};
 
-/// Crates that read and write data formats, and those they are built on.
-const FORMATS: [&str; 40] = [
+/// Crates that work for whoever calls them.
+const SERVICES: [&str; 52] = [
+    // They read and write data formats, or are what those are built on.
     "bincode",
     "bitcode",
     "borsh",
@@ -46,10 +47,7 @@ const FORMATS: [&str; 40] = [
     "toml_edit",
     "toml_parser",
     "winnow",
-];
-
-/// Crates of containers, which ask for blocks for whoever calls them.
-const CONTAINERS: [&str; 12] = [
+    // Containers.
     "arrayvec",
     "bumpalo",
     "bytes",
@@ -82,11 +80,7 @@ pub(crate) fn role(function: &Function) -> Role {
     match function.origin {
         Origin::Std if reports_panic(name) => Role::Panic,
         Origin::Std if is_glue(name) => Role::Glue,
-        Origin::Dependency
-            if FORMATS.contains(&&*function.krate) || CONTAINERS.contains(&&*function.krate) =>
-        {
-            Role::Service
-        }
+        Origin::Dependency if SERVICES.contains(&&*function.krate) => Role::Service,
         Origin::User | Origin::Dependency if is_called_back(name) => Role::Callback,
         _ => Role::Plain,
     }

@@ -119,16 +119,12 @@ pub(crate) fn one_of(all: impl IntoIterator<Item = String>) -> String {
 /// A type without what does not change whose it is: references, pointers, `dyn`, `mut`.
 fn plain(mut of: &str) -> &str {
     loop {
-        let shorter = of.trim_start_matches(['&', '*', ' ']);
+        of = of.trim_start_matches(['&', '*', ' ']);
         let words = ["mut ", "const ", "dyn "];
-        let shorter = words
-            .iter()
-            .find_map(|word| shorter.strip_prefix(word))
-            .unwrap_or(shorter);
-        if shorter.len() == of.len() {
-            return of;
+        match words.iter().find_map(|word| of.strip_prefix(word)) {
+            Some(rest) => of = rest,
+            None => return of,
         }
-        of = shorter;
     }
 }
 

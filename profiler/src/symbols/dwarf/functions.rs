@@ -9,7 +9,7 @@ use gimli::{AttributeValue, UnitOffset, UnitRef};
 use super::super::SourceFrame;
 use super::super::names::{self, text};
 use super::super::table::Table;
-use super::lines::{self, Files};
+use super::lines::{self, Files, Place};
 use super::units::{Index, Unit, ranges_of};
 use super::{Budget, Entry, Shared, Slice};
 
@@ -30,9 +30,8 @@ struct Node<'a> {
     /// Its entry: tells whose inlined functions follow.
     entry: UnitOffset,
     name: Name<'a>,
-    /// Where it was inlined: index into the file table, and line.
-    call_file: Option<u64>,
-    call_line: Option<u32>,
+    /// Where it was inlined.
+    call: Place,
 }
 
 /// The two names an entry may have, where its attributes or its origin's say so; else empty.
@@ -80,7 +79,9 @@ pub(super) fn resolve_unit(
         .iter()
         .zip(places)
         .zip(positions)
-        .map(|((chain, place), &position)| render.frames(chain, place, addresses[position]))
+        .map(|((chain, place), &position)| {
+            render.frames(chain, place.unwrap_or_default(), addresses[position])
+        })
         .collect()
 }
 
@@ -147,20 +148,22 @@ impl<'w, 'a> Walk<'w, 'a> {
                 continue;
             }
             let name = self.name(unit, &entry);
-            let call_file = match entry.attr_value(gimli::DW_AT_call_file) {
-                Some(AttributeValue::FileIndex(file)) => Some(file),
-                _ => None,
+            let line = entry.attr(gimli::DW_AT_call_line);
+            let line = line.and_then(|line| u32::try_from(line.udata_value()?).ok());
+            let call = Place {
+                file: match entry.attr_value(gimli::DW_AT_call_file) {
+                    Some(AttributeValue::FileIndex(file)) => Some(file),
+                    _ => None,
+                },
+                line: line.filter(|&line| line > 0),
             };
-            let call_line = entry.attr(gimli::DW_AT_call_line);
-            let call_line = call_line.and_then(|line| u32::try_from(line.udata_value()?).ok());
             nodes += matched.len();
             for at in matched {
                 chains[at].push(Node {
                     depth,
                     entry: entry.offset,
                     name,
-                    call_file,
-                    call_line: call_line.filter(|&line| line > 0),
+                    call,
                 });
             }
         }
@@ -266,34 +269,24 @@ struct Render<'r, 'a> {
 }
 
 impl<'r, 'a> Render<'r, 'a> {
-    fn frames(
-        &mut self,
-        chain: &[Node<'a>],
-        place: Option<lines::Place>,
-        address: u64,
-    ) -> Vec<SourceFrame> {
+    fn frames(&mut self, chain: &[Node<'a>], mut place: Place, address: u64) -> Vec<SourceFrame> {
         let mut frames = Vec::with_capacity(chain.len());
-        let mut file = place.and_then(|place| self.files.name(place.file));
-        let mut line = place.and_then(|place| place.line);
         for (depth, node) in chain.iter().enumerate().rev() {
             let inlined = depth > 0;
+            let file = place.file.and_then(|file| self.files.name(file));
+            let address = (!inlined).then_some(address);
             // An inlined function nobody named would only be a hole in the stack: its caller takes the place.
-            if let Some((function, raw)) =
-                self.function(node.name, file.as_ref(), (!inlined).then_some(address))
-            {
+            if let Some((function, raw)) = self.function(node.name, file.as_ref(), address) {
                 frames.push(SourceFrame {
                     function,
                     raw,
-                    file: file.clone(),
-                    line,
+                    file,
+                    line: place.line,
                     inlined,
                     aliases: Vec::new(),
                 });
             }
-            if inlined {
-                file = node.call_file.and_then(|file| self.files.name(file));
-                line = node.call_line;
-            }
+            place = node.call;
         }
         frames
     }

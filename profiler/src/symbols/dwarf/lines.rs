@@ -10,9 +10,9 @@ use super::units::directory;
 use super::{Budget, Shared, Slice};
 
 /// A place in the source; the file is an index into the unit's file table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Place {
-    pub(super) file: u64,
+    pub(super) file: Option<u64>,
     pub(super) line: Option<u32>,
 }
 
@@ -54,18 +54,9 @@ pub(super) fn places(
         } else if previous.is_none() {
             discarded = address == 0;
         }
-        previous = if row.end_sequence() {
-            None
-        } else {
-            let line = row.line().and_then(|line| u32::try_from(line.get()).ok());
-            Some((
-                address,
-                Place {
-                    file: row.file_index(),
-                    line,
-                },
-            ))
-        };
+        let line = row.line().and_then(|line| u32::try_from(line.get()).ok());
+        let file = Some(row.file_index());
+        previous = (!row.end_sequence()).then_some((address, Place { file, line }));
     }
     budget.take(work % 1024);
     places
