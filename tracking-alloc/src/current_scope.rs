@@ -3,7 +3,11 @@
 use crate::thread;
 
 /// A scope of a field, to be added.
-#[cfg(all(any(recording, in_memory), feature = "serde"))]
+#[cfg(feature = "serde")]
+#[cfg_attr(
+    not(any(recording, in_memory)),
+    expect(dead_code, reason = "only whole platforms record")
+)]
 pub(crate) struct NewScope<'a> {
     pub(crate) parent: u32,
     pub(crate) kind: u32,

@@ -98,6 +98,7 @@ mod figures;
 mod guards;
 #[cfg(any(recording, captures, feature = "serde"))]
 mod hash;
+mod leaked;
 mod measure;
 mod phase;
 mod probe;
@@ -122,7 +123,7 @@ mod record;
 #[cfg(recording)]
 mod recorder;
 #[cfg(recording)]
-mod scopes;
+mod scope_records;
 #[cfg(recording)]
 mod shadow;
 #[cfg(recording)]
@@ -135,6 +136,10 @@ mod sys;
 mod tables;
 #[cfg(in_memory)]
 pub mod wasm;
+
+#[cfg(not(any(recording, in_memory)))]
+#[path = "scope_records/unrecorded.rs"]
+mod scope_records;
 
 pub use alloc::TrackingAlloc;
 #[cfg(feature = "derive")]
@@ -154,7 +159,7 @@ pub use profiled::{Budget, Profiled, ProfiledSeed};
 pub use recorder::{Recorder, mark};
 pub use threads::Threads;
 #[cfg(in_memory)]
-use wasm::scopes;
+use wasm::scope_records;
 
 /// What `assert_allocs!` expands to. Not for use by hand: it changes without notice.
 #[doc(hidden)]

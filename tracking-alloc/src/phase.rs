@@ -1,6 +1,7 @@
 //! Phases: where in the program's work we are.
 
 use crate::current_scope::{current, set};
+use crate::scope_records::{self, Retained};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -23,13 +24,13 @@ use std::task::{Context, Poll};
 #[must_use = "the phase ends when the guard is dropped"]
 pub fn phase(name: &str) -> Phase {
     let before = current();
-    let scope = enter(before, name);
+    let scope = scope_records::enter(before, name);
     set(scope.unwrap_or(before));
     Phase {
         number: scope.and_then(|_| crate::thread::with(|thread| thread.guards.push(before))),
         scope,
-        since: scope.and_then(Since::enter),
         before,
+        _retained: scope.and_then(Retained::enter),
         _not_send: PhantomData,
     }
 }
@@ -40,8 +41,8 @@ pub struct Phase {
     number: Option<u32>,
     /// `None` when it found no room, or nothing records.
     scope: Option<u32>,
-    since: Option<Since>,
     before: u32,
+    _retained: Option<Retained>,
     /// Another thread's scope must not be put back on drop.
     _not_send: PhantomData<*const ()>,
 }
@@ -68,7 +69,6 @@ impl fmt::Debug for Phase {
 
 impl Drop for Phase {
     fn drop(&mut self) {
-        leave(self.scope, self.since);
         let back = self.number.and_then(|number| {
             crate::thread::with(|thread| thread.guards.drop(number, self.before)).flatten()
         });
@@ -78,20 +78,13 @@ impl Drop for Phase {
     }
 }
 
-/// Counts what stays of a scope that its thread leaves.
-fn leave(scope: Option<u32>, since: Option<Since>) {
-    if let (Some(scope), Some(since)) = (scope, since) {
-        since.leave(scope);
-    }
-}
-
 /// Runs a future in a phase: it is entered at each poll and left after it, whichever thread polls.
 ///
 /// The phase nests in the one that calls `phase_async`.
 pub fn phase_async<F: Future>(name: &str, future: F) -> PhaseFuture<F> {
     let parent = current();
     PhaseFuture {
-        scope: enter(parent, name),
+        scope: scope_records::enter(parent, name),
         parent,
         future,
     }
@@ -130,8 +123,7 @@ impl<F: Future> Future for PhaseFuture<F> {
         let future = unsafe { self.map_unchecked_mut(|whole| &mut whole.future) };
         let _polled = PollGuard {
             before: current(),
-            scope,
-            since: scope.and_then(Since::enter),
+            _retained: scope.and_then(Retained::enter),
         };
         set(scope.unwrap_or(parent));
         future.poll(context)
@@ -141,49 +133,17 @@ impl<F: Future> Future for PhaseFuture<F> {
 /// Puts the scope back and counts what the poll left, also when it panics.
 struct PollGuard {
     before: u32,
-    scope: Option<u32>,
-    since: Option<Since>,
+    _retained: Option<Retained>,
 }
 
 impl Drop for PollGuard {
     fn drop(&mut self) {
-        leave(self.scope, self.since);
         set(self.before);
     }
 }
 
-#[cfg(any(recording, in_memory))]
-pub(crate) use crate::scopes::Since;
-#[cfg(any(recording, in_memory))]
-use crate::scopes::enter;
-
-#[cfg(any(recording, in_memory))]
 fn report(scope: Option<u32>, bytes: u64, records: u64) {
     if let Some(scope) = scope {
-        crate::scopes::report(scope, bytes, records);
-    }
-}
-
-#[cfg(not(any(recording, in_memory)))]
-fn enter(_parent: u32, _name: &str) -> Option<u32> {
-    None
-}
-
-#[cfg(not(any(recording, in_memory)))]
-fn report(_scope: Option<u32>, _bytes: u64, _records: u64) {}
-
-/// Nothing records here: nothing is retained.
-#[cfg(not(any(recording, in_memory)))]
-#[derive(Clone, Copy)]
-pub(crate) enum Since {}
-
-#[cfg(not(any(recording, in_memory)))]
-impl Since {
-    pub(crate) fn enter(_scope: u32) -> Option<Since> {
-        None
-    }
-
-    pub(crate) fn leave(self, _scope: u32) {
-        match self {}
+        scope_records::report(scope, bytes, records);
     }
 }

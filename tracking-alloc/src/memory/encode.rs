@@ -83,7 +83,16 @@ impl Recorder {
             first_pages: self.linear.first,
             own_pages: self.linear.own,
             memory_grows: self.linear.grows,
-            ..plain_header()
+            magic: recording::MAGIC,
+            version: recording::VERSION,
+            header_bytes: HEADER_BYTES as u32,
+            state: recording::state::FINISHED,
+            mode: recording::mode::EXACT,
+            unwinder: recording::unwinder::NONE,
+            arch: recording::arch::WASM32,
+            lanes: 1,
+            most_lanes: 1,
+            ..HeaderValue::default()
         };
         file.add(table::STRINGS, &strings.bytes);
         file.records(table::STACKS, &[StackValue::default()]);
@@ -99,22 +108,6 @@ impl Recorder {
 
 fn is_phase(kind: u32) -> bool {
     kind == scope_kind::PHASE
-}
-
-/// What is the same in all of them.
-fn plain_header() -> HeaderValue {
-    HeaderValue {
-        magic: recording::MAGIC,
-        version: recording::VERSION,
-        header_bytes: HEADER_BYTES as u32,
-        state: recording::state::FINISHED,
-        mode: recording::mode::EXACT,
-        unwinder: recording::unwinder::NONE,
-        arch: recording::arch::WASM32,
-        lanes: 1,
-        most_lanes: 1,
-        ..HeaderValue::default()
-    }
 }
 
 /// Header, directory, and the tables behind them.

@@ -13,7 +13,7 @@ mod blocks;
 mod encode;
 mod recorder;
 mod rows;
-mod scopes;
+mod scope_table;
 #[cfg(test)]
 mod tests;
 

@@ -1,28 +1,18 @@
 //! The recorder: what each event does to the rows, the blocks and the figures of linear memory.
 
 use super::blocks::{Blocks, TakeWords};
-use super::rows::{RowRef, Rows, net};
+use super::rows::{Rows, net};
 #[cfg(feature = "serde")]
-use super::scopes::Scope;
-use super::scopes::{Scopes, owned};
-use crate::counters::{self, Event, Realloc, last_block};
+use super::scope_table::Scope;
+use super::scope_table::{Scopes, owned};
+use crate::counters::{self, Event, last_block};
 use crate::current_scope::Added;
+#[cfg(feature = "serde")]
+use crate::current_scope::NewScope;
 use crate::figures::Stats;
 
-/// The row of "(table full)" in [`Blocks`].
-const FULL: u32 = u32::MAX;
 /// The row of blocks that are heapglass's own, handed out to the program: counted nowhere.
-const OWN: u32 = u32::MAX - 1;
-
-/// Whose a block is.
-enum Owner {
-    /// The program's, counted in this row.
-    Row(RowRef),
-    /// The program's, older than the recording.
-    Unknown,
-    /// Our own, handed out.
-    Heapglass,
-}
+const OWN: u32 = u32::MAX;
 
 /// Linear memory, in pages of 64 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,82 +79,55 @@ impl Recorder {
 
     /// Counts an event in a scope. False for the free of a block of our own.
     pub(crate) fn count(&mut self, event: Event, scope: u32) -> bool {
-        match event {
-            Event::Alloc(block, bytes) => self.alloc(event, (block, bytes), scope),
-            Event::Free(block, bytes) => return self.free(event, (block, bytes)),
-            Event::Realloc(of) => self.realloc(event, of, scope),
+        let (old, new) = match event {
+            Event::Alloc(block, bytes) => (None, Some((block, bytes))),
+            Event::Free(block, bytes) => (Some((block, bytes)), None),
+            Event::Realloc(of) => (Some((of.old, of.old_bytes)), Some((of.new, of.bytes))),
+        };
+        let known = old.and_then(|(block, _)| self.blocks.take(address(block)));
+        match known {
+            Some(OWN) if new.is_none() => return false,
+            None if new.is_none() => {
+                self.unknown_frees += 1;
+                return true;
+            }
+            _ => {}
         }
-        true
-    }
-
-    /// Whether an event frees the block that was allocated last.
-    fn is_temporary(&mut self, event: Event) -> bool {
         let (last, is_temporary) = last_block(self.last_block, event);
         self.last_block = last;
-        is_temporary
+        // As dhat-rs does: what was not known when it is reallocated begins here, with its new size.
+        let old = old.zip(known.filter(|row| *row != OWN));
+        let old = old.map(|((block, bytes), row)| (block, bytes as u64, row));
+        let old_bytes = old.map_or(0, |(_, bytes, _)| bytes);
+        let new_bytes = new.map_or(0, |(_, bytes)| bytes as u64);
+        self.rows.before(new_bytes as i64 - old_bytes as i64);
+        if let Some((block, _)) = new {
+            let row = self.rows.of(scope);
+            self.rows.change(row, |counters| {
+                counters::allocated(&mut *counters, new_bytes);
+                if let Some((old, bytes, _)) = old {
+                    counters::resized(counters, bytes, new_bytes, old != block);
+                }
+            });
+            if !self.keep(block, row) {
+                self.untracked_blocks += 1;
+            }
+        }
+        // A block that was reallocated leaves its old row.
+        if let Some((_, bytes, row)) = old {
+            self.rows.change(row, |counters| {
+                counters::freed(&mut *counters, bytes);
+                if is_temporary {
+                    counters::was_temporary(counters, bytes);
+                }
+            });
+        }
+        true
     }
 
     /// A block of our own goes to the program, which will free it: counted nowhere.
     pub(crate) fn hand_out(&mut self, block: usize) {
         self.keep(block, OWN);
-    }
-
-    fn alloc(&mut self, event: Event, (block, bytes): (usize, usize), scope: u32) {
-        let place = self.rows.of(scope);
-        self.rows.before(bytes as i64);
-        self.rows
-            .change(place, |row| counters::allocated(row, bytes as u64));
-        self.is_temporary(event);
-        self.enter(block, place);
-    }
-
-    fn free(&mut self, event: Event, (block, bytes): (usize, usize)) -> bool {
-        let place = match self.known(block) {
-            Owner::Row(place) => place,
-            Owner::Unknown => {
-                self.unknown_frees += 1;
-                return true;
-            }
-            Owner::Heapglass => return false,
-        };
-        let is_temporary = self.is_temporary(event);
-        self.rows.before(-(bytes as i64));
-        self.rows.change(place, |row| {
-            counters::freed(&mut *row, bytes as u64);
-            if is_temporary {
-                counters::was_temporary(row, bytes as u64);
-            }
-        });
-        true
-    }
-
-    /// The block leaves its old row and counts, with its new size, in the scope that reallocated; one event.
-    fn realloc(&mut self, event: Event, of: Realloc, scope: u32) {
-        // As dhat-rs does: what was not known begins here, with its new size.
-        let Owner::Row(from) = self.known(of.old) else {
-            self.alloc(event, (of.new, of.bytes), scope);
-            return;
-        };
-        let place = self.rows.of(scope);
-        let (old, new) = (of.old_bytes as u64, of.bytes as u64);
-        self.rows.before(new as i64 - old as i64);
-        self.rows.change(place, |row| {
-            counters::allocated(&mut *row, new);
-            counters::resized(row, old, new, of.old != of.new);
-        });
-        self.rows.change(from, |row| counters::freed(row, old));
-        self.is_temporary(event);
-        self.enter(of.new, place);
-    }
-
-    fn enter(&mut self, block: usize, place: RowRef) {
-        let row = match place {
-            RowRef::Own(row) => row,
-            RowRef::Full => FULL,
-        };
-        if !self.keep(block, row) {
-            self.untracked_blocks += 1;
-        }
     }
 
     fn keep(&mut self, block: usize, row: u32) -> bool {
@@ -176,45 +139,26 @@ impl Recorder {
         kept
     }
 
-    /// Takes a block out.
-    fn known(&mut self, block: usize) -> Owner {
-        match self.blocks.take(address(block)) {
-            None => Owner::Unknown,
-            Some(OWN) => Owner::Heapglass,
-            Some(FULL) => Owner::Row(RowRef::Full),
-            Some(row) => Owner::Row(RowRef::Own(row)),
-        }
-    }
-
     /// Enters the phase called `name`. `None` when it finds no room.
     pub(crate) fn phase(&mut self, parent: u32, name: &str) -> Option<u32> {
-        match self.scopes.phase(parent, name) {
-            Added::Scope(number) => {
-                self.visit(number);
-                Some(number)
-            }
-            _ => {
-                self.lose_scope();
-                None
-            }
-        }
+        let Added::Scope(number) = self.scopes.phase(parent, name) else {
+            self.lose_scope();
+            return None;
+        };
+        self.visit(number);
+        Some(number)
     }
 
-    /// Adds the scope of a field: its parent, kind and flags, its name, and the type of its values with their size.
+    /// Adds the scope of a field.
     #[cfg(feature = "serde")]
-    pub(crate) fn field(
-        &mut self,
-        (parent, kind, flags): (u32, u32, u32),
-        name: &str,
-        (type_name, value_bytes): (&'static str, u64),
-    ) -> Added {
+    pub(crate) fn field(&mut self, new: &NewScope<'_>) -> Added {
         self.scopes.add(Scope {
-            parent,
-            kind,
-            flags,
-            name: owned(name),
-            type_name,
-            value_bytes,
+            parent: new.parent,
+            kind: new.kind,
+            flags: new.flags,
+            name: owned(new.name),
+            type_name: new.type_name,
+            value_bytes: new.value_bytes,
             ..Scope::default()
         })
     }

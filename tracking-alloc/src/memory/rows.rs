@@ -6,14 +6,8 @@
 use crate::counters::{Counter, Counters};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, FIRST_SITE, RowValue};
 
-/// Which row an event counts in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RowRef {
-    /// The row of a scope.
-    Own(u32),
-    /// "(table full)".
-    Full,
-}
+/// The row of "(table full)"; those of scopes follow.
+pub(super) const FULL: u32 = 0;
 
 /// All rows.
 #[derive(Default)]
@@ -26,7 +20,7 @@ pub(super) struct Rows {
     pub(super) own: Vec<RowValue>,
     /// The scope of each row.
     pub(super) scopes: Vec<u32>,
-    /// Row + 1 of each scope, 0 = none yet.
+    /// The row of each scope, [`FULL`] = none yet.
     of_scope: Vec<u32>,
     /// Maxima so far.
     pub(super) epoch: u64,
@@ -44,12 +38,11 @@ pub(super) fn net(row: &RowValue) -> (i64, i64) {
 
 impl Rows {
     /// The row of a scope; made when there is none.
-    pub(super) fn of(&mut self, scope: u32) -> RowRef {
-        let known = self.of_scope.get(scope as usize).copied().unwrap_or(0);
-        if known != 0 {
-            return RowRef::Own(known - 1);
+    pub(super) fn of(&mut self, scope: u32) -> u32 {
+        match self.of_scope.get(scope as usize) {
+            Some(row) if *row != FULL => *row,
+            _ => self.make(scope).unwrap_or(FULL),
         }
-        self.make(scope).map_or(RowRef::Full, RowRef::Own)
     }
 
     #[cold]
@@ -60,7 +53,7 @@ impl Rows {
         self.own.try_reserve(1).ok()?;
         self.scopes.try_reserve(1).ok()?;
         if missing > 0 {
-            self.of_scope.resize(scope as usize + 1, 0);
+            self.of_scope.resize(scope as usize + 1, FULL);
         }
         self.own.push(RowValue {
             site: FIRST_SITE + index,
@@ -68,7 +61,7 @@ impl Rows {
         });
         self.scopes.push(scope);
         *self.of_scope.get_mut(scope as usize)? = index + 1;
-        Some(index)
+        Some(index + 1)
     }
 
     /// Before live bytes change: a fall from the last maximum or above makes this moment the maximum.
@@ -81,11 +74,11 @@ impl Rows {
     }
 
     /// Changes a row and the one of all events alike.
-    pub(super) fn change(&mut self, place: RowRef, change: impl Fn(&mut RowValue)) {
+    pub(super) fn change(&mut self, row: u32, change: impl Fn(&mut RowValue)) {
         let clock = self.epoch << CLOCK_SNAPSHOT_BITS;
-        let own = match place {
-            RowRef::Own(index) => self.own.get_mut(index as usize),
-            RowRef::Full => Some(&mut self.full),
+        let own = match row {
+            FULL => Some(&mut self.full),
+            row => self.own.get_mut(row as usize - 1),
         };
         for row in own.into_iter().chain([&mut self.all]) {
             if row.clock < clock {

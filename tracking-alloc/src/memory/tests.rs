@@ -4,7 +4,7 @@ use super::blocks::Blocks;
 use super::{Linear, Recorder};
 use crate::counters::{Event, Realloc};
 #[cfg(feature = "serde")]
-use crate::current_scope::Added;
+use crate::current_scope::{Added, NewScope};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use tracking_alloc_recording::{
@@ -318,15 +318,25 @@ fn fields_keep_name_type_visits_and_flags() {
     let phase = recorder.phase(0, "load").expect("room");
     assert_eq!(recorder.phase(0, "load"), Some(phase));
     recorder.report(phase, 500, 3);
-    let field = recorder.field((phase, scope_kind::INDEX, 0), "0 (name?)", ("", 0));
+    let field = recorder.field(&NewScope {
+        parent: phase,
+        kind: scope_kind::INDEX,
+        flags: 0,
+        name: "0 (name?)",
+        type_name: "",
+        value_bytes: 0,
+    });
     let Added::Scope(field) = field else {
         panic!("there is room");
     };
-    let list = recorder.field(
-        (phase, scope_kind::FIELD, scope_flags::FOLDED),
-        "list",
-        ("alloc::vec::Vec<u8>", 24),
-    );
+    let list = recorder.field(&NewScope {
+        parent: phase,
+        kind: scope_kind::FIELD,
+        flags: scope_flags::FOLDED,
+        name: "list",
+        type_name: "alloc::vec::Vec<u8>",
+        value_bytes: 24,
+    });
     assert!(matches!(list, Added::Scope(_)));
     recorder.rename(field, scope_kind::FIELD, "name");
     recorder.retype(field, "alloc::string::String", 12);

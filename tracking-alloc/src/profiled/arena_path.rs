@@ -3,10 +3,10 @@
 //! Never allocates through the hooked allocator; while nothing records there is no place, and nothing to enter.
 
 use super::enter::Entered;
-use super::register;
-use super::root::Retained;
-use super::tree::{self, Found, Node, Step, Type, TypeOf, key};
+use super::root::retained;
+use super::tree::{self, Found, Node, Step, Type, TypeOf};
 use crate::current_scope;
+use crate::scope_records::{self, Retained};
 
 /// A place in the data.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ pub enum PathStep {
 /// While it lives the thread is where a path begins; then what stayed is counted.
 pub(crate) struct Rooted {
     // NOTE: dropped in this order: what stayed is counted, then the place is left.
-    _retained: Retained,
+    _retained: Option<Retained>,
     _entered: Entered,
 }
 
@@ -40,7 +40,7 @@ impl Place {
     /// Begins a path of values of `T` built in an arena. `None` when nothing records.
     #[inline]
     pub(crate) fn root<T>() -> Option<(Place, Rooted)> {
-        let generation = register::generation();
+        let generation = scope_records::generation();
         if generation == 0 {
             return None;
         }
@@ -53,9 +53,10 @@ impl Place {
         let node = tree::root(ty, back, generation, true)?;
         let found = node.found();
         let rooted = Rooted {
-            _retained: Retained::enter(found.visit),
-            _entered: Entered::new(found, back),
+            _retained: retained(found),
+            _entered: Entered { back },
         };
+        found.enter();
         Some((Place(node), rooted))
     }
 
@@ -74,32 +75,26 @@ impl Place {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn come_to(found: Found) -> Place {
         // It is left by the place around it, not by a guard of its own.
-        std::mem::forget(Entered::new(found, 0));
+        found.enter();
         Place(found.node)
     }
 
     /// The thread is in this place again.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn resume(self) {
-        current_scope::set(self.0.scope());
+        current_scope::set(self.0.scope);
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn find(self, ty: TypeOf, below: PathStep) -> Found {
-        let Place(node) = self;
-        match below {
-            PathStep::Field(name, hint) => {
-                node.child(hint, key::field(name), ty, true, || Step::Field(name))
-            }
-            PathStep::Element => node.child(0, key::ELEMENT, ty, true, || Step::Element),
-            PathStep::Key => node.child(1, key::KEY, ty, true, || Step::Key),
-            PathStep::Value => node.child(2, key::VALUE, ty, true, || Step::Value),
-            PathStep::Variant(name, hint) => {
-                node.child(hint, key::variant(name), ty, true, || Step::Variant(name))
-            }
-            PathStep::Index(index) => node.child(index, key::index(index), ty, true, || {
-                Step::Index(index, None)
-            }),
-        }
+        let (hint, step) = match below {
+            PathStep::Field(name, hint) => (hint, Step::Field(name)),
+            PathStep::Element => (0, Step::Element),
+            PathStep::Key => (1, Step::Key),
+            PathStep::Value => (2, Step::Value),
+            PathStep::Variant(name, hint) => (hint, Step::Variant(name)),
+            PathStep::Index(index) => (index, Step::Index(index, None)),
+        };
+        self.0.child(hint, step, ty, true)
     }
 }

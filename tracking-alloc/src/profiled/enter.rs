@@ -1,6 +1,6 @@
 //! Being in a place: two stores in the thread's words, and one visit.
 
-use super::tree::{Found, Node};
+use super::tree::Node;
 use crate::current_scope::set;
 use crate::profiled::budget;
 use serde::de::Error;
@@ -76,7 +76,7 @@ impl At {
         back: u32,
         work: impl FnOnce(At) -> Result<R, E>,
     ) -> Result<R, E> {
-        let _entered = Entered::left_for(back);
+        let _entered = Entered { back };
         if self.is_budgeted() {
             return budget::in_field(entered, || work(self.to(entered)));
         }
@@ -91,7 +91,10 @@ impl At {
         work: impl FnOnce(Option<At>) -> Result<R, E>,
     ) -> Result<R, E> {
         let buffered = self.node().buffered();
-        let _entered = Entered::new(buffered, self.node().rebuilt().scope);
+        buffered.enter();
+        let _entered = Entered {
+            back: self.node().rebuilt().scope,
+        };
         if !self.is_budgeted() {
             return work(None);
         }
@@ -100,30 +103,9 @@ impl At {
     }
 }
 
-/// While it lives the thread is in a place; then, also when a visitor panics, in the one it came from.
+/// A place was entered; then, also when a visitor panics, the thread is in the one it came from.
 pub(super) struct Entered {
-    back: u32,
-}
-
-impl Entered {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn new(found: Found, back: u32) -> Entered {
-        found.enter();
-        Entered { back }
-    }
-
-    /// The place was entered already.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn left_for(back: u32) -> Entered {
-        Entered { back }
-    }
-
-    /// Without counting a value.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn unvisited(found: Found, back: u32) -> Entered {
-        set(found.scope);
-        Entered { back }
-    }
+    pub(super) back: u32,
 }
 
 impl Drop for Entered {

@@ -1,8 +1,9 @@
 //! Names of fields and variants, noted on their way from the format to the type: nothing else about them changes.
 
-use super::tree::{cut, key};
+use super::forward::{deserialize, visit};
+use super::tree::Text;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt;
 
 /// What an identifier turned out to be.
@@ -12,8 +13,8 @@ pub(super) enum Named {
     Name(usize),
     /// A number.
     Index(usize),
-    /// A name kept aside for the value to come, by the key of its content.
-    Kept(usize),
+    /// A name kept aside for the value to come.
+    Kept,
     Unknown,
 }
 
@@ -54,7 +55,8 @@ impl Capture {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn text(&self, text: &str) {
         if self.keeps {
-            self.named.set(Named::Kept(keep_name(text)));
+            keep_name(text);
+            self.named.set(Named::Kept);
             return;
         }
         self.named.set(match self.names.get(self.next) {
@@ -106,39 +108,19 @@ fn is_same(one: &str, other: &str) -> bool {
         }
 }
 
-/// Longest name kept aside, bytes.
-const MOST_KEPT: usize = 256;
-
 thread_local! {
     /// The name kept aside, between reading a key and reading its value.
-    static KEPT: RefCell<([u8; MOST_KEPT + 4], usize)> = const { RefCell::new(([0; MOST_KEPT + 4], 0)) };
+    static KEPT: Cell<Text> = const { Cell::new(Text::EMPTY) };
 }
 
-fn keep_name(name: &str) -> usize {
-    // A character more than is shown, so that a name that is cut says so.
-    let short = cut(name, MOST_KEPT + 4);
-    let _ = KEPT.try_with(|kept| {
-        if let Ok(mut kept) = kept.try_borrow_mut() {
-            kept.0[..short.len()].copy_from_slice(short.as_bytes());
-            kept.1 = short.len();
-        }
-    });
-    key::content(short)
+/// More than is shown of it, so that a name that is cut says so.
+fn keep_name(name: &str) {
+    let _ = KEPT.try_with(|kept| kept.set(Text::of(name)));
 }
 
-/// Calls `f` with the name kept aside.
-pub(super) fn with_kept_name<R>(f: impl FnOnce(&str) -> R) -> R {
-    let mut copy = ([0u8; MOST_KEPT + 4], 0);
-    let _ = KEPT.try_with(|kept| {
-        if let Ok(kept) = kept.try_borrow() {
-            copy = *kept;
-        }
-    });
-    f(copy
-        .0
-        .get(..copy.1)
-        .and_then(|bytes| std::str::from_utf8(bytes).ok())
-        .unwrap_or(""))
+/// The name kept aside.
+pub(super) fn kept_name() -> Text {
+    KEPT.try_with(Cell::get).unwrap_or(Text::EMPTY)
 }
 
 /// A seed, deserializer or visitor whose identifier is noted.
@@ -159,57 +141,32 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Identifier<'_, S> {
     }
 }
 
-macro_rules! noted {
-    ($($method:ident)*) => {$(
-        #[inline]
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-            self.inner.$method(Identifier { inner: visitor, capture: self.capture })
-        }
-    )*};
-}
-
-macro_rules! passed {
-    ($($method:ident($($arg:ident: $ty:ty),*);)*) => {$(
-        #[inline]
-        fn $method<V: Visitor<'de>>(self, $($arg: $ty,)* visitor: V) -> Result<V::Value, D::Error> {
-            self.inner.$method($($arg,)* visitor)
-        }
-    )*};
-}
-
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Identifier<'_, D> {
     type Error = D::Error;
 
-    noted! {
-        deserialize_identifier deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_any
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+    deserialize! {
+        self, visitor => self.inner, Identifier { inner: visitor, capture: self.capture };
+        deserialize_identifier() deserialize_str() deserialize_string() deserialize_bytes() deserialize_byte_buf()
+        deserialize_any() deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64()
     }
 
-    passed! {
-        deserialize_bool(); deserialize_i8(); deserialize_i16(); deserialize_i32(); deserialize_i64();
-        deserialize_i128(); deserialize_u128(); deserialize_f32(); deserialize_f64(); deserialize_char();
-        deserialize_option(); deserialize_unit(); deserialize_seq(); deserialize_map(); deserialize_ignored_any();
-        deserialize_unit_struct(name: &'static str);
-        deserialize_newtype_struct(name: &'static str);
-        deserialize_tuple(len: usize);
-        deserialize_tuple_struct(name: &'static str, len: usize);
-        deserialize_struct(name: &'static str, fields: &'static [&'static str]);
-        deserialize_enum(name: &'static str, variants: &'static [&'static str]);
+    deserialize! {
+        self, visitor => self.inner, visitor;
+        deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64() deserialize_i128()
+        deserialize_u128() deserialize_f32() deserialize_f64() deserialize_char() deserialize_option()
+        deserialize_unit() deserialize_seq() deserialize_map() deserialize_ignored_any()
+        deserialize_unit_struct(name: &'static str)
+        deserialize_newtype_struct(name: &'static str)
+        deserialize_tuple(len: usize)
+        deserialize_tuple_struct(name: &'static str, len: usize)
+        deserialize_struct(name: &'static str, fields: &'static [&'static str])
+        deserialize_enum(name: &'static str, variants: &'static [&'static str])
     }
 
     #[inline]
     fn is_human_readable(&self) -> bool {
         self.inner.is_human_readable()
     }
-}
-
-macro_rules! pass {
-    ($($method:ident $ty:ty;)*) => {$(
-        #[inline]
-        fn $method<E: Error>(self, value: $ty) -> Result<V::Value, E> {
-            self.inner.$method(value)
-        }
-    )*};
 }
 
 macro_rules! note {
@@ -242,19 +199,11 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Identifier<'_, V> {
         visit_byte_buf Vec<u8>, value => bytes(&value);
     }
 
-    pass! {
-        visit_bool bool; visit_i8 i8; visit_i16 i16; visit_i32 i32; visit_i64 i64; visit_i128 i128; visit_u128 u128;
-        visit_f32 f32; visit_f64 f64; visit_char char;
-    }
-
-    #[inline]
-    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
-        self.inner.visit_unit()
-    }
-
-    #[inline]
-    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
-        self.inner.visit_none()
+    visit! {
+        self => self.inner;
+        visit_bool(value: bool) visit_i8(value: i8) visit_i16(value: i16) visit_i32(value: i32) visit_i64(value: i64)
+        visit_i128(value: i128) visit_u128(value: u128) visit_f32(value: f32) visit_f64(value: f64)
+        visit_char(value: char) visit_unit() visit_none()
     }
 
     #[inline]

@@ -2,10 +2,10 @@
 
 use super::deserializer::De;
 use super::enter::{At, Entered, How};
-use super::tree::{self, Type};
-use super::{Profiled, budget, known, register};
+use super::tree::{self, Found, Type};
+use super::{Profiled, budget, known};
 use crate::current_scope;
-use crate::phase::Since;
+use crate::scope_records::{self, Retained};
 use serde::de::{Deserialize, Deserializer, Error};
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Profiled<T> {
@@ -33,7 +33,7 @@ fn within<'de, T, D: Deserializer<'de>, R>(
     plain: impl FnOnce(D) -> Result<R, D::Error>,
     observed: impl FnOnce(D, At) -> Result<R, D::Error>,
 ) -> Result<R, D::Error> {
-    let generation = register::generation();
+    let generation = scope_records::generation();
     let budgeted = budget::is_running();
     // PERF: the two loads that not recording costs.
     if generation == 0 && !budgeted || known::is_ours::<D>() {
@@ -53,13 +53,14 @@ fn within<'de, T, D: Deserializer<'de>, R>(
             ));
         }
         None => {
-            register::lost();
+            scope_records::lost();
             return plain(d);
         }
     };
     let found = node.found();
-    let _retained = Retained::enter(found.visit);
-    let _entered = Entered::new(found, back);
+    let _retained = retained(found);
+    found.enter();
+    let _entered = Entered { back };
     let at = |how| At::new(node, how);
     match budgeted {
         true => budget::in_field(node, || observed(d, at(How::Budget))),
@@ -67,26 +68,10 @@ fn within<'de, T, D: Deserializer<'de>, R>(
     }
 }
 
-/// Counts what stays when deserializing ended, however it ended.
-pub(super) struct Retained {
-    scope: u32,
-    since: Option<Since>,
-}
-
-impl Retained {
-    /// `scope`: 0 = none.
-    pub(super) fn enter(scope: u32) -> Retained {
-        Retained {
-            scope,
-            since: (scope != 0).then(|| Since::enter(scope)).flatten(),
-        }
-    }
-}
-
-impl Drop for Retained {
-    fn drop(&mut self) {
-        if let Some(since) = self.since {
-            since.leave(self.scope);
-        }
+/// Counts what stays when deserializing at a root ended, however it ended; nothing where it has no scope.
+pub(super) fn retained(root: Found) -> Option<Retained> {
+    match root.visit {
+        0 => None,
+        scope => Retained::enter(scope),
     }
 }

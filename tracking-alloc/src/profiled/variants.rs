@@ -5,10 +5,10 @@
 //! deserialized from a number that cannot be, and the message has the count. Done once for a list of names.
 
 use super::known;
-use super::tree::Node;
+use super::tree::{Node, Text};
 use serde::de::{self, DeserializeSeed, Deserializer, Expected, Unexpected, Visitor};
 use std::any::type_name;
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Whether number and place in `names` are the same for the enum whose identifier `S` reads.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -82,37 +82,8 @@ impl de::Error for Answer {
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let mut count = Count {
-            text: *b"variant index 0 <= i < ",
-            met: 0,
-            number: None,
-        };
-        let _ = write!(count, "{expected}");
-        Answer(count.number.filter(|_| count.met == count.text.len()))
-    }
-}
-
-/// Reads a message as it is written: its beginning, then a number. Keeps nothing else, allocates nothing.
-struct Count {
-    text: [u8; 23],
-    met: usize,
-    number: Option<usize>,
-}
-
-impl Write for Count {
-    fn write_str(&mut self, piece: &str) -> fmt::Result {
-        for byte in piece.bytes() {
-            if let Some(expected) = self.text.get(self.met) {
-                if *expected != byte {
-                    return Err(fmt::Error);
-                }
-                self.met += 1;
-            } else {
-                let digit = char::from(byte).to_digit(10).ok_or(fmt::Error)? as usize;
-                let number = self.number.unwrap_or(0);
-                self.number = Some(number.saturating_mul(10).saturating_add(digit));
-            }
-        }
-        Ok(())
+        let message = Text::of(expected);
+        let count = message.as_str().strip_prefix("variant index 0 <= i < ");
+        Answer(count.and_then(|count| count.parse().ok()))
     }
 }

@@ -3,6 +3,7 @@
 use super::access::{Enum, Map, Progress, Seq};
 use super::deserializer::De;
 use super::enter::At;
+use super::forward::visit;
 use serde::de::{Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
@@ -27,15 +28,6 @@ impl<V, const KIND: Kind> Vis<V, KIND> {
     }
 }
 
-macro_rules! forward {
-    ($($method:ident $ty:ty),* $(,)?) => {$(
-        #[inline]
-        fn $method<E: Error>(self, value: $ty) -> Result<V::Value, E> {
-            self.v.$method(value)
-        }
-    )*};
-}
-
 impl<'de, V: Visitor<'de>, const KIND: Kind> Visitor<'de> for Vis<V, KIND> {
     type Value = V::Value;
 
@@ -43,21 +35,14 @@ impl<'de, V: Visitor<'de>, const KIND: Kind> Visitor<'de> for Vis<V, KIND> {
         self.v.expecting(f)
     }
 
-    forward! {
-        visit_bool bool, visit_i8 i8, visit_i16 i16, visit_i32 i32, visit_i64 i64, visit_i128 i128,
-        visit_u8 u8, visit_u16 u16, visit_u32 u32, visit_u64 u64, visit_u128 u128, visit_f32 f32, visit_f64 f64,
-        visit_char char, visit_str &str, visit_borrowed_str &'de str, visit_string String,
-        visit_bytes &[u8], visit_borrowed_bytes &'de [u8], visit_byte_buf Vec<u8>,
-    }
-
-    #[inline]
-    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
-        self.v.visit_unit()
-    }
-
-    #[inline]
-    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
-        self.v.visit_none()
+    visit! {
+        self => self.v;
+        visit_bool(value: bool) visit_i8(value: i8) visit_i16(value: i16) visit_i32(value: i32) visit_i64(value: i64)
+        visit_i128(value: i128) visit_u8(value: u8) visit_u16(value: u16) visit_u32(value: u32) visit_u64(value: u64)
+        visit_u128(value: u128) visit_f32(value: f32) visit_f64(value: f64) visit_char(value: char)
+        visit_str(value: &str) visit_borrowed_str(value: &'de str) visit_string(value: String)
+        visit_bytes(value: &[u8]) visit_borrowed_bytes(value: &'de [u8]) visit_byte_buf(value: Vec<u8>)
+        visit_unit() visit_none()
     }
 
     #[inline]
@@ -74,9 +59,13 @@ impl<'de, V: Visitor<'de>, const KIND: Kind> Visitor<'de> for Vis<V, KIND> {
     fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
         let (at, names) = (self.at, self.names);
         let progress = Progress::new::<KIND>(at.node(), names);
-        let visited = self
-            .v
-            .visit_seq(Seq::<A, KIND>::new(access, at, names, &progress));
+        let visited = self.v.visit_seq(Seq::<A, KIND> {
+            access,
+            at,
+            names,
+            index: 0,
+            progress: &progress,
+        });
         // A visitor of a struct asks once for each of its fields: if it is content with fewer than there are names,
         // some fields have several, and names are not in the order of elements.
         let node = at.node();
@@ -99,7 +88,11 @@ impl<'de, V: Visitor<'de>, const KIND: Kind> Visitor<'de> for Vis<V, KIND> {
 
     #[inline]
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.v.visit_enum(Enum::new(access, self.at, self.names))
+        self.v.visit_enum(Enum {
+            access,
+            at: self.at,
+            names: self.names,
+        })
     }
 
     #[doc(hidden)]

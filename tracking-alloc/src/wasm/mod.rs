@@ -19,7 +19,7 @@
 
 pub(crate) mod hook;
 mod pages;
-pub(crate) mod scopes;
+pub(crate) mod scope_records;
 
 use crate::{Error, probe, state};
 

@@ -4,22 +4,15 @@ use super::Seed;
 use crate::profiled::enter::At;
 use crate::profiled::identifier::{Capture, Identifier, Named};
 use crate::profiled::known;
-use crate::profiled::tree::{Node, Step, Type, TypeOf, key};
+use crate::profiled::tree::{Node, Step, Type, TypeOf};
 use crate::profiled::variants;
 use crate::profiled::visitor::{STRUCT, TUPLE, Vis};
 use serde::de::{DeserializeSeed, EnumAccess, Error, VariantAccess, Visitor};
 
 pub(in super::super) struct Enum<A> {
-    access: A,
-    at: At,
-    names: &'static [&'static str],
-}
-
-impl<A> Enum<A> {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super) fn new(access: A, at: At, names: &'static [&'static str]) -> Enum<A> {
-        Enum { access, at, names }
-    }
+    pub(in super::super) access: A,
+    pub(in super::super) at: At,
+    pub(in super::super) names: &'static [&'static str],
 }
 
 impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Enum<A> {
@@ -72,7 +65,7 @@ impl<A> Variant<A> {
             return read(self.access, at);
         }
         let entered = enter(at.node(), self.names, self.named, Type::unknown);
-        at.within(entered, at.node().scope(), |at| read(self.access, at))
+        at.within(entered, at.node().scope, |at| read(self.access, at))
     }
 }
 
@@ -84,16 +77,15 @@ fn enter(
     named: Named,
     ty: TypeOf,
 ) -> &'static Node {
-    match named {
+    let (hint, step) = match named {
         Named::Name(index) => {
             let name = names.get(index).copied().unwrap_or("");
-            node.enter(index, key::variant(name), ty, true, || Step::Variant(name))
+            (index, Step::Variant(name))
         }
-        Named::Index(index) => node.enter(index, !key::index(index), ty, true, || {
-            Step::VariantIndex(index)
-        }),
-        _ => node.enter(0, !key::KEY, ty, true, || Step::Variant("?")),
-    }
+        Named::Index(index) => (index, Step::VariantIndex(index)),
+        _ => (0, Step::Variant("?")),
+    };
+    node.enter(hint, step, ty, true)
 }
 
 impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<A> {
@@ -114,7 +106,7 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<A> {
         self.access.newtype_variant_seed(Seed {
             seed,
             at,
-            back: node.scope(),
+            back: node.scope,
             enter: move || enter(node, names, named, ty),
         })
     }

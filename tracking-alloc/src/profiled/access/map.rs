@@ -4,7 +4,7 @@
 use super::{Buffer, Seed};
 use crate::current_scope;
 use crate::profiled::enter::{At, Entered};
-use crate::profiled::identifier::{Capture, Identifier, Named, with_kept_name};
+use crate::profiled::identifier::{Capture, Identifier, Named, kept_name};
 use crate::profiled::known;
 use crate::profiled::tree::{Node, Step, TypeOf, key};
 use crate::profiled::visitor::{Kind, STRUCT};
@@ -34,7 +34,7 @@ impl<A, const KIND: Kind> Map<A, KIND> {
             names,
             named: Named::Unknown,
             next: 0,
-            rest: at.node().scope(),
+            rest: at.node().scope,
             buffered: false,
         }
     }
@@ -49,23 +49,25 @@ fn enter(
     ty: TypeOf,
     fold: bool,
 ) -> &'static Node {
-    match named {
+    let kept;
+    let (hint, step) = match named {
         Named::Name(index) => {
             // A captured index is one of the list.
             let name = names.get(index).copied().unwrap_or("");
-            match fold {
-                true => node.enter_field::<true>(index, name, ty),
-                false => node.enter(index, key::field(name), ty, false, || Step::Field(name)),
+            if fold {
+                return node.enter_field::<true>(index, name, ty);
             }
+            (index, Step::Field(name))
         }
-        Named::Index(index) => node.enter(index, key::index(index), ty, true, || {
-            Step::Index(index, None)
-        }),
-        Named::Kept(key) => {
-            with_kept_name(|name| node.enter(key % 61, key, ty, true, || Step::Field(name)))
+        Named::Index(index) => (index, Step::Index(index, None)),
+        Named::Kept => {
+            kept = kept_name();
+            let step = Step::BufferedField(kept.as_str());
+            (step.key() % 61, step)
         }
-        Named::Unknown => node.enter_only::<{ key::VALUE }>(ty),
-    }
+        Named::Unknown => return node.enter_only::<{ key::VALUE }>(ty),
+    };
+    node.enter(hint, step, ty, fold)
 }
 
 impl<'de, A: MapAccess<'de>, const KIND: Kind> Map<A, KIND> {
@@ -94,7 +96,8 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> Map<A, KIND> {
     ) -> Result<Option<K::Value>, A::Error> {
         let at = self.at;
         let key = {
-            let _entered = Entered::unvisited(at.node().buffered(), self.rest);
+            current_scope::set(at.node().buffered().scope);
+            let _entered = Entered { back: self.rest };
             at.checked(|| self.noted_key(seed, Capture::keeping()))?
         };
         if key.is_none() && self.buffered {
@@ -162,7 +165,7 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
             return value;
         }
         let (node, names, named) = (at.node(), self.names, self.named);
-        let fold = !(known::is_content_seed::<S>() && ty().name == node.type_name());
+        let fold = !(known::is_content_seed::<S>() && ty().name == node.ty.name);
         self.access.next_value_seed(Seed {
             seed,
             at,

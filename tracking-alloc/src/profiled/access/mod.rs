@@ -50,7 +50,7 @@ impl<'de, S: DeserializeSeed<'de>, F: FnOnce() -> &'static Node> DeserializeSeed
             return self.deserialize_in_budget(d);
         }
         let at = At::new((self.enter)(), How::Recording);
-        let _entered = Entered::left_for(self.back);
+        let _entered = Entered { back: self.back };
         self.seed.deserialize(De::new(d, at))
     }
 }

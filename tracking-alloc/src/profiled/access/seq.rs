@@ -10,11 +10,11 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 pub(in super::super) struct Seq<'a, A, const KIND: Kind> {
-    access: A,
-    at: At,
-    names: &'static [&'static str],
-    index: usize,
-    progress: &'a Progress,
+    pub(in super::super) access: A,
+    pub(in super::super) at: At,
+    pub(in super::super) names: &'static [&'static str],
+    pub(in super::super) index: usize,
+    pub(in super::super) progress: &'a Progress,
 }
 
 /// What whoever visits a sequence wants to know afterwards.
@@ -40,24 +40,6 @@ impl Progress {
     }
 }
 
-impl<'a, A, const KIND: Kind> Seq<'a, A, KIND> {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super) fn new(
-        access: A,
-        at: At,
-        names: &'static [&'static str],
-        progress: &'a Progress,
-    ) -> Self {
-        Seq {
-            access,
-            at,
-            names,
-            index: 0,
-            progress,
-        }
-    }
-}
-
 /// Enters the place of an element. `fold`: a type inside itself is counted at its outermost place.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn enter<const KIND: Kind>(
@@ -71,9 +53,7 @@ fn enter<const KIND: Kind>(
     match KIND {
         STRUCT if fold => enter_field::<true>(node, names, progress, index, ty),
         STRUCT => enter_unordered::<false>(node, names, progress, index, ty),
-        TUPLE => node.enter(index, key::index(index), ty, true, || {
-            Step::Index(index, None)
-        }),
+        TUPLE => node.enter(index, Step::Index(index, None), ty, true),
         _ => node.enter_only::<{ key::ELEMENT }>(ty),
     }
 }
@@ -105,17 +85,14 @@ fn enter_unordered<const FOLD: bool>(
 ) -> &'static Node {
     prove(node, names, progress, index);
     let order = node.is_order(names);
-    let (key, step) = match (order, names.get(index)) {
+    let step = match (order, names.get(index)) {
         (Some(true), Some(name)) => {
             progress.ordered.set(true);
-            (key::field(name), Step::Field(name))
+            Step::Field(name)
         }
-        (order, name) => {
-            let guess = name.copied().filter(|_| order.is_none());
-            (key::index(index), Step::Index(index, guess))
-        }
+        (order, name) => Step::Index(index, name.copied().filter(|_| order.is_none())),
     };
-    node.enter(index, key, ty, FOLD, || step)
+    node.enter(index, step, ty, FOLD)
 }
 
 /// The last of the names is asked for: there are as many fields as names, so none has two.
@@ -157,11 +134,11 @@ impl<'de, A: SeqAccess<'de>, const KIND: Kind> SeqAccess<'de> for Seq<'_, A, KIN
             return self.access.next_element_seed(Buffer { seed, at });
         }
         let (node, progress) = (at.node(), self.progress);
-        let fold = !(known::is_content_seed::<S>() && ty().name == node.type_name());
+        let fold = !(known::is_content_seed::<S>() && ty().name == node.ty.name);
         self.access.next_element_seed(Seed {
             seed,
             at,
-            back: node.scope(),
+            back: node.scope,
             enter: move || enter::<KIND>(node, names, progress, index, ty, fold),
         })
     }

@@ -5,12 +5,11 @@ use super::path::{Path, is_at};
 use crate::profiled::tree::Node;
 use crate::{count, thread};
 use serde::de::Error;
-use std::cell::Cell;
 use std::fmt;
 use std::ptr::null;
 
 /// A budget in force, on the stack of whoever set it.
-pub(crate) struct Active {
+struct Active {
     limits: Limits,
     /// The field it is for; `None` = everything.
     path: Option<*const str>,
@@ -19,59 +18,37 @@ pub(crate) struct Active {
     live: i64,
     total: u64,
     /// The one further out.
-    outer: Cell<*const Active>,
+    outer: *const Active,
 }
 
-/// A budget about to be in force.
-pub(super) struct Watching<'a> {
-    active: Active,
-    _borrowed: std::marker::PhantomData<&'a str>,
-}
-
-impl<'a> Watching<'a> {
-    pub(super) fn budget(limits: Limits, fields: &'a [(String, Limits)]) -> Watching<'a> {
-        Watching::new(limits, None, fields)
-    }
-
-    fn field(limits: Limits, path: &'a str) -> Watching<'a> {
-        Watching::new(limits, Some(path), &[])
-    }
-
-    fn new(limits: Limits, path: Option<&'a str>, fields: &'a [(String, Limits)]) -> Watching<'a> {
-        let (live, total) = count::measured_so_far();
-        Watching {
-            active: Active {
-                limits,
-                path: path.map(std::ptr::from_ref),
-                fields,
-                live,
-                total,
-                outer: Cell::new(null()),
-            },
-            _borrowed: std::marker::PhantomData,
-        }
-    }
-
-    /// In force until the guard is dropped, also when something panics.
-    pub(super) fn begin(&self) -> Running<'_> {
-        let before = thread::with(|thread| {
-            thread
-                .budget
-                .replace(std::ptr::from_ref(&self.active).cast())
-        })
-        .unwrap_or(null())
-        .cast();
-        self.active.outer.set(before);
-        Running(&self.active)
-    }
-}
-
-pub(super) struct Running<'a>(&'a Active);
+/// Takes a budget out of force when it is dropped, also when something panics.
+struct Running<'a>(&'a Active);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        thread::with(|thread| thread.budget.set(self.0.outer.get().cast()));
+        thread::with(|thread| thread.budget.set(self.0.outer.cast()));
     }
+}
+
+/// Runs `work` with a budget in force: of a field, or of everything, with what it says of fields.
+pub(super) fn in_force<R>(
+    limits: Limits,
+    path: Option<&str>,
+    fields: &[(String, Limits)],
+    work: impl FnOnce() -> R,
+) -> R {
+    let (live, total) = count::measured_so_far();
+    let active = Active {
+        limits,
+        path: path.map(std::ptr::from_ref),
+        fields,
+        live,
+        total,
+        outer: innermost(),
+    };
+    thread::with(|thread| thread.budget.set(std::ptr::from_ref(&active).cast()));
+    let _running = Running(&active);
+    work()
 }
 
 /// Whether any budget is in force in this thread.
@@ -103,10 +80,10 @@ fn exceeded(node: &'static Node) -> Option<Excess> {
     let mut next = innermost();
     // SAFETY: whoever put a budget into the list takes it out before its stack frame ends.
     while let Some(active) = unsafe { next.as_ref() } {
-        next = active.outer.get();
+        next = active.outer;
         let live = u64::try_from(live_now.wrapping_sub(active.live)).unwrap_or(0);
         let total = total_now.wrapping_sub(active.total);
-        let excess = match active.limits {
+        let (bytes, what, allowed) = match active.limits {
             Limits {
                 live: Some(allowed),
                 ..
@@ -117,7 +94,6 @@ fn exceeded(node: &'static Node) -> Option<Excess> {
             } if total > allowed => (total, "allocated", allowed),
             _ => continue,
         };
-        let (bytes, what, allowed) = excess;
         return Some(Excess {
             node,
             path: active.path,
@@ -163,8 +139,7 @@ pub(in super::super) fn in_field<R, E: Error>(
     work: impl FnOnce() -> Result<R, E>,
 ) -> Result<R, E> {
     check(node)?;
-    let value = within(innermost(), node, work)?;
-    Ok(value)
+    within(innermost(), node, work)
 }
 
 /// Puts the budgets for this place into force, of each budget from `next` outwards, then runs `work`.
@@ -175,13 +150,11 @@ fn within<R, E: Error>(
 ) -> Result<R, E> {
     // SAFETY: as in `exceeded`: all of them stay in force while this runs.
     while let Some(active) = unsafe { next.as_ref() } {
-        next = active.outer.get();
+        next = active.outer;
         // SAFETY: the fields of a budget outlive its being in force.
         let fields = unsafe { &*active.fields };
         if let Some((path, limits)) = fields.iter().find(|(path, _)| is_at(node, path)) {
-            let watching = Watching::field(*limits, path);
-            let _running = watching.begin();
-            return within(next, node, work);
+            return in_force(*limits, Some(path), &[], || within(next, node, work));
         }
     }
     let value = work()?;

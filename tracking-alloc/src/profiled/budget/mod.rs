@@ -10,7 +10,7 @@ pub(super) use active::{check, in_field, is_running};
 
 use super::Profiled;
 use crate::{measure, probe};
-use active::Watching;
+use active::in_force;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error};
 use std::marker::PhantomData;
 
@@ -104,12 +104,7 @@ impl Budget {
     }
 
     fn run_counted<R>(&self, work: impl FnOnce() -> R) -> R {
-        measure::measured(|| {
-            let watching = Watching::budget(self.limits, &self.fields);
-            let _running = watching.begin();
-            work()
-        })
-        .0
+        measure::measured(|| in_force(self.limits, None, &self.fields, work)).0
     }
 }
 

@@ -10,12 +10,12 @@ pub(super) struct Path(pub(super) &'static Node);
 impl Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Path(node) = *self;
-        if let Some(parent) = node.parent() {
+        if let Some(parent) = node.parent {
             Path(parent).fmt(f)?;
         }
         let label = node.label();
         match label.kind {
-            scope_kind::ROOT => return ShortName(node.type_name()).fmt(f),
+            scope_kind::ROOT => return ShortName(node.ty.name).fmt(f),
             scope_kind::FIELD => f.write_char('.')?,
             scope_kind::VARIANT => f.write_str("::")?,
             scope_kind::INDEX => f.write_char('#')?,
@@ -49,7 +49,7 @@ pub(super) fn is_at(node: &'static Node, path: &str) -> bool {
     loop {
         let label = node.label();
         let step = match label.kind {
-            scope_kind::ROOT => return EqualText::is(&ShortName(node.type_name()), rest),
+            scope_kind::ROOT => return EqualText::is(&ShortName(node.ty.name), rest),
             scope_kind::FIELD => named(rest, label.name, "."),
             scope_kind::VARIANT => named(rest, label.name, "::"),
             scope_kind::INDEX => {
@@ -57,7 +57,7 @@ pub(super) fn is_at(node: &'static Node, path: &str) -> bool {
             }
             kind => rest.strip_suffix(unnamed(kind)),
         };
-        let (Some(before), Some(parent)) = (step, node.parent()) else {
+        let (Some(before), Some(parent)) = (step, node.parent) else {
             return false;
         };
         (node, rest) = (parent, before);

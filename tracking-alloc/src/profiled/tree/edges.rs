@@ -4,11 +4,11 @@
 //! the same name or function may have several (one for each codegen unit), each gets an entry; the content decided when
 //! the entry was made.
 
-use super::{Node, TypeOf, memory};
-use crate::current_scope;
-use crate::profiled::register;
-use std::ptr::{fn_addr_eq, null_mut};
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
+use super::{Node, TypeOf};
+use crate::leaked::{self, Link};
+use crate::{current_scope, scope_records};
+use std::ptr::fn_addr_eq;
+use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 /// A place that was found, and what the recording counts it as.
 #[derive(Clone, Copy)]
@@ -24,9 +24,9 @@ impl Found {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn enter(self) {
         if self.visit != 0 {
-            register::visit(self.visit);
-        } else if self.node.is_lost() {
-            register::lost();
+            scope_records::visit(self.visit);
+        } else if self.node.lost {
+            scope_records::lost();
         }
         current_scope::set(self.scope);
     }
@@ -39,16 +39,21 @@ pub(super) struct Edge {
 }
 
 impl Edge {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn leads(&self, key: usize, ty: TypeOf) -> bool {
+        self.key == key && fn_addr_eq(self.ty, ty)
+    }
+
     /// As [`Found::enter`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn enter(&'static self) -> &'static Node {
         let Found { node, scope, visit } = self.found;
         let counted = match visit {
-            0 => !node.is_lost(),
-            _ => register::visit_again(visit),
+            0 => !node.lost,
+            _ => scope_records::visit_again(visit),
         };
         if !counted {
-            return self.enter_anyhow();
+            return self.enter_slowly();
         }
         current_scope::set(scope);
         node
@@ -57,7 +62,7 @@ impl Edge {
     /// PERF: whatever it needs is in the edge, so that it is called last and nothing must be kept for it.
     #[cold]
     #[inline(never)]
-    fn enter_anyhow(&'static self) -> &'static Node {
+    fn enter_slowly(&'static self) -> &'static Node {
         self.found.enter();
         self.found.node
     }
@@ -67,8 +72,11 @@ impl Edge {
 pub(super) struct Edges {
     mask: usize,
     used: AtomicUsize,
-    slots: *const AtomicPtr<Edge>,
+    slots: *const Link<Edge>,
 }
+
+// SAFETY: the slots are atomic, and never given back.
+unsafe impl Sync for Edges {}
 
 /// Slots looked at.
 const PROBES: usize = 8;
@@ -77,8 +85,8 @@ const MOST: usize = 1 << 14;
 
 impl Edges {
     fn new(size: usize) -> Option<&'static Edges> {
-        let slots = memory::many::<AtomicPtr<Edge>>(size)?;
-        memory::keep(Edges {
+        let slots = leaked::zeroed::<Link<Edge>>(size)?;
+        leaked::leak(Edges {
             mask: size - 1,
             used: AtomicUsize::new(0),
             slots: slots.as_ptr(),
@@ -86,7 +94,7 @@ impl Edges {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn slot(&self, at: usize) -> &AtomicPtr<Edge> {
+    fn slot(&self, at: usize) -> &Link<Edge> {
         // SAFETY: there are `mask + 1` slots, zeroed when made, never given back.
         unsafe { &*self.slots.add(at & self.mask) }
     }
@@ -96,11 +104,11 @@ impl Edges {
     }
 
     /// Puts an edge in the first free slot from `hint`. False when none of those looked at is free.
-    fn put(&self, hint: usize, edge: *mut Edge) -> bool {
+    fn put(&self, hint: usize, edge: &'static Edge) -> bool {
         for probe in 0..PROBES.min(self.mask + 1) {
             let slot = self.slot(hint.wrapping_add(probe));
-            if slot.load(Relaxed).is_null() {
-                slot.store(edge, Release);
+            if slot.get().is_none() {
+                slot.set(edge);
                 self.used.fetch_add(1, Relaxed);
                 return true;
             }
@@ -113,21 +121,16 @@ impl Node {
     /// The edge that is where it usually is.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn first(&self, hint: usize, key: usize, ty: TypeOf) -> Option<&'static Edge> {
-        // SAFETY: null or a table, which is never given back.
-        let edges = unsafe { self.edges.load(Acquire).as_ref() }?;
-        // SAFETY: null or an edge, which is never given back.
-        let edge = unsafe { edges.slot(hint).load(Acquire).as_ref() }?;
-        (edge.key == key && fn_addr_eq(edge.ty, ty)).then_some(edge)
+        let edge = self.edges.get()?.slot(hint).get()?;
+        edge.leads(key, ty).then_some(edge)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn find(&self, hint: usize, key: usize, ty: TypeOf) -> Option<Found> {
-        // SAFETY: null or a table, which is never given back.
-        let edges = unsafe { self.edges.load(Acquire).as_ref() }?;
+        let edges = self.edges.get()?;
         for probe in 0..PROBES {
-            // SAFETY: null or an edge, which is never given back.
-            let edge = unsafe { edges.slot(hint.wrapping_add(probe)).load(Acquire).as_ref() }?;
-            if edge.key == key && fn_addr_eq(edge.ty, ty) {
+            let edge = edges.slot(hint.wrapping_add(probe)).get()?;
+            if edge.leads(key, ty) {
                 return Some(edge.found);
             }
         }
@@ -135,13 +138,11 @@ impl Node {
     }
 
     /// Remembers where a key and type lead. Only under the write lock.
-    pub(super) fn remember(&self, (hint, key): (usize, usize), ty: TypeOf, found: Found) {
-        let Some(edge) = memory::keep(Edge { key, ty, found }) else {
+    pub(super) fn remember(&self, hint: usize, key: usize, ty: TypeOf, found: Found) {
+        let Some(edge) = leaked::leak(Edge { key, ty, found }) else {
             return;
         };
-        let edge = std::ptr::from_ref(edge).cast_mut();
-        // SAFETY: null or a table, which is never given back.
-        let old = unsafe { self.edges.load(Acquire).as_ref() };
+        let old = self.edges.get();
         if old.is_some_and(|old| old.put(hint, edge)) {
             return;
         }
@@ -156,12 +157,6 @@ impl Node {
             return;
         };
         edges.put(hint, edge);
-        self.edges
-            .store(std::ptr::from_ref(edges).cast_mut(), Release);
-    }
-
-    /// Forgets all edges: labels have changed.
-    pub(super) fn forget_edges(&self) {
-        self.edges.store(null_mut(), Release);
+        self.edges.set(edges);
     }
 }

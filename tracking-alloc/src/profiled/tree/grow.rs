@@ -4,11 +4,12 @@
 use super::edges::Found;
 use super::label::{Label, Step};
 use super::write_lock::WriteLock;
-use super::{AWAITS_TYPE, FOLDED, Node, RECURSIVE, Type, TypeOf, memory};
+use super::{AWAITS_TYPE, FOLDED, Node, RECURSIVE, Type, TypeOf};
 use crate::current_scope::Added;
+use crate::leaked::{self, Link};
 use crate::profiled::known;
-use crate::profiled::register;
-use std::sync::atomic::{AtomicPtr, Ordering::*};
+use crate::scope_records;
+use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{scope_flags, scope_kind};
 
 /// Different places under one.
@@ -20,73 +21,72 @@ impl Node {
     #[inline(never)]
     pub(super) fn new_child(
         &'static self,
-        at: (usize, usize),
+        hint: usize,
+        step: Step<'_>,
         of: TypeOf,
-        step: &Step<'_>,
         fold: bool,
     ) -> Found {
         let ty = of();
-        // SAFETY: null or a node, which is never given back.
-        let other = unsafe { self.other.load(Acquire).as_ref() };
-        if let Some(other) = other
+        if let Some(other) = self.other.get()
             && self.children_len.load(Relaxed) >= MOST_CHILDREN
-            && self.known(ty, step).is_none()
+            && self.known(ty, &step).is_none()
         {
             return other.found();
         }
         let Some(_lock) = WriteLock::acquire() else {
             return self.at_parent();
         };
-        if let Some(found) = self.find(at.0, at.1, of) {
+        if let Some(found) = self.find(hint, step.key(), of) {
             return found;
         }
-        let found = match self.ancestor(ty, step).filter(|_| fold) {
+        let found = match self.ancestor(ty, &step).filter(|_| fold) {
             Some(ancestor) => {
                 ancestor.set_flag(RECURSIVE, scope_flags::RECURSIVE);
                 ancestor.found()
             }
-            None => match self.known(ty, step) {
+            None => match self.known(ty, &step) {
                 Some(child) => child.found(),
                 None if self.children_len.load(Relaxed) >= MOST_CHILDREN => {
-                    return self
-                        .only(&self.other, &Step::Other)
-                        .map_or_else(|| self.at_parent(), Node::found);
+                    return self.only(&self.other, &Step::Other);
                 }
-                None => match self.add(ty, step) {
+                None => match self.add(ty, &step) {
                     Some(child) => child.found(),
                     None => return self.at_parent(),
                 },
             },
         };
-        self.remember(at, of, found);
+        self.remember(hint, step.key(), of, found);
         found
     }
 
     /// The one child of its kind.
     #[cold]
     #[inline(never)]
-    pub(super) fn new_single(&'static self, place: &AtomicPtr<Node>, step: &Step<'_>) -> Found {
-        let Some(_lock) = WriteLock::acquire() else {
+    pub(super) fn new_single(&'static self, place: &Link<Node>, step: Step<'_>) -> Found {
+        match WriteLock::acquire() {
+            Some(_lock) => self.only(place, &step),
+            None => self.at_parent(),
+        }
+    }
+
+    /// For a place below that cannot be made now: a loss, each time, and no visit.
+    fn at_parent(&'static self) -> Found {
+        scope_records::lost();
+        Found {
+            visit: 0,
+            ..self.found()
+        }
+    }
+
+    fn only(&'static self, place: &Link<Node>, step: &Step<'_>) -> Found {
+        if let Some(known) = place.get() {
+            return known.found();
+        }
+        let Some(made) = self.make(Type::UNKNOWN, step) else {
             return self.at_parent();
         };
-        self.only(place, step)
-            .map_or_else(|| self.at_parent(), Node::found)
-    }
-
-    /// For a place below that cannot be made now: a loss, each time.
-    fn at_parent(&'static self) -> Found {
-        register::lost();
-        self.unvisited()
-    }
-
-    fn only(&'static self, place: &AtomicPtr<Node>, step: &Step<'_>) -> Option<&'static Node> {
-        // SAFETY: null or a node, which is never given back.
-        if let Some(known) = unsafe { place.load(Acquire).as_ref() } {
-            return Some(known);
-        }
-        let made = self.make(Type::UNKNOWN, step)?;
-        place.store(std::ptr::from_ref(made).cast_mut(), Release);
-        Some(made)
+        place.set(made);
+        made.found()
     }
 
     /// The nearest place of the same type, itself included.
@@ -96,14 +96,8 @@ impl Node {
         }
         // All functions of one struct have one name: of those the field decides.
         let any_field = !known::is_with(ty.name);
-        let mut next = Some(self);
-        while let Some(node) = next {
-            if node.ty.name == ty.name && (any_field || node.label().is(step)) {
-                return Some(node);
-            }
-            next = node.parent;
-        }
-        None
+        std::iter::successors(Some(self), |node| node.parent)
+            .find(|node| node.ty.name == ty.name && (any_field || node.label().is(step)))
     }
 
     fn known(&self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
@@ -122,28 +116,19 @@ impl Node {
     }
 
     fn children(&self) -> impl Iterator<Item = &'static Node> {
-        // SAFETY: null or a node, which is never given back.
-        let first = unsafe { self.children.load(Acquire).as_ref() };
-        // SAFETY: likewise.
-        std::iter::successors(first, |node| unsafe {
-            node.next_sibling.load(Acquire).as_ref()
-        })
+        std::iter::successors(self.children.get(), |node| node.next_sibling.get())
     }
 
     fn add(&'static self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
         let child = self.make(ty, step)?;
-        child
-            .next_sibling
-            .store(self.children.load(Relaxed), Relaxed);
-        self.children
-            .store(std::ptr::from_ref(child).cast_mut(), Release);
+        child.next_sibling.set(self.children.get());
+        self.children.set(child);
         self.children_len.fetch_add(1, Relaxed);
         Some(child)
     }
 
     fn make(&'static self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
-        let label = Label::of(step)?;
-        let mut node = Node::new(Some(self), std::ptr::from_ref(label).cast_mut(), ty);
+        let mut node = Node::new(Some(self), Label::of(step)?, ty);
         let mut shown = ty;
         if known::is_with(ty.name) {
             shown.name = known::WITH;
@@ -151,18 +136,15 @@ impl Node {
         }
         // Below a folded place nothing has a scope of its own, and without a recording nothing at all.
         if self.visit != 0 {
-            match register::add(self.scope, label, shown) {
-                Added::Scope(scope) => (node.scope, node.visit) = (scope, scope),
+            match node.add_scope(self.scope, shown) {
+                Added::Scope(_) => {}
                 Added::NotNow => return None,
-                refused => {
-                    node.lost = matches!(refused, Added::Full);
-                    self.set_flag(FOLDED, scope_flags::FOLDED);
-                }
+                Added::Deep | Added::Full => self.set_flag(FOLDED, scope_flags::FOLDED),
             }
         } else {
             node.lost = self.lost;
         }
-        memory::keep(node)
+        leaked::leak(node)
     }
 
     /// Whether the order of `names` is known to be the order of elements (`Some(true)`), or not to be.
@@ -206,14 +188,13 @@ impl Node {
             let Some(label) = Label::of(&step) else {
                 return;
             };
-            child
-                .label
-                .store(std::ptr::from_ref(label).cast_mut(), Release);
+            child.label.set(label);
             if child.visit == child.scope && child.scope != 0 {
-                register::rename(child.scope, label);
+                scope_records::rename(child.scope, label.kind, label.name);
             }
         }
-        self.forget_edges();
+        // Labels have changed: every place is looked for anew.
+        self.edges.set(None);
         let settled = if proved {
             &self.proved
         } else {

@@ -1,6 +1,7 @@
 //! What a place is called under its parent, and the keys by which it is looked for.
 
-use super::memory;
+use crate::leaked;
+use std::fmt::{self, Display, Write};
 use tracking_alloc_recording::{scope_flags, scope_kind};
 
 /// Longer names are cut, bytes.
@@ -10,11 +11,14 @@ const MOST_NAME: usize = 256;
 #[derive(Clone, Copy)]
 pub(in super::super) enum Step<'a> {
     Root,
-    Field(&'a str),
+    /// By its name in the list its type gives.
+    Field(&'static str),
+    /// By a name that lies in a buffer.
+    BufferedField(&'a str),
     Element,
     Key,
     Value,
-    Variant(&'a str),
+    Variant(&'static str),
     /// The third element, say, and what it is called if the names are in the order of the elements.
     Index(usize, Option<&'static str>),
     /// A variant known by its index only.
@@ -24,7 +28,7 @@ pub(in super::super) enum Step<'a> {
     Other,
 }
 
-/// Keys of steps, for comparing: addresses of names, small numbers for the others.
+/// Keys of the steps that are the only ones of their kind.
 pub(in super::super) mod key {
     /// `[]`
     pub(in super::super::super) const ELEMENT: usize = 1;
@@ -32,29 +36,6 @@ pub(in super::super) mod key {
     pub(in super::super::super) const KEY: usize = 2;
     /// `{value}`
     pub(in super::super::super) const VALUE: usize = 3;
-
-    /// A field, by its name in the list its type gives.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super::super) fn field(name: &'static str) -> usize {
-        name.as_ptr() as usize
-    }
-
-    /// A variant, likewise.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super::super) fn variant(name: &'static str) -> usize {
-        !(name.as_ptr() as usize)
-    }
-
-    /// An index. No address is that small.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super::super) fn index(index: usize) -> usize {
-        16 + index.min(4000)
-    }
-
-    /// A name that lies in a buffer: by its content. No address is that large.
-    pub(in super::super::super) fn content(name: &str) -> usize {
-        crate::hash::fnv1a(0, name.bytes()) as usize >> 2 | 1 << (usize::BITS - 2)
-    }
 }
 
 /// What a place is called: kept for good, replaced as a whole.
@@ -80,35 +61,34 @@ impl Label {
 
     /// Keeps the label of a step.
     pub(super) fn of(step: &Step<'_>) -> Option<&'static Label> {
+        let text;
         let mut label = Label {
             kind: step.kind(),
             ..Label::NONE
         };
-        match *step {
-            Step::Field(name) | Step::Variant(name) => {
-                (label.name, label.flags) = kept(name)?;
-            }
+        let name = match *step {
+            Step::Field(name) | Step::BufferedField(name) | Step::Variant(name) => name,
             Step::Index(index, guess) => {
                 label.index = index;
                 label.guess = guess.unwrap_or_default();
-                (label.name, label.flags) = match guess {
-                    Some(guess) => kept(
-                        Text::new()
-                            .number(index)
-                            .add(" (")
-                            .add(guess)
-                            .add("?)")
-                            .get(),
-                    )?,
-                    None => kept(Text::new().number(index).get())?,
+                text = match guess {
+                    Some(guess) => Text::of(format_args!("{index} ({guess}?)")),
+                    None => Text::of(index),
                 };
+                text.as_str()
             }
             Step::VariantIndex(index) => {
-                (label.name, label.flags) = kept(Text::new().add("#").number(index).get())?;
+                text = Text::of(format_args!("#{index}"));
+                text.as_str()
             }
-            _ => {}
+            _ => "",
+        };
+        let short = cut(name, MOST_NAME);
+        if short.len() < name.len() {
+            label.flags = scope_flags::CUT_NAME;
         }
-        memory::keep(label)
+        label.name = leaked::leak_str(short)?;
+        leaked::leak(label)
     }
 
     /// Whether it is the label of a step.
@@ -117,23 +97,45 @@ impl Label {
             return false;
         }
         match *step {
-            Step::Field(name) | Step::Variant(name) => self.name == cut(name, MOST_NAME),
+            Step::Field(name) | Step::BufferedField(name) | Step::Variant(name) => {
+                self.name == cut(name, MOST_NAME)
+            }
             // Without a guess it is that element, whatever its name.
             Step::Index(index, guess) => {
                 self.index == index
                     && (self.guess.is_empty() || self.guess == guess.unwrap_or_default())
             }
-            Step::VariantIndex(index) => self.name == Text::new().add("#").number(index).get(),
+            Step::VariantIndex(index) => self.name == Text::of(format_args!("#{index}")).as_str(),
             _ => true,
         }
     }
 }
 
 impl Step<'_> {
+    /// For comparing: the address of a name, a small number for the others.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn key(&self) -> usize {
+        match *self {
+            Step::Field(name) => name.as_ptr() as usize,
+            Step::Variant(name) => !(name.as_ptr() as usize),
+            // By its content. No address is that large.
+            Step::BufferedField(name) => {
+                crate::hash::fnv1a(0, name.bytes()) as usize >> 2 | 1 << (usize::BITS - 2)
+            }
+            // No address is that small.
+            Step::Index(index, _) => index_key(index),
+            Step::VariantIndex(index) => !index_key(index),
+            Step::Element => key::ELEMENT,
+            Step::Key => key::KEY,
+            Step::Value => key::VALUE,
+            Step::Root | Step::Buffered | Step::FromBuffer | Step::Other => 0,
+        }
+    }
+
     fn kind(&self) -> u32 {
         match self {
             Step::Root => scope_kind::ROOT,
-            Step::Field(_) => scope_kind::FIELD,
+            Step::Field(_) | Step::BufferedField(_) => scope_kind::FIELD,
             Step::Element => scope_kind::ELEMENT,
             Step::Key => scope_kind::KEY,
             Step::Value => scope_kind::VALUE,
@@ -146,75 +148,53 @@ impl Step<'_> {
     }
 }
 
-fn kept(name: &str) -> Option<(&'static str, u32)> {
-    let short = cut(name, MOST_NAME);
-    let flags = if short.len() < name.len() {
-        scope_flags::CUT_NAME
-    } else {
-        0
-    };
-    Some((memory::keep_str(short)?, flags))
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn index_key(index: usize) -> usize {
+    16 + index.min(4000)
 }
 
 /// At most `most` bytes of a text, whole characters.
-pub(in super::super) fn cut(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary_at(most)).unwrap_or("")
-}
-
-trait Boundary {
-    fn floor_char_boundary_at(&self, most: usize) -> usize;
-}
-
-impl Boundary for str {
-    fn floor_char_boundary_at(&self, most: usize) -> usize {
-        if self.len() <= most {
-            return self.len();
-        }
-        (0..=most)
-            .rev()
-            .find(|at| self.is_char_boundary(*at))
-            .unwrap_or(0)
+fn cut(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
     }
+    text.get(..end).unwrap_or("")
 }
 
 /// A short text on the stack: what does not fit is left out.
-struct Text {
+#[derive(Clone, Copy)]
+pub(in super::super) struct Text {
     bytes: [u8; MOST_NAME + 32],
     len: usize,
 }
 
 impl Text {
-    fn new() -> Text {
-        Text {
-            bytes: [0; MOST_NAME + 32],
-            len: 0,
-        }
+    pub(in super::super) const EMPTY: Text = Text {
+        bytes: [0; MOST_NAME + 32],
+        len: 0,
+    };
+
+    pub(in super::super) fn of(shown: impl Display) -> Text {
+        let mut text = Text::EMPTY;
+        let _ = write!(text, "{shown}");
+        text
     }
 
-    fn add(mut self, text: &str) -> Text {
-        let text = cut(text, (MOST_NAME + 32 - self.len).saturating_sub(8));
-        if let Some(place) = self.bytes.get_mut(self.len..self.len + text.len()) {
-            place.copy_from_slice(text.as_bytes());
-            self.len += text.len();
-        }
-        self
+    pub(in super::super) fn as_str(&self) -> &str {
+        let bytes = self.bytes.get(..self.len).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or("")
     }
+}
 
-    fn number(self, number: usize) -> Text {
-        let mut digits = [0u8; 20];
-        let (mut start, mut rest) = (digits.len(), number);
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let short = cut(text, self.bytes.len() - self.len);
+        let end = self.len + short.len();
+        if let Some(place) = self.bytes.get_mut(self.len..end) {
+            place.copy_from_slice(short.as_bytes());
+            self.len = end;
         }
-        self.add(std::str::from_utf8(&digits[start..]).unwrap_or(""))
-    }
-
-    fn get(&self) -> &str {
-        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or("")
+        Ok(())
     }
 }

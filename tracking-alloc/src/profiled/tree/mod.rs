@@ -1,21 +1,23 @@
 //! The tree of places in the data: one for all threads, kept beside the recording so that a known place is found
 //! without a lock, by comparing addresses.
 //!
-//! Its memory comes from the system's allocator, never from the hooked one, and is never given back. Never panics.
+//! Its memory is [leaked](crate::leaked). Never panics.
 
 mod edges;
 mod grow;
 mod label;
-mod memory;
 mod roots;
 mod write_lock;
 
 pub(super) use edges::Found;
-pub(super) use label::{Label, Step, cut, key};
+pub(super) use label::{Step, Text, key};
 pub(super) use roots::root;
 
-use super::register;
+use crate::current_scope::{Added, NewScope};
+use crate::leaked::Link;
+use crate::scope_records;
 use edges::Edges;
+use label::Label;
 use std::any::type_name;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
@@ -26,10 +28,6 @@ pub(super) struct Type {
     /// Full name; empty where nothing is known.
     pub(super) name: &'static str,
     /// `size_of`.
-    #[cfg_attr(
-        not(any(recording, in_memory)),
-        expect(dead_code, reason = "only whole platforms record")
-    )]
     pub(super) bytes: usize,
 }
 
@@ -55,22 +53,22 @@ pub(super) type TypeOf = fn() -> Type;
 /// A place in the data: all values at one path under one phase.
 pub(super) struct Node {
     /// Where the recording counts it: its own scope, or its parent's when it is folded.
-    scope: u32,
+    pub(super) scope: u32,
     /// The scope whose visits are counted; 0 = none.
     visit: u32,
     /// The table was full when it was made: each visit is a loss.
     lost: bool,
-    ty: Type,
-    label: AtomicPtr<Label>,
-    parent: Option<&'static Node>,
-    edges: AtomicPtr<Edges>,
+    pub(super) ty: Type,
+    label: Link<Label>,
+    pub(super) parent: Option<&'static Node>,
+    edges: Link<Edges>,
     /// First of the places below, and the next one beside.
-    children: AtomicPtr<Node>,
-    next_sibling: AtomicPtr<Node>,
+    children: Link<Node>,
+    next_sibling: Link<Node>,
     children_len: AtomicU32,
-    other: AtomicPtr<Node>,
-    buffered: AtomicPtr<Node>,
-    from_buffer: AtomicPtr<Node>,
+    other: Link<Node>,
+    buffered: Link<Node>,
+    from_buffer: Link<Node>,
     /// [`RECURSIVE`], [`FOLDED`]: set in the scope already. [`AWAITS_TYPE`]: not set yet.
     flags_set: AtomicU32,
     /// The last list of names whose order was proved to be the order of elements, and the last one disproved.
@@ -83,18 +81,17 @@ const FOLDED: u32 = 2;
 const AWAITS_TYPE: u32 = 4;
 
 impl Node {
-    /// Enters the child reached by `key` with values of `ty`, made when there is none; `hint` is where it usually is.
+    /// Enters the child of a step with values of `ty`, made when there is none; `hint` is where it usually is.
     /// `fold`: a type inside itself is counted at its outermost place.
     #[inline]
-    pub(super) fn enter<'a>(
+    pub(super) fn enter(
         &'static self,
         hint: usize,
-        key: usize,
+        step: Step<'_>,
         ty: TypeOf,
         fold: bool,
-        step: impl FnOnce() -> Step<'a>,
     ) -> &'static Node {
-        let found = self.child(hint, key, ty, fold, step);
+        let found = self.child(hint, step, ty, fold);
         found.enter();
         found.node
     }
@@ -121,7 +118,7 @@ impl Node {
         name: &'static str,
         ty: TypeOf,
     ) -> &'static Node {
-        match self.first(index, key::field(name), ty) {
+        match self.first(index, Step::Field(name).key(), ty) {
             Some(edge) => edge.enter(),
             None => self.enter_new_field(index, name, ty),
         }
@@ -144,32 +141,32 @@ impl Node {
         name: &'static str,
         ty: TypeOf,
     ) -> &'static Node {
-        self.enter(index, key::field(name), ty, true, || Step::Field(name))
+        self.enter(index, Step::Field(name), ty, true)
     }
 
     #[cold]
     #[inline(never)]
     fn enter_new_only(&'static self, key: usize, ty: TypeOf) -> &'static Node {
-        self.enter(key - 1, key, ty, true, || match key {
+        let step = match key {
             key::ELEMENT => Step::Element,
             key::KEY => Step::Key,
             _ => Step::Value,
-        })
+        };
+        self.enter(key - 1, step, ty, true)
     }
 
     /// The same child, not entered.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn child<'a>(
+    pub(super) fn child(
         &'static self,
         hint: usize,
-        key: usize,
+        step: Step<'_>,
         ty: TypeOf,
         fold: bool,
-        step: impl FnOnce() -> Step<'a>,
     ) -> Found {
-        match self.find(hint, key, ty) {
+        match self.find(hint, step.key(), ty) {
             Some(found) => found,
-            None => self.new_child((hint, key), ty, &step(), fold),
+            None => self.new_child(hint, step, ty, fold),
         }
     }
 
@@ -183,26 +180,6 @@ impl Node {
         }
     }
 
-    /// The node without counting a visit.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn unvisited(&'static self) -> Found {
-        Found {
-            visit: 0,
-            ..self.found()
-        }
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn scope(&self) -> u32 {
-        self.scope
-    }
-
-    /// Whether visits of it are lost: it found no room.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn is_lost(&self) -> bool {
-        self.lost
-    }
-
     /// Where serde's buffering below it is counted.
     pub(super) fn buffered(&'static self) -> Found {
         self.single(&self.buffered, Step::Buffered)
@@ -213,32 +190,22 @@ impl Node {
         self.single(&self.from_buffer, Step::FromBuffer)
     }
 
-    fn single(&'static self, place: &AtomicPtr<Node>, step: Step<'_>) -> Found {
-        // SAFETY: null or a node, which is never given back.
-        match unsafe { place.load(Acquire).as_ref() } {
+    fn single(&'static self, place: &Link<Node>, step: Step<'_>) -> Found {
+        match place.get() {
             Some(node) => node.found(),
-            None => self.new_single(place, &step),
+            None => self.new_single(place, step),
         }
     }
 
     /// What it is called.
     pub(super) fn label(&self) -> &'static Label {
-        // SAFETY: null or a label, which is never given back.
-        unsafe { self.label.load(Acquire).as_ref() }.unwrap_or(&Label::NONE)
-    }
-
-    pub(super) fn parent(&self) -> Option<&'static Node> {
-        self.parent
-    }
-
-    pub(super) fn type_name(&self) -> &'static str {
-        self.ty.name
+        self.label.get().unwrap_or(&Label::NONE)
     }
 
     /// Sets a flag of the scope, once.
     fn set_flag(&self, what: u32, flags: u32) {
         if self.flags_set.fetch_or(what, Relaxed) & what == 0 {
-            register::flag(self.scope, flags);
+            scope_records::flag(self.scope, flags);
         }
     }
 
@@ -253,28 +220,48 @@ impl Node {
     #[inline(never)]
     pub(super) fn retype(&self, ty: Type) {
         if self.flags_set.fetch_and(!AWAITS_TYPE, Relaxed) & AWAITS_TYPE != 0 && self.visit != 0 {
-            register::retype(self.scope, ty);
+            scope_records::retype(self.scope, ty.name, ty.bytes as u64);
         }
     }
 
-    fn new(parent: Option<&'static Node>, label: *mut Label, ty: Type) -> Node {
-        Node {
-            scope: parent.map_or(0, Node::scope),
+    fn new(parent: Option<&'static Node>, label: &'static Label, ty: Type) -> Node {
+        let node = Node {
+            scope: parent.map_or(0, |parent| parent.scope),
             visit: 0,
             lost: false,
             ty,
-            label: AtomicPtr::new(label),
+            label: Link::NONE,
             parent,
-            edges: AtomicPtr::new(null_mut()),
-            children: AtomicPtr::new(null_mut()),
-            next_sibling: AtomicPtr::new(null_mut()),
+            edges: Link::NONE,
+            children: Link::NONE,
+            next_sibling: Link::NONE,
             children_len: AtomicU32::new(0),
-            other: AtomicPtr::new(null_mut()),
-            buffered: AtomicPtr::new(null_mut()),
-            from_buffer: AtomicPtr::new(null_mut()),
+            other: Link::NONE,
+            buffered: Link::NONE,
+            from_buffer: Link::NONE,
             flags_set: AtomicU32::new(0),
             proved: AtomicPtr::new(null_mut()),
             disproved: AtomicPtr::new(null_mut()),
+        };
+        node.label.set(label);
+        node
+    }
+
+    /// Gives it a scope of its own below `parent`, with values of `shown`, or says why it has none.
+    fn add_scope(&mut self, parent: u32, shown: Type) -> Added {
+        let label = self.label();
+        let added = scope_records::add(&NewScope {
+            parent,
+            kind: label.kind,
+            flags: label.flags,
+            name: label.name,
+            type_name: shown.name,
+            value_bytes: shown.bytes as u64,
+        });
+        match added {
+            Added::Scope(scope) => (self.scope, self.visit) = (scope, scope),
+            _ => self.lost = added == Added::Full,
         }
+        added
     }
 }

@@ -2,24 +2,23 @@
 
 use super::label::Label;
 use super::write_lock::WriteLock;
-use super::{FOLDED, Node, Step, Type, memory};
+use super::{FOLDED, Node, Step, Type};
 use crate::current_scope::Added;
-use crate::profiled::register;
-use std::sync::atomic::{AtomicPtr, Ordering::*};
+use crate::leaked::{self, Link};
+use crate::scope_records;
+use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::scope_flags;
 
 const BUCKETS: usize = 1024;
 
-static ROOTS: [AtomicPtr<Root>; BUCKETS] =
-    [const { AtomicPtr::new(std::ptr::null_mut()) }; BUCKETS];
+static ROOTS: [Link<Root>; BUCKETS] = [const { Link::NONE }; BUCKETS];
 
 struct Root {
     in_arena: bool,
     outer: u32,
     generation: u32,
-    ty: &'static str,
     node: &'static Node,
-    next: *const Root,
+    next: Option<&'static Root>,
 }
 
 /// The root for values of `ty` deserialized while the thread is in `outer`; those built in an arena have one of their
@@ -35,61 +34,46 @@ pub(in super::super) fn root(
         .wrapping_add(generation as usize)
         .wrapping_add(ty.name.len() * 31);
     let bucket = &ROOTS[mixed % BUCKETS];
-    let same = |root: &&Root, same_type: fn(&str, &str) -> bool| {
-        (root.outer, root.generation, root.in_arena) == (outer, generation, in_arena)
-            && same_type(root.ty, ty.name)
+    let find = || {
+        let wanted = (outer, generation, in_arena);
+        std::iter::successors(bucket.get(), |root| root.next)
+            .filter(|root| (root.outer, root.generation, root.in_arena) == wanted)
+            .map(|root| root.node)
+            .find(|node| node.ty.name == ty.name)
     };
-    list(bucket)
-        .find(|root| same(root, |one, other| std::ptr::eq(one, other)))
-        .or_else(|| list(bucket).find(|root| same(root, |one, other| one == other)))
-        .map(|root| root.node)
-        .or_else(|| {
-            let _lock = WriteLock::acquire()?;
-            if let Some(root) = list(bucket).find(|root| same(root, |one, other| one == other)) {
-                return Some(root.node);
-            }
+    find().or_else(|| {
+        let _lock = WriteLock::acquire()?;
+        find().or_else(|| {
             let node = make(ty, outer, generation, in_arena)?;
-            let root = memory::keep(Root {
+            bucket.set(leaked::leak(Root {
                 in_arena,
                 outer,
                 generation,
-                ty: ty.name,
                 node,
-                next: bucket.load(Relaxed),
-            })?;
-            bucket.store(std::ptr::from_ref(root).cast_mut(), Release);
+                next: bucket.get(),
+            })?);
             Some(node)
         })
-}
-
-fn list(bucket: &AtomicPtr<Root>) -> impl Iterator<Item = &'static Root> {
-    // SAFETY: null or a root, which is never given back.
-    let first = unsafe { bucket.load(Acquire).as_ref() };
-    // SAFETY: likewise.
-    std::iter::successors(first, |root| unsafe { root.next.as_ref() })
+    })
 }
 
 fn make(ty: Type, outer: u32, generation: u32, in_arena: bool) -> Option<&'static Node> {
-    let label = Label::of(&Step::Root)?;
-    let mut node = Node::new(None, std::ptr::from_ref(label).cast_mut(), ty);
+    let mut node = Node::new(None, Label::of(&Step::Root)?, ty);
     node.scope = outer;
     if generation != 0 {
-        match register::add(outer, label, ty) {
-            Added::Scope(scope) => {
-                (node.scope, node.visit) = (scope, scope);
-                if in_arena {
-                    register::flag(scope, scope_flags::IN_ARENA);
-                }
+        match node.add_scope(outer, ty) {
+            Added::Scope(scope) if in_arena => {
+                scope_records::flag(scope, scope_flags::IN_ARENA);
             }
+            Added::Scope(_) => {}
             Added::NotNow => return None,
-            refused => {
-                node.lost = matches!(refused, Added::Full);
+            Added::Deep | Added::Full => {
                 if outer != 0 {
-                    register::flag(outer, scope_flags::FOLDED);
+                    scope_records::flag(outer, scope_flags::FOLDED);
                 }
                 node.flags_set.store(FOLDED, Relaxed);
             }
         }
     }
-    memory::keep(node)
+    leaked::leak(node)
 }

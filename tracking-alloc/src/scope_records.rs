@@ -14,6 +14,9 @@ use crate::{sys, tables};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{Scope, scope_flags};
 
+#[cfg(feature = "serde")]
+pub(crate) use crate::hook::{visit, visit_again};
+
 /// The present recording, by a number that a forked child's own recording does not share; 0 = nothing records.
 #[cfg(feature = "serde")]
 #[inline]
@@ -36,7 +39,7 @@ pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
         count_lost(&inside);
         return None;
     };
-    if let Some(record) = record(&inside, scope) {
+    if let Some(record) = tables::scope_record(scope) {
         record.entered.fetch_add(1, Relaxed);
     }
     Some(scope)
@@ -57,7 +60,7 @@ pub(crate) fn add(new: &NewScope<'_>) -> Added {
 /// Sets flags of a scope.
 #[cfg(feature = "serde")]
 pub(crate) fn flag(scope: u32, flags: u32) {
-    change(scope, |record, _| {
+    with_record(scope, |record| {
         record.flags.fetch_or(flags, Relaxed);
     });
 }
@@ -85,15 +88,14 @@ pub(crate) fn retype(scope: u32, type_name: &'static str, value_bytes: u64) {
 
 #[cfg(feature = "serde")]
 fn change(scope: u32, change: impl FnOnce(&Scope, &mut Writer)) {
-    let (Some(inside), Some(session)) = (Inside::enter(), tables::current()) else {
+    let Some(session) = tables::current() else {
         return;
     };
-    let Some(record) = record(&inside, scope) else {
-        return;
-    };
-    let errno = sys::Errno::keep();
-    change(record, &mut session.write.lock());
-    drop(errno);
+    with_record(scope, |record| {
+        let errno = sys::Errno::keep();
+        change(record, &mut session.write.lock());
+        drop(errno);
+    });
 }
 
 /// A scope found no room; counted each time one was asked for.
@@ -112,57 +114,50 @@ fn count_lost(_: &Inside) {
 
 /// Adds to what the program says of a scope.
 pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
-    let Some(inside) = Inside::enter() else {
-        return;
-    };
-    if let Some(record) = record(&inside, scope) {
+    with_record(scope, |record| {
         record.input_bytes.fetch_add(bytes, Relaxed);
         record.records.fetch_add(records, Relaxed);
+    });
+}
+
+fn with_record(scope: u32, change: impl FnOnce(&Scope)) {
+    if let Some(_inside) = Inside::enter()
+        && let Some(record) = tables::scope_record(scope)
+    {
+        change(record);
     }
 }
 
-/// The net of the calling thread when it entered a scope.
-#[derive(Clone, Copy)]
-pub(crate) struct Since(hook::Net);
+/// While it lives the calling thread is in a scope; then what it allocated and did not free meanwhile was retained.
+pub(crate) struct Retained {
+    scope: u32,
+    /// The thread's net when it entered.
+    since: hook::Net,
+}
 
-impl Since {
+impl Retained {
     /// The thread enters a scope. `None` when nothing records; also when the thread has no lane of its own, and then the
     /// scope says that what it retained is not known.
-    pub(crate) fn enter(scope: u32) -> Option<Since> {
-        let net = hook::net_here();
-        if net.is_none() {
-            Since::unknown(scope);
+    pub(crate) fn enter(scope: u32) -> Option<Retained> {
+        let since = hook::net_here();
+        if since.is_none() {
+            with_record(scope, |record| {
+                record
+                    .flags
+                    .fetch_or(scope_flags::RETAINED_UNKNOWN, Relaxed);
+            });
         }
-        net.map(Since)
-    }
-
-    #[cold]
-    fn unknown(scope: u32) {
-        let Some(inside) = Inside::enter() else {
-            return;
-        };
-        if let Some(record) = record(&inside, scope) {
-            record
-                .flags
-                .fetch_or(scope_flags::RETAINED_UNKNOWN, Relaxed);
-        }
-    }
-
-    /// The thread leaves the scope: what it allocated and did not free meanwhile was retained.
-    pub(crate) fn leave(self, scope: u32) {
-        // Of another lane when the process was forked meanwhile: then there is no difference to be told.
-        let Some(retained) = hook::net_here().and_then(|now| now.since(self.0)) else {
-            return;
-        };
-        let Some(inside) = Inside::enter() else {
-            return;
-        };
-        if let Some(record) = record(&inside, scope) {
-            record.retained_bytes.fetch_add(retained, Relaxed);
-        }
+        since.map(|since| Retained { scope, since })
     }
 }
 
-fn record(_: &Inside, scope: u32) -> Option<&'static Scope> {
-    tables::scope_record(scope)
+impl Drop for Retained {
+    fn drop(&mut self) {
+        // Of another lane when the process was forked meanwhile: then there is no difference to be told.
+        if let Some(retained) = hook::net_here().and_then(|now| now.since(self.since)) {
+            with_record(self.scope, |record| {
+                record.retained_bytes.fetch_add(retained, Relaxed);
+            });
+        }
+    }
 }

@@ -19,9 +19,7 @@ pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
 
 #[cfg(feature = "serde")]
 pub(crate) fn add(new: &NewScope<'_>) -> Added {
-    let place = (new.parent, new.kind, new.flags);
-    let values = (new.type_name, new.value_bytes);
-    with(|recorder| recorder.field(place, new.name, values)).unwrap_or(Added::NotNow)
+    with(|recorder| recorder.field(new)).unwrap_or(Added::NotNow)
 }
 
 #[cfg(feature = "serde")]
@@ -45,6 +43,12 @@ pub(crate) fn visit(scope: u32) {
 }
 
 #[cfg(feature = "serde")]
+pub(crate) fn visit_again(scope: u32) -> bool {
+    visit(scope);
+    true
+}
+
+#[cfg(feature = "serde")]
 pub(crate) fn lost() {
     with(|recorder| recorder.lose_scope());
 }
@@ -53,18 +57,23 @@ pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
     with(|recorder| recorder.report(scope, bytes, records));
 }
 
-/// Live bytes when a scope was entered.
-#[derive(Clone, Copy)]
-pub(crate) struct Since(i64);
+/// While it lives the module is in a scope; then what it allocated and did not free meanwhile was retained.
+pub(crate) struct Retained {
+    scope: u32,
+    /// Live bytes when it was entered.
+    since: i64,
+}
 
-impl Since {
+impl Retained {
     /// `None` when nothing records.
-    pub(crate) fn enter(_scope: u32) -> Option<Since> {
-        with(|recorder| recorder.live_bytes()).map(Since)
+    pub(crate) fn enter(scope: u32) -> Option<Retained> {
+        let since = with(|recorder| recorder.live_bytes())?;
+        Some(Retained { scope, since })
     }
+}
 
-    /// What was allocated and not freed meanwhile was retained.
-    pub(crate) fn leave(self, scope: u32) {
-        with(|recorder| recorder.left(scope, self.0));
+impl Drop for Retained {
+    fn drop(&mut self) {
+        with(|recorder| recorder.left(self.scope, self.since));
     }
 }

@@ -1,0 +1,78 @@
+//! Memory that is never given back: whoever still refers to a value there refers to a value.
+//!
+//! It comes from the system's allocator, never from the hooked one.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicPtr, Ordering::*};
+
+/// A leaked value that any thread may set and find, or none. All-zero bytes are none.
+pub(crate) struct Link<T: 'static>(AtomicPtr<T>);
+
+impl<T: Sync> Link<T> {
+    pub(crate) const NONE: Self = Link(AtomicPtr::new(null_mut()));
+
+    #[inline(always)]
+    pub(crate) fn get(&self) -> Option<&'static T> {
+        // SAFETY: null or a value that is never given back.
+        unsafe { self.0.load(Acquire).as_ref() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, value: impl Into<Option<&'static T>>) {
+        self.0.store(pointer(value.into()), Release);
+    }
+
+    /// Sets it where there is none; else says which one there is.
+    pub(crate) fn set_first(&self, value: &'static T) -> Option<&'static T> {
+        match self
+            .0
+            .compare_exchange(null_mut(), pointer(Some(value)), AcqRel, Acquire)
+        {
+            Ok(_) => None,
+            Err(_) => self.get(),
+        }
+    }
+}
+
+fn pointer<T>(value: Option<&'static T>) -> *mut T {
+    value.map_or(null_mut(), |value| std::ptr::from_ref(value).cast_mut())
+}
+
+/// Zeroed memory for `count` values. `None` when there is no memory.
+pub(crate) fn zeroed<T>(count: usize) -> Option<NonNull<T>> {
+    let layout = Layout::array::<T>(count).ok()?;
+    if layout.size() == 0 {
+        return None;
+    }
+    // SAFETY: the layout is not empty.
+    NonNull::new(unsafe { System.alloc_zeroed(layout) }.cast())
+}
+
+/// Leaks a value. `None` when there is no memory.
+#[cfg(feature = "serde")]
+pub(crate) fn leak<T>(value: T) -> Option<&'static T> {
+    let place = zeroed::<T>(1)?;
+    // SAFETY: memory for one `T`, just taken, reached by nobody else, never given back.
+    unsafe {
+        place.write(value);
+        Some(place.as_ref())
+    }
+}
+
+/// Leaks a copy of a text.
+#[cfg(feature = "serde")]
+pub(crate) fn leak_str(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        return Some("");
+    }
+    let place = zeroed::<u8>(text.len())?;
+    // SAFETY: memory for that many bytes, just taken; a copy of UTF-8 is UTF-8.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr(), place.as_ptr(), text.len());
+        Some(std::str::from_utf8_unchecked(std::slice::from_raw_parts(
+            place.as_ptr(),
+            text.len(),
+        )))
+    }
+}

@@ -1,0 +1,24 @@
+//! Methods of serde's traits that call the same method of what is wrapped.
+
+/// Of a `Deserializer` around a `D`: `$inner` is the wrapped one, `$passed` the visitor that it gets.
+macro_rules! deserialize {
+    ($this:ident, $visitor:ident => $inner:expr, $passed:expr; $($method:ident($($arg:ident: $ty:ty),*))*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'de>>($this, $($arg: $ty,)* $visitor: V) -> Result<V::Value, D::Error> {
+            let passed = $passed;
+            $inner.$method($($arg,)* passed)
+        }
+    )*};
+}
+
+/// Of a `Visitor` around a `V`: those without a value, or with one that nothing lies in.
+macro_rules! visit {
+    ($this:ident => $inner:expr; $($method:ident($($value:ident: $ty:ty)?))*) => {$(
+        #[inline]
+        fn $method<E: Error>($this, $($value: $ty)?) -> Result<V::Value, E> {
+            $inner.$method($($value)?)
+        }
+    )*};
+}
+
+pub(super) use {deserialize, visit};
