@@ -141,13 +141,20 @@ pub struct Measured {
 /// What [`assert_allocs!`] expands to: the block, counted.
 #[track_caller]
 pub fn measure<R>(counted: Counted<'_>, block: impl FnOnce() -> R) -> (R, Measured) {
-    let knows_peak = !matches!(counted, Counted::Process);
     probe::assert_installed("assert_allocs");
-    let capture = Capture::begin(&counted);
-    let (value, figures) = match counted {
-        Counted::Thread => crate::measure::measured(|| capture.run(block)),
-        Counted::Threads(threads) => threads.measure(block),
-        Counted::Process => {
+    let own;
+    let threads = match counted {
+        Counted::Thread => {
+            own = Threads::new();
+            Some(&own)
+        }
+        Counted::Threads(threads) => Some(threads),
+        Counted::Process => None,
+    };
+    let capture = Capture::begin(threads);
+    let (value, figures) = match threads {
+        Some(threads) => threads.measure(block),
+        None => {
             let before = crate::stats();
             let (value, _) = crate::measure::measured(block);
             (value, crate::stats().since(&before, (0, 0)))
@@ -156,7 +163,7 @@ pub fn measure<R>(counted: Counted<'_>, block: impl FnOnce() -> R) -> (R, Measur
     capture.end();
     let measured = Measured {
         figures,
-        knows_peak,
+        knows_peak: threads.is_some(),
         capture,
     };
     (value, measured)

@@ -1,6 +1,7 @@
 //! Counting without stacks: the frames of `measure()` for one thread, groups of threads, the sums of `stats()` for the
 //! process. Works on every platform.
 
+mod atomic_stats;
 mod frame;
 mod group;
 mod pool;
@@ -13,14 +14,12 @@ mod sites;
 pub(crate) use frame::measured_so_far;
 pub(crate) use frame::{Frame, enter, figures_of, leave};
 pub(crate) use group::Group;
-#[cfg(captures)]
-pub(crate) use process::capture;
-pub(crate) use process::{begin, process};
+pub(crate) use process::{PROCESS, begin, unrecorded};
 #[cfg(recording)]
-pub(crate) use process::{join, keep_rows, note_rows, unknown_freed, unknown_reallocated};
+pub(crate) use process::{join, keep_rows, note_rows, unknown_reallocated};
 
 use crate::counters::Event;
-use crate::{state, thread};
+use crate::thread;
 #[cfg(captures)]
 pub(crate) use sites::{Stack, Stacks};
 
@@ -36,11 +35,4 @@ pub(crate) fn event(event: Event) {
 /// An event for the innermost `measure()` of this thread. True when its last call turns out to have ended.
 pub(crate) fn measure(event: Event) -> bool {
     thread::with(|thread| !thread.measure.get().is_null()) == Some(true) && frame::count(event)
-}
-
-/// An event that no recording counts, for `stats()`.
-pub(crate) fn unrecorded(event: Event) {
-    if state::is_counting() {
-        process::count(event);
-    }
 }

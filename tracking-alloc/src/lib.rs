@@ -198,5 +198,5 @@ pub fn stats() -> Stats {
     if let Some(stats) = hook::recorded_stats() {
         return stats;
     }
-    count::process()
+    count::PROCESS.figures()
 }

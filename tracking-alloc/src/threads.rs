@@ -1,8 +1,6 @@
 //! `Threads`: several threads counted as one by `assert_allocs!`.
 
 use crate::count::Group;
-#[cfg(captures)]
-use crate::count::Stacks;
 use crate::figures::Stats;
 use crate::measure;
 use std::fmt;
@@ -28,7 +26,7 @@ use std::fmt;
 /// });
 /// ```
 pub struct Threads {
-    group: &'static Group,
+    pub(crate) group: &'static Group,
 }
 
 impl Threads {
@@ -49,35 +47,19 @@ impl Threads {
         measure::counted(Some(self.group), f).0
     }
 
-    /// Begins to capture the stacks of what is counted. `None` when another assertion does.
-    #[cfg(captures)]
-    pub(crate) fn capture(&self) -> Option<Stacks> {
-        self.group.capture()
-    }
-
     /// Runs `f` inside, and counts what all threads do that are inside meanwhile.
     ///
     /// # Panics
     /// When another call of this function with this handle is in progress.
     #[track_caller]
     pub(crate) fn measure<R>(&self, f: impl FnOnce() -> R) -> (R, Stats) {
-        let Some(begun) = self.group.begin() else {
+        let Some(measurement) = self.group.measure() else {
             panic!(
                 "assert_allocs: this `Threads` counts another block already; make one for each block"
             )
         };
-        let _end = End(self.group);
         let result = self.enter(f);
-        (result, self.group.figures_since(&begun))
-    }
-}
-
-/// Ends a measurement, also when the block unwinds.
-struct End(&'static Group);
-
-impl Drop for End {
-    fn drop(&mut self) {
-        self.0.end();
+        (result, measurement.figures())
     }
 }
 

@@ -1,17 +1,41 @@
 //! Which functions allocated most: what a broken limit says with the feature `assert-sites`.
 
-use super::Counted;
-use crate::count::{self, Stack, Stacks};
+use crate::count::{PROCESS, Stack, Stacks};
 use crate::figures::Stats;
 use crate::threads::Threads;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::fmt::Write;
+use std::fmt::{self, Display, Write};
 
 /// Places that are listed; the others are one line.
 const LISTED: usize = 5;
 /// Callers that are listed of a place.
 const CALLERS: usize = 3;
+
+/// The stacks of a block's allocations; `None` when another assertion captures what is counted here, or without memory.
+pub(super) struct Capture(Option<Stacks>);
+
+impl Capture {
+    /// Of the threads that entered a handle, or of all.
+    pub(super) fn begin(threads: Option<&Threads>) -> Self {
+        let counters = threads.map_or(&PROCESS, |threads| &threads.group.counters);
+        Capture(counters.sites.begin())
+    }
+
+    /// The block has ended.
+    pub(super) fn end(&self) {
+        if let Some(stacks) = &self.0 {
+            stacks.end();
+        }
+    }
+
+    /// Lines that name what allocated most in a block with these figures: most blocks, or most bytes.
+    pub(super) fn describe(&self, figures: &Stats, by_blocks: bool) -> String {
+        let stacks = self.0.as_ref().map(Stacks::read).unwrap_or_default();
+        describe(&stacks, figures, by_blocks)
+    }
+}
 
 /// Blocks and bytes allocated.
 #[derive(Clone, Copy, Default)]
@@ -20,98 +44,58 @@ struct Sum {
     bytes: u64,
 }
 
-/// The stacks of a block's allocations.
-pub(super) struct Capture {
-    /// `None` when another assertion captures what is counted here, or without memory.
-    stacks: Option<Stacks>,
-    /// What the block runs in where one thread is counted: a group of that thread alone.
-    thread: Option<Threads>,
+impl Sum {
+    fn add(&mut self, blocks: u64, bytes: u64) {
+        self.blocks += blocks;
+        self.bytes += bytes;
+    }
 }
 
-impl Capture {
-    pub(super) fn begin(counted: &Counted<'_>) -> Self {
-        let thread = matches!(counted, Counted::Thread).then(Threads::new);
-        let stacks = match (counted, &thread) {
-            (Counted::Threads(threads), _) => threads.capture(),
-            (_, Some(thread)) => thread.capture(),
-            (_, None) => count::capture(),
-        };
-        Capture { stacks, thread }
-    }
-
-    /// Runs a block of which one thread is counted.
-    pub(super) fn run<R>(&self, block: impl FnOnce() -> R) -> R {
-        match &self.thread {
-            Some(thread) => thread.enter(block),
-            None => block(),
-        }
-    }
-
-    /// The block has ended.
-    pub(super) fn end(&self) {
-        if let Some(stacks) = &self.stacks {
-            stacks.end();
-        }
-    }
-
-    /// Lines that name what allocated most in a block with these figures: most blocks, or most bytes.
-    pub(super) fn describe(&self, figures: &Stats, by_blocks: bool) -> String {
-        let stacks = self.stacks.as_ref().map(Stacks::read).unwrap_or_default();
-        describe(&stacks, figures, by_blocks)
+impl Display for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Sum { blocks, bytes } = self;
+        let plural = if *blocks == 1 { "" } else { "s" };
+        write!(f, "\n    {bytes} bytes in {blocks} block{plural}  ")
     }
 }
 
 fn describe(stacks: &[Stack], figures: &Stats, by_blocks: bool) -> String {
-    let mut rest = Sum {
-        blocks: figures.total_blocks,
-        bytes: figures.total_bytes,
-    };
+    let (mut captured, mut others) = (Sum::default(), Sum::default());
     let mut places: HashMap<String, Sum> = HashMap::new();
     let mut names = HashMap::new();
     for stack in stacks {
         let sum = places.entry(place(stack, &mut names)).or_default();
-        sum.blocks += stack.blocks;
-        sum.bytes += stack.bytes;
-        rest.blocks = rest.blocks.saturating_sub(stack.blocks);
-        rest.bytes = rest.bytes.saturating_sub(stack.bytes);
+        sum.add(stack.blocks, stack.bytes);
+        captured.add(stack.blocks, stack.bytes);
     }
     let mut places: Vec<_> = places.into_iter().collect();
-    places.sort_by(|(a_place, a), (b_place, b)| {
-        let key = |sum: &Sum| match by_blocks {
+    places.sort_by_cached_key(|(place, sum)| {
+        let most = match by_blocks {
             true => (sum.blocks, sum.bytes),
             false => (sum.bytes, sum.blocks),
         };
-        key(b).cmp(&key(a)).then_with(|| a_place.cmp(b_place))
+        (Reverse(most), place.clone())
     });
-    let mut lines = format!(
-        "\n  most {} allocated:",
-        if by_blocks { "blocks" } else { "bytes" }
-    );
-    let (listed, others) = places.split_at(places.len().min(LISTED));
-    for (place, sum) in listed {
-        let _ = write!(lines, "\n    {}  {place}", said(*sum));
+    let unit = if by_blocks { "blocks" } else { "bytes" };
+    let mut lines = format!("\n  most {unit} allocated:");
+    for (index, (place, sum)) in places.iter().enumerate() {
+        if index < LISTED {
+            let _ = write!(lines, "{sum}{place}");
+        } else {
+            others.add(sum.blocks, sum.bytes);
+        }
     }
-    if !others.is_empty() {
-        let sum = others.iter().fold(Sum::default(), |all, (_, sum)| Sum {
-            blocks: all.blocks + sum.blocks,
-            bytes: all.bytes + sum.bytes,
-        });
-        let _ = write!(
-            lines,
-            "\n    {}  in {} other places",
-            said(sum),
-            others.len()
-        );
+    if places.len() > LISTED {
+        let _ = write!(lines, "{others}in {} other places", places.len() - LISTED);
     }
+    let rest = Sum {
+        blocks: figures.total_blocks.saturating_sub(captured.blocks),
+        bytes: figures.total_bytes.saturating_sub(captured.bytes),
+    };
     if rest.blocks > 0 {
-        let _ = write!(lines, "\n    {}  not captured", said(rest));
+        let _ = write!(lines, "{rest}not captured");
     }
     lines
-}
-
-fn said(Sum { blocks, bytes }: Sum) -> String {
-    let plural = if blocks == 1 { "" } else { "s" };
-    format!("{bytes} bytes in {blocks} block{plural}")
 }
 
 /// A function with its source, and whose it is.

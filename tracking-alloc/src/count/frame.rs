@@ -10,31 +10,32 @@
 //! - A call that never returns (its coroutine was dropped) keeps its frame and goes on counting for nobody.
 //! - A frame may count for a [`Group`] of threads too, until its call returns.
 
+use super::atomic_stats::AtomicStats;
 use super::group::Group;
 use super::pool::{Pool, Reusable};
-use crate::counters::{self, Counter, Counters, Event, SUMS};
+use crate::counters::{self, Counter, Counters, Event};
 use crate::figures::Stats;
+use crate::leaked::Link;
 use crate::{state, thread};
-use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
+use std::ptr::null;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 /// What one `measure()` counts. Inner ones are added to the outer when they end.
 pub(crate) struct Frame {
     used: AtomicBool,
     ended: AtomicBool,
     /// Written by the thread that began the call.
-    sums: [AtomicU64; SUMS],
-    peak: [AtomicI64; 2],
+    figures: AtomicStats,
     /// The block allocated last in it, if it was not freed or reallocated since.
     last_block: AtomicUsize,
     /// The one further out.
-    outer: AtomicPtr<Frame>,
+    outer: Link<Frame>,
     /// What it counts for beside itself.
-    group: AtomicPtr<Group>,
+    group: Link<Group>,
     /// The innermost frame with a group, from this one outward.
     ///
     /// PERF: so that an event inside many calls looks at those alone.
-    with_group: AtomicPtr<Frame>,
+    with_group: Link<Frame>,
 }
 
 static FRAMES: Pool<Frame> = Pool::new();
@@ -45,18 +46,20 @@ fn head() -> Option<&'static Frame> {
     unsafe { head.cast::<Frame>().as_ref() }
 }
 
-fn set_head(head: *const Frame) {
+fn set_head(head: Option<&'static Frame>) {
+    let head = head.map_or(null(), std::ptr::from_ref);
     thread::with(|thread| thread.measure.set(head.cast()));
 }
 
-fn pointer<T>(value: Option<&'static T>) -> *mut T {
-    value.map_or(null_mut(), |value| std::ptr::from_ref(value).cast_mut())
+/// The calls that this thread is in, from the innermost outward.
+fn frames() -> impl Iterator<Item = &'static Frame> {
+    std::iter::successors(head(), |frame| frame.outer.get())
 }
 
 /// A call begins, which counts for `group` too: its frame, and whether it is the outermost of its thread.
 pub(crate) fn enter(group: Option<&'static Group>) -> (&'static Frame, bool) {
     let frame = FRAMES.take();
-    frame.set(&Stats::default());
+    frame.figures.set(&Stats::default());
     frame.last_block.store(0, Relaxed);
     frame.ended.store(false, Relaxed);
     take_out_ended();
@@ -66,12 +69,12 @@ pub(crate) fn enter(group: Option<&'static Group>) -> (&'static Frame, bool) {
             group.retain();
             Some(frame)
         }
-        None => outer.and_then(Frame::with_group),
+        None => outer.and_then(|outer| outer.with_group.get()),
     };
-    frame.outer.store(pointer(outer), Relaxed);
-    frame.group.store(pointer(group), Relaxed);
-    frame.with_group.store(pointer(with_group), Relaxed);
-    set_head(frame);
+    frame.outer.set(outer);
+    frame.group.set(group);
+    frame.with_group.set(with_group);
+    set_head(Some(frame));
     state::begin_measuring();
     (frame, outer.is_none())
 }
@@ -79,20 +82,16 @@ pub(crate) fn enter(group: Option<&'static Group>) -> (&'static Frame, bool) {
 /// The figures of a call in progress, with those of calls inside it that have not ended.
 pub(crate) fn figures_of(frame: &'static Frame) -> Stats {
     let mut inside: Option<Stats> = None;
-    let mut next = head();
-    while let Some(inner) = next {
-        let mut figures = inner.get();
-        if let Some(inside) = &inside {
-            figures = figures.plus_inner(inside);
-        }
+    for inner in frames() {
+        let own = inner.figures.get();
+        let figures = inside.map_or(own, |inside| own.plus_inner(&inside));
         if std::ptr::eq(inner, frame) {
             return figures;
         }
         inside = Some(figures);
-        next = inner.outer();
     }
     // It began on another thread.
-    frame.get()
+    frame.figures.get()
 }
 
 /// A call ends. True when this thread is in none now.
@@ -106,13 +105,14 @@ pub(crate) fn leave(frame: &'static Frame) -> bool {
 fn take_out_ended() -> bool {
     let mut went = false;
     while let Some(frame) = head().filter(|frame| frame.ended.load(Acquire)) {
-        let outer = frame.outer();
+        let outer = frame.outer.get();
         if let Some(outer) = outer {
-            outer.set(&outer.get().plus_inner(&frame.get()));
+            let figures = outer.figures.get().plus_inner(&frame.figures.get());
+            outer.figures.set(&figures);
             outer.last_block.store(0, Relaxed);
         }
-        set_head(pointer(outer));
-        if let Some(group) = frame.group() {
+        set_head(outer);
+        if let Some(group) = frame.group.get() {
             group.release();
         }
         frame.used.store(false, Release);
@@ -134,7 +134,11 @@ pub(super) fn count(event: Event) -> bool {
     frame.last_block.store(last, Relaxed);
     counters::count(frame, event, is_temporary);
     if !matches!(event, Event::Free(..)) {
-        frame.note_peak();
+        // Of equal maxima the latest.
+        let now = frame.figures.get();
+        if now.live_bytes >= now.peak().0 {
+            frame.figures.set_peak((now.live_bytes, now.live_blocks));
+        }
     }
     count_for_groups(frame, event, is_temporary);
     false
@@ -147,46 +151,38 @@ fn count_for_groups(innermost: &'static Frame, event: Event, is_temporary: bool)
             .take(index)
             .any(|inner| std::ptr::eq(inner, group));
         if !is_counted {
-            group.count(event, is_temporary);
+            group.counters.count(event, is_temporary);
         }
     }
 }
 
 /// The groups of calls in progress, from a frame outward.
 fn groups(frame: &'static Frame) -> impl Iterator<Item = &'static Group> {
-    let frames = std::iter::successors(frame.with_group(), |frame| {
-        frame.outer().and_then(Frame::with_group)
-    });
-    frames
+    let outward = |frame: &&'static Frame| frame.outer.get()?.with_group.get();
+    std::iter::successors(frame.with_group.get(), outward)
         .filter(|frame| !frame.ended.load(Acquire))
-        .filter_map(Frame::group)
+        .filter_map(|frame| frame.group.get())
 }
 
 /// Net and total bytes of all calls of `measured` this thread is in. Differences count whatever happened between two
 /// moments within one and the same call, calls inside it included.
 #[cfg(feature = "serde")]
 pub(crate) fn measured_so_far() -> (i64, u64) {
-    let (mut live, mut total) = (0, 0);
-    let mut next = head();
-    while let Some(frame) = next {
-        let figures = frame.get();
-        live += figures.live_bytes;
-        total += figures.total_bytes;
-        next = frame.outer();
-    }
-    (live, total)
+    frames().fold((0, 0), |(live, total), frame| {
+        let figures = frame.figures.get();
+        (live + figures.live_bytes, total + figures.total_bytes)
+    })
 }
 
 impl Reusable for Frame {
     const UNUSED: Self = Frame {
         used: AtomicBool::new(false),
         ended: AtomicBool::new(false),
-        sums: [const { AtomicU64::new(0) }; SUMS],
-        peak: [const { AtomicI64::new(0) }; 2],
+        figures: AtomicStats::ZERO,
         last_block: AtomicUsize::new(0),
-        outer: AtomicPtr::new(null_mut()),
-        group: AtomicPtr::new(null_mut()),
-        with_group: AtomicPtr::new(null_mut()),
+        outer: Link::NONE,
+        group: Link::NONE,
+        with_group: Link::NONE,
     };
 
     fn claim(&self) -> bool {
@@ -196,53 +192,10 @@ impl Reusable for Frame {
     }
 }
 
-impl Frame {
-    fn outer(&self) -> Option<&'static Frame> {
-        // SAFETY: null or a frame, which is never unmapped.
-        unsafe { self.outer.load(Relaxed).as_ref() }
-    }
-
-    fn with_group(&self) -> Option<&'static Frame> {
-        // SAFETY: null or a frame, which is never unmapped.
-        unsafe { self.with_group.load(Relaxed).as_ref() }
-    }
-
-    fn group(&self) -> Option<&'static Group> {
-        // SAFETY: null or a group, which is never unmapped.
-        unsafe { self.group.load(Relaxed).as_ref() }
-    }
-
-    fn get(&self) -> Stats {
-        let [bytes, blocks] = &self.peak;
-        let sums = std::array::from_fn(|sum| self.sums[sum].load(Relaxed));
-        Stats::new(sums, (bytes.load(Relaxed), blocks.load(Relaxed)))
-    }
-
-    fn set(&self, figures: &Stats) {
-        for (sum, value) in self.sums.iter().zip(figures.sums()) {
-            sum.store(value, Relaxed);
-        }
-        self.set_peak(figures.peak());
-    }
-
-    fn set_peak(&self, peak: (i64, i64)) {
-        self.peak[0].store(peak.0, Relaxed);
-        self.peak[1].store(peak.1, Relaxed);
-    }
-
-    /// After a rise; equal maxima: the latest.
-    fn note_peak(&self) {
-        let now = self.get();
-        if now.live_bytes >= now.peak().0 {
-            self.set_peak((now.live_bytes, now.live_blocks));
-        }
-    }
-}
-
 /// By the thread that began the call alone.
 impl Counters for &Frame {
     fn add(&mut self, counter: Counter, more: u64) {
-        if let Some(sum) = self.sums.get(counter as usize) {
+        if let Some(sum) = self.figures.sums.get(counter as usize) {
             sum.store(sum.load(Relaxed).wrapping_add(more), Relaxed);
         }
     }

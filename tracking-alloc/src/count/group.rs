@@ -4,9 +4,6 @@
 
 use super::pool::{Pool, Reusable};
 use super::shared::Shared;
-#[cfg(captures)]
-use super::sites::Stacks;
-use crate::counters::Event;
 use crate::figures::Stats;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
@@ -14,14 +11,15 @@ pub(crate) struct Group {
     /// Handles and frames that refer to it. 0 = unused.
     users: AtomicU32,
     is_measured: AtomicBool,
-    counters: Shared,
+    pub(crate) counters: Shared,
 }
 
 static GROUPS: Pool<Group> = Pool::new();
 
-/// What a group had counted when a measurement began.
-#[derive(Clone, Copy)]
-pub(crate) struct GroupStart {
+/// A measurement in progress, which ends when it is dropped.
+pub(crate) struct Measurement {
+    group: &'static Group,
+    /// What the group had counted when it began.
     live_bytes: i64,
     figures: Stats,
 }
@@ -61,36 +59,27 @@ impl Group {
         self.users.load(Acquire)
     }
 
-    pub(super) fn count(&self, event: Event, is_temporary: bool) {
-        self.counters.count(event, is_temporary);
-    }
-
-    /// Begins to capture stacks of what it counts. `None` when another assertion does.
-    #[cfg(captures)]
-    pub(crate) fn capture(&'static self) -> Option<Stacks> {
-        self.counters.capture()
-    }
-
     /// Begins a measurement. `None` when one is in progress.
-    pub(crate) fn begin(&self) -> Option<GroupStart> {
-        if self.is_measured.swap(true, AcqRel) {
-            return None;
-        }
-        Some(GroupStart {
+    pub(crate) fn measure(&'static self) -> Option<Measurement> {
+        (!self.is_measured.swap(true, AcqRel)).then(|| Measurement {
+            group: self,
             live_bytes: self.counters.restart_peak(),
             figures: self.counters.figures(),
         })
     }
+}
 
-    /// What was counted since a measurement began. The blocks at the peak are not known: several threads move them.
-    pub(crate) fn figures_since(&self, begun: &GroupStart) -> Stats {
-        let peak = self.counters.peak_bytes() - begun.live_bytes;
-        let now = self.counters.figures();
-        now.since(&begun.figures, (peak, 0))
+impl Measurement {
+    /// What was counted since it began. The blocks at the peak are not known: several threads move them.
+    pub(crate) fn figures(&self) -> Stats {
+        let counters = &self.group.counters;
+        let peak = counters.peak_bytes() - self.live_bytes;
+        counters.figures().since(&self.figures, (peak, 0))
     }
+}
 
-    /// The measurement has ended.
-    pub(crate) fn end(&self) {
-        self.is_measured.store(false, Release);
+impl Drop for Measurement {
+    fn drop(&mut self) {
+        self.group.is_measured.store(false, Release);
     }
 }

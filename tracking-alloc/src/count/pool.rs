@@ -1,13 +1,9 @@
-//! Values that lie in memory that is never given back: whoever still refers to one refers to a value.
-//!
-//! From the system, past the counted allocator.
+//! Values in [leaked](crate::leaked) memory that are used again.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering::*};
+use crate::leaked::{self, Link};
 
 /// What a pool holds. All-zero bytes must be a value that nobody uses.
-pub(super) trait Reusable: Sized + 'static {
+pub(super) trait Reusable: Sized + Sync + 'static {
     /// A value that nobody uses.
     const UNUSED: Self;
 
@@ -18,15 +14,15 @@ pub(super) trait Reusable: Sized + 'static {
 pub(super) const CHUNK: usize = 64;
 
 /// Values, and where there are more.
-struct Chunk<T> {
+struct Chunk<T: 'static> {
     values: [T; CHUNK],
-    next: AtomicPtr<Chunk<T>>,
+    next: Link<Chunk<T>>,
 }
 
 pub(super) struct Pool<T: 'static> {
     first: Chunk<T>,
     /// One given back lately.
-    free: AtomicPtr<T>,
+    free: Link<T>,
 }
 
 impl<T: Reusable> Pool<T> {
@@ -34,17 +30,15 @@ impl<T: Reusable> Pool<T> {
         Pool {
             first: Chunk {
                 values: [const { T::UNUSED }; CHUNK],
-                next: AtomicPtr::new(null_mut()),
+                next: Link::NONE,
             },
-            free: AtomicPtr::new(null_mut()),
+            free: Link::NONE,
         }
     }
 
     /// A value that nobody used, which is the caller's until it says that it is unused again.
     pub(super) fn take(&'static self) -> &'static T {
-        // SAFETY: null or a value, which is never unmapped.
-        let free = unsafe { self.free.load(Acquire).as_ref() };
-        if let Some(value) = free.filter(|value| value.claim()) {
+        if let Some(value) = self.free.get().filter(|value| value.claim()) {
             return value;
         }
         let mut chunk = &self.first;
@@ -52,43 +46,33 @@ impl<T: Reusable> Pool<T> {
             if let Some(value) = chunk.values.iter().find(|value| value.claim()) {
                 return value;
             }
-            chunk = chunk.next().unwrap_or(&self.first);
+            chunk = chunk.next();
         }
     }
 
     /// Says which value was given back.
     pub(super) fn note_free(&self, value: &'static T) {
-        self.free
-            .store(std::ptr::from_ref(value).cast_mut(), Release);
+        self.free.set(value);
     }
 }
 
-impl<T> Chunk<T> {
+impl<T: Sync> Chunk<T> {
     /// The next one, made if there is none.
     #[cold]
-    fn next(&self) -> Option<&'static Chunk<T>> {
-        if let Some(next) = self.known() {
-            return Some(next);
+    fn next(&self) -> &'static Chunk<T> {
+        if let Some(next) = self.next.get() {
+            return next;
         }
-        let layout = Layout::new::<Chunk<T>>();
-        // SAFETY: the layout has a size. Zeros are a chunk of unused values.
-        let made = unsafe { System.alloc_zeroed(layout) }.cast::<Chunk<T>>();
-        if made.is_null() {
-            std::alloc::handle_alloc_error(layout);
+        let Some(made) = leaked::zeroed::<Chunk<T>>(1) else {
+            std::alloc::handle_alloc_error(std::alloc::Layout::new::<Chunk<T>>())
+        };
+        // SAFETY: zeros are a chunk of unused values.
+        let made = unsafe { made.as_ref() };
+        // Behind the one that another thread made meanwhile.
+        let mut last = self;
+        while let Some(next) = last.next.set_first(made) {
+            last = next;
         }
-        if self
-            .next
-            .compare_exchange(null_mut(), made, AcqRel, Acquire)
-            .is_err()
-        {
-            // SAFETY: just made here, and nobody has seen it.
-            unsafe { System.dealloc(made.cast(), layout) };
-        }
-        self.known()
-    }
-
-    fn known(&self) -> Option<&'static Chunk<T>> {
-        // SAFETY: null or a chunk, which is never given back.
-        unsafe { self.next.load(Acquire).as_ref() }
+        made
     }
 }

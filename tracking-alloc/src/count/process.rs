@@ -5,35 +5,25 @@
 //! its sums are added here, and counting goes on.
 
 use super::shared::Shared;
-#[cfg(captures)]
-use super::sites::Stacks;
 #[cfg(recording)]
 use crate::counters;
 use crate::counters::Event;
 use crate::figures::Stats;
 use crate::{state, thread};
 
-static PROCESS: Shared = Shared::new();
+/// What no row of a recording counts, since counting began.
+pub(crate) static PROCESS: Shared = Shared::new();
 
-/// An event that no row counts.
+/// An event that no row counts, also when there is a recording.
 #[cold]
 #[inline(never)]
-pub(super) fn count(event: Event) {
-    PROCESS.count(event, thread::is_temporary(event));
-}
-
-/// A recorded thread frees a block that the recording does not know.
-#[cfg(recording)]
-#[cold]
-#[inline(never)]
-pub(crate) fn unknown_freed(block: usize, bytes: usize) {
+pub(crate) fn unrecorded(event: Event) {
     if state::is_counting() {
-        let event = Event::Free(block, bytes);
         PROCESS.count(event, thread::is_temporary(event));
     }
 }
 
-/// A recorded thread reallocates such a block: its new half is counted by a row.
+/// A recorded thread reallocates a block that the recording does not know: its new half is counted by a row.
 #[cfg(recording)]
 #[cold]
 #[inline(never)]
@@ -69,23 +59,10 @@ pub(crate) fn join(rows: &Stats) -> Stats {
 /// A recording is finished and counting goes on: keeps the sums of its rows.
 #[cfg(recording)]
 pub(crate) fn keep_rows(rows: &Stats) {
-    PROCESS.add_sums(&rows.sums());
-    PROCESS.moved(rows.live_bytes, rows.live_blocks);
-    PROCESS.note_peak(rows.peak_bytes as i64, rows.peak_blocks as i64);
+    PROCESS.add_figures(rows);
 }
 
 /// Begins counting, if nobody did. In a forked child counting begins anew.
 pub(crate) fn begin() {
     state::begin_counting(|| PROCESS.reset());
-}
-
-/// Begins to capture stacks of what no row counts. `None` when another assertion does.
-#[cfg(captures)]
-pub(crate) fn capture() -> Option<Stacks> {
-    PROCESS.capture()
-}
-
-/// What no row of a recording counts, since counting began.
-pub(crate) fn process() -> Stats {
-    PROCESS.figures()
 }

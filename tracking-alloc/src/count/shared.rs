@@ -1,27 +1,26 @@
 //! Counters that any thread may add to at any time.
 
+use super::atomic_stats::AtomicStats;
 #[cfg(captures)]
-use super::sites::{Slot, Stacks};
+use super::sites::Slot;
 #[cfg(captures)]
 use crate::counters::Realloc;
-use crate::counters::{self, Counter, Counters, Event, SUMS, Sums};
+use crate::counters::{self, Counter, Counters, Event};
 use crate::figures::Stats;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicI64, Ordering::*};
 
-pub(super) struct Shared {
-    sums: [AtomicU64; SUMS],
+pub(crate) struct Shared {
+    figures: AtomicStats,
     /// Bytes and blocks.
     live: [AtomicI64; 2],
-    /// The most bytes, and the blocks at about that moment.
-    peak: [AtomicI64; 2],
     /// The stacks of an assertion.
     #[cfg(captures)]
-    sites: Slot,
+    pub(crate) sites: Slot,
 }
 
 impl Counters for &Shared {
     fn add(&mut self, counter: Counter, more: u64) {
-        if let Some(sum) = self.sums.get(counter as usize) {
+        if let Some(sum) = self.figures.sums.get(counter as usize) {
             sum.fetch_add(more, Relaxed);
         }
     }
@@ -30,18 +29,11 @@ impl Counters for &Shared {
 impl Shared {
     pub(super) const fn new() -> Self {
         Shared {
-            sums: [const { AtomicU64::new(0) }; SUMS],
+            figures: AtomicStats::ZERO,
             live: [const { AtomicI64::new(0) }; 2],
-            peak: [const { AtomicI64::new(0) }; 2],
             #[cfg(captures)]
             sites: Slot::new(),
         }
-    }
-
-    /// Begins to capture stacks. `None` when another assertion does.
-    #[cfg(captures)]
-    pub(super) fn capture(&'static self) -> Option<Stacks> {
-        self.sites.begin()
     }
 
     /// An event. `is_temporary`: it frees the block that its thread allocated last.
@@ -68,8 +60,8 @@ impl Shared {
     }
 
     pub(super) fn note_peak(&self, live: i64, live_blocks: i64) {
-        if self.peak[0].fetch_max(live, Relaxed) <= live {
-            self.peak[1].store(live_blocks, Relaxed);
+        if self.figures.peak[0].fetch_max(live, Relaxed) <= live {
+            self.figures.peak[1].store(live_blocks, Relaxed);
         }
     }
 
@@ -79,41 +71,37 @@ impl Shared {
         (self.live[0].load(Relaxed), self.live[1].load(Relaxed))
     }
 
-    /// Adds what others counted, their live bytes apart.
+    /// Adds what others counted.
     #[cfg(recording)]
-    pub(super) fn add_sums(&self, more: &Sums) {
-        for (sum, more) in self.sums.iter().zip(more) {
-            sum.fetch_add(*more, Relaxed);
+    pub(super) fn add_figures(&self, more: &Stats) {
+        for (sum, more) in self.figures.sums.iter().zip(more.sums()) {
+            sum.fetch_add(more, Relaxed);
         }
+        self.moved(more.live_bytes, more.live_blocks);
+        self.note_peak(more.peak_bytes as i64, more.peak_blocks as i64);
     }
 
-    pub(super) fn sums(&self) -> Sums {
-        std::array::from_fn(|sum| self.sums[sum].load(Relaxed))
-    }
-
-    pub(super) fn figures(&self) -> Stats {
-        let peak = (self.peak[0].load(Relaxed), self.peak[1].load(Relaxed));
-        Stats::new(self.sums(), peak)
+    pub(crate) fn figures(&self) -> Stats {
+        self.figures.get()
     }
 
     /// The most live bytes.
     pub(super) fn peak_bytes(&self) -> i64 {
-        self.peak[0].load(Relaxed)
+        self.figures.peak[0].load(Relaxed)
     }
 
     /// Forgets the peak there was: the present live bytes, which are the answer, are the most from now on.
     pub(super) fn restart_peak(&self) -> i64 {
         // In this order: a rise at the same time is in the live bytes, or noted later.
-        self.peak[0].store(i64::MIN, Relaxed);
+        self.figures.peak[0].store(i64::MIN, Relaxed);
         let live = self.live[0].load(Relaxed);
-        self.peak[0].fetch_max(live, Relaxed);
+        self.figures.peak[0].fetch_max(live, Relaxed);
         live
     }
 
     /// Forgets what was counted.
     pub(super) fn reset(&self) {
-        self.sums.iter().for_each(|sum| sum.store(0, Relaxed));
-        let moments = self.live.iter().chain(&self.peak);
-        moments.for_each(|word| word.store(0, Relaxed));
+        self.figures.set(&Stats::default());
+        self.live.iter().for_each(|word| word.store(0, Relaxed));
     }
 }

@@ -4,9 +4,9 @@
 //! back, as a thread may still count when the block has ended.
 
 use crate::hash::{GOLDEN, mix};
+use crate::leaked::{self, Link};
 use crate::thread;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
 /// Stacks of one assertion.
 const SITES: usize = 2048;
@@ -41,10 +41,10 @@ pub(crate) struct Stack {
 }
 
 /// A table, and whether stacks are captured into it.
-pub(super) struct Slot {
+pub(crate) struct Slot {
     state: AtomicU32,
     /// Null until it is needed.
-    sites: AtomicPtr<Sites>,
+    sites: Link<Sites>,
 }
 
 /// A table belongs to nobody, to a block in progress, or to one that has ended and reads it.
@@ -61,12 +61,12 @@ impl Slot {
     pub(super) const fn new() -> Self {
         Slot {
             state: AtomicU32::new(FREE),
-            sites: AtomicPtr::new(std::ptr::null_mut()),
+            sites: Link::NONE,
         }
     }
 
     /// Begins to capture. `None` when somebody does already, or without memory.
-    pub(super) fn begin(&'static self) -> Option<Stacks> {
+    pub(crate) fn begin(&'static self) -> Option<Stacks> {
         let taken = self
             .state
             .compare_exchange(FREE, READ, Acquire, Relaxed)
@@ -75,26 +75,21 @@ impl Slot {
             return None;
         }
         let stacks = Stacks { slot: self };
-        if self.sites.load(Acquire).is_null() {
-            // SAFETY: the layout has a size. Zeros are an empty table.
-            let made = unsafe { System.alloc_zeroed(Layout::new::<Sites>()) };
-            self.sites.store(made.cast(), Release);
+        if self.sites.get().is_none() {
+            // SAFETY: zeros are an empty table, and nobody else has this one.
+            self.sites
+                .set(unsafe { leaked::zeroed::<Sites>(1)?.as_ref() });
         }
-        self.sites()?.clear();
+        self.sites.get()?.clear();
         self.state.store(CAPTURING, Release);
         Some(stacks)
-    }
-
-    fn sites(&self) -> Option<&'static Sites> {
-        // SAFETY: null or a table, which is never given back.
-        unsafe { self.sites.load(Acquire).as_ref() }
     }
 
     /// Counts a block of the calling stack, if somebody wants to know.
     #[inline(always)]
     pub(super) fn count(&self, bytes: u64) {
         if self.state.load(Acquire) == CAPTURING
-            && let Some(sites) = self.sites()
+            && let Some(sites) = self.sites.get()
         {
             sites.count(bytes);
         }
@@ -109,7 +104,7 @@ impl Stacks {
 
     /// The stacks, in no order. Allocates.
     pub(crate) fn read(&self) -> Vec<Stack> {
-        self.slot.sites().map(Sites::read).unwrap_or_default()
+        self.slot.sites.get().map(Sites::read).unwrap_or_default()
     }
 }
 
@@ -202,7 +197,7 @@ mod tests {
         static SLOT: Slot = Slot::new();
         let stacks = SLOT.begin().expect("free");
         assert!(SLOT.begin().is_none(), "one at a time");
-        let sites = SLOT.sites().expect("memory");
+        let sites = SLOT.sites.get().expect("memory");
         let fitted = (1..=4 * SITES)
             .filter(|address| {
                 let site = sites.site(&[*address, 7]);

@@ -404,7 +404,7 @@ fn alloc_in(
 fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
     let Some(owner) = shadow::take(block) else {
         add(&lane.record().unknown_frees, 1);
-        return count::unknown_freed(block, bytes);
+        return count::unrecorded(Event::Free(block, bytes));
     };
     let size = bytes as u64;
     if owner.site() == SITE_UNATTRIBUTED {
