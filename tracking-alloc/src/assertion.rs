@@ -196,26 +196,22 @@ fn fail(measured: &Measured, over: &[Violation<'_>], package: Option<&str>) -> !
         .iter()
         .map(|((limit, figure), most)| format!("{limit} {figure}, at most {most}"))
         .collect();
-    let Stats {
-        total_blocks,
-        total_bytes,
-        peak_bytes,
-        live_bytes,
-        grows,
-        ..
-    } = measured.figures;
     let by_blocks = over
         .iter()
         .all(|((limit, _), _)| ["blocks", "grows"].contains(limit));
-    let sites = measured.capture.describe(&measured.figures, by_blocks);
+    let figures = &measured.figures;
     let peak = match measured.knows_peak {
-        true => format!("peak {peak_bytes}, "),
+        true => format!("peak {}, ", figures.peak_bytes),
         false => String::new(),
     };
     panic!(
-        "allocated more than allowed: {}\n  measured: blocks {total_blocks}, bytes {total_bytes}, {peak}live {live_bytes}, \
-         grows {grows}{sites}\n  to see where: {}",
+        "allocated more than allowed: {}\n  measured: blocks {}, bytes {}, {peak}live {}, grows {}{}\n  to see where: {}",
         said.join("; "),
+        figures.total_blocks,
+        figures.total_bytes,
+        figures.live_bytes,
+        figures.grows,
+        measured.capture.describe(figures, by_blocks),
         command(package)
     )
 }

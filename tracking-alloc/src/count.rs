@@ -6,6 +6,8 @@ mod frame;
 mod group;
 mod pool;
 mod process;
+#[cfg(recording)]
+mod recorded;
 mod shared;
 #[cfg(captures)]
 mod sites;
@@ -16,7 +18,7 @@ pub(crate) use frame::{Frame, enter, figures_of, leave};
 pub(crate) use group::Group;
 pub(crate) use process::{PROCESS, begin, unrecorded};
 #[cfg(recording)]
-pub(crate) use process::{join, keep_rows, note_rows, unknown_reallocated};
+pub(crate) use recorded::{join, keep_rows, note_rows, unknown_reallocated};
 
 use crate::counters::Event;
 use crate::thread;

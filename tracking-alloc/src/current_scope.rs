@@ -47,3 +47,15 @@ pub(crate) fn current() -> u32 {
 pub(crate) fn set(scope: u32) {
     thread::with(|thread| thread.scope.set(scope));
 }
+
+/// When it is dropped, also when something panics, the thread is in the scope `back`.
+pub(crate) struct ScopeGuard {
+    pub(crate) back: u32,
+}
+
+impl Drop for ScopeGuard {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn drop(&mut self) {
+        set(self.back);
+    }
+}

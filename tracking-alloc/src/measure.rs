@@ -1,6 +1,6 @@
 //! Runs a function and counts what its thread does meanwhile.
 //!
-//! What follows is never inlined: a thread-local's address must not be kept over the call of the function, which may
+//! What it calls is never inlined: a thread-local's address must not be kept over the call of the function, which may
 //! return on another thread.
 
 use crate::count::{self, Frame, Group};
@@ -18,7 +18,7 @@ pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Stats) {
 pub(crate) fn counted<R>(group: Option<&'static Group>, f: impl FnOnce() -> R) -> (R, Stats) {
     let entered = Entered(enter(group));
     let result = f();
-    let figures = figures_of(entered.0);
+    let figures = count::figures_of(entered.0);
     drop(entered);
     (result, figures)
 }
@@ -40,11 +40,6 @@ fn enter(group: Option<&'static Group>) -> &'static Frame {
         crate::hook::measuring(true);
     }
     frame
-}
-
-#[inline(never)]
-fn figures_of(frame: &'static Frame) -> Stats {
-    count::figures_of(frame)
 }
 
 #[inline(never)]

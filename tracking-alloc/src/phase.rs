@@ -1,6 +1,6 @@
 //! Phases: where in the program's work we are.
 
-use crate::current_scope::{current, set};
+use crate::current_scope::{ScopeGuard, current, set};
 use crate::scope_records::{self, Retained};
 use std::fmt;
 use std::future::Future;
@@ -121,24 +121,10 @@ impl<F: Future> Future for PhaseFuture<F> {
         let (scope, parent) = (self.scope, self.parent);
         // SAFETY: the future is pinned with the whole; it is never moved out, and there is no Drop or Unpin of ours.
         let future = unsafe { self.map_unchecked_mut(|whole| &mut whole.future) };
-        let _polled = PollGuard {
-            before: current(),
-            _retained: scope.and_then(Retained::enter),
-        };
+        let _polled = ScopeGuard { back: current() };
+        let _retained = scope.and_then(Retained::enter);
         set(scope.unwrap_or(parent));
         future.poll(context)
-    }
-}
-
-/// Puts the scope back and counts what the poll left, also when it panics.
-struct PollGuard {
-    before: u32,
-    _retained: Option<Retained>,
-}
-
-impl Drop for PollGuard {
-    fn drop(&mut self) {
-        set(self.before);
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::start::{self, Failure, NotFinished};
 use crate::tables::{self, Session};
 use crate::{Error, hook, probe, sys};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -41,7 +42,6 @@ impl Recorder {
     /// When `TrackingAlloc` is not the global allocator, the process records or recorded already, or the file cannot
     /// be made.
     pub fn start(path: impl AsRef<Path>) -> Result<Recorder, Error> {
-        use std::os::unix::ffi::OsStrExt;
         let path = path.as_ref();
         probe::require()?;
         start::to_file(path.as_os_str().as_bytes())
@@ -77,7 +77,6 @@ impl Recorder {
 
     /// Where the recording is written, also after it was finished; `None` in memory, and in a forked child.
     pub fn path(&self) -> Option<PathBuf> {
-        use std::os::unix::ffi::OsStrExt;
         let bytes = self.session()?.path().as_bytes();
         (!bytes.is_empty()).then(|| PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
     }
@@ -165,7 +164,7 @@ pub fn mark(name: &str) {
     let (Some(session), Some(header)) = (tables::current(), tables::header()) else {
         return;
     };
-    let errno = sys::Errno::keep();
+    let _errno = sys::Errno::keep();
     let mut checks = hook::PEAK_CHECKS.lock();
     let window = hook::mark_window(&mut checks);
     let mut writer = session.write.lock();
@@ -179,9 +178,6 @@ pub fn mark(name: &str) {
     {
         header.lost_marks.fetch_add(1, Relaxed);
     }
-    drop(writer);
-    drop(checks);
-    drop(errno);
 }
 
 impl Error {
@@ -190,19 +186,16 @@ impl Error {
             || "in memory".to_owned(),
             |path| format!("to {}", path.display()),
         );
-        Error::new(match failure {
-            Failure::Already => format!(
-                "cannot record {place}: this process records already, or has recorded before"
-            ),
-            Failure::File { what, errno: 0 } => format!("cannot record {place}: {what}"),
-            Failure::File { what, errno } => {
-                format!(
-                    "cannot record {place}: {what} ({})",
-                    std::io::Error::from_raw_os_error(errno)
-                )
-            }
-            Failure::System(what) => format!("cannot record {place}: {what}"),
-        })
+        let (what, errno) = match failure {
+            Failure::Already => ("this process records already, or has recorded before", 0),
+            Failure::File { what, errno } => (what, errno),
+            Failure::System(what) => (what, 0),
+        };
+        let errno = match errno {
+            0 => String::new(),
+            errno => format!(" ({})", std::io::Error::from_raw_os_error(errno)),
+        };
+        Error::new(format!("cannot record {place}: {what}{errno}"))
     }
 
     fn not_finished(why: NotFinished) -> Self {

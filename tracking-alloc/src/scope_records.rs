@@ -4,37 +4,23 @@
 //! reached with [`Inside`] alone, which there is none of once a recording is finished, nor in a forked child.
 
 #[cfg(feature = "serde")]
-use crate::current_scope::{Added, NewScope};
+mod fields;
+
+#[cfg(feature = "serde")]
+pub(crate) use fields::*;
+
 use crate::hook::{self, Inside};
-#[cfg(feature = "serde")]
-use crate::state;
-#[cfg(feature = "serde")]
-use crate::tables::{Session, Writer};
 use crate::{sys, tables};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{Scope, scope_flags};
-
-#[cfg(feature = "serde")]
-pub(crate) use crate::hook::{visit, visit_again};
-
-/// The present recording, by a number that a forked child's own recording does not share; 0 = nothing records.
-#[cfg(feature = "serde")]
-#[inline]
-pub(crate) fn generation() -> u32 {
-    if state::get() & state::RECORD == 0 {
-        return 0;
-    }
-    tables::current().map_or(0, Session::tag)
-}
 
 /// The scope called `name` under `parent`, entered once more. `None` when there is no room or no recording: then the
 /// thread stays in `parent`.
 pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
     let inside = Inside::enter()?;
     let session = tables::current()?;
-    let errno = sys::Errno::keep();
+    let _errno = sys::Errno::keep();
     let found = session.write.lock().phase(parent, name.as_bytes());
-    drop(errno);
     let Some(scope) = found else {
         count_lost(&inside);
         return None;
@@ -43,67 +29,6 @@ pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
         record.entered.fetch_add(1, Relaxed);
     }
     Some(scope)
-}
-
-/// Adds the scope of a field.
-#[cfg(feature = "serde")]
-pub(crate) fn add(new: &NewScope<'_>) -> Added {
-    let (Some(_inside), Some(session)) = (Inside::enter(), tables::current()) else {
-        return Added::NotNow;
-    };
-    let errno = sys::Errno::keep();
-    let added = session.write.lock().add_field(new);
-    drop(errno);
-    added
-}
-
-/// Sets flags of a scope.
-#[cfg(feature = "serde")]
-pub(crate) fn flag(scope: u32, flags: u32) {
-    with_record(scope, |record| {
-        record.flags.fetch_or(flags, Relaxed);
-    });
-}
-
-/// Gives a scope another kind and name: what it is was proved after it was entered.
-#[cfg(feature = "serde")]
-pub(crate) fn rename(scope: u32, kind: u32, name: &str) {
-    change(scope, |record, writer| {
-        let reference = writer.string(name.as_bytes());
-        if reference != 0 {
-            record.name.store(reference, Relaxed);
-            record.kind.store(kind, Relaxed);
-        }
-    });
-}
-
-/// Gives a scope the type of its values: it was found out after it was entered.
-#[cfg(feature = "serde")]
-pub(crate) fn retype(scope: u32, type_name: &'static str, value_bytes: u64) {
-    change(scope, |record, writer| {
-        record.type_name.store(writer.type_name(type_name), Relaxed);
-        record.value_bytes.store(value_bytes, Relaxed);
-    });
-}
-
-#[cfg(feature = "serde")]
-fn change(scope: u32, change: impl FnOnce(&Scope, &mut Writer)) {
-    let Some(session) = tables::current() else {
-        return;
-    };
-    with_record(scope, |record| {
-        let errno = sys::Errno::keep();
-        change(record, &mut session.write.lock());
-        drop(errno);
-    });
-}
-
-/// A scope found no room; counted each time one was asked for.
-#[cfg(feature = "serde")]
-pub(crate) fn lost() {
-    if let Some(inside) = Inside::enter() {
-        count_lost(&inside);
-    }
 }
 
 fn count_lost(_: &Inside) {

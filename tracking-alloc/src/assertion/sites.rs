@@ -117,28 +117,29 @@ enum FrameOwner {
 /// The function that allocated, and its callers up to the block.
 fn place(stack: &Stack, names: &mut HashMap<usize, Vec<Function>>) -> String {
     let mut functions = Vec::new();
+    let mut without = "in no function of the program";
     // The outermost frame of a thread may have no address.
-    for address in stack.addresses.iter().filter(|address| **address != 0) {
-        let named = names.entry(*address).or_insert_with(|| resolve(*address));
-        for function in named {
+    let addresses = stack.addresses.iter().filter(|address| **address != 0);
+    'frames: for address in addresses {
+        for function in names.entry(*address).or_insert_with(|| resolve(*address)) {
             match function.whose {
                 FrameOwner::Program => functions.push(function.text.clone()),
-                // Without debug information, calls that were inlined are not known.
-                FrameOwner::Block if functions.is_empty() => {
-                    return "in the block, function not known".to_owned();
+                FrameOwner::Block => {
+                    // Without debug information, calls that were inlined are not known.
+                    without = "in the block, function not known";
+                    break 'frames;
                 }
-                FrameOwner::Block => return functions.join(BELOW),
                 FrameOwner::Other => {}
             }
             if functions.len() > CALLERS {
-                return functions.join(BELOW);
+                break 'frames;
             }
         }
     }
-    match functions.is_empty() {
-        true => "in no function of the program".to_owned(),
-        false => functions.join(BELOW),
+    if functions.is_empty() {
+        return without.to_owned();
     }
+    functions.join(BELOW)
 }
 
 const BELOW: &str = "\n        called by ";

@@ -80,6 +80,7 @@ pub(crate) fn enter(group: Option<&'static Group>) -> (&'static Frame, bool) {
 }
 
 /// The figures of a call in progress, with those of calls inside it that have not ended.
+#[inline(never)]
 pub(crate) fn figures_of(frame: &'static Frame) -> Stats {
     let mut inside: Option<Stats> = None;
     for inner in frames() {

@@ -149,20 +149,19 @@ impl File {
     fn finish(mut self, mut header: HeaderValue) -> Vec<u8> {
         header.directory_len = self.directory.len() as u32;
         header.file_bytes = self.bytes.len() as u64;
-        let directory = self.directory.iter().flat_map(|entry| entry.to_bytes());
-        let start = header.to_bytes().into_iter();
-        let start = start
-            .chain(std::iter::repeat(0))
-            .take(HEADER_BYTES as usize);
-        for (place, byte) in self.bytes.iter_mut().zip(start.chain(directory)) {
-            *place = byte;
-        }
+        let directory = std::mem::take(&mut self.directory);
+        let directory = directory.iter().flat_map(|entry| entry.to_bytes());
+        self.write_at(0, header.to_bytes());
+        self.write_at(HEADER_BYTES as usize, directory);
         let mut checksum = recording::Checksum::default();
         checksum.add_bytes(&self.bytes);
-        let checksum = checksum.finish().to_le_bytes();
-        let place = self.bytes.iter_mut().skip(CHECKSUM_OFFSET);
-        place.zip(checksum).for_each(|(place, byte)| *place = byte);
+        self.write_at(CHECKSUM_OFFSET, checksum.finish().to_le_bytes());
         self.bytes
+    }
+
+    fn write_at(&mut self, offset: usize, bytes: impl IntoIterator<Item = u8>) {
+        let places = self.bytes.iter_mut().skip(offset);
+        places.zip(bytes).for_each(|(place, byte)| *place = byte);
     }
 }
 

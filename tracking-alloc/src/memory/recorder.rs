@@ -149,41 +149,6 @@ impl Recorder {
         Some(number)
     }
 
-    /// Adds the scope of a field.
-    #[cfg(feature = "serde")]
-    pub(crate) fn field(&mut self, new: &NewScope<'_>) -> Added {
-        self.scopes.add(Scope {
-            parent: new.parent,
-            kind: new.kind,
-            flags: new.flags,
-            name: owned(new.name),
-            type_name: new.type_name,
-            value_bytes: new.value_bytes,
-            ..Scope::default()
-        })
-    }
-
-    #[cfg(feature = "serde")]
-    pub(crate) fn flag(&mut self, number: u32, flags: u32) {
-        self.scopes.change(number, |scope| scope.flags |= flags);
-    }
-
-    #[cfg(feature = "serde")]
-    pub(crate) fn rename(&mut self, number: u32, kind: u32, name: &str) {
-        self.scopes.change(number, |scope| {
-            scope.kind = kind;
-            scope.name = owned(name);
-        });
-    }
-
-    #[cfg(feature = "serde")]
-    pub(crate) fn retype(&mut self, number: u32, type_name: &'static str, value_bytes: u64) {
-        self.scopes.change(number, |scope| {
-            scope.type_name = type_name;
-            scope.value_bytes = value_bytes;
-        });
-    }
-
     /// A scope was entered once more.
     pub(crate) fn visit(&mut self, number: u32) {
         self.scopes.change(number, |scope| scope.entered += 1);
@@ -220,6 +185,40 @@ impl Recorder {
     /// Everything so far.
     pub(crate) fn figures(&self) -> Stats {
         Stats::new(self.rows.all.sums(), self.rows.peak_now())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl Recorder {
+    /// Adds the scope of a field.
+    pub(crate) fn field(&mut self, new: &NewScope<'_>) -> Added {
+        self.scopes.add(Scope {
+            parent: new.parent,
+            kind: new.kind,
+            flags: new.flags,
+            name: owned(new.name),
+            type_name: new.type_name,
+            value_bytes: new.value_bytes,
+            ..Scope::default()
+        })
+    }
+
+    pub(crate) fn flag(&mut self, number: u32, flags: u32) {
+        self.scopes.change(number, |scope| scope.flags |= flags);
+    }
+
+    pub(crate) fn rename(&mut self, number: u32, kind: u32, name: &str) {
+        self.scopes.change(number, |scope| {
+            scope.kind = kind;
+            scope.name = owned(name);
+        });
+    }
+
+    pub(crate) fn retype(&mut self, number: u32, type_name: &'static str, value_bytes: u64) {
+        self.scopes.change(number, |scope| {
+            scope.type_name = type_name;
+            scope.value_bytes = value_bytes;
+        });
     }
 }
 

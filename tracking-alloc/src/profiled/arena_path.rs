@@ -2,10 +2,9 @@
 //!
 //! Never allocates through the hooked allocator; while nothing records there is no place, and nothing to enter.
 
-use super::enter::Entered;
 use super::root::retained;
-use super::tree::{self, Found, Node, Step, Type, TypeOf};
-use crate::current_scope;
+use super::tree::{self, Node, Step, Type, TypeOf};
+use crate::current_scope::{self, ScopeGuard};
 use crate::scope_records::{self, Retained};
 
 /// A place in the data.
@@ -33,7 +32,7 @@ pub enum PathStep {
 pub(crate) struct Rooted {
     // NOTE: dropped in this order: what stayed is counted, then the place is left.
     _retained: Option<Retained>,
-    _entered: Entered,
+    _entered: ScopeGuard,
 }
 
 impl Place {
@@ -54,7 +53,7 @@ impl Place {
         let found = node.found();
         let rooted = Rooted {
             _retained: retained(found),
-            _entered: Entered { back },
+            _entered: ScopeGuard { back },
         };
         found.enter();
         Some((Place(node), rooted))
@@ -63,30 +62,17 @@ impl Place {
     /// Enters a place below this one, whose values are `T`s. It is left by [`resume`](Place::resume) of this one.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn enter<T>(self, below: PathStep) -> Place {
-        Place::come_to(self.find(Type::of::<T>, below))
+        self.enter_typed(Type::of::<T>, below)
     }
 
     /// Enters a place below this one that has no type of its own: a variant's with several fields.
     #[inline]
     pub(crate) fn enter_untyped(self, below: PathStep) -> Place {
-        Place::come_to(self.find(Type::unknown, below))
+        self.enter_typed(Type::unknown, below)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn come_to(found: Found) -> Place {
-        // It is left by the place around it, not by a guard of its own.
-        found.enter();
-        Place(found.node)
-    }
-
-    /// The thread is in this place again.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn resume(self) {
-        current_scope::set(self.0.scope);
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn find(self, ty: TypeOf, below: PathStep) -> Found {
+    fn enter_typed(self, ty: TypeOf, below: PathStep) -> Place {
         let (hint, step) = match below {
             PathStep::Field(name, hint) => (hint, Step::Field(name)),
             PathStep::Element => (0, Step::Element),
@@ -95,6 +81,14 @@ impl Place {
             PathStep::Variant(name, hint) => (hint, Step::Variant(name)),
             PathStep::Index(index) => (index, Step::Index(index, None)),
         };
-        self.0.child(hint, step, ty, true)
+        let found = self.0.child(hint, step, ty, true);
+        found.enter();
+        Place(found.node)
+    }
+
+    /// The thread is in this place again.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn resume(self) {
+        current_scope::set(self.0.scope);
     }
 }

@@ -1,7 +1,7 @@
 //! Being in a place: two stores in the thread's words, and one visit.
 
 use super::tree::Node;
-use crate::current_scope::set;
+use crate::current_scope::ScopeGuard;
 use crate::profiled::budget;
 use serde::de::Error;
 
@@ -76,7 +76,7 @@ impl At {
         back: u32,
         work: impl FnOnce(At) -> Result<R, E>,
     ) -> Result<R, E> {
-        let _entered = Entered { back };
+        let _entered = ScopeGuard { back };
         if self.is_budgeted() {
             return budget::in_field(entered, || work(self.to(entered)));
         }
@@ -92,7 +92,7 @@ impl At {
     ) -> Result<R, E> {
         let buffered = self.node().buffered();
         buffered.enter();
-        let _entered = Entered {
+        let _entered = ScopeGuard {
             back: self.node().rebuilt().scope,
         };
         if !self.is_budgeted() {
@@ -100,17 +100,5 @@ impl At {
         }
         let at = At::new(buffered.node, How::BufferingInBudget);
         at.checked(|| work(Some(at)))
-    }
-}
-
-/// A place was entered; then, also when a visitor panics, the thread is in the one it came from.
-pub(super) struct Entered {
-    pub(super) back: u32,
-}
-
-impl Drop for Entered {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn drop(&mut self) {
-        set(self.back);
     }
 }

@@ -21,4 +21,15 @@ macro_rules! visit {
     )*};
 }
 
-pub(super) use {deserialize, visit};
+/// Of a `Visitor` around a `V`: those with what leads further in; `$passed` is what the wrapped one gets.
+macro_rules! visit_access {
+    ($this:ident, $access:ident => $inner:expr, $passed:expr; $($method:ident: $trait:ident)*) => {$(
+        #[inline]
+        fn $method<A: $trait<'de>>($this, $access: A) -> Result<V::Value, A::Error> {
+            let passed = $passed;
+            $inner.$method(passed)
+        }
+    )*};
+}
+
+pub(super) use {deserialize, visit, visit_access};

@@ -1,6 +1,6 @@
 //! Names of fields and variants, noted on their way from the format to the type: nothing else about them changes.
 
-use super::forward::{deserialize, visit};
+use super::forward::{deserialize, visit, visit_access};
 use super::tree::Text;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 use std::cell::Cell;
@@ -206,28 +206,9 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Identifier<'_, V> {
         visit_char(value: char) visit_unit() visit_none()
     }
 
-    #[inline]
-    fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_some(d)
-    }
-
-    #[inline]
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_newtype_struct(d)
-    }
-
-    #[inline]
-    fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_seq(access)
-    }
-
-    #[inline]
-    fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(access)
-    }
-
-    #[inline]
-    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_enum(access)
+    visit_access! {
+        self, access => self.inner, access;
+        visit_some: Deserializer visit_newtype_struct: Deserializer visit_seq: SeqAccess visit_map: MapAccess
+        visit_enum: EnumAccess
     }
 }

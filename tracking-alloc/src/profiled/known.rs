@@ -16,59 +16,26 @@ pub(super) fn is_plain<T>() -> bool {
 
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn is_plain_name(name: &str) -> bool {
-    matches!(
-        name,
-        "u8" | "u16"
-            | "u32"
-            | "u64"
-            | "u128"
-            | "usize"
-            | "i8"
-            | "i16"
-            | "i32"
-            | "i64"
-            | "i128"
-            | "isize"
-            | "f32"
-            | "f64"
-            | "bool"
-            | "char"
-            | "&str"
-            | "&[u8]"
-            | "core::option::Option<u8>"
-            | "core::option::Option<u16>"
-            | "core::option::Option<u32>"
-            | "core::option::Option<u64>"
-            | "core::option::Option<u128>"
-            | "core::option::Option<usize>"
-            | "core::option::Option<i8>"
-            | "core::option::Option<i16>"
-            | "core::option::Option<i32>"
-            | "core::option::Option<i64>"
-            | "core::option::Option<i128>"
-            | "core::option::Option<isize>"
-            | "core::option::Option<f32>"
-            | "core::option::Option<f64>"
-            | "core::option::Option<bool>"
-            | "core::option::Option<char>"
-            | "core::option::Option<&str>"
-            | "core::option::Option<&[u8]>"
-            | "core::num::nonzero::NonZero<u8>"
-            | "core::num::nonzero::NonZero<u16>"
-            | "core::num::nonzero::NonZero<u32>"
-            | "core::num::nonzero::NonZero<u64>"
-            | "core::num::nonzero::NonZero<usize>"
-            | "core::num::nonzero::NonZero<i8>"
-            | "core::num::nonzero::NonZero<i16>"
-            | "core::num::nonzero::NonZero<i32>"
-            | "core::num::nonzero::NonZero<i64>"
-            | "core::num::nonzero::NonZero<isize>"
-            | "core::time::Duration"
-            | "std::time::SystemTime"
-            | "serde_core::de::ignored_any::IgnoredAny"
-            | "serde::de::ignored_any::IgnoredAny"
-    ) || name.starts_with("core::marker::PhantomData<")
+    let inside = |wrapper: &str| name.strip_prefix(wrapper)?.strip_suffix('>');
+    let bare = inside("core::option::Option<").unwrap_or(name);
+    is_number(bare)
+        || matches!(bare, "bool" | "char" | "&str" | "&[u8]")
+        || inside("core::num::nonzero::NonZero<").is_some_and(is_number)
+        || matches!(
+            name,
+            "core::time::Duration"
+                | "std::time::SystemTime"
+                | "serde_core::de::ignored_any::IgnoredAny"
+                | "serde::de::ignored_any::IgnoredAny"
+        )
+        || name.starts_with("core::marker::PhantomData<")
         || is_field_name(name)
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn is_number(name: &str) -> bool {
+    let bits = name.strip_prefix("u").or_else(|| name.strip_prefix("i"));
+    matches!(bits, Some("8" | "16" | "32" | "64" | "128" | "size")) || matches!(name, "f32" | "f64")
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -147,18 +114,11 @@ fn in_place(seed: &'static str) -> Option<Type> {
         .filter(|(before, _)| before.starts_with("serde"))
         .and_then(|(_, rest)| rest.strip_suffix('>'))
         .map(|inner| inner.strip_prefix("'_, ").unwrap_or(inner));
-    match inner {
-        Some(inner) if is_plain_name(inner) => None,
-        Some(inner) => Some(Type {
-            name: inner,
-            bytes: 0,
-        }),
-        None if seed == "core::marker::PhantomData<()>" => None,
-        None => Some(Type {
-            name: "()",
-            bytes: 0,
-        }),
-    }
+    let name = match inner {
+        Some(inner) => (!is_plain_name(inner)).then_some(inner),
+        None => (seed != "core::marker::PhantomData<()>").then_some("()"),
+    };
+    name.map(|name| Type { name, bytes: 0 })
 }
 
 /// Whether what a visitor makes is an array: its elements are one place, those of other tuples are not.

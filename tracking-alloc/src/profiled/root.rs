@@ -1,10 +1,10 @@
 //! Where a path begins: `Profiled<T>`.
 
 use super::deserializer::De;
-use super::enter::{At, Entered, How};
+use super::enter::{At, How};
 use super::tree::{self, Found, Type};
 use super::{Profiled, budget, known};
-use crate::current_scope;
+use crate::current_scope::{self, ScopeGuard};
 use crate::scope_records::{self, Retained};
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -60,11 +60,10 @@ fn within<'de, T, D: Deserializer<'de>, R>(
     let found = node.found();
     let _retained = retained(found);
     found.enter();
-    let _entered = Entered { back };
-    let at = |how| At::new(node, how);
+    let _entered = ScopeGuard { back };
     match budgeted {
-        true => budget::in_field(node, || observed(d, at(How::Budget))),
-        false => observed(d, at(How::Recording)),
+        true => budget::in_field(node, || observed(d, At::new(node, How::Budget))),
+        false => observed(d, At::new(node, How::Recording)),
     }
 }
 

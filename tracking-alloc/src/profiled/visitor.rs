@@ -3,7 +3,7 @@
 use super::access::{Enum, Map, Progress, Seq};
 use super::deserializer::De;
 use super::enter::At;
-use super::forward::visit;
+use super::forward::{visit, visit_access};
 use serde::de::{Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
@@ -45,14 +45,19 @@ impl<'de, V: Visitor<'de>, const KIND: Kind> Visitor<'de> for Vis<V, KIND> {
         visit_unit() visit_none()
     }
 
-    #[inline]
-    fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
-        self.v.visit_some(De::new(d, self.at))
+    visit_access! {
+        self, d => self.v, De::new(d, self.at);
+        visit_some: Deserializer visit_newtype_struct: Deserializer
     }
 
-    #[inline]
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
-        self.v.visit_newtype_struct(De::new(d, self.at))
+    visit_access! {
+        self, access => self.v, Map::<A, KIND>::new(access, self.at, self.names);
+        visit_map: MapAccess
+    }
+
+    visit_access! {
+        self, access => self.v, Enum { access, at: self.at, names: self.names };
+        visit_enum: EnumAccess
     }
 
     #[inline]
@@ -78,21 +83,6 @@ impl<'de, V: Visitor<'de>, const KIND: Kind> Visitor<'de> for Vis<V, KIND> {
             node.settle_order(names, false);
         }
         visited
-    }
-
-    #[inline]
-    fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.v
-            .visit_map(Map::<A, KIND>::new(access, self.at, self.names))
-    }
-
-    #[inline]
-    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.v.visit_enum(Enum {
-            access,
-            at: self.at,
-            names: self.names,
-        })
     }
 
     #[doc(hidden)]

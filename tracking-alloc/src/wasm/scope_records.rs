@@ -1,56 +1,12 @@
 //! What phases and `Profiled` ask of the recorder: the same questions as of the mapped recording's scopes.
 
-use super::hook::with;
 #[cfg(feature = "serde")]
-use crate::current_scope::{Added, NewScope};
-#[cfg(feature = "serde")]
-use crate::state;
+pub(crate) use fields::*;
 
-/// 1 while the module is recorded, else 0.
-#[cfg(feature = "serde")]
-#[inline]
-pub(crate) fn generation() -> u32 {
-    u32::from(state::get() & state::RECORD != 0)
-}
+use super::hook::with;
 
 pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
     with(|recorder| recorder.phase(parent, name)).flatten()
-}
-
-#[cfg(feature = "serde")]
-pub(crate) fn add(new: &NewScope<'_>) -> Added {
-    with(|recorder| recorder.field(new)).unwrap_or(Added::NotNow)
-}
-
-#[cfg(feature = "serde")]
-pub(crate) fn flag(scope: u32, flags: u32) {
-    with(|recorder| recorder.flag(scope, flags));
-}
-
-#[cfg(feature = "serde")]
-pub(crate) fn rename(scope: u32, kind: u32, name: &str) {
-    with(|recorder| recorder.rename(scope, kind, name));
-}
-
-#[cfg(feature = "serde")]
-pub(crate) fn retype(scope: u32, type_name: &'static str, value_bytes: u64) {
-    with(|recorder| recorder.retype(scope, type_name, value_bytes));
-}
-
-#[cfg(feature = "serde")]
-pub(crate) fn visit(scope: u32) {
-    with(|recorder| recorder.visit(scope));
-}
-
-#[cfg(feature = "serde")]
-pub(crate) fn visit_again(scope: u32) -> bool {
-    visit(scope);
-    true
-}
-
-#[cfg(feature = "serde")]
-pub(crate) fn lost() {
-    with(|recorder| recorder.lose_scope());
 }
 
 pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
@@ -75,5 +31,48 @@ impl Retained {
 impl Drop for Retained {
     fn drop(&mut self) {
         with(|recorder| recorder.left(self.scope, self.since));
+    }
+}
+
+/// What the tree of `Profiled` asks.
+#[cfg(feature = "serde")]
+mod fields {
+    use super::with;
+    use crate::current_scope::{Added, NewScope};
+    use crate::state;
+
+    /// 1 while the module is recorded, else 0.
+    #[inline]
+    pub(crate) fn generation() -> u32 {
+        u32::from(state::get() & state::RECORD != 0)
+    }
+
+    pub(crate) fn add(new: &NewScope<'_>) -> Added {
+        with(|recorder| recorder.field(new)).unwrap_or(Added::NotNow)
+    }
+
+    pub(crate) fn flag(scope: u32, flags: u32) {
+        with(|recorder| recorder.flag(scope, flags));
+    }
+
+    pub(crate) fn rename(scope: u32, kind: u32, name: &str) {
+        with(|recorder| recorder.rename(scope, kind, name));
+    }
+
+    pub(crate) fn retype(scope: u32, type_name: &'static str, value_bytes: u64) {
+        with(|recorder| recorder.retype(scope, type_name, value_bytes));
+    }
+
+    pub(crate) fn visit(scope: u32) {
+        with(|recorder| recorder.visit(scope));
+    }
+
+    pub(crate) fn visit_again(scope: u32) -> bool {
+        visit(scope);
+        true
+    }
+
+    pub(crate) fn lost() {
+        with(|recorder| recorder.lose_scope());
     }
 }

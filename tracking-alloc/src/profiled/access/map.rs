@@ -2,8 +2,8 @@
 //! in a buffer.
 
 use super::{Buffer, Seed};
-use crate::current_scope;
-use crate::profiled::enter::{At, Entered};
+use crate::current_scope::{self, ScopeGuard};
+use crate::profiled::enter::At;
 use crate::profiled::identifier::{Capture, Identifier, Named, kept_name};
 use crate::profiled::known;
 use crate::profiled::tree::{Node, Step, TypeOf, key};
@@ -97,7 +97,7 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> Map<A, KIND> {
         let at = self.at;
         let key = {
             current_scope::set(at.node().buffered().scope);
-            let _entered = Entered { back: self.rest };
+            let _entered = ScopeGuard { back: self.rest };
             at.checked(|| self.noted_key(seed, Capture::keeping()))?
         };
         if key.is_none() && self.buffered {

@@ -9,8 +9,9 @@ pub(super) use map::Map;
 pub(super) use seq::{Progress, Seq};
 
 use super::deserializer::De;
-use super::enter::{At, Entered, How};
+use super::enter::{At, How};
 use super::tree::Node;
+use crate::current_scope::ScopeGuard;
 use serde::de::{DeserializeSeed, Deserializer};
 
 /// A seed whose value has a place: entered only when there is a value, so that the end of a sequence is none.
@@ -50,7 +51,7 @@ impl<'de, S: DeserializeSeed<'de>, F: FnOnce() -> &'static Node> DeserializeSeed
             return self.deserialize_in_budget(d);
         }
         let at = At::new((self.enter)(), How::Recording);
-        let _entered = Entered { back: self.back };
+        let _entered = ScopeGuard { back: self.back };
         self.seed.deserialize(De::new(d, at))
     }
 }

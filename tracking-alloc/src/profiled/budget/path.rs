@@ -14,13 +14,10 @@ impl Display for Path {
             Path(parent).fmt(f)?;
         }
         let label = node.label();
-        match label.kind {
-            scope_kind::ROOT => return ShortName(node.ty.name).fmt(f),
-            scope_kind::FIELD => f.write_char('.')?,
-            scope_kind::VARIANT => f.write_str("::")?,
-            scope_kind::INDEX => f.write_char('#')?,
-            kind => return f.write_str(unnamed(kind)),
+        if label.kind == scope_kind::ROOT {
+            return ShortName(node.ty.name).fmt(f);
         }
+        f.write_str(mark(label.kind))?;
         for character in label.name.chars() {
             if character.is_control() {
                 character.escape_default().fmt(f)?;
@@ -32,8 +29,12 @@ impl Display for Path {
     }
 }
 
-fn unnamed(kind: u32) -> &'static str {
+/// What stands before the name of a step, or for a step without one.
+fn mark(kind: u32) -> &'static str {
     match kind {
+        scope_kind::FIELD => ".",
+        scope_kind::VARIANT => "::",
+        scope_kind::INDEX => "#",
         scope_kind::ELEMENT => "[]",
         scope_kind::KEY => "{key}",
         scope_kind::VALUE => "{value}",
@@ -48,27 +49,17 @@ pub(super) fn is_at(node: &'static Node, path: &str) -> bool {
     let (mut node, mut rest) = (node, path);
     loop {
         let label = node.label();
-        let step = match label.kind {
-            scope_kind::ROOT => return EqualText::is(&ShortName(node.ty.name), rest),
-            scope_kind::FIELD => named(rest, label.name, "."),
-            scope_kind::VARIANT => named(rest, label.name, "::"),
-            scope_kind::INDEX => {
-                named(rest, label.name, "#").or_else(|| named(rest, label.guess, "."))
-            }
-            kind => rest.strip_suffix(unnamed(kind)),
-        };
+        if label.kind == scope_kind::ROOT {
+            return EqualText::is(&ShortName(node.ty.name), rest);
+        }
+        let before = |name: &str, mark: &str| rest.strip_suffix(name)?.strip_suffix(mark);
+        let guessed = || before(label.guess, ".").filter(|_| !label.guess.is_empty());
+        let step = before(label.name, mark(label.kind)).or_else(guessed);
         let (Some(before), Some(parent)) = (step, node.parent) else {
             return false;
         };
         (node, rest) = (parent, before);
     }
-}
-
-fn named<'a>(path: &'a str, name: &str, mark: &str) -> Option<&'a str> {
-    if name.is_empty() {
-        return None;
-    }
-    path.strip_suffix(name)?.strip_suffix(mark)
 }
 
 /// A type's name without the paths of modules and without lifetimes, as reports spell it.
@@ -82,9 +73,7 @@ impl Display for ShortName {
                 let path = up_to(rest, |c| !(c.is_alphanumeric() || "_:".contains(c)));
                 f.write_str(path.rsplit("::").next().unwrap_or(path))?;
                 rest = &rest[path.len()..];
-            } else if let Some(after) = lifetime(rest) {
-                rest = after;
-            } else if let Some(after) = only_lifetimes(rest) {
+            } else if let Some(after) = lifetime(rest).or_else(|| only_lifetimes(rest)) {
                 rest = after;
             } else {
                 f.write_char(next)?;

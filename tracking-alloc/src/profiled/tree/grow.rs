@@ -4,7 +4,7 @@
 use super::edges::Found;
 use super::label::{Label, Step};
 use super::write_lock::WriteLock;
-use super::{AWAITS_TYPE, FOLDED, Node, RECURSIVE, Type, TypeOf};
+use super::{AWAITS_TYPE, Node, Type, TypeOf};
 use crate::current_scope::Added;
 use crate::leaked::{self, Link};
 use crate::profiled::known;
@@ -41,7 +41,7 @@ impl Node {
         }
         let found = match self.ancestor(ty, &step).filter(|_| fold) {
             Some(ancestor) => {
-                ancestor.set_flag(RECURSIVE, scope_flags::RECURSIVE);
+                ancestor.set_flag(scope_flags::RECURSIVE);
                 ancestor.found()
             }
             None => match self.known(ty, &step) {
@@ -139,7 +139,7 @@ impl Node {
             match node.add_scope(self.scope, shown) {
                 Added::Scope(_) => {}
                 Added::NotNow => return None,
-                Added::Deep | Added::Full => self.set_flag(FOLDED, scope_flags::FOLDED),
+                Added::Deep | Added::Full => self.set_flag(scope_flags::FOLDED),
             }
         } else {
             node.lost = self.lost;

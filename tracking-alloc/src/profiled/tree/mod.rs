@@ -69,16 +69,15 @@ pub(super) struct Node {
     other: Link<Node>,
     buffered: Link<Node>,
     from_buffer: Link<Node>,
-    /// [`RECURSIVE`], [`FOLDED`]: set in the scope already. [`AWAITS_TYPE`]: not set yet.
+    /// Flags of the scope that are set already; [`AWAITS_TYPE`].
     flags_set: AtomicU32,
     /// The last list of names whose order was proved to be the order of elements, and the last one disproved.
     proved: AtomicPtr<&'static str>,
     disproved: AtomicPtr<&'static str>,
 }
 
-const RECURSIVE: u32 = 1;
-const FOLDED: u32 = 2;
-const AWAITS_TYPE: u32 = 4;
+/// The place of a `deserialize_with` whose type is not known yet. No scope has this flag.
+const AWAITS_TYPE: u32 = 1 << 31;
 
 impl Node {
     /// Enters the child of a step with values of `ty`, made when there is none; `hint` is where it usually is.
@@ -203,9 +202,9 @@ impl Node {
     }
 
     /// Sets a flag of the scope, once.
-    fn set_flag(&self, what: u32, flags: u32) {
-        if self.flags_set.fetch_or(what, Relaxed) & what == 0 {
-            scope_records::flag(self.scope, flags);
+    fn set_flag(&self, flag: u32) {
+        if self.flags_set.fetch_or(flag, Relaxed) & flag == 0 {
+            scope_records::flag(self.scope, flag);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::label::Label;
 use super::write_lock::WriteLock;
-use super::{FOLDED, Node, Step, Type};
+use super::{Node, Step, Type};
 use crate::current_scope::Added;
 use crate::leaked::{self, Link};
 use crate::scope_records;
@@ -71,7 +71,7 @@ fn make(ty: Type, outer: u32, generation: u32, in_arena: bool) -> Option<&'stati
                 if outer != 0 {
                     scope_records::flag(outer, scope_flags::FOLDED);
                 }
-                node.flags_set.store(FOLDED, Relaxed);
+                node.flags_set.store(scope_flags::FOLDED, Relaxed);
             }
         }
     }

@@ -20,19 +20,16 @@ impl WriteLock {
     pub(super) fn acquire() -> Option<WriteLock> {
         let me = process();
         for attempt in 0..YIELDS + SLEEPS {
-            match HOLDER.compare_exchange(0, me, Acquire, Relaxed) {
-                Ok(_) => return Some(WriteLock),
-                Err(holder)
-                    if holder != me
-                        && HOLDER
-                            .compare_exchange(holder, me, Acquire, Relaxed)
-                            .is_ok() =>
-                {
-                    return Some(WriteLock);
-                }
-                Err(_) if attempt < YIELDS => std::thread::yield_now(),
+            // Free, or held by a thread that does not exist in this process.
+            let take = |holder| (holder != me).then_some(me);
+            if HOLDER.fetch_update(Acquire, Relaxed, take).is_ok() {
+                return Some(WriteLock);
+            }
+            if attempt < YIELDS {
+                std::thread::yield_now();
+            } else {
                 // The holder may have been taken off its core on a busy machine: yielding gets nobody anywhere then.
-                Err(_) => sleep(),
+                sleep();
             }
         }
         None

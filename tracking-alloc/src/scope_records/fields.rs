@@ -1,0 +1,72 @@
+//! What the tree of `Profiled` asks of the recording's scopes.
+
+use super::{count_lost, with_record};
+use crate::current_scope::{Added, NewScope};
+use crate::hook::Inside;
+use crate::tables::{self, Session, Writer};
+use crate::{state, sys};
+use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::Scope;
+
+pub(crate) use crate::hook::{visit, visit_again};
+
+/// The present recording, by a number that a forked child's own recording does not share; 0 = nothing records.
+#[inline]
+pub(crate) fn generation() -> u32 {
+    if state::get() & state::RECORD == 0 {
+        return 0;
+    }
+    tables::current().map_or(0, Session::tag)
+}
+
+/// Adds the scope of a field.
+pub(crate) fn add(new: &NewScope<'_>) -> Added {
+    let (Some(_inside), Some(session)) = (Inside::enter(), tables::current()) else {
+        return Added::NotNow;
+    };
+    let _errno = sys::Errno::keep();
+    session.write.lock().add_field(new)
+}
+
+/// Sets flags of a scope.
+pub(crate) fn flag(scope: u32, flags: u32) {
+    with_record(scope, |record| {
+        record.flags.fetch_or(flags, Relaxed);
+    });
+}
+
+/// Gives a scope another kind and name: what it is was proved after it was entered.
+pub(crate) fn rename(scope: u32, kind: u32, name: &str) {
+    change(scope, |record, writer| {
+        let reference = writer.string(name.as_bytes());
+        if reference != 0 {
+            record.name.store(reference, Relaxed);
+            record.kind.store(kind, Relaxed);
+        }
+    });
+}
+
+/// Gives a scope the type of its values: it was found out after it was entered.
+pub(crate) fn retype(scope: u32, type_name: &'static str, value_bytes: u64) {
+    change(scope, |record, writer| {
+        record.type_name.store(writer.type_name(type_name), Relaxed);
+        record.value_bytes.store(value_bytes, Relaxed);
+    });
+}
+
+fn change(scope: u32, change: impl FnOnce(&Scope, &mut Writer)) {
+    let Some(session) = tables::current() else {
+        return;
+    };
+    with_record(scope, |record| {
+        let _errno = sys::Errno::keep();
+        change(record, &mut session.write.lock());
+    });
+}
+
+/// A scope found no room; counted each time one was asked for.
+pub(crate) fn lost() {
+    if let Some(inside) = Inside::enter() {
+        count_lost(&inside);
+    }
+}
