@@ -4,6 +4,7 @@
 //! generic function (`make::<Metre>`, `make::<Second>`), what differs in the names is put in its place in the functions
 //! inlined there too; of any other function only its name is known, so that what is inlined there is left out.
 
+use super::call::split_outermost_commas;
 use super::stack::StackFrame;
 use crate::profile::{Function, FunctionId};
 use std::collections::HashMap;
@@ -15,78 +16,41 @@ pub(super) struct Renamed {
     functions: HashMap<(FunctionId, FunctionId, usize), (FunctionId, Rc<Function>)>,
 }
 
-/// A frame whose function has another name now.
-pub(super) struct Frame<'a> {
-    frame: StackFrame<'a>,
-    renamed: Option<(FunctionId, Rc<Function>)>,
-}
-
-impl<'a> Frame<'a> {
-    fn kept(frame: StackFrame<'a>) -> Self {
-        Frame {
-            frame,
-            renamed: None,
-        }
-    }
-
-    /// The frame as it reads now.
-    pub(super) fn read(&self) -> StackFrame<'_> {
-        match &self.renamed {
-            Some((id, function)) => StackFrame {
-                id: *id,
-                function,
-                ..self.frame
-            },
-            None => self.frame,
-        }
-    }
-}
-
 impl Renamed {
-    /// The stack with the function at `at`, which is not inlined, under the name of that alias; `first` is the innermost
-    /// frame inlined into it.
-    pub(super) fn stack<'a>(
+    /// The last of some frames, which is not inlined, under the name of that alias, and those inlined into it, which are
+    /// before it: in their places, and of the last one alone where it does not tell what would be inlined there.
+    pub(super) fn functions(
         &mut self,
-        stack: &[StackFrame<'a>],
-        (first, at): (usize, usize),
+        frames: &[StackFrame<'_>],
         alias: usize,
-    ) -> Vec<Frame<'a>> {
-        let (before, rest) = stack.split_at(first);
-        let (inlined, rest) = rest.split_at(at - first);
-        let mut frames: Vec<Frame<'_>> = before.iter().copied().map(Frame::kept).collect();
-        let Some((own, outside)) = rest.split_first() else {
-            return frames;
+    ) -> Vec<(FunctionId, Rc<Function>)> {
+        let Some((own, inlined)) = frames.split_last() else {
+            return Vec::new();
         };
         let name = own.function.aliases.get(alias).map_or("", String::as_str);
-        let instance = differences(&own.function.name, name);
-        let mut rename = |frame: &StackFrame<'a>, new: &dyn Fn() -> String| {
-            let next =
-                FunctionId(u32::MAX - u32::try_from(self.functions.len()).unwrap_or(u32::MAX));
-            let renamed = self
-                .functions
-                .entry((own.id, frame.id, alias))
-                .or_insert_with(|| {
-                    let function = Function {
-                        name: new(),
-                        ..frame.function.clone()
-                    };
-                    (next, Rc::new(function))
-                })
-                .clone();
-            Frame {
-                frame: *frame,
-                renamed: Some(renamed),
-            }
+        let mut rename = |frame: &StackFrame<'_>, new: &dyn Fn() -> String| {
+            let known = self.functions.len() as u32;
+            let renamed = self.functions.entry((own.id, frame.id, alias));
+            let renamed = renamed.or_insert_with(|| {
+                let function = Function {
+                    name: new(),
+                    ..frame.function.clone()
+                };
+                (FunctionId(u32::MAX - known), Rc::new(function))
+            });
+            renamed.clone()
         };
-        if let Some(differences) = &instance {
-            let renamed = inlined
-                .iter()
-                .map(|frame| rename(frame, &|| replaced(&frame.function.name, differences)));
-            frames.extend(renamed);
+        let mut renamed = Vec::new();
+        if let Some(differences) = differences(&own.function.name, name) {
+            let replaced = |frame: &StackFrame<'_>| replaced(&frame.function.name, &differences);
+            renamed.extend(
+                inlined
+                    .iter()
+                    .map(|frame| rename(frame, &|| replaced(frame))),
+            );
         }
-        frames.push(rename(own, &|| name.to_owned()));
-        frames.extend(outside.iter().copied().map(Frame::kept));
-        frames
+        renamed.push(rename(own, &|| name.to_owned()));
+        renamed
     }
 }
 
@@ -120,8 +84,8 @@ fn differences<'a>(one: &'a str, other: &'a str) -> Option<Vec<(&'a str, &'a str
             one.get(start..one.len() - end)?,
             other.get(start..other.len() - end)?,
         );
-        if is_balanced(a) && is_balanced(b) {
-            let (a, b) = (arguments(a), arguments(b));
+        if depth(a) == 0 && depth(b) == 0 {
+            let (a, b) = (split_outermost_commas(a), split_outermost_commas(b));
             // Outside all brackets it is the path of the function that differs.
             let inside = depth(one.get(..start)?) > 0;
             return (inside && a.len() == b.len())
@@ -141,24 +105,6 @@ fn depth(text: &str) -> i32 {
         _ => 0,
     };
     (0..bytes.len()).map(step).sum()
-}
-
-fn is_balanced(text: &str) -> bool {
-    depth(text) == 0
-}
-
-/// Arguments, at the commas outside all brackets.
-fn arguments(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    for (at, _) in text.match_indices(',') {
-        if is_balanced(&text[start..at]) {
-            found.push(text[start..at].trim());
-            start = at + 1;
-        }
-    }
-    found.push(text[start..].trim());
-    found
 }
 
 /// A name with what differs put in its place, wherever it is a whole path.

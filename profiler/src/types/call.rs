@@ -4,7 +4,7 @@
 //! `DW_AT_name` (`alloc::vec::Vec<T,A>::push<u8, Global>`), and a module path guessed from the file where there are
 //! no linkage names (`alloc::vec::push<u8, Global>`). It must never take a parameter (`T`) for a type.
 
-use crate::symbols::{segments, self_type};
+use crate::symbols::{each_outermost, segments, self_type};
 use std::borrow::Cow;
 
 /// A function's name, taken apart.
@@ -41,10 +41,7 @@ impl<'a> Call<'a> {
         if last.starts_with(['{', '<']) {
             return None;
         }
-        let (name, generics) = match last.find('<') {
-            Some(at) => last.split_at(at),
-            None => (*last, ""),
-        };
+        let (name, generics) = last.split_at(last.find('<').unwrap_or(last.len()));
         if !generics.is_empty() {
             arguments = split_arguments(generics);
         }
@@ -87,44 +84,33 @@ impl<'a> Call<'a> {
 }
 
 /// The arguments of `<A, B<C, D>>`; none if that is not what the text is.
-pub(super) fn split_arguments(text: &str) -> Vec<&str> {
-    let Some(inside) = text
+fn split_arguments(text: &str) -> Vec<&str> {
+    let inside = text
         .strip_prefix('<')
-        .and_then(|rest| rest.strip_suffix('>'))
-    else {
-        return Vec::new();
-    };
-    let mut arguments = Vec::new();
-    let mut depth = 0_i32;
+        .and_then(|rest| rest.strip_suffix('>'));
+    inside.map(split_outermost_commas).unwrap_or_default()
+}
+
+/// What stands between the commas that are inside no bracket: `A` and `B<C, D>` of `A, 'a, B<C, D>`, without lifetimes.
+pub(super) fn split_outermost_commas(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
     let mut start = 0;
-    let bytes = inside.as_bytes();
-    for (at, &byte) in bytes.iter().enumerate() {
-        match byte {
-            b'<' | b'(' | b'[' | b'{' => depth += 1,
-            // `->` closes nothing.
-            b'>' if at > 0 && bytes[at - 1] == b'-' => {}
-            b'>' | b')' | b']' | b'}' => depth -= 1,
-            b',' if depth == 0 => {
-                arguments.push(inside.get(start..at).unwrap_or_default().trim());
-                start = at + 1;
-            }
-            _ => {}
+    each_outermost(text, |at, rest| {
+        if rest.starts_with(',') {
+            parts.push(text.get(start..at).unwrap_or_default().trim());
+            start = at + 1;
         }
-    }
-    arguments.push(inside.get(start..).unwrap_or_default().trim());
-    arguments.retain(|argument| !argument.is_empty() && !argument.starts_with('\''));
-    arguments
+    });
+    parts.push(text.get(start..).unwrap_or_default().trim());
+    parts.retain(|part| !part.is_empty() && !part.starts_with('\''));
+    parts
 }
 
 /// A type as path and arguments: `alloc::vec::Vec` and `[u8]` of `alloc::vec::Vec<u8>`.
 pub(super) fn path_and_arguments(of: &str) -> (&str, Vec<&str>) {
-    match of.find('<') {
-        Some(at) if at > 0 => {
-            let (path, generics) = of.split_at(at);
-            (path, split_arguments(generics))
-        }
-        _ => (of, Vec::new()),
-    }
+    let at = of.find('<').filter(|&at| at > 0);
+    let (path, generics) = of.split_at(at.unwrap_or(of.len()));
+    (path, split_arguments(generics))
 }
 
 /// The words of a type that stand alone (no path): where each begins and ends.

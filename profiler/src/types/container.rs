@@ -2,7 +2,7 @@
 //!
 //! It must never take a container for the one around it: a `Vec<String>` is not made of its strings.
 
-use super::call::{path_and_arguments, split_arguments};
+use super::call::{path_and_arguments, split_outermost_commas};
 use super::spell::normal;
 
 /// What asked for a block.
@@ -44,6 +44,25 @@ pub(super) const STD_SET: &str = "std::collections::hash::set::HashSet";
 pub(super) const BROWN_MAP: &str = "hashbrown::map::HashMap";
 pub(super) const BROWN_SET: &str = "hashbrown::set::HashSet";
 
+impl Kind {
+    /// How many arguments its type has, without hasher and allocator.
+    pub(super) fn parameters(self) -> usize {
+        match self {
+            Kind::Text(_) => 0,
+            Kind::Map(_) | Kind::BTreeMap | Kind::IndexMap => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether a hasher stands behind them.
+    pub(super) fn has_hasher(self) -> bool {
+        matches!(
+            self,
+            Kind::Map(_) | Kind::Set(_) | Kind::IndexMap | Kind::IndexSet
+        )
+    }
+}
+
 /// A container and what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Container {
@@ -67,44 +86,26 @@ impl Container {
 
     /// What a box of another container's innards is: that container.
     fn plain(self) -> Container {
-        let again = |kind, arguments: Vec<&str>| Container::new(kind, arguments);
-        match (self.kind, self.arguments.as_slice()) {
-            (Kind::Box, [inner]) => {
-                let (path, arguments) = path_and_arguments(inner);
-                let count = arguments.len();
-                match path {
-                    "alloc::collections::btree::node::LeafNode"
-                    | "alloc::collections::btree::node::InternalNode"
-                        if count == 2 =>
-                    {
-                        again(Kind::BTreeMap, arguments)
-                    }
-                    "alloc::collections::linked_list::Node" if count == 1 => {
-                        again(Kind::LinkedList, arguments)
-                    }
-                    "alloc::sync::ArcInner" if count == 1 => again(Kind::Arc, arguments),
-                    "alloc::rc::RcInner" | "alloc::rc::RcBox" if count == 1 => {
-                        again(Kind::Rc, arguments)
-                    }
-                    _ => self,
-                }
-            }
-            (Kind::Rc | Kind::Arc, [inner]) => {
-                // Before its value is there.
-                match path_and_arguments(inner) {
-                    ("core::mem::maybe_uninit::MaybeUninit", arguments) => {
-                        again(self.kind, arguments)
-                    }
-                    _ => self,
-                }
-            }
+        let (path, arguments) = match (self.kind, self.arguments.as_slice()) {
+            (Kind::Box | Kind::Rc | Kind::Arc, [inner]) => path_and_arguments(inner),
             (Kind::BTreeMap, [key, value])
                 if value == "alloc::collections::btree::set_val::SetValZST" =>
             {
-                again(Kind::BTreeSet, vec![key])
+                return Container::new(Kind::BTreeSet, [key.as_str()]);
             }
-            _ => self,
-        }
+            _ => return self,
+        };
+        let kind = match (self.kind, path, arguments.len()) {
+            (Kind::Box, "alloc::collections::btree::node::LeafNode", 2)
+            | (Kind::Box, "alloc::collections::btree::node::InternalNode", 2) => Kind::BTreeMap,
+            (Kind::Box, "alloc::collections::linked_list::Node", 1) => Kind::LinkedList,
+            (Kind::Box, "alloc::sync::ArcInner", 1) => Kind::Arc,
+            (Kind::Box, "alloc::rc::RcInner" | "alloc::rc::RcBox", 1) => Kind::Rc,
+            // Before its value is there.
+            (Kind::Rc | Kind::Arc, "core::mem::maybe_uninit::MaybeUninit", _) => self.kind,
+            _ => return self,
+        };
+        Container::new(kind, arguments)
     }
 
     /// What it is when `outer` turns out to have asked for it: `None` if that is another container, whose business
@@ -113,18 +114,12 @@ impl Container {
         let inner = self;
         let fits = |expected: &[&str]| inner.arguments.iter().eq(expected.iter());
         let argument = |index: usize| outer.arguments.get(index).map_or("", String::as_str);
-        let slice = argument(0)
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'));
+        let same_first = || inner.arguments.first() == outer.arguments.first();
         if inner.kind == outer.kind {
             let common = inner.arguments.len().min(outer.arguments.len());
             if inner.arguments.get(..common) == outer.arguments.get(..common) {
-                let longer = if inner.arguments.len() > common {
-                    inner
-                } else {
-                    outer
-                };
-                return Some(longer.clone());
+                let is_longer = inner.arguments.len() > common;
+                return Some(if is_longer { inner } else { outer }.clone());
             }
             // `Rc<str>` is made as `Rc<[u8]>`.
             let bytes = matches!(inner.kind, Kind::Box | Kind::Rc | Kind::Arc) && fits(&["[u8]"]);
@@ -146,7 +141,7 @@ impl Container {
             (Kind::Box, Kind::Literal) => fits(&[argument(0)]),
             (Kind::Vec | Kind::VecDeque | Kind::BinaryHeap, Kind::Buffer)
             | (Kind::VecDeque | Kind::BinaryHeap, Kind::Vec) => fits(&[argument(0)]),
-            (Kind::Box, Kind::Buffer | Kind::Vec) => match slice {
+            (Kind::Box, Kind::Buffer | Kind::Vec) => match in_brackets(argument(0)) {
                 Some(element) => fits(&[element]),
                 None if argument(0) == "str" => fits(&["u8"]),
                 None => return None,
@@ -162,11 +157,10 @@ impl Container {
                 inner.arguments.get(..2) == outer.arguments.get(..2)
             }
             (Kind::Set(_), Kind::Map(_)) => {
-                inner.arguments.first().map(String::as_str) == Some(argument(0))
-                    && inner.arguments.get(1).is_some_and(|value| value == "()")
+                same_first() && inner.arguments.get(1).is_some_and(|value| value == "()")
             }
-            (Kind::Set(STD_SET), Kind::Set(BROWN_SET)) => {
-                inner.arguments.first().map(String::as_str) == Some(argument(0))
+            (Kind::Set(STD_SET), Kind::Set(BROWN_SET)) | (Kind::IndexSet, Kind::IndexMap) => {
+                same_first()
             }
             // Only ever one function folded into the other's.
             (Kind::BTreeSet, Kind::BTreeMap) | (Kind::BTreeMap, Kind::BTreeSet) => false,
@@ -175,9 +169,6 @@ impl Container {
                 .arguments
                 .first()
                 .is_some_and(|element| element.contains("Bucket<")),
-            (Kind::IndexSet, Kind::IndexMap) => {
-                inner.arguments.first().map(String::as_str) == Some(argument(0))
-            }
             _ => return None,
         };
         if same {
@@ -193,18 +184,10 @@ impl Container {
     /// A map or set with the hasher that a map inside it knows.
     fn with_hasher_of(&self, inner: &Container) -> Container {
         let mut this = self.clone();
-        let own = match self.kind {
-            Kind::Map(_) => 2,
-            Kind::Set(_) => 1,
-            _ => return this,
-        };
-        let theirs = match inner.kind {
-            Kind::Map(_) => 2,
-            Kind::Set(_) => 1,
-            _ => return this,
-        };
-        if this.arguments.len() == own {
-            this.arguments.extend(inner.arguments.get(theirs).cloned());
+        let knows = |kind| matches!(kind, Kind::Map(_) | Kind::Set(_));
+        if knows(self.kind) && knows(inner.kind) && this.arguments.len() == self.kind.parameters() {
+            let hasher = inner.arguments.get(inner.kind.parameters());
+            this.arguments.extend(hasher.cloned());
         }
         this
     }
@@ -224,7 +207,7 @@ impl Container {
     }
 
     /// Its full name.
-    pub(super) fn name(&self) -> String {
+    fn name(&self) -> String {
         let of = |path: &str| format!("{path}<{}>", self.arguments.join(", "));
         match self.kind {
             Kind::Buffer | Kind::Vec => of("alloc::vec::Vec"),
@@ -233,7 +216,7 @@ impl Container {
             Kind::BinaryHeap => of("alloc::collections::binary_heap::BinaryHeap"),
             Kind::LinkedList => of("alloc::collections::linked_list::LinkedList"),
             Kind::Text(path) => path.to_owned(),
-            Kind::Table(map) => match self.table_entry().as_deref() {
+            Kind::Table(map) => match self.table_entry() {
                 Some([key, value]) => format!("{map}<{key}, {value}>"),
                 _ => of("hashbrown::table::HashTable"),
             },
@@ -249,8 +232,13 @@ impl Container {
         }
     }
 
+    /// Its full name, and [`element`](Container::element).
+    pub(super) fn names(&self) -> (String, Option<String>) {
+        (self.name(), self.element())
+    }
+
     /// What one element is; an entry of a map is `(K, V)`.
-    pub(super) fn element(&self) -> Option<String> {
+    fn element(&self) -> Option<String> {
         match (self.kind, self.arguments.as_slice()) {
             (Kind::Text(_), _) => None,
             (Kind::Literal, [array]) => array_element(array).map(str::to_owned),
@@ -258,10 +246,8 @@ impl Container {
                 Some(entry(key, value))
             }
             (Kind::Box | Kind::Rc | Kind::Arc, [held, ..]) => {
-                let slice = held
-                    .strip_prefix('[')
-                    .and_then(|rest| rest.strip_suffix(']'))
-                    .filter(|element| split_arguments(&format!("<{element}>")).len() == 1)
+                let slice = in_brackets(held)
+                    .filter(|element| split_outermost_commas(element).len() == 1)
                     .filter(|_| array_element(held).is_none());
                 match (held.as_str(), slice) {
                     ("str", _) => None,
@@ -282,25 +268,21 @@ impl Container {
     }
 
     /// Key and value of a table of pairs.
-    fn table_entry(&self) -> Option<Vec<String>> {
-        let inside = self
-            .arguments
-            .first()?
-            .strip_prefix('(')?
-            .strip_suffix(')')?;
-        let pair = format!("<{inside}>");
-        let pair: Vec<String> = split_arguments(&pair)
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
-        (pair.len() == 2).then_some(pair)
+    fn table_entry(&self) -> Option<[&str; 2]> {
+        let pair = self.arguments.first()?;
+        let pair = pair.strip_prefix('(')?.strip_suffix(')')?;
+        split_outermost_commas(pair).try_into().ok()
     }
+}
+
+/// `T` of `[T]`, and all of `T; 3`.
+pub(super) fn in_brackets(of: &str) -> Option<&str> {
+    of.strip_prefix('[')?.strip_suffix(']')
 }
 
 /// `T` of `[T; 3]`.
 pub(super) fn array_element(of: &str) -> Option<&str> {
-    let inside = of.strip_prefix('[')?.strip_suffix(']')?;
-    let (element, length) = inside.rsplit_once("; ")?;
+    let (element, length) = in_brackets(of)?.rsplit_once("; ")?;
     let is_length = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
     is_length.then_some(element)
 }

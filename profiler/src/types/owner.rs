@@ -5,20 +5,14 @@
 
 use super::call::path_and_arguments;
 use super::facts::Facts;
-use super::reader::is_own;
+use super::reader::{is_own, unwrapped};
 use std::rc::Rc;
 
 /// The type being made, by what is known of the functions around, innermost first; `None` where none names one.
 pub(super) fn owner(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
     let found = found(functions)?;
-    // Our own wrapper around the value that is meant.
-    match path_and_arguments(&found) {
-        ("tracking_alloc::profiled::Profiled", arguments) => arguments
-            .first()
-            .filter(|of| is_own(of))
-            .map(|&of| of.to_owned()),
-        _ => Some(found),
-    }
+    let of = unwrapped(&found);
+    is_own(of).then(|| of.to_owned())
 }
 
 fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
@@ -33,9 +27,9 @@ fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
                 return Some(read.clone());
             }
             // `next_value<Box<Officer>>` around a visitor: it is the officer's.
-            let pointed = visited.then(|| pointed_to(read)).filter(|of| is_own(of));
-            if pointed.is_some() {
-                return pointed;
+            let pointed = pointed_to(read);
+            if visited && is_own(pointed) {
+                return Some(pointed.to_owned());
             }
         }
         if facts.entered.is_some() {
@@ -47,17 +41,18 @@ fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
 }
 
 /// What pointers and options lead to: `Officer` of `Option<Box<Officer>>`.
-fn pointed_to(of: &str) -> String {
-    let mut of = of;
+fn pointed_to(mut of: &str) -> &str {
+    const POINTERS: [&str; 4] = [
+        "alloc::boxed::Box",
+        "alloc::rc::Rc",
+        "alloc::sync::Arc",
+        "core::option::Option",
+    ];
     loop {
         let (path, arguments) = path_and_arguments(of);
-        let pointer = matches!(
-            path,
-            "alloc::boxed::Box" | "alloc::rc::Rc" | "alloc::sync::Arc" | "core::option::Option"
-        );
         match arguments.first() {
-            Some(inner) if pointer => of = inner,
-            _ => return of.to_owned(),
+            Some(inner) if POINTERS.contains(&path) => of = inner,
+            _ => return of,
         }
     }
 }

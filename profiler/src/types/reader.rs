@@ -74,12 +74,8 @@ pub(super) fn read_type(name: &str) -> Option<String> {
 /// anything that has the visitor of a `Fleet` among its arguments.
 pub(super) fn entered(name: &str) -> Option<String> {
     let call = Call::parse(name)?;
-    let visitor = call.arguments.iter().rev().find_map(|argument| {
-        argument
-            .ends_with("::__Visitor")
-            .then(|| made(argument))
-            .flatten()
-    });
+    let mut visitors = call.arguments.iter().rev();
+    let visitor = visitors.find_map(|of| of.ends_with("::__Visitor").then(|| made(of))?);
     if let Some(visitor) = visitor.filter(|of| is_own(of)) {
         return Some(visitor);
     }
@@ -130,11 +126,9 @@ pub(super) fn result(name: &str) -> Option<String> {
 }
 
 /// The value inside our own wrapper.
-fn unwrapped(of: &str) -> &str {
+pub(super) fn unwrapped(of: &str) -> &str {
     match path_and_arguments(of) {
-        ("tracking_alloc::profiled::Profiled", arguments) => {
-            arguments.first().copied().unwrap_or(of)
-        }
+        ("tracking_alloc::profiled::Profiled", arguments) if !arguments.is_empty() => arguments[0],
         _ => of,
     }
 }

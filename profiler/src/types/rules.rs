@@ -7,7 +7,7 @@
 use super::call::{Call, is_whole, path_and_arguments};
 use super::container::{
     BROWN_MAP, BROWN_SET, C_STRING, Container, Kind, OS_STRING, PATH_BUF, STD_MAP, STD_SET, STRING,
-    array_element,
+    array_element, in_brackets,
 };
 
 /// Crates whose frames are looked through like the standard library's.
@@ -65,7 +65,6 @@ fn makes_slice(name: &str) -> bool {
         "new_uninit_slice"
             | "new_zeroed_slice"
             | "allocate_for_slice"
-            | "allocate_for_slice_in"
             | "copy_from_slice"
             | "from_slice"
             | "from_iter_exact"
@@ -78,14 +77,59 @@ fn slice_of(element: &str) -> String {
     format!("[{element}]")
 }
 
+/// Types by their path, or (with `::` at the end) by the module around it, and what asks for memory in their methods.
+const TYPES: &[(&str, Kind)] = &[
+    ("str", Kind::Text(STRING)),
+    ("alloc::vec::Vec", Kind::Vec),
+    ("alloc::raw_vec::RawVec", Kind::Buffer),
+    ("alloc::collections::vec_deque::VecDeque", Kind::VecDeque),
+    (
+        "alloc::collections::binary_heap::BinaryHeap",
+        Kind::BinaryHeap,
+    ),
+    (
+        "alloc::collections::linked_list::LinkedList",
+        Kind::LinkedList,
+    ),
+    ("alloc::collections::btree::map::BTreeMap", Kind::BTreeMap),
+    ("alloc::collections::btree::map::entry::", Kind::BTreeMap),
+    ("alloc::collections::btree::node::LeafNode", Kind::BTreeMap),
+    (
+        "alloc::collections::btree::node::InternalNode",
+        Kind::BTreeMap,
+    ),
+    ("alloc::collections::btree::set::BTreeSet", Kind::BTreeSet),
+    ("alloc::string::String", Kind::Text(STRING)),
+    ("alloc::ffi::c_str::CString", Kind::Text(C_STRING)),
+    ("core::ffi::c_str::CStr", Kind::Text(C_STRING)),
+    ("std::ffi::os_str::OsString", Kind::Text(OS_STRING)),
+    ("std::ffi::os_str::OsStr", Kind::Text(OS_STRING)),
+    ("std::sys::os_str::", Kind::Text(OS_STRING)),
+    ("std::path::PathBuf", Kind::Text(PATH_BUF)),
+    ("std::path::Path", Kind::Text(PATH_BUF)),
+    ("alloc::boxed::Box", Kind::Box),
+    ("alloc::rc::Rc", Kind::Rc),
+    ("alloc::rc::UniqueRc", Kind::Rc),
+    ("alloc::rc::UniqueRcUninit", Kind::Rc),
+    ("alloc::sync::Arc", Kind::Arc),
+    ("alloc::sync::UniqueArcUninit", Kind::Arc),
+    ("hashbrown::raw::RawTable", Kind::Table(BROWN_MAP)),
+    (STD_MAP, Kind::Map(STD_MAP)),
+    (BROWN_MAP, Kind::Map(BROWN_MAP)),
+    (STD_SET, Kind::Set(STD_SET)),
+    (BROWN_SET, Kind::Set(BROWN_SET)),
+    ("indexmap::map::IndexMap", Kind::IndexMap),
+    ("indexmap::set::IndexSet", Kind::IndexSet),
+    ("std::collections::hash::map::", Kind::Map(STD_MAP)),
+    ("hashbrown::map::", Kind::Map(BROWN_MAP)),
+    ("hashbrown::rustc_entry::", Kind::Map(BROWN_MAP)),
+    ("indexmap::map::", Kind::IndexMap),
+    ("indexmap::inner::", Kind::IndexMap),
+];
+
 /// By the type the function is a method of.
 fn of_type(of: &str, call: &Call<'_>, std: bool) -> Option<Container> {
     let (path, arguments) = path_and_arguments(of);
-    let first = arguments.first().copied();
-    let pair = || match arguments.as_slice() {
-        [key, value, ..] => Some([*key, *value]),
-        _ => None,
-    };
     // `<T as SpecFromElem>::from_elem`, `<T as ConvertVec>::to_vec`: the type is the element.
     if call
         .implements
@@ -93,255 +137,156 @@ fn of_type(of: &str, call: &Call<'_>, std: bool) -> Option<Container> {
     {
         return Some(Container::new(Kind::Vec, [of]));
     }
-    if let Some(element) = of.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+    if let Some(element) = in_brackets(of) {
         let joins = matches!(call.name, "concat" | "join" | "connect");
         return (!joins && is_whole(element)).then(|| Container::new(Kind::Vec, [element]));
     }
-    let container = match path {
-        "str" => Container::new(Kind::Text(STRING), []),
-        "alloc::vec::Vec" if call.name == "into_boxed_slice" => {
-            Container::new(Kind::Box, [slice_of(first?).as_str()])
+    match (path, arguments.as_slice()) {
+        ("alloc::vec::Vec", [element, ..]) if call.name == "into_boxed_slice" => {
+            return Some(Container::new(Kind::Box, [slice_of(element).as_str()]));
         }
-        "alloc::vec::Vec" => Container::new(Kind::Vec, [first?]),
-        "alloc::raw_vec::RawVec" => Container::new(Kind::Buffer, [first?]),
-        "alloc::collections::vec_deque::VecDeque" => Container::new(Kind::VecDeque, [first?]),
-        "alloc::collections::binary_heap::BinaryHeap" => Container::new(Kind::BinaryHeap, [first?]),
-        "alloc::collections::linked_list::LinkedList" => Container::new(Kind::LinkedList, [first?]),
-        "alloc::string::String" if call.name == "into_boxed_str" => {
-            Container::new(Kind::Box, ["str"])
+        ("alloc::string::String", _) if call.name == "into_boxed_str" => {
+            return Some(Container::new(Kind::Box, ["str"]));
         }
-        "alloc::string::String" => Container::new(Kind::Text(STRING), []),
-        "alloc::ffi::c_str::CString" | "core::ffi::c_str::CStr" => {
-            Container::new(Kind::Text(C_STRING), [])
+        ("smallvec::SmallVec", _) => return Some(Container::new(Kind::Other, [of])),
+        ("bumpalo::Bump", _) => return Some(Container::new(Kind::Other, ["bumpalo::Bump"])),
+        ("alloc::collections::btree::node::Handle", [node, ..]) => return of_type(node, call, std),
+        ("alloc::collections::btree::node::NodeRef", [_, key, value, ..]) => {
+            return Some(Container::new(Kind::BTreeMap, [*key, *value]));
         }
-        "std::ffi::os_str::OsString" | "std::ffi::os_str::OsStr" => {
-            Container::new(Kind::Text(OS_STRING), [])
+        _ => {}
+    }
+    let is_path = |known: &str| path == known || known.ends_with("::") && path.starts_with(known);
+    let &(known, kind) = TYPES.iter().find(|(known, _)| is_path(known))?;
+    let count = kind.parameters();
+    let needed = arguments.get(..count)?.iter().copied();
+    match (kind, arguments.as_slice()) {
+        (Kind::Box | Kind::Rc | Kind::Arc, [held, ..]) => of_pointer(kind, held, call, false),
+        (Kind::Table(_), _) => Some(Container::new(Kind::Table(map_of(std)), needed)),
+        _ => {
+            let hasher = arguments.get(count).copied();
+            let hasher = hasher.filter(|_| kind.has_hasher() && !known.ends_with("::"));
+            Some(Container::new(kind, needed.chain(hasher)))
         }
-        "std::path::PathBuf" | "std::path::Path" => Container::new(Kind::Text(PATH_BUF), []),
-        _ if path.starts_with("std::sys::os_str::") => Container::new(Kind::Text(OS_STRING), []),
-        "alloc::boxed::Box"
-        | "alloc::rc::Rc"
-        | "alloc::rc::UniqueRc"
-        | "alloc::rc::UniqueRcUninit"
-        | "alloc::sync::Arc"
-        | "alloc::sync::UniqueArcUninit" => {
-            let kind = match path {
-                "alloc::boxed::Box" => Kind::Box,
-                _ if path.starts_with("alloc::rc::") => Kind::Rc,
-                _ => Kind::Arc,
-            };
-            return of_pointer(kind, first?, call);
-        }
-        "hashbrown::raw::RawTable" => Container::new(Kind::Table(map_of(std)), [first?]),
-        "std::collections::hash::map::HashMap" | "hashbrown::map::HashMap" => {
-            let map = if path == STD_MAP { STD_MAP } else { BROWN_MAP };
-            Container::new(Kind::Map(map), arguments.iter().copied().take(3))
-        }
-        "std::collections::hash::set::HashSet" | "hashbrown::set::HashSet" => {
-            let set = if path == STD_SET { STD_SET } else { BROWN_SET };
-            Container::new(Kind::Set(set), arguments.iter().copied().take(2))
-        }
-        "indexmap::map::IndexMap" => {
-            Container::new(Kind::IndexMap, arguments.iter().copied().take(3))
-        }
-        "indexmap::set::IndexSet" => {
-            Container::new(Kind::IndexSet, arguments.iter().copied().take(2))
-        }
-        "smallvec::SmallVec" => Container::new(Kind::Other, [of]),
-        "bumpalo::Bump" => Container::new(Kind::Other, ["bumpalo::Bump"]),
-        _ if path.starts_with("std::collections::hash::map::") => {
-            Container::new(Kind::Map(STD_MAP), pair()?)
-        }
-        _ if path.starts_with("hashbrown::map::")
-            || path.starts_with("hashbrown::rustc_entry::") =>
-        {
-            Container::new(Kind::Map(BROWN_MAP), pair()?)
-        }
-        _ if path.starts_with("indexmap::map::") || path.starts_with("indexmap::inner::") => {
-            Container::new(Kind::IndexMap, pair()?)
-        }
-        _ => return of_tree(path, &arguments),
-    };
-    Some(container)
+    }
 }
 
-/// `Box`, `Rc` and `Arc` by their type.
-fn of_pointer(kind: Kind, held: &str, call: &Call<'_>) -> Option<Container> {
+/// `Box`, `Rc` and `Arc` of what they hold, or of an element of it.
+fn of_pointer(kind: Kind, held: &str, call: &Call<'_>, is_element: bool) -> Option<Container> {
+    if makes_slice(call.name) && (is_element || !held.starts_with('[')) {
+        return Some(Container::new(kind, [slice_of(held).as_str()]));
+    }
+    // `vec![a, b]`: the box of an array that becomes the buffer of a `Vec`.
+    if kind == Kind::Box && call.name == "new_uninit" && array_element(held).is_some() {
+        return Some(Container::new(Kind::Literal, [held]));
+    }
     let names_all = held.starts_with('[')
         || held == "str"
         || matches!(call.name, "from" | "clone" | "from_iter");
-    if makes_slice(call.name) && !held.starts_with('[') {
-        return Some(Container::new(kind, [slice_of(held).as_str()]));
-    }
-    if let Some(literal) = literal(kind, held, call) {
-        return Some(literal);
-    }
     // What else they do (calling, polling, printing what is inside) is no business of theirs.
-    let asks = makes_one(call.name) || makes_slice(call.name) || names_all;
+    let asks = makes_one(call.name) || !is_element && (makes_slice(call.name) || names_all);
     // Errors made of strings: the box is of what is in it, and another block.
-    (asks && !held.starts_with("dyn ") && !held.starts_with("(dyn "))
-        .then(|| Container::new(kind, [held]))
-}
-
-/// What `vec![a, b]` calls: the box of an array that becomes the buffer of a `Vec`.
-fn literal(kind: Kind, held: &str, call: &Call<'_>) -> Option<Container> {
-    let array = kind == Kind::Box && call.name == "new_uninit" && array_element(held).is_some();
-    array.then(|| Container::new(Kind::Literal, [held]))
-}
-
-/// B-trees and their innards.
-fn of_tree(path: &str, arguments: &[&str]) -> Option<Container> {
-    let inside = path.strip_prefix("alloc::collections::btree::")?;
-    match inside {
-        "set::BTreeSet" => Some(Container::new(Kind::BTreeSet, [*arguments.first()?])),
-        "node::NodeRef" => Some(Container::new(
-            Kind::BTreeMap,
-            [*arguments.get(1)?, *arguments.get(2)?],
-        )),
-        "node::Handle" => {
-            let (path, arguments) = path_and_arguments(arguments.first()?);
-            of_tree(path, &arguments)
-        }
-        "map::BTreeMap" | "node::LeafNode" | "node::InternalNode" => Some(Container::new(
-            Kind::BTreeMap,
-            [*arguments.first()?, *arguments.get(1)?],
-        )),
-        _ if inside.starts_with("map::entry::") => Some(Container::new(
-            Kind::BTreeMap,
-            [*arguments.first()?, *arguments.get(1)?],
-        )),
-        _ => None,
-    }
+    let is_dyn = held.starts_with("dyn ") || held.starts_with("(dyn ");
+    (asks && !is_dyn).then(|| Container::new(kind, [held]))
 }
 
 fn map_of(std: bool) -> &'static str {
     if std { STD_MAP } else { BROWN_MAP }
 }
 
+/// Modules, with what asks for memory in functions there.
+const MODULES: &[(&str, Kind)] = &[
+    ("alloc::vec", Kind::Vec),
+    ("alloc::slice", Kind::Vec),
+    ("alloc::raw_vec", Kind::Buffer),
+    ("alloc::collections::vec_deque", Kind::VecDeque),
+    ("alloc::collections::binary_heap", Kind::BinaryHeap),
+    ("alloc::collections::linked_list", Kind::LinkedList),
+    ("alloc::collections::btree::set", Kind::BTreeSet),
+    ("alloc::collections::btree::map", Kind::BTreeMap),
+    ("alloc::collections::btree::node", Kind::BTreeMap),
+    ("alloc::collections::btree::append", Kind::BTreeMap),
+    ("alloc::collections::btree::fix", Kind::BTreeMap),
+    ("alloc::collections::btree::split", Kind::BTreeMap),
+    ("alloc::string", Kind::Text(STRING)),
+    ("alloc::str", Kind::Text(STRING)),
+    ("alloc::fmt", Kind::Text(STRING)),
+    ("std::io", Kind::Text(STRING)),
+    ("alloc::boxed", Kind::Box),
+    ("alloc::rc", Kind::Rc),
+    ("alloc::sync", Kind::Arc),
+    ("alloc::ffi::c_str", Kind::Text(C_STRING)),
+    ("std::ffi::c_str", Kind::Text(C_STRING)),
+    ("std::ffi::os_str", Kind::Text(OS_STRING)),
+    ("std::sys::os_str", Kind::Text(OS_STRING)),
+    ("std::path", Kind::Text(PATH_BUF)),
+    ("hashbrown::raw", Kind::Table(BROWN_MAP)),
+    ("std::collections::hash::map", Kind::Map(STD_MAP)),
+    ("std::collections::hash::set", Kind::Set(STD_SET)),
+    ("hashbrown::map", Kind::Map(BROWN_MAP)),
+    ("hashbrown::rustc_entry", Kind::Map(BROWN_MAP)),
+    ("hashbrown::set", Kind::Set(BROWN_SET)),
+    ("indexmap::map", Kind::IndexMap),
+    ("indexmap::inner", Kind::IndexMap),
+    ("indexmap::set", Kind::IndexSet),
+    ("smallvec", Kind::Other),
+    ("bumpalo", Kind::Other),
+];
+
 /// By the module a function is in, where there is no type: free functions, and all functions of builds without
 /// linkage names.
 fn of_module(call: &Call<'_>, std: bool, inner: Option<&Container>) -> Option<Container> {
+    let is_in = |module: &str| {
+        let rest = call.module.strip_prefix(module);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    };
+    let &(module, kind) = MODULES.iter().find(|(module, _)| is_in(module))?;
     let first = || call.argument(0);
-    let pair = || Some([call.argument(0)?, call.argument(1)?]);
-    let module = &*call.module;
-    let under = |prefix: &str| {
-        module
-            .strip_prefix(prefix)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-    };
-    if under("alloc::vec") {
-        return match call.name {
-            // Iterator first.
-            "from_iter_in_place" | "splice" | "drain" | "drop" => None,
-            _ if under("alloc::vec::splice") || under("alloc::vec::drain") => None,
-            "into_boxed_slice" => Some(Container::new(Kind::Box, [slice_of(first()?).as_str()])),
-            _ => Some(Container::new(Kind::Vec, [first()?])),
-        };
-    }
-    if under("alloc::raw_vec") {
-        // The buffer without its type has one argument, the allocator.
-        let typed = call.arguments.len() >= 2 || call.name.starts_with("with_capacity");
-        let element = first().filter(|element| typed && !is_allocator(element))?;
-        return Some(Container::new(Kind::Buffer, [element]));
-    }
-    if under("alloc::collections::vec_deque") {
-        return Some(Container::new(Kind::VecDeque, [first()?]));
-    }
-    if under("alloc::collections::binary_heap") {
-        return Some(Container::new(Kind::BinaryHeap, [first()?]));
-    }
-    if under("alloc::collections::linked_list") {
-        return Some(Container::new(Kind::LinkedList, [first()?]));
-    }
-    if under("alloc::collections::btree::set") {
-        return Some(Container::new(Kind::BTreeSet, [first()?]));
-    }
-    if ["map", "node", "append", "fix", "split"]
-        .iter()
-        .any(|part| under(&format!("alloc::collections::btree::{part}")))
-    {
-        return Some(Container::new(Kind::BTreeMap, pair()?));
-    }
-    if under("alloc::string") || under("alloc::str") || under("alloc::fmt") {
-        return Some(match call.name {
-            "into_boxed_str" => Container::new(Kind::Box, ["str"]),
-            _ => Container::new(Kind::Text(STRING), []),
-        });
-    }
-    if under("alloc::slice") {
-        return match call.name {
-            "concat" | "join" | "connect" => None,
-            _ => Some(Container::new(Kind::Vec, [first()?])),
-        };
-    }
-    if under("alloc::boxed") || under("alloc::rc") || under("alloc::sync") {
-        let kind = match module.split("::").nth(1) {
-            Some("boxed") => Kind::Box,
-            Some("rc") => Kind::Rc,
-            _ => Kind::Arc,
-        };
-        return pointer_of_module(kind, call, inner);
-    }
-    if under("alloc::ffi::c_str") || under("std::ffi::c_str") {
-        return Some(Container::new(Kind::Text(C_STRING), []));
-    }
-    if under("std::ffi::os_str") || under("std::sys::os_str") {
-        return Some(Container::new(Kind::Text(OS_STRING), []));
-    }
-    if under("std::io") {
+    match (module, call.name) {
+        // Iterator first.
+        ("alloc::vec", "from_iter_in_place" | "splice" | "drain" | "drop") => return None,
+        ("alloc::vec", _) if is_in("alloc::vec::splice") || is_in("alloc::vec::drain") => {
+            return None;
+        }
+        ("alloc::vec", "into_boxed_slice") => {
+            return Some(Container::new(Kind::Box, [slice_of(first()?).as_str()]));
+        }
+        ("alloc::slice", "concat" | "join" | "connect") => return None,
+        ("alloc::string" | "alloc::str" | "alloc::fmt", "into_boxed_str") => {
+            return Some(Container::new(Kind::Box, ["str"]));
+        }
         // Reads into the bytes of a string.
-        let string = matches!(call.name, "append_to_string" | "default_read_to_string");
-        return (string && inner.is_some()).then(|| Container::new(Kind::Text(STRING), []));
+        ("std::io", "append_to_string" | "default_read_to_string") if inner.is_some() => {}
+        ("std::io", _) => return None,
+        ("smallvec", _) => {
+            let full = format!("smallvec::SmallVec<{}>", first()?);
+            return Some(Container::new(kind, [full.as_str()]));
+        }
+        ("bumpalo", _) => {
+            let bump = !is_in("bumpalo::collections");
+            return bump.then(|| Container::new(kind, ["bumpalo::Bump"]));
+        }
+        _ => {}
     }
-    if under("std::path") {
-        return Some(Container::new(Kind::Text(PATH_BUF), []));
+    match kind {
+        Kind::Box | Kind::Rc | Kind::Arc => pointer_of_module(kind, call, inner),
+        // Without its type a buffer or table has one argument, the allocator.
+        Kind::Buffer | Kind::Table(_) => {
+            let element = first().filter(|element| !is_allocator(element))?;
+            let (kind, is_typed) = match kind {
+                Kind::Buffer => (kind, call.name.starts_with("with_capacity")),
+                _ => (Kind::Table(map_of(std)), element.starts_with('(')),
+            };
+            (is_typed || call.arguments.len() >= 2).then(|| Container::new(kind, [element]))
+        }
+        _ => {
+            let count = kind.parameters();
+            let needed: Option<Vec<&str>> = (0..count).map(|at| call.argument(at)).collect();
+            let hasher = call.argument(count);
+            let hasher = hasher.filter(|_| kind.has_hasher() && names_hasher(call.name));
+            Some(Container::new(kind, needed?.into_iter().chain(hasher)))
+        }
     }
-    if under("hashbrown::raw") {
-        let element = first().filter(|element| !is_allocator(element))?;
-        let typed = call.arguments.len() >= 2 || element.starts_with('(');
-        return typed.then(|| Container::new(Kind::Table(map_of(std)), [element]));
-    }
-    let hasher = |at: usize| call.argument(at).filter(|_| has_hasher(call.name));
-    let map = |kind| {
-        let [key, value] = pair()?;
-        Some(Container::new(
-            kind,
-            [key, value].into_iter().chain(hasher(2)),
-        ))
-    };
-    let set = |kind| {
-        Some(Container::new(
-            kind,
-            [first()?].into_iter().chain(hasher(1)),
-        ))
-    };
-    if under("std::collections::hash::map") {
-        return map(Kind::Map(STD_MAP));
-    }
-    if under("std::collections::hash::set") {
-        return set(Kind::Set(STD_SET));
-    }
-    if under("hashbrown::map") || under("hashbrown::rustc_entry") {
-        return map(Kind::Map(BROWN_MAP));
-    }
-    if under("hashbrown::set") {
-        return set(Kind::Set(BROWN_SET));
-    }
-    if under("indexmap::map") || under("indexmap::inner") {
-        return map(Kind::IndexMap);
-    }
-    if under("indexmap::set") {
-        return set(Kind::IndexSet);
-    }
-    if under("smallvec") {
-        let held = first()?;
-        return Some(Container::new(
-            Kind::Other,
-            [format!("smallvec::SmallVec<{held}>").as_str()],
-        ));
-    }
-    (under("bumpalo") && !under("bumpalo::collections"))
-        .then(|| Container::new(Kind::Other, ["bumpalo::Bump"]))
 }
 
 /// `Box`, `Rc` and `Arc` by the module of a function.
@@ -364,18 +309,11 @@ fn pointer_of_module(kind: Kind, call: &Call<'_>, inner: Option<&Container>) -> 
         };
     }
     let held = call.argument(0).filter(|held| !is_allocator(held))?;
-    if makes_slice(call.name) {
-        return Some(Container::new(kind, [slice_of(held).as_str()]));
-    }
-    if let Some(literal) = literal(kind, held, call) {
-        return Some(literal);
-    }
-    let one = makes_one(call.name) && !held.starts_with("dyn ") && !held.starts_with("(dyn ");
-    one.then(|| Container::new(kind, [held]))
+    of_pointer(kind, held, call, true)
 }
 
 /// Whether the argument after key and value is the hasher: not where a function has one of its own there.
-fn has_hasher(name: &str) -> bool {
+fn names_hasher(name: &str) -> bool {
     matches!(
         name,
         "insert"

@@ -4,7 +4,7 @@
 //! out, closures are `{{closure}}`. Works on text from files: any input gives some answer, none panics, and an
 //! argument that is *not* the default is never dropped.
 
-use super::call::split_arguments;
+use super::call::split_outermost_commas;
 
 /// Arguments open at the same time; what nests deeper is copied as it is.
 const MAX_DEPTH: usize = 64;
@@ -157,7 +157,7 @@ impl Round {
         if !self.tuple || inside.is_empty() || inside.ends_with(',') || inside.starts_with("dyn ") {
             return false;
         }
-        split_arguments(&format!("<{inside}>")).len() == 1
+        split_outermost_commas(inside).len() == 1
     }
 }
 

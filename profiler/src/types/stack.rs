@@ -6,7 +6,7 @@
 //! debug information nothing is said: the names of a symbol table alone are those of functions that survived
 //! inlining, and would give plausible, wrong types.
 
-use super::alias::{Frame, Renamed};
+use super::alias::Renamed;
 use super::call::{Call, path_and_arguments};
 use super::container::{Container, Kind, STRING};
 use super::facts::Facts;
@@ -71,7 +71,7 @@ impl Stacks {
     /// What the block of a stack holds, frames given innermost first; `None` where the stack does not tell.
     pub fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<ContentNames> {
         let stack = stack.get(self.hook_frames(stack)..)?;
-        let (mut told, decided) = self.read(stack)?;
+        let (mut names, decided) = self.read(stack)?;
         let mut others = Vec::new();
         let mut first = 0;
         for (at, frame) in stack.iter().enumerate() {
@@ -82,18 +82,29 @@ impl Stacks {
                 continue;
             }
             for alias in 0..frame.function.aliases.len() {
-                let renamed = self.renamed.stack(stack, (first, at), alias);
-                let renamed: Vec<StackFrame<'_>> = renamed.iter().map(Frame::read).collect();
+                let (inner, outer) = stack.split_at(at + 1);
+                let functions = self.renamed.functions(&inner[first..], alias);
+                let mut renamed = stack[..first].to_vec();
+                let kept = &inner[inner.len() - functions.len()..];
+                renamed.extend(kept.iter().zip(&functions).map(|(frame, (id, function))| {
+                    let id = *id;
+                    StackFrame {
+                        id,
+                        function,
+                        ..*frame
+                    }
+                }));
+                renamed.extend(outer);
                 let other = self.read(&renamed).map(|(other, _)| other);
-                if other.as_ref() != Some(&told) && !others.contains(&other) {
+                if other.as_ref() != Some(&names) && !others.contains(&other) {
                     others.push(other);
                 }
             }
             first = at + 1;
         }
         others.truncate(MAX_OTHERS);
-        told.others = others;
-        Some(told)
+        names.others = others;
+        Some(names)
     }
 
     /// Puts into `key` what decides the answer of [`contents`](Stacks::contents): stacks of one key hold the same. `false`
@@ -105,10 +116,7 @@ impl Stacks {
         if asking.is_some_and(|frame| frame.merged) {
             return false;
         }
-        let end = stack
-            .iter()
-            .position(|frame| !self.looks_through(frame))
-            .unwrap_or(stack.len());
+        let end = self.end_of_containers(stack);
         let (inside, outside) = stack.split_at(end);
         let mut has_buffer = false;
         for frame in inside {
@@ -151,20 +159,16 @@ impl Stacks {
     /// What a stack says by the names of its frames, without those of the hook; and how many of them were asked.
     fn read(&mut self, stack: &[StackFrame<'_>]) -> Option<(ContentNames, usize)> {
         let asking = stack.iter().position(|frame| !self.facts(frame).new_buffer);
-        if let Some((at, container)) = asking.and_then(|at| {
-            let frame = stack.get(at).filter(|frame| frame.merged)?;
-            let call = Call::parse(&frame.function.name)?;
-            Some((at, merged::container(&call)?))
-        }) {
-            let told = (container.name(), container.element());
-            let (told, asked) = self.with_owner(told, stack, 0);
-            return Some((told, asked.max(at + 1)));
+        if let Some(at) = asking
+            && stack[at].merged
+            && let Some(call) = Call::parse(&stack[at].function.name)
+            && let Some(container) = merged::container(&call)
+        {
+            let (names, decided) = self.with_owner(container.names(), stack, 0);
+            return Some((names, decided.max(at + 1)));
         }
-        let end = stack
-            .iter()
-            .position(|frame| !self.looks_through(frame))
-            .unwrap_or(stack.len());
-        let (inside, outside) = stack.split_at_checked(end)?;
+        let end = self.end_of_containers(stack);
+        let (inside, outside) = stack.split_at(end);
         // The program's own code must be described, or its inlined callees are missing from the stack.
         let mut program = outside
             .iter()
@@ -178,25 +182,21 @@ impl Stacks {
             .iter()
             .map(|frame| (frame.id, frame.inlined, frame.has_file))
             .collect();
-        let told = match self.chains.get(&chain) {
-            Some(told) => told.clone(),
+        let container = match self.chains.get(&chain) {
+            Some(known) => known.clone(),
             None => {
-                let told = self
-                    .innermost(inside)
-                    .map(|container| (container.name(), container.element()));
-                self.chains.insert(chain, told.clone());
-                told
+                let found = self.innermost(inside).map(|container| container.names());
+                self.chains.insert(chain, found.clone());
+                found
             }
         };
-        let told = match told {
-            Some(told) => told,
+        let container = match container {
             None if inside.iter().any(|frame| self.facts(frame).buffer) => {
-                let container = self.read_by_serde(outside)?;
-                (container.name(), container.element())
+                self.read_by_serde(outside)?.names()
             }
-            None => return None,
+            found => found?,
         };
-        Some(self.with_owner(told, stack, end))
+        Some(self.with_owner(container, stack, end))
     }
 
     /// What the frames from `end` on say of the owner, beside what those before it hold.
@@ -213,13 +213,19 @@ impl Stacks {
             self.facts(frame)
         }));
         let decided = end + if owner.is_some() { asked } else { 0 };
-        let told = ContentNames {
+        let names = ContentNames {
             container,
             element,
             owner,
             others: Vec::new(),
         };
-        (told, decided)
+        (names, decided)
+    }
+
+    /// How many frames at the inner end are looked through.
+    fn end_of_containers(&mut self, stack: &[StackFrame<'_>]) -> usize {
+        let end = stack.iter().position(|frame| !self.looks_through(frame));
+        end.unwrap_or(stack.len())
     }
 
     /// Whether a frame is between the allocator and the code whose block it is. The file of merged code is not its
@@ -254,18 +260,17 @@ impl Stacks {
                 .filter(|_| frame.has_file)
                 .and_then(|call| rules::container(&call, std, found.as_ref()));
             match (outer, &found) {
-                (Some(outer), Some(inner)) => match inner.within(&outer, direct) {
-                    Some(container) => {
-                        found = Some(container);
-                        direct = true;
-                    }
-                    None => break,
-                },
-                (Some(outer), None) => {
-                    found = Some(outer);
-                    direct = true;
-                }
                 (None, _) => direct &= self.facts(frame).machinery,
+                (Some(outer), inner) => {
+                    let container = match inner {
+                        Some(inner) => inner.within(&outer, direct),
+                        None => Some(outer),
+                    };
+                    if container.is_none() {
+                        break;
+                    }
+                    (found, direct) = (container, true);
+                }
             }
             if !frame.inlined
                 && let Some(found) = &mut found
@@ -296,19 +301,16 @@ impl Stacks {
 
     /// A growing buffer whose own frames tell no type, in the middle of a serde access: what is being read is it.
     fn read_by_serde(&mut self, outside: &[StackFrame<'_>]) -> Option<Container> {
-        let reader = outside
-            .iter()
-            .map(|frame| self.facts(frame))
-            .find(|facts| facts.read.is_some())?;
+        let mut facts = outside.iter().map(|frame| self.facts(frame));
+        let reader = facts.find(|facts| facts.read.is_some())?;
         let (path, arguments) = path_and_arguments(reader.read.as_deref()?);
-        let first = arguments.first().copied();
-        match path {
-            "alloc::vec::Vec" => Some(Container::new(Kind::Vec, [first?])),
-            "alloc::collections::vec_deque::VecDeque" => {
-                Some(Container::new(Kind::VecDeque, [first?]))
-            }
-            "alloc::string::String" => Some(Container::new(Kind::Text(STRING), [])),
-            _ => None,
-        }
+        let kind = match path {
+            "alloc::vec::Vec" => Kind::Vec,
+            "alloc::collections::vec_deque::VecDeque" => Kind::VecDeque,
+            "alloc::string::String" => Kind::Text(STRING),
+            _ => return None,
+        };
+        let element = arguments.get(..kind.parameters())?;
+        Some(Container::new(kind, element.iter().copied()))
     }
 }
