@@ -1,16 +1,17 @@
 //! Values numbered in the order they were first seen.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, RandomState};
 
 /// Distinct values and their numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Interned<T> {
+pub(crate) struct Interned<T, S = RandomState> {
     pub(crate) values: Vec<T>,
-    numbers: HashMap<T, u32>,
+    numbers: HashMap<T, u32, S>,
 }
 
-impl<T> Default for Interned<T> {
+impl<T, S: Default> Default for Interned<T, S> {
     fn default() -> Self {
         Interned {
             values: Vec::new(),
@@ -19,16 +20,34 @@ impl<T> Default for Interned<T> {
     }
 }
 
-impl<T: Clone + Eq + Hash> Interned<T> {
+impl<T> Interned<T> {
     pub(crate) fn new() -> Self {
         Interned::default()
     }
+}
 
+impl<T: Clone + Eq + Hash, S: BuildHasher> Interned<T, S> {
     /// The number of a value, an index into [`values`](Interned::values).
     pub(crate) fn number(&mut self, value: T) -> u32 {
-        if let Some(number) = self.numbers.get(&value) {
-            return *number;
+        match self.numbers.get(&value) {
+            Some(number) => *number,
+            None => self.add(value),
         }
+    }
+
+    /// The same of a value that is only made where it is new.
+    pub(crate) fn number_of<Q>(&mut self, value: &Q) -> u32
+    where
+        T: Borrow<Q>,
+        Q: Eq + Hash + ToOwned<Owned = T> + ?Sized,
+    {
+        match self.numbers.get(value) {
+            Some(number) => *number,
+            None => self.add(value.to_owned()),
+        }
+    }
+
+    fn add(&mut self, value: T) -> u32 {
         let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
         self.values.push(value.clone());
         self.numbers.insert(value, number);

@@ -1,12 +1,12 @@
 //! Arenas of a recording, with their rows and their history.
 
-use super::counters::Counted;
+use super::counters::CountedSites;
 use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues, ScopeId};
 use crate::types::{Types, short};
 use tracking_alloc_recording::{Recording, arena_event};
 
 /// All arenas, by name. `sites` says where a site of the recording stands in the profile.
-pub(super) fn arenas(recording: &Recording, sites: &Counted, types: &mut Types) -> Vec<Arena> {
+pub(super) fn arenas(recording: &Recording, sites: &CountedSites, types: &mut Types) -> Vec<Arena> {
     let mut arenas: Vec<Arena> = recording
         .arenas
         .iter()
@@ -75,18 +75,15 @@ pub(super) fn arenas(recording: &Recording, sites: &Counted, types: &mut Types) 
             time_ns: chunk.time_ns,
             chunk_bytes: chunk.chunk_bytes,
             used_bytes: chunk.used_bytes,
-            site: sites.place(chunk.site).filter(|_| chunk.site != 0),
+            site: sites.position(chunk.site).filter(|_| chunk.site != 0),
         });
     }
     for values in &recording.arena_values {
-        let site = match values.site {
-            0 => None,
+        let site = sites.position(values.site).filter(|_| values.site != 0);
+        if site.is_none() && values.site != 0 {
             // Blocks of a site that nothing was counted for are not values.
-            number => match sites.place(number) {
-                Some(site) => Some(site),
-                None => continue,
-            },
-        };
+            continue;
+        }
         let (Some(arena), Some(name)) = (
             arenas.get_mut(values.arena as usize),
             recording.string(values.type_name),

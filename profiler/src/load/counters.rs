@@ -10,43 +10,28 @@ use crate::profile::{Figures, Site, Snapshot};
 use std::iter::repeat_with;
 use std::num::NonZero;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, FIRST_SITE, HeaderValue, LaneColumns, MarkValue, Recording, RowValue,
-    SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums, state,
+    CLOCK_SNAPSHOT_BITS, FIRST_SITE, HeaderValue, LaneColumns, MarkRowValue, MarkValue, Recording,
+    RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums, state,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
 pub(super) const LANE_DRIFT: u64 = 64 << 10;
 
-/// Sites with what was counted of them, without their stacks.
-#[derive(Clone)]
-pub(super) struct Counted {
+/// The sites that anything was counted of: a lane's rows are those of all or of a few of them.
+pub(super) struct CountedSites {
     /// Their numbers in the recording, rising.
     pub(super) numbers: Vec<u32>,
-    pub(super) sites: Vec<Site>,
+    /// By number of the site: its position in `numbers`, if it has one, from 1.
+    positions: Vec<Option<NonZero<u32>>>,
 }
 
-impl Counted {
-    /// Where the site of that number is.
-    pub(super) fn place(&self, number: u32) -> Option<usize> {
-        self.numbers.binary_search(&number).ok()
-    }
-}
-
-/// The sites that anything was counted of: a lane's rows are those of all or of a few of them.
-pub(super) struct Places {
-    /// Their numbers, rising.
-    numbers: Vec<u32>,
-    /// By number of the site: its place in `numbers`, if it has one.
-    places: Vec<Option<NonZero<u32>>>,
-}
-
-impl Places {
-    pub(super) fn of(recording: &Recording, peak: &Peak) -> Places {
+impl CountedSites {
+    pub(super) fn of(recording: &Recording, peak: &Peak) -> Self {
         let sites = recording.sites.len().max(FIRST_SITE as usize);
-        let mut places = vec![None; sites];
+        let mut positions = vec![None; sites];
         let mut note = |site: u32| {
-            if let Some(place) = places.get_mut(site as usize) {
-                *place = Some(NonZero::<u32>::MIN);
+            if let Some(position) = positions.get_mut(site as usize) {
+                *position = Some(NonZero::<u32>::MIN);
             }
         };
         for lane in &recording.lanes {
@@ -55,18 +40,19 @@ impl Places {
         }
         marked_rows(recording, peak).for_each(|row| note(row.site));
         let mut numbers = Vec::new();
-        for (number, place) in (0..).zip(&mut places) {
-            if place.is_some() {
+        for (number, position) in (0..).zip(&mut positions) {
+            if position.is_some() {
                 numbers.push(number);
-                *place = NonZero::new(numbers.len() as u32);
+                *position = NonZero::new(numbers.len() as u32);
             }
         }
-        Places { numbers, places }
+        CountedSites { numbers, positions }
     }
 
-    fn of_site(&self, number: u32) -> Option<usize> {
-        let place = (*self.places.get(number as usize)?)?;
-        Some(place.get() as usize - 1)
+    /// Where the site of that number is among them.
+    pub(super) fn position(&self, number: u32) -> Option<usize> {
+        let position = (*self.positions.get(number as usize)?)?;
+        Some(position.get() as usize - 1)
     }
 }
 
@@ -81,15 +67,27 @@ pub(super) enum PeakAt {
     Mark(usize),
 }
 
-pub(super) fn net(row: &RowValue) -> (i64, i64) {
+/// Bytes and blocks that are live, as far as a single lane tells.
+pub(super) type Net = (i64, i64);
+
+pub(super) fn net(row: &RowValue) -> Net {
+    net_of(&row.sums())
+}
+
+/// What was allocated less what was freed.
+pub(super) fn net_of(sums: &Sums) -> Net {
     (
-        row.total_bytes.wrapping_sub(row.freed_bytes) as i64,
-        row.total_blocks.wrapping_sub(row.freed_blocks) as i64,
+        sums[0].wrapping_sub(sums[2]) as i64,
+        sums[1].wrapping_sub(sums[3]) as i64,
     )
 }
 
+pub(super) fn plus(one: Net, other: Net) -> Net {
+    (one.0.saturating_add(other.0), one.1.saturating_add(other.1))
+}
+
 /// A row's net at the last maximum of the present window.
-pub(super) fn at_epoch(row: &RowValue, header: &HeaderValue) -> (i64, i64) {
+pub(super) fn at_epoch(row: &RowValue, header: &HeaderValue) -> Net {
     // A row of a newer epoch was read later than the header: what it saved was the state before that.
     if row.clock >> CLOCK_SNAPSHOT_BITS >= header.clock >> CLOCK_SNAPSHOT_BITS {
         (row.saved_bytes, row.saved_blocks)
@@ -194,15 +192,10 @@ fn most_rise(lane: &LaneColumns) -> i64 {
     }
 }
 
-pub(super) fn mark_rows<'a>(
-    recording: &'a Recording,
-    mark: &MarkValue,
-) -> &'a [tracking_alloc_recording::MarkRowValue] {
-    let range = usize::try_from(mark.first_row).ok().and_then(|first| {
-        let rows = usize::try_from(mark.rows).ok()?;
-        recording.mark_rows.get(first..first.checked_add(rows)?)
-    });
-    range.unwrap_or_default()
+/// The rows that a mark kept.
+pub(super) fn mark_rows<'a>(recording: &'a Recording, mark: &MarkValue) -> &'a [MarkRowValue] {
+    let rows = mark.first_row as usize..mark.first_row.saturating_add(mark.rows) as usize;
+    recording.mark_rows.get(rows).unwrap_or_default()
 }
 
 /// Whether a row never counted anything.
@@ -218,7 +211,7 @@ fn is_empty(row: &RowValue) -> bool {
 fn marked_rows<'a>(
     recording: &'a Recording,
     peak: &Peak,
-) -> impl Iterator<Item = &'a tracking_alloc_recording::MarkRowValue> {
+) -> impl Iterator<Item = &'a MarkRowValue> {
     let mark = match peak.at {
         PeakAt::Mark(index) => recording.marks.get(index),
         PeakAt::Epoch | PeakAt::Now => None,
@@ -227,83 +220,75 @@ fn marked_rows<'a>(
     rows.unwrap_or_default().iter()
 }
 
-/// Sums over lanes that are facts only when all are added: they are signed until then.
+/// What was counted of a site. Nets are facts only when those of all lanes are added: they are signed until then.
 #[derive(Clone, Default)]
-struct Nets {
-    live_bytes: i64,
-    live_blocks: i64,
-    peak_bytes: i64,
-    peak_blocks: i64,
-    impossible: bool,
+struct SiteSums {
+    sums: Sums,
+    live: Net,
+    at_peak: Net,
+    is_impossible: bool,
 }
 
 /// Adds up the rows of every site; and how many sites have figures that cannot be, as they stand.
-pub(super) fn count(recording: &Recording, peak: &Peak, places: Places) -> (Counted, u64) {
+pub(super) fn count(
+    recording: &Recording,
+    peak: &Peak,
+    counted: &CountedSites,
+) -> (Vec<Site>, u64) {
     let header = &recording.header;
     // What threads may have been apart at the peak.
     let drift = i64::from(header.most_lanes.max(header.lanes)).saturating_mul(LANE_DRIFT as i64);
-    let length = places.numbers.len();
+    let length = counted.numbers.len();
     let mut sites: Vec<Site> = repeat_with(Site::default).take(length).collect();
     let records: Vec<SizeRecords<'_>> = recording.lanes.iter().map(SizeRecords::of).collect();
     let impossible = on_parts(&mut sites, |start, sites| {
         // Each thread reads all rows, and counts those of its sites.
         let length = sites.len();
-        let here = |site: u32| {
-            let place = places.of_site(site)?.checked_sub(start)?;
-            (place < length).then_some(place)
+        let position = |site: u32| {
+            let position = counted.position(site)?.checked_sub(start)?;
+            (position < length).then_some(position)
         };
-        let mut nets: Vec<Nets> = repeat_with(Nets::default).take(length).collect();
+        let mut all = vec![SiteSums::default(); length];
         for (lane, records) in recording.lanes.iter().zip(&records) {
             for (site, row, index) in rows(lane) {
-                let Some(place) = here(site).filter(|_| !is_empty(row)) else {
+                let Some(position) = position(site).filter(|_| !is_empty(row)) else {
                     continue;
                 };
-                let (site, net_of_site) = (&mut sites[place], &mut nets[place]);
-                site.figures.add(&from_sums(&row.sums()));
-                let (live_bytes, live_blocks) = net(row);
-                match records.distribution(row, index, header) {
-                    Some(distribution) => site.distribution.add(&distribution),
-                    None => net_of_site.impossible = true,
+                let site = &mut all[position];
+                for (sum, more) in site.sums.iter_mut().zip(row.sums()) {
+                    *sum = sum.saturating_add(more);
                 }
-                net_of_site.impossible |= is_impossible(row, header);
-                let (bytes, blocks) = match peak.at {
+                site.is_impossible |= is_impossible(row, header);
+                match records.distribution(row, index, header) {
+                    Some(distribution) => sites[position].distribution.add(&distribution),
+                    None => site.is_impossible = true,
+                }
+                site.live = plus(site.live, net(row));
+                let at_peak = match peak.at {
                     PeakAt::Epoch => at_epoch(row, header),
-                    PeakAt::Now => (live_bytes, live_blocks),
+                    PeakAt::Now => net(row),
                     PeakAt::Mark(_) => (0, 0),
                 };
-                net_of_site.add((live_bytes, live_blocks), (bytes, blocks));
+                site.at_peak = plus(site.at_peak, at_peak);
             }
         }
         for row in marked_rows(recording, peak) {
-            if let Some(place) = here(row.site) {
-                nets[place].add((0, 0), (row.peak_bytes, row.peak_blocks));
+            if let Some(position) = position(row.site) {
+                let at_peak = &mut all[position].at_peak;
+                *at_peak = plus(*at_peak, (row.peak_bytes, row.peak_blocks));
             }
         }
         let mut impossible = 0;
-        for (site, net) in sites.iter_mut().zip(nets) {
-            let freed_too_much = net.live_bytes < 0 || net.live_blocks < 0;
-            let off_at_peak = net.peak_bytes < -drift || net.peak_blocks < -drift;
-            impossible += u64::from(net.impossible || freed_too_much || off_at_peak);
-            let figures = &mut site.figures;
-            figures.live_bytes = net.live_bytes.max(0) as u64;
-            figures.live_blocks = net.live_blocks.max(0) as u64;
-            figures.peak_bytes = net.peak_bytes.max(0) as u64;
-            figures.peak_blocks = net.peak_blocks.max(0) as u64;
+        for (site, of_site) in sites.iter_mut().zip(all) {
+            let (live, at_peak) = (of_site.live, of_site.at_peak);
+            let freed_too_much = live.0 < 0 || live.1 < 0;
+            let off_at_peak = at_peak.0 < -drift || at_peak.1 < -drift;
+            impossible += u64::from(of_site.is_impossible || freed_too_much || off_at_peak);
+            site.figures = figures(&of_site.sums, live, at_peak);
         }
         impossible
     });
-    let impossible = impossible.into_iter().sum();
-    let numbers = places.numbers;
-    (Counted { numbers, sites }, impossible)
-}
-
-impl Nets {
-    fn add(&mut self, live: (i64, i64), peak: (i64, i64)) {
-        self.live_bytes = self.live_bytes.saturating_add(live.0);
-        self.live_blocks = self.live_blocks.saturating_add(live.1);
-        self.peak_bytes = self.peak_bytes.saturating_add(peak.0);
-        self.peak_blocks = self.peak_blocks.saturating_add(peak.1);
-    }
+    (sites, impossible.into_iter().sum())
 }
 
 /// No program allocates as much: the sums of what is below stay far from their limits.
@@ -319,49 +304,34 @@ fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
             && (row.temporary_bytes > row.freed_bytes || row.copied_bytes > row.total_bytes)
 }
 
-/// The figures that sums tell, without what is live or was at the peak.
-pub(super) fn from_sums(sums: &Sums) -> Figures {
-    let [
-        total_bytes,
-        total_blocks,
-        freed_bytes,
-        freed_blocks,
-        grows,
-        shrinks,
-        copied_bytes,
-        temporary_blocks,
-        temporary_bytes,
-    ] = *sums;
+/// The figures that sums and nets tell.
+pub(super) fn figures(sums: &Sums, live: Net, at_peak: Net) -> Figures {
+    let shown = |net: i64| net.max(0) as u64;
     Figures {
-        total_bytes,
-        total_blocks,
-        freed_bytes,
-        freed_blocks,
-        grows,
-        shrinks,
-        copied_bytes,
-        temporary_blocks,
-        temporary_bytes,
-        ..Figures::default()
+        total_bytes: sums[0],
+        total_blocks: sums[1],
+        freed_bytes: sums[2],
+        freed_blocks: sums[3],
+        live_bytes: shown(live.0),
+        live_blocks: shown(live.1),
+        peak_bytes: shown(at_peak.0),
+        peak_blocks: shown(at_peak.1),
+        grows: sums[4],
+        shrinks: sums[5],
+        copied_bytes: sums[6],
+        temporary_blocks: sums[7],
+        temporary_bytes: sums[8],
     }
 }
 
 /// Live bytes of each of the sites at each snapshot, oldest first.
-pub(super) fn snapshots(recording: &Recording, places: &Places) -> Vec<Snapshot> {
+pub(super) fn snapshots(recording: &Recording, counted: &CountedSites) -> Vec<Snapshot> {
     const SEEN: u64 = (1 << CLOCK_SNAPSHOT_BITS) - 1;
     let header = &recording.header;
-    let mut taken: Vec<(u64, usize)> = header
-        .snapshot_seq
-        .iter()
-        .enumerate()
-        .filter(|(_, sequence)| **sequence != 0)
-        .map(|(slot, sequence)| (*sequence, slot))
-        .collect();
+    let mut taken: Vec<(u64, usize)> = header.snapshot_seq.into_iter().zip(0..).collect();
+    taken.retain(|(sequence, _)| *sequence != 0);
     taken.sort_unstable();
-    let mut moments: Vec<(u64, Vec<i64>)> = taken
-        .iter()
-        .map(|(_, slot)| (header.snapshot_ns[*slot], vec![0; places.numbers.len()]))
-        .collect();
+    let mut nets = vec![vec![0_i64; counted.numbers.len()]; taken.len()];
     for lane in &recording.lanes {
         let mut saved: Vec<Option<&[i64; 16]>> = vec![None; lane.rows.len()];
         for snaps in &lane.snaps {
@@ -370,28 +340,24 @@ pub(super) fn snapshots(recording: &Recording, places: &Places) -> Vec<Snapshot>
             }
         }
         for (site, row, index) in rows(lane) {
-            let Some(place) = places.of_site(site) else {
+            let Some(position) = counted.position(site) else {
                 continue;
             };
-            for ((sequence, slot), (_, moment)) in taken.iter().zip(&mut moments) {
-                let live = if row.clock & SEEN >= *sequence && index.is_some() {
-                    index
-                        .and_then(|index| saved[index])
-                        .map_or(0, |live| live[*slot])
-                } else {
-                    net(row).0
+            for ((sequence, slot), nets) in taken.iter().zip(&mut nets) {
+                let live = match index {
+                    Some(index) if row.clock & SEEN >= *sequence => {
+                        saved[index].map_or(0, |live| live[*slot])
+                    }
+                    _ => net(row).0,
                 };
-                if let Some(sum) = moment.get_mut(place) {
-                    *sum = sum.saturating_add(live);
-                }
+                nets[position] = nets[position].saturating_add(live);
             }
         }
     }
-    moments
-        .into_iter()
-        .map(|(time_ns, sites)| Snapshot {
-            time_ns,
-            live_bytes: sites.into_iter().map(|live| live.max(0) as u64).collect(),
-        })
-        .collect()
+    let moments = taken.iter().zip(nets);
+    let moments = moments.map(|(&(_, slot), nets)| Snapshot {
+        time_ns: header.snapshot_ns[slot],
+        live_bytes: nets.into_iter().map(|live| live.max(0) as u64).collect(),
+    });
+    moments.collect()
 }

@@ -11,32 +11,16 @@ pub struct Error {
 }
 
 #[derive(Debug)]
-enum Kind {
+pub(super) enum Kind {
     Recording(tracking_alloc_recording::Error),
     Symbols(crate::symbols::Error),
     Packed(String),
 }
 
 impl Error {
-    pub(super) fn recording(path: &Path, error: tracking_alloc_recording::Error) -> Self {
-        Error {
-            path: path.to_owned(),
-            kind: Kind::Recording(error),
-        }
-    }
-
-    pub(super) fn symbols(path: &Path, error: crate::symbols::Error) -> Self {
-        Error {
-            path: path.to_owned(),
-            kind: Kind::Symbols(error),
-        }
-    }
-
-    pub(super) fn packed(path: &Path, what: impl fmt::Display) -> Self {
-        Error {
-            path: path.to_owned(),
-            kind: Kind::Packed(what.to_string()),
-        }
+    pub(super) fn new(path: &Path, kind: Kind) -> Self {
+        let path = path.to_owned();
+        Error { path, kind }
     }
 
     /// Whether the binary given is of another build than the one recorded, or cannot be read.

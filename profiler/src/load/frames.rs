@@ -21,8 +21,6 @@ pub(super) struct Traits {
     pub(super) part: Part,
     /// Whether it may own blocks.
     pub(super) claim: Claim,
-    /// Whether it is heapglass's own.
-    pub(super) is_own: bool,
 }
 
 /// The source frames of a return address.
@@ -113,7 +111,6 @@ impl FrameTable {
             self.traits.push(Traits {
                 part: Part::of(function),
                 claim: Claim::of(function),
-                is_own: function.is_own(),
             });
         }
         FunctionId(number)
@@ -124,7 +121,6 @@ impl FrameTable {
         let function = Function {
             name: name.to_owned(),
             short: name.to_owned(),
-            krate: String::new(),
             origin: Origin::Unresolved,
             ..Function::default()
         };
@@ -154,32 +150,31 @@ impl FrameTable {
     fn make(&mut self, names: &FrameNames<'_>, raw: usize) {
         let value = names.recording.frames.get(raw).copied().unwrap_or_default();
         let path = names.modules.path(value.module);
-        let module = names.modules.position(value.module).unwrap_or(u32::MAX);
+        let module = names.modules.position(value.module);
         let named = names.symbols.frames.get(raw);
         for source in named.into_iter().flatten().rev() {
             let function = functions::described(names.classifier.function(source, path), names.own);
             let function = self.number(function);
-            let frame = FrameId(self.frames.number(Frame {
+            let frame = self.frames.number(Frame {
                 function,
                 file: source.file.as_deref().map(str::to_owned),
                 line: source.line,
                 module,
                 offset: value.offset,
                 inlined: source.inlined,
-            }));
-            self.expansions.push(frame);
+            });
+            self.expansions.push(FrameId(frame));
         }
         if named.is_none_or(Vec::is_empty) {
             self.unresolved += 1;
             let function = self.number(symbols::unresolved(path, value.offset));
-            let frame = Frame {
+            let frame = self.frames.number(Frame {
                 function,
                 module,
                 offset: value.offset,
                 ..Frame::default()
-            };
-            let frame = FrameId(self.frames.number(frame));
-            self.expansions.push(frame);
+            });
+            self.expansions.push(FrameId(frame));
         }
     }
 }

@@ -1,14 +1,13 @@
 //! What a recording could not count or name, as numbers and as sentences for people.
 
-use crate::profile::{Profile, StackMarks, State};
+use crate::profile::{Profile, State};
 use crate::units::counted;
 use tracking_alloc_recording::{LaneColumns, Recording, growth, site_flags, state};
 
-/// What could not be counted or named, as numbers and as sentences.
+/// What could not be counted, as numbers and as sentences; of the rows of `recording` none may be missing yet.
 ///
 /// `impossible` sites have figures that cannot be: of a program that may still run they were read while it wrote them.
-/// `lanes_off` lanes do not add up.
-pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64, lanes_off: u64) {
+pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64) {
     let header = &recording.header;
     let saturated = profile.totals.saturated();
     let lost = &mut profile.lost;
@@ -24,31 +23,14 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
         State::Running | State::Unknown => lost.torn = impossible,
         State::Finished | State::Ended => lost.damaged = impossible,
     }
-    let broken = [recording.damage, lanes_off, u64::from(saturated)];
+    let off = lanes_that_do_not_add_up(recording);
+    let broken = [recording.damage, off, u64::from(saturated)];
     lost.damaged = broken.into_iter().fold(lost.damaged, u64::saturating_add);
     lost.untracked_blocks = header.untracked_blocks;
     lost.marks = header.lost_marks;
     lost.scopes = header.lost_scopes;
     lost.records = header.lost_records;
-    for site in profile
-        .sites
-        .iter()
-        .filter(|site| site.marks != StackMarks::default())
-    {
-        let add = |is_set: bool, blocks: &mut u64| {
-            if is_set {
-                *blocks = blocks.saturating_add(site.figures.total_blocks);
-            }
-        };
-        let marks = site.marks;
-        add(marks.cut, &mut lost.cut_stacks);
-        add(marks.foreign, &mut lost.foreign_stacks);
-        add(marks.deep, &mut lost.deep_stacks);
-        lost.folded_stacks += u64::from(marks.folded);
-    }
-    if let Some(note) = growth_note(recording) {
-        lost.notes.push(note);
-    }
+    lost.notes.extend(growth_note(recording));
     lost.notes.extend(mistaken_notes(recording));
     if header.unwinder_disagreements > 0 {
         lost.notes.push(format!(
@@ -66,6 +48,24 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
                 "their names"
             }
         ));
+    }
+}
+
+/// What the walk had to do to the stacks of sites.
+pub(super) fn of_stacks(profile: &mut Profile) {
+    let lost = &mut profile.lost;
+    for site in &profile.sites {
+        let (marks, total_blocks) = (site.marks, site.figures.total_blocks);
+        for (is_set, blocks) in [
+            (marks.cut, &mut lost.cut_stacks),
+            (marks.foreign, &mut lost.foreign_stacks),
+            (marks.deep, &mut lost.deep_stacks),
+        ] {
+            if is_set {
+                *blocks = blocks.saturating_add(total_blocks);
+            }
+        }
+        lost.folded_stacks += u64::from(marks.folded);
     }
 }
 
@@ -96,24 +96,25 @@ fn mistaken_notes(recording: &Recording) -> Vec<String> {
 /// Why the recording stopped growing, when it did.
 fn growth_note(recording: &Recording) -> Option<String> {
     let header = &recording.header;
+    let error = |errno: u32| std::io::Error::from_raw_os_error(errno as i32);
     let why = match header.growth_ended {
         growth::OPEN if header.growth_errno == 0 => return None,
         growth::OPEN => {
-            let error = std::io::Error::from_raw_os_error(header.growth_errno as i32);
             return Some(format!(
-                "the recording could not grow for a while, and new sites counted as \"(table full)\" meanwhile: {error}"
+                "the recording could not grow for a while, and new sites counted as \"(table full)\" meanwhile: {}",
+                error(header.growth_errno)
             ));
         }
-        growth::DISK_FULL => "the disk is full; record to another place (HEAPGLASS_OUT)".to_owned(),
-        growth::FILE_SIZE_LIMIT => "the file size limit is reached (ulimit -f)".to_owned(),
-        growth::FILE_GONE => "its file was removed or replaced while the program ran".to_owned(),
-        growth::NO_MEMORY => "the system gave no more memory (ulimit -v, overcommit)".to_owned(),
-        growth::CAP => "HEAPGLASS_MAX_BYTES is reached".to_owned(),
-        _ => "the file system refused".to_owned(),
+        growth::DISK_FULL => "the disk is full; record to another place (HEAPGLASS_OUT)",
+        growth::FILE_SIZE_LIMIT => "the file size limit is reached (ulimit -f)",
+        growth::FILE_GONE => "its file was removed or replaced while the program ran",
+        growth::NO_MEMORY => "the system gave no more memory (ulimit -v, overcommit)",
+        growth::CAP => "HEAPGLASS_MAX_BYTES is reached",
+        _ => "the file system refused",
     };
     let error = match header.growth_errno {
         0 => String::new(),
-        errno => format!(": {}", std::io::Error::from_raw_os_error(errno as i32)),
+        errno => format!(": {}", error(errno)),
     };
     Some(format!(
         "the recording could not grow past {} bytes, so new sites count as \"(table full)\": {why}{error}",
@@ -122,14 +123,18 @@ fn growth_note(recording: &Recording) -> Option<String> {
 }
 
 /// Lanes of a finished recording whose rows do not add up to them: by more than the one event that may be in flight.
-pub(super) fn lanes_that_do_not_add_up(recording: &Recording) -> u64 {
+fn lanes_that_do_not_add_up(recording: &Recording) -> u64 {
     if recording.header.state != state::FINISHED {
         return 0;
     }
     let off = recording.lanes.iter().filter(|lane| {
         let rows = || lane.rows.iter().chain([&lane.table_full]);
-        let blocks = rows().fold(0, |sum: u64, row| sum.saturating_add(row.total_blocks));
-        let bytes = rows().fold(0, |sum: u64, row| sum.saturating_add(row.total_bytes));
+        let blocks = rows()
+            .map(|row| row.total_blocks)
+            .fold(0, u64::saturating_add);
+        let bytes = rows()
+            .map(|row| row.total_bytes)
+            .fold(0, u64::saturating_add);
         let apart = blocks.abs_diff(lane.all.total_blocks);
         apart > 1 || apart == 0 && bytes != lane.all.total_bytes
     });

@@ -28,11 +28,13 @@ pub use packed::pack;
 
 use crate::profile::{Profile, StackNode, State};
 use crate::symbols::{self, Progress};
-use counters::{Counted, Places};
+use counters::CountedSites;
+use error::Kind;
 use modules::Modules;
 use names::{Addresses, Names};
 use stacks::StackCache;
 use std::convert::Infallible;
+use std::mem::take;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -142,11 +144,10 @@ impl Session {
     ) -> Result<Profile, Error> {
         let options = &self.options;
         let addresses = Addresses::of(&mut recording);
-        let (known, before) = match self.known.take() {
-            Some(known) if known.addresses == addresses => (Some(known), None),
-            before => (None, before),
-        };
-        let (known, mut stacks) = known.map(|known| (known.names, known.stacks)).unzip();
+        let mut known = self.known.take();
+        let same = known.as_mut().filter(|known| known.addresses == addresses);
+        let same = same.map(|known| take(&mut known.names));
+        let is_same = same.is_some();
         let of = &addresses;
         let (names, unnamed) = std::thread::scope(|scope| {
             let (naming, named) = mpsc::channel::<Infallible>();
@@ -159,7 +160,7 @@ impl Session {
                 }
                 unnamed
             });
-            let names = match known {
+            let names = match same {
                 Some(names) => Ok(names),
                 None => Names::find(of, path, options, progress),
             };
@@ -168,14 +169,14 @@ impl Session {
             (names, unnamed.unwrap_or_else(|panic| resume_unwind(panic)))
         });
         let names = names?;
-        if let Some(before) = before
-            && names.begin_with(of, (&before.addresses, &before.names))
-        {
-            stacks = Some(before.stacks);
-        }
         // Whoever loads a finished recording again hopes for names that were not there.
         let goes_on = unnamed.profile.process.state == State::Running;
-        let mut stacks = stacks.filter(|_| goes_on).unwrap_or_default();
+        let holds = |known: &Known| {
+            let before = (&known.addresses, &known.names);
+            goes_on && (is_same || names.begin_with(of, before))
+        };
+        let known = known.filter(holds);
+        let mut stacks = known.map(|known| known.stacks).unwrap_or_default();
         let kept = goes_on.then_some(&mut stacks);
         let profile = unnamed.named((&of.modules, &names), options, kept);
         self.known = goes_on.then_some(Known {
@@ -194,8 +195,8 @@ fn read(path: &Path) -> Result<(std::path::PathBuf, Recording), Error> {
         Err(error) => match error.live_path().map(Path::new) {
             Some(live) if live.is_absolute() && live.is_file() => Recording::open(live)
                 .map(|recording| (live.to_owned(), recording))
-                .map_err(|error| Error::recording(live, error)),
-            _ => Err(Error::recording(path, error)),
+                .map_err(|error| Error::new(live, Kind::Recording(error))),
+            _ => Err(Error::new(path, Kind::Recording(error))),
         },
     }
 }
@@ -203,13 +204,9 @@ fn read(path: &Path) -> Result<(std::path::PathBuf, Recording), Error> {
 /// What a recording says without names.
 struct Unnamed {
     recording: Recording,
-    /// The tree that its stacks are.
-    nodes: Vec<StackNode>,
-    sites: Counted,
-    /// What is not of functions and types.
+    sites: CountedSites,
+    /// With the tree that its stacks are, and the figures of its sites.
     profile: Profile,
-    impossible: u64,
-    lanes_off: u64,
 }
 
 impl Unnamed {
@@ -221,35 +218,34 @@ impl Unnamed {
         };
         let peak = counters::find_peak(&recording);
         profile.capture = moments::capture(&recording, &peak);
-        let places = Places::of(&recording, &peak);
-        profile.snapshots = counters::snapshots(&recording, &places);
+        let counted = CountedSites::of(&recording, &peak);
+        profile.snapshots = counters::snapshots(&recording, &counted);
         // What is not needed again: of a large recording it is most.
         for lane in &mut recording.lanes {
             lane.snaps = Vec::new();
         }
-        let (sites, impossible) = counters::count(&recording, &peak, places);
-        let lanes_off = losses::lanes_that_do_not_add_up(&recording);
+        let (sites, impossible) = counters::count(&recording, &peak, &counted);
+        for site in &sites {
+            profile.totals.add(&site.figures);
+        }
+        profile.sites = sites;
+        losses::fill(&mut profile, &recording, impossible);
         for lane in &mut recording.lanes {
             (lane.rows, lane.sizes) = Default::default();
-        }
-        for site in &sites.sites {
-            profile.totals.add(&site.figures);
         }
         profile.threads = moments::threads(&recording, &peak);
         profile.timeline = moments::timeline(&recording);
         profile.marks = moments::marks(&recording);
-        let nodes = std::mem::take(&mut recording.stacks).into_iter();
+        let nodes = take(&mut recording.stacks).into_iter();
         let nodes = nodes.map(|node| StackNode {
             parent: node.parent,
             piece: node.frame,
         });
+        profile.stacks.set_nodes(nodes.collect());
         Unnamed {
-            nodes: nodes.collect(),
             recording,
-            sites,
+            sites: counted,
             profile,
-            impossible,
-            lanes_off,
         }
     }
 
@@ -261,36 +257,17 @@ impl Unnamed {
         kept: Option<&mut StackCache>,
     ) -> Profile {
         let mut profile = self.profile;
-        let stacks = (&self.recording, self.nodes);
-        stacks::fill(&mut profile, stacks, self.sites, names, options, kept);
-        losses::fill(
-            &mut profile,
-            &self.recording,
-            self.impossible,
-            self.lanes_off,
-        );
+        let recorded = (&self.recording, &self.sites);
+        stacks::fill(&mut profile, recorded, names, options, kept);
         profile
     }
 
     /// The profile before there are names.
     fn early(&self, of: &Addresses, options: &Options) -> Profile {
         let mut profile = self.profile.clone();
-        let stacks = (&self.recording, self.nodes.clone());
+        let recorded = (&self.recording, &self.sites);
         let names = (&of.modules, &Names::none(of));
-        stacks::fill(
-            &mut profile,
-            stacks,
-            self.sites.clone(),
-            names,
-            options,
-            None,
-        );
-        losses::fill(
-            &mut profile,
-            &self.recording,
-            self.impossible,
-            self.lanes_off,
-        );
+        stacks::fill(&mut profile, recorded, names, options, None);
         // That names are missing is said otherwise.
         profile.lost.unresolved_frames = 0;
         profile

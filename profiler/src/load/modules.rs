@@ -10,8 +10,8 @@ use tracking_alloc_recording::{FrameValue, ModuleValue, Recording, module_id};
 pub(super) struct Modules {
     /// Paths and identities, in order.
     refs: Vec<(String, Identity)>,
-    /// Position of each module of the recording in `refs`; module 0 is "nowhere".
-    pub(super) order: Vec<Option<u32>>,
+    /// Position of each module of the recording in `refs`; `u32::MAX` for module 0, which is "nowhere".
+    pub(super) order: Vec<u32>,
 }
 
 impl Modules {
@@ -24,11 +24,11 @@ impl Modules {
         indices.sort_by_key(|index| path_of(&recording.modules[*index]) != executable);
         let mut modules = Modules {
             refs: Vec::new(),
-            order: vec![None; recording.modules.len()],
+            order: vec![u32::MAX; recording.modules.len()],
         };
         for index in indices {
             let module = &recording.modules[index];
-            modules.order[index] = u32::try_from(modules.refs.len()).ok();
+            modules.order[index] = modules.refs.len() as u32;
             modules.refs.push((path_of(module), identity(module)));
         }
         modules
@@ -46,39 +46,32 @@ impl Modules {
         options: &Options,
         progress: &dyn Fn(Progress<'_>),
     ) -> Result<Symbols, symbols::Error> {
-        let refs: Vec<ModuleRef<'_>> = self
-            .refs
-            .iter()
-            .map(|(path, identity)| ModuleRef {
-                path,
-                identity: identity.clone(),
-            })
-            .collect();
-        let frames: Vec<(u32, u64)> = frames
-            .iter()
-            .map(|frame| {
-                (
-                    self.position(frame.module).unwrap_or(u32::MAX),
-                    frame.offset,
-                )
-            })
-            .collect();
+        let refs = self.refs.iter().map(|(path, identity)| ModuleRef {
+            path,
+            identity: identity.clone(),
+        });
+        let refs: Vec<ModuleRef<'_>> = refs.collect();
+        let frames = frames.iter();
+        let frames = frames.map(|frame| (self.position(frame.module), frame.offset));
+        let frames: Vec<(u32, u64)> = frames.collect();
         symbols::resolve(&refs, &frames, &options.symbols, progress)
     }
 
-    pub(super) fn position(&self, module: u32) -> Option<u32> {
-        self.order.get(module as usize).copied().flatten()
+    /// Where a module of the recording is among these; `u32::MAX` for none.
+    pub(super) fn position(&self, module: u32) -> u32 {
+        let position = self.order.get(module as usize);
+        position.copied().unwrap_or(u32::MAX)
     }
 
     pub(super) fn path(&self, module: u32) -> &str {
-        let position = self
-            .position(module)
-            .and_then(|position| self.refs.get(position as usize));
-        position.map_or("", |(path, _)| path)
+        let known = self.refs.get(self.position(module) as usize);
+        known.map_or("", |(path, _)| path)
     }
 
     pub(super) fn described(&self, symbols: &Symbols) -> Vec<Module> {
-        let describe = |(index, (path, identity)): (usize, &(String, Identity))| Module {
+        let sources = symbols.modules.iter().cloned();
+        let sources = sources.chain(std::iter::repeat(SymbolSource::NotNeeded));
+        let describe = |((path, identity), symbols): (&(String, Identity), SymbolSource)| Module {
             path: path.clone(),
             build_id: match identity {
                 Identity::BuildId(bytes) => {
@@ -86,26 +79,16 @@ impl Modules {
                 }
                 _ => String::new(),
             },
-            symbols: symbols
-                .modules
-                .get(index)
-                .cloned()
-                .unwrap_or(SymbolSource::NotNeeded),
+            symbols,
         };
-        self.refs.iter().enumerate().map(describe).collect()
+        self.refs.iter().zip(sources).map(describe).collect()
     }
 }
 
 fn identity(module: &ModuleValue) -> Identity {
-    let bytes: Vec<u8> = module
-        .id
-        .iter()
-        .flat_map(|word| word.to_le_bytes())
-        .collect();
+    let bytes = module.id.iter().flat_map(|word| word.to_le_bytes());
     match module.id_kind {
-        module_id::BUILD_ID => {
-            Identity::BuildId(bytes[..(module.id_bytes as usize).min(bytes.len())].to_vec())
-        }
+        module_id::BUILD_ID => Identity::BuildId(bytes.take(module.id_bytes as usize).collect()),
         module_id::FILE => Identity::File {
             size: module.id[0],
             mtime_ns: module.id[1],

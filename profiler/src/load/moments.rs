@@ -1,6 +1,6 @@
 //! What is not of sites: how it was recorded, threads, the timeline and marks.
 
-use super::counters::{LANE_DRIFT, Peak, PeakAt, at_epoch, from_sums, mark_rows, net};
+use super::counters::{LANE_DRIFT, Peak, PeakAt, at_epoch, figures, mark_rows, net, net_of, plus};
 use crate::profile::{Capture, Figures, LinearMemory, Mark, Thread, TimelinePoint};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
@@ -69,21 +69,9 @@ fn linear_memory(header: &HeaderValue) -> Option<LinearMemory> {
 
 /// A thread name as bytes, up to its NUL.
 fn thread_name(words: [u64; 2]) -> String {
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let length = bytes
-        .iter()
-        .position(|byte| *byte == 0)
-        .unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..length]).into_owned()
-}
-
-/// The figures that sums tell, what was at the peak left out.
-fn with_live(sums: &Sums) -> Figures {
-    Figures {
-        live_bytes: (sums[0].wrapping_sub(sums[2]) as i64).max(0) as u64,
-        live_blocks: (sums[1].wrapping_sub(sums[3]) as i64).max(0) as u64,
-        ..from_sums(sums)
-    }
+    let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+    let name: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    String::from_utf8_lossy(&name).into_owned()
 }
 
 /// Threads merged by name, those that ended and those that had a lane at the end.
@@ -98,52 +86,45 @@ pub(super) fn threads(recording: &Recording, peak: &Peak) -> Vec<Thread> {
         thread.figures.add(&figures);
     };
     for ended in &recording.threads {
-        let mut figures = with_live(&ended.figures);
+        let live = net_of(&ended.figures);
         // Merged in an older epoch: its threads ended before the peak and hold what they left behind.
         let at_peak = match peak.at {
             PeakAt::Epoch if ended.clock >> CLOCK_SNAPSHOT_BITS == epoch => {
                 (ended.peak_bytes, ended.peak_blocks)
             }
-            PeakAt::Epoch | PeakAt::Now => (figures.live_bytes as i64, figures.live_blocks as i64),
+            PeakAt::Epoch | PeakAt::Now => live,
             PeakAt::Mark(_) => (0, 0),
         };
-        figures.peak_bytes = at_peak.0.max(0) as u64;
-        figures.peak_blocks = at_peak.1.max(0) as u64;
+        let figures = figures(&ended.figures, live, at_peak);
         add(thread_name(ended.name), ended.count, figures);
     }
     for lane in &recording.lanes {
-        let all = &lane.all;
-        let now = all.sums();
+        let now = lane.all.sums();
         let since = &lane.lane.since;
         let sums: Sums = std::array::from_fn(|index| now[index].saturating_sub(since[index]));
-        let mut figures = with_live(&sums);
-        let (before_bytes, before_blocks) = (
-            since[0].wrapping_sub(since[2]) as i64,
-            since[1].wrapping_sub(since[3]) as i64,
-        );
-        let (bytes, blocks) = match peak.at {
-            PeakAt::Now => net(all),
+        let before = net_of(since);
+        let at_peak = match peak.at {
+            PeakAt::Now => net(&lane.all),
             PeakAt::Epoch
                 if lane.lane.since_clock >> CLOCK_SNAPSHOT_BITS < epoch
                     || lane.lane.tenancies <= 1 =>
             {
-                at_epoch(all, header)
+                at_epoch(&lane.all, header)
             }
-            PeakAt::Epoch => (before_bytes, before_blocks),
+            PeakAt::Epoch => before,
             PeakAt::Mark(index) => recording.marks.get(index).map_or((0, 0), |mark| {
-                let of_lane = mark_rows(recording, mark)
-                    .iter()
-                    .filter(|row| row.lane == lane.number);
-                of_lane.fold((before_bytes, before_blocks), |(bytes, blocks), row| {
-                    (
-                        bytes.saturating_add(row.peak_bytes),
-                        blocks.saturating_add(row.peak_blocks),
-                    )
+                let rows = mark_rows(recording, mark).iter();
+                let of_lane = rows.filter(|row| row.lane == lane.number);
+                of_lane.fold(before, |sum, row| {
+                    plus(sum, (row.peak_bytes, row.peak_blocks))
                 })
             }),
         };
-        figures.peak_bytes = bytes.saturating_sub(before_bytes).max(0) as u64;
-        figures.peak_blocks = blocks.saturating_sub(before_blocks).max(0) as u64;
+        let of_thread = (
+            at_peak.0.saturating_sub(before.0),
+            at_peak.1.saturating_sub(before.1),
+        );
+        let figures = figures(&sums, net_of(&sums), of_thread);
         if lane.lane.kind == lane_kind::SHARED {
             if figures.total_blocks > 0 || figures.freed_blocks > 0 {
                 add(
@@ -177,11 +158,11 @@ pub(super) fn marks(recording: &Recording) -> Vec<Mark> {
     let mark = |mark: &MarkValue| Mark {
         name: recording.string(mark.name).unwrap_or_default(),
         time_ns: mark.time_ns,
-        figures: Figures {
-            peak_bytes: mark.peak_bytes.max(0) as u64,
-            peak_blocks: mark.peak_blocks.max(0) as u64,
-            ..with_live(&mark.figures)
-        },
+        figures: figures(
+            &mark.figures,
+            net_of(&mark.figures),
+            (mark.peak_bytes, mark.peak_blocks),
+        ),
     };
     recording.marks.iter().map(mark).collect()
 }

@@ -1,6 +1,7 @@
 //! The names of a recording's addresses: those that it carries, else those of the binaries. Of a live recording they are
 //! kept from one time it is read to the next.
 
+use super::error::Kind;
 use super::modules::Modules;
 use super::packed::Packed;
 use super::{Error, Options};
@@ -70,7 +71,8 @@ impl Names {
         if let Some(bytes) = &of.packed
             && options.symbols.binary.is_none()
         {
-            let packed = Packed::parse(bytes).map_err(|what| Error::packed(path, what))?;
+            let packed =
+                Packed::parse(bytes).map_err(|what| Error::new(path, Kind::Packed(what)))?;
             return Ok(Names {
                 symbols: packed.symbols(of.frames.len(), of.modules.order.len()),
                 sources: packed.sources(),
@@ -79,7 +81,7 @@ impl Names {
         }
         let symbols = of.modules.resolve(&of.frames, options, progress);
         Ok(Names {
-            symbols: symbols.map_err(|error| Error::symbols(path, error))?,
+            symbols: symbols.map_err(|error| Error::new(path, Kind::Symbols(error)))?,
             ..Names::default()
         })
     }

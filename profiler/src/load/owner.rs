@@ -9,32 +9,26 @@ use std::ops::Range;
 /// What of a function decides whether it owns blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Claim {
-    /// The program's own code, called back or not.
-    user: bool,
-    /// The program's own code that nothing called back.
-    began: bool,
-    /// A dependency's.
-    dependency: bool,
-    /// Of a crate that works for whoever calls it.
-    service: bool,
-    callback: bool,
-    panic: bool,
-    std: bool,
-    named: bool,
+    origin: Origin,
+    role: Role,
+    /// It is heapglass's own.
+    pub(super) is_own: bool,
+    /// It is one, and not what stands in the place of a stack.
+    is_named: bool,
 }
 
 impl Claim {
     pub(super) fn of(function: &Function) -> Claim {
         Claim {
-            user: function.origin == Origin::User,
-            began: function.is_of_program(),
-            dependency: function.origin == Origin::Dependency && !function.is_own(),
-            service: function.role == Role::Service,
-            callback: function.role == Role::Callback,
-            panic: function.role == Role::Panic,
-            std: function.origin == Origin::Std,
-            named: !function.name.starts_with('('),
+            origin: function.origin,
+            role: function.role,
+            is_own: function.is_own(),
+            is_named: !function.name.starts_with('('),
         }
+    }
+
+    fn is_dependency(&self) -> bool {
+        self.origin == Origin::Dependency && !self.is_own
     }
 }
 
@@ -44,24 +38,26 @@ pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Opt
         let inside = stack.get(within.clone()).unwrap_or_default();
         Some(within.start + inside.iter().rposition(wanted)?)
     };
-    let last_own = find(shown.clone(), |claim| claim.user);
+    let last_own = find(shown.clone(), |claim| claim.origin == Origin::User);
     let last = shown.clone().next_back();
     // A hook of the program's own works for the program.
-    if let Some(panic) = stack.iter().position(|claim| claim.panic)
+    if let Some(panic) = stack.iter().position(|claim| claim.role == Role::Panic)
         && last_own.is_none_or(|own| own < panic)
     {
         return (last_own.or(last), Some(Group::Panic));
     }
     // The line that began it: neither that of a derive, nor of a visitor that a format called.
-    let began = find(shown.clone(), |claim| claim.began);
+    let began = find(shown.clone(), |claim| {
+        claim.origin == Origin::User && claim.role != Role::Callback
+    });
     if began.is_some() {
         return (began, None);
     }
-    let named = |claim: &Claim| claim.dependency && !claim.service;
+    let named = |claim: &Claim| claim.is_dependency() && claim.role != Role::Service;
     // What a format calls back is the program's only where nobody else asked the format.
     let asking = match last_own {
         Some(_) => {
-            let first = stack.iter().position(|claim| claim.callback);
+            let first = stack.iter().position(|claim| claim.role == Role::Callback);
             let end = first.unwrap_or(shown.end).clamp(shown.start, shown.end);
             find(shown.start..end, named)
         }
@@ -69,12 +65,12 @@ pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Opt
     };
     let nearest = asking
         .or(last_own)
-        .or_else(|| find(shown.clone(), |claim| claim.dependency));
+        .or_else(|| find(shown.clone(), Claim::is_dependency));
     if nearest.is_some() {
         return (nearest, None);
     }
-    let std = stack.iter().any(|claim| claim.std);
-    let named = stack.iter().any(|claim| claim.named);
+    let std = stack.iter().any(|claim| claim.origin == Origin::Std);
+    let named = stack.iter().any(|claim| claim.is_named);
     (last, (std && named).then_some(Group::Runtime))
 }
 

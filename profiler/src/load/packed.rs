@@ -2,6 +2,7 @@
 //!
 //! The symbols are JSON in a table of the recording; strings are kept once. Parsed as hostile input.
 
+use super::error::Kind;
 use super::modules::Modules;
 use super::{Error, Options, read};
 use crate::profile::{SourceLines, SymbolSource};
@@ -126,13 +127,13 @@ pub fn pack(
     let mut symbols = match &recording.symbols {
         Some(bytes) if options.symbols.binary.is_none() => {
             // Packed before: what it carries is all there is.
-            Packed::parse(bytes).map_err(|what| Error::packed(&path, what))?
+            Packed::parse(bytes).map_err(|what| Error::new(&path, Kind::Packed(what)))?
         }
         _ => {
             let modules = Modules::of(&recording);
             let symbols = modules
                 .resolve(&recording.frames, options, progress)
-                .map_err(|error| Error::symbols(&path, error))?;
+                .map_err(|error| Error::new(&path, Kind::Symbols(error)))?;
             Packed::of(&symbols)
         }
     };
@@ -140,10 +141,11 @@ pub fn pack(
         symbols.own.clone_from(&options.own);
     }
     let bytes = tracking_alloc_recording::read_bytes(&path)
-        .map_err(|error| Error::recording(&path, error))?;
-    let json = serde_json::to_vec(&symbols).map_err(|error| Error::packed(&path, error))?;
+        .map_err(|error| Error::new(&path, Kind::Recording(error)))?;
+    let json = serde_json::to_vec(&symbols)
+        .map_err(|error| Error::new(&path, Kind::Packed(error.to_string())))?;
     tracking_alloc_recording::with_symbols(bytes, &json)
-        .map_err(|error| Error::recording(&path, error))
+        .map_err(|error| Error::new(&path, Kind::Recording(error)))
 }
 
 #[cfg(test)]

@@ -1,17 +1,18 @@
 //! The second pass over stacks, spread over the cores: what is shown of each, who owns its blocks, and what they hold.
 
+use super::frames::FrameTable;
 use super::owner;
 use super::walks::{Walks, outward};
+use crate::interned::Interned;
 use crate::parallel::in_parts;
 use crate::profile::{FrameId, Group, ScopeId, StackMarks};
 use crate::symbols;
 use crate::types::{self, ContentNames, StackFrame};
-use rustc_hash::FxHashMap;
-use std::collections::HashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::ops::Range;
 
-/// In place of the number of what a stack tells: nothing.
-const NOTHING: u32 = u32::MAX;
+/// In place of the number of what a stack says its block holds: it does not say.
+const UNKNOWN: u32 = u32::MAX;
 
 /// What the stacks of sites say, in their order; each a number with what the first pass found.
 pub(super) fn read(
@@ -20,21 +21,20 @@ pub(super) fn read(
     found: &[(ScopeId, StackMarks)],
 ) -> Vec<StacksRead> {
     in_parts(numbers.len(), |part| {
-        let mut reader = Reader::new(walks);
-        for at in part {
-            let (_, marks) = found[at];
-            let site = reader.site(numbers[at], marks.synthetic);
-            reader.read.sites.push(site);
+        let mut reader = Reader::default();
+        let sites = part.map(|at| reader.site(walks, numbers[at], found[at]));
+        StacksRead {
+            sites: sites.collect(),
+            contents: reader.contents.values,
+            inner: reader.inner.values,
         }
-        reader.read
     })
 }
 
 /// What one thread read of its sites.
-#[derive(Default)]
 pub(super) struct StacksRead {
-    /// What stacks tell, each once, in the order it was first met.
-    pub(super) told: Vec<ContentNames>,
+    /// What blocks hold, each once, in the order it was first met.
+    pub(super) contents: Vec<ContentNames>,
     /// The innermost frames of stacks, each list once.
     pub(super) inner: Vec<Vec<FrameId>>,
     pub(super) sites: Vec<SiteStack>,
@@ -43,8 +43,10 @@ pub(super) struct StacksRead {
 /// What was read of the stack of a site.
 #[derive(Clone)]
 pub(super) struct SiteStack {
-    /// What it tells, by number.
-    pub(super) told: u32,
+    pub(super) scope: ScopeId,
+    pub(super) marks: StackMarks,
+    /// What its blocks hold, by number.
+    pub(super) contents: u32,
     /// The node around the innermost frames.
     pub(super) node: u32,
     /// The innermost frames, by number.
@@ -54,14 +56,13 @@ pub(super) struct SiteStack {
     pub(super) group: Option<Group>,
 }
 
+#[derive(Default)]
 struct Reader<'a> {
-    walks: &'a Walks<'a>,
     types: types::Stacks,
     /// By key.
     known: FxHashMap<Vec<u32>, u32>,
-    told: HashMap<ContentNames, u32>,
-    inner: FxHashMap<Vec<FrameId>, u32>,
-    read: StacksRead,
+    contents: Interned<ContentNames>,
+    inner: Interned<Vec<FrameId>, FxBuildHasher>,
     // What is made anew for each site.
     path: Vec<(u32, u32)>,
     stack: Vec<FrameId>,
@@ -72,25 +73,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(walks: &'a Walks<'a>) -> Self {
-        Reader {
-            walks,
-            types: types::Stacks::default(),
-            known: FxHashMap::default(),
-            told: HashMap::new(),
-            inner: FxHashMap::default(),
-            read: StacksRead::default(),
-            path: Vec::new(),
-            stack: Vec::new(),
-            parts: Vec::new(),
-            claims: Vec::new(),
-            for_types: Vec::new(),
-            key: Vec::new(),
-        }
-    }
-
-    fn site(&mut self, number: u32, synthetic: bool) -> SiteStack {
-        let walks = self.walks;
+    fn site(
+        &mut self,
+        walks: &'a Walks<'_>,
+        number: u32,
+        (scope, marks): (ScopeId, StackMarks),
+    ) -> SiteStack {
         let frames = &*walks.frames;
         self.path.clear();
         self.stack.clear();
@@ -105,13 +93,13 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        let told = self.contents();
-        let trimmed = self.trim();
+        let contents = self.contents(frames);
+        let trimmed = self.trim(frames);
         let inner = trimmed.end;
         // What `Profiled` and phases put between the program's frames tells nobody anything. The innermost frame that is
         // shown stays: it is heapglass's own where nothing else is there.
         let is_left_out =
-            |at: usize, frame: &FrameId| at + 1 < inner && frames.traits(*frame).is_own;
+            |at: usize, frame: &FrameId| at + 1 < inner && frames.traits(*frame).claim.is_own;
         let (mut begin, mut node) = (0, 0);
         if let Some((innermost, _)) = self.path.first() {
             (begin, node) = (self.stack.len(), *innermost);
@@ -132,21 +120,12 @@ impl<'a> Reader<'a> {
             at += 1;
             !left_out
         });
-        let innermost = &self.stack[begin_kept..];
-        let inner = match self.inner.get(innermost) {
-            Some(number) => *number,
-            None => {
-                let number = self.read.inner.len() as u32;
-                self.read.inner.push(innermost.to_vec());
-                self.inner.insert(innermost.to_vec(), number);
-                number
-            }
-        };
+        let inner = self.inner.number_of(&self.stack[begin_kept..]);
         let shown = match self.stack.len() == before {
             true => trimmed,
-            false => self.trim(),
+            false => self.trim(frames),
         };
-        let (owner, group) = match synthetic {
+        let (owner, group) = match marks.synthetic {
             true => (shown.clone().next_back(), None),
             false => {
                 self.claims.clear();
@@ -156,7 +135,9 @@ impl<'a> Reader<'a> {
             }
         };
         SiteStack {
-            told,
+            scope,
+            marks,
+            contents,
             node,
             inner,
             // No stack is longer than `MOST_SOURCE_FRAMES`.
@@ -167,9 +148,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The part of the stack worth showing.
-    fn trim(&mut self) -> Range<usize> {
-        let walks = self.walks;
-        let frames = &*walks.frames;
+    fn trim(&mut self, frames: &FrameTable) -> Range<usize> {
         self.parts.clear();
         let parts = self.stack.iter().map(|frame| frames.traits(*frame).part);
         self.parts.extend(parts);
@@ -177,9 +156,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The number of what the stack says its blocks hold.
-    fn contents(&mut self) -> u32 {
-        let walks = self.walks;
-        let frames = &*walks.frames;
+    fn contents(&mut self, frames: &'a FrameTable) -> u32 {
         self.for_types.clear();
         let stack = self.stack.iter().rev();
         self.for_types
@@ -188,22 +165,13 @@ impl<'a> Reader<'a> {
         if has_key && let Some(known) = self.known.get(&self.key) {
             debug_assert_eq!(
                 self.types.contents(&self.for_types).as_ref(),
-                self.read.told.get(*known as usize),
+                self.contents.values.get(*known as usize),
                 "stacks of one key hold the same"
             );
             return *known;
         }
-        let number = match self.types.contents(&self.for_types) {
-            None => NOTHING,
-            Some(told) => {
-                let next = self.read.told.len() as u32;
-                let number = *self.told.entry(told.clone()).or_insert(next);
-                if number == next {
-                    self.read.told.push(told);
-                }
-                number
-            }
-        };
+        let contents = self.types.contents(&self.for_types);
+        let number = contents.map_or(UNKNOWN, |contents| self.contents.number(contents));
         if has_key {
             self.known.insert(self.key.clone(), number);
         }

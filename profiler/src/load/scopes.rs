@@ -1,9 +1,11 @@
 //! Scopes and footprints of a recording, with the types of their values.
 
-use crate::profile::{Footprint, FootprintNode, Scope, ScopeKind};
+use crate::profile::{Footprint, FootprintNode, Scope, ScopeKind, TypeId};
 use crate::types::Types;
 use std::collections::HashMap;
-use tracking_alloc_recording::{Recording, footprint_kind, scope_flags, scope_kind};
+use tracking_alloc_recording::{
+    FootprintValue, Recording, footprint_kind, scope_flags, scope_kind,
+};
 
 /// Recordings of this layout do not tell what phases retained.
 const LAYOUT_WITHOUT_RETAINED: u32 = 1;
@@ -22,9 +24,7 @@ pub(super) fn scopes(recording: &Recording, types: &mut Types) -> Vec<Scope> {
             parent: scope.parent,
             kind: kind(scope.kind),
             name: recording.string(scope.name).unwrap_or_default(),
-            value_type: recording
-                .string(scope.type_name)
-                .map(|name| types.number(&name)),
+            value_type: value_type(recording, scope.type_name, types),
             value_bytes: scope.value_bytes,
             recursive: scope.flags & scope_flags::RECURSIVE != 0,
             folded: scope.flags & scope_flags::FOLDED != 0,
@@ -46,42 +46,43 @@ pub(super) fn scopes(recording: &Recording, types: &mut Types) -> Vec<Scope> {
 
 /// The measured values.
 pub(super) fn footprints(recording: &Recording, types: &mut Types) -> Vec<Footprint> {
-    let footprint = |record: &tracking_alloc_recording::FootprintValue| {
+    let footprint = |record: &FootprintValue| {
         let own =
             record.first_node as usize..record.first_node.saturating_add(record.nodes) as usize;
         let nodes = recording.footprint_nodes.get(own).unwrap_or_default();
-        let node = |node: &tracking_alloc_recording::FootprintNodeValue, types: &mut Types| {
-            FootprintNode {
-                parent: node.parent,
-                kind: kind(node.kind),
-                name: recording.string(node.name).unwrap_or_default(),
-                value_type: recording
-                    .string(node.type_name)
-                    .map(|name| types.number(&name)),
-                count: node.count,
-                inline_bytes: node.inline_bytes,
-                blocks: node.blocks,
-                block_bytes: node.block_bytes,
-                usable_bytes: node.usable_bytes,
-                used_bytes: node.used_bytes,
-                shared_blocks: node.shared_blocks,
-                shared_bytes: node.shared_bytes,
-            }
-        };
         Footprint {
             label: recording.string(record.label).unwrap_or_default(),
-            value_type: recording
-                .string(record.type_name)
-                .map(|name| types.number(&name)),
+            value_type: value_type(recording, record.type_name, types),
             time_ns: record.time_ns,
             live_bytes: record.live_bytes,
             estimate: record.kind == footprint_kind::ESTIMATE,
-            nodes: nodes.iter().map(|record| node(record, types)).collect(),
+            nodes: nodes
+                .iter()
+                .map(|node| FootprintNode {
+                    parent: node.parent,
+                    kind: kind(node.kind),
+                    name: recording.string(node.name).unwrap_or_default(),
+                    value_type: value_type(recording, node.type_name, types),
+                    count: node.count,
+                    inline_bytes: node.inline_bytes,
+                    blocks: node.blocks,
+                    block_bytes: node.block_bytes,
+                    usable_bytes: node.usable_bytes,
+                    used_bytes: node.used_bytes,
+                    shared_blocks: node.shared_blocks,
+                    shared_bytes: node.shared_bytes,
+                })
+                .collect(),
             folded: record.folded,
             hidden_values: record.hidden_values,
         }
     };
     recording.footprints.iter().map(footprint).collect()
+}
+
+/// The type of that name, a string of the recording.
+fn value_type(recording: &Recording, name: u32, types: &mut Types) -> Option<TypeId> {
+    Some(types.number(&recording.string(name)?))
 }
 
 fn kind(kind: u32) -> ScopeKind {

@@ -3,18 +3,17 @@
 #[cfg(test)]
 mod tests;
 
-use super::counters::Counted;
+use super::counters::CountedSites;
 use super::frames::{FrameNames, FrameTable};
 use super::functions::Own;
 use super::modules::Modules;
 use super::names::Names;
 use super::reader::{SiteStack, StacksRead, read};
 use super::walks::Walks;
-use super::{Options, arenas, scopes};
+use super::{Options, arenas, losses, scopes};
 use crate::interned::Interned;
 use crate::profile::{
-    Contents, Folding, FrameId, Origin, Profile, ScopeId, ScopeKind, StackMarks, StackNode, Stacks,
-    TypeId,
+    Contents, Folding, FrameId, Origin, Profile, ScopeKind, Site, StackNode, Stacks, TypeId,
 };
 use crate::symbols::{Classifier, SourceFrame};
 use crate::types::{ContentNames, Types};
@@ -46,8 +45,6 @@ pub(super) struct StackCache {
 struct KnownSite {
     stack: SiteStack,
     contents: Option<Contents>,
-    scope: ScopeId,
-    marks: StackMarks,
 }
 
 /// The folded stacks, and what they were folded of.
@@ -83,52 +80,41 @@ impl StackCache {
     }
 
     /// Numbers what the threads found, in the order of the sites: the same whatever the number of threads.
-    fn put_together(
-        &mut self,
-        read: Vec<StacksRead>,
-        numbers: &[u32],
-        found: &[(ScopeId, StackMarks)],
-    ) {
+    fn put_together(&mut self, read: Vec<StacksRead>, numbers: &[u32]) {
         // They rise.
         let most = numbers.last().map_or(0, |most| *most as usize + 1);
         let length = self.sites.len().max(most);
         self.sites.resize(length, None);
-        let mut left = numbers.iter().zip(found);
+        let mut left = numbers.iter();
         for read in read {
-            let told = read.told.iter();
-            let contents: Vec<Contents> =
-                told.map(|told| contents(told, &mut self.types)).collect();
+            let all = read.contents.iter();
+            let all: Vec<Contents> = all.map(|names| contents(names, &mut self.types)).collect();
             let inner = read.inner.into_iter();
             let inner: Vec<u32> = inner.map(|frames| self.inner.number(frames)).collect();
-            for (mut stack, (number, (scope, marks))) in read.sites.into_iter().zip(left.by_ref()) {
+            for (mut stack, number) in read.sites.into_iter().zip(left.by_ref()) {
                 stack.inner = inner[stack.inner as usize];
-                self.sites[*number as usize] = Some(KnownSite {
-                    contents: contents.get(stack.told as usize).copied(),
-                    stack,
-                    scope: *scope,
-                    marks: *marks,
-                });
+                let contents = all.get(stack.contents as usize).copied();
+                self.sites[*number as usize] = Some(KnownSite { stack, contents });
             }
         }
     }
 
     /// Writes what is known of the stacks of sites into them; `pieces` are those of the nodes.
-    fn fill_sites(&self, counted: &mut Counted, pieces: &mut Stacks) {
+    fn fill_sites(&self, numbers: &[u32], sites: &mut [Site], pieces: &mut Stacks) {
         let inner = self.inner.values.iter();
         let inner: Vec<u32> = inner.map(|frames| pieces.add_piece(frames)).collect();
-        for (number, site) in counted.numbers.iter().zip(&mut counted.sites) {
-            let Some(known) = self.site(*number) else {
+        for (number, site) in numbers.iter().zip(sites) {
+            let Some(KnownSite { stack, contents }) = self.site(*number) else {
                 continue;
             };
-            let stack = &known.stack;
-            (site.scope, site.marks, site.contents) = (known.scope, known.marks, known.contents);
+            (site.scope, site.marks, site.contents) = (stack.scope, stack.marks, *contents);
             site.stack = Stacks::at(stack.node, inner[stack.inner as usize]);
             (site.shown, site.owner, site.group) = (stack.shown.clone(), stack.owner, stack.group);
         }
     }
 
     /// The folded stacks of a profile, of which those of sites known before are not folded again.
-    fn fold(&mut self, profile: &Profile, sites: Vec<u32>) {
+    fn fold(&mut self, profile: &Profile, sites: &[u32]) {
         let scopes = profile.scopes.iter();
         let scopes: Vec<ScopeType> = scopes.map(|scope| (scope.kind, scope.value_type)).collect();
         let known = self.folded.take().filter(|known| {
@@ -147,19 +133,18 @@ impl StackCache {
         let is_known = sites.last().is_none_or(has_record);
         self.folded = is_known.then_some(Folded {
             folding,
-            sites,
+            sites: sites.to_vec(),
             functions: profile.functions.len(),
             scopes,
         });
     }
 }
 
-/// Fills modules, functions, frames, stacks, sites and scopes of a profile. `nodes` is the tree that the stacks of the
-/// recording are. What a cache knows of a recording that goes on is not read again, and what was read is kept in it.
+/// Fills modules, functions, frames, stacks, sites and scopes of a profile that has the tree of its stacks and the figures
+/// of its sites. What a cache knows of a recording that goes on is not read again, and what was read is kept in it.
 pub(super) fn fill(
     profile: &mut Profile,
-    (recording, nodes): (&Recording, Vec<StackNode>),
-    mut counted: Counted,
+    (recording, counted): (&Recording, &CountedSites),
     (modules, names): (&Modules, &Names),
     options: &Options,
     kept: Option<&mut StackCache>,
@@ -167,21 +152,18 @@ pub(super) fn fill(
     let symbols = &names.symbols;
     profile.modules = modules.described(symbols);
     profile.sources.clone_from(&names.sources);
-    profile.lost.notes.extend(symbols.notes.iter().cloned());
+    let notes = symbols.notes.iter().cloned();
+    profile.lost.notes.splice(..0, notes);
     let classifier = Classifier::new(symbols);
     let own = own(profile, recording, (modules, names), &classifier, options);
     profile.capture.own_crates.clone_from(&own.crates);
-    let known = kept.as_deref().is_some_and(|cache| {
-        // Where no stacks were recorded, what a site is called depends on the scopes that there are.
-        recording.header.unwinder != unwinder::NONE
-            && cache.goes_on_in(recording, &nodes, &own, &classifier)
-    });
+    let nodes = profile.stacks.take_nodes();
+    let keeps = kept.is_some();
     let mut fresh = StackCache::default();
-    let (keeps, cache) = match kept {
-        Some(kept) => (true, kept),
-        None => (false, &mut fresh),
-    };
-    if !known {
+    let cache = kept.unwrap_or(&mut fresh);
+    // Where no stacks were recorded, what a site is called depends on the scopes that there are.
+    let has_stacks = recording.header.unwinder != unwinder::NONE;
+    if !has_stacks || !cache.goes_on_in(recording, &nodes, &own, &classifier) {
         *cache = StackCache::default();
     }
     (cache.own, cache.classifier) = (own, classifier);
@@ -197,37 +179,32 @@ pub(super) fn fill(
     let is_new = |number: &u32| cache.site(*number).is_none();
     let numbers: Vec<u32> = counted.numbers.iter().copied().filter(is_new).collect();
     cache.frames.make_room(recording);
-    let mut walks = Walks::new(recording, &nodes, &mut cache.frames, &frame_names);
+    let mut walks = Walks::new(&nodes, &mut cache.frames, &frame_names);
     let found: Vec<_> = numbers.iter().map(|number| walks.walk(*number)).collect();
     let read = read(&walks, &numbers, &found);
     profile.stacks = walks.pieces();
     let is_bounded = walks.is_bounded;
     profile.lost.unresolved_frames = cache.frames.unresolved;
-    let (functions, frames) = cache.frames.values();
-    match keeps {
-        true => (profile.functions, profile.frames) = (functions.clone(), frames.clone()),
-        false => {
-            (profile.functions, profile.frames) = (take(functions), take(frames));
-            cache.frames = FrameTable::default();
-        }
-    }
-    cache.put_together(read, &numbers, &found);
-    cache.fill_sites(&mut counted, &mut profile.stacks);
-    profile.arenas = arenas::arenas(recording, &counted, &mut cache.types);
-    profile.sites = counted.sites;
-    profile.types = match keeps {
-        true => cache.types.clone().into_values(),
-        false => take(&mut cache.types).into_values(),
-    };
+    cache.put_together(read, &numbers);
+    cache.fill_sites(&counted.numbers, &mut profile.sites, &mut profile.stacks);
+    losses::of_stacks(profile);
+    profile.arenas = arenas::arenas(recording, counted, &mut cache.types);
     if keeps {
+        let (functions, frames) = cache.frames.values();
+        (profile.functions, profile.frames) = (functions.clone(), frames.clone());
+        profile.types = cache.types.clone().into_values();
         cache.nodes.clone_from(&nodes);
+    } else {
+        let (functions, frames) = cache.frames.values();
+        (profile.functions, profile.frames) = (take(functions), take(frames));
+        profile.types = take(&mut cache.types).into_values();
     }
     profile.stacks.set_nodes(nodes);
     if keeps && !is_bounded {
         cache.records.clone_from(&recording.sites);
         // What counts for a site whose record is not there yet is known then.
         cache.sites.truncate(cache.records.len());
-        cache.fold(profile, counted.numbers);
+        cache.fold(profile, &counted.numbers);
     } else {
         *cache = StackCache::default();
     }
@@ -258,21 +235,21 @@ fn own(
     }
 }
 
-/// What a stack says, by numbers.
-fn contents(told: &ContentNames, types: &mut Types) -> Contents {
+/// What a stack says its block holds, by numbers.
+fn contents(names: &ContentNames, types: &mut Types) -> Contents {
     let mut number = |of: fn(&ContentNames) -> Option<&str>| {
-        let name = of(told)?;
-        if told.others.is_empty() {
+        let name = of(names)?;
+        if names.others.is_empty() {
             return Some(types.number(name));
         }
-        let others = told.others.iter();
+        let others = names.others.iter();
         let others = others.map(|other| other.as_ref().and_then(of));
         let all: Vec<Option<&str>> = std::iter::once(Some(name)).chain(others).collect();
         Some(types.one_of(&all))
     };
     Contents {
-        container: number(|told| Some(&told.container)).unwrap_or_default(),
-        element: number(|told| told.element.as_deref()),
-        owner: number(|told| told.owner.as_deref()),
+        container: number(|names| Some(&names.container)).unwrap_or_default(),
+        element: number(|names| names.element.as_deref()),
+        owner: number(|names| names.owner.as_deref()),
     }
 }

@@ -5,7 +5,7 @@ use super::frames::{FrameNames, FrameTable};
 use crate::profile::{FrameId, ScopeId, StackMarks, StackNode, Stacks};
 use rustc_hash::FxHashMap;
 use tracking_alloc_recording::{
-    FIRST_SITE, Recording, SITE_TABLE_FULL, SITE_UNATTRIBUTED, SiteValue, site_flags, unwinder,
+    FIRST_SITE, SITE_TABLE_FULL, SITE_UNATTRIBUTED, SiteValue, site_flags, unwinder,
 };
 
 /// Return addresses of one stack: the recorder keeps no more.
@@ -44,10 +44,9 @@ pub(super) fn outward(nodes: &[StackNode], node: u32) -> impl Iterator<Item = (u
 
 /// The first pass over the stacks, one after the other: their source frames are made, and bounded.
 pub(super) struct Walks<'a> {
-    recording: &'a Recording,
     pub(super) nodes: &'a [StackNode],
     pub(super) frames: &'a mut FrameTable,
-    symbols: &'a FrameNames<'a>,
+    names: &'a FrameNames<'a>,
     /// What the frames of all stacks may count for.
     most: usize,
     /// By number of the site: the frames, outermost first, of what is no node of the tree with all that is around it.
@@ -59,18 +58,15 @@ pub(super) struct Walks<'a> {
 
 impl<'a> Walks<'a> {
     pub(super) fn new(
-        recording: &'a Recording,
         nodes: &'a [StackNode],
         frames: &'a mut FrameTable,
-        symbols: &'a FrameNames<'a>,
+        names: &'a FrameNames<'a>,
     ) -> Self {
-        let most = recording.sites.len() * FRAMES_OF_A_SITE + FEW_FRAMES;
         Walks {
-            recording,
             nodes,
-            most,
+            most: names.recording.sites.len() * FRAMES_OF_A_SITE + FEW_FRAMES,
             frames,
-            symbols,
+            names,
             apart: FxHashMap::default(),
             is_bounded: false,
             path: Vec::new(),
@@ -79,7 +75,7 @@ impl<'a> Walks<'a> {
 
     /// The record of a site.
     pub(super) fn record(&self, number: u32) -> SiteValue {
-        let known = self.recording.sites.get(number as usize);
+        let known = self.names.recording.sites.get(number as usize);
         known.copied().unwrap_or_default()
     }
 
@@ -109,7 +105,7 @@ impl<'a> Walks<'a> {
         let is_longer = around.next().is_some();
         let mut length = 0;
         for at in 0..self.path.len() {
-            let (frames, cost) = self.frames.expand(self.symbols, self.path[at]);
+            let (frames, cost) = self.frames.expand(self.names, self.path[at]);
             self.is_bounded |= cost > self.frames_left();
             if frames + length > MOST_SOURCE_FRAMES || cost > self.frames_left() {
                 let kept = self.cut(at, &mut marks);
@@ -120,8 +116,8 @@ impl<'a> Walks<'a> {
             length += frames;
         }
         // Without stacks, sites in a phase or field are charged to that.
-        let has_place = self.recording.header.unwinder == unwinder::NONE
-            && (1..self.recording.scopes.len()).contains(&(record.scope as usize));
+        let has_place = self.names.recording.header.unwinder == unwinder::NONE
+            && (1..self.names.recording.scopes.len()).contains(&(record.scope as usize));
         if self.path.is_empty() && !has_place {
             self.apart
                 .insert(number, vec![self.frames.synthetic("(no stack)")]);
@@ -145,7 +141,7 @@ impl<'a> Walks<'a> {
         let whole = whole.flat_map(|raw| self.frames.known(*raw).iter().rev());
         let mut kept: Vec<FrameId> = whole.copied().collect();
         'kept: for raw in &self.path.clone()[at..] {
-            self.frames.expand(self.symbols, *raw);
+            self.frames.expand(self.names, *raw);
             for at in (0..self.frames.known(*raw).len()).rev() {
                 let frame = self.frames.known(*raw)[at];
                 let cost = self.frames.cost(frame);
@@ -170,7 +166,7 @@ impl<'a> Walks<'a> {
         for raw in self.frames.raws() {
             piece.clear();
             let frames = self.frames.known(raw).iter().copied();
-            piece.extend(frames.filter(|frame| !self.frames.traits(*frame).is_own));
+            piece.extend(frames.filter(|frame| !self.frames.traits(*frame).claim.is_own));
             stacks.add_piece(&piece);
         }
         stacks

@@ -61,6 +61,11 @@ impl Stacks {
         self.nodes = nodes;
     }
 
+    /// The tree, which is taken away.
+    pub(crate) fn take_nodes(&mut self) -> Vec<StackNode> {
+        std::mem::take(&mut self.nodes)
+    }
+
     fn piece(&self, number: u32) -> &[FrameId] {
         let range = self.pieces.get(number as usize).cloned();
         range
