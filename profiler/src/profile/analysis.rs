@@ -6,7 +6,7 @@ use super::fields::{Fields, Phases};
 use super::folding::Folding;
 use super::losses::losses;
 use super::measured::{Measured, measured};
-use super::places::source_root;
+use super::source::source_root;
 use super::type_names::qualified;
 use super::type_rows::{TypeRow, type_rows};
 use super::unnamed::unnamed;
@@ -58,10 +58,9 @@ impl Profile {
     /// that, [`UNKNOWN`] without a type. As recorded: not safe for a terminal before [`crate::units::printable`].
     pub fn type_key(&self, id: Option<TypeId>) -> &str {
         let qualified = self.analysis.type_names.get_or_init(|| qualified(self));
-        match id.and_then(|id| Some((id, self.types.get(id.0 as usize)?))) {
-            Some((id, name)) => qualified.get(&id).unwrap_or(&name.short),
-            None => UNKNOWN,
-        }
+        let qualified = id.and_then(|id| qualified.get(&id));
+        let name = qualified.or_else(|| Some(&self.named_type(id)?.short));
+        name.map_or(UNKNOWN, String::as_str)
     }
 
     /// The footprints, oldest first, with estimates beside them.
@@ -103,9 +102,7 @@ impl Profile {
     /// A sentence for people when the program's own frames have no debug information, so that stacks name no types;
     /// `None` when nothing is missing.
     pub fn unnamed(&self) -> Option<&str> {
-        self.analysis
-            .unnamed
-            .get_or_init(|| unnamed(self))
-            .as_deref()
+        let sentence = &self.analysis.unnamed;
+        sentence.get_or_init(|| unnamed(self)).as_deref()
     }
 }

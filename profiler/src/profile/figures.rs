@@ -57,27 +57,32 @@ impl Figures {
         self.temporary_blocks = self.temporary_blocks.saturating_add(other.temporary_blocks);
         self.temporary_bytes = self.temporary_bytes.saturating_add(other.temporary_bytes);
     }
-}
 
-impl Figures {
     /// Whether a sum reached its limit: only what a damaged recording claims does.
     pub(crate) fn saturated(&self) -> bool {
-        let most = u64::MAX;
-        self.total_bytes == most
-            || self.total_blocks == most
-            || self.freed_bytes == most
-            || self.freed_blocks == most
-            || self.live_bytes == most
-            || self.live_blocks == most
-            || self.peak_bytes == most
-            || self.peak_blocks == most
-            || self.grows == most
-            || self.shrinks == most
-            || self.copied_bytes == most
-            || self.temporary_blocks == most
-            || self.temporary_bytes == most
+        FIGURES.iter().any(|(_, figure)| figure(self) == u64::MAX)
     }
 }
+
+/// A figure of a row: its key, and how it is read.
+type Figure = (&'static str, fn(&Figures) -> u64);
+
+/// All figures, in the order they are written.
+pub(crate) const FIGURES: [Figure; 13] = [
+    ("total_bytes", |figures| figures.total_bytes),
+    ("total_blocks", |figures| figures.total_blocks),
+    ("freed_bytes", |figures| figures.freed_bytes),
+    ("freed_blocks", |figures| figures.freed_blocks),
+    ("live_bytes", |figures| figures.live_bytes),
+    ("live_blocks", |figures| figures.live_blocks),
+    ("peak_bytes", |figures| figures.peak_bytes),
+    ("peak_blocks", |figures| figures.peak_blocks),
+    ("grows", |figures| figures.grows),
+    ("shrinks", |figures| figures.shrinks),
+    ("copied_bytes", |figures| figures.copied_bytes),
+    ("temporary_blocks", |figures| figures.temporary_blocks),
+    ("temporary_bytes", |figures| figures.temporary_bytes),
+];
 
 /// What a frontend orders and sizes its rows by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -112,43 +117,32 @@ impl Measure {
         Measure::Grows,
     ];
 
+    /// Its word on the command line, the key of its figure, and a heading.
+    fn names(self) -> [&'static str; 3] {
+        match self {
+            Measure::Peak => ["peak", "peak_bytes", "bytes live at the peak"],
+            Measure::Live => ["live", "live_bytes", "bytes live at exit"],
+            Measure::Total => ["total", "total_bytes", "bytes allocated"],
+            Measure::Blocks => ["blocks", "total_blocks", "blocks allocated"],
+            Measure::Temporary => ["temporary", "temporary_bytes", "temporary bytes"],
+            Measure::Copied => ["copied", "copied_bytes", "bytes copied by growth"],
+            Measure::Grows => ["grows", "grows", "grows"],
+        }
+    }
+
     /// The word of the command line: `peak`, `live`, ...
     pub fn name(self) -> &'static str {
-        match self {
-            Measure::Peak => "peak",
-            Measure::Live => "live",
-            Measure::Total => "total",
-            Measure::Blocks => "blocks",
-            Measure::Temporary => "temporary",
-            Measure::Copied => "copied",
-            Measure::Grows => "grows",
-        }
+        self.names()[0]
     }
 
     /// The key of the JSON figure it reads: `peak_bytes`, `total_blocks`, ...
     pub fn key(self) -> &'static str {
-        match self {
-            Measure::Peak => "peak_bytes",
-            Measure::Live => "live_bytes",
-            Measure::Total => "total_bytes",
-            Measure::Blocks => "total_blocks",
-            Measure::Temporary => "temporary_bytes",
-            Measure::Copied => "copied_bytes",
-            Measure::Grows => "grows",
-        }
+        self.names()[1]
     }
 
     /// A heading for people.
     pub fn title(self) -> &'static str {
-        match self {
-            Measure::Peak => "bytes live at the peak",
-            Measure::Live => "bytes live at exit",
-            Measure::Total => "bytes allocated",
-            Measure::Blocks => "blocks allocated",
-            Measure::Temporary => "temporary bytes",
-            Measure::Copied => "bytes copied by growth",
-            Measure::Grows => "grows",
-        }
+        self.names()[2]
     }
 
     /// Whether the measure counts bytes (else blocks or events).

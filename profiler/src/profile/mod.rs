@@ -1,4 +1,4 @@
-//! The profile: one recording, analysed and symbolized. Every face is a function of it.
+//! The profile: one recording, analysed and symbolized. Every frontend is a function of it.
 //!
 //! Columns instead of boxed trees: sites name their frames by [`FrameId`], frames name their function by
 //! [`FunctionId`], parents come before children. Nothing here knows how it will be shown.
@@ -14,9 +14,9 @@ mod linear;
 mod losses;
 mod measured;
 mod owners;
-mod places;
 mod resident;
 mod scopes;
+mod source;
 mod stacks;
 #[cfg(test)]
 mod tests;
@@ -28,6 +28,7 @@ mod unnamed;
 pub use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues};
 pub use distribution::{Distribution, Sizes};
+pub(crate) use figures::FIGURES;
 pub use figures::{Figures, Measure};
 pub(crate) use folding::plain;
 pub use folding::{Folding, Frames, Step, StepKind};

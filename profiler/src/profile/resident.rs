@@ -29,25 +29,20 @@ impl Profile {
     /// At the largest resident set size of the timeline; when the timeline has none, as last read. `None` when it was
     /// never read.
     pub fn resident(&self) -> Option<Resident> {
-        let largest = self
-            .timeline
-            .iter()
-            .filter(|point| point.rss_bytes > 0)
-            .max_by_key(|point| point.rss_bytes);
-        match largest {
-            Some(point) => Some(Resident {
-                time_ns: point.time_ns,
-                rss_bytes: point.rss_bytes,
-                live_bytes: point.live_bytes,
-                own_bytes: point.own_bytes,
-            }),
-            None if self.capture.rss_bytes > 0 => Some(Resident {
-                time_ns: self.process.duration_ns,
-                rss_bytes: self.capture.rss_bytes,
-                live_bytes: self.totals.live_bytes,
-                own_bytes: self.capture.own_bytes,
-            }),
-            None => None,
-        }
+        let points = self.timeline.iter().filter(|point| point.rss_bytes > 0);
+        let largest = points.max_by_key(|point| point.rss_bytes);
+        let largest = largest.map(|point| Resident {
+            time_ns: point.time_ns,
+            rss_bytes: point.rss_bytes,
+            live_bytes: point.live_bytes,
+            own_bytes: point.own_bytes,
+        });
+        let last = (self.capture.rss_bytes > 0).then_some(Resident {
+            time_ns: self.process.duration_ns,
+            rss_bytes: self.capture.rss_bytes,
+            live_bytes: self.totals.live_bytes,
+            own_bytes: self.capture.own_bytes,
+        });
+        largest.or(last)
     }
 }

@@ -5,20 +5,27 @@
 use super::{Profile, TypeId};
 use std::collections::HashMap;
 
-/// The names of types whose short name another row has too.
-pub(super) fn qualified(profile: &Profile) -> HashMap<TypeId, String> {
+/// Those of some types, each given once, that share their short name with another one: those of one name together.
+pub(super) fn sharing_a_name(
+    profile: &Profile,
+    ids: impl IntoIterator<Item = TypeId>,
+) -> impl Iterator<Item = Vec<TypeId>> {
     let mut by_name: HashMap<&str, Vec<TypeId>> = HashMap::new();
-    for id in profile.type_rows().iter().filter_map(|row| row.type_id) {
-        if let Some(name) = profile.types.get(id.0 as usize) {
+    for id in ids {
+        if let Some(name) = profile.named_type(Some(id)) {
             by_name.entry(&name.short).or_default().push(id);
         }
     }
+    by_name.into_values().filter(|ids| ids.len() > 1)
+}
+
+/// The names of types whose short name another row has too.
+pub(super) fn qualified(profile: &Profile) -> HashMap<TypeId, String> {
+    let ids = profile.type_rows().iter().filter_map(|row| row.type_id);
     let mut names = HashMap::new();
-    for ids in by_name.into_values().filter(|ids| ids.len() > 1) {
-        let full: Vec<&str> = ids
-            .iter()
-            .filter_map(|id| Some(profile.types.get(id.0 as usize)?.full.as_str()))
-            .collect();
+    for ids in sharing_a_name(profile, ids) {
+        let full = ids.iter().map(|id| profile.type_name(*id).full.as_str());
+        let full: Vec<&str> = full.collect();
         names.extend(ids.iter().copied().zip(tell_apart(&full)));
     }
     names

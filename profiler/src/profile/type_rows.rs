@@ -2,7 +2,7 @@
 //!
 //! Must keep the sum: every site is in exactly one row, those whose type nothing tells in the row of `None`.
 
-use super::{Figures, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};
+use super::{Figures, Frame, Function, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};
 use rustc_hash::FxHashMap;
 
 /// The key of the row without a type.
@@ -62,24 +62,24 @@ impl Profile {
             ScopeKind::Phase | ScopeKind::Buffered | ScopeKind::FromBuffer | ScopeKind::Other
         );
         let id = scope.value_type.filter(|_| told && !site.marks.synthetic)?;
-        let name = self.types.get(id.0 as usize)?;
-        (owns_blocks(&name.full) && !is_described(self, site)).then_some((id, Source::Field))
+        let name = self.named_type(Some(id))?;
+        let innermost = self.innermost_code(site);
+        let is_described = innermost.is_some_and(|(frame, _)| frame.file.is_some());
+        (owns_blocks(&name.full) && !is_described).then_some((id, Source::Field))
+    }
+
+    /// The innermost frame on a site's stack that is code of the program or of its dependencies.
+    pub(super) fn innermost_code(&self, site: &Site) -> Option<(&Frame, &Function)> {
+        let mut frames = self.innermost_first(site).filter_map(|id| self.lookup(id));
+        frames.find(|(_, function)| {
+            matches!(function.origin, Origin::User | Origin::Dependency) && !function.is_own()
+        })
     }
 
     /// The type of a site's blocks, wherever it came from.
     pub fn type_id_of(&self, site: &Site) -> Option<TypeId> {
         self.type_of(site).map(|(id, _)| id)
     }
-}
-
-/// Whether the innermost code of the program, or of its dependencies, on a site's stack has debug information.
-fn is_described(profile: &Profile, site: &Site) -> bool {
-    let innermost = profile.innermost_first(site).find_map(|id| {
-        let (frame, function) = profile.lookup(id)?;
-        let known = matches!(function.origin, Origin::User | Origin::Dependency);
-        (known && !function.is_own()).then_some(frame)
-    });
-    innermost.is_some_and(|frame| frame.file.is_some())
 }
 
 /// Whether values of a type ask for blocks themselves, and not only what is in them.

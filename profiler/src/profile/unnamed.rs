@@ -1,6 +1,6 @@
 //! Why types are not named, and what to do: said instead of guessing.
 
-use super::{Origin, Profile, SymbolSource};
+use super::{Profile, SymbolSource};
 use std::collections::HashSet;
 
 /// Why types are not named and what to do about it, where that is to be said.
@@ -13,12 +13,7 @@ pub(super) fn unnamed(profile: &Profile) -> Option<String> {
         if site.contents.is_some() || site.marks.synthetic {
             continue;
         }
-        let frames = profile.innermost_first(site);
-        let mut frames = frames.filter_map(|id| profile.lookup(id));
-        let without = frames.find(|(_, function)| {
-            matches!(function.origin, Origin::User | Origin::Dependency) && !function.is_own()
-        });
-        if let Some((frame, function)) = without
+        if let Some((frame, function)) = profile.innermost_code(site)
             && frame.file.is_none()
             && !described.contains(function.krate.as_str())
         {

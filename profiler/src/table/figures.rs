@@ -1,26 +1,6 @@
 //! The figures of a row under the keys that JSON and tables have them under.
 
-use crate::profile::Figures;
-
-/// A figure of a row: its key, and how it is read.
-type Figure = (&'static str, fn(&Figures) -> u64);
-
-/// All figures, in the order they are written.
-const FIGURES: [Figure; 13] = [
-    ("total_bytes", |figures| figures.total_bytes),
-    ("total_blocks", |figures| figures.total_blocks),
-    ("freed_bytes", |figures| figures.freed_bytes),
-    ("freed_blocks", |figures| figures.freed_blocks),
-    ("live_bytes", |figures| figures.live_bytes),
-    ("live_blocks", |figures| figures.live_blocks),
-    ("peak_bytes", |figures| figures.peak_bytes),
-    ("peak_blocks", |figures| figures.peak_blocks),
-    ("grows", |figures| figures.grows),
-    ("shrinks", |figures| figures.shrinks),
-    ("copied_bytes", |figures| figures.copied_bytes),
-    ("temporary_blocks", |figures| figures.temporary_blocks),
-    ("temporary_bytes", |figures| figures.temporary_bytes),
-];
+use crate::profile::{FIGURES, Figures};
 
 /// The figures by key. Arenas keep no peak of what they allocated, no shrinks and no temporary pieces: `None` of those.
 pub(crate) fn by_key(

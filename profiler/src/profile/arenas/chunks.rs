@@ -28,11 +28,10 @@ pub(super) struct Chunks<'a> {
 impl<'a> Chunks<'a> {
     pub(super) fn of(profile: &'a Profile) -> Self {
         let sites = profile.chunk_sites();
-        let functions = sites
-            .keys()
-            .filter_map(|&site| own_function(profile, profile.sites.get(site)?))
-            .filter(|id| function(profile, *id).is_some_and(|function| !in_arena_crate(function)))
-            .collect();
+        let chunk_sites = sites.keys().filter_map(|&site| profile.sites.get(site));
+        let functions = chunk_sites.filter_map(|site| own_function(profile, site));
+        let functions = functions.filter(|(_, function)| !in_arena_crate(function));
+        let functions = functions.map(|(id, _)| id).collect();
         Chunks {
             profile,
             sites,
@@ -48,16 +47,11 @@ impl<'a> Chunks<'a> {
         if self.sites.contains_key(&index) {
             return SiteBlocks::Chunks;
         }
-        let Some(own) = own_function(self.profile, site) else {
+        let Some((own, _)) = own_function(self.profile, site) else {
             return SiteBlocks::Unknown;
         };
-        let asked = self
-            .profile
-            .innermost_first(site)
-            .filter_map(|frame| self.profile.frames.get(frame.0 as usize))
-            .filter_map(|frame| function(self.profile, frame.function))
-            .find(|function| !is_machinery(function));
-        if asked.is_some_and(|asked| in_arena_crate(asked) && !is_collection(asked)) {
+        let asked = functions(self.profile, site).next();
+        if asked.is_some_and(|(_, asked)| in_arena_crate(asked) && !is_collection(asked)) {
             SiteBlocks::Chunks
         } else if self.functions.contains(&own) {
             SiteBlocks::Unknown
@@ -67,19 +61,23 @@ impl<'a> Chunks<'a> {
     }
 }
 
-fn function(profile: &Profile, id: FunctionId) -> Option<&Function> {
-    profile.functions.get(id.0 as usize)
+/// The functions of a stack that ask for a block or hand on that wish, innermost first.
+fn functions<'a>(
+    profile: &'a Profile,
+    site: &Site,
+) -> impl Iterator<Item = (FunctionId, &'a Function)> {
+    profile
+        .innermost_first(site)
+        .filter_map(|id| profile.lookup(id))
+        .map(|(frame, function)| (frame.function, function))
+        .filter(|(_, function)| !is_machinery(function))
 }
 
 /// The innermost function of a stack that is not the standard library's; `None` when it has no name, or there is none.
-fn own_function(profile: &Profile, site: &Site) -> Option<FunctionId> {
-    let mut functions = profile.innermost_first(site).filter_map(|frame| {
-        let id = profile.frames.get(frame.0 as usize)?.function;
-        Some((id, function(profile, id)?))
-    });
-    let (id, function) = functions
-        .find(|(_, function)| !is_machinery(function) && function.origin != Origin::Std)?;
-    (function.origin != Origin::Unresolved).then_some(id)
+fn own_function<'a>(profile: &'a Profile, site: &Site) -> Option<(FunctionId, &'a Function)> {
+    functions(profile, site)
+        .find(|(_, function)| function.origin != Origin::Std)
+        .filter(|(_, function)| function.origin != Origin::Unresolved)
 }
 
 /// Between the code that asks for a block and the allocator.
@@ -127,14 +125,16 @@ pub(super) fn joined(names: &[String]) -> String {
     }
 }
 
+/// `arena cities`, `arenas cities and lines`.
+pub(super) fn named(profile: &Profile, arenas: &[usize], name: impl Fn(&str) -> String) -> String {
+    let arenas = arenas.iter().filter_map(|&arena| profile.arenas.get(arena));
+    let names: Vec<String> = arenas.map(|arena| name(&arena.name)).collect();
+    let noun = if names.len() == 1 { "arena" } else { "arenas" };
+    format!("{noun} {}", joined(&names))
+}
+
 /// `chunk of arena cities`, for a site of [`Profile::chunk_sites`]. As recorded: not safe for a terminal before
 /// [`crate::units::printable`].
 pub fn chunk_label(profile: &Profile, arenas: &[usize]) -> String {
-    let names: Vec<String> = arenas
-        .iter()
-        .filter_map(|&arena| profile.arenas.get(arena))
-        .map(|arena| arena.name.clone())
-        .collect();
-    let noun = if names.len() == 1 { "arena" } else { "arenas" };
-    format!("chunk of {noun} {}", joined(&names))
+    format!("chunk of {}", named(profile, arenas, str::to_owned))
 }

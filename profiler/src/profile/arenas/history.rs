@@ -54,16 +54,9 @@ pub fn points(arena: &Arena) -> Vec<Point> {
 /// The chunk bytes and bytes in use of the instance that was reset or dropped last, just before that: what there is to
 /// show when no instance is live. `None` when the history does not tell.
 pub fn last_full(arena: &Arena) -> Option<Point> {
-    let last = arena
-        .history
-        .iter()
-        .rposition(|moment| moment.what != ArenaEvent::Chunk)?;
-    let end = arena.history.get(last)?;
-    let before = arena
-        .history
-        .get(..last)?
-        .iter()
-        .rfind(|moment| moment.instance == end.instance)?;
+    let mut moments = arena.history.iter().rev();
+    let end = moments.find(|moment| moment.what != ArenaEvent::Chunk)?;
+    let before = moments.find(|moment| moment.instance == end.instance)?;
     Some(Point {
         time_ns: end.time_ns,
         chunk_bytes: before.chunk_bytes,

@@ -8,6 +8,7 @@ use crate::profile::{Arena, ArenaRow, Profile, TypeId};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::hash::Hash;
 
 /// What was allocated inside an arena. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -72,47 +73,42 @@ pub struct FieldInside {
     pub inside: ArenaFigures,
 }
 
+/// What an arena allocated by what `key` says of a row, most bytes first.
+fn grouped<K: Copy + Eq + Hash + Ord>(
+    arena: &Arena,
+    key: impl Fn(&ArenaRow) -> K,
+) -> Vec<(K, ArenaFigures)> {
+    let mut sums: HashMap<K, ArenaFigures> = HashMap::new();
+    for row in &arena.rows {
+        let sum = sums.entry(key(row)).or_default();
+        sum.add(&ArenaFigures::of(row));
+    }
+    sums.retain(|_, inside| *inside != ArenaFigures::default());
+    let mut sums: Vec<(K, ArenaFigures)> = sums.into_iter().collect();
+    sums.sort_by_key(|(key, inside)| {
+        let bytes = (inside.total_bytes, inside.live_bytes, inside.past_bytes);
+        (Reverse(bytes), *key)
+    });
+    sums
+}
+
 /// What an arena allocated by the type of the field it was for, most bytes first.
 pub fn by_type(profile: &Profile, arena: &Arena) -> Vec<TypeInside> {
-    let mut types: HashMap<Option<TypeId>, ArenaFigures> = HashMap::new();
-    for row in &arena.rows {
-        let type_id = profile
-            .scopes
-            .get(row.scope.0 as usize)
-            .and_then(|scope| scope.value_type)
-            .filter(|id| (id.0 as usize) < profile.types.len());
-        types
-            .entry(type_id)
-            .or_default()
-            .add(&ArenaFigures::of(row));
-    }
-    let mut types: Vec<TypeInside> = types
-        .into_iter()
-        .filter(|(_, inside)| *inside != ArenaFigures::default())
-        .map(|(type_id, inside)| TypeInside { type_id, inside })
-        .collect();
-    types.sort_by_key(|row| (order(&row.inside), row.type_id));
+    let type_of = |row: &ArenaRow| {
+        let id = profile.scopes.get(row.scope.0 as usize)?.value_type;
+        id.filter(|id| (id.0 as usize) < profile.types.len())
+    };
+    let types = grouped(arena, type_of).into_iter();
     types
+        .map(|(type_id, inside)| TypeInside { type_id, inside })
+        .collect()
 }
 
 /// What an arena allocated by field, most bytes first.
 pub fn by_field(fields: &Fields, arena: &Arena) -> Vec<FieldInside> {
-    let mut rows: HashMap<u32, ArenaFigures> = HashMap::new();
-    for row in &arena.rows {
-        let field = fields.field_of(row.scope);
-        rows.entry(field).or_default().add(&ArenaFigures::of(row));
-    }
-    let mut rows: Vec<FieldInside> = rows
-        .into_iter()
-        .filter(|(_, inside)| *inside != ArenaFigures::default())
-        .map(|(field, inside)| FieldInside { field, inside })
-        .collect();
-    rows.sort_by_key(|row| (order(&row.inside), row.field));
-    rows
-}
-
-fn order(inside: &ArenaFigures) -> Reverse<(u64, u64, u64)> {
-    Reverse((inside.total_bytes, inside.live_bytes, inside.past_bytes))
+    let rows = grouped(arena, |row| fields.field_of(row.scope)).into_iter();
+    rows.map(|(field, inside)| FieldInside { field, inside })
+        .collect()
 }
 
 /// What the arena allocated that no row of it tells: rows that found no room. All zero when nothing is missing;

@@ -1,6 +1,6 @@
 //! A leak by an arena's drop, and the sentence about it.
 
-use super::chunks::joined;
+use super::chunks::named;
 use crate::profile::{Profile, TypeId};
 use crate::units::{Bytes, counted, printable};
 
@@ -54,28 +54,14 @@ impl Certainty {
 /// A sentence for people without its stop, free of control characters: `String at City.name: 24,000 blocks (1.2 MiB) of
 /// the global heap leaked by the arena's drop: ..`
 pub fn leak_text(profile: &Profile, leak: &Leak) -> String {
-    let fields = profile.fields();
-    let what = leak
-        .type_id
-        .and_then(|id| profile.types.get(id.0 as usize))
-        .map_or("Blocks".into(), |name| printable(&name.short));
-    let place = fields
-        .nodes
-        .get(leak.field as usize)
-        .filter(|_| leak.field != 0)
-        .map_or_else(String::new, |field| {
-            format!(" at {}", printable(&field.path))
-        });
-    let names: Vec<String> = leak
-        .arenas
-        .iter()
-        .filter_map(|&arena| profile.arenas.get(arena))
-        .map(|arena| printable(&arena.name).into_owned())
-        .collect();
-    let arenas = match names.as_slice() {
-        [one] => format!("arena {one}"),
-        several => format!("arenas {}", joined(several)),
-    };
+    let what = profile.named_type(leak.type_id);
+    let what = what.map_or("Blocks".into(), |name| printable(&name.short));
+    let field = profile.fields().nodes.get(leak.field as usize);
+    let place = field.filter(|_| leak.field != 0);
+    let place = place.map_or_else(String::new, |field| {
+        format!(" at {}", printable(&field.path))
+    });
+    let arenas = named(profile, &leak.arenas, |name| printable(name).into_owned());
     let blocks = counted(leak.live_blocks, "block");
     let bytes = Bytes(leak.live_bytes);
     let start = format!("{what}{place}: {blocks} ({bytes}) of the global heap");

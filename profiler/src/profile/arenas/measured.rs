@@ -7,56 +7,55 @@ use super::inside::ArenaFigures;
 use crate::profile::{Arena, Measure};
 use std::cmp::Reverse;
 
+/// How a figure is read, and what it is called; `None` = there is no such figure.
+type Figure<T> = Option<(fn(&T) -> u64, &'static str)>;
+
+fn of_arena(measure: Measure) -> Figure<Arena> {
+    Some(match measure {
+        Measure::Peak => (
+            |arena| arena.most_chunk_bytes,
+            "most allocated_bytes at once",
+        ),
+        Measure::Live => (|arena| arena.chunk_bytes, "allocated_bytes at the end"),
+        Measure::Total => (|arena| arena.total_handed_bytes, "bytes allocated"),
+        Measure::Blocks => (|arena| arena.total_handed_blocks, "pieces allocated"),
+        Measure::Temporary => return None,
+        Measure::Copied => (|arena| arena.copied_bytes, "bytes copied by growth"),
+        Measure::Grows => (|arena| arena.grows, "growths"),
+    })
+}
+
+fn of_inside(measure: Measure) -> Figure<ArenaFigures> {
+    Some(match measure {
+        Measure::Peak | Measure::Total => (|inside| inside.total_bytes, "the bytes allocated"),
+        Measure::Live => (|inside| inside.live_bytes, "the bytes in use"),
+        Measure::Blocks => (|inside| inside.total_blocks, "the pieces allocated"),
+        Measure::Temporary => return None,
+        Measure::Copied => (|inside| inside.copied_bytes, "the bytes copied by growth"),
+        Measure::Grows => (|inside| inside.grows, "the growths"),
+    })
+}
+
 /// What an arena counts for by a measure: by `peak` the most chunk bytes held at once, by `live` the chunk bytes held
 /// now, else what was allocated. `None` = arenas have no such figure.
 pub fn measured(arena: &Arena, measure: Measure) -> Option<u64> {
-    match measure {
-        Measure::Peak => Some(arena.most_chunk_bytes),
-        Measure::Live => Some(arena.chunk_bytes),
-        Measure::Total => Some(arena.total_handed_bytes),
-        Measure::Blocks => Some(arena.total_handed_blocks),
-        Measure::Temporary => None,
-        Measure::Copied => Some(arena.copied_bytes),
-        Measure::Grows => Some(arena.grows),
-    }
+    of_arena(measure).map(|(figure, _)| figure(arena))
 }
 
 /// What [`measured`] is called.
 pub fn measured_title(measure: Measure) -> Option<&'static str> {
-    match measure {
-        Measure::Peak => Some("most allocated_bytes at once"),
-        Measure::Live => Some("allocated_bytes at the end"),
-        Measure::Total => Some("bytes allocated"),
-        Measure::Blocks => Some("pieces allocated"),
-        Measure::Temporary => None,
-        Measure::Copied => Some("bytes copied by growth"),
-        Measure::Grows => Some("growths"),
-    }
+    of_arena(measure).map(|(_, title)| title)
 }
 
 /// What a type or field inside an arena counts for by a measure. No peak is kept there: by `peak` it is what was
 /// allocated, and called that. `None` = there is no such figure.
 pub fn measured_inside(inside: &ArenaFigures, measure: Measure) -> Option<u64> {
-    match measure {
-        Measure::Peak | Measure::Total => Some(inside.total_bytes),
-        Measure::Live => Some(inside.live_bytes),
-        Measure::Blocks => Some(inside.total_blocks),
-        Measure::Temporary => None,
-        Measure::Copied => Some(inside.copied_bytes),
-        Measure::Grows => Some(inside.grows),
-    }
+    of_inside(measure).map(|(figure, _)| figure(inside))
 }
 
 /// What [`measured_inside`] is called.
 pub fn measured_inside_title(measure: Measure) -> Option<&'static str> {
-    match measure {
-        Measure::Peak | Measure::Total => Some("the bytes allocated"),
-        Measure::Live => Some("the bytes in use"),
-        Measure::Blocks => Some("the pieces allocated"),
-        Measure::Temporary => None,
-        Measure::Copied => Some("the bytes copied by growth"),
-        Measure::Grows => Some("the growths"),
-    }
+    of_inside(measure).map(|(_, title)| title)
 }
 
 /// Indexes of arenas, largest first: by the measure, then by what was allocated, then by name.

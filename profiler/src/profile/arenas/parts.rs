@@ -30,37 +30,30 @@ impl Part {
         Part::Unused,
     ];
 
+    /// What frontends call it, its character in a bar of text, and its bytes in an arena.
+    fn facts(self) -> (&'static str, char, fn(&Arena) -> u64) {
+        match self {
+            Part::Allocated => ("allocated", '#', |arena| arena.handed_bytes),
+            Part::Padding => ("padding", '+', |arena| arena.padding_bytes),
+            Part::Abandoned => ("abandoned", 'x', |arena| arena.abandoned_bytes),
+            Part::Bypassed => ("bypassed", '>', |arena| arena.past_bytes),
+            Part::Unused => ("unused", '.', |arena| arena.tail_bytes),
+        }
+    }
+
     /// What frontends call it.
     pub fn name(self) -> &'static str {
-        match self {
-            Part::Allocated => "allocated",
-            Part::Padding => "padding",
-            Part::Abandoned => "abandoned",
-            Part::Bypassed => "bypassed",
-            Part::Unused => "unused",
-        }
+        self.facts().0
     }
 
     /// Its character in a bar of text.
     pub fn mark(self) -> char {
-        match self {
-            Part::Allocated => '#',
-            Part::Padding => '+',
-            Part::Abandoned => 'x',
-            Part::Bypassed => '>',
-            Part::Unused => '.',
-        }
+        self.facts().1
     }
 
     /// Its bytes in an arena.
     pub fn of(self, arena: &Arena) -> u64 {
-        match self {
-            Part::Allocated => arena.handed_bytes,
-            Part::Padding => arena.padding_bytes,
-            Part::Abandoned => arena.abandoned_bytes,
-            Part::Bypassed => arena.past_bytes,
-            Part::Unused => arena.tail_bytes,
-        }
+        self.facts().2(arena)
     }
 }
 
@@ -93,10 +86,8 @@ pub fn bar(arena: &Arena, cells: usize) -> [(Part, usize); 5] {
 
 /// A sentence when the parts of an arena do not add up to its chunk bytes; `None` when they do.
 pub fn imbalance(arena: &Arena) -> Option<String> {
-    let parts: u128 = Part::ALL
-        .iter()
-        .map(|part| u128::from(part.of(arena)))
-        .sum();
+    let parts = Part::ALL.map(|part| u128::from(part.of(arena)));
+    let parts: u128 = parts.iter().sum();
     if parts == u128::from(arena.chunk_bytes) {
         return None;
     }

@@ -5,7 +5,7 @@
 
 use super::chunks::{Chunks, SiteBlocks};
 use super::leak::{Certainty, Leak};
-use crate::profile::Profile;
+use crate::profile::{Profile, TypeId};
 use std::collections::HashMap;
 
 /// Types whose pointers are all to blocks of their own, up to their arguments.
@@ -49,7 +49,7 @@ pub(super) fn undropped(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) 
             };
             *blocks -= live_blocks;
             *bytes -= live_bytes;
-            let certainty = if !owns(profile, values.type_id.0) {
+            let certainty = if !owns(profile, values.type_id) {
                 Certainty::OwnerUnknown
             } else if alive {
                 Certainty::InstancesLive
@@ -71,9 +71,8 @@ pub(super) fn undropped(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) 
 }
 
 /// Whether all that a value of the type points to is its own.
-fn owns(profile: &Profile, type_id: u32) -> bool {
-    let name = profile.types.get(type_id as usize);
-    name.is_some_and(|name| {
+fn owns(profile: &Profile, type_id: TypeId) -> bool {
+    profile.named_type(Some(type_id)).is_some_and(|name| {
         let inner = name.full.strip_prefix("core::option::Option<");
         let name = inner.unwrap_or(&name.full);
         OWNERS.iter().any(|owner| name.starts_with(owner))

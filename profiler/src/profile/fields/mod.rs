@@ -7,6 +7,7 @@ mod phases;
 #[cfg(test)]
 mod tests;
 
+use crate::profile::type_names::sharing_a_name;
 use crate::profile::{Figures, Profile, Scope, ScopeId, ScopeKind, TypeId, both};
 use std::collections::{HashMap, HashSet};
 
@@ -81,23 +82,15 @@ impl Fields {
                 continue;
             }
             // Parents come before children; what only a damaged recording has hangs at the root.
-            let parent = (scope.parent as usize).min(index);
-            let parent = fields.of_scope.get(parent).copied().unwrap_or(0);
-            // A value deserialized inside another one begins a path of its own.
-            let parent = if scope.kind == ScopeKind::Root {
-                0
-            } else {
-                parent
+            let parent = match scope.kind {
+                // A value deserialized inside another one begins a path of its own.
+                ScopeKind::Root => 0,
+                _ => fields.of_scope[(scope.parent as usize).min(index)],
             };
             let key = (parent, scope.kind, scope.name.as_str(), scope.value_type);
-            let node = match known.get(&key) {
-                Some(node) => *node,
-                None => {
-                    let node = fields.add(profile, &roots, parent, scope);
-                    known.insert(key, node);
-                    node
-                }
-            };
+            let node = *known
+                .entry(key)
+                .or_insert_with(|| fields.add(profile, &roots, parent, scope));
             fields.of_scope[index] = node;
             let field = &mut fields.nodes[node as usize];
             field.recursive |= scope.recursive;
@@ -151,14 +144,10 @@ impl Fields {
         scope: &Scope,
     ) -> u32 {
         let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        let name = scope
-            .value_type
-            .and_then(|id| Some((id, profile.types.get(id.0 as usize)?)))
-            .map(|(id, name)| match roots.contains(&id) {
-                true => name.full.as_str(),
-                false => name.short.as_str(),
-            });
-        let step = scope.kind.step(&scope.name, name);
+        let name = profile.named_type(scope.value_type);
+        let is_shared = scope.value_type.is_some_and(|id| roots.contains(&id));
+        let name = name.map(|name| if is_shared { &name.full } else { &name.short });
+        let step = scope.kind.step(&scope.name, name.map(String::as_str));
         let outer = &mut self.nodes[parent as usize];
         outer.children.push(number);
         let path = match scope.kind {
@@ -200,15 +189,5 @@ fn roots_of_one_name(profile: &Profile) -> HashSet<TypeId> {
         .filter(|scope| scope.kind == ScopeKind::Root)
         .filter_map(|scope| scope.value_type)
         .collect();
-    let mut by_name: HashMap<&str, Vec<TypeId>> = HashMap::new();
-    for id in roots {
-        if let Some(name) = profile.types.get(id.0 as usize) {
-            by_name.entry(&name.short).or_default().push(id);
-        }
-    }
-    by_name
-        .into_values()
-        .filter(|ids| ids.len() > 1)
-        .flatten()
-        .collect()
+    sharing_a_name(profile, roots).flatten().collect()
 }

@@ -257,28 +257,19 @@ impl<'a> Folder<'a> {
                     continue;
                 }
                 self.flush(&mut steps, &mut run, site);
-                enter(&mut steps, known.step, id, 1);
+                enter(&mut steps, 0, known.step, id);
             }
         }
         match site.group {
             Some(group) => {
                 let counted: u32 = steps.iter().map(|step| step.frames).sum();
-                steps.push(Step {
-                    kind: StepKind::Group(group),
-                    frame: None,
-                    frames: (frames.len() as u32).saturating_sub(counted),
-                    depth: 1,
-                });
+                let left = (frames.len() as u32).saturating_sub(counted);
+                steps.push(step(StepKind::Group(group), None, left));
             }
             None => {
                 self.flush(&mut steps, &mut run, site);
                 if self.profile.type_id_of(site).is_some() {
-                    steps.push(Step {
-                        kind: StepKind::Contents,
-                        frame: None,
-                        frames: 0,
-                        depth: 1,
-                    });
+                    steps.push(step(StepKind::Contents, None, 0));
                 }
             }
         }
@@ -295,16 +286,15 @@ impl<'a> Folder<'a> {
     /// Puts a run of frames behind the steps: what was called, then what was deserialized.
     fn flush(&self, steps: &mut Vec<Step>, run: &mut Vec<FrameId>, site: &Site) {
         let frames = std::mem::take(run);
-        let names_it = |&id: &FrameId| {
-            let found = self.function(id);
-            found.is_some_and(|(function, _)| function.role != Role::Glue)
-        };
+        let role = |id| self.function(id).map(|(function, _)| function.role);
+        let names_it = |&id: &FrameId| role(id).is_some_and(|role| role != Role::Glue);
         let entry = frames.iter().position(names_it).unwrap_or(0);
-        let Some((first, entered)) = frames.get(entry).and_then(|&id| self.function(id)) else {
+        let entered = frames.get(entry).and_then(|&id| self.function(id));
+        let Some((first, entered)) = entered else {
             return;
         };
         let begin = steps.len();
-        steps.push(step(entered.step, frames[entry], entry as u32 + 1));
+        steps.push(step(entered.step, Some(frames[entry]), entry as u32 + 1));
         let result = first.call().split_once(" -> ").map(|(_, result)| result);
         for &id in &frames[entry + 1..] {
             let Some((function, known)) = self.function(id) else {
@@ -315,7 +305,7 @@ impl<'a> Folder<'a> {
                 && function.origin != Origin::User
                 && known.step != entered.step
             {
-                steps.push(step(known.step, id, 1));
+                steps.push(step(known.step, Some(id), 1));
                 continue;
             }
             let is_result = function.makes.as_deref() == result && steps.len() == begin + 1;
@@ -359,38 +349,32 @@ pub(crate) fn plain(name: &str) -> String {
     out
 }
 
-fn step(kind: StepKind, frame: FrameId, frames: u32) -> Step {
+fn step(kind: StepKind, frame: Option<FrameId>, frames: u32) -> Step {
+    let depth = 1;
     Step {
         kind,
-        frame: Some(frame),
+        frame,
         frames,
-        depth: 1,
+        depth,
     }
 }
 
 /// A type that is deserialized: a new step, another frame of the last one, or of one further out.
 fn deserialized(steps: &mut Vec<Step>, begin: usize, kind: StepKind, frame: FrameId) {
+    match steps.last_mut() {
+        Some(last) if last.kind == kind => last.frames += 1,
+        _ => enter(steps, begin, kind, frame),
+    }
+}
+
+/// A function of the program, or a type: a new step, or the one from `begin` on that it has already, one deeper.
+fn enter(steps: &mut Vec<Step>, begin: usize, kind: StepKind, frame: FrameId) {
     let known = steps[begin..].iter().position(|step| step.kind == kind);
-    match known.map(|at| begin + at) {
-        Some(at) if at + 1 == steps.len() => steps[at].frames += 1,
-        Some(at) => again(steps, at, 1),
-        None => steps.push(step(kind, frame, 1)),
-    }
-}
-
-/// A function of the program: a new step, or the one that it has already, one deeper.
-fn enter(steps: &mut Vec<Step>, kind: StepKind, frame: FrameId, frames: u32) {
-    match steps.iter().position(|step| step.kind == kind) {
-        Some(at) => again(steps, at, frames),
-        None => steps.push(step(kind, frame, frames)),
-    }
-}
-
-/// Ends the steps at one that was met again: what is between is part of it.
-fn again(steps: &mut Vec<Step>, at: usize, frames: u32) {
+    let Some(at) = known.map(|at| begin + at) else {
+        return steps.push(step(kind, Some(frame), 1));
+    };
+    // What is between is part of it.
     let between: u32 = steps.drain(at + 1..).map(|step| step.frames).sum();
-    if let Some(step) = steps.get_mut(at) {
-        step.frames += between + frames;
-        step.depth += 1;
-    }
+    steps[at].frames += between + 1;
+    steps[at].depth += 1;
 }

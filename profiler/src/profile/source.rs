@@ -6,25 +6,15 @@ use crate::units::without_store;
 
 /// The folder that holds the program's own source files, with a slash at its end; empty when there is none.
 pub(super) fn source_root(profile: &Profile) -> String {
-    let mut root: Option<&str> = None;
-    for frame in &profile.frames {
+    let own = profile.frames.iter().filter(|frame| {
         let function = profile.functions.get(frame.function.0 as usize);
-        let Some(file) = frame.file.as_deref().filter(|file| file.starts_with('/')) else {
-            continue;
-        };
-        // Generic code of others is of their files.
-        if function.is_none_or(|function| function.origin != Origin::User)
-            || without_store(file) != file
-        {
-            continue;
-        }
-        let folder = &file[..file.rfind('/').map_or(0, |at| at + 1)];
-        root = Some(match root {
-            None => folder,
-            Some(root) => common(root, folder),
-        });
-    }
-    let root = root.unwrap_or_default();
+        function.is_some_and(|function| function.origin == Origin::User)
+    });
+    let files = own.filter_map(|frame| frame.file.as_deref());
+    // Generic code of others is of their files.
+    let files = files.filter(|file| file.starts_with('/') && without_store(file) == *file);
+    let folders = files.map(|file| &file[..file.rfind('/').map_or(0, |at| at + 1)]);
+    let root = folders.reduce(common).unwrap_or_default();
     // `src/main.rs` says more than `main.rs`.
     root.find("/src/")
         .map_or(root, |at| &root[..at + 1])
@@ -32,12 +22,9 @@ pub(super) fn source_root(profile: &Profile) -> String {
 }
 
 /// What two folders have in common, with a slash at its end.
-fn common<'a>(one: &'a str, other: &str) -> &'a str {
-    let same = one
-        .bytes()
-        .zip(other.bytes())
-        .take_while(|(one, other)| one == other)
-        .count();
+fn common<'a>(one: &'a str, other: &'a str) -> &'a str {
+    let pairs = one.bytes().zip(other.bytes());
+    let same = pairs.take_while(|(one, other)| one == other).count();
     let end = one.as_bytes()[..same]
         .iter()
         .rposition(|&byte| byte == b'/');
