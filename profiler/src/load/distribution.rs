@@ -33,10 +33,7 @@ impl<'a> SizeRecords<'a> {
         let is_finished = header.state == state::FINISHED;
         let mut found = Distribution::default();
         if let Some(index) = index {
-            let records = u32::try_from(index)
-                .ok()
-                .and_then(|index| self.0.get(&index));
-            match records {
+            match self.0.get(&(index as u32)) {
                 Some(records) => add_sizes(&mut found, records)?,
                 None => {
                     if let Some((class, blocks)) = only_size(row, header) {

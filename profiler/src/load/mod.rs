@@ -17,7 +17,7 @@ mod owner;
 mod packed;
 mod process;
 mod reader;
-mod scopes;
+mod scope_tree;
 mod stacks;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,10 @@
 //! The loaded images of a recording, as symbols are asked for.
 
-use super::Options;
+use super::error::Kind;
+use super::{Error, Options};
 use crate::profile::{Module, SymbolSource};
 use crate::symbols::{self, Identity, ModuleRef, Progress, Symbols};
+use std::path::Path;
 use tracking_alloc_recording::{FrameValue, ModuleValue, Recording, module_id};
 
 /// Modules in the order symbols are asked for: the main executable first.
@@ -39,13 +41,14 @@ impl Modules {
         self.refs.starts_with(&before.refs) && self.order.starts_with(&before.order)
     }
 
-    /// Looks all frames of a recording up.
+    /// Looks all frames of the recording at `path` up.
     pub(super) fn resolve(
         &self,
         frames: &[FrameValue],
+        path: &Path,
         options: &Options,
         progress: &dyn Fn(Progress<'_>),
-    ) -> Result<Symbols, symbols::Error> {
+    ) -> Result<Symbols, Error> {
         let refs = self.refs.iter().map(|(path, identity)| ModuleRef {
             path,
             identity: identity.clone(),
@@ -54,7 +57,8 @@ impl Modules {
         let frames = frames.iter();
         let frames = frames.map(|frame| (self.position(frame.module), frame.offset));
         let frames: Vec<(u32, u64)> = frames.collect();
-        symbols::resolve(&refs, &frames, &options.symbols, progress)
+        let symbols = symbols::resolve(&refs, &frames, &options.symbols, progress);
+        symbols.map_err(|error| Error::new(path, Kind::Symbols(error)))
     }
 
     /// Where a module of the recording is among these; `u32::MAX` for none.

@@ -1,7 +1,6 @@
 //! The names of a recording's addresses: those that it carries, else those of the binaries. Of a live recording they are
 //! kept from one time it is read to the next.
 
-use super::error::Kind;
 use super::modules::Modules;
 use super::packed::Packed;
 use super::{Error, Options};
@@ -68,22 +67,19 @@ impl Names {
         options: &Options,
         progress: &dyn Fn(Progress<'_>),
     ) -> Result<Names, Error> {
-        if let Some(bytes) = &of.packed
-            && options.symbols.binary.is_none()
-        {
-            let packed =
-                Packed::parse(bytes).map_err(|what| Error::new(path, Kind::Packed(what)))?;
-            return Ok(Names {
-                symbols: packed.symbols(of.frames.len(), of.modules.order.len()),
-                sources: packed.sources(),
-                own: packed.own,
-            });
-        }
-        let symbols = of.modules.resolve(&of.frames, options, progress);
-        Ok(Names {
-            symbols: symbols.map_err(|error| Error::new(path, Kind::Symbols(error)))?,
-            ..Names::default()
-        })
+        Ok(
+            match Packed::carried(of.packed.as_deref(), path, options)? {
+                Some(packed) => Names {
+                    symbols: packed.symbols(of.frames.len(), of.modules.order.len()),
+                    sources: packed.sources(),
+                    own: packed.own,
+                },
+                None => Names {
+                    symbols: of.modules.resolve(&of.frames, path, options, progress)?,
+                    ..Names::default()
+                },
+            },
+        )
     }
 
     /// None yet.

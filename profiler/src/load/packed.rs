@@ -9,6 +9,7 @@ use crate::profile::{SourceLines, SymbolSource};
 use crate::symbols::{Progress, Shared, SourceFrame, StoredFrame, Strings, Symbols, string_of};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
+use std::fs::Metadata;
 use std::path::Path;
 
 const FORMAT: u32 = 1;
@@ -32,15 +33,28 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+    /// The symbols that a recording carries, where no binary is named in their place.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(super) fn carried(
+        bytes: Option<&[u8]>,
+        path: &Path,
+        options: &Options,
+    ) -> Result<Option<Self>, Error> {
+        let bytes = bytes.filter(|_| options.symbols.binary.is_none());
+        let packed = bytes.map(Packed::parse).transpose();
+        packed.map_err(|what| Error::new(path, Kind::Packed(what)))
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
         let packed: Packed = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-        if packed.format != FORMAT {
-            return Err(format!(
-                "format {} where this heapglass reads {FORMAT}",
-                packed.format
-            ));
+        match packed.format {
+            FORMAT => Ok(packed),
+            other => Err(format!(
+                "format {other} where this heapglass reads {FORMAT}"
+            )),
         }
-        Ok(packed)
     }
 
     fn of(symbols: &Symbols) -> Self {
@@ -69,9 +83,9 @@ impl Packed {
             let Some(path) = string_of(&self.strings, file) else {
                 continue;
             };
-            let small = std::fs::metadata(path)
-                .is_ok_and(|data| data.is_file() && data.len() <= LARGEST_SOURCE);
-            let Some(text) = small.then(|| std::fs::read(path).ok()).flatten() else {
+            let is_small = |data: &Metadata| data.is_file() && data.len() <= LARGEST_SOURCE;
+            let data = std::fs::metadata(path).ok().filter(is_small);
+            let Some(text) = data.and_then(|_| std::fs::read(path).ok()) else {
                 continue;
             };
             let text = String::from_utf8_lossy(&text);
@@ -124,17 +138,12 @@ pub fn pack(
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Vec<u8>, Error> {
     let (path, recording) = read(path)?;
-    let mut symbols = match &recording.symbols {
-        Some(bytes) if options.symbols.binary.is_none() => {
-            // Packed before: what it carries is all there is.
-            Packed::parse(bytes).map_err(|what| Error::new(&path, Kind::Packed(what)))?
-        }
-        _ => {
+    let mut symbols = match Packed::carried(recording.symbols.as_deref(), &path, options)? {
+        // Packed before: what it carries is all there is.
+        Some(packed) => packed,
+        None => {
             let modules = Modules::of(&recording);
-            let symbols = modules
-                .resolve(&recording.frames, options, progress)
-                .map_err(|error| Error::new(&path, Kind::Symbols(error)))?;
-            Packed::of(&symbols)
+            Packed::of(&modules.resolve(&recording.frames, &path, options, progress)?)
         }
     };
     if !options.own.is_empty() {

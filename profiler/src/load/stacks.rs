@@ -10,7 +10,7 @@ use super::modules::Modules;
 use super::names::Names;
 use super::reader::{SiteStack, StacksRead, read};
 use super::walks::Walks;
-use super::{Options, arenas, losses, scopes};
+use super::{Options, arenas, losses, scope_tree};
 use crate::interned::Interned;
 use crate::profile::{
     Contents, Folding, FrameId, Origin, Profile, ScopeKind, Site, StackNode, Stacks, TypeId,
@@ -167,8 +167,8 @@ pub(super) fn fill(
         *cache = StackCache::default();
     }
     (cache.own, cache.classifier) = (own, classifier);
-    profile.scopes = scopes::scopes(recording, &mut cache.types);
-    profile.footprints = scopes::footprints(recording, &mut cache.types);
+    profile.scopes = scope_tree::scopes(recording, &mut cache.types);
+    profile.footprints = scope_tree::footprints(recording, &mut cache.types);
     let frame_names = FrameNames {
         recording,
         modules,

@@ -152,9 +152,8 @@ impl Distribution {
     fn sizes_text(&self, total_blocks: u64) -> String {
         let mut classes: Vec<(RangeInclusive<u64>, u64)> = self.classes().collect();
         classes.sort_by_key(|(_, blocks)| std::cmp::Reverse(*blocks));
-        let mut named: Vec<String> = classes
-            .iter()
-            .take(NAMED)
+        let named = classes.iter().take(NAMED);
+        let mut named: Vec<String> = named
             .map(|(bytes, blocks)| format!("{} ({})", sizes_of_class(bytes), Count(*blocks)))
             .collect();
         if classes.len() > NAMED {
@@ -172,9 +171,8 @@ impl Profile {
     /// Sizes and lifetimes of all blocks of some sites, by their indexes.
     pub fn distribution(&self, sites: &[usize]) -> Distribution {
         let mut sum = Distribution::default();
-        for site in sites.iter().filter_map(|site| self.sites.get(*site)) {
-            sum.add(&site.distribution);
-        }
+        let sites = sites.iter().filter_map(|site| self.sites.get(*site));
+        sites.for_each(|site| sum.add(&site.distribution));
         sum
     }
 

@@ -70,13 +70,11 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
         "site",
         "with repeated cycles of frames folded into one, shown as [folded]",
     );
-    if lost.marks > 0 {
-        say(
-            lost.marks,
-            "time",
-            "a mark or a point of the timeline found no room",
-        );
-    }
+    say(
+        lost.marks,
+        "time",
+        "a mark or a point of the timeline found no room",
+    );
     say(
         lost.torn,
         "row",
@@ -98,13 +96,8 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
         "without a name, shown as module+offset: build with debug = \"limited\", or say where symbols are with \
          --binary or --debug-dir",
     );
-    sentences.extend(
-        profile
-            .arenas
-            .iter()
-            .filter_map(imbalance)
-            .map(|sentence| format!("{sentence}.")),
-    );
+    let imbalances = profile.arenas.iter().filter_map(imbalance);
+    sentences.extend(imbalances.map(|sentence| format!("{sentence}.")));
     let missing: Vec<String> = profile
         .modules
         .iter()
@@ -127,16 +120,14 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     sentences.extend(lost.notes.iter().map(|note| {
         let note = printable(note.trim());
         // A note that begins with a file's name keeps it as it is.
-        let named = note
+        let is_named = note
             .split(' ')
             .next()
             .is_some_and(|word| word.ends_with(':'));
-        let mut sentence: String = if named {
-            note.chars().take(1).collect()
-        } else {
-            note.chars().take(1).flat_map(char::to_uppercase).collect()
-        };
-        sentence.extend(note.chars().skip(1));
+        let mut rest = note.chars();
+        let first = rest.by_ref().take(usize::from(!is_named));
+        let mut sentence: String = first.flat_map(char::to_uppercase).collect();
+        sentence.push_str(rest.as_str());
         if !sentence.ends_with(['.', '!', '?']) {
             sentence.push('.');
         }

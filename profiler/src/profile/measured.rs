@@ -115,11 +115,8 @@ impl Profile {
 
 /// All footprints of a profile, oldest first.
 pub(super) fn measured(profile: &Profile) -> Vec<Measured> {
-    let mut all: Vec<Measured> = profile
-        .footprints
-        .iter()
-        .map(|footprint| sum_up(profile, footprint))
-        .collect();
+    let all = profile.footprints.iter();
+    let mut all: Vec<Measured> = all.map(|footprint| sum_up(profile, footprint)).collect();
     all.sort_by_key(|measured| measured.footprint.time_ns);
     let mut newest: HashMap<(String, bool), usize> = HashMap::new();
     for index in 0..all.len() {
@@ -180,17 +177,17 @@ fn signed(a: u64, b: u64) -> i64 {
     difference.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
+/// Bytes of a node's blocks that no value was seen in.
+fn slack_bytes(node: &FootprintNode) -> u64 {
+    node.block_bytes.saturating_sub(node.used_bytes)
+}
+
 fn sum_up(profile: &Profile, footprint: &Footprint) -> Measured {
     let nodes = &footprint.nodes;
-    let sum = |figure: fn(&FootprintNode) -> u64| {
-        nodes
-            .iter()
-            .map(figure)
-            .fold(0, |sum: u64, figure| sum.saturating_add(figure))
-    };
-    let usable_is_told = nodes
-        .iter()
-        .all(|node| node.blocks == 0 || node.usable_bytes > 0);
+    let sum =
+        |figure: fn(&FootprintNode) -> u64| nodes.iter().map(figure).fold(0, u64::saturating_add);
+    let tells_usable = |node: &FootprintNode| node.blocks == 0 || node.usable_bytes > 0;
+    let usable_bytes = sum(|node| node.usable_bytes);
     let places = places(profile, footprint);
     Measured {
         footprint: Footprint {
@@ -202,12 +199,8 @@ fn sum_up(profile: &Profile, footprint: &Footprint) -> Measured {
         bytes: sum(|node| node.block_bytes),
         blocks: sum(|node| node.blocks),
         inline_bytes: nodes.first().map_or(0, |node| node.inline_bytes),
-        usable_bytes: usable_is_told
-            .then(|| sum(|node| node.usable_bytes))
-            .filter(|&bytes| bytes > 0),
-        slack_bytes: places
-            .iter()
-            .fold(0, |sum: u64, place| sum.saturating_add(place.slack_bytes)),
+        usable_bytes: (usable_bytes > 0 && nodes.iter().all(tells_usable)).then_some(usable_bytes),
+        slack_bytes: sum(slack_bytes),
         shared_blocks: sum(|node| node.shared_blocks),
         shared_bytes: sum(|node| node.shared_bytes),
         change_bytes: None,
@@ -234,7 +227,7 @@ fn places(profile: &Profile, footprint: &Footprint) -> Vec<Place> {
         };
         places.push(Place {
             node: node.clone(),
-            slack_bytes: node.block_bytes.saturating_sub(node.used_bytes),
+            slack_bytes: slack_bytes(node),
             parent,
             path,
             step,

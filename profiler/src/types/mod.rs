@@ -32,7 +32,6 @@ pub use stack::{ContentNames, StackFrame, Stacks};
 
 use crate::profile::{TypeId, TypeKind, TypeName};
 use crate::symbols::one_of;
-use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 
 /// The type that a function deserializes, in short: of a `Deserialize`, its visitor, or a reader of serde's traits;
@@ -55,20 +54,18 @@ const UNKNOWN: &str = "?";
 #[derive(Clone, Debug, Default)]
 pub struct Types {
     values: Vec<TypeName>,
-    /// By full name.
+    /// By full name, and by a name as it was given.
     numbers: HashMap<String, TypeId>,
-    /// By a name as it was given.
-    given: FxHashMap<String, TypeId>,
 }
 
 impl Types {
     /// The number of a type by its full name, as `type_name` or debug information spell it.
     pub fn number(&mut self, name: &str) -> TypeId {
-        if let Some(number) = self.given.get(name) {
+        if let Some(number) = self.numbers.get(name) {
             return *number;
         }
         let number = self.one_of(&[Some(name)]);
-        self.given.insert(name.to_owned(), number);
+        self.numbers.insert(name.to_owned(), number);
         number
     }
 

@@ -127,6 +127,17 @@ const TYPES: &[(&str, Kind)] = &[
     ("indexmap::inner::", Kind::IndexMap),
 ];
 
+/// What is neither a pointer nor the innards of others.
+fn of_collection(kind: Kind, arguments: Vec<&str>, call: &Call<'_>) -> Container {
+    match (kind, call.name, arguments.as_slice()) {
+        (Kind::Vec, "into_boxed_slice", [element]) => {
+            Container::new(Kind::Box, [slice_of(element).as_str()])
+        }
+        (Kind::Text(STRING), "into_boxed_str", _) => Container::new(Kind::Box, ["str"]),
+        _ => Container::new(kind, arguments),
+    }
+}
+
 /// By the type the function is a method of.
 fn of_type(of: &str, call: &Call<'_>, std: bool) -> Option<Container> {
     let (path, arguments) = path_and_arguments(of);
@@ -142,12 +153,6 @@ fn of_type(of: &str, call: &Call<'_>, std: bool) -> Option<Container> {
         return (!joins && is_whole(element)).then(|| Container::new(Kind::Vec, [element]));
     }
     match (path, arguments.as_slice()) {
-        ("alloc::vec::Vec", [element, ..]) if call.name == "into_boxed_slice" => {
-            return Some(Container::new(Kind::Box, [slice_of(element).as_str()]));
-        }
-        ("alloc::string::String", _) if call.name == "into_boxed_str" => {
-            return Some(Container::new(Kind::Box, ["str"]));
-        }
         ("smallvec::SmallVec", _) => return Some(Container::new(Kind::Other, [of])),
         ("bumpalo::Bump", _) => return Some(Container::new(Kind::Other, ["bumpalo::Bump"])),
         ("alloc::collections::btree::node::Handle", [node, ..]) => return of_type(node, call, std),
@@ -166,7 +171,7 @@ fn of_type(of: &str, call: &Call<'_>, std: bool) -> Option<Container> {
         _ => {
             let hasher = arguments.get(count).copied();
             let hasher = hasher.filter(|_| kind.has_hasher() && !known.ends_with("::"));
-            Some(Container::new(kind, needed.chain(hasher)))
+            Some(of_collection(kind, needed.chain(hasher).collect(), call))
         }
     }
 }
@@ -248,13 +253,7 @@ fn of_module(call: &Call<'_>, std: bool, inner: Option<&Container>) -> Option<Co
         ("alloc::vec", _) if is_in("alloc::vec::splice") || is_in("alloc::vec::drain") => {
             return None;
         }
-        ("alloc::vec", "into_boxed_slice") => {
-            return Some(Container::new(Kind::Box, [slice_of(first()?).as_str()]));
-        }
         ("alloc::slice", "concat" | "join" | "connect") => return None,
-        ("alloc::string" | "alloc::str" | "alloc::fmt", "into_boxed_str") => {
-            return Some(Container::new(Kind::Box, ["str"]));
-        }
         // Reads into the bytes of a string.
         ("std::io", "append_to_string" | "default_read_to_string") if inner.is_some() => {}
         ("std::io", _) => return None,
@@ -284,7 +283,8 @@ fn of_module(call: &Call<'_>, std: bool, inner: Option<&Container>) -> Option<Co
             let needed: Option<Vec<&str>> = (0..count).map(|at| call.argument(at)).collect();
             let hasher = call.argument(count);
             let hasher = hasher.filter(|_| kind.has_hasher() && names_hasher(call.name));
-            Some(Container::new(kind, needed?.into_iter().chain(hasher)))
+            let arguments = needed?.into_iter().chain(hasher);
+            Some(of_collection(kind, arguments.collect(), call))
         }
     }
 }

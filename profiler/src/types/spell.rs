@@ -9,30 +9,30 @@ use super::call::split_outermost_commas;
 /// Arguments open at the same time; what nests deeper is copied as it is.
 const MAX_DEPTH: usize = 64;
 
-/// An open `<`: whose arguments they are, and where in the output each begins.
-struct Open {
-    base: String,
-    arguments: Vec<usize>,
-}
-
-/// An open `(`.
-struct Round {
-    /// Where in the output it is.
-    start: usize,
-    /// It begins a tuple, not the arguments of a function.
-    tuple: bool,
-    /// It is around `dyn A + B` where nothing needs it, and left out.
-    dropped: bool,
+/// An open bracket.
+enum Bracket {
+    Angle {
+        /// Whose arguments they are.
+        base: String,
+        /// Where in the output each begins.
+        arguments: Vec<usize>,
+    },
+    Round {
+        /// Where in the output it is.
+        start: usize,
+        /// It begins a tuple, not the arguments of a function.
+        is_tuple: bool,
+        /// It is around `dyn A + B` where nothing needs it, and left out.
+        is_dropped: bool,
+    },
+    Square,
 }
 
 /// A full name spelled one way.
 pub fn normal(name: &str) -> String {
     let name = name.trim();
     let mut out = String::with_capacity(name.len());
-    let mut open: Vec<Open> = Vec::new();
-    // Round and square brackets inside the innermost `<`: their commas are not its.
-    let mut inside: Vec<usize> = vec![0];
-    let mut rounds: Vec<Round> = Vec::new();
+    let mut open: Vec<Bracket> = Vec::new();
     let mut rest = name;
     while let Some(next) = rest.chars().next() {
         if let Some(after) = closure(rest) {
@@ -67,17 +67,17 @@ pub fn normal(name: &str) -> String {
                     out.truncate(out.len() - 2);
                 }
                 out.push('<');
-                open.push(Open {
+                open.push(Bracket::Angle {
                     base,
                     arguments: vec![out.len()],
                 });
-                inside.push(0);
             }
             '>' if out.ends_with(['-', '=']) => out.push('>'),
             '>' => {
-                if let Some(closed) = open.pop() {
-                    inside.pop();
-                    drop_defaults(&mut out, &closed);
+                if let Some(Bracket::Angle { base, arguments }) =
+                    open.pop_if(|open| matches!(open, Bracket::Angle { .. }))
+                {
+                    drop_defaults(&mut out, &base, &arguments);
                     // Nothing but lifetimes was in there.
                     if out.ends_with('<') {
                         out.pop();
@@ -96,41 +96,41 @@ pub fn normal(name: &str) -> String {
                     continue;
                 }
                 out.push_str(", ");
-                if inside.last() == Some(&0)
-                    && let Some(open) = open.last_mut()
-                {
-                    open.arguments.push(out.len());
+                // Commas in round and square brackets are not the type's.
+                if let Some(Bracket::Angle { arguments, .. }) = open.last_mut() {
+                    arguments.push(out.len());
                 }
             }
-            '(' | '[' => {
-                if let Some(depth) = inside.last_mut() {
-                    *depth += 1;
+            '(' => {
+                let known = open.len() < MAX_DEPTH;
+                let in_name = |c: char| c.is_alphanumeric() || "_:>}".contains(c);
+                let begins_argument = out.ends_with('<') || out.ends_with(", ");
+                let is_dropped = known && rest.starts_with("dyn ") && begins_argument;
+                open.push(Bracket::Round {
+                    start: out.len(),
+                    is_tuple: known && !out.ends_with(in_name),
+                    is_dropped,
+                });
+                if !is_dropped {
+                    out.push('(');
                 }
-                if next == '(' {
-                    let round = Round::at(&out, rest, rounds.len());
-                    let dropped = round.dropped;
-                    rounds.push(round);
-                    if dropped {
-                        continue;
-                    }
-                }
-                out.push(next);
             }
-            ')' | ']' => {
-                if let Some(depth) = inside.last_mut() {
-                    *depth = depth.saturating_sub(1);
+            ')' => match open.pop_if(|open| matches!(open, Bracket::Round { .. })) {
+                Some(Bracket::Round { is_dropped, .. }) if is_dropped => {}
+                Some(Bracket::Round {
+                    start, is_tuple, ..
+                }) if is_tuple && is_tuple_of_one(&out, start) => {
+                    out.push_str(",)");
                 }
-                if next == ')'
-                    && let Some(round) = rounds.pop()
-                {
-                    if round.dropped {
-                        continue;
-                    }
-                    if round.is_tuple_of_one(&out) {
-                        out.push(',');
-                    }
-                }
-                out.push(next);
+                _ => out.push(')'),
+            },
+            '[' => {
+                open.push(Bracket::Square);
+                out.push('[');
+            }
+            ']' => {
+                open.pop_if(|open| matches!(open, Bracket::Square));
+                out.push(']');
             }
             _ => out.push(next),
         }
@@ -138,27 +138,13 @@ pub fn normal(name: &str) -> String {
     out
 }
 
-impl Round {
-    /// The one that stands between the output so far and the rest of a name, `outer` of them being open.
-    fn at(out: &str, rest: &str, outer: usize) -> Round {
-        let known = outer < MAX_DEPTH;
-        Round {
-            start: out.len(),
-            tuple: known && !out.ends_with(|c: char| c.is_alphanumeric() || "_:>}".contains(c)),
-            dropped: known
-                && rest.starts_with("dyn ")
-                && (out.ends_with('<') || out.ends_with(", ")),
-        }
-    }
-
-    /// Whether what stands after it is a tuple of one without its comma, as debug information spells it.
-    fn is_tuple_of_one(&self, out: &str) -> bool {
-        let inside = out.get(self.start + 1..).unwrap_or_default();
-        if !self.tuple || inside.is_empty() || inside.ends_with(',') || inside.starts_with("dyn ") {
-            return false;
-        }
-        split_outermost_commas(inside).len() == 1
-    }
+/// Whether what stands after a `(` is a tuple of one without its comma, as debug information spells it.
+fn is_tuple_of_one(out: &str, start: usize) -> bool {
+    let inside = out.get(start + 1..).unwrap_or_default();
+    !inside.is_empty()
+        && !inside.ends_with(',')
+        && !inside.starts_with("dyn ")
+        && split_outermost_commas(inside).len() == 1
 }
 
 /// What follows `{closure#0}`, `{closure_env#0}`, `{async_fn_env#0}` or `{async_block#1}` at the start of a text.
@@ -194,11 +180,11 @@ fn path_before(text: &str) -> &str {
 }
 
 /// Takes the last arguments away while they are the default of what they are arguments of.
-fn drop_defaults(out: &mut String, closed: &Open) {
-    for (index, &start) in closed.arguments.iter().enumerate().skip(1).rev() {
+fn drop_defaults(out: &mut String, base: &str, arguments: &[usize]) {
+    for (index, &start) in arguments.iter().enumerate().skip(1).rev() {
         let is_default = out
             .get(start..)
-            .is_some_and(|argument| is_default(&closed.base, index, argument));
+            .is_some_and(|argument| is_default(base, index, argument));
         if !is_default {
             return;
         }

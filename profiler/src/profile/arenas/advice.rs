@@ -102,14 +102,16 @@ fn capacity(arena: &Arena) -> Option<Advice> {
     let grew = arena.most_chunks - 1;
     let need = used.checked_add(grew.checked_mul(SEAM)?)?;
     let capacity = round_up(need)?;
-    let which = if arena.made > 1 {
-        format!("the largest of {} ", counted(arena.made, "instance"))
-    } else {
-        String::new()
+    let which = match arena.made {
+        0 | 1 => String::new(),
+        made => format!("the largest of {} ", counted(made, "instance")),
+    };
+    let times = match grew {
+        1 => "once".to_owned(),
+        _ => counted(grew, "time"),
     };
     let mut text = format!(
-        "{which}grew {}: with_capacity({}) would have been one chunk",
-        times(grew),
+        "{which}grew {times}: with_capacity({}) would have been one chunk",
         Bytes(capacity)
     );
     let mean = arena.total_chunk_bytes / arena.made.max(1);
@@ -124,14 +126,6 @@ fn capacity(arena: &Arena) -> Option<Advice> {
         text,
         capacity_bytes: Some(capacity),
     })
-}
-
-fn times(count: u64) -> String {
-    if count == 1 {
-        "once".to_owned()
-    } else {
-        counted(count, "time")
-    }
 }
 
 fn too_large(arena: &Arena) -> Option<Advice> {
@@ -184,9 +178,7 @@ fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
     if !worth(bytes, whole) {
         return None;
     }
-    let place = widest(arena, fields, |row| row.inside.copied_bytes)
-        .map(|path| format!(", most at {path}"))
-        .unwrap_or_default();
+    let place = widest(arena, fields, |row| row.inside.copied_bytes);
     Some(format!(
         "{}{past} abandoned by growth ({}{place}): reserve first, or collect in place",
         Share::of(bytes, whole),
@@ -206,17 +198,13 @@ fn padding(arena: &Arena) -> Option<String> {
 
 /// `1.2 MiB bypassed the handle ..`
 fn bypassed(arena: &Arena, fields: &Fields) -> Option<String> {
-    let by_rows = arena
-        .rows
-        .iter()
-        .fold(0_u64, |sum, row| sum.saturating_add(row.past_bytes));
+    let by_rows = arena.rows.iter().map(|row| row.past_bytes);
+    let by_rows = by_rows.fold(0, u64::saturating_add);
     let bytes = by_rows.max(arena.past_bytes);
     if bytes == 0 {
         return None;
     }
-    let place = widest(arena, fields, |row| row.inside.past_bytes)
-        .map(|path| format!(", most at {path}"))
-        .unwrap_or_default();
+    let place = widest(arena, fields, |row| row.inside.past_bytes);
     Some(format!(
         "{} bypassed the handle{place}: collections made on the bare arena are seen only as chunk bytes used; make them \
          on the tracked handle to see pieces and growth",
@@ -224,15 +212,15 @@ fn bypassed(arena: &Arena, fields: &Fields) -> Option<String> {
     ))
 }
 
-/// The path of the field with most of something.
-fn widest(arena: &Arena, fields: &Fields, of: impl Fn(&FieldInside) -> u64) -> Option<String> {
+/// `, most at City.tags`: the path of the field with most of something, if it is in any.
+fn widest(arena: &Arena, fields: &Fields, of: impl Fn(&FieldInside) -> u64) -> String {
     let rows = by_field(fields, arena);
-    let row = rows.iter().max_by_key(|row| of(row))?;
-    if row.field == 0 || of(row) == 0 {
-        return None;
-    }
-    let field = fields.nodes.get(row.field as usize)?;
-    Some(printable(&field.path).into_owned())
+    let widest = rows.iter().max_by_key(|row| of(row));
+    let widest = widest.filter(|row| row.field != 0 && of(row) > 0);
+    let field = widest.and_then(|row| fields.nodes.get(row.field as usize));
+    field.map_or_else(String::new, |field| {
+        format!(", most at {}", printable(&field.path))
+    })
 }
 
 /// `3 instances never dropped: 1.2 MiB of chunks`
@@ -250,13 +238,8 @@ fn never_dropped(arena: &Arena, state: State) -> Option<String> {
 }
 
 fn limit(arena: &Arena) -> Option<String> {
-    (arena.limit_reached > 0).then(|| {
-        format!(
-            "its limit refused {} request{}",
-            Count(arena.limit_reached),
-            if arena.limit_reached == 1 { "" } else { "s" }
-        )
-    })
+    let requests = counted(arena.limit_reached, "request");
+    (arena.limit_reached > 0).then(|| format!("its limit refused {requests}"))
 }
 
 /// `drop never runs for 40 values put in by its handle (40 String): ..`
