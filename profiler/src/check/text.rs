@@ -15,9 +15,9 @@ use crate::units::{Bytes, Count, printable};
 /// # Errors
 /// What `out` returned.
 pub fn write_text(check: &Check, options: &report::Options<'_>, out: impl Write) -> io::Result<()> {
-    let mut page = Page::new(options, out);
+    let mut page = Page::new(options);
     for warning in &check.warnings {
-        page.warning(warning)?;
+        page.warning(warning);
     }
     for outcome in &check.outcomes {
         let (style, word) = match outcome.status {
@@ -25,19 +25,19 @@ pub fn write_text(check: &Check, options: &report::Options<'_>, out: impl Write)
             Status::Unsure => (Style::Strong, "ok ?  "),
             Status::Failed => (Style::Warning, "FAILED"),
         };
-        page.wrap(style, &format!("  {word}  "), &sentence(outcome))?;
+        page.wrap(style, &format!("  {word}  "), &sentence(outcome));
         for offender in &outcome.offenders {
             let value = value(outcome, offender);
-            page.part(Style::Strong, &format!("{value:>20}  "))?;
+            page.part(Style::Strong, &format!("{value:>20}  "));
             let names = names(offender);
             let names: Vec<_> = names.iter().map(|name| printable(name)).collect();
             let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-            page.parts_after(Style::Faint, &" ".repeat(22), &names)?;
+            page.parts_after(Style::Faint, &" ".repeat(22), &names);
         }
     }
     let recording = printable(&check.recording);
-    page.line(Style::Heading, &format!("{recording}: {}", check.verdict()))?;
-    page.out.flush()
+    page.line(Style::Heading, &format!("{recording}: {}", check.verdict()));
+    page.finish(out)
 }
 
 /// `program: peak 12.3 MiB, at most 10.0 MiB: 2.3 MiB (23.0 %) too much`

@@ -26,38 +26,38 @@ pub fn write_text(
     options: &report::Options<'_>,
     out: impl Write,
 ) -> io::Result<()> {
-    let mut page = Page::new(options, out);
+    let mut page = Page::new(options);
     for (name, side) in [("base", &diff.base), ("new", &diff.new)] {
         for (number, one) in side.iter().enumerate() {
             let name = if number == 0 { name } else { "" };
-            page.entry(Style::Faint, name, &recording(one))?;
+            page.entry(Style::Faint, name, &recording(one));
         }
     }
     for warning in &diff.warnings {
-        page.warning(warning)?;
+        page.warning(warning);
     }
-    page.blank()?;
+    page.blank();
     if diff.is_equal() {
         let rows = diff.equal_rows + diff.rows_without_figure;
         let rows = counted(rows as u64, diff.options.by.name());
         let equal = format!("Nothing differs: all totals and all figures of {rows} are equal.");
-        page.wrap(Style::Strong, "", &equal)?;
-        return page.out.flush();
+        page.wrap(Style::Strong, "", &equal);
+        return page.finish(out);
     }
-    heading(&mut page, "total")?;
+    heading(&mut page, "total");
     for (measure, change) in &diff.totals {
-        write_total(&mut page, *measure, change)?;
-        remark(&mut page, *measure, change)?;
+        write_total(&mut page, *measure, change);
+        remark(&mut page, *measure, change);
     }
     for (per, totals) in &diff.per_input {
-        heading(&mut page, &format!("total {}", per.words()))?;
+        heading(&mut page, &format!("total {}", per.words()));
         for (measure, change) in totals.iter().take(4) {
-            write_total(&mut page, *measure, change)?;
+            write_total(&mut page, *measure, change);
         }
     }
-    page.blank()?;
-    write_rows(&mut page, diff, options)?;
-    page.out.flush()
+    page.blank();
+    write_rows(&mut page, diff);
+    page.finish(out)
 }
 
 /// `app.hg: shop, peak within 1.2 KiB, 20,000 records`
@@ -114,14 +114,14 @@ fn columns<'a>(width: usize) -> Vec<Column<Line<'a>>> {
     columns
 }
 
-fn heading<W: Write>(page: &mut Page<'_, W>, last: &str) -> io::Result<()> {
+fn heading(page: &mut Page<'_>, last: &str) {
     let titles = titles(&columns(page.width));
     // The first column begins the line.
-    page.line(Style::Heading, &format!("{}  {last}", &titles[1..]))
+    page.line(Style::Heading, &format!("{}  {last}", &titles[1..]));
 }
 
 /// The figures of a line; the name stands behind them.
-fn figures<W: Write>(page: &mut Page<'_, W>, line: &Line<'_>) -> io::Result<usize> {
+fn figures(page: &mut Page<'_>, line: &Line<'_>) -> usize {
     let style = match line.change.verdict {
         Verdict::More => Style::Warning,
         Verdict::Less => Style::Strong,
@@ -129,28 +129,24 @@ fn figures<W: Write>(page: &mut Page<'_, W>, line: &Line<'_>) -> io::Result<usiz
     };
     let cells = cells(&columns(page.width), line);
     let (first, others) = (&cells[0][1..], cells[1..].concat());
-    page.part(style, first)?;
-    page.part(Style::Faint, &format!("{others}  "))?;
-    Ok(first.len() + others.len() + 2)
+    page.part(style, first);
+    page.part(Style::Faint, &format!("{others}  "));
+    first.len() + others.len() + 2
 }
 
-fn write_total<W: Write>(
-    page: &mut Page<'_, W>,
-    measure: Measure,
-    change: &Change,
-) -> io::Result<()> {
+fn write_total(page: &mut Page<'_>, measure: Measure, change: &Change) {
     let sides = [true, true];
     let line = Line {
         measure,
         change,
         sides,
     };
-    let used = figures(page, &line)?;
-    page.end(measure.name(), used)
+    let used = figures(page, &line);
+    page.end(measure.name(), used);
 }
 
 /// Below a line: what bounds the difference.
-fn remark<W: Write>(page: &mut Page<'_, W>, measure: Measure, change: &Change) -> io::Result<()> {
+fn remark(page: &mut Page<'_>, measure: Measure, change: &Change) {
     let mut said = Vec::new();
     let bound = rounded(measure, change.bound);
     match change.verdict {
@@ -173,17 +169,12 @@ fn remark<W: Write>(page: &mut Page<'_, W>, measure: Measure, change: &Change) -
             said.push(format!("{name} {min} to {max}"));
         }
     }
-    match said.is_empty() {
-        true => Ok(()),
-        false => page.wrap(Style::Faint, &" ".repeat(FIGURE + 1), &said.join("; ")),
+    if !said.is_empty() {
+        page.wrap(Style::Faint, &" ".repeat(FIGURE + 1), &said.join("; "));
     }
 }
 
-fn write_rows<W: Write>(
-    page: &mut Page<'_, W>,
-    diff: &Diff<'_>,
-    options: &report::Options<'_>,
-) -> io::Result<()> {
+fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
     let (by, measure) = (diff.options.by, diff.options.measure);
     let [added, removed, changed] = diff.kinds();
     let per = diff.options.per.map_or("", Per::words);
@@ -191,26 +182,26 @@ fn write_rows<W: Write>(
     let title = format!("{rows}s by difference in {} {per}", measure.title());
     let kinds = format!("{changed} changed, {added} added, {removed} removed, {equal} equal");
     let title = format!("{}: {kinds}", title.trim_end());
-    page.wrap(Style::Heading, "", &title)?;
+    page.wrap(Style::Heading, "", &title);
     if diff.rows.is_empty() {
-        page.plain("  (none differs)")?;
+        page.plain("  (none differs)");
     } else {
-        heading(page, by.name())?;
+        heading(page, by.name());
     }
-    let top = options.top.unwrap_or(report::DEFAULT_TOP);
+    let top = page.top();
     for row in diff.rows.iter().take(top) {
-        write_row(page, measure, row)?;
+        write_row(page, measure, row);
     }
     if diff.rows.len() > top {
         let rest = (diff.rows.len() - top) as u64;
         let rest = counted(rest, &format!("more {}", by.name()));
-        page.line(Style::Faint, &format!("  ... {rest} (--top {top})"))?;
+        page.line(Style::Faint, &format!("  ... {rest} (--top {top})"));
     }
     if diff.other_rows > 0 {
         let rows = counted(diff.other_rows as u64, by.name());
         let other =
             format!("Equal in this measure, different in another figure: {rows}; see --measure.");
-        page.wrap(Style::Faint, "  ", &other)?;
+        page.wrap(Style::Faint, "  ", &other);
     }
     if diff.rows_without_figure > 0 {
         let rows = counted(diff.rows_without_figure as u64, by.name());
@@ -218,26 +209,21 @@ fn write_rows<W: Write>(
             Some(per) => format!("no figure {}", per.words()),
             None => "no such figure".to_owned(),
         };
-        page.line(Style::Faint, &format!("  {rows} left out: {what}."))?;
+        page.line(Style::Faint, &format!("  {rows} left out: {what}."));
     }
     if by == By::Arena {
-        page.line(Style::Faint, &format!("  {}", report::ARENA_FIGURES))?;
+        page.line(Style::Faint, &format!("  {}", report::ARENA_FIGURES));
     }
-    Ok(())
 }
 
-fn write_row<W: Write>(
-    page: &mut Page<'_, W>,
-    measure: Measure,
-    row: &RowChange,
-) -> io::Result<()> {
+fn write_row(page: &mut Page<'_>, measure: Measure, row: &RowChange) {
     let sides = [!row.is_added(), !row.is_removed()];
     let line = Line {
         measure,
         change: &row.change,
         sides,
     };
-    let used = figures(page, &line)?;
+    let used = figures(page, &line);
     let identity = &row.identity;
     let kind = match sides {
         [false, _] => "(added)",
@@ -251,11 +237,11 @@ fn write_row<W: Write>(
     parts.push(kind);
     // A narrow terminal has the names below the figures.
     if page.width < used + 30 {
-        page.blank()?;
-        page.part(Style::Faint, "    ")?;
-        page.parts_after(Style::Faint, "    ", &parts)?;
+        page.blank();
+        page.part(Style::Faint, "    ");
+        page.parts_after(Style::Faint, "    ", &parts);
     } else {
-        page.parts_after(Style::Faint, &" ".repeat(used), &parts)?;
+        page.parts_after(Style::Faint, &" ".repeat(used), &parts);
     }
     remark(page, measure, &row.change)
 }

@@ -2,19 +2,13 @@
 //!
 //! Must never show the peak without its bound.
 
-use std::io::{self, Write};
-
+use super::Style;
 use super::page::{Page, first_few};
-use super::{Options, Style};
 use crate::profile::{Figures, Profile, State};
 use crate::table::program_name;
 use crate::units::{Bytes, Count, Nanos, Share, counted, printable};
 
-pub(super) fn write<W: Write>(
-    page: &mut Page<'_, W>,
-    profile: &Profile,
-    options: &Options<'_>,
-) -> io::Result<()> {
+pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
     let process = &profile.process;
     let program = program_name(profile);
     let ended = match profile.lost.damaged {
@@ -27,10 +21,10 @@ pub(super) fn write<W: Write>(
         Some(_) => format!("{program}: {ended}"),
         None => format!("{program}: {ended}, {recorded} recorded, pid {pid}"),
     };
-    page.line(Style::Heading, &heading)?;
+    page.line(Style::Heading, &heading);
     if !process.command.is_empty() {
         let command = command(&process.command);
-        page.entry(Style::Faint, "command", &printable(&command))?;
+        page.entry(Style::Faint, "command", &printable(&command));
     }
     let capture = &profile.capture;
     let module = match capture.linear_memory {
@@ -43,27 +37,24 @@ pub(super) fn write<W: Write>(
         printable(&capture.stacks()),
         counted(threads(profile), "thread")
     );
-    if let Some(recording) = options.recording {
+    if let Some(recording) = page.options.recording {
         let bytes = Bytes(capture.recording_bytes);
         how.push_str(&format!("; {}, {bytes}", printable(recording)));
     }
-    page.entry(Style::Faint, "recorded", &how)?;
-    if options.explain && !capture.own_crates.is_empty() {
+    page.entry(Style::Faint, "recorded", &how);
+    if page.options.explain && !capture.own_crates.is_empty() {
         let own = capture.own_crates.join(", ");
-        page.entry(Style::Faint, "own crates", &printable(&own))?;
+        page.entry(Style::Faint, "own crates", &printable(&own));
     }
-    page.blank()?;
-    write_figures(page, profile, options.explain)?;
-    write_marks(page, profile)
+    page.blank();
+    write_figures(page, profile);
+    write_marks(page, profile);
 }
 
 /// Totals, peak and resident memory; with `explain` the exact bytes.
-pub(super) fn write_figures<W: Write>(
-    page: &mut Page<'_, W>,
-    profile: &Profile,
-    explain: bool,
-) -> io::Result<()> {
+pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     let (totals, capture) = (&profile.totals, &profile.capture);
+    let explain = page.options.explain;
     let running = profile.process.state == State::Running;
     let (live, peak_name) = if running {
         ("live now", "peak so far")
@@ -78,20 +69,20 @@ pub(super) fn write_figures<W: Write>(
         format!("{}{exact} in {}", Bytes(bytes), counted(blocks, "block"))
     };
     let at_peak = amount(totals.peak_bytes, totals.peak_blocks) + &peak(profile);
-    page.entry(Style::Strong, peak_name, &at_peak)?;
+    page.entry(Style::Strong, peak_name, &at_peak);
     let total = amount(totals.total_bytes, totals.total_blocks);
     let temporary = amount(totals.temporary_bytes, totals.temporary_blocks);
     let share = Share::of(totals.temporary_blocks, totals.total_blocks);
     let total = format!("{total}; temporary {temporary} ({share})");
-    page.entry(Style::Strong, "total", &total)?;
+    page.entry(Style::Strong, "total", &total);
     let at_exit = amount(totals.live_bytes, totals.live_blocks);
-    page.entry(Style::Strong, live, &at_exit)?;
+    page.entry(Style::Strong, live, &at_exit);
     if explain {
         let freed = amount(totals.freed_bytes, totals.freed_blocks);
-        page.entry(Style::Strong, "freed", &freed)?;
+        page.entry(Style::Strong, "freed", &freed);
     }
     if let Some(reallocs) = reallocs(totals) {
-        page.entry(Style::Faint, "reallocs", &reallocs)?;
+        page.entry(Style::Faint, "reallocs", &reallocs);
     }
     if let Some(memory) = capture.linear_memory {
         let memory = format!(
@@ -102,7 +93,7 @@ pub(super) fn write_figures<W: Write>(
             counted(memory.grows, "time"),
             Bytes(memory.own_bytes())
         );
-        page.entry(Style::Faint, "memory", &memory)?;
+        page.entry(Style::Faint, "memory", &memory);
     }
     if let Some(at) = profile.resident() {
         let mut said = vec![format!("{} at most", Bytes(at.rss_bytes))];
@@ -117,28 +108,27 @@ pub(super) fn write_figures<W: Write>(
                 None => format!("less than the {live} live then: some was never touched"),
             });
         }
-        page.entry(Style::Faint, "resident", &said.join(", "))?;
+        page.entry(Style::Faint, "resident", &said.join(", "));
     }
     if !capture.is_exact() {
         let mode = printable(&capture.mode);
-        page.warning(&format!("Mode {mode}: figures are estimates."))?;
+        page.warning(&format!("Mode {mode}: figures are estimates."));
     }
-    Ok(())
 }
 
 /// Marks that are named; the others are counted.
 const MARKS: usize = 6;
 
 /// `loaded at 12.0 ms (3.4 MiB live)`, in the order the program set them.
-fn write_marks<W: Write>(page: &mut Page<'_, W>, profile: &Profile) -> io::Result<()> {
+fn write_marks(page: &mut Page<'_>, profile: &Profile) {
     if profile.marks.is_empty() {
-        return Ok(());
+        return;
     }
     let marks = profile.marks.iter().map(|mark| {
         let (name, at) = (printable(&mark.name), Nanos(mark.time_ns));
         format!("{name} at {at} ({} live)", Bytes(mark.figures.live_bytes))
     });
-    page.entry(Style::Faint, "marks", &first_few(marks, MARKS))
+    page.entry(Style::Faint, "marks", &first_few(marks, MARKS));
 }
 
 /// `12 grows, 1 shrink, at most 1.4 MiB copied`, where there were any.

@@ -1,4 +1,4 @@
-//! Where lines of text are written: knows the width of the terminal and the mark-up.
+//! Where lines of text are collected: knows the width of the terminal and the mark-up.
 //!
 //! Must never write a line wider than that (but for a terminal narrower than any report).
 
@@ -6,103 +6,110 @@ use std::io::{self, Write};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Options, Style};
+use super::{DEFAULT_TOP, Options, Style};
 use crate::table::{Column, cells, titles};
 
-/// Where lines are written.
-pub(crate) struct Page<'a, W> {
-    pub(crate) out: W,
-    options: &'a Options<'a>,
+/// The text of a report, which is written all at once: so none of its parts can fail.
+pub(crate) struct Page<'a> {
+    text: String,
+    pub(crate) options: &'a Options<'a>,
     pub(crate) width: usize,
 }
 
-impl<'a, W: Write> Page<'a, W> {
-    pub(crate) fn new(options: &'a Options<'a>, out: W) -> Self {
+impl<'a> Page<'a> {
+    pub(crate) fn new(options: &'a Options<'a>) -> Self {
         Page {
-            out,
+            text: String::new(),
             options,
             width: options.width.max(40),
         }
     }
 
-    pub(crate) fn blank(&mut self) -> io::Result<()> {
-        writeln!(self.out)
+    /// How many rows to show.
+    pub(crate) fn top(&self) -> usize {
+        self.options.top.unwrap_or(DEFAULT_TOP)
     }
 
-    pub(crate) fn part(&mut self, style: Style, text: &str) -> io::Result<()> {
+    /// Writes what was collected.
+    pub(crate) fn finish(self, mut out: impl Write) -> io::Result<()> {
+        out.write_all(self.text.as_bytes())?;
+        out.flush()
+    }
+
+    pub(crate) fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    pub(crate) fn part(&mut self, style: Style, text: &str) {
         let (before, after) = (self.options.paint)(style);
-        write!(self.out, "{before}{text}{after}")
+        self.text.extend([before, text, after]);
     }
 
-    pub(crate) fn line(&mut self, style: Style, text: &str) -> io::Result<()> {
-        self.part(style, &clip(text, self.width))?;
-        self.blank()
+    pub(crate) fn line(&mut self, style: Style, text: &str) {
+        self.part(style, &clip(text, self.width));
+        self.blank();
     }
 
-    pub(crate) fn plain(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "{}", clip(text, self.width))
+    pub(crate) fn plain(&mut self, text: &str) {
+        self.end(text, 0);
     }
 
     /// The last part of a line of which `used` columns are taken.
-    pub(crate) fn end(&mut self, text: &str, used: usize) -> io::Result<()> {
-        writeln!(self.out, "{}", clip(text, self.width.saturating_sub(used)))
+    pub(crate) fn end(&mut self, text: &str, used: usize) {
+        self.text += &clip(text, self.width.saturating_sub(used));
+        self.blank();
     }
 
     /// The titles of columns, and what stands behind them.
-    pub(crate) fn head<T>(&mut self, columns: &[Column<T>], behind: &str) -> io::Result<()> {
+    pub(crate) fn head<T>(&mut self, columns: &[Column<T>], behind: &str) {
         let head = format!("{}  {behind}", titles(columns));
-        self.line(Style::Heading, head.trim_end())
+        self.line(Style::Heading, head.trim_end());
     }
 
     /// The figures of a row, the second one, by which rows are ordered, in colour; returns how wide they are.
-    pub(crate) fn figures<T>(&mut self, columns: &[Column<T>], row: &T) -> io::Result<usize> {
+    pub(crate) fn figures<T>(&mut self, columns: &[Column<T>], row: &T) -> usize {
         let mut used = 0;
         for (at, cell) in cells(columns, row).into_iter().enumerate() {
             let style = if at == 1 { Style::Strong } else { Style::Faint };
-            self.part(style, &cell)?;
+            self.part(style, &cell);
             used += cell.width();
         }
-        Ok(used)
+        used
     }
 
     /// The name of a row behind its figures, in a tree so deep; deep places keep room for their name.
-    pub(crate) fn place(&mut self, used: usize, depth: usize, name: &str) -> io::Result<()> {
+    pub(crate) fn place(&mut self, used: usize, depth: usize, name: &str) {
         let used = used + 2;
         let indent = (2 * depth).min(self.width.saturating_sub(used) / 2);
-        self.part(Style::Faint, "  ")?;
-        self.end(&format!("{}{name}", " ".repeat(indent)), used)
+        self.part(Style::Faint, "  ");
+        self.end(&format!("{}{name}", " ".repeat(indent)), used);
     }
 
     /// Lines broken at blanks; those after the first are indented as `start` is wide.
-    pub(crate) fn wrap(&mut self, style: Style, start: &str, text: &str) -> io::Result<()> {
-        self.broken(style, start, start, text)
+    pub(crate) fn wrap(&mut self, style: Style, start: &str, text: &str) {
+        self.broken(style, start, start, text);
     }
 
     /// What a reader must know before trusting the figures.
-    pub(crate) fn warning(&mut self, sentence: &str) -> io::Result<()> {
-        self.wrap(Style::Warning, "  ! ", sentence)
+    pub(crate) fn warning(&mut self, sentence: &str) {
+        self.wrap(Style::Warning, "  ! ", sentence);
     }
 
     /// A text under its name, as the head of a report has them.
-    pub(crate) fn entry(&mut self, style: Style, name: &str, text: &str) -> io::Result<()> {
-        self.wrap(style, &format!("  {name:<11} "), text)
+    pub(crate) fn entry(&mut self, style: Style, name: &str, text: &str) {
+        self.wrap(style, &format!("  {name:<11} "), text);
     }
 
     /// Parts with two blanks between, broken there where they do not fit in one line, else at any blank; as much of the
     /// first line is written already as `start` is wide.
-    pub(crate) fn parts_after(
-        &mut self,
-        style: Style,
-        start: &str,
-        parts: &[&str],
-    ) -> io::Result<()> {
+    pub(crate) fn parts_after(&mut self, style: Style, start: &str, parts: &[&str]) {
         let room = self.width.saturating_sub(start.width()).max(20);
         let mut first = "";
         let mut line = String::new();
         for part in parts.iter().filter(|part| !part.is_empty()) {
             let more = line.width() + 2 + part.width();
             if !line.is_empty() && more > room {
-                self.broken(style, start, first, &line)?;
+                self.broken(style, start, first, &line);
                 first = start;
                 line.clear();
             } else if !line.is_empty() {
@@ -110,17 +117,17 @@ impl<'a, W: Write> Page<'a, W> {
             }
             line.push_str(part);
         }
-        self.broken(style, start, first, &line)
+        self.broken(style, start, first, &line);
     }
 
-    fn broken(&mut self, style: Style, start: &str, first: &str, text: &str) -> io::Result<()> {
+    fn broken(&mut self, style: Style, start: &str, first: &str, text: &str) {
         let room = self.width.saturating_sub(start.width()).max(20);
         let mut lead = first.to_owned();
         let mut line = String::new();
         for word in text.split(' ') {
             let word = clip(word, room);
             if !line.is_empty() && line.width() + 1 + word.width() > room {
-                self.line(style, &format!("{lead}{}", line.trim_end()))?;
+                self.line(style, &format!("{lead}{}", line.trim_end()));
                 lead = " ".repeat(start.width());
                 line.clear();
             } else if !line.is_empty() {
@@ -128,7 +135,7 @@ impl<'a, W: Write> Page<'a, W> {
             }
             line.push_str(&word);
         }
-        self.line(style, &format!("{lead}{line}"))
+        self.line(style, &format!("{lead}{line}"));
     }
 }
 

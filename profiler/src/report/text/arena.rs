@@ -2,14 +2,12 @@
 //!
 //! Must never show figures of an arena whose parts do not add up without saying so.
 
-use std::io::{self, Write};
-
 use super::Page;
 use crate::profile::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_title};
 use crate::profile::{Arena, Measure, Profile, State};
 use crate::report::notes::ARENA_FIGURES;
 use crate::report::page::first_few;
-use crate::report::{ArenaDetail, ArenaLeak, ArenaPart, DEFAULT_TOP, Detail, Options, Row, Style};
+use crate::report::{ArenaDetail, ArenaLeak, ArenaPart, Detail, Row, Style};
 use crate::table::NO_STACK;
 use crate::units::{Bytes, Count, Share, counted, printable};
 
@@ -32,24 +30,20 @@ fn order(measure: Measure) -> String {
     }
 }
 
-pub(super) fn write<W: Write>(
-    page: &mut Page<'_, W>,
-    profile: &Profile,
-    options: &Options<'_>,
-    rows: &[Row],
-) -> io::Result<()> {
+pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     if rows.is_empty() {
-        page.wrap(Style::Heading, "", HOW_TO_NAME[0])?;
-        return page.wrap(Style::Strong, INDENT, HOW_TO_NAME[1]);
+        page.wrap(Style::Heading, "", HOW_TO_NAME[0]);
+        page.wrap(Style::Strong, INDENT, HOW_TO_NAME[1]);
+        return;
     }
-    let heading = format!("Arenas by {}", order(options.measure));
-    page.line(Style::Heading, &heading)?;
-    let top = options.top.unwrap_or(DEFAULT_TOP);
+    let heading = format!("Arenas by {}", order(page.options.measure));
+    page.line(Style::Heading, &heading);
+    let top = page.top();
     for row in rows.iter().take(top) {
         if let Detail::Arena(detail) = &row.detail
             && let Some(arena) = profile.arenas.get(detail.arena)
         {
-            write_arena(page, profile, arena, detail)?;
+            write_arena(page, profile, arena, detail);
         }
     }
     if rows.len() > top {
@@ -58,24 +52,19 @@ pub(super) fn write<W: Write>(
             Detail::Arena(detail) => Some(sum.saturating_add(detail.measured?)),
             _ => Some(sum),
         });
-        let bytes = bytes.map(|bytes| format!(", {}", options.measure.amount(bytes)));
+        let bytes = bytes.map(|bytes| format!(", {}", page.options.measure.amount(bytes)));
         let bytes = bytes.unwrap_or_default();
         let more = counted((rows.len() - top) as u64, "more arena");
-        page.line(Style::Faint, &format!("... {more}{bytes} (--top {top})"))?;
+        page.line(Style::Faint, &format!("... {more}{bytes} (--top {top})"));
     }
-    page.blank()?;
+    page.blank();
     let marks = Part::ALL.map(|part| format!("{} {}", part.mark(), part.name()));
-    page.wrap(Style::Faint, "  ", &format!("{}.", marks.join(", ")))?;
-    page.wrap(Style::Faint, "  ", ARENA_FIGURES)
+    page.wrap(Style::Faint, "  ", &format!("{}.", marks.join(", ")));
+    page.wrap(Style::Faint, "  ", ARENA_FIGURES);
 }
 
-fn write_arena<W: Write>(
-    page: &mut Page<'_, W>,
-    profile: &Profile,
-    arena: &Arena,
-    detail: &ArenaDetail,
-) -> io::Result<()> {
-    page.blank()?;
+fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &ArenaDetail) {
+    page.blank();
     let live = arena.made.saturating_sub(arena.dropped);
     let still = if profile.process.state == State::Running {
         "live now"
@@ -89,34 +78,33 @@ fn write_arena<W: Write>(
         counted(arena.made, "instance"),
         Count(live)
     );
-    page.line(Style::Strong, &head)?;
+    page.line(Style::Strong, &head);
     if let Some(sentence) = &detail.imbalance {
-        page.warning(&format!("{sentence}."))?;
+        page.warning(&format!("{sentence}."));
     }
-    write_chunks(page, arena)?;
-    page.wrap(Style::Faint, INDENT, &ever(arena))?;
+    write_chunks(page, arena);
+    page.wrap(Style::Faint, INDENT, &ever(arena));
     for (word, parts) in [("types   ", &detail.types), ("fields  ", &detail.fields)] {
         if !parts.is_empty() {
-            page.wrap(Style::Faint, &format!("{INDENT}{word}"), &largest(parts))?;
+            page.wrap(Style::Faint, &format!("{INDENT}{word}"), &largest(parts));
         }
     }
     if detail.unscoped.total_bytes > 0 {
         let bytes = Bytes(detail.unscoped.total_bytes);
         page.warning(&format!(
             "{bytes} of these were allocated in places that nothing tells: the recording had no room."
-        ))?;
+        ));
     }
     for advice in &detail.advice {
-        page.wrap(Style::Strong, "  -> ", &advice.text)?;
+        page.wrap(Style::Strong, "  -> ", &advice.text);
     }
     for leak in &detail.leaks {
-        page.warning(&leak_text(leak))?;
+        page.warning(&leak_text(leak));
     }
-    Ok(())
 }
 
 /// The bar and the parts it is made of; of an arena without live instances what the last one was.
-fn write_chunks<W: Write>(page: &mut Page<'_, W>, arena: &Arena) -> io::Result<()> {
+fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
     let most = Bytes(arena.most_chunk_bytes);
     let in_one = Bytes(arena.most_instance_bytes);
     if arena.chunk_bytes == 0 {
@@ -127,14 +115,15 @@ fn write_chunks<W: Write>(page: &mut Page<'_, W>, arena: &Arena) -> io::Result<(
             let share = Share::of(last.used_bytes, last.chunk_bytes);
             text.push_str(&format!("; the last used {used} of {of} ({share})"));
         }
-        return page.wrap(Style::Faint, INDENT, &text);
+        page.wrap(Style::Faint, INDENT, &text);
+        return;
     }
     let cells = BAR.min(page.width.saturating_sub(INDENT.len() + 2));
     let cells: String = bar(arena, cells)
         .iter()
         .flat_map(|&(part, cells)| std::iter::repeat_n(part.mark(), cells))
         .collect();
-    page.line(Style::Strong, &format!("{INDENT}[{cells}]"))?;
+    page.line(Style::Strong, &format!("{INDENT}[{cells}]"));
     let parts = Part::ALL.into_iter().filter(|part| part.of(arena) > 0);
     let parts = parts.map(|part| {
         let bytes = part.of(arena);
@@ -145,13 +134,13 @@ fn write_chunks<W: Write>(page: &mut Page<'_, W>, arena: &Arena) -> io::Result<(
     let (bytes, chunks) = (Bytes(arena.chunk_bytes), counted(arena.chunks, "chunk"));
     let parts = parts.join(", ");
     let chunks = format!("allocated_bytes {bytes} in {chunks}: {parts}");
-    page.wrap(Style::Faint, INDENT, &chunks)?;
+    page.wrap(Style::Faint, INDENT, &chunks);
     let with_metadata = Bytes(arena.chunk_bytes_with_metadata);
     let used = Bytes(arena.most_used_bytes);
     let most = format!(
         "{with_metadata} with metadata; at most {most} at once, {in_one} in one instance, {used} of it used"
     );
-    page.wrap(Style::Faint, INDENT, &most)
+    page.wrap(Style::Faint, INDENT, &most);
 }
 
 /// `allocated 5.7 MiB in 177,000 pieces, from 15 chunks of 6.1 MiB; 9,000 grows: 4,400 in place, 1.1 MiB copied by ..`

@@ -1,23 +1,17 @@
 //! The values a program had measured: one table a label, exact figures with the estimate beside them, and the places
 //! of the newest.
 
-use std::collections::HashMap;
-use std::io::{self, Write};
-
 use super::Page;
 use crate::profile::{Measure, Measured, Place, Profile};
-use crate::report::{DEFAULT_TOP, Options, Style};
+use crate::report::Style;
 use crate::table::{Column, Heading, cells, fitting, preorder, weighty};
 use crate::units::{Bytes, Nanos, counted, printable, signed_bytes};
+use std::collections::HashMap;
 
 /// Footprints of one label that are shown; the newest ones.
 const MOMENTS: usize = 10;
 
-pub(super) fn write<W: Write>(
-    page: &mut Page<'_, W>,
-    profile: &Profile,
-    options: &Options<'_>,
-) -> io::Result<()> {
+pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
     let mut labels: Vec<(&str, Vec<&Measured>)> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
     for measured in profile.measured() {
@@ -29,30 +23,30 @@ pub(super) fn write<W: Write>(
         }
     }
     if labels.is_empty() {
-        return Ok(());
+        return;
     }
-    let top = options.top.unwrap_or(DEFAULT_TOP);
+    let top = page.top();
     for (label, of_label) in labels.iter().take(top) {
         let (estimates, exact): (Vec<&Measured>, Vec<&Measured>) = of_label
             .iter()
             .partition(|measured| measured.footprint.estimate);
-        page.blank()?;
+        page.blank();
         let newest = exact.last().or(estimates.last());
         let name = newest.and_then(|newest| profile.named_type(newest.footprint.value_type));
         let name = name.map_or_else(String::new, |name| format!(": {}", printable(&name.short)));
         let heading = format!("Footprint {}{name}", printable(label));
-        page.line(Style::Heading, &heading)?;
+        page.line(Style::Heading, &heading);
         match exact.last() {
             Some(newest) => {
-                write_moments(page, &exact)?;
-                write_facts(page, newest)?;
-                write_places(page, profile, options, newest)?;
+                write_moments(page, &exact);
+                write_facts(page, newest);
+                write_places(page, profile, newest);
             }
-            None => write_estimates(page, &estimates)?,
+            None => write_estimates(page, &estimates),
         }
     }
-    page.blank()?;
-    write_more(page, labels.len().saturating_sub(top), "more label")?;
+    page.blank();
+    write_more(page, labels.len().saturating_sub(top), "more label");
     page.wrap(
         Style::Faint,
         "  ",
@@ -63,12 +57,12 @@ pub(super) fn write<W: Write>(
 }
 
 /// What is not shown, counted.
-fn write_more<W: Write>(page: &mut Page<'_, W>, count: usize, noun: &str) -> io::Result<()> {
+fn write_more(page: &mut Page<'_>, count: usize, noun: &str) {
     if count == 0 {
-        return Ok(());
+        return;
     }
     let more = counted(count as u64, noun);
-    page.line(Style::Faint, &format!("  ... {more} (report --json)"))
+    page.line(Style::Faint, &format!("  ... {more} (report --json)"));
 }
 
 fn moment_columns(exact: &[&Measured]) -> Vec<Column<Measured>> {
@@ -102,18 +96,18 @@ fn moment_columns(exact: &[&Measured]) -> Vec<Column<Measured>> {
     columns
 }
 
-fn write_moments<W: Write>(page: &mut Page<'_, W>, exact: &[&Measured]) -> io::Result<()> {
+fn write_moments(page: &mut Page<'_>, exact: &[&Measured]) {
     let columns = fitting(moment_columns(exact), 0, page.width);
-    page.head(&columns, "")?;
+    page.head(&columns, "");
     let older = exact.len().saturating_sub(MOMENTS);
     for measured in exact.iter().skip(older) {
-        page.plain(&cells(&columns, measured).concat())?;
+        page.plain(&cells(&columns, measured).concat());
     }
-    write_more(page, older, "older one")
+    write_more(page, older, "older one");
 }
 
 /// What else is known of a value.
-fn write_facts<W: Write>(page: &mut Page<'_, W>, newest: &Measured) -> io::Result<()> {
+fn write_facts(page: &mut Page<'_>, newest: &Measured) {
     let mut facts = vec![format!(
         "{} the value's own size",
         Bytes(newest.inline_bytes)
@@ -134,18 +128,18 @@ fn write_facts<W: Write>(page: &mut Page<'_, W>, newest: &Measured) -> io::Resul
         let places = counted(newest.footprint.folded, "place");
         facts.push(format!("{places} counted at the place around it"));
     }
-    page.wrap(Style::Faint, "  newest: ", &facts.join("; "))?;
+    page.wrap(Style::Faint, "  newest: ", &facts.join("; "));
     let hidden = newest.footprint.hidden_values;
     if hidden == 0 {
-        return Ok(());
+        return;
     }
     let values = counted(hidden, "value");
     let bound = format!("{values} could not be looked into: the figures are a lower bound");
-    page.wrap(Style::Warning, "  newest: ", &bound)
+    page.wrap(Style::Warning, "  newest: ", &bound);
 }
 
 /// Estimates without an exact figure of their label.
-fn write_estimates<W: Write>(page: &mut Page<'_, W>, estimates: &[&Measured]) -> io::Result<()> {
+fn write_estimates(page: &mut Page<'_>, estimates: &[&Measured]) {
     let older = estimates.len().saturating_sub(MOMENTS);
     for measured in estimates.iter().skip(older) {
         page.plain(&format!(
@@ -153,9 +147,8 @@ fn write_estimates<W: Write>(page: &mut Page<'_, W>, estimates: &[&Measured]) ->
             Nanos(measured.footprint.time_ns).to_string(),
             Bytes(measured.bytes).to_string(),
             printable(&measured.footprint.label)
-        ))?;
+        ));
     }
-    Ok(())
 }
 
 fn place_columns(width: usize) -> Vec<Column<Place>> {
@@ -174,26 +167,21 @@ fn place_columns(width: usize) -> Vec<Column<Place>> {
     columns
 }
 
-fn write_places<W: Write>(
-    page: &mut Page<'_, W>,
-    profile: &Profile,
-    options: &Options<'_>,
-    measured: &Measured,
-) -> io::Result<()> {
+fn write_places(page: &mut Page<'_>, profile: &Profile, measured: &Measured) {
     let all = &measured.places;
     let parents: Vec<Option<usize>> = all.iter().map(|place| place.parent).collect();
     let weights: Vec<u64> = all.iter().map(|place| place.with_inner_bytes).collect();
-    let top = options.top.unwrap_or(DEFAULT_TOP).min(weighty(&weights));
+    let top = page.top().min(weighty(&weights));
     let places = preorder(&parents, &weights, top);
     if places.is_empty() {
-        return Ok(());
+        return;
     }
     let columns = place_columns(page.width);
-    page.head(&columns, "place")?;
+    page.head(&columns, "place");
     for (index, depth) in &places {
         let place = &all[*index];
         let figures = cells(&columns, place).concat();
-        page.part(Style::Faint, &figures)?;
+        page.part(Style::Faint, &figures);
         let mut name = printable(&place.step).into_owned();
         if *index > 0
             && let Some(of_type) = profile.named_type(place.node.value_type)
@@ -201,7 +189,7 @@ fn write_places<W: Write>(
             name.push_str("  ");
             name.push_str(&printable(&of_type.short));
         }
-        page.place(figures.len(), *depth, &name)?;
+        page.place(figures.len(), *depth, &name);
     }
-    write_more(page, all.len() - places.len(), "more place")
+    write_more(page, all.len() - places.len(), "more place");
 }

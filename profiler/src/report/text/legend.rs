@@ -1,43 +1,39 @@
 //! What the columns and rows of a table mean, below it.
 
-use std::io::{self, Write};
-
 use super::Page;
 use crate::profile::Profile;
 use crate::report::json::rows_sum_to_totals;
 use crate::report::notes::{ARENA_FIGURES, REALLOC_POLICY, notes};
-use crate::report::{By, Detail, Options, PhaseDetail, Row, Style};
+use crate::report::{By, Detail, PhaseDetail, Row, Style};
 
-pub(super) fn write<W: Write>(
-    page: &mut Page<'_, W>,
-    profile: &Profile,
-    options: &Options<'_>,
-    rows: &[Row],
-) -> io::Result<()> {
-    let always = always(profile, options.by, rows);
-    if !options.explain && always.is_empty() {
-        return Ok(());
+/// What the figures of every table mean.
+const FIGURES: &str = "peak: bytes live at the program's largest moment; live: at the end; total: allocated altogether, each \
+    realloc with its whole new size; blocks: how many that were; temporary: bytes of blocks freed before their thread \
+    allocated another.";
+
+/// Said wherever rows of threads do not add up.
+const APART: &str = "A block freed by another thread is subtracted there, and no thread goes below 0: live and peak of \
+    these rows need not add up to the totals.";
+
+pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
+    let by = page.options.by;
+    // What bounds the figures, and how to get rows that are missing.
+    let mut said = notes(profile, by, rows);
+    if by == By::Thread && !rows_sum_to_totals(profile, rows) {
+        said.push(APART.to_owned());
     }
-    page.blank()?;
-    let mut say = |text: &str| page.wrap(Style::Faint, "  ", text);
-    if !options.explain {
-        return always.iter().try_for_each(|note| say(note));
+    if page.options.explain {
+        let explained = [FIGURES].into_iter().chain(explained(by, rows));
+        said.splice(0..0, explained.map(str::to_owned));
+    } else {
+        said.retain(|note| note != REALLOC_POLICY && note != ARENA_FIGURES);
     }
-    say(
-        "peak: bytes live at the program's largest moment; live: at the end; total: allocated altogether, each \
-         realloc with its whole new size; blocks: how many that were; temporary: bytes of blocks freed before their \
-         thread allocated another.",
-    )?;
-    explained(options.by, rows)
-        .into_iter()
-        .try_for_each(&mut say)?;
-    for note in notes(profile, options.by, rows) {
-        say(&note)?;
+    if !said.is_empty() {
+        page.blank();
     }
-    always
-        .iter()
-        .filter(|note| note.as_str() == APART)
-        .try_for_each(|note| say(note))
+    for note in said {
+        page.wrap(Style::Faint, "  ", &note);
+    }
 }
 
 /// What rows of that kind, and columns that only they have, mean.
@@ -86,18 +82,4 @@ fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
         ],
         By::Thread | By::Arena => Vec::new(),
     }
-}
-
-/// Said wherever rows of threads do not add up.
-const APART: &str = "A block freed by another thread is subtracted there, and no thread goes below 0: live and peak of \
-    these rows need not add up to the totals.";
-
-/// What is said without being asked: what bounds the figures, and how to get rows that are missing.
-fn always(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
-    if by == By::Thread && !rows_sum_to_totals(profile, rows) {
-        return vec![APART.to_owned()];
-    }
-    let mut said = notes(profile, by, rows);
-    said.retain(|note| note != REALLOC_POLICY && note != ARENA_FIGURES);
-    said
 }

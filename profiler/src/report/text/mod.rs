@@ -13,7 +13,7 @@ mod site;
 mod tree;
 
 use super::page::{Page, capital};
-use super::{By, DEFAULT_TOP, Options, Row, Style, header, rows};
+use super::{By, Options, Row, Style, header, rows};
 use crate::profile::{Measure, Profile};
 use crate::table::{SHARE_WIDTH, columns};
 use crate::units::{Share, counted};
@@ -24,13 +24,13 @@ use row::{site_details, write_row};
 /// # Errors
 /// What `out` returned.
 pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
-    let mut page = Page::new(options, out);
-    header::write(&mut page, profile, options)?;
-    write_losses(&mut page, profile)?;
-    page.blank()?;
-    write_table(&mut page, profile, options)?;
-    footprints::write(&mut page, profile, options)?;
-    page.out.flush()
+    let mut page = Page::new(options);
+    header::write(&mut page, profile);
+    write_losses(&mut page, profile);
+    page.blank();
+    write_table(&mut page, profile);
+    footprints::write(&mut page, profile);
+    page.finish(out)
 }
 
 /// Writes the short report that ends a run: totals, peak, what the allocator did not see, losses, and the first
@@ -39,161 +39,132 @@ pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> 
 /// # Errors
 /// What `out` returned.
 pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
-    let mut page = Page::new(options, out);
-    header::write_figures(&mut page, profile, options.explain)?;
-    write_losses(&mut page, profile)?;
-    let measure = options.measure;
-    let rows = rows(profile, options.by, measure, options.frames);
+    let mut page = Page::new(options);
+    header::write_figures(&mut page, profile);
+    write_losses(&mut page, profile);
+    let measure = page.options.measure;
+    let rows = rows(profile, page.options.by, measure, page.options.frames);
     let whole = measure.of(&profile.totals);
-    let top = options.top.unwrap_or(5);
+    let top = page.options.top.unwrap_or(5);
     let shown: Vec<&Row> = rows
         .iter()
         .take(top)
         .filter(|row| measure.of(&row.figures) > 0)
         .collect();
     if !shown.is_empty() {
-        page.blank()?;
-        page.line(Style::Heading, &format!("  {}", capital(measure.title())))?;
-        site::write(&mut page, profile, &shown, measure, true)?;
-        write_more(&mut page, options, whole, &rows[shown.len()..])?;
+        page.blank();
+        page.line(Style::Heading, &format!("  {}", capital(measure.title())));
+        site::write(&mut page, profile, &shown, measure, true);
+        write_more(&mut page, whole, &rows[shown.len()..]);
     }
-    page.out.flush()
+    page.finish(out)
 }
 
-fn write_losses<W: Write>(page: &mut Page<W>, profile: &Profile) -> io::Result<()> {
+fn write_losses(page: &mut Page<'_>, profile: &Profile) {
     for loss in profile.losses() {
-        page.warning(loss)?;
+        page.warning(loss);
     }
-    Ok(())
 }
 
-fn write_table<W: Write>(
-    page: &mut Page<W>,
-    profile: &Profile,
-    options: &Options<'_>,
-) -> io::Result<()> {
-    let measure = options.measure;
-    let rows = rows(profile, options.by, measure, options.frames);
+fn write_table(page: &mut Page<'_>, profile: &Profile) {
+    let measure = page.options.measure;
+    let rows = rows(profile, page.options.by, measure, page.options.frames);
+    let by = page.options.by;
+    if by == By::Arena {
+        arena::write(page, profile, &rows);
+        return;
+    }
     // The one row of all bytes would say nothing; what is missing is said.
-    if options.by == By::Field && rows.len() < 2 {
-        return legend::write(page, profile, options, &rows);
+    if by != By::Field || rows.len() >= 2 {
+        let heading = format!("{}s by {}", capital(by.name()), measure.title());
+        page.line(Style::Heading, &heading);
+        match by {
+            _ if rows.is_empty() => page.plain("  (none)"),
+            By::Field => tree::write(page, profile, &rows),
+            By::Site => write_sites(page, profile, &rows),
+            _ => write_rows(page, profile, &rows),
+        }
     }
-    if options.by == By::Arena {
-        return arena::write(page, profile, options, &rows);
-    }
-    page.line(
-        Style::Heading,
-        &format!("{}s by {}", capital(options.by.name()), measure.title()),
-    )?;
-    if rows.is_empty() {
-        page.plain("  (none)")?;
-        return legend::write(page, profile, options, &rows);
-    }
-    match options.by {
-        By::Field => tree::write(page, profile, options, &rows)?,
-        By::Site => write_sites(page, profile, options, &rows)?,
-        _ => write_rows(page, profile, options, &rows)?,
-    }
-    legend::write(page, profile, options, &rows)
+    legend::write(page, profile, &rows);
 }
 
-fn write_rows<W: Write>(
-    page: &mut Page<W>,
-    profile: &Profile,
-    options: &Options<'_>,
-    rows: &[Row],
-) -> io::Result<()> {
-    let measure = options.measure;
+fn write_rows(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
+    let measure = page.options.measure;
     let whole = measure.of(&profile.totals);
-    let columns = columns(options.by, measure, whole, page.width, rows);
-    page.head(&columns, options.by.name())?;
-    let top = options.top.unwrap_or(DEFAULT_TOP);
+    let columns = columns(page.options.by, measure, whole, page.width, rows);
+    page.head(&columns, page.options.by.name());
     // Rows that hold none of the measure say nothing: they are counted below. A phase that only frees says that.
-    let by_phase = options.by == By::Phase;
+    let by_phase = page.options.by == By::Phase;
     let shown = rows
         .iter()
-        .take(top)
+        .take(page.top())
         .take_while(|row| by_phase || measure.of(&row.figures) > 0)
         .count();
     for row in rows.iter().take(shown) {
-        write_row(page, profile, row, &columns, measure)?;
+        write_row(page, profile, row, &columns, measure);
     }
-    write_rest(page, options, whole, rows[shown..].iter(), shown)
+    write_rest(page, whole, rows[shown..].iter(), shown);
 }
 
-fn write_sites<W: Write>(
-    page: &mut Page<W>,
-    profile: &Profile,
-    options: &Options<'_>,
-    rows: &[Row],
-) -> io::Result<()> {
-    let measure = options.measure;
+fn write_sites(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
+    let measure = page.options.measure;
     let whole = measure.of(&profile.totals);
     let shown: Vec<&Row> = rows
         .iter()
-        .take(options.top.unwrap_or(DEFAULT_TOP))
+        .take(page.top())
         .take_while(|row| measure.of(&row.figures) > 0)
         .collect();
-    if options.explain {
+    if page.options.explain {
         for row in &shown {
-            site::write(page, profile, &[row], measure, false)?;
-            site_details(page, profile, row)?;
+            site::write(page, profile, &[row], measure, false);
+            site_details(page, profile, row);
         }
     } else if !shown.is_empty() {
-        site::write(page, profile, &shown, measure, false)?;
+        site::write(page, profile, &shown, measure, false);
     }
-    write_rest(
-        page,
-        options,
-        whole,
-        rows[shown.len()..].iter(),
-        shown.len(),
-    )
+    write_rest(page, whole, rows[shown.len()..].iter(), shown.len());
 }
 
 /// The rows that the summary has no room for, as one.
-fn write_more<W: Write>(
-    page: &mut Page<W>,
-    options: &Options<'_>,
-    whole: u64,
-    rest: &[Row],
-) -> io::Result<()> {
-    let measure = options.measure;
+fn write_more(page: &mut Page<'_>, whole: u64, rest: &[Row]) {
+    let measure = page.options.measure;
     let some = rest.iter().filter(|row| measure.of(&row.figures) > 0);
     let some = some.count();
     if some == 0 {
-        return Ok(());
+        return;
     }
     let value = sum_of(measure, rest.iter());
     let share = Share::of(value, whole).to_string();
     let amount = measure.amount(value);
     let more = format!("{share:>SHARE_WIDTH$} {amount:>10} {:>9}  {some} more", "");
-    page.line(Style::Faint, &more)
+    page.line(Style::Faint, &more);
 }
 
 /// What is not shown, counted.
-fn write_rest<'r, W: Write>(
-    page: &mut Page<W>,
-    options: &Options<'_>,
+fn write_rest<'r>(
+    page: &mut Page<'_>,
     whole: u64,
     rest: impl ExactSizeIterator<Item = &'r Row>,
     shown: usize,
-) -> io::Result<()> {
+) {
     if rest.len() == 0 {
-        return Ok(());
+        return;
     }
-    let measure = options.measure;
-    let rows = counted(rest.len() as u64, &format!("more {}", options.by.name()));
+    let measure = page.options.measure;
+    let rows = counted(
+        rest.len() as u64,
+        &format!("more {}", page.options.by.name()),
+    );
     let value = sum_of(measure, rest);
     let share = Share::of(value, whole).to_string();
     let amount = measure.amount(value);
-    let top = options.top.unwrap_or(DEFAULT_TOP);
+    let top = page.top();
     let hint = match shown == top {
         true => format!(" (--top {top})"),
         false => String::new(),
     };
     let more = format!("{share:>SHARE_WIDTH$} ... {rows}, {amount}{hint}");
-    page.line(Style::Faint, &more)
+    page.line(Style::Faint, &more);
 }
 
 fn sum_of<'r>(measure: Measure, rows: impl Iterator<Item = &'r Row>) -> u64 {

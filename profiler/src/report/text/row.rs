@@ -1,7 +1,5 @@
 //! One row of a table: its figures, its name, and below it what else is known.
 
-use std::io::{self, Write};
-
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
@@ -18,21 +16,21 @@ use crate::units::{Bytes, counted, printable};
 /// Parts of a row that are named; the others are counted.
 const PARTS: usize = 3;
 
-pub(super) fn write_row<W: Write>(
-    page: &mut Page<'_, W>,
+pub(super) fn write_row(
+    page: &mut Page<'_>,
     profile: &Profile,
     row: &Row,
     columns: &[Column<Row>],
     measure: Measure,
-) -> io::Result<()> {
-    let used = page.figures(columns, row)?;
+) {
+    let used = page.figures(columns, row);
     let name = match &row.detail {
         Detail::Thread { count } if *count != 1 => {
             format!("{} ({})", printable(&row.key), counted(*count, "thread"))
         }
         _ => printable(&row.key).into_owned(),
     };
-    page.place(used, 0, &name)?;
+    page.place(used, 0, &name);
     let more = match &row.detail {
         Detail::Owner { owner, sites } => of_owner(profile, *owner, sites.len()),
         Detail::Function(detail) => of_function(detail, measure),
@@ -47,29 +45,24 @@ pub(super) fn write_row<W: Write>(
     let more = whole.into_iter().chain(more).collect::<Vec<_>>().join("; ");
     let indent = " ".repeat(SHARE_WIDTH + 1);
     if !more.is_empty() {
-        page.wrap(Style::Faint, &indent, &more)?;
+        page.wrap(Style::Faint, &indent, &more);
     }
-    Ok(())
 }
 
 /// What is known of a row by site besides its names: the stack, sizes, lifetimes, growth.
-pub(super) fn site_details<W: Write>(
-    page: &mut Page<'_, W>,
-    profile: &Profile,
-    row: &Row,
-) -> io::Result<()> {
+pub(super) fn site_details(page: &mut Page<'_>, profile: &Profile, row: &Row) {
     let Detail::Site(detail) = &row.detail else {
-        return Ok(());
+        return;
     };
     let indent = " ".repeat(SHARE_WIDTH + 1);
-    page.wrap(Style::Faint, &indent, &of_site(profile, detail))?;
+    page.wrap(Style::Faint, &indent, &of_site(profile, detail));
     let distribution = profile.distribution(&detail.sites);
     let mut blocks = distribution.details(&row.figures);
     blocks.extend(reallocs(&row.figures));
     if blocks.is_empty() {
-        return Ok(());
+        return;
     }
-    page.wrap(Style::Faint, &indent, &blocks.join("; "))
+    page.wrap(Style::Faint, &indent, &blocks.join("; "));
 }
 
 /// `src/model.rs:20, 3 sites`

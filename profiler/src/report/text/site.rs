@@ -3,8 +3,6 @@
 //!
 //! Must never cut a name but in the summary, whose column "where" is cut first.
 
-use std::io::{self, Write};
-
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
@@ -48,13 +46,13 @@ struct Widths {
 }
 
 /// Writes the rows under a heading; `one_line` shortens "where" rather than take a second line.
-pub(super) fn write<W: Write>(
-    page: &mut Page<'_, W>,
+pub(super) fn write(
+    page: &mut Page<'_>,
     profile: &Profile,
     rows: &[&Row],
     measure: Measure,
     one_line: bool,
-) -> io::Result<()> {
+) {
     let names = rows.iter().filter_map(|row| match &row.detail {
         Detail::Site(detail) => Some(Names::of(detail, one_line)),
         _ => None,
@@ -82,16 +80,16 @@ pub(super) fn write<W: Write>(
         None if narrow => "below: what, where, owner".to_owned(),
         None => "what  where; below: owner".to_owned(),
     };
-    page.head(&columns, &head)?;
+    page.head(&columns, &head);
     for (row, names) in rows.iter().zip(&names) {
-        page.figures(&columns, row)?;
+        page.figures(&columns, row);
         if narrow {
-            page.blank()?;
-            page.part(Style::Faint, "    ")?;
-            two_lines(page, names, "    ")?;
+            page.blank();
+            page.part(Style::Faint, "    ");
+            two_lines(page, names, "    ");
             continue;
         }
-        page.part(Style::Faint, "  ")?;
+        page.part(Style::Faint, "  ");
         match &widths {
             Some(widths) => {
                 let location = clip_middle(&names.location, widths.location);
@@ -102,12 +100,11 @@ pub(super) fn write<W: Write>(
                     names.owner,
                     names.stacks
                 );
-                page.end(line.trim_end(), figures)?;
+                page.end(line.trim_end(), figures);
             }
-            None => two_lines(page, names, &" ".repeat(figures))?,
+            None => two_lines(page, names, &" ".repeat(figures)),
         }
     }
-    Ok(())
 }
 
 /// The columns of names where one line is enough.
@@ -131,15 +128,14 @@ fn widths(names: &[Names], room: usize, one_line: bool) -> Option<Widths> {
 }
 
 /// What and where behind the figures, the owner below; broken at blanks where it is longer than that.
-fn two_lines<W: Write>(page: &mut Page<'_, W>, names: &Names, indent: &str) -> io::Result<()> {
+fn two_lines(page: &mut Page<'_>, names: &Names, indent: &str) {
     let (owner, source) = names.owner.split_once("  ").unwrap_or((&names.owner, ""));
     let below = [owner, source, &names.stacks];
-    if names.what.is_empty() && names.location.is_empty() {
-        return page.parts_after(Style::Faint, indent, &below);
+    if !names.what.is_empty() || !names.location.is_empty() {
+        page.parts_after(Style::Strong, indent, &[&names.what, &names.location]);
+        page.part(Style::Faint, indent);
     }
-    page.parts_after(Style::Strong, indent, &[&names.what, &names.location])?;
-    page.part(Style::Faint, indent)?;
-    page.parts_after(Style::Faint, indent, &below)
+    page.parts_after(Style::Faint, indent, &below);
 }
 
 /// A text in a column and the blanks behind it; nothing where there is no column.

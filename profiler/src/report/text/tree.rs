@@ -3,21 +3,14 @@
 //! Must never leave out a row without counting it: a place stands only below all places around it, which hold at
 //! least as much.
 
-use std::io::{self, Write};
-
 use super::{Page, write_rest};
 use crate::profile::{Profile, ScopeKind};
-use crate::report::{DEFAULT_TOP, Detail, FieldDetail, Options, Row, Style};
+use crate::report::{Detail, FieldDetail, Row, Style};
 use crate::table::{SHARE_WIDTH, field_columns, preorder, weighty};
 use crate::units::{printable, signed_bytes};
 
-pub(super) fn write<W: Write>(
-    page: &mut Page<'_, W>,
-    profile: &Profile,
-    options: &Options<'_>,
-    rows: &[Row],
-) -> io::Result<()> {
-    let measure = options.measure;
+pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
+    let measure = page.options.measure;
     let whole = measure.of(&profile.totals);
     let nodes = &profile.fields().nodes;
     let mut by_node: Vec<Option<(&Row, &FieldDetail)>> = vec![None; nodes.len()];
@@ -34,22 +27,22 @@ pub(super) fn write<W: Write>(
     let parents: Vec<Option<usize>> = parents.collect();
     let weights = nodes.iter().map(|field| measure.of(&field.with_inner));
     let weights: Vec<u64> = weights.collect();
-    let top = options.top.unwrap_or(DEFAULT_TOP).min(weighty(&weights));
+    let top = page.top().min(weighty(&weights));
     let places = preorder(&parents, &weights, top);
     let columns = field_columns(measure, whole, page.width);
-    page.head(&columns, "field")?;
+    page.head(&columns, "field");
     for (node, depth) in &places {
         if let Some((row, detail)) = by_node[*node].take() {
-            let used = page.figures(&columns, row)?;
-            page.place(used, *depth, &name(&nodes[*node].step, detail))?;
+            let used = page.figures(&columns, row);
+            page.place(used, *depth, &name(&nodes[*node].step, detail));
             if let Some(bytes) = detail.retained_bytes {
                 let retained = format!("retained {} when it was built", signed_bytes(bytes));
-                page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &retained)?;
+                page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &retained);
             }
         }
     }
     let rest: Vec<&Row> = by_node.into_iter().flatten().map(|(row, _)| row).collect();
-    write_rest(page, options, whole, rest.into_iter(), places.len())
+    write_rest(page, whole, rest.into_iter(), places.len());
 }
 
 /// `.boss  Option<Box<Sailor>> [recursive]`
