@@ -15,7 +15,7 @@ const SLACK_COUNT: u64 = 16;
 pub struct Tolerances {
     /// Of what is checked when nothing is said of it.
     general: f64,
-    /// Of single measures.
+    /// Of single measures, in their order.
     parts: [Option<f64>; Measure::ALL.len()],
 }
 
@@ -32,7 +32,6 @@ impl Default for Tolerances {
 impl Tolerances {
     /// Of a measure; `None` = it is not checked.
     pub fn of(&self, measure: Measure) -> Option<f64> {
-        let at = Measure::ALL.iter().position(|known| *known == measure)?;
         const CHECKED: [Measure; 4] = [
             Measure::Peak,
             Measure::Live,
@@ -40,16 +39,12 @@ impl Tolerances {
             Measure::Blocks,
         ];
         let general = CHECKED.contains(&measure).then_some(self.general);
-        self.parts.get(at).copied().flatten().or(general)
+        self.parts[measure as usize].or(general)
     }
 
     /// That of one measure.
     pub fn set(&mut self, measure: Measure, part: f64) {
-        for (known, tolerance) in Measure::ALL.into_iter().zip(&mut self.parts) {
-            if known == measure {
-                *tolerance = Some(part);
-            }
-        }
+        self.parts[measure as usize] = Some(part);
     }
 
     /// That of peak, live, total and blocks, where they have none of their own.

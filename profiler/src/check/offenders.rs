@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use serde::Serialize;
 
 use super::limit::{DEPENDENCY, Subject, is_match};
-use crate::diff::RowChange;
+use crate::diff::{RowChange, Verdict};
 use crate::profile::{Frames, Measure, Profile};
 use crate::table::{By, Detail, Row, SiteDetail, rows};
 
@@ -100,7 +100,7 @@ fn is_of(profile: &Profile, detail: &SiteDetail, subject: &Subject, types: &[Str
 pub(super) fn grown(sites: &[RowChange]) -> Vec<Offender> {
     let mut grown: Vec<Offender> = sites
         .iter()
-        .filter(|row| row.change.verdict.is_difference() && row.change.difference() > 0.0)
+        .filter(|row| row.change.verdict == Verdict::More)
         .map(|row| {
             // Where figures are divided, what the larger share of each record makes at this recording's input.
             let more = row.change.difference() * row.change.new.median().count as f64;

@@ -33,11 +33,6 @@ impl Per {
         }
     }
 
-    /// The one of that name, or `None`.
-    pub fn from_name(name: &str) -> Option<Per> {
-        Per::ALL.into_iter().find(|per| per.name() == name)
-    }
-
     /// The key in JSON and budgets.
     pub fn key(self) -> &'static str {
         match self {

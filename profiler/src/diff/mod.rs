@@ -217,7 +217,7 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
         base: base.to_vec(),
         new: new.to_vec(),
         totals: totals(base, new, None),
-        per_input: [Per::Record, Per::InputByte]
+        per_input: Per::ALL
             .into_iter()
             .filter(|&per| knows(base, per) && knows(new, per))
             .map(|per| (per, totals(base, new, Some(per))))

@@ -63,21 +63,22 @@ impl Series {
 
     /// The figure in the middle: always that of one recording, of an even number the lower one of the two in the middle.
     pub fn median(&self) -> Amount {
-        let middle = self.sorted.len().saturating_sub(1) / 2;
-        self.sorted
-            .get(middle)
-            .copied()
-            .unwrap_or(Amount::new(0, 1))
+        self.sorted_at(self.sorted.len().saturating_sub(1) / 2)
     }
 
     /// The smallest figure.
     pub fn min(&self) -> Amount {
-        self.sorted.first().copied().unwrap_or(Amount::new(0, 1))
+        self.sorted_at(0)
     }
 
     /// The largest figure.
     pub fn max(&self) -> Amount {
-        self.sorted.last().copied().unwrap_or(Amount::new(0, 1))
+        self.sorted_at(self.sorted.len().saturating_sub(1))
+    }
+
+    /// 0 of no recordings.
+    fn sorted_at(&self, at: usize) -> Amount {
+        self.sorted.get(at).copied().unwrap_or(Amount::new(0, 1))
     }
 
     /// Whether recordings of the side differ.
@@ -111,11 +112,6 @@ impl Verdict {
             Verdict::More => "more",
             Verdict::Less => "less",
         }
-    }
-
-    /// Whether the two sides differ by more than error bounds and noise.
-    pub fn is_difference(self) -> bool {
-        matches!(self, Verdict::More | Verdict::Less)
     }
 }
 

@@ -121,13 +121,18 @@ fn heading(page: &mut Page<'_>, last: &str) {
 }
 
 /// The figures of a line; the name stands behind them.
-fn figures(page: &mut Page<'_>, line: &Line<'_>) -> usize {
-    let style = match line.change.verdict {
+fn figures(page: &mut Page<'_>, measure: Measure, change: &Change, sides: [bool; 2]) -> usize {
+    let style = match change.verdict {
         Verdict::More => Style::Warning,
         Verdict::Less => Style::Strong,
         _ => Style::Faint,
     };
-    let cells = cells(&columns(page.width), line);
+    let line = Line {
+        measure,
+        change,
+        sides,
+    };
+    let cells = cells(&columns(page.width), &line);
     let (first, others) = (&cells[0][1..], cells[1..].concat());
     page.part(style, first);
     page.part(Style::Faint, &format!("{others}  "));
@@ -135,13 +140,7 @@ fn figures(page: &mut Page<'_>, line: &Line<'_>) -> usize {
 }
 
 fn write_total(page: &mut Page<'_>, measure: Measure, change: &Change) {
-    let sides = [true, true];
-    let line = Line {
-        measure,
-        change,
-        sides,
-    };
-    let used = figures(page, &line);
+    let used = figures(page, measure, change, [true; 2]);
     page.end(measure.name(), used);
 }
 
@@ -218,12 +217,7 @@ fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
 
 fn write_row(page: &mut Page<'_>, measure: Measure, row: &RowChange) {
     let sides = [!row.is_added(), !row.is_removed()];
-    let line = Line {
-        measure,
-        change: &row.change,
-        sides,
-    };
-    let used = figures(page, &line);
+    let used = figures(page, measure, &row.change, sides);
     let identity = &row.identity;
     let kind = match sides {
         [false, _] => "(added)",

@@ -165,24 +165,10 @@ pub(crate) fn clip_middle(text: &str, columns: usize) -> String {
     }
     let room = columns.saturating_sub(2);
     let tail = room / 2;
-    let mut used = 0;
-    let fits = |c: &char, most: usize, used: &mut usize| {
-        *used += c.width().unwrap_or(0);
-        *used <= most
-    };
-    let head: String = text
-        .chars()
-        .take_while(|c| fits(c, room - tail, &mut used))
-        .collect();
-    used = 0;
-    let mut end: Vec<char> = text
-        .chars()
-        .rev()
-        .take_while(|c| fits(c, tail, &mut used))
-        .collect();
-    end.reverse();
-    let dots = &".."[..columns.min(2)];
-    format!("{head}{dots}{}", end.into_iter().collect::<String>())
+    let head = fitting(text.chars(), room - tail);
+    let end = fitting(text.chars().rev(), tail);
+    let end: String = end.chars().rev().collect();
+    format!("{head}{}{end}", &".."[..columns.min(2)])
 }
 
 /// At most `columns` columns, the end replaced by dots.
@@ -190,15 +176,16 @@ fn clip(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
-    let room = columns.saturating_sub(2);
+    let head = fitting(text.chars(), columns.saturating_sub(2));
+    head + &".."[..columns.min(2)]
+}
+
+/// The first characters, as many as fit.
+fn fitting(chars: impl Iterator<Item = char>, room: usize) -> String {
     let mut used = 0;
-    let mut clipped: String = text
-        .chars()
-        .take_while(|c| {
-            used += c.width().unwrap_or(0);
-            used <= room
-        })
-        .collect();
-    clipped.push_str(&".."[..columns.min(2)]);
-    clipped
+    let fits = |c: &char| {
+        used += c.width().unwrap_or(0);
+        used <= room
+    };
+    chars.take_while(fits).collect()
 }

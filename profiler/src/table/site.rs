@@ -3,6 +3,7 @@
 
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -16,13 +17,15 @@ use crate::profile::{
     StackMarks, StepKind, TypeId, UNKNOWN,
 };
 
-/// What a reader sees of a row, as recorded: not safe for a terminal before [`crate::units::printable`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// What a reader sees of a row, as recorded: not safe for a terminal before [`crate::units::printable`]. The names are the
+/// keys in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct SiteLabel {
     /// What was allocated: a type, a chunk of an arena; where none is known the function of a dependency that asked; empty
     /// of what no code of the program asked for.
     pub what: String,
     /// Where: the field of the data, else the call of a library that asked; empty when the owner itself did.
+    #[serde(rename = "where")]
     pub location: String,
     /// The function, or the place, that owns it: `shop::parse`, `ignore::walk::read_dir (dependency)`.
     pub owner: String,

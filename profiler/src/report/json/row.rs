@@ -10,7 +10,7 @@ use super::place::PlaceJson;
 use super::stacks::Stacks;
 use crate::profile::arenas::measured;
 use crate::profile::{Distribution, Figures, FrameId, Measure, Profile, ScopeId};
-use crate::report::{Amplification, Detail, PhaseDetail, Row, SiteDetail};
+use crate::report::{Amplification, Detail, PhaseDetail, Row, SiteDetail, SiteLabel};
 use crate::table::mark_names;
 use crate::units::Share;
 
@@ -87,11 +87,8 @@ enum DetailJson<'a> {
 
 #[derive(Serialize)]
 struct SiteJson<'a> {
-    what: &'a str,
-    #[serde(rename = "where")]
-    location: &'a str,
-    owner: &'a str,
-    source: Option<&'a str>,
+    #[serde(flatten)]
+    label: &'a SiteLabel,
     #[serde(flatten)]
     place: PlaceJson<'a>,
     phase: Option<String>,
@@ -181,16 +178,13 @@ fn site<'a>(
     detail: &'a SiteDetail,
     stacks: &'a [usize],
 ) -> SiteJson<'a> {
-    let (label, phase) = (&detail.label, detail.phase);
+    let phase = detail.phase;
     let distribution = profile.distribution(&detail.sites);
     let synthetic = detail.marks.synthetic.then_some("synthetic");
     let arenas = detail.chunk_of.iter();
     let arenas = arenas.filter_map(|&arena| profile.arenas.get(arena));
     SiteJson {
-        what: &label.what,
-        location: &label.location,
-        owner: &label.owner,
-        source: label.source.as_deref(),
+        label: &detail.label,
         place: place(profile, row, detail.owner),
         phase: (phase != ScopeId(0)).then(|| profile.phases().path(profile, phase)),
         field: detail.field.as_deref(),

@@ -1,12 +1,13 @@
 //! The values a program had measured: one table a label, exact figures with the estimate beside them, and the places
 //! of the newest.
 
+use std::collections::HashMap;
+
 use super::Page;
 use crate::profile::{Measure, Measured, Place, Profile};
 use crate::report::Style;
 use crate::table::{Column, Heading, cells, fitting, preorder, weighty};
 use crate::units::{Bytes, Nanos, counted, printable, signed_bytes};
-use std::collections::HashMap;
 
 /// Footprints of one label that are shown; the newest ones.
 const MOMENTS: usize = 10;
