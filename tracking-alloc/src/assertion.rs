@@ -192,7 +192,7 @@ type Violation<'a> = (&'a (&'a str, i128), &'a u64);
 #[cold]
 #[track_caller]
 fn fail(measured: &Measured, over: &[Violation<'_>], package: Option<&str>) -> ! {
-    let said: Vec<String> = over
+    let violations: Vec<String> = over
         .iter()
         .map(|((limit, figure), most)| format!("{limit} {figure}, at most {most}"))
         .collect();
@@ -206,7 +206,7 @@ fn fail(measured: &Measured, over: &[Violation<'_>], package: Option<&str>) -> !
     };
     panic!(
         "allocated more than allowed: {}\n  measured: blocks {}, bytes {}, {peak}live {}, grows {}{}\n  to see where: {}",
-        said.join("; "),
+        violations.join("; "),
         figures.total_blocks,
         figures.total_bytes,
         figures.live_bytes,

@@ -35,6 +35,13 @@ impl<T: Sync> Link<T> {
     }
 }
 
+#[cfg(feature = "serde")]
+impl<T: Sync> Default for Link<T> {
+    fn default() -> Self {
+        Link::NONE
+    }
+}
+
 fn pointer<T>(value: Option<&'static T>) -> *mut T {
     value.map_or(null_mut(), |value| std::ptr::from_ref(value).cast_mut())
 }

@@ -3,6 +3,7 @@
 use crate::count::{PROCESS, Stack, Stacks};
 use crate::figures::Stats;
 use crate::threads::Threads;
+use backtrace::Symbol;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -99,13 +100,11 @@ fn describe(stacks: &[Stack], figures: &Stats, by_blocks: bool) -> String {
 }
 
 /// A function with its source, and whose it is.
-#[derive(Clone)]
 struct Function {
     text: String,
     whose: FrameOwner,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum FrameOwner {
     Program,
     /// The standard library's, libc's, the allocator's entry points, or ours.
@@ -148,56 +147,58 @@ const BELOW: &str = "\n        called by ";
 fn resolve(address: usize) -> Vec<Function> {
     let mut functions = Vec::new();
     backtrace::resolve(address as *mut c_void, |symbol| {
-        let name = symbol.name().map(|name| format!("{name:#}"));
-        let file = symbol.filename().map(|file| file.display().to_string());
-        functions.push(function(address, name, file, symbol.lineno()));
+        functions.push(Function::of(address, symbol));
     });
     if functions.is_empty() {
-        functions.push(function(address, None, None, None));
+        functions.push(Function::unknown(address));
     }
     functions
 }
 
-fn function(
-    address: usize,
-    name: Option<String>,
-    file: Option<String>,
-    line: Option<u32>,
-) -> Function {
-    let whose = match &name {
-        Some(name) => whose(name, file.as_deref()),
-        None => FrameOwner::Program,
-    };
-    let mut text = name.unwrap_or_else(|| format!("unknown function at {address:#x}"));
-    if let Some(file) = file {
-        let folder = std::env::current_dir().map(|folder| format!("{}/", folder.display()));
-        let short = folder.ok().and_then(|folder| file.strip_prefix(&folder));
-        let file = short.unwrap_or(&file);
-        let _ = match line {
-            Some(line) => write!(text, " ({file}:{line})"),
-            None => write!(text, " ({file})"),
-        };
+impl Function {
+    fn unknown(address: usize) -> Self {
+        Function {
+            text: format!("unknown function at {address:#x}"),
+            whose: FrameOwner::Program,
+        }
     }
-    Function { text, whose }
+
+    fn of(address: usize, symbol: &Symbol) -> Self {
+        let file = symbol.filename().map(|file| file.display().to_string());
+        let mut function = match symbol.name().map(|name| format!("{name:#}")) {
+            Some(text) => Function {
+                whose: whose(&text, file.as_deref()),
+                text,
+            },
+            None => Function::unknown(address),
+        };
+        if let Some(file) = file {
+            let folder = std::env::current_dir().map(|folder| format!("{}/", folder.display()));
+            let short = folder.ok().and_then(|folder| file.strip_prefix(&folder));
+            let line = symbol.lineno().map(|line| format!(":{line}"));
+            let (file, line) = (short.unwrap_or(&file), line.unwrap_or_default());
+            let _ = write!(function.text, " ({file}{line})");
+        }
+        function
+    }
 }
 
 fn whose(name: &str, file: Option<&str>) -> FrameOwner {
+    // How threads and programs begin.
+    const STARTS: [&str; 4] = ["start_thread", "clone", "clone3", "_start"];
+    const INTERNALS: [&str; 5] = [
+        "tracking_alloc::",
+        "__rust",
+        "__rg_",
+        "__libc_start",
+        "backtrace::",
+    ];
     let krate = name.trim_start_matches('<');
     let is_of = |crates: &[&str]| crates.iter().any(|of| krate.starts_with(of));
-    // How threads and programs begin.
-    let is_start = ["start_thread", "clone", "clone3", "_start"].contains(&name);
     if is_of(&["tracking_alloc::measure::"]) {
         return FrameOwner::Block;
     }
-    if is_start
-        || is_of(&[
-            "tracking_alloc::",
-            "__rust",
-            "__rg_",
-            "__libc_start",
-            "backtrace::",
-        ])
-    {
+    if STARTS.contains(&name) || is_of(&INTERNALS) {
         return FrameOwner::Other;
     }
     // A name may begin with a type of std in a function of the program, so its file is asked if it is known. Crates that

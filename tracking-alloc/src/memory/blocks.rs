@@ -14,7 +14,7 @@ pub(super) struct Blocks {
     slots: &'static mut [u64],
     used: usize,
     /// Pages taken, those of tables that were outgrown included: linear memory never shrinks.
-    pages: u64,
+    pub(super) pages: u64,
 }
 
 impl Blocks {
@@ -26,10 +26,6 @@ impl Blocks {
             used: 0,
             pages,
         })
-    }
-
-    pub(super) fn pages(&self) -> u64 {
-        self.pages
     }
 
     /// Enters a block; one that was known at that address is replaced. False when there is no room.

@@ -44,7 +44,7 @@ impl Recorder {
     /// Begins when linear memory has `pages` pages. `None` when there is no memory for the first tables.
     pub(crate) fn new(program: &str, take: TakeWords, pages: u64) -> Option<Recorder> {
         let blocks = Blocks::new(take)?;
-        let own = blocks.pages();
+        let own = blocks.pages;
         Some(Recorder {
             program: owned(program),
             rows: Rows::default(),
@@ -64,15 +64,15 @@ impl Recorder {
 
     /// Linear memory has `pages` pages now: more than before is one grow of the program's allocator.
     #[inline]
-    pub(crate) fn look(&mut self, pages: u64) {
+    pub(crate) fn note_pages(&mut self, pages: u64) {
         if pages > self.linear.pages {
             self.linear.pages = pages;
             self.linear.grows += 1;
         }
     }
 
-    /// Linear memory has `pages` pages now, and what came since the last look is ours.
-    pub(crate) fn look_own(&mut self, pages: u64) {
+    /// Linear memory has `pages` pages now, and what came since they were noted last is ours.
+    pub(crate) fn note_own_pages(&mut self, pages: u64) {
         self.linear.own += pages.saturating_sub(self.linear.pages);
         self.linear.pages = self.linear.pages.max(pages);
     }
@@ -126,14 +126,14 @@ impl Recorder {
     }
 
     /// A block of our own goes to the program, which will free it: counted nowhere.
-    pub(crate) fn hand_out(&mut self, block: usize) {
+    pub(crate) fn note_own_block(&mut self, block: usize) {
         self.keep(block, OWN);
     }
 
     fn keep(&mut self, block: usize, row: u32) -> bool {
-        let before = self.blocks.pages();
+        let before = self.blocks.pages;
         let kept = self.blocks.put(address(block), row);
-        let taken = self.blocks.pages() - before;
+        let taken = self.blocks.pages - before;
         self.linear.own += taken;
         self.linear.pages += taken;
         kept

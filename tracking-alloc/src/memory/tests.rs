@@ -237,9 +237,9 @@ fn blocks_older_than_the_recording_are_counted_as_unknown_and_nowhere_else() {
 #[test]
 fn what_is_handed_out_is_counted_nowhere() {
     let mut recorder = recorder();
-    recorder.hand_out(16);
+    recorder.note_own_block(16);
     assert!(!recorder.count(free(16, 1000), 0));
-    recorder.hand_out(16);
+    recorder.note_own_block(16);
     recorder.count(realloc((16, 1000), (32, 2000)), 0);
     let recording = read(&recorder);
     assert_eq!(recording.lanes[0].lane.unknown_frees, 0);
@@ -258,12 +258,12 @@ fn grows_of_linear_memory_are_told_from_those_of_the_recording() {
         grows: 0,
     };
     assert_eq!(recorder.linear(), first);
-    recorder.look(19);
-    recorder.look(20);
-    recorder.look(20);
-    recorder.look(25);
-    recorder.look_own(28);
-    recorder.look(28);
+    recorder.note_pages(19);
+    recorder.note_pages(20);
+    recorder.note_pages(20);
+    recorder.note_pages(25);
+    recorder.note_own_pages(28);
+    recorder.note_pages(28);
     let expected = Linear {
         first: 17,
         pages: 28,

@@ -68,7 +68,7 @@ impl Place {
     /// Enters a place below this one that has no type of its own: a variant's with several fields.
     #[inline]
     pub(crate) fn enter_untyped(self, below: PathStep) -> Place {
-        self.enter_typed(Type::unknown, below)
+        self.enter_typed(Type::default, below)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -4,7 +4,7 @@ use super::forward::{deserialize, visit, visit_access};
 use super::tree::Text;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 use std::cell::Cell;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// What an identifier turned out to be.
 #[derive(Clone, Copy)]
@@ -20,30 +20,20 @@ pub(super) enum Named {
 
 /// Where it is noted.
 pub(super) struct Capture {
-    names: &'static [&'static str],
+    /// Those the type gives; `None`: it gives none, and names are kept aside.
+    names: Option<&'static [&'static str]>,
     /// The name expected.
     next: usize,
-    keeps: bool,
     named: Cell<Named>,
 }
 
 impl Capture {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn new(names: &'static [&'static str], next: usize) -> Capture {
+    pub(super) fn new(names: Option<&'static [&'static str]>, next: usize) -> Capture {
         Capture {
             names,
             next,
-            keeps: false,
             named: Cell::new(Named::Unknown),
-        }
-    }
-
-    /// For a type that gives no names: they are kept aside.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn keeping() -> Capture {
-        Capture {
-            keeps: true,
-            ..Capture::new(&[], 0)
         }
     }
 
@@ -54,14 +44,12 @@ impl Capture {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn text(&self, text: &str) {
-        if self.keeps {
-            keep_name(text);
-            self.named.set(Named::Kept);
-            return;
-        }
-        self.named.set(match self.names.get(self.next) {
-            Some(name) if is_same(name, text) => Named::Name(self.next),
-            _ => search(self.names, text),
+        self.named.set(match self.names {
+            None => keep_name(text),
+            Some(names) => match names.get(self.next) {
+                Some(name) if is_same(name, text) => Named::Name(self.next),
+                _ => search(names, text),
+            },
         });
     }
 
@@ -114,8 +102,11 @@ thread_local! {
 }
 
 /// More than is shown of it, so that a name that is cut says so.
-fn keep_name(name: &str) {
-    let _ = KEPT.try_with(|kept| kept.set(Text::of(name)));
+fn keep_name(name: &str) -> Named {
+    let mut text = Text::EMPTY;
+    let _ = text.write_str(name);
+    let _ = KEPT.try_with(|kept| kept.set(text));
+    Named::Kept
 }
 
 /// The name kept aside.

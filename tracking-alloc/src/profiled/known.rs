@@ -102,7 +102,7 @@ pub(super) fn seeded<'de, S: DeserializeSeed<'de>>() -> Option<TypeOf> {
 pub(super) const WITH: &str = "(deserialize_with)";
 
 fn type_in_place<S>() -> Type {
-    in_place(type_name::<S>()).unwrap_or(Type::UNKNOWN)
+    in_place(type_name::<S>()).unwrap_or_default()
 }
 
 /// The type that is overwritten in place by serde's `InPlaceSeed<T>`; `()` of any other seed cannot allocate... unless

@@ -39,23 +39,17 @@ fn within<'de, T, D: Deserializer<'de>, R>(
     if generation == 0 && !budgeted || known::is_ours::<D>() {
         return plain(d);
     }
-    let ty = Type::of::<T>();
     let back = current_scope::current();
-    let node = match generation {
-        0 => None,
-        _ => tree::root(ty, back, generation, false),
-    };
-    let node = match node.or_else(|| tree::root(ty, back, 0, false).filter(|_| budgeted)) {
-        Some(node) => node,
-        None if budgeted => {
+    let root = |generation| tree::root(Type::of::<T>(), back, generation, false);
+    let recorded = (generation != 0).then(|| root(generation)).flatten();
+    let Some(node) = recorded.or_else(|| budgeted.then(|| root(0)).flatten()) else {
+        if budgeted {
             return Err(D::Error::custom(
                 "the memory budget cannot be watched: no memory for the tree of fields",
             ));
         }
-        None => {
-            scope_records::lost();
-            return plain(d);
-        }
+        scope_records::lost();
+        return plain(d);
     };
     let found = node.found();
     let _retained = retained(found);

@@ -40,7 +40,7 @@ pub(super) fn start(program: &str) -> Result<(), Error> {
 pub(crate) fn count(event: Event) -> bool {
     let scope = current_scope::current();
     let counted = with(|recorder| {
-        recorder.look(pages::now());
+        recorder.note_pages(pages::now());
         recorder.count(event, scope)
     });
     counted.unwrap_or(false)
@@ -48,17 +48,17 @@ pub(crate) fn count(event: Event) -> bool {
 
 pub(super) fn recording() -> Option<Vec<u8>> {
     with(|recorder| {
-        recorder.look(pages::now());
+        recorder.note_pages(pages::now());
         let bytes = recorder.encode();
-        recorder.look_own(pages::now());
-        recorder.hand_out(bytes.as_ptr().addr());
+        recorder.note_own_pages(pages::now());
+        recorder.note_own_block(bytes.as_ptr().addr());
         bytes
     })
 }
 
 pub(super) fn linear() -> Option<Linear> {
     with(|recorder| {
-        recorder.look(pages::now());
+        recorder.note_pages(pages::now());
         recorder.linear()
     })
 }

@@ -25,7 +25,7 @@ impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Enum<A> {
         seed: S,
     ) -> Result<(S::Value, Variant<A::Variant>), A::Error> {
         let (at, names) = (self.at, self.names);
-        let capture = Capture::new(names, 0);
+        let capture = Capture::new(Some(names), 0);
         let (value, access) = self.access.variant_seed(Identifier {
             inner: seed,
             capture: &capture,
@@ -64,7 +64,7 @@ impl<A> Variant<A> {
         if at.is_buffering() {
             return read(self.access, at);
         }
-        let entered = enter(at.node(), self.names, self.named, Type::unknown);
+        let entered = enter(at.node(), self.names, self.named, Type::default);
         at.within(entered, at.node().scope, |at| read(self.access, at))
     }
 }

@@ -62,7 +62,7 @@ fn enter(
         Named::Index(index) => (index, Step::Index(index, None)),
         Named::Kept => {
             kept = kept_name();
-            let step = Step::BufferedField(kept.as_str());
+            let step = Step::buffered_field(kept.as_str());
             (step.key() % 61, step)
         }
         Named::Unknown => return node.enter_only::<{ key::VALUE }>(ty),
@@ -98,7 +98,7 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> Map<A, KIND> {
         let key = {
             current_scope::set(at.node().buffered().scope);
             let _entered = ScopeGuard { back: self.rest };
-            at.checked(|| self.noted_key(seed, Capture::keeping()))?
+            at.checked(|| self.noted_key(seed, Capture::new(None, 0)))?
         };
         if key.is_none() && self.buffered {
             self.rest = at.node().rebuilt().scope;
@@ -118,7 +118,7 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
     ) -> Result<Option<K::Value>, A::Error> {
         let at = self.at;
         if KIND == STRUCT {
-            let capture = Capture::new(self.names, self.next);
+            let capture = Capture::new(Some(self.names), self.next);
             return at.checked(|| self.noted_key(seed, capture));
         }
         if known::is_flatten_key::<K::Value>() && !at.is_buffering() {
@@ -126,7 +126,7 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
         }
         if known::is_field::<K::Value>() && !at.is_buffering() {
             // A struct that gives no names: a variant of an adjacently tagged enum.
-            return at.checked(|| self.noted_key(seed, Capture::keeping()));
+            return at.checked(|| self.noted_key(seed, Capture::new(None, 0)));
         }
         let Some(ty) = known::seeded::<K>() else {
             return at.checked(|| self.access.next_key_seed(seed));

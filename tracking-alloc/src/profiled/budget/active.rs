@@ -83,23 +83,24 @@ fn exceeded(node: &'static Node) -> Option<Excess> {
         next = active.outer;
         let live = u64::try_from(live_now.wrapping_sub(active.live)).unwrap_or(0);
         let total = total_now.wrapping_sub(active.total);
-        let limits = [
-            (live, "live", active.limits.live),
-            (total, "allocated", active.limits.total),
-        ];
-        for (bytes, what, limit) in limits {
-            if let Some(allowed) = limit
-                && bytes > allowed
-            {
-                return Some(Excess {
-                    node,
-                    path: active.path,
-                    bytes,
-                    what,
-                    allowed,
-                });
-            }
-        }
+        let (bytes, what, allowed) = match active.limits {
+            Limits {
+                live: Some(allowed),
+                ..
+            } if live > allowed => (live, "live", allowed),
+            Limits {
+                total: Some(allowed),
+                ..
+            } if total > allowed => (total, "allocated", allowed),
+            _ => continue,
+        };
+        return Some(Excess {
+            node,
+            path: active.path,
+            bytes,
+            what,
+            allowed,
+        });
     }
     None
 }

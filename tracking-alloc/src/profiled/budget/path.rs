@@ -53,7 +53,10 @@ pub(super) fn is_at(node: &'static Node, path: &str) -> bool {
             return EqualText::is(&ShortName(node.ty.name), rest);
         }
         let before = |name: &str, mark: &str| rest.strip_suffix(name)?.strip_suffix(mark);
-        let guessed = || before(label.guess, ".").filter(|_| !label.guess.is_empty());
+        let guessed = || match label.guess {
+            "" => None,
+            guess => before(guess, "."),
+        };
         let step = before(label.name, mark(label.kind)).or_else(guessed);
         let (Some(before), Some(parent)) = (step, node.parent) else {
             return false;

@@ -82,7 +82,7 @@ impl Node {
         if let Some(known) = place.get() {
             return known.found();
         }
-        let Some(made) = self.make(Type::UNKNOWN, step) else {
+        let Some(made) = self.make(Type::default(), step) else {
             return self.at_parent();
         };
         place.set(made);

@@ -13,8 +13,8 @@ pub(in super::super) enum Step<'a> {
     Root,
     /// By its name in the list its type gives.
     Field(&'static str),
-    /// By a name that lies in a buffer.
-    BufferedField(&'a str),
+    /// By a name that lies in a buffer, with its [key](Step::buffered_field).
+    BufferedField(&'a str, usize),
     Element,
     Key,
     Value,
@@ -67,7 +67,7 @@ impl Label {
             ..Label::NONE
         };
         let name = match *step {
-            Step::Field(name) | Step::BufferedField(name) | Step::Variant(name) => name,
+            Step::Field(name) | Step::BufferedField(name, _) | Step::Variant(name) => name,
             Step::Index(index, guess) => {
                 label.index = index;
                 label.guess = guess.unwrap_or_default();
@@ -97,7 +97,7 @@ impl Label {
             return false;
         }
         match *step {
-            Step::Field(name) | Step::BufferedField(name) | Step::Variant(name) => {
+            Step::Field(name) | Step::BufferedField(name, _) | Step::Variant(name) => {
                 self.name == cut(name, MOST_NAME)
             }
             // Without a guess it is that element, whatever its name.
@@ -111,17 +111,20 @@ impl Label {
     }
 }
 
-impl Step<'_> {
+impl<'a> Step<'a> {
+    /// Its key is that of its content. No address is that large.
+    pub(in super::super) fn buffered_field(name: &'a str) -> Step<'a> {
+        let hash = crate::hash::fnv1a(0, name.bytes()) as usize;
+        Step::BufferedField(name, hash >> 2 | 1 << (usize::BITS - 2))
+    }
+
     /// For comparing: the address of a name, a small number for the others.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn key(&self) -> usize {
         match *self {
             Step::Field(name) => name.as_ptr() as usize,
             Step::Variant(name) => !(name.as_ptr() as usize),
-            // By its content. No address is that large.
-            Step::BufferedField(name) => {
-                crate::hash::fnv1a(0, name.bytes()) as usize >> 2 | 1 << (usize::BITS - 2)
-            }
+            Step::BufferedField(_, key) => key,
             // No address is that small.
             Step::Index(index, _) => index_key(index),
             Step::VariantIndex(index) => !index_key(index),
@@ -135,7 +138,7 @@ impl Step<'_> {
     fn kind(&self) -> u32 {
         match self {
             Step::Root => scope_kind::ROOT,
-            Step::Field(_) | Step::BufferedField(_) => scope_kind::FIELD,
+            Step::Field(_) | Step::BufferedField(..) => scope_kind::FIELD,
             Step::Element => scope_kind::ELEMENT,
             Step::Key => scope_kind::KEY,
             Step::Value => scope_kind::VALUE,

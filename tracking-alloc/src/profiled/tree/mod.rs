@@ -19,11 +19,10 @@ use crate::scope_records;
 use edges::Edges;
 use label::Label;
 use std::any::type_name;
-use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
-/// The type of the values at a place.
-#[derive(Clone, Copy)]
+/// The type of the values at a place; by default unknown.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Type {
     /// Full name; empty where nothing is known.
     pub(super) name: &'static str,
@@ -32,12 +31,6 @@ pub(super) struct Type {
 }
 
 impl Type {
-    pub(super) const UNKNOWN: Type = Type { name: "", bytes: 0 };
-
-    pub(super) fn unknown() -> Type {
-        Type::UNKNOWN
-    }
-
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of<T>() -> Type {
         Type {
@@ -51,6 +44,7 @@ impl Type {
 pub(super) type TypeOf = fn() -> Type;
 
 /// A place in the data: all values at one path under one phase.
+#[derive(Default)]
 pub(super) struct Node {
     /// Where the recording counts it: its own scope, or its parent's when it is folded.
     pub(super) scope: u32,
@@ -226,21 +220,9 @@ impl Node {
     fn new(parent: Option<&'static Node>, label: &'static Label, ty: Type) -> Node {
         let node = Node {
             scope: parent.map_or(0, |parent| parent.scope),
-            visit: 0,
-            lost: false,
             ty,
-            label: Link::NONE,
             parent,
-            edges: Link::NONE,
-            children: Link::NONE,
-            next_sibling: Link::NONE,
-            children_len: AtomicU32::new(0),
-            other: Link::NONE,
-            buffered: Link::NONE,
-            from_buffer: Link::NONE,
-            flags_set: AtomicU32::new(0),
-            proved: AtomicPtr::new(null_mut()),
-            disproved: AtomicPtr::new(null_mut()),
+            ..Node::default()
         };
         node.label.set(label);
         node
