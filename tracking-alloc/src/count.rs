@@ -18,7 +18,7 @@ pub(crate) use frame::{Frame, enter, figures_of, leave};
 pub(crate) use group::Group;
 pub(crate) use process::{PROCESS, begin, unrecorded};
 #[cfg(recording)]
-pub(crate) use recorded::{join, keep_rows, note_rows, unknown_reallocated};
+pub(crate) use recorded::{join, note_rows, unknown_reallocated};
 
 use crate::counters::Event;
 use crate::thread;

@@ -168,14 +168,9 @@ pub fn mark(name: &str) {
     let mut checks = hook::PEAK_CHECKS.lock();
     let window = hook::mark_window(&mut checks);
     let mut writer = session.write.lock();
-    if writer
-        .add_mark(
-            name.as_bytes(),
-            window.as_ref(),
-            checks.timeline.elapsed_ns(),
-        )
-        .is_none()
-    {
+    let now_ns = checks.timeline.elapsed_ns();
+    let added = writer.add_mark(name.as_bytes(), window.as_ref(), now_ns);
+    if added.is_none() {
         header.lost_marks.fetch_add(1, Relaxed);
     }
 }
@@ -199,14 +194,12 @@ impl Error {
     }
 
     fn not_finished(why: NotFinished) -> Self {
-        Error::new(
-            match why {
-                NotFinished::Before => "this recording was finished before",
-                NotFinished::Inherited => {
-                    "this recording is the parent process's: a forked child cannot finish it"
-                }
+        let why = match why {
+            NotFinished::Before => "this recording was finished before",
+            NotFinished::Inherited => {
+                "this recording is the parent process's: a forked child cannot finish it"
             }
-            .to_owned(),
-        )
+        };
+        Error::new(why.to_owned())
     }
 }

@@ -71,9 +71,9 @@ impl Shared {
         (self.live[0].load(Relaxed), self.live[1].load(Relaxed))
     }
 
-    /// Adds what others counted.
+    /// Adds what others counted: the rows of a recording that is finished, while counting goes on.
     #[cfg(recording)]
-    pub(super) fn add_figures(&self, more: &Stats) {
+    pub(crate) fn add_figures(&self, more: &Stats) {
         for (sum, more) in self.figures.sums.iter().zip(more.sums()) {
             sum.fetch_add(more, Relaxed);
         }

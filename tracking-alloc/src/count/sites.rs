@@ -67,13 +67,8 @@ impl Slot {
 
     /// Begins to capture. `None` when somebody does already, or without memory.
     pub(crate) fn begin(&'static self) -> Option<Stacks> {
-        let taken = self
-            .state
-            .compare_exchange(FREE, READ, Acquire, Relaxed)
-            .is_ok();
-        if !taken {
-            return None;
-        }
+        let taken = self.state.compare_exchange(FREE, READ, Acquire, Relaxed);
+        taken.ok()?;
         let stacks = Stacks { slot: self };
         if self.sites.get().is_none() {
             // SAFETY: zeros are an empty table, and nobody else has this one.

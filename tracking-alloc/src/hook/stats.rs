@@ -35,6 +35,6 @@ pub(crate) fn recorded_stats() -> Option<Stats> {
 /// The recording is finished: if `stats()` goes on, what it counted is kept. Under the peak lock.
 pub(crate) fn part(checks: &PeakChecks) {
     if state::part_from_rows() {
-        count::keep_rows(&figures_of_lanes(Some(checks.highest())));
+        count::PROCESS.add_figures(&figures_of_lanes(Some(checks.highest())));
     }
 }

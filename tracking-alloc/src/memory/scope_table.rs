@@ -68,13 +68,10 @@ impl Scopes {
         if scope.depth > MAX_SCOPE_DEPTH {
             return Added::Deep;
         }
-        let Ok(number) = u32::try_from(self.all.len()) else {
-            return Added::Full;
-        };
         if self.all.len() >= MAX_SCOPES || self.all.try_reserve(1).is_err() {
             return Added::Full;
         }
-        let parent = scope.parent as usize;
+        let (number, parent) = (self.all.len() as u32, scope.parent as usize);
         self.all.push(scope);
         if let Some(parent) = self.all.get_mut(parent) {
             parent.below = number;

@@ -37,12 +37,6 @@ impl At {
         unsafe { &*self.0.map_addr(|address| address & !HOW) }
     }
 
-    /// Another place, entered in the same way.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn to(self, node: &'static Node) -> At {
-        At(std::ptr::from_ref(node).map_addr(|address| address | self.0.addr() & HOW))
-    }
-
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_budgeted(self) -> bool {
         self.0.addr() & HOW != How::Recording as usize
@@ -68,7 +62,7 @@ impl At {
         Ok(value)
     }
 
-    /// Deserializes in a place below that was entered; the thread is in `back` afterwards, however it ends.
+    /// Deserializes in a place below that was entered, where serde does not buffer; the thread is in `back` afterwards, however it ends.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn within<R, E: Error>(
         self,
@@ -78,7 +72,7 @@ impl At {
     ) -> Result<R, E> {
         let _entered = ScopeGuard { back };
         if self.is_budgeted() {
-            return budget::in_field(entered, || work(self.to(entered)));
+            return budget::in_field(entered, || work(At::new(entered, How::Budget)));
         }
         work(At::new(entered, How::Recording))
     }

@@ -122,13 +122,11 @@ impl fmt::Display for Excess {
             Some(path) => f.write_str(unsafe { &*path })?,
             None => Path(self.node).fmt(f)?,
         }
-        let Excess {
-            bytes,
-            what,
-            allowed,
-            ..
-        } = self;
-        write!(f, ": {bytes} bytes {what}, {allowed} allowed")
+        write!(
+            f,
+            ": {} bytes {}, {} allowed",
+            self.bytes, self.what, self.allowed
+        )
     }
 }
 
