@@ -62,21 +62,19 @@ pub(crate) fn finish() -> bool {
     if advance(RECORDING, me) {
         return true;
     }
-    let mut tries = 0;
-    // A signal handler in the thread that finishes would wait for itself; a thread that was killed, for ever.
-    while is_finishing() && state::life().load(Acquire) != me && tries < YIELDS + SLEEPS {
-        if tries < YIELDS {
+    for attempt in 0..YIELDS + SLEEPS {
+        let life = state::life().load(Acquire);
+        // A signal handler in the thread that finishes would wait for itself; a thread that was killed, for ever.
+        if life & FINISHING == 0 || life == me {
+            break;
+        }
+        if attempt < YIELDS {
             sys::yield_now();
         } else {
             sys::sleep(SLEEP_NS);
         }
-        tries += 1;
     }
     false
-}
-
-fn is_finishing() -> bool {
-    state::life().load(Acquire) & FINISHING != 0
 }
 
 /// The recording is finished.

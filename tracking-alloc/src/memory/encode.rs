@@ -16,8 +16,14 @@ const MAIN: [u64; 2] = [u64::from_le_bytes(*b"main\0\0\0\0"), 0];
 impl Recorder {
     /// What was recorded so far, as a finished recording.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut file = File::new();
-        let mut strings = Strings::new();
+        let mut file = File {
+            bytes: vec![0; (HEADER_BYTES + DIRECTORY_BYTES) as usize],
+            directory: Vec::new(),
+        };
+        let mut strings = Strings {
+            bytes: vec![0; 4],
+            known: BTreeMap::new(),
+        };
         let program = strings.put(&self.program);
         let scopes: Vec<ScopeValue> = self
             .scopes
@@ -117,13 +123,6 @@ struct File {
 }
 
 impl File {
-    fn new() -> File {
-        File {
-            bytes: vec![0; (HEADER_BYTES + DIRECTORY_BYTES) as usize],
-            directory: Vec::new(),
-        }
-    }
-
     fn records<R: Record>(&mut self, table: u32, records: &[R]) {
         let bytes: Vec<u8> = records
             .iter()
@@ -167,19 +166,12 @@ impl File {
 
 /// The table of strings; each is kept once.
 struct Strings {
+    /// The first four stand for the reference 0, which means "none".
     bytes: Vec<u8>,
     known: BTreeMap<String, u32>,
 }
 
 impl Strings {
-    fn new() -> Strings {
-        // Reference 0 means "none".
-        Strings {
-            bytes: vec![0; 4],
-            known: BTreeMap::new(),
-        }
-    }
-
     /// The reference of a string, 0 for an empty one.
     fn put(&mut self, text: &str) -> u32 {
         if text.is_empty() {

@@ -2,7 +2,6 @@
 //!
 //! Never allocates through the hooked allocator; while nothing records there is no place, and nothing to enter.
 
-use super::root::retained;
 use super::tree::{self, Node, Step, Type, TypeOf};
 use crate::current_scope::{self, ScopeGuard};
 use crate::scope_records::{self, Retained};
@@ -52,7 +51,7 @@ impl Place {
         let node = tree::root(ty, back, generation, true)?;
         let found = node.found();
         let rooted = Rooted {
-            _retained: retained(found),
+            _retained: Retained::enter(found.visit),
             _entered: ScopeGuard { back },
         };
         found.enter();

@@ -2,7 +2,7 @@
 
 use super::deserializer::De;
 use super::enter::{At, How};
-use super::tree::{self, Found, Type};
+use super::tree::{self, Type};
 use super::{Profiled, budget, known};
 use crate::current_scope::{self, ScopeGuard};
 use crate::scope_records::{self, Retained};
@@ -52,19 +52,11 @@ fn within<'de, T, D: Deserializer<'de>, R>(
         return plain(d);
     };
     let found = node.found();
-    let _retained = retained(found);
+    let _retained = Retained::enter(found.visit);
     found.enter();
     let _entered = ScopeGuard { back };
     match budgeted {
         true => budget::in_field(node, || observed(d, At::new(node, How::Budget))),
         false => observed(d, At::new(node, How::Recording)),
-    }
-}
-
-/// Counts what stays when deserializing at a root ended, however it ended; nothing where it has no scope.
-pub(super) fn retained(root: Found) -> Option<Retained> {
-    match root.visit {
-        0 => None,
-        scope => Retained::enter(scope),
     }
 }

@@ -54,9 +54,10 @@ pub(super) fn in_force<R>(
 /// Whether any budget is in force in this thread.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(in super::super) fn is_running() -> bool {
-    thread::with(|thread| !thread.budget.get().is_null()).unwrap_or(false)
+    !innermost().is_null()
 }
 
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn innermost() -> *const Active {
     thread::with(|thread| thread.budget.get())
         .unwrap_or(null())

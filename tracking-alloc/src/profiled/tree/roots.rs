@@ -14,9 +14,8 @@ const BUCKETS: usize = 1024;
 static ROOTS: [Link<Root>; BUCKETS] = [const { Link::NONE }; BUCKETS];
 
 struct Root {
-    in_arena: bool,
-    outer: u32,
-    generation: u32,
+    /// The scope around it, its recording, and whether its values are built in an arena.
+    key: (u32, u32, bool),
     node: &'static Node,
     next: Option<&'static Root>,
 }
@@ -34,21 +33,18 @@ pub(in super::super) fn root(
         .wrapping_add(generation as usize)
         .wrapping_add(ty.name.len() * 31);
     let bucket = &ROOTS[mixed % BUCKETS];
+    let key = (outer, generation, in_arena);
     let find = || {
-        let wanted = (outer, generation, in_arena);
         std::iter::successors(bucket.get(), |root| root.next)
-            .filter(|root| (root.outer, root.generation, root.in_arena) == wanted)
+            .find(|root| root.key == key && root.node.ty.name == ty.name)
             .map(|root| root.node)
-            .find(|node| node.ty.name == ty.name)
     };
     find().or_else(|| {
         let _lock = WriteLock::acquire()?;
         find().or_else(|| {
             let node = make(ty, outer, generation, in_arena)?;
             bucket.set(leaked::leak(Root {
-                in_arena,
-                outer,
-                generation,
+                key,
                 node,
                 next: bucket.get(),
             })?);
