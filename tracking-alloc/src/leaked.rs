@@ -10,7 +10,10 @@ use std::sync::atomic::{AtomicPtr, Ordering::*};
 pub(crate) struct Link<T: 'static>(AtomicPtr<T>);
 
 impl<T: Sync> Link<T> {
-    pub(crate) const NONE: Self = Link(AtomicPtr::new(null_mut()));
+    /// None.
+    pub(crate) const fn new() -> Self {
+        Link(AtomicPtr::new(null_mut()))
+    }
 
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<&'static T> {
@@ -38,7 +41,7 @@ impl<T: Sync> Link<T> {
 #[cfg(feature = "serde")]
 impl<T: Sync> Default for Link<T> {
     fn default() -> Self {
-        Link::NONE
+        Link::new()
     }
 }
 

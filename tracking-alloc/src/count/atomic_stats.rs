@@ -11,10 +11,12 @@ pub(super) struct AtomicStats {
 }
 
 impl AtomicStats {
-    pub(super) const ZERO: Self = AtomicStats {
-        sums: [const { AtomicU64::new(0) }; SUMS],
-        peak: [const { AtomicI64::new(0) }; 2],
-    };
+    pub(super) const fn new() -> Self {
+        AtomicStats {
+            sums: [const { AtomicU64::new(0) }; SUMS],
+            peak: [const { AtomicI64::new(0) }; 2],
+        }
+    }
 
     pub(super) fn get(&self) -> Stats {
         let [bytes, blocks] = &self.peak;

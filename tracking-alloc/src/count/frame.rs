@@ -179,11 +179,11 @@ impl Reusable for Frame {
     const UNUSED: Self = Frame {
         used: AtomicBool::new(false),
         ended: AtomicBool::new(false),
-        figures: AtomicStats::ZERO,
+        figures: AtomicStats::new(),
         last_block: AtomicUsize::new(0),
-        outer: Link::NONE,
-        group: Link::NONE,
-        with_group: Link::NONE,
+        outer: Link::new(),
+        group: Link::new(),
+        with_group: Link::new(),
     };
 
     fn claim(&self) -> bool {

@@ -30,9 +30,9 @@ impl<T: Reusable> Pool<T> {
         Pool {
             first: Chunk {
                 values: [const { T::UNUSED }; CHUNK],
-                next: Link::NONE,
+                next: Link::new(),
             },
-            free: Link::NONE,
+            free: Link::new(),
         }
     }
 

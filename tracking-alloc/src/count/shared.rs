@@ -29,7 +29,7 @@ impl Counters for &Shared {
 impl Shared {
     pub(super) const fn new() -> Self {
         Shared {
-            figures: AtomicStats::ZERO,
+            figures: AtomicStats::new(),
             live: [const { AtomicI64::new(0) }; 2],
             #[cfg(captures)]
             sites: Slot::new(),

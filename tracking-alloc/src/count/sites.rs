@@ -61,7 +61,7 @@ impl Slot {
     pub(super) const fn new() -> Self {
         Slot {
             state: AtomicU32::new(FREE),
-            sites: Link::NONE,
+            sites: Link::new(),
         }
     }
 

@@ -11,7 +11,7 @@ use tracking_alloc_recording::scope_flags;
 
 const BUCKETS: usize = 1024;
 
-static ROOTS: [Link<Root>; BUCKETS] = [const { Link::NONE }; BUCKETS];
+static ROOTS: [Link<Root>; BUCKETS] = [const { Link::new() }; BUCKETS];
 
 struct Root {
     /// The scope around it, its recording, and whether its values are built in an arena.
