@@ -18,14 +18,14 @@ fn parts(length: usize) -> (usize, usize) {
     (threads, length.div_ceil(threads).max(1))
 }
 
-/// Does work on the elements of a slice in as many parts as there are cores. Each part is told where it begins.
+/// Does work on the elements of a slice in as many parts as there are cores. Each part gets the index at which it begins.
 pub(crate) fn on_parts<T: Send, R: Send>(
     slice: &mut [T],
     work: impl Fn(usize, &mut [T]) -> R + Sync,
 ) -> Vec<R> {
     let (_, each) = parts(slice.len());
     let slices: Vec<Mutex<&mut [T]>> = slice.chunks_mut(each).map(Mutex::new).collect();
-    // Nobody else has the slice of a part.
+    // Each slice is locked by its own part only.
     let lock = |part: usize| slices[part].lock().unwrap_or_else(PoisonError::into_inner);
     on_threads(slices.len(), |part| work(part * each, &mut lock(part)))
 }

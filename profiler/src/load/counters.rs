@@ -136,8 +136,8 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
         }
     }
     let mut bound = header.peak_bound_bytes;
-    // NOTE: whoever finishes a recording looks at all lanes when nobody writes any more, and only then seals it: what
-    // lanes did since their own last look is in the header's bound.
+    // NOTE: finishing a recording checks the peak of all lanes after the last writer left, and seals it after that: what
+    // lanes did since their own last peak check is in the header's bound.
     let is_sealed = header.state == state::FINISHED && header.checksum != 0;
     if moved > 1 && !is_sealed {
         bound = bound.max(checked);
@@ -179,10 +179,10 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
     peak
 }
 
-/// How far a lane's net can have been above that of its last look since.
+/// How far a lane's net can have been above that of its last peak check since.
 fn most_rise(lane: &LaneColumns) -> i64 {
     let (record, total) = (&lane.lane, lane.all.total_bytes);
-    // Older recordings do not tell how much had been allocated by then.
+    // Older recordings do not record how much had been allocated by then.
     let is_told = record.checked_total_bytes != 0 || record.checked_blocks == 0;
     let allocated = total.wrapping_sub(record.checked_total_bytes);
     if is_told {

@@ -36,7 +36,7 @@ use stacks::StackCache;
 use std::convert::Infallible;
 use std::mem::take;
 use std::panic::resume_unwind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use tracking_alloc_recording::Recording;
@@ -130,18 +130,7 @@ impl Session {
         progress: &dyn Fn(Progress<'_>),
         early: Option<Early<'_>>,
     ) -> Result<Profile, Error> {
-        let (path, recording) = read(path)?;
-        self.profile(&path, recording, progress, early)
-    }
-
-    /// The profile of a recording that was read from `path`.
-    fn profile(
-        &mut self,
-        path: &Path,
-        mut recording: Recording,
-        progress: &dyn Fn(Progress<'_>),
-        early: Option<Early<'_>>,
-    ) -> Result<Profile, Error> {
+        let (path, mut recording) = read(path)?;
         let options = &self.options;
         let addresses = Addresses::of(&mut recording);
         let mut known = self.known.take();
@@ -162,14 +151,14 @@ impl Session {
             });
             let names = match same {
                 Some(names) => Ok(names),
-                None => Names::find(of, path, options, progress),
+                None => Names::find(of, &path, options, progress),
             };
             drop(naming);
             let unnamed = counting.join();
             (names, unnamed.unwrap_or_else(|panic| resume_unwind(panic)))
         });
         let names = names?;
-        // Whoever loads a finished recording again hopes for names that were not there.
+        // A finished recording is loaded again to find names that were missing.
         let goes_on = unnamed.profile.process.state == State::Running;
         let holds = |known: &Known| {
             let before = (&known.addresses, &known.names);
@@ -189,16 +178,14 @@ impl Session {
 }
 
 /// Reads the recording at `path`, or the one it points to; with it the path it was read from.
-fn read(path: &Path) -> Result<(std::path::PathBuf, Recording), Error> {
-    match Recording::open(path) {
-        Ok(recording) => Ok((path.to_owned(), recording)),
-        Err(error) => match error.live_path().map(Path::new) {
-            Some(live) if live.is_absolute() && live.is_file() => Recording::open(live)
-                .map(|recording| (live.to_owned(), recording))
-                .map_err(|error| Error::new(live, Kind::Recording(error))),
-            _ => Err(Error::new(path, Kind::Recording(error))),
-        },
-    }
+fn read(path: &Path) -> Result<(PathBuf, Recording), Error> {
+    let open = |path: &Path| Recording::open(path).map(|recording| (path.to_owned(), recording));
+    open(path).or_else(|error| match error.live_path().map(Path::new) {
+        Some(live) if live.is_absolute() && live.is_file() => {
+            open(live).map_err(|error| Error::new(live, Kind::Recording(error)))
+        }
+        _ => Err(Error::new(path, Kind::Recording(error))),
+    })
 }
 
 /// What a recording says without names.
@@ -268,7 +255,7 @@ impl Unnamed {
         let recorded = (&self.recording, &self.sites);
         let names = (&of.modules, &Names::none(of));
         stacks::fill(&mut profile, recorded, names, options, None);
-        // That names are missing is said otherwise.
+        // A note already says that names are missing.
         profile.lost.unresolved_frames = 0;
         profile
     }

@@ -1,7 +1,7 @@
 //! Which frame of a stack its blocks are charged to.
 //!
-//! Must never be the standard library's, a format's or a container's where anything else is on the stack: nobody can
-//! change a program there.
+//! Must never be the standard library's, a format's or a container's where anything else is on the stack: a program
+//! cannot be changed there.
 
 use crate::profile::{Function, Group, Origin, Role};
 use std::ops::Range;
@@ -54,7 +54,7 @@ pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Opt
         return (began, None);
     }
     let named = |claim: &Claim| claim.is_dependency() && claim.role != Role::Service;
-    // What a format calls back is the program's only where nobody else asked the format.
+    // What a format calls back is the program's only where no other crate called the format.
     let asking = match last_own {
         Some(_) => {
             let first = stack.iter().position(|claim| claim.role == Role::Callback);

@@ -27,7 +27,7 @@ pub(super) struct Packed {
     /// Lines of source: file (string number) to (line, text).
     sources: BTreeMap<u32, Vec<(u32, String)>>,
     notes: Vec<String>,
-    /// The crates that are the program's own, where whoever packed it named them.
+    /// The crates that are the program's own, if they were named when it was packed.
     #[serde(default)]
     pub(super) own: Vec<String>,
 }

@@ -63,7 +63,7 @@ struct Reader<'a> {
     known: FxHashMap<Vec<u32>, u32>,
     contents: Interned<ContentNames>,
     inner: Interned<Vec<FrameId>, FxBuildHasher>,
-    // What is made anew for each site.
+    // Buffers, filled again for each site.
     path: Vec<(u32, u32)>,
     stack: Vec<FrameId>,
     parts: Vec<symbols::Part>,
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         let contents = self.contents(frames);
         let trimmed = self.trim(frames);
         let inner = trimmed.end;
-        // What `Profiled` and phases put between the program's frames tells nobody anything. The innermost frame that is
+        // Frames of `Profiled` and phases between the program's own carry no information. The innermost frame that is
         // shown stays: it is heapglass's own where nothing else is there.
         let is_left_out =
             |at: usize, frame: &FrameId| at + 1 < inner && frames.traits(*frame).claim.is_own;

@@ -26,11 +26,11 @@ pub struct Distribution {
 }
 
 /// Size classes and their blocks. Classes rise. Mostly there is one, which needs no memory of its own.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sizes {
     /// One class.
     One([(u16, u64); 1]),
-    /// Any number of them.
+    /// None, or several.
     Any(Vec<(u16, u64)>),
 }
 
@@ -39,14 +39,6 @@ impl Default for Sizes {
         Sizes::Any(Vec::new())
     }
 }
-
-impl PartialEq for Sizes {
-    fn eq(&self, other: &Self) -> bool {
-        self.pairs() == other.pairs()
-    }
-}
-
-impl Eq for Sizes {}
 
 impl Sizes {
     fn pairs(&self) -> &[(u16, u64)] {

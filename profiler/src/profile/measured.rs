@@ -20,7 +20,7 @@ pub struct Measured {
     pub footprint: Footprint,
     /// Which of its label and kind it is, from 1: several are a series.
     pub number: usize,
-    /// Heap bytes that the value owns (of an estimate: that it is said to own).
+    /// Heap bytes that the value owns (in an estimate: estimated).
     pub bytes: u64,
     /// Heap blocks; 0 in an estimate.
     pub blocks: u64,

@@ -188,7 +188,7 @@ pub struct Losses {
     pub unattributed_blocks: u64,
     /// Frees of blocks allocated before the recording began.
     pub unknown_frees: u64,
-    /// Stacks cut because a return address was in no known code.
+    /// Stacks truncated because a return address was in no known code.
     pub cut_stacks: u64,
     /// Allocations made on a stack that is not the thread's own.
     pub foreign_stacks: u64,
@@ -271,7 +271,7 @@ pub enum Role {
     Plain,
     /// Called back by what a program called: `Deserialize`, its visitors, `Clone`.
     Callback,
-    /// Of a crate that works for whoever calls it: it reads or writes a format, or holds values. Never the owner of a block
+    /// Of a crate that works for its callers: it reads or writes a format, or holds values. Never the owner of a block
     /// where another one is on the stack.
     Service,
     /// Passes a call on: the call of a closure, an iterator's adaptor.
@@ -360,7 +360,7 @@ impl Group {
 /// What the walk had to do to a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StackMarks {
-    /// Cut where a return address was in no known code.
+    /// Truncated where a return address was in no known code.
     pub cut: bool,
     /// Taken on a stack that is not the thread's own.
     pub foreign: bool,
@@ -438,16 +438,12 @@ pub struct Mark {
     pub figures: Figures,
 }
 
-/// What is said where the way stacks were walked would be, when there are none.
-pub const NO_STACKS: &str = "no stacks: sites are scopes";
-
 impl Capture {
     /// `stacks by frame-pointers`, or that there are none.
     pub fn stacks(&self) -> String {
-        if self.has_stacks() {
-            format!("stacks by {}", self.unwinder)
-        } else {
-            NO_STACKS.to_owned()
+        match self.has_stacks() {
+            true => format!("stacks by {}", self.unwinder),
+            false => "no stacks: sites are scopes".to_owned(),
         }
     }
 

@@ -23,9 +23,9 @@ pub struct Scope {
     pub in_arena: bool,
     /// How often it was entered: for fields, how many values there were.
     pub entered: u64,
-    /// Input bytes reported by the program, 0 = not said.
+    /// Input bytes reported by the program, 0 = not reported.
     pub input_bytes: u64,
-    /// Records reported by the program, 0 = not said.
+    /// Records reported by the program, 0 = not reported.
     pub records: u64,
     /// Phases and roots: net bytes that their threads allocated while in them, summed over all times. What stays of a
     /// phase when it ends; negative where it frees more than it allocates. `None` where it is not known of all of them.

@@ -57,11 +57,13 @@ impl Profile {
             return Some((contents.container, Source::Stack));
         }
         let scope = self.scopes.get(site.scope.0 as usize)?;
-        let told = !matches!(
+        let is_value = !matches!(
             scope.kind,
             ScopeKind::Phase | ScopeKind::Buffered | ScopeKind::FromBuffer | ScopeKind::Other
         );
-        let id = scope.value_type.filter(|_| told && !site.marks.synthetic)?;
+        let id = scope
+            .value_type
+            .filter(|_| is_value && !site.marks.synthetic)?;
         let name = self.named_type(Some(id))?;
         let innermost = self.innermost_code(site);
         let is_described = innermost.is_some_and(|(frame, _)| frame.file.is_some());

@@ -1,13 +1,13 @@
-//! Why types are not named, and what to do: said instead of guessing.
+//! Why types are not named, and what to do about it. Must never guess a type.
 
 use super::{Profile, SymbolSource};
 use std::collections::HashSet;
 
-/// Why types are not named and what to do about it, where that is to be said.
+/// Why types are not named and what to do about it; `None` where few bytes are concerned.
 pub(super) fn unnamed(profile: &Profile) -> Option<String> {
     let total: u64 = profile.totals.total_bytes;
     let described = described(profile);
-    let mut untold: u64 = 0;
+    let mut unnamed_bytes: u64 = 0;
     let mut program = "";
     for site in &profile.sites {
         if site.contents.is_some() || site.marks.synthetic {
@@ -17,7 +17,7 @@ pub(super) fn unnamed(profile: &Profile) -> Option<String> {
             && frame.file.is_none()
             && !described.contains(function.krate.as_str())
         {
-            untold = untold.saturating_add(site.figures.total_bytes);
+            unnamed_bytes = unnamed_bytes.saturating_add(site.figures.total_bytes);
             let module = profile.modules.get(frame.module as usize);
             program = module.map_or(program, |module| match &module.symbols {
                 SymbolSource::Table(_) | SymbolSource::Debug(_) | SymbolSource::Packed => {
@@ -28,14 +28,14 @@ pub(super) fn unnamed(profile: &Profile) -> Option<String> {
         }
     }
     // A dependency here and there is compiled without; then the rows say "no type" for themselves.
-    if untold == 0 || untold.saturating_mul(100) < total {
+    if unnamed_bytes == 0 || unnamed_bytes.saturating_mul(100) < total {
         return None;
     }
     let program = program.rsplit('/').next().unwrap_or(program);
     Some(format!(
         "types are not named for {:.0} % of the bytes: {} was built without debug information. Build it with \
          `[profile.release] debug = \"limited\"` (or 1) in Cargo.toml and record again",
-        untold as f64 * 100.0 / total.max(1) as f64,
+        unnamed_bytes as f64 * 100.0 / total.max(1) as f64,
         if program.is_empty() {
             "the program"
         } else {

@@ -16,7 +16,7 @@ pub(super) struct Call<'a> {
     pub(super) method: bool,
     /// The trait it implements.
     pub(super) implements: Option<&'a str>,
-    /// The path before it: a module's for functions and where the type is not told.
+    /// The path before it: a module's for functions and where the type is not known.
     pub(super) module: Cow<'a, str>,
     /// Its own name, without generics.
     pub(super) name: &'a str,

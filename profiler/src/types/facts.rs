@@ -18,7 +18,7 @@ pub(super) struct Facts {
     pub(super) collection: bool,
     /// The standard library, and crates of containers.
     pub(super) looked_through: bool,
-    /// A method of such a type by its name, whatever file it is said to be in.
+    /// A method of such a type by its name, whichever file debug information gives.
     pub(super) named_for_itself: bool,
     /// What makes the buffer of a new vector or string, of whatever element.
     pub(super) new_buffer: bool,

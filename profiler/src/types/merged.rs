@@ -5,8 +5,8 @@
 //! does that to serde's visitors: `visit_str` and `visit_borrowed_str` of one visitor both copy the text into a
 //! `String`, in `deserialize_str`, `deserialize_any` and the like.
 //!
-//! Code is merged only where what comes after it is equal as well, so both arms end in the same value. It is told
-//! where *all* that a visitor can ask for in that place is one container; it must never be told for a format whose
+//! Code is merged only where what comes after it is equal as well, so both arms end in the same value. It is named
+//! where *all* that a visitor can ask for in that place is one container; it must never be named for a format whose
 //! own scratch memory could be asked for there: `serde_json`'s grows in functions of its own (`Vec::reserve`), which
 //! are not inlined, and so do its errors. What a visitor makes of lists and maps has frames of its own (`visit_seq`,
 //! `visit_map`).

@@ -9,8 +9,8 @@
 //! functions inlined into the program's own code then still tell the truth and win; where such a function of the
 //! program itself is called (`load::<A>` and `load::<B>` that do the same to values of one layout), its name, its
 //! lines and its types may be the other's, here as in any profiler. Where the symbol table still has the names of all, the
-//! type is "one of" those that they would have told (`alias`). Inside one function, equal code becomes one too:
-//! then no line and no inlined function is told at all, and only what `merged` can prove is named.
+//! type is "one of" those that they stand for (`alias`). Inside one function, equal code becomes one too:
+//! then no line and no inlined function is known at all, and only what `merged` can prove is named.
 //!
 //! Another is the library's: `vec![a, b]` asks for its block by `Box::<[T; 2]>::new_uninit()`, and nothing else on the
 //! stack tells the two apart. Such a block is a `Vec<T>`'s here: a box of an array made by that function written out

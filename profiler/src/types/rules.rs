@@ -28,7 +28,7 @@ pub(super) fn container(
 ) -> Option<Container> {
     let found = match &call.of {
         Some(of) => of_type(of, call, std),
-        // The type has parameters nobody tells: the arguments cannot be trusted either.
+        // The type has unknown parameters: the arguments cannot be trusted either.
         None if call.method => None,
         None => of_module(call, std, inner),
     }?;

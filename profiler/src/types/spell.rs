@@ -195,7 +195,7 @@ fn drop_defaults(out: &mut String, base: &str, arguments: &[usize]) {
     }
 }
 
-/// Whether an argument is what its type has where nothing is said.
+/// Whether an argument is the default of its type.
 fn is_default(base: &str, index: usize, argument: &str) -> bool {
     let base = base.trim_end_matches(':');
     let krate = base.split("::").next().unwrap_or(base);

@@ -3,7 +3,7 @@
 //!
 //! The innermost container begins; one further out takes its place only when it is made of it (a `String` of a
 //! `Vec<u8>`), so a `Vec<String>` never claims the bytes of the strings that are made while it is filled. Without
-//! debug information nothing is said: the names of a symbol table alone are those of functions that survived
+//! debug information there is no answer: the names of a symbol table alone are those of functions that survived
 //! inlining, and would give plausible, wrong types.
 
 use super::alias::Renamed;
@@ -27,7 +27,7 @@ pub struct StackFrame<'a> {
     /// Whether debug information describes it: a symbol table knows no files.
     pub has_file: bool,
     /// Whether debug information gives its instructions no line: the compiler made one piece of code of several that
-    /// were equal, and what was inlined there is no longer told, nor is the file the function's own.
+    /// were equal, and what was inlined there is lost, and the file is not the function's own.
     pub merged: bool,
 }
 

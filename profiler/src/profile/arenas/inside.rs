@@ -1,6 +1,6 @@
 //! What an arena allocated, by type and by field.
 //!
-//! Must keep the sum: every row of an arena is in exactly one type and one field, and what no row tells is told by
+//! Must keep the sum: every row of an arena is in exactly one type and one field, and what no row counts is
 //! [`unscoped`].
 
 use crate::profile::fields::Fields;

@@ -1,11 +1,11 @@
 //! Leaks by an arena's drop: blocks of the global heap that values inside an arena owned. An arena does not drop what
 //! lies in it, so a `String` in there is never freed.
 //!
-//! How it is worked out: rows of an arena name the scopes it handed bytes out in. The root of such a scope is a value that
+//! How it is worked out: rows of an arena name the scopes it allocated bytes in. The root of such a scope is a value that
 //! was built in the arena when the derive says so; a value of `Profiled<T>` may as well lie on the heap and only point
-//! into the arena, and that is said. A site of the global heap under that root with blocks still live at exit is a
+//! into the arena, and the text says so. A site of the global heap under that root with blocks still live at exit is a
 //! leak when no value of that root can be alive: every instance is gone or was reset since. While some are alive it
-//! cannot be known whose the blocks are, and that is said. Blocks that the program moved out of the values and keeps on
+//! cannot be known whose the blocks are, and the text says so. Blocks that the program moved out of the values and keeps on
 //! purpose look the same, and the text says so.
 //!
 //! Besides, values that own something and were put in through a handle are recorded with the sites of the blocks they
@@ -18,6 +18,7 @@ use super::undropped::undropped;
 use crate::profile::{ArenaEvent, Profile, ScopeId, ScopeKind};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::iter::successors;
 
 /// What is known of a root that values in arenas were built under.
 #[derive(Default)]
@@ -63,10 +64,8 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
         if holds == SiteBlocks::Chunks {
             continue;
         }
-        let in_arena = profile
-            .scopes
-            .get(scope.0 as usize)
-            .is_some_and(|scope| scope.in_arena);
+        let scope = profile.scopes.get(scope.0 as usize);
+        let in_arena = scope.is_some_and(|scope| scope.in_arena);
         let certainty = if !in_arena {
             Certainty::PlaceUnknown
         } else if root.alive {
@@ -111,14 +110,11 @@ fn chunks_unknown(profile: &Profile, arena: usize) -> bool {
 
 /// The roots around a scope, the innermost first.
 fn root_of(profile: &Profile, scope: ScopeId) -> impl Iterator<Item = ScopeId> {
-    let mut at = Some(scope);
-    std::iter::from_fn(move || {
-        let this = at?;
-        let scope = profile.scopes.get(this.0 as usize)?;
+    let known = |scope: ScopeId| profile.scopes.get(scope.0 as usize);
+    let outward = successors(Some(scope), move |&at| {
         // Parents come before children; anything else is a damaged recording, and might be a circle.
-        at = (scope.parent < this.0).then_some(ScopeId(scope.parent));
-        Some((this, scope.kind))
-    })
-    .filter(|(_, kind)| *kind == ScopeKind::Root)
-    .map(|(scope, _)| scope)
+        let parent = known(at)?.parent;
+        (parent < at.0).then_some(ScopeId(parent))
+    });
+    outward.filter(move |&at| known(at).is_some_and(|scope| scope.kind == ScopeKind::Root))
 }

@@ -10,6 +10,7 @@ mod tests;
 use crate::profile::type_names::sharing_a_name;
 use crate::profile::{Figures, Profile, Scope, ScopeId, ScopeKind, TypeId, both};
 use std::collections::{HashMap, HashSet};
+use std::iter::successors;
 
 pub use phases::Phases;
 
@@ -123,15 +124,10 @@ impl Fields {
 
     /// The fields from the root to `field`, itself included.
     pub fn path_to(&self, field: u32) -> Vec<u32> {
-        let mut path = vec![field];
-        let mut at = field;
+        let parent = |at: &u32| self.nodes.get(*at as usize).map(|field| field.parent);
         // Parents come before children (`of` sees to it), so this ends.
-        while let Some(known) = self.nodes.get(at as usize)
-            && known.parent != 0
-        {
-            at = known.parent;
-            path.push(at);
-        }
+        let around = successors(Some(field), |at| parent(at).filter(|parent| *parent != 0));
+        let mut path: Vec<u32> = around.collect();
         path.reverse();
         path
     }

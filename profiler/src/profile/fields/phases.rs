@@ -4,6 +4,7 @@
 //! scope a damaged recording may name: the root.
 
 use std::collections::HashMap;
+use std::iter::successors;
 
 use crate::profile::{Profile, ScopeId, ScopeKind};
 
@@ -53,12 +54,11 @@ impl Phases {
 
     /// The phases around a scope and its own, outermost first, without the root.
     pub fn around(&self, scope: ScopeId) -> Vec<ScopeId> {
-        let mut phases = Vec::new();
-        let mut at = self.phase_of(scope);
-        while at != ScopeId(0) {
-            phases.push(at);
-            at = self.parent(at);
-        }
+        let outward = successors(Some(self.phase_of(scope)), |&phase| {
+            Some(self.parent(phase))
+        });
+        let phases = outward.take_while(|phase| *phase != ScopeId(0));
+        let mut phases: Vec<ScopeId> = phases.collect();
         phases.reverse();
         phases
     }

@@ -163,12 +163,13 @@ impl Folding {
 
 /// What is known of a function before any stack is folded.
 #[derive(Clone, Copy)]
-struct FunctionFacts {
+struct FunctionFacts<'a> {
+    function: &'a Function,
     /// Functions that differ only in their generic arguments have one.
     step: StepKind,
     own: bool,
     /// The function it is, or is a closure of: a number for each name.
-    outer: usize,
+    outer: u32,
     is_closure: bool,
     /// The step of the type that it deserializes.
     makes: Option<u32>,
@@ -176,7 +177,7 @@ struct FunctionFacts {
 
 struct Folder<'a> {
     profile: &'a Profile,
-    known: Vec<FunctionFacts>,
+    known: Vec<FunctionFacts<'a>>,
 }
 
 impl<'a> Folder<'a> {
@@ -195,7 +196,7 @@ impl<'a> Folder<'a> {
         for (function, name) in profile.functions.iter().zip(&names) {
             *copies.entry((&function.krate, name)).or_default() += 1;
         }
-        let mut outers: HashMap<(&str, &str), usize> = HashMap::new();
+        let mut outers: Interned<(&str, &str)> = Interned::new();
         let mut texts: Interned<String> = Interned::new();
         let mut known = Vec::with_capacity(profile.functions.len());
         for (number, (function, name)) in (0..).zip(profile.functions.iter().zip(&names)) {
@@ -209,14 +210,13 @@ impl<'a> Folder<'a> {
                 Some((outer, _)) => (outer, true),
                 None => (name.as_str(), false),
             };
-            let next = outers.len();
-            let outer = *outers.entry((krate, outer)).or_insert(next);
             let makes = function.makes.as_ref();
             let makes = makes.map(|made| texts.number(format!("{made}::deserialize")));
             known.push(FunctionFacts {
+                function,
                 step,
                 own,
-                outer,
+                outer: outers.number((krate, outer)),
                 is_closure,
                 makes,
             });
@@ -224,13 +224,9 @@ impl<'a> Folder<'a> {
         (Folder { profile, known }, texts.values)
     }
 
-    fn function(&self, id: FrameId) -> Option<(&'a Function, FunctionFacts)> {
+    fn function(&self, id: FrameId) -> Option<&FunctionFacts<'a>> {
         let frame = self.profile.frames.get(id.0 as usize)?;
-        let number = frame.function.0 as usize;
-        Some((
-            self.profile.functions.get(number)?,
-            *self.known.get(number)?,
-        ))
+        self.known.get(frame.function.0 as usize)
     }
 
     /// The steps of a site, of those of its frames that are shown.
@@ -239,10 +235,10 @@ impl<'a> Folder<'a> {
         let mut run: Vec<FrameId> = Vec::new();
         if site.group != Some(Group::Runtime) {
             for &id in frames {
-                let Some((function, known)) = self.function(id) else {
+                let Some(known) = self.function(id) else {
                     continue;
                 };
-                if site.group.is_some() && function.role == Role::Panic {
+                if site.group.is_some() && known.function.role == Role::Panic {
                     break;
                 }
                 if !known.own {
@@ -250,9 +246,7 @@ impl<'a> Folder<'a> {
                     continue;
                 }
                 if self.is_passed_on(&steps, known) {
-                    if let Some(last) = steps.last_mut() {
-                        last.frames += run.len() as u32 + 1;
-                    }
+                    count_in_last(&mut steps, run.len() as u32 + 1);
                     run.clear();
                     continue;
                 }
@@ -277,45 +271,45 @@ impl<'a> Folder<'a> {
     }
 
     /// Whether a frame is a closure of the function that stands last: what is between only passes the call on.
-    fn is_passed_on(&self, steps: &[Step], function: FunctionFacts) -> bool {
+    fn is_passed_on(&self, steps: &[Step], function: &FunctionFacts<'_>) -> bool {
         let last = steps.last().and_then(|step| self.function(step.frame?));
-        function.is_closure
-            && last.is_some_and(|(_, last)| last.own && last.outer == function.outer)
+        function.is_closure && last.is_some_and(|last| last.own && last.outer == function.outer)
     }
 
     /// Puts a run of frames behind the steps: what was called, then what was deserialized.
     fn flush(&self, steps: &mut Vec<Step>, run: &mut Vec<FrameId>, site: &Site) {
         let frames = std::mem::take(run);
-        let role = |id| self.function(id).map(|(function, _)| function.role);
-        let names_it = |&id: &FrameId| role(id).is_some_and(|role| role != Role::Glue);
+        let names_it = |&id: &FrameId| {
+            let known = self.function(id);
+            known.is_some_and(|known| known.function.role != Role::Glue)
+        };
         let entry = frames.iter().position(names_it).unwrap_or(0);
-        let entered = frames.get(entry).and_then(|&id| self.function(id));
-        let Some((first, entered)) = entered else {
+        let Some(entered) = frames.get(entry).and_then(|&id| self.function(id)) else {
             return;
         };
         let begin = steps.len();
         steps.push(step(entered.step, Some(frames[entry]), entry as u32 + 1));
-        let result = first.call().split_once(" -> ").map(|(_, result)| result);
+        let result = entered
+            .function
+            .call()
+            .split_once(" -> ")
+            .map(|(_, result)| result);
         for &id in &frames[entry + 1..] {
-            let Some((function, known)) = self.function(id) else {
+            let Some(known) = self.function(id) else {
                 continue;
             };
             // Where nothing is of the program, the owner is in the middle of a run.
             if Some(id) == site.owner
-                && function.origin != Origin::User
+                && known.function.origin != Origin::User
                 && known.step != entered.step
             {
                 steps.push(step(known.step, Some(id), 1));
                 continue;
             }
-            let is_result = function.makes.as_deref() == result && steps.len() == begin + 1;
+            let is_result = known.function.makes.as_deref() == result && steps.len() == begin + 1;
             match known.makes.filter(|_| !is_result).map(StepKind::Call) {
                 Some(kind) => deserialized(steps, begin, kind, id),
-                None => {
-                    if let Some(last) = steps.last_mut() {
-                        last.frames += 1;
-                    }
-                }
+                None => count_in_last(steps, 1),
             }
         }
     }
@@ -359,11 +353,18 @@ fn step(kind: StepKind, frame: Option<FrameId>, frames: u32) -> Step {
     }
 }
 
+/// Counts frames in the last step.
+fn count_in_last(steps: &mut [Step], frames: u32) {
+    if let Some(last) = steps.last_mut() {
+        last.frames += frames;
+    }
+}
+
 /// A type that is deserialized: a new step, another frame of the last one, or of one further out.
 fn deserialized(steps: &mut Vec<Step>, begin: usize, kind: StepKind, frame: FrameId) {
-    match steps.last_mut() {
-        Some(last) if last.kind == kind => last.frames += 1,
-        _ => enter(steps, begin, kind, frame),
+    match steps.last().is_some_and(|last| last.kind == kind) {
+        true => count_in_last(steps, 1),
+        false => enter(steps, begin, kind, frame),
     }
 }
 
