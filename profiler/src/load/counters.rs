@@ -142,28 +142,20 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
     if moved > 1 && !is_sealed {
         bound = bound.max(checked);
     }
-    let mut peak = if now >= epoch {
-        Peak {
-            at: PeakAt::Now,
-            bytes: now,
-            register: now,
-            bound,
-            time_ns: header.elapsed_ns.max(header.peak_ns),
-        }
-    } else {
-        Peak {
-            at: PeakAt::Epoch,
-            bytes: epoch,
-            register: header.peak_bytes,
-            bound,
-            time_ns: header.peak_ns,
-        }
+    let mut peak = Peak {
+        at: PeakAt::Epoch,
+        bytes: epoch,
+        register: header.peak_bytes,
+        bound,
+        time_ns: header.peak_ns,
     };
+    if now >= epoch {
+        (peak.at, peak.bytes, peak.register) = (PeakAt::Now, now, now);
+        peak.time_ns = header.elapsed_ns.max(header.peak_ns);
+    }
     for (index, mark) in recording.marks.iter().enumerate().rev() {
-        let bytes: i64 = mark_rows(recording, mark)
-            .iter()
-            .map(|row| row.peak_bytes)
-            .fold(0, i64::saturating_add);
+        let bytes = mark_rows(recording, mark).iter().map(|row| row.peak_bytes);
+        let bytes = bytes.fold(0, i64::saturating_add);
         if mark.has_rows == 1 && bytes > peak.bytes {
             peak = Peak {
                 at: PeakAt::Mark(index),

@@ -438,12 +438,15 @@ pub struct Mark {
     pub figures: Figures,
 }
 
+/// What stands in place of the way stacks were walked, when there are none.
+pub const NO_STACKS: &str = "no stacks: sites are scopes";
+
 impl Capture {
     /// `stacks by frame-pointers`, or that there are none.
     pub fn stacks(&self) -> String {
         match self.has_stacks() {
             true => format!("stacks by {}", self.unwinder),
-            false => "no stacks: sites are scopes".to_owned(),
+            false => NO_STACKS.to_owned(),
         }
     }
 
