@@ -162,6 +162,34 @@ fn poorer_symbols_in_the_cache_do_not_hide_better_ones() {
 }
 
 #[test]
+fn names_found_while_a_file_could_not_be_read_are_not_kept() {
+    if !has_tool("objcopy") || !has_tool("strip") {
+        return;
+    }
+    let kept = Kept::new();
+    let frames = raw_frames(&kept.extent);
+    let debug = kept.binary.with_extension("debug");
+    run(std::process::Command::new("objcopy")
+        .arg("--only-keep-debug")
+        .args([&kept.binary, &debug]));
+    run(std::process::Command::new("strip")
+        .arg("--strip-debug")
+        .arg(&kept.binary));
+    // Its headers are sound, but nearly all of it is a hole.
+    let file = std::fs::File::options().write(true).open(&debug);
+    let file = file.expect("the debug file");
+    file.set_len(1 << 30).expect("a length");
+    let found = kept.resolve(&frames);
+    assert!(
+        found.notes.iter().any(|note| note.contains("is empty")),
+        "{:?}",
+        found.notes
+    );
+    assert!(matches!(found.modules[0], SymbolSource::Table(_)));
+    assert!(!kept.cache.exists());
+}
+
+#[test]
 fn the_oldest_symbols_make_room_for_new_ones() {
     let folder = tempfile::tempdir().expect("a folder");
     let now = std::time::SystemTime::now();
