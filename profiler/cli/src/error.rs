@@ -37,6 +37,11 @@ impl Error {
         }
     }
 
+    /// For `map_err`: what was being done, then the cause, with exit status 2.
+    pub(crate) fn wrap<E: fmt::Display>(what: impl fmt::Display) -> impl Fn(E) -> Self {
+        move |cause| Error::misuse(format_args!("{what}: {cause}"))
+    }
+
     /// The exit status that says it.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.status)

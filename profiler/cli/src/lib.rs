@@ -20,9 +20,9 @@ mod demo;
 mod error;
 mod files;
 mod open;
-mod say;
 mod summary;
 mod supervise;
+mod terminal;
 
 use std::process::ExitCode;
 
@@ -52,7 +52,7 @@ fn answer(result: Result<u8, Error>) -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            say::line(format_args!("heapglass: {error}"));
+            terminal::eprint_line(format_args!("heapglass: {error}"));
             error.exit_code()
         }
     }

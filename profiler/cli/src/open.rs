@@ -3,21 +3,22 @@
 //! Progress goes to standard error, and only when that is a terminal: it must never get into anything that is kept.
 
 use std::fmt::Display;
-use std::io::ErrorKind;
+use std::fs::Metadata;
+use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use heapglass_profiler::diff::Recording;
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::symbols::Progress;
 use heapglass_profiler::{Early, Options, Session};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use tracking_alloc_recording::{HeaderValue, OLDEST_VERSION, VERSION};
 
 use crate::args::Symbols;
 use crate::error::Error;
-use crate::files::peek::{Peek, peek};
-use crate::files::recover;
-use crate::say;
+use crate::files::{header, recover};
+use crate::terminal::{self, has_terminal};
 
 /// Shorter waits need no explanation.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -27,10 +28,42 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// # Errors
 /// When it cannot be read, or `--binary` is not the binary that ran.
 pub(crate) fn open(path: &Path, symbols: &Symbols) -> Result<Profile, Error> {
+    with_progress(path, symbols, heapglass_profiler::open)
+}
+
+/// The recording with everything it needs, as bytes.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn pack(path: &Path, symbols: &Symbols) -> Result<Vec<u8>, Error> {
+    with_progress(path, symbols, heapglass_profiler::pack)
+}
+
+type Load<T> = fn(&Path, &Options, &dyn Fn(Progress<'_>)) -> Result<T, heapglass_profiler::Error>;
+
+fn with_progress<T>(path: &Path, symbols: &Symbols, load: Load<T>) -> Result<T, Error> {
     recover::before_opening(path);
-    let bar = Bar::new();
-    heapglass_profiler::open(path, &options(symbols), &|progress| bar.show(progress))
-        .map_err(|error| explain(path, error))
+    let bar = progress_bar();
+    let show = |progress: Progress<'_>| {
+        if bar.elapsed() >= PATIENCE {
+            bar.set_message(sentence(progress));
+            bar.tick();
+        }
+    };
+    load(path, &options(symbols), &show).map_err(|error| explain(path, error))
+}
+
+/// A line that says what takes so long, gone when it is dropped.
+fn progress_bar() -> ProgressBar {
+    let target = if terminal::understands_escapes(&io::stderr()) {
+        ProgressDrawTarget::stderr_with_hz(10)
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let style = ProgressStyle::with_template("heapglass: {msg}");
+    ProgressBar::with_draw_target(None, target)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+        .with_finish(ProgressFinish::AndClear)
 }
 
 /// Recordings that are compared with others, each by its path.
@@ -74,16 +107,16 @@ pub(crate) fn session(symbols: &Symbols) -> Session {
     Session::new(options(symbols))
 }
 
-/// Whether there is a recording at `path` that can be opened; with `header_only` the rest is left to whoever opens it next,
-/// so that a large one is read once.
+/// Whether there is a recording at `path` that can be opened. On a terminal only its header is read: the error of the
+/// first load is shown there as well, and a large recording is read once.
 ///
 /// # Errors
 /// When it cannot be read or is none.
-pub(crate) fn check(path: &Path, header_only: bool) -> Result<(), Error> {
+pub(crate) fn check(path: &Path) -> Result<(), Error> {
     recover::before_opening(path);
-    let versions = tracking_alloc_recording::OLDEST_VERSION..=tracking_alloc_recording::VERSION;
-    let is_header_known = |peek: Peek| versions.contains(&peek.header.version);
-    if header_only && peek(path).is_some_and(is_header_known) {
+    let versions = OLDEST_VERSION..=VERSION;
+    let is_known = |header: HeaderValue| versions.contains(&header.version);
+    if has_terminal() && header::read(path).is_some_and(is_known) {
         return Ok(());
     }
     match tracking_alloc_recording::Recording::open(path) {
@@ -94,40 +127,24 @@ pub(crate) fn check(path: &Path, header_only: bool) -> Result<(), Error> {
     }
 }
 
-/// The recording with everything it needs, as bytes.
-///
-/// # Errors
-/// As [`open`].
-pub(crate) fn pack(path: &Path, symbols: &Symbols) -> Result<Vec<u8>, Error> {
-    recover::before_opening(path);
-    let bar = Bar::new();
-    heapglass_profiler::pack(path, &options(symbols), &|progress| bar.show(progress))
-        .map_err(|error| explain(path, error))
-}
-
 /// Why a recording cannot be opened; for a path with nothing there, what to type instead.
 fn explain(path: &Path, error: impl Display) -> Error {
-    let missing = path
-        .symlink_metadata()
-        .is_err_and(|error| error.kind() == ErrorKind::NotFound);
-    if missing {
-        return Error::misuse(format_args!(
-            "{}: no such file; `heapglass` lists the recordings here, `heapglass --help` the commands",
-            path.display()
-        ));
-    }
-    if path
-        .metadata()
-        .is_err_and(|error| error.kind() == ErrorKind::NotFound)
-    {
+    let is_missing =
+        |found: io::Result<Metadata>| found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    let name = path.display();
+    if is_missing(path.symlink_metadata()) {
+        Error::misuse(format_args!(
+            "{name}: no such file; `heapglass` lists the recordings here, `heapglass --help` the commands"
+        ))
+    } else if is_missing(path.metadata()) {
         let target = std::fs::read_link(path).unwrap_or_default();
-        return Error::misuse(format_args!(
-            "{}: a link to {}, which is gone: it was live when the machine or the container went down; record again",
-            path.display(),
+        Error::misuse(format_args!(
+            "{name}: a link to {}, which is gone: it was live when the machine or the container went down; record again",
             target.display()
-        ));
+        ))
+    } else {
+        Error::misuse(error)
     }
-    Error::misuse(error)
 }
 
 fn options(symbols: &Symbols) -> Options {
@@ -143,41 +160,5 @@ fn sentence(progress: Progress<'_>) -> String {
     match progress.total {
         0 => format!("reading symbols of {name}"),
         total => format!("reading symbols of {name}: {} of {total}", progress.done),
-    }
-}
-
-/// A line that says what takes so long, gone when it is done.
-struct Bar {
-    bar: ProgressBar,
-    began: Instant,
-}
-
-impl Bar {
-    fn new() -> Bar {
-        let target = if say::understands_escapes(&std::io::stderr()) {
-            ProgressDrawTarget::stderr_with_hz(10)
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template("heapglass: {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        Bar {
-            bar,
-            began: Instant::now(),
-        }
-    }
-
-    fn show(&self, progress: Progress<'_>) {
-        if self.began.elapsed() >= PATIENCE {
-            self.bar.set_message(sentence(progress));
-            self.bar.tick();
-        }
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }

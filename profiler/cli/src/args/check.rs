@@ -43,7 +43,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "PERCENT", requires = "against", value_parser = values::percent())]
     pub(crate) tolerance: Option<f64>,
     /// With --against: compare figures for each record or byte of input, where phases state them
-    #[arg(long, value_name = "PER", requires = "against", value_parser = values::per())]
+    #[arg(long, value_name = "PER", requires = "against", value_parser = values::word(Per::ALL, Per::name))]
     pub(crate) per: Option<Per>,
     /// Most bytes live at once
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]

@@ -37,12 +37,12 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "FILE")]
     pub(crate) and_new: Vec<PathBuf>,
     /// What a row is, as in `report`
-    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::by())]
+    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(By::ALL, By::name))]
     pub(crate) by: By,
     #[command(flatten)]
     pub(crate) measure: MeasureFlag,
     /// Divide by the input that phases state: records, or bytes. By phase, by that of the phase
-    #[arg(long, value_name = "PER", value_parser = values::per())]
+    #[arg(long, value_name = "PER", value_parser = values::word(Per::ALL, Per::name))]
     pub(crate) per: Option<Per>,
     /// Most rows [default: 10 in text, all in JSON]
     #[arg(long, value_name = "N", value_parser = values::top())]

@@ -26,22 +26,22 @@ Examples:
   heapglass export app.hg --to csv --by type -o types.csv")]
 pub(crate) struct Export {
     /// The format
-    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
+    #[arg(long, value_name = "FORMAT", value_parser = values::word(Format::ALL, Format::name))]
     pub(crate) to: Format,
     /// Where to write; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
     /// What folded stacks count, what speedscope, Firefox and pprof show first, what rows of json and csv are ordered by,
     /// as in `report`; dhat has no such choice
-    #[arg(long, value_name = "MEASURE", default_value = "peak", value_parser = values::measure())]
+    #[arg(long, value_name = "MEASURE", default_value = "peak", value_parser = values::word(Measure::ALL, Measure::name))]
     pub(crate) measure: Measure,
     /// What a row of json and csv is, as in `report` [default: site]
-    #[arg(long, value_name = "BY", value_parser = values::by())]
+    #[arg(long, value_name = "BY", value_parser = values::word(By::ALL, By::name))]
     pub(crate) by: Option<By>,
     /// Which frames of a stack are written: `trimmed`, all but start-up and the machinery of the allocator; `all`; `own`,
     /// only those of your crates; `folded`, where a run of frames outside your crates is one frame that says what it does
     /// [default: trimmed; of json and csv folded]
-    #[arg(long, value_name = "FRAMES", value_parser = values::frames())]
+    #[arg(long, value_name = "FRAMES", value_parser = values::word(Frames::ALL, Frames::name))]
     pub(crate) frames: Option<Frames>,
     #[command(flatten)]
     pub(crate) input: Input,

@@ -177,7 +177,7 @@ pub(crate) struct Report {
     /// What a row is: a call site, the function that owns the blocks, what blocks hold, a place in data deserialized as
     /// Profiled<T>, a function (itself and with all that it calls), a crate, a loaded image, a thread, a phase, or an
     /// arena (figures inside it)
-    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::by())]
+    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(By::ALL, By::name))]
     pub(crate) by: By,
     #[command(flatten)]
     pub(crate) measure: MeasureFlag,
@@ -213,13 +213,13 @@ pub(crate) struct Flamegraph {
     pub(crate) output: PathBuf,
     /// What a frame is: a function on the stack, a field of data deserialized as Profiled<T>, what blocks hold, or an
     /// arena and what lies inside it
-    #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::picture())]
+    #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::word(flamegraph::By::ALL, flamegraph::By::name))]
     pub(crate) by: flamegraph::By,
     /// By arena: only the one of that name
     #[arg(long, value_name = "NAME")]
     pub(crate) arena: Option<String>,
     /// What is measured, as in `report` [default: peak; by arena live, total where no arena holds anything]
-    #[arg(long, value_name = "MEASURE", value_parser = values::measure())]
+    #[arg(long, value_name = "MEASURE", value_parser = values::word(Measure::ALL, Measure::name))]
     pub(crate) measure: Option<Measure>,
     /// Allocations at the top, their callers (what is around them, by field and type) below
     #[arg(long)]
@@ -339,7 +339,7 @@ pub(crate) struct Out {
 pub(crate) struct MeasureFlag {
     /// What is measured: bytes live at the peak, live at exit, bytes or blocks allocated in total, bytes of
     /// temporary blocks, bytes copied by growth, or how often blocks grew
-    #[arg(long = "measure", value_name = "MEASURE", default_value = "peak", value_parser = values::measure())]
+    #[arg(long = "measure", value_name = "MEASURE", default_value = "peak", value_parser = values::word(Measure::ALL, Measure::name))]
     pub(crate) measure: Measure,
 }
 
@@ -383,21 +383,16 @@ impl Symbols {
 pub(crate) struct FramesFlag {
     /// Which frames of a stack are shown: `folded`, where a run of frames outside your crates is one frame that says what
     /// it does; `own`, only those of your crates; `all`; `trimmed`, all but start-up and the machinery of the allocator
-    #[arg(long, value_name = "FRAMES", default_value = "folded", value_parser = values::frames())]
-    frames: Frames,
-    #[arg(long, hide = true, conflicts_with = "frames")]
-    keep_all: bool,
-}
-
-impl FramesFlag {
-    /// What was asked for.
-    pub(crate) fn get(self) -> Frames {
-        if self.keep_all {
-            Frames::All
-        } else {
-            self.frames
-        }
-    }
+    #[arg(long, value_name = "FRAMES", default_value = "folded", value_parser = values::word(Frames::ALL, Frames::name))]
+    #[arg(default_value_if("keep_all", "true", "all"))]
+    pub(crate) frames: Frames,
+    #[arg(
+        long = "keep-all",
+        id = "keep_all",
+        hide = true,
+        conflicts_with = "frames"
+    )]
+    _keep_all: bool,
 }
 
 #[cfg(test)]

@@ -4,15 +4,10 @@ use clap::builder::{
     PossibleValuesParser, RangedU64ValueParser, StringValueParser, TypedValueParser,
 };
 use heapglass_profiler::check::parse_percent;
-use heapglass_profiler::diff::Per;
-use heapglass_profiler::export::Format;
-use heapglass_profiler::flamegraph;
-use heapglass_profiler::profile::{Frames, Measure};
-use heapglass_profiler::report::By;
 use heapglass_profiler::units::{parse_bytes, printable};
 
 /// One of the words that name the values of a type.
-fn word<T: Copy + Send + Sync + 'static, const N: usize>(
+pub(super) fn word<T: Copy + Send + Sync + 'static, const N: usize>(
     all: [T; N],
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
@@ -20,36 +15,6 @@ fn word<T: Copy + Send + Sync + 'static, const N: usize>(
         let mut all = all.into_iter();
         all.find(|one| name(*one) == word).ok_or("not a known word")
     })
-}
-
-/// The words of `--measure`.
-pub(super) fn measure() -> impl TypedValueParser<Value = Measure> {
-    word(Measure::ALL, Measure::name)
-}
-
-/// The words of `--by`.
-pub(super) fn by() -> impl TypedValueParser<Value = By> {
-    word(By::ALL, By::name)
-}
-
-/// The words of `--by` of a flamegraph.
-pub(super) fn picture() -> impl TypedValueParser<Value = flamegraph::By> {
-    word(flamegraph::By::ALL, flamegraph::By::name)
-}
-
-/// The words of `--per`.
-pub(super) fn per() -> impl TypedValueParser<Value = Per> {
-    word(Per::ALL, Per::name)
-}
-
-/// The words of `--frames`.
-pub(super) fn frames() -> impl TypedValueParser<Value = Frames> {
-    word(Frames::ALL, Frames::name)
-}
-
-/// The words of `--to`.
-pub(super) fn format() -> impl TypedValueParser<Value = Format> {
-    word(Format::ALL, Format::name)
 }
 
 /// A number of rows.

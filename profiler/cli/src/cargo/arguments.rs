@@ -1,6 +1,6 @@
 //! What of cargo's own arguments concerns us. All of them are passed on as they are.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::error::Error;
@@ -37,23 +37,16 @@ impl Arguments {
                 _ => (&*text, None),
             };
             let mut value = || {
-                given
-                    .clone()
-                    .or_else(|| words.next().map(|word| lossy(word)))
+                let next = || words.next().map(|word| word.to_string_lossy().into_owned());
+                given.clone().or_else(next)
             };
             match name {
                 "-r" | "--release" => arguments.release = true,
                 "--profile" => arguments.profile = value(),
                 "--target" => arguments.targets.extend(value()),
                 "--manifest-path" => arguments.manifest_path = value().map(PathBuf::from),
-                "--target-dir" => {
-                    arguments.has_target_dir = true;
-                    value();
-                }
-                "--message-format" => {
-                    arguments.has_message_format = true;
-                    value();
-                }
+                "--target-dir" => arguments.has_target_dir = value().is_some(),
+                "--message-format" => arguments.has_message_format = value().is_some(),
                 "--config" => {
                     let config = value().unwrap_or_default();
                     if config.contains("rustflags") || config.contains("runner") {
@@ -68,10 +61,6 @@ impl Arguments {
         }
         Ok(arguments)
     }
-}
-
-fn lossy(word: &OsStr) -> String {
-    word.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

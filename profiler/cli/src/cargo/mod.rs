@@ -5,12 +5,13 @@
 //! runs, and a profile with more debug information keeps it. Must never record cargo, build scripts or macros.
 
 mod arguments;
-pub(crate) mod own;
+pub(crate) mod own_crates;
 mod profile;
 pub(crate) mod runner;
 mod settings;
 mod unrecorded;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -21,12 +22,12 @@ use heapglass_profiler::units::printable;
 
 use crate::args::{CargoArgs, CargoCli, CargoCommand, Symbols};
 use crate::commands::run::{remember, wanted};
-use crate::commands::tui;
+use crate::commands::tui::show_file;
 use crate::error::Error;
-use crate::files::place::Spool;
-use crate::say;
+use crate::files::spool::Spool;
 use crate::summary::{self, Form, Run, Shown};
 use crate::supervise::{self, Finished};
+use crate::terminal::{self, has_terminal};
 use arguments::Arguments;
 use runner::Started;
 use settings::Settings;
@@ -102,8 +103,8 @@ impl Prepared {
         settings.apply(&mut command)?;
         // Cargo and what it builds with are not what is studied.
         command.env_remove("HEAPGLASS_OUT");
-        if std::env::var_os(own::VARIABLE).is_none() && !workspace.own.is_empty() {
-            command.env(own::VARIABLE, &workspace.own);
+        if std::env::var_os(own_crates::VARIABLE).is_none() && !workspace.own.is_empty() {
+            command.env(own_crates::VARIABLE, &workspace.own);
         }
         Ok(Prepared {
             command,
@@ -119,24 +120,22 @@ fn build(mut prepared: Prepared) -> Result<u8, Error> {
         .command
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|error| Error::misuse(format_args!("cannot run cargo: {error}")))?;
-    let mut binaries: Vec<PathBuf> = cargo_metadata::Message::parse_stream(&output.stdout[..])
+        .map_err(Error::wrap("cannot run cargo"))?;
+    let mut commands: Vec<String> = cargo_metadata::Message::parse_stream(&output.stdout[..])
         .filter_map(|message| match message {
             Ok(cargo_metadata::Message::CompilerArtifact(artifact)) => artifact.executable,
             _ => None,
         })
-        .map(PathBuf::from)
+        .map(|binary| summary::quoted(&summary::from_here(binary.as_std_path())))
         .collect();
-    binaries.dedup();
-    for binary in &binaries {
-        let command = summary::quoted(&summary::from_here(binary));
-        say::line(format_args!("heapglass: built {command}"));
+    commands.dedup();
+    for command in &commands {
+        terminal::eprint_line(format_args!("heapglass: built {command}"));
     }
-    if let Some(binary) = binaries.last() {
-        let command = summary::quoted(&summary::from_here(binary));
-        say::line(format_args!("  next        heapglass run -- {command}"));
+    if let Some(command) = commands.last() {
+        terminal::eprint_line(format_args!("  next        heapglass run -- {command}"));
     } else if output.status.success() {
-        say::line("heapglass: built no binary");
+        terminal::eprint_line("heapglass: built no binary");
     }
     Ok(status_of(output.status))
 }
@@ -176,12 +175,12 @@ fn run(verb: Verb, prepared: Prepared, args: &CargoArgs, cli: &CargoCli) -> Resu
     drop(guard);
     if verb == Verb::Run
         && !cli.no_tui
-        && tui::has_terminal()
+        && has_terminal()
         && let Some(first) = finished.kept.first()
-        && let Err(error) = tui::show_file(&first.path, &Symbols::default())
+        && let Err(error) = show_file(&first.path, &Symbols::default())
     {
         // The program's status stays what it is.
-        say::line(format_args!("heapglass: {error}"));
+        terminal::eprint_line(format_args!("heapglass: {error}"));
     }
     Ok(finished.ended.status())
 }
@@ -196,26 +195,20 @@ fn write_summary(
     let mut words = vec![OsString::from("cargo"), OsString::from(verb.name())];
     words.extend(args.arguments.iter().cloned());
     let of_tests = verb != Verb::Run;
-    let name = match started
-        .first()
-        .and_then(|first| first.executable.file_name())
-    {
+    let mut programs = started.iter().map(|started| &started.executable);
+    let name = match programs.next().and_then(|first| first.file_name()) {
         Some(program) if !of_tests => program.to_string_lossy().into_owned(),
         _ => format!("cargo {}", verb.name()),
     };
     if of_tests && finished.kept.is_empty() {
         let name = printable(&name);
-        say::line(format_args!(
+        terminal::eprint_line(format_args!(
             "heapglass: {name} {}; nothing was recorded",
             finished.ended
         ));
     } else {
-        let mut executables: Vec<PathBuf> = started
-            .iter()
-            .map(|started| started.executable.clone())
-            .collect();
-        executables.sort();
-        executables.dedup();
+        let executables = started.iter().map(|started| started.executable.clone());
+        let executables: BTreeSet<PathBuf> = executables.collect();
         let described = Run {
             name,
             shown: if of_tests {
@@ -224,15 +217,15 @@ fn write_summary(
                 Shown::First
             },
             command: &words,
-            executables: &executables,
+            executables: &executables.into_iter().collect::<Vec<_>>(),
             finished,
         };
         summary::write(&described, Form::Text);
     }
     if of_tests {
         let recorded: Vec<u32> = finished.kept.iter().map(|kept| kept.pid).collect();
-        for line in unrecorded::lines(verb.name(), started, &recorded, workspace) {
-            say::line(line);
+        for line in unrecorded::lines(verb, started, &recorded, workspace) {
+            terminal::eprint_line(line);
         }
     }
 }
@@ -261,7 +254,7 @@ impl Workspace {
                 text.trim_start_matches("error: ").trim()
             ))
         })?;
-        let own = own::crates(&metadata)?;
+        let own = own_crates::crates(&metadata)?;
         Ok(Workspace {
             own,
             root: metadata.workspace_root.into(),
@@ -295,7 +288,10 @@ impl Executables {
 
     fn started(&self) -> Vec<Started> {
         let text = std::fs::read_to_string(&self.0).unwrap_or_default();
-        text.lines().filter_map(Started::from_line).collect()
+        let lines = text.lines();
+        lines
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
     }
 }
 

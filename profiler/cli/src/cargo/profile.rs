@@ -8,18 +8,18 @@ use super::arguments::Arguments;
 
 /// `--config` values that give the profile of `verb` what profiling needs.
 pub(super) fn flags(verb: &str, arguments: &Arguments, root: &Path) -> Vec<String> {
-    let name = name(verb, arguments);
+    let chosen = match (&arguments.profile, verb) {
+        (Some(name), _) => name,
+        (None, _) if arguments.release => "release",
+        (None, "test" | "bench") => verb,
+        (None, _) => "dev",
+    };
+    // Dependencies of tests and benches come under the profile they inherit from.
+    let inherited = built_in_parent(chosen);
     let tables = tables(root);
     let mut flags = Vec::new();
-    // Dependencies of tests and benches come under the profile they inherit from.
-    let mut names = vec![name.as_str()];
-    match name.as_str() {
-        "test" => names.push("dev"),
-        "bench" => names.push("release"),
-        _ => {}
-    }
-    for name in names {
-        if !is_enough(&setting(&tables, name, "debug"), name, &tables) {
+    for name in [chosen].into_iter().chain(inherited) {
+        if !has_enough_debug(&tables, name) {
             flags.push(format!("profile.{name}.debug=\"limited\""));
         }
         flags.push(format!("profile.{name}.strip=\"none\""));
@@ -27,18 +27,13 @@ pub(super) fn flags(verb: &str, arguments: &Arguments, root: &Path) -> Vec<Strin
     flags
 }
 
-/// The profile that cargo is going to use.
-fn name(verb: &str, arguments: &Arguments) -> String {
-    let chosen = arguments.profile.clone();
-    let chosen = chosen.or_else(|| arguments.release.then(|| "release".to_owned()));
-    chosen.unwrap_or_else(|| {
-        match verb {
-            "test" => "test",
-            "bench" => "bench",
-            _ => "dev",
-        }
-        .to_owned()
-    })
+/// The profile that a built-in one inherits from.
+fn built_in_parent(name: &str) -> Option<&'static str> {
+    match name {
+        "test" => Some("dev"),
+        "bench" => Some("release"),
+        _ => None,
+    }
 }
 
 /// `[profile]` tables by precedence: configuration files, the nearest first, then the workspace's manifest.
@@ -56,11 +51,9 @@ fn tables(root: &Path) -> Vec<Table> {
 
 /// A profile and those it inherits from, to the built-in one. A ring of them is cargo's to refuse.
 fn chain(tables: &[Table], name: &str) -> impl Iterator<Item = String> {
-    let parent = |name: &String| match (in_files(tables, name, "inherits"), name.as_str()) {
-        (Some(Value::String(parent)), _) => Some(parent),
-        (_, "test") => Some("dev".to_owned()),
-        (_, "bench") => Some("release".to_owned()),
-        _ => None,
+    let parent = |name: &String| match in_files(tables, name, "inherits") {
+        Some(Value::String(parent)) => Some(parent),
+        _ => built_in_parent(name).map(str::to_owned),
     };
     std::iter::successors(Some(name.to_owned()), parent).take(16)
 }
@@ -70,21 +63,20 @@ fn in_files(tables: &[Table], name: &str, key: &str) -> Option<Value> {
     tables.find_map(|table| table.get(name)?.as_table()?.get(key).cloned())
 }
 
-/// A setting of a profile or of one it inherits from; the environment goes before all files.
-fn setting(tables: &[Table], name: &str, key: &str) -> Option<Value> {
-    let upper = |text: &str| text.to_uppercase().replace('-', "_");
-    chain(tables, name).find_map(|name| {
-        let variable = format!("CARGO_PROFILE_{}_{}", upper(&name), upper(key));
+/// Whether a profile, or one it inherits from, has at least the debug information of "limited"; the environment goes
+/// before all files.
+fn has_enough_debug(tables: &[Table], name: &str) -> bool {
+    let debug = chain(tables, name).find_map(|name| {
+        let variable = format!(
+            "CARGO_PROFILE_{}_DEBUG",
+            name.to_uppercase().replace('-', "_")
+        );
         let set = std::env::var(variable).ok().map(Value::String);
-        set.or_else(|| in_files(tables, &name, key))
-    })
-}
-
-/// Whether the setting `debug` gives at least what "limited" does.
-fn is_enough(debug: &Option<Value>, name: &str, tables: &[Table]) -> bool {
+        set.or_else(|| in_files(tables, &name, "debug"))
+    });
     match debug {
-        Some(Value::Boolean(on)) => *on,
-        Some(Value::Integer(level)) => *level > 0,
+        Some(Value::Boolean(on)) => on,
+        Some(Value::Integer(level)) => level > 0,
         Some(Value::String(level)) => {
             matches!(level.as_str(), "limited" | "full" | "1" | "2" | "true")
         }

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use serde::{Deserialize, Serialize};
+
 use crate::args::Runner;
 use crate::error::Error;
 use crate::files::search;
@@ -19,7 +21,7 @@ use crate::supervise;
 pub(super) const OUT: &str = "HEAPGLASS_CARGO_OUT";
 /// Carries the user's own runner, its words as JSON.
 pub(super) const INNER: &str = "HEAPGLASS_CARGO_RUNNER";
-/// Names the file that lists the executables that were run, a [`Started`] each.
+/// Names the file that lists the executables that were run: a [`Started`] each, as a line of JSON.
 pub(super) const RAN: &str = "HEAPGLASS_CARGO_RAN";
 /// Says that executables are test binaries: how their list of tests marks what is going to run.
 pub(super) const LISTED: &str = "HEAPGLASS_CARGO_LISTED";
@@ -28,7 +30,7 @@ pub(super) const LISTED: &str = "HEAPGLASS_CARGO_LISTED";
 const HARNESS: &[u8] = b"List all tests and benchmarks";
 
 /// An executable that cargo ran.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Started {
     /// Its process.
     pub(super) pid: u32,
@@ -36,28 +38,8 @@ pub(super) struct Started {
     pub(super) at: Duration,
     /// Whether it was to record: a test binary without tests is not.
     pub(super) records: bool,
-    /// Where it is.
+    /// Where it is, in UTF-8.
     pub(super) executable: PathBuf,
-}
-
-impl Started {
-    fn to_line(&self) -> String {
-        let (at, executable) = (self.at.as_nanos(), self.executable.to_string_lossy());
-        let (pid, records) = (self.pid, u8::from(self.records));
-        format!("{pid} {at} {records} {executable}\n")
-    }
-
-    /// What a line of the list says.
-    pub(super) fn from_line(line: &str) -> Option<Started> {
-        let mut words = line.splitn(4, ' ');
-        let mut word = || words.next();
-        Some(Started {
-            pid: word()?.parse().ok()?,
-            at: Duration::from_nanos(word()?.parse().ok()?),
-            records: word()? == "1",
-            executable: PathBuf::from(word()?),
-        })
-    }
 }
 
 /// Words for [`INNER`].
@@ -78,15 +60,16 @@ pub(super) fn encode<'a>(words: impl Iterator<Item = &'a OsStr>) -> Result<Strin
 pub(crate) fn run(args: &Runner) -> Result<u8, Error> {
     let records = std::env::var(LISTED).map_or(true, |mark| !has_no_tests(&args.command, &mark));
     if let (Some(list), Some(executable)) = (std::env::var_os(RAN), args.command.first()) {
+        let executable = std::path::absolute(executable).unwrap_or_else(|_| executable.into());
         let started = Started {
             pid: std::process::id(),
             at: since_epoch(SystemTime::now()),
             records,
-            executable: std::path::absolute(executable).unwrap_or_else(|_| executable.into()),
+            executable: executable.to_string_lossy().into_owned().into(),
         };
         let file = File::options().append(true).create(true).open(list);
-        if let Ok(mut file) = file {
-            let _ = file.write_all(started.to_line().as_bytes());
+        if let (Ok(mut file), Ok(line)) = (file, serde_json::to_string(&started)) {
+            let _ = file.write_all(format!("{line}\n").as_bytes());
         }
     }
     let inner = std::env::var(INNER).unwrap_or_default();
@@ -116,7 +99,7 @@ fn has_no_tests(words: &[OsString], mark: &str) -> bool {
     let Some((executable, arguments)) = words.split_first() else {
         return false;
     };
-    if !contains(Path::new(executable), HARNESS) {
+    if !has_harness(Path::new(executable)) {
         return false;
     }
     let mut command = Command::new(executable);
@@ -132,9 +115,9 @@ fn has_no_tests(words: &[OsString], mark: &str) -> bool {
     })
 }
 
-/// Whether a file has `marker` in it. One that cannot be read has not.
-fn contains(path: &Path, marker: &[u8]) -> bool {
-    File::open(path).is_ok_and(|file| search::contains(file, marker).unwrap_or(false))
+/// Whether a file has the standard test harness in it. One that cannot be read has not.
+fn has_harness(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| search::contains(file, HARNESS).unwrap_or(false))
 }
 
 #[cfg(test)]
@@ -149,9 +132,10 @@ mod tests {
             records: true,
             executable: PathBuf::from("/a folder/app"),
         };
-        let line = started.to_line();
-        assert_eq!(Started::from_line(line.trim_end()), Some(started));
-        assert_eq!(Started::from_line("17 x"), None);
+        let line = serde_json::to_string(&started).unwrap();
+        assert_eq!(line.lines().count(), 1);
+        assert_eq!(serde_json::from_str::<Started>(&line).unwrap(), started);
+        assert!(serde_json::from_str::<Started>("17 x").is_err());
     }
 
     #[test]
@@ -162,10 +146,10 @@ mod tests {
             let mut bytes = vec![b'L'; at];
             bytes.extend_from_slice(HARNESS);
             std::fs::write(&path, bytes).unwrap();
-            assert!(contains(&path, HARNESS), "{at}");
+            assert!(has_harness(&path), "{at}");
         }
         std::fs::write(&path, "something else").unwrap();
-        assert!(!contains(&path, HARNESS));
-        assert!(contains(&std::env::current_exe().unwrap(), HARNESS));
+        assert!(!has_harness(&path));
+        assert!(has_harness(&std::env::current_exe().unwrap()));
     }
 }

@@ -3,6 +3,7 @@
 //! `CARGO_ENCODED_RUSTFLAGS` overrides every other place of rustflags, so the flags that cargo would have used are
 //! worked out first and given again in front of ours.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -28,25 +29,19 @@ impl Settings {
     /// # Errors
     /// When the configuration cannot be read, or its targets want different rustflags or runners.
     pub(super) fn load(targets: &[String]) -> Result<Settings, Error> {
-        let unreadable = |error: cargo_config2::Error| {
-            Error::misuse(format_args!(
-                "cannot read cargo's configuration (.cargo/config.toml): {error}"
-            ))
-        };
-        let config = Config::load().map_err(unreadable)?;
+        let unreadable = Error::wrap("cannot read cargo's configuration (.cargo/config.toml)");
+        let config = Config::load().map_err(&unreadable)?;
         let targets = config
             .build_target_for_config(targets.iter().map(String::as_str))
-            .map_err(unreadable)?;
+            .map_err(&unreadable)?;
         let mut settings: Option<Settings> = None;
         for target in targets {
             let triple = target.triple().to_owned();
-            let mut flags = config
-                .rustflags(&target)
-                .map_err(unreadable)?
-                .unwrap_or_default();
+            let theirs = config.rustflags(&target).map_err(&unreadable)?;
+            let mut flags = theirs.unwrap_or_default();
             FLAGS.iter().for_each(|flag| flags.push(*flag));
-            let rustflags = flags.encode().map_err(unreadable)?;
-            let runner = config.runner(&target).map_err(unreadable)?;
+            let rustflags = flags.encode().map_err(&unreadable)?;
+            let runner = config.runner(&target).map_err(&unreadable)?;
             match &mut settings {
                 None => {
                     settings = Some(Settings {
@@ -75,29 +70,19 @@ impl Settings {
     /// When the path of this executable is not known or cannot be given to cargo.
     pub(super) fn apply(&self, command: &mut Command) -> Result<(), Error> {
         command.env("CARGO_ENCODED_RUSTFLAGS", &self.rustflags);
-        let me = std::env::current_exe().map_err(|error| {
-            Error::misuse(format_args!(
-                "cannot tell where heapglass itself lies, which cargo is to run: {error}"
-            ))
-        })?;
-        let me = runner_path(me)?;
+        let unknown = "cannot tell where heapglass itself lies, which cargo is to run";
+        let me = runner_path(std::env::current_exe().map_err(Error::wrap(unknown))?)?;
         for target in &self.targets {
             let name = target.to_uppercase().replace(['-', '.'], "_");
             // A string is split at blanks, see `runner_path`.
-            command.env(
-                format!("CARGO_TARGET_{name}_RUNNER"),
-                format!("{me} runner"),
-            );
+            let variable = format!("CARGO_TARGET_{name}_RUNNER");
+            command.env(variable, format!("{me} runner"));
         }
-        match &self.runner {
-            Some(theirs) => {
-                let words = std::iter::once(theirs.path.as_os_str())
-                    .chain(theirs.args.iter().map(|word| word.as_os_str()));
-                command.env(runner::INNER, runner::encode(words)?);
-            }
-            None => {
-                command.env_remove(runner::INNER);
-            }
+        command.env_remove(runner::INNER);
+        if let Some(theirs) = &self.runner {
+            let words = std::iter::once(theirs.path.as_os_str())
+                .chain(theirs.args.iter().map(|word| word.as_os_str()));
+            command.env(runner::INNER, runner::encode(words)?);
         }
         Ok(())
     }
@@ -105,14 +90,14 @@ impl Settings {
 
 /// The path of this executable as a runner: cargo splits the words at blanks and has no way to quote.
 fn runner_path(me: PathBuf) -> Result<String, Error> {
+    let refuse = |why, me: &dyn Display| {
+        Error::misuse(format_args!(
+            "cargo cannot run a runner whose path {why} ({me}); install heapglass elsewhere"
+        ))
+    };
     match me.into_os_string().into_string() {
         Ok(me) if !me.contains(char::is_whitespace) => Ok(me),
-        Ok(me) => Err(Error::misuse(format_args!(
-            "cargo cannot run a runner whose path has blanks in it ({me}); install heapglass elsewhere"
-        ))),
-        Err(me) => Err(Error::misuse(format_args!(
-            "cargo cannot run a runner whose path is not UTF-8 ({}); install heapglass elsewhere",
-            me.display()
-        ))),
+        Ok(me) => Err(refuse("has blanks in it", &me)),
+        Err(me) => Err(refuse("is not UTF-8", &me.display())),
     }
 }

@@ -1,14 +1,26 @@
 //! Which test and benchmark binaries recorded nothing, and where to put the allocator so that they do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{Package, TargetKind};
 use heapglass_profiler::units::printable;
 
-use super::Workspace;
 use super::runner::Started;
+use super::{Verb, Workspace};
 use crate::summary::from_here;
+
+/// The allocator, to be added to a file.
+const ALLOCATOR: [&str; 2] = [
+    "        #[global_allocator]",
+    "        static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();",
+];
+
+/// The dependency, to be added to a manifest.
+const DEPENDENCY: [&str; 2] = [
+    "      add below [dev-dependencies]:",
+    "        tracking-alloc = \"0.1\"",
+];
 
 /// What a test binary is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,88 +35,78 @@ enum Kind {
 
 /// Lines that say which of the binaries recorded nothing, and what to add to which file.
 pub(super) fn lines(
-    verb: &str,
+    verb: Verb,
     started: &[Started],
     recorded: &[u32],
     workspace: &Workspace,
 ) -> Vec<String> {
     // NOTE: programs of documentation tests are gone by now, and have no file to put an allocator into.
-    let there: Vec<&Started> = started
+    let there = started.iter().filter(|started| started.executable.exists());
+    let (run, skipped): (Vec<&Started>, Vec<&Started>) = there.partition(|started| started.records);
+    let binaries = |count| if count == 1 { "binary" } else { "binaries" };
+    let silent = run
         .iter()
-        .filter(|started| started.executable.exists())
-        .collect();
-    let skipped = there.iter().filter(|started| !started.records).count();
-    let silent: Vec<&&Started> = there
-        .iter()
-        .filter(|started| started.records && !recorded.contains(&started.pid))
+        .filter(|started| !recorded.contains(&started.pid));
+    let origins: Vec<_> = silent
+        .map(|started| origin(&started.executable, workspace))
         .collect();
     let mut lines = Vec::new();
-    if !silent.is_empty() {
+    if !origins.is_empty() {
+        let (they_do, their) = match origins.len() {
+            1 => ("it does", "its"),
+            _ => ("they do", "their"),
+        };
         lines.push(format!(
-            "  not recorded  {} of {} {verb} {}, most likely because {} not have TrackingAlloc as {} allocator",
-            silent.len(),
-            there.len() - skipped,
-            if there.len() - skipped == 1 { "binary" } else { "binaries" },
-            if silent.len() == 1 { "it does" } else { "they do" },
-            if silent.len() == 1 { "its" } else { "their" },
+            "  not recorded  {} of {} {} {}, most likely because {they_do} not have TrackingAlloc as {their} allocator",
+            origins.len(),
+            run.len(),
+            verb.name(),
+            binaries(run.len()),
         ));
     }
+    let shown = |path: &Path| from_here(path).to_string_lossy().into_owned();
     let mut files: BTreeMap<Kind, Vec<String>> = BTreeMap::new();
-    let mut without = Vec::new();
-    for started in silent {
-        let (kind, file, package) = origin(&started.executable, workspace);
-        let file = from_here(&file).to_string_lossy().into_owned();
+    let mut manifests = BTreeSet::new();
+    for (kind, file, package) in origins {
         let of_kind = files.entry(kind).or_default();
+        let file = shown(&file);
         if !of_kind.contains(&file) {
             of_kind.push(file);
         }
-        without.extend(package.filter(|package| !depends(package)));
+        let without = package.filter(|package| !depends(package));
+        manifests.extend(without.map(|package| shown(package.manifest_path.as_std_path())));
     }
     for (kind, files) in &files {
         lines.push(format!("    {}", printable(&files.join(", "))));
-        let each = if files.len() == 1 { "it" } else { "each" };
+        let (are_programs, each) = match files.len() {
+            1 => ("is a program of its own", "it"),
+            _ => ("are programs of their own", "each"),
+        };
         lines.push(match kind {
-            Kind::Library => {
-                format!(
-                    "      tests of a library do not have the allocator of main.rs; add to {each}:"
-                )
-            }
+            Kind::Library => format!(
+                "      tests of a library do not have the allocator of main.rs; add to {each}:"
+            ),
             Kind::Program => format!("      add to {each}:"),
-            Kind::Own if files.len() == 1 => "      is a program of its own; add to it:".to_owned(),
-            Kind::Own => "      are programs of their own; add to each:".to_owned(),
+            Kind::Own => format!("      {are_programs}; add to {each}:"),
         });
-        if *kind == Kind::Library {
-            lines.push("        #[cfg(test)]".to_owned());
-        }
-        lines.push("        #[global_allocator]".to_owned());
-        lines.push(
-            "        static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();"
-                .to_owned(),
-        );
+        lines.extend((*kind == Kind::Library).then(|| "        #[cfg(test)]".to_owned()));
+        lines.extend(ALLOCATOR.map(str::to_owned));
     }
-    let mut manifests: Vec<String> = without
-        .iter()
-        .map(|package| from_here(package.manifest_path.as_std_path()))
-        .map(|path| path.to_string_lossy().into_owned())
-        .collect();
-    manifests.sort();
-    manifests.dedup();
     if !manifests.is_empty() {
+        let manifests: Vec<String> = manifests.into_iter().collect();
         lines.push(format!("    {}", printable(&manifests.join(", "))));
-        lines.push("      add below [dev-dependencies]:".to_owned());
-        lines.push("        tracking-alloc = \"0.1\"".to_owned());
+        lines.extend(DEPENDENCY.map(str::to_owned));
     }
-    if skipped > 0 {
-        let (binaries, what) = (
-            if skipped == 1 { "binary" } else { "binaries" },
-            if verb == "bench" {
-                "benchmarks"
-            } else {
-                "tests"
-            },
-        );
+    if !skipped.is_empty() {
+        let what = if verb == Verb::Bench {
+            "benchmarks"
+        } else {
+            "tests"
+        };
         lines.push(format!(
-            "  skipped       {skipped} {binaries} without {what} to run"
+            "  skipped       {} {} without {what} to run",
+            skipped.len(),
+            binaries(skipped.len())
         ));
     }
     lines
@@ -115,31 +117,23 @@ fn origin<'a>(executable: &Path, workspace: &'a Workspace) -> (Kind, PathBuf, Op
     let Some(root) = root_file(executable, &workspace.root) else {
         return (Kind::Own, executable.to_owned(), None);
     };
-    for package in &workspace.packages {
-        for target in &package.targets {
-            if target.src_path.as_std_path() == root {
-                let is_library = |kind: &TargetKind| {
-                    !matches!(
-                        kind,
-                        TargetKind::Bin
-                            | TargetKind::Test
-                            | TargetKind::Bench
-                            | TargetKind::Example
-                            | TargetKind::CustomBuild
-                    )
-                };
-                let kind = if target.kind.contains(&TargetKind::Bin) {
-                    Kind::Program
-                } else if target.kind.iter().any(is_library) {
-                    Kind::Library
-                } else {
-                    Kind::Own
-                };
-                return (kind, root, Some(package));
-            }
-        }
-    }
-    (Kind::Own, root, None)
+    let mut packages = workspace.packages.iter();
+    let found = packages.find_map(|package| {
+        let mut targets = package.targets.iter();
+        let target = targets.find(|target| target.src_path.as_std_path() == root)?;
+        Some((package, target))
+    });
+    let kind = match found {
+        Some((_, target)) if target.is_bin() => Kind::Program,
+        Some((_, target)) if target.kind.iter().any(is_library) => Kind::Library,
+        _ => Kind::Own,
+    };
+    (kind, root, found.map(|(package, _)| package))
+}
+
+fn is_library(kind: &TargetKind) -> bool {
+    use TargetKind::{Bench, Bin, CustomBuild, Example, Test};
+    !matches!(kind, Bin | Test | Bench | Example | CustomBuild)
 }
 
 /// The file that an executable is compiled from: the first in the list of sources that the compiler writes beside it.

@@ -11,11 +11,11 @@ use heapglass_profiler::check::{
 use heapglass_profiler::diff::Recording;
 use heapglass_profiler::profile::Measure;
 
-use crate::args::{Check, Symbols};
+use crate::args::Check;
 use crate::error::Error;
 use crate::files::output::Output;
 use crate::open::Side;
-use crate::{open, say};
+use crate::{open, terminal};
 
 /// Exit status when a check failed.
 const FAILED: u8 = 1;
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
     if let Some(path) = args.budget.as_ref().filter(|_| budget.has_tolerances)
         && args.against.is_empty()
     {
-        say::line(format_args!(
+        terminal::eprint_line(format_args!(
             "heapglass: {}: [against] was not checked: there is no --against BASE",
             path.display()
         ));
@@ -56,10 +56,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
     let output = Output::open(&args.output, &inputs)?;
     let profile = open::open(&args.input.file, &args.input.symbols)?;
     // The executable is that of the recording, not of those of before.
-    let symbols = Symbols {
-        binary: None,
-        ..args.input.symbols.clone()
-    };
+    let symbols = args.input.symbols.with_binary(&None);
     let before = Side::open(&against, &symbols)?;
     let name = args.input.file.display().to_string();
     let recording = Recording {
@@ -89,11 +86,8 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
         check.warnings = warnings;
     }
     write(args, &check, output)?;
-    Ok(if check.failed().count() > 0 {
-        FAILED
-    } else {
-        0
-    })
+    let has_failed = check.failed().next().is_some();
+    Ok(if has_failed { FAILED } else { 0 })
 }
 
 fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error> {
@@ -109,7 +103,7 @@ fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error
     })?;
     if !to_stdout {
         // A log of CI says what became of it too.
-        say::line(format_args!("{}: {}", check.recording, check.verdict()));
+        terminal::eprint_line(format_args!("{}: {}", check.recording, check.verdict()));
     }
     Ok(())
 }
@@ -151,13 +145,14 @@ fn of_flags(args: &Check) -> Result<Vec<Limit>, Error> {
         (Measure::Copied, args.max_copied),
         (Measure::Grows, args.max_grows),
     ];
-    let limit = |(measure, most): (Measure, Option<u64>)| {
-        Some(Limit {
-            subject: Subject::Total,
-            measure,
-            per: None,
-            most: Most::Whole(most?),
-        })
+    let given = flags
+        .into_iter()
+        .filter_map(|(measure, most)| Some((measure, most?)));
+    let limit = |(measure, most)| Limit {
+        subject: Subject::Total,
+        measure,
+        per: None,
+        most: Most::Whole(most),
     };
-    Ok(flags.into_iter().filter_map(limit).collect())
+    Ok(given.map(limit).collect())
 }

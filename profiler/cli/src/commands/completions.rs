@@ -6,9 +6,9 @@ use crate::args::{Cli, Completions};
 use crate::error::Error;
 use crate::files::output::Output;
 
-pub(super) fn run(args: &Completions) -> Result<u8, Error> {
+pub(super) fn run(args: &Completions) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "heapglass", &mut script);
-    Output::Stdout.write(|out| out.write_all(&script))?;
-    Ok(0)
+    let written = Output::Stdout.write(|out| out.write_all(&script));
+    written.map(drop)
 }

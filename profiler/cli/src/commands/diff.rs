@@ -10,9 +10,9 @@ use crate::args::{Diff, Symbols};
 use crate::error::Error;
 use crate::files::output::Output;
 use crate::open::Side;
-use crate::say;
+use crate::terminal;
 
-pub(super) fn run(args: &Diff) -> Result<u8, Error> {
+pub(super) fn run(args: &Diff) -> Result<(), Error> {
     let base: Vec<&Path> = paths(&args.base, &args.and_base);
     let new: Vec<&Path> = paths(&args.new, &args.and_new);
     let inputs: Vec<&Path> = base.iter().chain(&new).copied().collect();
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Diff) -> Result<u8, Error> {
     let text = match is_picture {
         true => {
             if let Some(drawn) = output.write(|out| write_svg(&diff, out))? {
-                say::wrote_picture(&args.output, drawn.frames);
+                terminal::wrote_picture(&args.output, drawn.frames);
             }
             Output::Stdout
         }
@@ -45,11 +45,11 @@ pub(super) fn run(args: &Diff) -> Result<u8, Error> {
         top: args.top,
         ..text.report_options()
     };
-    text.write(|out| match args.json {
+    let written = text.write(|out| match args.json {
         true => write_json(&diff, args.top, out),
         false => write_text(&diff, &shown, out),
-    })?;
-    Ok(0)
+    });
+    written.map(drop)
 }
 
 fn paths<'a>(first: &'a Path, others: &'a [PathBuf]) -> Vec<&'a Path> {

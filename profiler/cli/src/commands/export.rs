@@ -10,9 +10,9 @@ use heapglass_profiler::report::By;
 use crate::args::Export;
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
-use crate::{open, say};
+use crate::{open, terminal};
 
-pub(super) fn run(args: &Export) -> Result<u8, Error> {
+pub(super) fn run(args: &Export) -> Result<(), Error> {
     let format = args.to;
     if args.by.is_some() && !format.has_rows() {
         return Err(Error::misuse(format_args!(
@@ -45,10 +45,10 @@ pub(super) fn run(args: &Export) -> Result<u8, Error> {
     };
     let written = output.write(|out| write(&profile, format, &options, out))?;
     if written.is_none() {
-        return Ok(0);
+        return Ok(());
     }
     if args.json {
-        print_json(&serde_json::json!({
+        return print_json(&serde_json::json!({
             "format": 1,
             "path": args.output.to_string_lossy(),
             "to": format.name(),
@@ -56,18 +56,17 @@ pub(super) fn run(args: &Export) -> Result<u8, Error> {
             "frames": options.frames.name(),
             "totals": profile.totals,
             "notes": notes(&profile),
-        }))?;
-        return Ok(0);
+        }));
     }
     if !to_stdout {
         let hint = hint(format, &args.output, args.measure);
-        say::line(format_args!("wrote {}{hint}", args.output.display()));
+        terminal::eprint_line(format_args!("wrote {}{hint}", args.output.display()));
     }
     // Not every format has room for them.
     for note in notes(&profile) {
-        say::line(format_args!("heapglass: {note}"));
+        terminal::eprint_line(format_args!("heapglass: {note}"));
     }
-    Ok(0)
+    Ok(())
 }
 
 /// What opens the file.
@@ -79,10 +78,7 @@ fn hint(format: Format, path: &Path, measure: Measure) -> String {
         Format::Speedscope => "; load it into https://www.speedscope.app".to_owned(),
         Format::Firefox => "; load it into https://profiler.firefox.com".to_owned(),
         Format::Folded => {
-            let unit = match measure.is_bytes() {
-                true => "bytes",
-                false => "count",
-            };
+            let unit = if measure.is_bytes() { "bytes" } else { "count" };
             format!("; draw it with: inferno-flamegraph --countname {unit} {path}")
         }
         Format::Json | Format::Csv => String::new(),

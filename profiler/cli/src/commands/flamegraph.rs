@@ -6,9 +6,9 @@ use heapglass_profiler::profile::{Measure, Profile, ScopeId};
 use crate::args::Flamegraph;
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
-use crate::{open, say};
+use crate::{open, terminal};
 
-pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
+pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
     if args.by != By::Arena && args.arena.is_some() {
         return Err(Error::misuse("--arena goes with --by arena"));
     }
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
         by: args.by,
         measure,
         inverted: args.inverted,
-        frames: args.frames.get(),
+        frames: args.frames.frames,
         scopes: args.phases,
         within: phase(&profile, args)?,
         arena,
@@ -44,10 +44,10 @@ pub(super) fn run(args: &Flamegraph) -> Result<u8, Error> {
                 "elided": drawn.elided,
             }))?;
         }
-        Some(drawn) if !to_stdout => say::wrote_picture(&args.output, drawn.frames),
+        Some(drawn) if !to_stdout => terminal::wrote_picture(&args.output, drawn.frames),
         _ => {}
     }
-    Ok(0)
+    Ok(())
 }
 
 /// Refuses a picture by arena of a measure that arenas do not have.
@@ -63,27 +63,23 @@ pub(super) fn check_arena_measure(measure: Measure) -> Result<(), Error> {
 
 /// The arena that was asked for, an index into the profile's.
 fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
-    let Some(name) = &args.arena else {
+    let Some(wanted) = &args.arena else {
         return Ok(None);
     };
-    let found = profile.arenas.iter().position(|arena| arena.name == *name);
-    if found.is_some() {
-        return Ok(found);
-    }
     let names: Vec<&str> = profile
         .arenas
         .iter()
         .map(|arena| arena.name.as_str())
         .collect();
-    let there = if names.is_empty() {
-        "it has none (name one with tracking_alloc::arena::Tracked::new)".to_owned()
-    } else {
-        format!("it has {}", names.join(", "))
-    };
-    Err(Error::misuse(format_args!(
-        "no arena {name} in {}: {there}",
-        args.input.file.display()
-    )))
+    match names.iter().position(|name| name == wanted) {
+        Some(found) => Ok(Some(found)),
+        None => Err(none_such(
+            args,
+            ("arena", wanted),
+            &names,
+            "tracking_alloc::arena::Tracked::new",
+        )),
+    }
 }
 
 /// The phase that was asked for, by its path, or by its name when only one has it.
@@ -93,36 +89,42 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
     };
     let phases = profile.phases();
     let all = (1..profile.scopes.len() as u32).map(ScopeId);
-    let all: Vec<(ScopeId, String)> = all
+    let (all, paths): (Vec<ScopeId>, Vec<String>) = all
         .filter(|&scope| phases.phase_of(scope) == scope)
         .map(|scope| (scope, phases.path(profile, scope)))
-        .collect();
-    let file = args.input.file.display();
-    if let Some((scope, _)) = all.iter().find(|(_, path)| path == wanted) {
-        return Ok(Some(*scope));
+        .unzip();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    if let Some(found) = paths.iter().position(|path| path == wanted) {
+        return Ok(Some(all[found]));
     }
-    let named: Vec<_> = all
-        .iter()
-        .filter(|(scope, _)| profile.scopes[scope.0 as usize].name == *wanted)
-        .collect();
-    let paths = |phases: &[&(ScopeId, String)]| {
-        let paths: Vec<&str> = phases.iter().map(|(_, path)| path.as_str()).collect();
-        paths.join(", ")
-    };
+    let has_name = |scope: &ScopeId| profile.scopes[scope.0 as usize].name == *wanted;
+    let named = all.iter().zip(&paths).filter(|(scope, _)| has_name(scope));
+    let (named, named_paths): (Vec<ScopeId>, Vec<&str>) = named.unzip();
     match named.as_slice() {
-        [(scope, _)] => Ok(Some(*scope)),
-        [] if all.is_empty() => Err(Error::misuse(format_args!(
-            "no phase {wanted} in {file}: it has none (name one with tracking_alloc::phase)"
-        ))),
-        [] => Err(Error::misuse(format_args!(
-            "no phase {wanted} in {file}: it has {}",
-            paths(&all.iter().collect::<Vec<_>>())
-        ))),
-        several => Err(Error::misuse(format_args!(
-            "several phases are called {wanted} in {file}; say which: {}",
-            paths(several)
+        [scope] => Ok(Some(*scope)),
+        [] => Err(none_such(
+            args,
+            ("phase", wanted),
+            &paths,
+            "tracking_alloc::phase",
+        )),
+        _ => Err(Error::misuse(format_args!(
+            "several phases are called {wanted} in {}; say which: {}",
+            args.input.file.display(),
+            named_paths.join(", ")
         ))),
     }
+}
+
+/// What to say when there is no `what` (a kind and a name); `there` are those there are, `how` names one.
+fn none_such(args: &Flamegraph, what: (&str, &str), there: &[&str], how: &str) -> Error {
+    let there = match there {
+        [] => format!("it has none (name one with {how})"),
+        _ => format!("it has {}", there.join(", ")),
+    };
+    let (kind, name) = what;
+    let file = args.input.file.display();
+    Error::misuse(format_args!("no {kind} {name} in {file}: {there}"))
 }
 
 /// The measure when none was given. Of arenas what they hold, or, when that is nothing, what they allocated.

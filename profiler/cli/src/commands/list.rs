@@ -1,19 +1,19 @@
 //! Bare `heapglass`: the recordings here and recent ones, to choose from on a terminal, as a list elsewhere.
 
-use std::io::{BufRead, IsTerminal, Write};
-use std::path::PathBuf;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use heapglass_profiler::units::{Bytes, printable};
-use tracking_alloc_recording::{Recording, Writer};
+use time::UtcDateTime;
+use tracking_alloc_recording::{HeaderValue, Recording, Writer};
 
-use super::tui::{has_terminal, show_file};
+use super::tui::show_file;
 use crate::args::Symbols;
 use crate::error::Error;
 use crate::files::output::{print, print_json};
-use crate::files::peek::{Peek, peek};
 use crate::files::{recent, recover};
-use crate::say;
+use crate::terminal::{self, has_terminal};
 
 const NOTHING: &str = "\
 No recordings here and none remembered. Make one:
@@ -30,21 +30,19 @@ const OFFERED: usize = 30;
 
 struct Offer {
     path: PathBuf,
-    peek: Peek,
-    here: bool,
+    header: HeaderValue,
+    is_here: bool,
 }
 
-pub(super) fn run(symbols: Symbols, json: bool) -> Result<u8, Error> {
+pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
     recover::before_listing();
     let offers = offers();
     if json {
-        let list: Vec<_> = offers.iter().map(to_json).collect();
-        print_json(&serde_json::json!({ "format": 1, "recordings": list }))?;
-        return Ok(0);
+        let list: Vec<_> = offers.iter().map(Offer::to_json).collect();
+        return print_json(&serde_json::json!({ "format": 1, "recordings": list }));
     }
     if offers.is_empty() {
-        print(NOTHING)?;
-        return Ok(0);
+        return print(NOTHING);
     }
     let mut text = String::new();
     let numbered = has_terminal() && std::io::stderr().is_terminal();
@@ -52,158 +50,141 @@ pub(super) fn run(symbols: Symbols, json: bool) -> Result<u8, Error> {
         if numbered {
             text.push_str(&format!("{number:>3}  "));
         }
-        text.push_str(&describe(offer));
+        text.push_str(&offer.describe());
         text.push('\n');
     }
     if !numbered {
-        print(&text)?;
-        return Ok(0);
+        return print(&text);
     }
     let _ = write!(
         std::io::stderr(),
         "{text}Explore which one? [1-{}, Enter: none] ",
         offers.len()
     );
-    let mut answer = String::new();
-    std::io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|error| {
-            Error::misuse(format_args!(
-                "cannot read the answer: {error}; name the recording: heapglass FILE"
-            ))
-        })?;
+    let answer = std::io::stdin().lines().next().transpose();
+    let answer = answer.map_err(|error| {
+        Error::misuse(format_args!(
+            "cannot read the answer: {error}; name the recording: heapglass FILE"
+        ))
+    })?;
+    let answer = answer.unwrap_or_default();
     let answer = answer.trim();
     if answer.is_empty() {
-        return Ok(0);
+        return Ok(());
     }
-    let chosen = answer
-        .parse::<usize>()
-        .ok()
-        .and_then(|number| offers.get(number.checked_sub(1)?));
-    let Some(chosen) = chosen else {
-        return Err(Error::misuse(format_args!(
+    let number = answer.parse::<usize>().ok();
+    let chosen = number.and_then(|number| offers.get(number.checked_sub(1)?));
+    let chosen = chosen.ok_or_else(|| {
+        Error::misuse(format_args!(
             "{answer} is none of 1 to {}; name the recording: heapglass FILE",
             offers.len()
-        )));
-    };
-    say::line("");
-    show_file(&chosen.path, &symbols)?;
-    Ok(0)
+        ))
+    })?;
+    terminal::eprint_line("");
+    show_file(&chosen.path, symbols)
 }
 
 /// The recordings of this folder, then remembered ones from elsewhere, each the newest first.
 fn offers() -> Vec<Offer> {
-    let mut offers: Vec<Offer> = recent::in_folder(std::path::Path::new("."))
-        .into_iter()
-        .map(|(path, peek)| Offer {
+    let mut offers: Vec<Offer> = recent::in_folder(Path::new("."))
+        .map(|(path, header)| Offer {
             path: path.strip_prefix(".").unwrap_or(&path).to_owned(),
-            peek,
-            here: true,
+            header,
+            is_here: true,
         })
         .collect();
     let known: Vec<_> = offers
         .iter()
         .filter_map(|offer| offer.path.canonicalize().ok())
         .collect();
-    for entry in recent::remembered() {
-        let is_known = entry
-            .path
-            .canonicalize()
-            .is_ok_and(|path| known.contains(&path));
-        if let Some(peek) = peek(&entry.path).filter(|_| !is_known) {
-            offers.push(Offer {
-                path: entry.path,
-                peek,
-                here: false,
-            });
-        }
-    }
+    let is_known = |path: &Path| path.canonicalize().is_ok_and(|path| known.contains(&path));
+    let others = recent::remembered().filter(|(path, _)| !is_known(path));
+    offers.extend(others.map(|(path, header)| Offer {
+        path,
+        header,
+        is_here: false,
+    }));
     offers.truncate(OFFERED);
     offers
 }
 
-fn state_of(offer: &Offer) -> &'static str {
-    match offer.peek.writer() {
-        Writer::Finished if is_damaged(offer) => "damaged",
-        Writer::Finished => "finished",
-        Writer::Running => "running",
-        Writer::Ended | Writer::OtherBoot => "ended",
-        Writer::Unknown => "unknown",
+impl Offer {
+    fn state(&self) -> &'static str {
+        match Writer::of(&self.header) {
+            Writer::Finished if self.is_damaged() => "damaged",
+            Writer::Finished => "finished",
+            Writer::Running => "running",
+            Writer::Ended | Writer::OtherBoot => "ended",
+            Writer::Unknown => "unknown",
+        }
+    }
+
+    /// Whether a finished recording cannot be read.
+    fn is_damaged(&self) -> bool {
+        self.bytes() <= CHECKED_BYTES && Recording::open(&self.path).is_err()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.path.metadata().map_or(0, |metadata| metadata.len())
+    }
+
+    /// When the recording was begun, or its file last written where that is not known.
+    fn date(&self) -> String {
+        let written = || {
+            let modified = self.path.metadata().ok()?.modified().ok()?;
+            Some(
+                modified
+                    .duration_since(SystemTime::UNIX_EPOCH)
+                    .ok()?
+                    .as_secs(),
+            )
+        };
+        date(match self.header.started_unix_ns / 1_000_000_000 {
+            0 => written().unwrap_or(0),
+            seconds => seconds,
+        })
+    }
+
+    fn describe(&self) -> String {
+        // WebAssembly modules have none.
+        let process = match self.header.pid {
+            0 => String::new(),
+            pid => format!("pid {pid}, "),
+        };
+        format!(
+            "{}  ({}, {}, {process}{}{})",
+            printable(&self.path.to_string_lossy()),
+            self.date(),
+            self.state(),
+            Bytes(self.bytes()),
+            if self.is_here { "" } else { ", recent" },
+        )
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "path": self.path.to_string_lossy(),
+            "state": self.state(),
+            "pid": self.header.pid,
+            "started_unix_ns": self.header.started_unix_ns,
+            "recording_bytes": self.bytes(),
+            "here": self.is_here,
+        })
     }
 }
 
-/// Whether a finished recording cannot be read.
-fn is_damaged(offer: &Offer) -> bool {
-    bytes_of(offer) <= CHECKED_BYTES && Recording::open(&offer.path).is_err()
-}
-
-/// When a recording was begun, or its file last written where that is not known: `2026-11-22 21:28 UTC`.
-fn date_of(offer: &Offer) -> String {
-    let written = || {
-        let modified = offer.path.metadata().and_then(|file| file.modified());
-        let since = modified.map(|time| time.duration_since(SystemTime::UNIX_EPOCH));
-        since.ok()?.ok().map(|since| since.as_secs())
-    };
-    let seconds = match offer.peek.header.started_unix_ns / 1_000_000_000 {
-        0 => written().unwrap_or(0),
-        seconds => seconds,
-    };
-    date(seconds)
-}
-
-/// A moment in seconds since the Unix epoch, to the minute.
+/// A moment in seconds since the Unix epoch, to the minute: `2026-11-22 21:28 UTC`.
 fn date(seconds: u64) -> String {
-    let (days, minutes) = (seconds / 86_400, seconds / 60 % 1_440);
-    // Years from March on, so that a leap day is a year's last; 400 of them have 146,097 days.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    let year = era * 400 + year + next;
+    let moment = UtcDateTime::from_unix_timestamp(seconds.try_into().unwrap_or(0));
+    let moment = moment.unwrap_or(UtcDateTime::UNIX_EPOCH);
     format!(
-        "{year}-{month:02}-{day:02} {:02}:{:02} UTC",
-        minutes / 60,
-        minutes % 60
+        "{}-{:02}-{:02} {:02}:{:02} UTC",
+        moment.year(),
+        u8::from(moment.month()),
+        moment.day(),
+        moment.hour(),
+        moment.minute()
     )
-}
-
-fn bytes_of(offer: &Offer) -> u64 {
-    offer.path.metadata().map_or(0, |metadata| metadata.len())
-}
-
-fn describe(offer: &Offer) -> String {
-    // WebAssembly modules have none.
-    let process = match offer.peek.header.pid {
-        0 => String::new(),
-        pid => format!("pid {pid}, "),
-    };
-    format!(
-        "{}  ({}, {}, {process}{}{})",
-        printable(&offer.path.to_string_lossy()),
-        date_of(offer),
-        state_of(offer),
-        Bytes(bytes_of(offer)),
-        if offer.here { "" } else { ", recent" },
-    )
-}
-
-fn to_json(offer: &Offer) -> serde_json::Value {
-    serde_json::json!({
-        "path": offer.path.to_string_lossy(),
-        "state": state_of(offer),
-        "pid": offer.peek.header.pid,
-        "started_unix_ns": offer.peek.header.started_unix_ns,
-        "recording_bytes": bytes_of(offer),
-        "here": offer.here,
-    })
 }
 
 #[cfg(test)]

@@ -1,48 +1,39 @@
 //! `heapglass man`: manual pages, made of what `--help` says.
 
-use std::path::Path;
-
 use clap::{Command, CommandFactory};
 
 use crate::args::{Cli, Man};
 use crate::error::Error;
 use crate::files::output::Output;
-use crate::say;
+use crate::terminal;
 
-pub(super) fn run(args: &Man) -> Result<u8, Error> {
+pub(super) fn run(args: &Man) -> Result<(), Error> {
     let mut cli = Cli::command();
     // Names of commands in full: heapglass-export.
     cli.build();
     let Some(folder) = &args.output else {
-        let page = render(cli)?;
-        Output::Stdout.write(|out| out.write_all(&page))?;
-        return Ok(0);
+        return write_page(cli, Output::Stdout);
     };
-    std::fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
-    let commands: Vec<Command> = cli
+    let shown = folder.display();
+    std::fs::create_dir_all(folder).map_err(Error::wrap(format_args!("cannot write {shown}")))?;
+    let mut commands: Vec<Command> = cli
         .get_subcommands()
         .filter(|command| !command.is_hide_set() && command.get_name() != "help")
         .cloned()
         .collect();
-    let pages = commands.len() + 1;
-    for command in [cli].into_iter().chain(commands) {
+    commands.push(cli);
+    let pages = commands.len();
+    for command in commands {
         let name = command.get_display_name().unwrap_or(command.get_name());
         let path = folder.join(format!("{name}.1"));
-        let page = render(command)?;
-        Output::open(&path, &[])?.write(|out| out.write_all(&page))?;
+        write_page(command, Output::open(&path, &[])?)?;
     }
-    say::line(format_args!("wrote {pages} pages to {}", folder.display()));
-    Ok(0)
+    terminal::eprint_line(format_args!("wrote {pages} pages to {shown}"));
+    Ok(())
 }
 
-fn render(command: Command) -> Result<Vec<u8>, Error> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command)
-        .render(&mut page)
-        .map_err(Error::misuse)?;
-    Ok(page)
-}
-
-fn cannot_write(folder: &Path, error: &std::io::Error) -> Error {
-    Error::misuse(format_args!("cannot write {}: {error}", folder.display()))
+fn write_page(command: Command, output: Output) -> Result<(), Error> {
+    let page = clap_mangen::Man::new(command);
+    let written = output.write(|mut out| page.render(&mut out));
+    written.map(drop)
 }

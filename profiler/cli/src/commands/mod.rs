@@ -18,24 +18,22 @@ use crate::error::Error;
 /// Does what the command line says; the answer is the exit status.
 pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
     match cli.command {
-        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Run(args)) => return run::run(&args),
+        Some(Command::Check(args)) => return check::run(&args),
+        Some(Command::Runner(args)) => return crate::cargo::runner::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
-        Some(Command::Check(args)) => check::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),
         Some(Command::Demo(args)) => crate::demo::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),
-        Some(Command::Runner(args)) => crate::cargo::runner::run(&args),
-        None => {
-            let symbols = cli.symbols;
-            match cli.file {
-                Some(file) => tui::show_file(&file, &symbols).map(|()| 0),
-                None => list::run(symbols, cli.json),
-            }
-        }
+        None => match cli.file {
+            Some(file) => tui::show_file(&file, &cli.symbols),
+            None => list::run(&cli.symbols, cli.json),
+        },
     }
+    .map(|()| 0)
 }

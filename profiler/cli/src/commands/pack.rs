@@ -5,9 +5,9 @@ use heapglass_profiler::units::Bytes;
 use crate::args::Pack;
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
-use crate::{open, say};
+use crate::{open, terminal};
 
-pub(super) fn run(args: &Pack) -> Result<u8, Error> {
+pub(super) fn run(args: &Pack) -> Result<(), Error> {
     let output = Output::open_beside(args.json, &args.output, &args.input.file, "recording")?;
     let to_stdout = output.is_stdout();
     let packed = open::pack(&args.input.file, &args.input.symbols)?;
@@ -20,12 +20,12 @@ pub(super) fn run(args: &Pack) -> Result<u8, Error> {
             "recording_bytes": bytes,
         }))?;
     } else if written.is_some() && !to_stdout {
-        say::line(format_args!(
+        terminal::eprint_line(format_args!(
             "wrote {}: {}; open it anywhere: heapglass {}",
             args.output.display(),
             Bytes(bytes),
             crate::summary::quoted(&args.output),
         ));
     }
-    Ok(0)
+    Ok(())
 }

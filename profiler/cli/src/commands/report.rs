@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::files::output::Output;
 use crate::open;
 
-pub(super) fn run(args: &Report) -> Result<u8, Error> {
+pub(super) fn run(args: &Report) -> Result<(), Error> {
     let output = Output::open(&args.output, &[&args.input.file])?;
     let profile = open::open(&args.input.file, &args.input.symbols)?;
     let recording = args.input.file.display().to_string();
@@ -15,19 +15,16 @@ pub(super) fn run(args: &Report) -> Result<u8, Error> {
         by: args.by,
         measure: args.measure.measure,
         top: args.top,
-        frames: args.frames.get(),
+        frames: args.frames.frames,
         explain: args.explain,
         recording: Some(&recording),
         ..output.report_options()
     };
-    output.write(|out| {
-        if args.json {
-            write_json(&profile, &options, out)
-        } else {
-            write_text(&profile, &options, out)
-        }
+    output.write(|out| match args.json {
+        true => write_json(&profile, &options, out),
+        false => write_text(&profile, &options, out),
     })?;
     // The process ends: giving back the blocks of a million stacks one by one would take as long as a table of them.
     std::mem::forget(profile);
-    Ok(0)
+    Ok(())
 }

@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use heapglass_profiler::Session;
 use heapglass_profiler::profile::Profile;
-use heapglass_tui::Source;
+use heapglass_tui::{Options, Source};
 
-use super::tui;
 use crate::args::{Out, Run, Symbols};
-use crate::cargo::own;
+use crate::cargo::own_crates;
 use crate::error::Error;
-use crate::files::place::Spool;
+use crate::files::spool::{KeptRecording, Spool};
 use crate::files::{first_free, recent};
+use crate::open;
 use crate::summary::{self, Form, Shown};
-use crate::supervise::{self, Finished, RunningCommand};
-use crate::{open, say};
+use crate::supervise::{self, Finished, LiveRecordings};
+use crate::terminal::{self, has_terminal};
 
 /// Where recordings go when nothing says otherwise.
 pub(crate) const DEFAULT_PATTERN: &str = "%e-%p.hg";
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
         command.env("HEAPGLASS_MODE", mode);
     }
     if !args.own.is_empty() {
-        command.env(own::VARIABLE, args.own.join(","));
+        command.env(own_crates::VARIABLE, args.own.join(","));
     }
     let spool = Spool::new(&wanted, args.out.force)?;
     let finished = if args.tui {
@@ -84,16 +84,13 @@ pub(crate) fn wanted(flag: &Out) -> Result<PathBuf, Error> {
 
 /// Remembers the recordings of a run for bare `heapglass`.
 pub(crate) fn remember(finished: &Finished) {
-    let entries: Vec<_> = finished
-        .kept
-        .iter()
-        .filter_map(|kept| {
-            Some(recent::Entry {
-                path: std::path::absolute(&kept.path).ok()?,
-                program: kept.program.clone(),
-            })
+    let entry = |kept: &KeptRecording| {
+        Some(recent::Entry {
+            path: std::path::absolute(&kept.path).ok()?,
+            program: kept.program.clone(),
         })
-        .collect();
+    };
+    let entries: Vec<_> = finished.kept.iter().filter_map(entry).collect();
     recent::remember(&entries);
 }
 
@@ -129,7 +126,7 @@ struct Log {
 impl Log {
     /// `RECORDING.log`, with a number when that is taken; patterns lose their percent signs.
     fn beside(wanted: &Path) -> Result<Log, Error> {
-        if !tui::has_terminal() {
+        if !has_terminal() {
             return Err(Error::misuse(
                 "--tui needs a terminal on standard input and output; run without it, and open the recording later",
             ));
@@ -160,10 +157,11 @@ impl Log {
     }
 
     fn stdio(&self) -> Result<Stdio, Error> {
-        let file = self.file.try_clone();
-        file.map(Stdio::from).map_err(|error| {
-            Error::misuse(format_args!("cannot use {}: {error}", self.path.display()))
-        })
+        let file = self.file.try_clone().map(Stdio::from);
+        file.map_err(Error::wrap(format_args!(
+            "cannot use {}",
+            self.path.display()
+        )))
     }
 }
 
@@ -171,20 +169,21 @@ impl Log {
 fn watch(running: supervise::Running, name: String, log: &Log) -> Result<Finished, Error> {
     let source = Live {
         name,
-        watching: running.watch(),
+        recordings: running.recordings.clone(),
         session: open::session(&Symbols::default()),
         live: true,
     };
-    let shown = tui::show(source);
-    if let Err(error) = shown {
-        say::line(format_args!("heapglass: {error}"));
+    if let Err(error) = heapglass_tui::run(source, Options::from_env()) {
+        terminal::eprint_line(format_args!("heapglass: {error}"));
     }
-    say::line(format_args!(
+    terminal::eprint_line(format_args!(
         "heapglass: the command's output is in {}",
         log.path.display()
     ));
     if running.is_running() {
-        say::line("heapglass: the command still runs; waiting for its end (Ctrl-C ends it)");
+        terminal::eprint_line(
+            "heapglass: the command still runs; waiting for its end (Ctrl-C ends it)",
+        );
     }
     running.wait()
 }
@@ -192,14 +191,14 @@ fn watch(running: supervise::Running, name: String, log: &Log) -> Result<Finishe
 /// The first recording of a command that runs.
 struct Live {
     name: String,
-    watching: RunningCommand,
+    recordings: LiveRecordings,
     session: Session,
     live: bool,
 }
 
 impl Source for Live {
     fn title(&self) -> String {
-        let paths = self.watching.recordings();
+        let paths = self.recordings.paths();
         paths
             .first()
             .map_or_else(|| self.name.clone(), |path| path.display().to_string())
@@ -207,8 +206,8 @@ impl Source for Live {
 
     fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
         loop {
-            let over = self.watching.is_over();
-            if let Some(path) = self.watching.recordings().first() {
+            let over = self.recordings.are_settled();
+            if let Some(path) = self.recordings.paths().first() {
                 let profile = open::open_quietly(&mut self.session, path, progress, None);
                 // A recording that is being moved may be gone for a moment.
                 if profile.is_ok() || over {

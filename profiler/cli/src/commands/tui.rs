@@ -11,23 +11,22 @@ use crate::args::{Symbols, Tui};
 use crate::error::Error;
 use crate::open;
 
-pub(super) fn run(args: &Tui) -> Result<u8, Error> {
+pub(super) fn run(args: &Tui) -> Result<(), Error> {
     // What is no recording is said before the other one is read.
-    check(&args.input.file)?;
-    let base = match &args.base {
-        Some(path) => Some(Arc::new(Base {
+    open::check(&args.input.file)?;
+    let base = args.base.as_ref().map(|path| {
+        let symbols = args.input.symbols.with_binary(&args.base_binary);
+        Ok(Arc::new(Base {
             name: path.display().to_string(),
-            profile: open::open(path, &args.input.symbols.with_binary(&args.base_binary))?,
-        })),
-        None => None,
-    };
+            profile: open::open(path, &symbols)?,
+        }))
+    });
     let options = Options {
         measure: args.measure.measure,
-        base,
+        base: base.transpose()?,
         ..Options::from_env()
     };
-    show_recording(&args.input.file, &args.input.symbols, options)?;
-    Ok(0)
+    show_recording(&args.input.file, &args.input.symbols, options)
 }
 
 /// Shows a recording until the user quits.
@@ -36,13 +35,8 @@ pub(super) fn run(args: &Tui) -> Result<u8, Error> {
 /// When the recording cannot be opened, or there is no terminal.
 pub(crate) fn show_file(path: &Path, symbols: &Symbols) -> Result<(), Error> {
     // What is no recording is said before the terminal changes.
-    check(path)?;
+    open::check(path)?;
     show_recording(path, symbols, Options::from_env())
-}
-
-/// Whether there is a recording to show. On a terminal the error of the first load is shown as well.
-fn check(path: &Path) -> Result<(), Error> {
-    open::check(path, has_terminal())
 }
 
 fn show_recording(path: &Path, symbols: &Symbols, options: Options) -> Result<(), Error> {
@@ -52,20 +46,6 @@ fn show_recording(path: &Path, symbols: &Symbols, options: Options) -> Result<()
         live: false,
     };
     heapglass_tui::run(source, options).map_err(Error::misuse)
-}
-
-/// Shows a source until the user quits.
-///
-/// # Errors
-/// As [`show_file`].
-pub(crate) fn show(source: impl Source) -> Result<(), Error> {
-    heapglass_tui::run(source, Options::from_env()).map_err(Error::misuse)
-}
-
-/// Whether there is a terminal to show it on.
-pub(crate) fn has_terminal() -> bool {
-    use std::io::IsTerminal;
-    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
 /// A recording in a file, finished or still written.

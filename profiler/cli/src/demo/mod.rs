@@ -17,11 +17,12 @@ use heapglass_profiler::units::Bytes;
 
 use crate::args::{Demo, Symbols};
 use crate::commands::run::remember;
-use crate::commands::tui;
+use crate::commands::tui::show_file;
 use crate::error::Error;
 use crate::files::output::Output;
-use crate::files::place::Spool;
-use crate::{open, say, supervise};
+use crate::files::spool::Spool;
+use crate::terminal::{self, has_terminal};
+use crate::{open, supervise};
 use input::Input;
 
 /// The words in front of its input that make this binary the demo's target, behind its own name.
@@ -39,32 +40,25 @@ pub(crate) fn as_target(words: impl Iterator<Item = OsString>) -> Option<Result<
 }
 
 /// Runs the demo.
-pub(crate) fn run(args: &Demo) -> Result<u8, Error> {
+pub(crate) fn run(args: &Demo) -> Result<(), Error> {
     let stem = format!("heapglass-demo-{}", std::process::id());
     let wanted = PathBuf::from(format!("{stem}.hg"));
     let picture = PathBuf::from(format!("{stem}.svg"));
     let svg = Output::open(&picture, &[])?;
     let spool = Spool::new(&wanted, false)?;
     let input = Input::of_this_workspace();
-    say::line(format_args!(
+    terminal::eprint_line(format_args!(
         "heapglass demo: deserializing {} ({})",
         input.what,
         Bytes(input.json.len() as u64)
     ));
     let path = spool.folder().join(".input.json");
-    let written =
-        File::create_new(&path).and_then(|mut file| file.write_all(input.json.as_bytes()));
-    written.map_err(|error| {
-        Error::misuse(format_args!(
-            "cannot write the demo's input to {}: {error}",
-            path.display()
-        ))
-    })?;
-    let me = std::env::current_exe().map_err(|error| {
-        Error::misuse(format_args!(
-            "cannot tell where heapglass itself lies: {error}"
-        ))
-    })?;
+    let cannot = format!("cannot write the demo's input to {}", path.display());
+    File::create_new(&path)
+        .and_then(|mut file| file.write_all(input.json.as_bytes()))
+        .map_err(Error::wrap(cannot))?;
+    let unknown = "cannot tell where heapglass itself lies";
+    let me = std::env::current_exe().map_err(Error::wrap(unknown))?;
     let mut command = Command::new(me);
     command
         .args(TARGET)
@@ -96,31 +90,28 @@ pub(crate) fn run(args: &Demo) -> Result<u8, Error> {
     svg.write(|out| write_svg(&profile, &options, out))?;
     drop(guard);
     let name = kept.path.file_name().map(PathBuf::from).unwrap_or_default();
-    say::line(format_args!(
+    terminal::eprint_line(format_args!(
         "heapglass demo: recording {}, picture {}",
         name.display(),
         picture.display()
     ));
-    if tui::has_terminal() && !args.json && !args.no_tui {
-        tui::show_file(&kept.path, &Symbols::default())?;
-        say::line(format_args!(
+    if has_terminal() && !args.json && !args.no_tui {
+        show_file(&kept.path, &Symbols::default())?;
+        terminal::eprint_line(format_args!(
             "heapglass demo: again: heapglass {}",
             name.display()
         ));
-        return Ok(0);
+        return Ok(());
     }
     let stdout = std::io::stdout();
     let recording = name.display().to_string();
     let options = Options {
         recording: Some(&recording),
-        ..say::report_options(&stdout)
+        ..terminal::report_options(&stdout)
     };
-    Output::Stdout.write(|out| {
-        if args.json {
-            write_json(&profile, &options, out)
-        } else {
-            write_text(&profile, &options, out)
-        }
-    })?;
-    Ok(0)
+    let written = Output::Stdout.write(|out| match args.json {
+        true => write_json(&profile, &options, out),
+        false => write_text(&profile, &options, out),
+    });
+    written.map(drop)
 }

@@ -14,18 +14,15 @@ use crate::error::Error;
 
 /// Reads the file and deserializes it; prints nothing.
 pub(super) fn run(path: &Path) -> Result<u8, Error> {
-    let cannot = |what: &str, error: &dyn std::fmt::Display| {
-        Error::misuse(format_args!(
-            "the demo's target cannot {what} {}: {error}",
-            path.display()
-        ))
-    };
+    let path_shown = path.display();
     let text = {
         let _phase = tracking_alloc::phase("read");
-        std::fs::read_to_string(path).map_err(|error| cannot("read", &error))?
+        let cannot = format_args!("the demo's target cannot read {path_shown}");
+        std::fs::read_to_string(path).map_err(Error::wrap(cannot))?
     };
-    let typed = typed(&text).map_err(|error| cannot("deserialize", &error))?;
-    let value = value(&text).map_err(|error| cannot("deserialize", &error))?;
+    let cannot = format_args!("the demo's target cannot deserialize {path_shown}");
+    let typed = typed(&text).map_err(Error::wrap(cannot))?;
+    let value = value(&text).map_err(Error::wrap(cannot))?;
     let dependencies = dependencies(&typed);
     footprint("metadata", &typed);
     // One value measured both ways: exact, and what the crate deepsize says of its types.

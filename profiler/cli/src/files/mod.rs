@@ -2,14 +2,15 @@
 //!
 //! Must never truncate a file, replace one before its successor is whole, or give two recordings one path.
 
+pub(crate) mod header;
 pub(crate) mod output;
-pub(crate) mod peek;
-pub(crate) mod place;
 pub(crate) mod recent;
 pub(crate) mod recover;
 pub(crate) mod search;
+pub(crate) mod spool;
 
 use std::io::{self, ErrorKind};
+use std::path::PathBuf;
 
 /// The first of some attempts that does not meet what is there already.
 pub(crate) fn first_free<T>(
@@ -21,4 +22,11 @@ pub(crate) fn first_free<T>(
     };
     let mut made = (0..attempts).map(make).skip_while(taken);
     made.next().unwrap_or(Err(ErrorKind::AlreadyExists.into()))
+}
+
+/// Folders in memory where live recordings may lie.
+fn memory_folders() -> impl Iterator<Item = PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let folders = runtime.into_iter().chain([PathBuf::from("/dev/shm")]);
+    folders.filter(|folder| folder.is_absolute())
 }

@@ -4,13 +4,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::report::Options;
 
 use super::first_free;
 use crate::error::Error;
-use crate::say;
+use crate::terminal;
 
 /// Where a command writes to; made before the work begins, so that a path that cannot be written costs nothing.
 #[derive(Debug)]
@@ -42,27 +43,21 @@ impl Output {
                 )));
             }
         }
-        match fs::metadata(&target) {
-            Ok(metadata) if metadata.is_dir() => {
+        if let Ok(metadata) = fs::metadata(&target) {
+            if metadata.is_dir() {
                 return Err(cannot_write(path, "it is a folder"));
             }
-            Ok(metadata) if !metadata.is_file() => {
-                let opened = OpenOptions::new().write(true).open(&target);
-                let file = opened.map_err(|error| cannot_write(path, error))?;
+            // NOTE: replacing needs no right to the file itself; taking a write-protected one away would surprise.
+            let opened = OpenOptions::new().write(true).open(&target);
+            let file = opened.map_err(|error| cannot_write(path, error))?;
+            if !metadata.is_file() {
                 return Ok(Output::Through(path.to_owned(), file));
             }
-            Ok(_) => {
-                // NOTE: replacing needs no right to the file itself; taking a write-protected one away would surprise.
-                if let Err(error) = OpenOptions::new().write(true).open(&target) {
-                    return Err(cannot_write(path, error));
-                }
-            }
-            Err(_) => {}
         }
-        match Temporary::beside(&target, false) {
-            Ok(temporary) => Ok(Output::File(temporary)),
-            Err(error) => Err(cannot_write(path, error)),
-        }
+        let temporary = Temporary::beside(&target, false);
+        temporary
+            .map(Output::File)
+            .map_err(|error| cannot_write(path, error))
     }
 
     /// As [`open`](Output::open), for `what` is made of `input`; with `json`, standard output is taken by what is said of it.
@@ -76,12 +71,12 @@ impl Output {
         what: &str,
     ) -> Result<Output, Error> {
         let output = Output::open(path, &[input])?;
-        match json && output.is_stdout() {
-            true => Err(Error::misuse(format_args!(
+        if json && output.is_stdout() {
+            return Err(Error::misuse(format_args!(
                 "--json prints on standard output, where -o - puts the {what}; give one of them another place"
-            ))),
-            false => Ok(output),
+            )));
         }
+        Ok(output)
     }
 
     /// Whether standard output is where it goes.
@@ -92,7 +87,7 @@ impl Output {
     /// How a report is written to it: for the terminal that standard output may be, plain into a file.
     pub(crate) fn report_options<'a>(&self) -> Options<'a> {
         match self.is_stdout() {
-            true => say::report_options(&io::stdout()),
+            true => terminal::report_options(&io::stdout()),
             false => Options::default(),
         }
     }
@@ -133,7 +128,7 @@ impl Output {
 /// When standard output cannot be written for another reason.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let written = Output::Stdout.write(|out| out.write_all(text.as_bytes()));
-    written.map(|_| ())
+    written.map(drop)
 }
 
 /// Writes a line of JSON to standard output.
@@ -182,9 +177,8 @@ impl Temporary {
             let path = wanted.with_file_name(hidden);
             let mut options = OpenOptions::new();
             options.write(true).create_new(true);
-            #[cfg(unix)]
             if private {
-                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                options.mode(0o600);
             }
             Ok(Temporary {
                 file: options.open(&path)?,

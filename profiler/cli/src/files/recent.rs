@@ -2,14 +2,17 @@
 //!
 //! The list is a convenience: it may be lost, and nothing that goes wrong with it fails a command.
 
+use std::fs::DirBuilder;
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+use tracking_alloc_recording::HeaderValue;
 
+use super::header;
 use super::output::Temporary;
-use super::peek::{Peek, peek};
 
 /// Most recordings remembered.
 const KEPT: usize = 50;
@@ -27,10 +30,8 @@ pub(crate) struct Entry {
 pub(crate) fn remember(new: &[Entry]) {
     let Some(file) = list_file() else { return };
     let Some(folder) = file.parent() else { return };
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700);
     if new.is_empty() || builder.create(folder).is_err() {
         return;
     }
@@ -49,21 +50,16 @@ pub(crate) fn remember(new: &[Entry]) {
 }
 
 /// The recordings remembered that are still there, the newest first.
-pub(crate) fn remembered() -> Vec<Entry> {
+pub(crate) fn remembered() -> impl Iterator<Item = (PathBuf, HeaderValue)> {
     let entries = list_file().map(|file| read(&file)).unwrap_or_default();
-    entries
-        .into_iter()
-        .filter(|entry| peek(&entry.path).is_some())
-        .collect()
+    let entries = entries.into_iter();
+    entries.filter_map(|Entry { path, .. }| header::read(&path).map(|header| (path, header)))
 }
 
 /// The recordings in a folder, the newest first.
-pub(crate) fn in_folder(folder: &Path) -> Vec<(PathBuf, Peek)> {
-    let Ok(files) = std::fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut found: Vec<(SystemTime, PathBuf, Peek)> = files
-        .flatten()
+pub(crate) fn in_folder(folder: &Path) -> impl Iterator<Item = (PathBuf, HeaderValue)> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<_> = files
         .filter(|file| {
             let name = file.file_name();
             let name = name.as_encoded_bytes();
@@ -72,16 +68,13 @@ pub(crate) fn in_folder(folder: &Path) -> Vec<(PathBuf, Peek)> {
         })
         .filter_map(|file| {
             let path = folder.join(file.file_name());
-            let peek = peek(&path)?;
+            let header = header::read(&path)?;
             let time = path.metadata().and_then(|metadata| metadata.modified());
-            Some((time.unwrap_or(SystemTime::UNIX_EPOCH), path, peek))
+            Some((time.unwrap_or(SystemTime::UNIX_EPOCH), path, header))
         })
         .collect();
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    found
-        .into_iter()
-        .map(|(_, path, peek)| (path, peek))
-        .collect()
+    found.into_iter().map(|(_, path, header)| (path, header))
 }
 
 /// `$XDG_STATE_HOME/heapglass/recent`, else below `~/.local/state`.

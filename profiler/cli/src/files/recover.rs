@@ -10,11 +10,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tracking_alloc_recording::{MAGIC, Recording, VERSION, Writer, state};
+use tracking_alloc_recording::{HeaderValue, MAGIC, Recording, VERSION, state};
 
 use super::output::Temporary;
-use super::peek::{self, Peek};
-use super::place::{Spool, copy_whole, first_free, place};
+use super::spool::{Spool, copy_whole, first_free_path, move_without_replacing};
+use super::{header, memory_folders};
 
 /// Before the recording at `path` is opened.
 pub(crate) fn before_opening(path: &Path) {
@@ -35,9 +35,7 @@ pub(crate) fn before_listing() {
 
 /// Where live recordings lie that cannot, or shall not, live where they are wanted.
 fn in_memory() {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let folders = runtime.into_iter().chain([PathBuf::from("/dev/shm")]);
-    for folder in folders.filter(|folder| folder.is_absolute()) {
+    for folder in memory_folders() {
         for (path, metadata) in ours_in(&folder) {
             if !begins_with(&path, b"heapglass-") {
                 continue;
@@ -85,24 +83,24 @@ fn settle_spool(folder: &Path) {
 
 /// A recording that was written elsewhere: the pointer at the path where it was wanted leads to it.
 fn settle_elsewhere(path: &Path) {
-    let Some(peek) = peek::peek(path).filter(|peek| !peek.may_be_written()) else {
+    if header::read(path).is_none_or(|header| header::may_be_written(&header)) {
         return;
-    };
+    }
     let Ok(recording) = Recording::open(path) else {
         return;
     };
     match recording.string(recording.header.live_path) {
         Some(wanted) if Path::new(&wanted).is_absolute() => settle_pointer(Path::new(&wanted)),
         // Killed before there was a pointer: nothing had been recorded yet.
-        _ if recording.header.live_path == 0 && never_recorded(peek, &recording) => {
+        _ if recording.header.live_path == 0 && never_recorded(&recording) => {
             let _ = fs::remove_file(path);
         }
         _ => {}
     }
 }
 
-fn never_recorded(peek: Peek, recording: &Recording) -> bool {
-    peek.header.state == state::RUNNING && recording.lanes.is_empty()
+fn never_recorded(recording: &Recording) -> bool {
+    recording.header.state == state::RUNNING && recording.lanes.is_empty()
 }
 
 /// Puts the recording that the file at `path` points to in that file's place, once nobody writes to it any more.
@@ -110,11 +108,10 @@ fn settle_pointer(path: &Path) {
     let Ok(before) = path.symlink_metadata() else {
         return;
     };
-    let Some(pointer) = peek::peek(path).filter(|peek| peek.is_pointer() && before.is_file())
-    else {
+    let Some(pointer) = header::read(path).filter(header::is_pointer) else {
         return;
     };
-    let Some(target) = peek::pointed_at(path) else {
+    let Some(target) = header::pointed_at(path).filter(|_| before.is_file()) else {
         return;
     };
     let me = rustix::process::geteuid().as_raw();
@@ -123,9 +120,10 @@ fn settle_pointer(path: &Path) {
         return;
     }
     // NOTE: pointers of earlier versions do not say whose they are.
-    let is_its_own = |peek: &Peek| pointer.header.pid == 0 || peek.is_of_one_writer(pointer);
-    let recording = peek::peek(&target).filter(|peek| !peek.is_pointer() && is_its_own(peek));
-    if recording.is_none_or(Peek::may_be_written) {
+    let writer = |of: &HeaderValue| (of.pid, of.start_ticks, of.boot_id, of.pid_namespace);
+    let is_its_own = |header: &HeaderValue| pointer.pid == 0 || writer(header) == writer(&pointer);
+    let recording = header::read(&target).filter(|it| !header::is_pointer(it) && is_its_own(it));
+    if recording.is_none_or(|header| header::may_be_written(&header)) {
         return;
     }
     let Ok(temporary) = Temporary::beside(path, true) else {
@@ -179,11 +177,10 @@ fn split_number(name: &[u8]) -> Option<(&[u8], u32)> {
 
 fn clear_temporary(path: &Path, wanted: &Path, pid: u32) {
     // Signed, at least.
-    let Some(header) = peek::header(path, 72) else {
+    let Some(header) = header::read_prefix(path, 72) else {
         return;
     };
-    let peek = Peek { header };
-    if !Writer::of(&header).is_gone(&header) {
+    if header::may_be_written(&header) {
         return;
     }
     let unfinished = match header.magic {
@@ -194,15 +191,15 @@ fn clear_temporary(path: &Path, wanted: &Path, pid: u32) {
                 && header.pid_namespace != 0
                 && header.version <= VERSION
         }
-        MAGIC if peek.is_pointer() => header.pid == pid,
-        MAGIC => Recording::open(path).is_ok_and(|recording| never_recorded(peek, &recording)),
+        MAGIC if header::is_pointer(&header) => header.pid == pid,
+        MAGIC => Recording::open(path).is_ok_and(|recording| never_recorded(&recording)),
         _ => return,
     };
     if unfinished {
         let _ = fs::remove_file(path);
     } else if header.magic == MAGIC && Recording::open(path).is_ok() {
         // A recording that had just been replaced when its successor was killed: it is one all the same.
-        let _ = first_free(wanted, &peek, |free| place(path, free));
+        let _ = first_free_path(wanted, &header, |free| move_without_replacing(path, free));
     }
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Run, RunRecording, nothing};
-use crate::say;
+use super::{Run, RunRecording, no_recording};
 use crate::supervise::Ended;
+use crate::terminal;
 
 pub(super) fn write(run: &Run<'_>, opened: &[RunRecording<'_>]) {
-    say::line(to_json(run, opened));
+    terminal::eprint_line(to_json(run, opened));
 }
 
 fn to_json(run: &Run<'_>, opened: &[RunRecording<'_>]) -> Value {
@@ -63,7 +63,7 @@ fn to_json(run: &Run<'_>, opened: &[RunRecording<'_>]) -> Value {
         "recordings": recordings,
     });
     if finished.kept.is_empty() {
-        summary["nothing_recorded"] = json!(nothing::why(run.executables).join("\n"));
+        summary["nothing_recorded"] = json!(no_recording::why(run.executables));
     }
     summary
 }

@@ -4,7 +4,7 @@
 //! a recording that cannot be read is a line of the summary.
 
 mod json;
-mod nothing;
+mod no_recording;
 mod text;
 
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use heapglass_profiler::profile::{Profile, State};
 
 use crate::args::Symbols;
 use crate::error::Error;
-use crate::files::place::KeptRecording;
+use crate::files::spool::KeptRecording;
 use crate::open;
 use crate::supervise::Finished;
 
@@ -81,27 +81,29 @@ pub(crate) fn write(run: &Run<'_>, form: Form) {
 }
 
 /// The recording that the summary is about: the one that was cut short when something was killed, else as wanted.
-fn main_one<'a, 'b>(run: &Run<'_>, opened: &'b [RunRecording<'a>]) -> Option<&'b RunRecording<'a>> {
-    let figure =
-        |one: &RunRecording<'_>, of: fn(&Profile) -> u64| one.profile.as_ref().map_or(0, of);
-    let largest_of = |ones: Vec<&'b RunRecording<'a>>, of| {
-        // The earliest of equals.
-        ones.into_iter().rev().max_by_key(|one| figure(one, of))
+fn main_recording<'a, 'b>(
+    run: &Run<'_>,
+    opened: &'b [RunRecording<'a>],
+) -> Option<&'b RunRecording<'a>> {
+    let was_cut_short = |one: &&RunRecording<'_>| {
+        let state = one.profile.as_ref().map(|profile| profile.process.state);
+        run.finished.killed.is_some() && matches!(state, Ok(State::Ended | State::Unknown))
     };
-    if run.finished.killed.is_some() {
-        let cut_short = opened.iter().filter(|one| {
-            let state = one.profile.as_ref().map(|profile| profile.process.state);
-            matches!(state, Ok(State::Ended | State::Unknown))
-        });
-        let cut_short = largest_of(cut_short.collect(), |profile| profile.totals.live_bytes);
-        if cut_short.is_some() {
-            return cut_short;
-        }
-    }
-    match run.shown {
+    let cut_short = opened.iter().filter(was_cut_short);
+    largest(cut_short, |profile| profile.totals.live_bytes).or_else(|| match run.shown {
         Shown::First => opened.first(),
-        Shown::Largest => largest_of(opened.iter().collect(), |profile| profile.totals.peak_bytes),
-    }
+        Shown::Largest => largest(opened.iter(), |profile| profile.totals.peak_bytes),
+    })
+}
+
+/// The recording with the largest figure, the earliest of equals.
+fn largest<'a: 'b, 'b>(
+    among: impl DoubleEndedIterator<Item = &'b RunRecording<'a>>,
+    figure: fn(&Profile) -> u64,
+) -> Option<&'b RunRecording<'a>> {
+    among
+        .rev()
+        .max_by_key(|one| one.profile.as_ref().map_or(0, figure))
 }
 
 /// A path as it is typed into a shell.

@@ -4,19 +4,19 @@ use heapglass_profiler::profile::Profile;
 use heapglass_profiler::report::write_summary;
 use heapglass_profiler::units::{Bytes, Nanos, printable};
 
-use super::{Run, RunRecording, from_here, main_one, nothing, quoted};
-use crate::say;
+use super::{Run, RunRecording, from_here, main_recording, no_recording, quoted};
 use crate::supervise::Killed;
+use crate::terminal;
 
 /// Most recordings named.
 const NAMED: usize = 100;
 
 pub(super) fn write(run: &Run<'_>, opened: &[RunRecording<'_>], quiet: bool) {
     let finished = run.finished;
-    let main = main_one(run, opened);
+    let main = main_recording(run, opened);
     let took = Nanos(u64::try_from(finished.took.as_nanos()).unwrap_or(u64::MAX));
     if !quiet {
-        say::line(format_args!(
+        terminal::eprint_line(format_args!(
             "heapglass: {} {} after {took}",
             printable(&run.name),
             finished.ended
@@ -26,15 +26,13 @@ pub(super) fn write(run: &Run<'_>, opened: &[RunRecording<'_>], quiet: bool) {
         out_of_memory(killed, main);
     }
     if finished.kept.is_empty() {
-        for line in nothing::why(run.executables) {
-            say::line(line);
-        }
+        terminal::eprint_line(no_recording::why(run.executables));
         return;
     }
     if quiet {
         for kept in &finished.kept {
             if let Some(note) = &kept.note {
-                say::line(format_args!("heapglass: {}: {note}", kept.path.display()));
+                terminal::eprint_line(format_args!("heapglass: {}: {note}", kept.path.display()));
             }
         }
         return;
@@ -43,7 +41,7 @@ pub(super) fn write(run: &Run<'_>, opened: &[RunRecording<'_>], quiet: bool) {
         if finished.kept.len() > 1 {
             let path = from_here(&kept.path);
             let path = path.to_string_lossy();
-            say::line(format_args!("  of {}:", printable(&path)));
+            terminal::eprint_line(format_args!("  of {}:", printable(&path)));
         }
         figures(profile);
     }
@@ -51,30 +49,30 @@ pub(super) fn write(run: &Run<'_>, opened: &[RunRecording<'_>], quiet: bool) {
     if let Some(main) = main.filter(|one| one.profile.is_ok()) {
         let path = from_here(&main.kept.path);
         let file = quoted(&path);
-        say::line(format_args!("  explore     heapglass {file}"));
+        terminal::eprint_line(format_args!("  explore     heapglass {file}"));
     }
 }
 
 /// Totals, peak, what Rust's allocator did not see, losses and the top five sites, as the report has them.
 fn figures(profile: &Profile) {
     let stderr = std::io::stderr();
-    let options = say::report_options(&stderr);
+    let options = terminal::report_options(&stderr);
     // NOTE: a standard error that went away is not the command's failure.
     let _ = write_summary(profile, &options, stderr.lock());
 }
 
 fn out_of_memory(killed: &Killed, main: Option<&RunRecording<'_>>) {
     let who = if killed.was_the_command {
-        "the kernel killed it"
+        "it"
     } else {
-        "the kernel killed something of its control group"
+        "something of its control group"
     };
     let limit = killed
         .limit_bytes
-        .map(|limit| format!(", limit {}", Bytes(limit)))
-        .unwrap_or_default();
-    say::line(format_args!(
-        "  out of memory: {who} (oom_kill + {} in {}{limit})",
+        .map(|limit| format!(", limit {}", Bytes(limit)));
+    let limit = limit.unwrap_or_default();
+    terminal::eprint_line(format_args!(
+        "  out of memory: the kernel killed {who} (oom_kill + {} in {}{limit})",
         killed.kills,
         killed.counter.display()
     ));
@@ -95,7 +93,7 @@ fn out_of_memory(killed: &Killed, main: Option<&RunRecording<'_>>) {
         ),
         None => "resident size never read".to_owned(),
     };
-    say::line(format_args!(
+    terminal::eprint_line(format_args!(
         "  when it ended: {} live, peak {}; {resident}",
         Bytes(totals.live_bytes),
         Bytes(totals.peak_bytes)
@@ -134,10 +132,10 @@ fn recordings(run: &Run<'_>, opened: &[RunRecording<'_>], main: Option<&RunRecor
         if let Some(note) = &kept.note {
             line.push_str(&format!("  ({})", printable(note)));
         }
-        say::line(line);
+        terminal::eprint_line(line);
     }
     if kept.len() > NAMED {
-        say::line(format_args!(
+        terminal::eprint_line(format_args!(
             "              and {} more beside them",
             kept.len() - NAMED
         ));

@@ -12,9 +12,8 @@ pub(crate) use oom::Killed;
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -22,10 +21,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use signals::{Forwarding, Interruptible};
+use signals::{CaughtSignals, Forwarding, Interruptible};
 
 use crate::error::Error;
-use crate::files::place::{KeptRecording, Spool};
+use crate::files::spool::{KeptRecording, Spool};
 
 /// How often new recordings are looked for at first: `heapglass FILE` works from about here on.
 const FIRST_LOOKS: Duration = Duration::from_millis(20);
@@ -35,8 +34,8 @@ const LATER_LOOKS: Duration = Duration::from_millis(250);
 /// A command that runs.
 #[derive(Debug)]
 pub(crate) struct Running {
-    spool: Arc<Mutex<Spool>>,
-    over: Arc<AtomicBool>,
+    /// Its recordings, also for another thread.
+    pub(crate) recordings: LiveRecordings,
     thread: JoinHandle<Finished>,
 }
 
@@ -69,52 +68,21 @@ impl Finished {
 pub(crate) fn start(mut command: Command, spool: Spool, variable: &str) -> Result<Running, Error> {
     command.env(variable, spool.environment());
     let oom = oom::Watch::new();
-    let signals = signals::catch().map_err(|error| {
-        Error::misuse(format_args!(
-            "cannot catch signals to pass them on: {error}"
-        ))
-    })?;
+    let signals = signals::catch().map_err(Error::wrap("cannot catch signals to pass them on"))?;
     let began = Instant::now();
     let child = command
         .spawn()
         .map_err(|error| cannot_start(&command, &error))?;
-    let pid = child.id();
-    let spool = Arc::new(Mutex::new(spool));
-    let over = Arc::new(AtomicBool::new(false));
-    let (shared, set_over) = (Arc::clone(&spool), Arc::clone(&over));
+    let recordings = LiveRecordings(Arc::new(Mutex::new(spool)));
+    let shared = recordings.clone();
     let thread = std::thread::Builder::new()
         .name("supervisor".to_owned())
-        .spawn(move || {
-            let forwarding = signals.forward_to(pid);
-            let (ended, killed) = supervise(child, &forwarding, oom, &shared);
-            let took = began.elapsed();
-            let kept = lock(&shared).settle(pid);
-            set_over.store(true, Ordering::Release);
-            Finished {
-                ended,
-                took,
-                kept,
-                killed,
-                forwarding,
-            }
-        })
-        .map_err(|error| Error::misuse(format_args!("cannot start a thread: {error}")))?;
-    Ok(Running {
-        spool,
-        over,
-        thread,
-    })
+        .spawn(move || supervise(child, began, signals, oom, &shared))
+        .map_err(Error::wrap("cannot start a thread"))?;
+    Ok(Running { recordings, thread })
 }
 
 impl Running {
-    /// A view of it for another thread.
-    pub(crate) fn watch(&self) -> RunningCommand {
-        RunningCommand {
-            spool: Arc::clone(&self.spool),
-            over: Arc::clone(&self.over),
-        }
-    }
-
     /// Whether it still runs (or its recordings are being moved).
     pub(crate) fn is_running(&self) -> bool {
         !self.thread.is_finished()
@@ -125,42 +93,41 @@ impl Running {
     /// # Errors
     /// When the supervising thread died, which is a bug.
     pub(crate) fn wait(self) -> Result<Finished, Error> {
-        self.thread.join().map_err(|_| {
-            Error::misuse("the supervising thread panicked, which is a bug in heapglass")
-        })
+        let panicked = "the supervising thread panicked, which is a bug in heapglass";
+        self.thread.join().map_err(|_| Error::misuse(panicked))
     }
 }
 
-/// What another thread may know of a command that runs.
+/// The recordings of a command that runs.
 #[derive(Clone, Debug)]
-pub(crate) struct RunningCommand {
-    spool: Arc<Mutex<Spool>>,
-    over: Arc<AtomicBool>,
-}
+pub(crate) struct LiveRecordings(Arc<Mutex<Spool>>);
 
-impl RunningCommand {
-    /// The recordings it has begun so far.
-    pub(crate) fn recordings(&self) -> Vec<PathBuf> {
-        lock(&self.spool).recordings()
+impl LiveRecordings {
+    /// Those it has begun so far.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.lock().recordings()
     }
 
-    /// Whether it ended and its recordings lie where they stay.
-    pub(crate) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
+    /// Whether the command ended and its recordings lie where they stay.
+    pub(crate) fn are_settled(&self) -> bool {
+        self.lock().is_settled()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Spool> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn lock(spool: &Mutex<Spool>) -> MutexGuard<'_, Spool> {
-    spool.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
+/// Passes signals on, looks for recordings and for kills until the command has ended, and moves its recordings.
 fn supervise(
     mut child: Child,
-    forwarding: &Forwarding,
+    began: Instant,
+    signals: CaughtSignals,
     mut oom: oom::Watch,
-    spool: &Mutex<Spool>,
-) -> (Ended, Option<Killed>) {
+    recordings: &LiveRecordings,
+) -> Finished {
     let pid = child.id();
+    let forwarding = signals.forward_to(pid);
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
         wait_without_reaping(pid);
@@ -168,15 +135,19 @@ fn supervise(
     });
     let mut pause = FIRST_LOOKS;
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
-        lock(spool).look(pid);
+        recordings.lock().look(pid);
         oom.observe(pid);
         pause = (pause + pause / 4).min(LATER_LOOKS);
     }
     forwarding.stop();
-    let status = child.wait();
-    let ended = status.map_or(Ended::Unknown, Ended::from);
-    let killed = oom.killed(ended);
-    (ended, killed)
+    let ended = child.wait().map_or(Ended::Unknown, Ended::from);
+    Finished {
+        ended,
+        killed: oom.killed(ended),
+        took: began.elapsed(),
+        kept: recordings.lock().settle(pid),
+        forwarding,
+    }
 }
 
 /// Returns when the process has ended, and leaves it to be reaped: until then nobody else gets its id.
@@ -191,7 +162,7 @@ fn wait_without_reaping(pid: u32) {
 fn cannot_start(command: &Command, error: &std::io::Error) -> Error {
     let program = command.get_program().to_string_lossy();
     if error.kind() == ErrorKind::NotFound {
-        let why = if std::path::Path::new(command.get_program()).exists() {
+        let why = if Path::new(command.get_program()).exists() {
             "it is there, but the interpreter it names is not"
         } else if program.contains('/') {
             "no such file"

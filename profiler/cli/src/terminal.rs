@@ -1,4 +1,4 @@
-//! Lines on standard error. A standard error that went away ends nothing.
+//! What goes to standard error, and how text looks on a terminal. A standard error that went away ends nothing.
 
 use std::fmt;
 use std::io::{IsTerminal, Write};
@@ -6,16 +6,17 @@ use std::path::Path;
 
 use heapglass_profiler::report::{DEFAULT_WIDTH, Options, Paint, Style, plain};
 use heapglass_profiler::units::counted;
+use rustix::termios::tcgetwinsize;
 
 /// Writes one line to standard error.
-pub(crate) fn line(text: impl fmt::Display) {
+pub(crate) fn eprint_line(text: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Says that a picture was written.
 pub(crate) fn wrote_picture(path: &Path, frames: usize) {
     let frames = counted(frames as u64, "frame");
-    line(format_args!(
+    eprint_line(format_args!(
         "wrote {}: {frames}; open it in a browser",
         path.display()
     ));
@@ -26,6 +27,11 @@ fn paint(stream: &impl IsTerminal) -> Paint {
     let wanted = understands_escapes(stream)
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     if wanted { in_colour } else { plain }
+}
+
+/// Whether there is a terminal to show something on and to be asked on.
+pub(crate) fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
 /// Whether `stream` is a terminal that understands escape sequences.
@@ -45,8 +51,9 @@ fn in_colour(style: Style) -> (&'static str, &'static str) {
 
 /// Columns of the terminal on `stream`; where there is none, or it does not tell, those that COLUMNS says.
 fn columns(stream: &impl IsTerminal) -> Option<usize> {
-    let terminal = stream.is_terminal().then(terminal_columns).flatten();
-    terminal
+    let size = || tcgetwinsize(std::io::stderr()).or_else(|_| tcgetwinsize(std::io::stdout()));
+    let size = stream.is_terminal().then(size).and_then(Result::ok);
+    size.map(|size| size.ws_col.into())
         .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
         .filter(|&columns| columns > 0)
 }
@@ -58,16 +65,4 @@ pub(crate) fn report_options<'a>(stream: &impl IsTerminal) -> Options<'a> {
         paint: paint(stream),
         ..Options::default()
     }
-}
-
-#[cfg(unix)]
-fn terminal_columns() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr())
-        .or_else(|_| rustix::termios::tcgetwinsize(std::io::stdout()));
-    size.ok().map(|size| usize::from(size.ws_col))
-}
-
-#[cfg(not(unix))]
-fn terminal_columns() -> Option<usize> {
-    None
 }

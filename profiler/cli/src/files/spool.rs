@@ -8,7 +8,7 @@
 //! Must never replace anything that it did not put there itself: a taken path gets a suffix, `NAME-PID.hg`. Only with
 //! `--force` does a recording take the place of an older file, once a run.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -17,11 +17,12 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
-use tracking_alloc_recording::{DEFAULT_MAX_BYTES, PathPiece, Writer, literal_path, path_pieces};
+use tracking_alloc_recording::{
+    DEFAULT_MAX_BYTES, HeaderValue, PathPiece, Writer, literal_path, path_pieces,
+};
 
 use super::output::Temporary;
-use super::peek::{self, Peek};
-use super::recover;
+use super::{first_free, header, memory_folders, recover};
 use crate::error::Error;
 
 /// Most suffixes tried for a taken path.
@@ -36,8 +37,11 @@ const WANTED: &str = ".wanted";
 pub(crate) struct Spool {
     folder: PathBuf,
     wanted: PathBuf,
-    claims: BTreeMap<OsString, Claim>,
-    settled: Vec<PathBuf>,
+    /// In the order they were found.
+    claims: Vec<Claim>,
+    /// The names of claimed recordings in the folder.
+    claimed: BTreeSet<OsString>,
+    is_settled: bool,
     /// A regular file at a wanted path is replaced.
     overwrites: bool,
     /// Locked; closing it unlocks it.
@@ -47,13 +51,14 @@ pub(crate) struct Spool {
 /// A live recording and the path it is going to have.
 #[derive(Clone, Debug)]
 struct Claim {
+    /// Its path in the folder.
+    source: PathBuf,
     path: PathBuf,
     /// The path without a suffix.
     wanted: PathBuf,
     /// The link was made and stands for the recording.
     linked: bool,
-    order: usize,
-    peek: Peek,
+    header: HeaderValue,
 }
 
 /// A recording at the end of the run.
@@ -92,42 +97,25 @@ impl Spool {
                 )));
             }
         };
+        let cannot = |what: &str, error: io::Error| {
+            Error::misuse(format_args!(
+                "cannot {what} {}: {error}; give another path with --out",
+                final_folder.display()
+            ))
+        };
         // NOTE: a folder named by a pattern is only known when a program runs; it is not tried now.
         if !final_folder.as_os_str().as_bytes().contains(&b'%') {
-            try_folder(final_folder).map_err(|error| {
-                Error::misuse(format_args!(
-                    "cannot write recordings to {}: {error}; give another path with --out",
-                    final_folder.display()
-                ))
-            })?;
+            try_folder(final_folder).map_err(|error| cannot("write recordings to", error))?;
         }
-        let candidates = roomy_memory()
-            .into_iter()
-            .map(|memory| (memory, "heapglass"))
-            .chain([(final_folder.to_owned(), ".heapglass")]);
-        let mut refusal = None;
-        for (base, name) in candidates {
-            let made = private_folder(&base, name)
-                .and_then(|folder| Ok((lock_new(&folder, &wanted)?, folder)));
-            match made {
-                Ok((lock, folder)) => {
-                    return Ok(Spool {
-                        folder,
-                        wanted,
-                        claims: BTreeMap::new(),
-                        settled: Vec::new(),
-                        overwrites,
-                        _lock: lock,
-                    });
-                }
-                Err(error) => refusal = Some(error),
-            }
-        }
-        Err(Error::misuse(format_args!(
-            "cannot make a folder for live recordings in {}: {}; give another path with --out",
-            final_folder.display(),
-            refusal.map_or("no place".to_owned(), |error| error.to_string())
-        )))
+        let make = |base: &Path, name| {
+            let folder = private_folder(base, name)?;
+            Ok((lock_new(&folder, &wanted)?, folder))
+        };
+        let in_memory = roomy_memory().and_then(|memory| make(&memory, "heapglass").ok());
+        let made = in_memory.map_or_else(|| make(final_folder, ".heapglass"), Ok);
+        let (lock, folder) =
+            made.map_err(|error| cannot("make a folder for live recordings in", error))?;
+        Ok(Spool::of(folder, wanted, overwrites, lock))
     }
 
     /// The folder of a command that was killed; `None` when it is none, or its command lives.
@@ -142,14 +130,20 @@ impl Spool {
         lock.read_to_end(&mut wanted).ok()?;
         let wanted = PathBuf::from(OsString::from_vec(wanted));
         // NOTE: somebody may have been faster, and done.
-        (path.exists() && wanted.is_absolute()).then(|| Spool {
-            folder: folder.to_owned(),
+        let is_ours = path.exists() && wanted.is_absolute();
+        is_ours.then(|| Spool::of(folder.to_owned(), wanted, false, lock))
+    }
+
+    fn of(folder: PathBuf, wanted: PathBuf, overwrites: bool, lock: File) -> Spool {
+        Spool {
+            folder,
             wanted,
-            claims: BTreeMap::new(),
-            settled: Vec::new(),
-            overwrites: false,
+            claims: Vec::new(),
+            claimed: BTreeSet::new(),
+            is_settled: false,
+            overwrites,
             _lock: lock,
-        })
+        }
     }
 
     /// The value of `HEAPGLASS_OUT` for the programs of this run.
@@ -166,56 +160,41 @@ impl Spool {
 
     /// The recordings known so far, as they can be opened now, in the order they were found.
     pub(crate) fn recordings(&self) -> Vec<PathBuf> {
-        if !self.settled.is_empty() {
-            return self.settled.clone();
-        }
-        let mut claims: Vec<_> = self.claims.iter().collect();
-        claims.sort_by_key(|(_, claim)| claim.order);
-        claims
-            .into_iter()
-            .map(|(name, claim)| {
-                if claim.linked {
-                    claim.path.clone()
-                } else {
-                    self.folder.join(name)
-                }
-            })
-            .collect()
+        let path = |claim: &Claim| match claim.linked {
+            true => claim.path.clone(),
+            false => claim.source.clone(),
+        };
+        self.claims.iter().map(path).collect()
+    }
+
+    /// Whether recordings lie where they stay.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_settled
     }
 
     /// Looks for new recordings and gives each the path it is going to have. That of process `first` comes first.
     pub(crate) fn look(&mut self, first: u32) {
-        let Ok(files) = fs::read_dir(&self.folder) else {
-            return;
-        };
-        let mut found: Vec<(OsString, Peek)> = files
-            .flatten()
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut found: Vec<(HeaderValue, OsString)> = files
             .map(|file| file.file_name())
-            .filter(|name| !name.as_bytes().starts_with(b".") && !self.claims.contains_key(name))
-            .filter_map(|name| {
-                let peek = peek::peek(&self.folder.join(&name))?;
-                Some((name, peek))
-            })
+            .filter(|name| !name.as_bytes().starts_with(b".") && !self.claimed.contains(name))
+            .filter_map(|name| Some((header::read(&self.folder.join(&name))?, name)))
             .collect();
-        found.sort_by_key(|(name, peek)| {
-            let (_, pid) = program_and_pid(name, *peek);
-            (pid != first, peek.header.started_unix_ns)
-        });
-        for (name, peek) in found {
-            let claim = self.claim(&name, peek);
-            self.claims.insert(name, claim);
+        found.sort_by_key(|(header, _)| (header.pid != first, header.started_unix_ns));
+        for (header, name) in found {
+            self.claims.push(self.claim(&name, header));
+            self.claimed.insert(name);
         }
     }
 
-    fn claim(&self, name: &OsStr, peek: Peek) -> Claim {
-        let (program, pid) = program_and_pid(name, peek);
-        let started_unix_s = peek.header.started_unix_ns / 1_000_000_000;
+    fn claim(&self, name: &OsStr, header: HeaderValue) -> Claim {
+        let started_unix_s = header.started_unix_ns / 1_000_000_000;
         let mut wanted = Vec::new();
         for piece in path_pieces(self.wanted.as_os_str().as_bytes()) {
             match piece {
                 PathPiece::Bytes(bytes) => wanted.extend_from_slice(bytes),
-                PathPiece::Process => wanted.extend_from_slice(pid.to_string().as_bytes()),
-                PathPiece::Program => wanted.extend_from_slice(program),
+                PathPiece::Process => wanted.extend_from_slice(header.pid.to_string().as_bytes()),
+                PathPiece::Program => wanted.extend_from_slice(program_in(name, header.pid)),
                 PathPiece::Started => {
                     wanted.extend_from_slice(started_unix_s.to_string().as_bytes());
                 }
@@ -224,10 +203,10 @@ impl Spool {
         let wanted = PathBuf::from(OsString::from_vec(wanted));
         let source = self.folder.join(name);
         // Two recordings of one run have different paths.
-        if self.overwrites && !self.claims.values().any(|claim| claim.wanted == wanted) {
+        if self.overwrites && !self.claims.iter().any(|claim| claim.wanted == wanted) {
             make_way(&wanted);
         }
-        let made = first_free(&wanted, &peek, |path| {
+        let made = first_free_path(&wanted, &header, |path| {
             match std::os::unix::fs::symlink(&source, path) {
                 // It was made before by a command that was killed.
                 Err(_) if fs::read_link(path).is_ok_and(|target| target == source) => Ok(()),
@@ -235,11 +214,11 @@ impl Spool {
             }
         });
         Claim {
+            source,
             linked: made.is_ok(),
             path: made.unwrap_or_else(|_| wanted.clone()),
             wanted,
-            order: self.claims.len(),
-            peek,
+            header,
         }
     }
 
@@ -247,60 +226,76 @@ impl Spool {
     /// under their links.
     pub(crate) fn settle(&mut self, first: u32) -> Vec<KeptRecording> {
         self.look(first);
-        let mut claims: Vec<_> = std::mem::take(&mut self.claims).into_iter().collect();
-        claims.sort_by_key(|(_, claim)| claim.order);
-        let kept: Vec<KeptRecording> = claims
-            .into_iter()
-            .map(|(name, claim)| self.settle_one(&name, claim))
-            .collect();
-        self.settled = kept.iter().map(|kept| kept.path.clone()).collect();
-        kept
+        self.is_settled = true;
+        let claims = self.claims.iter_mut();
+        claims.map(Claim::settle).collect()
     }
+}
 
-    fn settle_one(&self, name: &OsStr, claim: Claim) -> KeptRecording {
-        let lying = self.folder.join(name);
-        let source = if claim.peek.is_pointer() {
-            peek::pointed_at(&lying).unwrap_or_else(|| lying.clone())
+impl Claim {
+    /// Moves the recording to its path, unless it may still be written. From then on it is opened where it lies.
+    fn settle(&mut self) -> KeptRecording {
+        let target = header::is_pointer(&self.header).then(|| header::pointed_at(&self.source));
+        let target = target.flatten().unwrap_or_else(|| self.source.clone());
+        let header = header::read(&target).unwrap_or(self.header);
+        let pid = header.pid;
+        let name = self.source.file_name().unwrap_or_default();
+        let program = String::from_utf8_lossy(program_in(name, pid)).into_owned();
+        let (path, note) = if header::may_be_written(&header) {
+            let does = match Writer::of(&header) {
+                Writer::Running => "still runs and writes to",
+                _ => "cannot be seen from here and may still write to",
+            };
+            let note = format!("process {pid} {does} {}", target.display());
+            let path = if self.linked { &self.path } else { &target };
+            (path.clone(), Some(note))
         } else {
-            lying.clone()
+            match self.move_from(&target) {
+                Ok(path) => {
+                    let _ = fs::remove_file(&self.source);
+                    let name = self.wanted.file_name().unwrap_or_default();
+                    let note =
+                        (path != self.wanted).then(|| format!("{} was taken", name.display()));
+                    (path, note)
+                }
+                Err(error) => {
+                    let note = format!(
+                        "it could not be moved to {}: {error}; copy it from where it is",
+                        self.path.display()
+                    );
+                    (target, Some(note))
+                }
+            }
         };
-        let peek = peek::peek(&source).unwrap_or(claim.peek);
-        let (program, pid) = program_and_pid(name, peek);
-        let kept = |path: PathBuf, note: Option<String>| KeptRecording {
+        self.path.clone_from(&path);
+        self.linked = true;
+        KeptRecording {
             path,
-            program: String::from_utf8_lossy(program).into_owned(),
+            program,
             pid,
             note,
+        }
+    }
+
+    /// Gives the recording at `target` the path claimed for it.
+    fn move_from(&self, target: &Path) -> io::Result<PathBuf> {
+        let is_ours = self.linked && fs::read_link(&self.path).is_ok_and(|to| to == self.source);
+        if is_ours && fs::rename(target, &self.path).is_ok() {
+            return Ok(self.path.clone());
+        }
+        let temporary = Temporary::beside(&self.path, true)?;
+        copy_whole(target, temporary.path())?;
+        let path = if is_ours {
+            temporary.replace()?;
+            self.path.clone()
+        } else {
+            // The link is gone, replaced, or could not be made: nothing that stands there now is ours.
+            first_free_path(&self.path, &self.header, |path| {
+                move_without_replacing(temporary.path(), path)
+            })?
         };
-        if peek.may_be_written() {
-            let note = match peek.writer() {
-                Writer::Running => format!(
-                    "process {pid} still runs and writes to {}",
-                    source.display()
-                ),
-                _ => format!(
-                    "process {pid} cannot be seen from here and may still write to {}",
-                    source.display()
-                ),
-            };
-            return kept(if claim.linked { claim.path } else { source }, Some(note));
-        }
-        match move_to(&source, &lying, &claim) {
-            Ok(path) => {
-                let _ = fs::remove_file(&lying);
-                let taken = path != claim.wanted;
-                let name = claim.wanted.file_name().unwrap_or_default();
-                let note = taken.then(|| format!("{} was taken", name.to_string_lossy()));
-                kept(path, note)
-            }
-            Err(error) => {
-                let note = format!(
-                    "it could not be moved to {}: {error}; copy it from where it is",
-                    claim.path.display()
-                );
-                kept(source, Some(note))
-            }
-        }
+        let _ = fs::remove_file(target);
+        Ok(path)
     }
 }
 
@@ -308,35 +303,32 @@ impl Drop for Spool {
     /// The folder goes when nothing is left in it; files of programs that ended before they recorded go with it.
     fn drop(&mut self) {
         recover::clear_temporaries(&self.folder);
-        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        if files.filter(|file| file.file_name() != WANTED).count() == 0 {
+        let mut files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        if files.all(|file| file.file_name() == WANTED) {
             let _ = fs::remove_file(self.folder.join(WANTED));
             let _ = fs::remove_dir(&self.folder);
         }
     }
 }
 
-/// The program in a live recording's name, `PROGRAM-PID.hg` with or without a suffix, and its process.
-fn program_and_pid(name: &OsStr, peek: Peek) -> (&[u8], u32) {
-    let pid = peek.header.pid;
+/// The program in a live recording's name: `PROGRAM-PID.hg`, with or without a suffix.
+fn program_in(name: &OsStr, pid: u32) -> &[u8] {
     let bytes = name.as_bytes();
     let number = format!("-{pid}");
     let end = bytes
         .windows(number.len())
         .position(|part| part == number.as_bytes())
-        .or_else(|| bytes.windows(3).rposition(|part| part == b".hg"))
-        .unwrap_or(bytes.len());
-    (bytes.get(..end).unwrap_or(bytes), pid)
+        .or_else(|| bytes.windows(3).rposition(|part| part == b".hg"));
+    &bytes[..end.unwrap_or(bytes.len())]
 }
 
 /// The first of `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg`, then with further numbers, that `make` can make.
-pub(super) fn first_free(
+pub(super) fn first_free_path(
     wanted: &Path,
-    peek: &Peek,
+    header: &HeaderValue,
     make: impl Fn(&Path) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
-    let header = &peek.header;
-    super::first_free(SUFFIXES, |attempt| {
+    first_free(SUFFIXES, |attempt| {
         let suffix = match attempt {
             0 => String::new(),
             1 => format!("-{}", header.pid),
@@ -351,7 +343,7 @@ pub(super) fn first_free(
 /// Removes the regular file at a path, unless it is a recording that may still be written.
 fn make_way(path: &Path) {
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
-    if is_file && !peek::peek(path).is_some_and(Peek::may_be_written) {
+    if is_file && !header::read(path).is_some_and(|header| header::may_be_written(&header)) {
         // If that fails, the path is taken, and the summary says so.
         let _ = fs::remove_file(path);
     }
@@ -369,7 +361,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Gives a file a name that nobody has.
-pub(super) fn place(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn move_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Ok(()) => fs::remove_file(from),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
@@ -377,27 +369,6 @@ pub(super) fn place(from: &Path, to: &Path) -> io::Result<()> {
         Err(_) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
         Err(_) => fs::rename(from, to),
     }
-}
-
-/// Gives the recording at `source` the path claimed for it.
-fn move_to(source: &Path, linked_to: &Path, claim: &Claim) -> io::Result<PathBuf> {
-    let ours = claim.linked && fs::read_link(&claim.path).is_ok_and(|target| target == linked_to);
-    if ours && fs::rename(source, &claim.path).is_ok() {
-        return Ok(claim.path.clone());
-    }
-    let temporary = Temporary::beside(&claim.path, true)?;
-    copy_whole(source, temporary.path())?;
-    let path = if ours {
-        temporary.replace()?;
-        claim.path.clone()
-    } else {
-        // The link is gone, replaced, or could not be made: nothing that stands there now is ours.
-        first_free(&claim.path, &claim.peek, |path| {
-            place(temporary.path(), path)
-        })?
-    };
-    let _ = fs::remove_file(source);
-    Ok(path)
 }
 
 /// Copies a file that nobody writes to, whole.
@@ -431,7 +402,7 @@ fn try_folder(folder: &Path) -> io::Result<()> {
 
 /// A new folder that only its owner can look into.
 fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
-    super::first_free(100, |attempt| {
+    first_free(100, |attempt| {
         let folder = base.join(format!("{name}-{}-{attempt}", std::process::id()));
         let made = fs::DirBuilder::new().mode(0o700).create(&folder);
         made.map(|()| folder)
@@ -440,17 +411,11 @@ fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
 
 /// A tmpfs with room for twice the bound of a recording.
 fn roomy_memory() -> Option<PathBuf> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let cap = std::env::var("HEAPGLASS_MAX_BYTES")
         .ok()
         .and_then(|cap| cap.trim().parse().ok())
         .unwrap_or(DEFAULT_MAX_BYTES);
-    runtime
-        .into_iter()
-        .chain([PathBuf::from("/dev/shm")])
-        .find(|folder| {
-            folder.is_absolute() && free_memory(folder).is_some_and(|free| free / 2 >= cap)
-        })
+    memory_folders().find(|folder| free_memory(folder).is_some_and(|free| free / 2 >= cap))
 }
 
 /// Bytes free on a tmpfs; `None` elsewhere.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::units::printable;
@@ -18,56 +19,50 @@ const LARGEST: u64 = 4 << 30;
 /// What an executable looks like from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Executable {
-    Unreadable,
     /// Text that names its interpreter.
     Script,
-    /// Neither a script nor a program of this system.
+    /// Neither a script nor a program of this system, or not to be read.
     Other,
     Linked,
     NotLinked,
 }
 
+/// What to add to a program that cannot record.
+const ADVICE: &str = "
+  Add the allocator to the program under study; while nothing records it costs one extra load per call:
+    Cargo.toml   [dependencies]
+                 tracking-alloc = \"0.1\"
+    main.rs      #[global_allocator]
+                 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+                 or, around an allocator of yours:
+                 static ALLOC: tracking_alloc::TrackingAlloc<YourAllocator> =
+                     tracking_alloc::TrackingAlloc::new(YourAllocator);";
+
 /// Lines that say why nothing was recorded.
-pub(super) fn why(executables: &[PathBuf]) -> Vec<String> {
-    let mut lines = vec!["heapglass: nothing was recorded".to_owned()];
-    let mut linked = false;
+pub(super) fn why(executables: &[PathBuf]) -> String {
+    let mut text = "heapglass: nothing was recorded".to_owned();
+    let mut is_linked = false;
     for path in executables.iter().take(8) {
         let looks = look(path);
-        linked |= looks == Executable::Linked;
-        let name = path.to_string_lossy();
-        let name = printable(&name);
-        lines.push(match looks {
+        is_linked |= looks == Executable::Linked;
+        let why = match looks {
             Executable::Linked => format!(
-                "  {name} has tracking-alloc linked in, but did not record: {}",
+                "has tracking-alloc linked in, but did not record: {}",
                 linked_but_silent(path)
             ),
-            Executable::NotLinked => format!(
-                "  {name} does not have tracking-alloc linked in as its allocator, and started no program that records"
-            ),
-            Executable::Script => {
-                format!("  {name} is a script, and started no program that records")
+            Executable::NotLinked => {
+                "does not have tracking-alloc linked in as its allocator, and started no program that records".to_owned()
             }
-            Executable::Other | Executable::Unreadable => {
-                format!("  {name} cannot be looked into; no program that records was started")
-            }
-        });
+            Executable::Script => "is a script, and started no program that records".to_owned(),
+            Executable::Other => "cannot be looked into; no program that records was started".to_owned(),
+        };
+        let name = path.to_string_lossy();
+        text.push_str(&format!("\n  {} {why}", printable(&name)));
     }
-    if !linked {
-        lines.extend(
-            [
-                "  Add the allocator to the program under study; while nothing records it costs one extra load per call:",
-                "    Cargo.toml   [dependencies]",
-                "                 tracking-alloc = \"0.1\"",
-                "    main.rs      #[global_allocator]",
-                "                 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();",
-                "                 or, around an allocator of yours:",
-                "                 static ALLOC: tracking_alloc::TrackingAlloc<YourAllocator> =",
-                "                     tracking_alloc::TrackingAlloc::new(YourAllocator);",
-            ]
-            .map(str::to_owned),
-        );
+    if !is_linked {
+        text.push_str(ADVICE);
     }
-    lines
+    text
 }
 
 /// What may keep a program from recording though it could.
@@ -91,23 +86,16 @@ fn linked_but_silent(path: &Path) -> String {
         .to_owned()
 }
 
-#[cfg(unix)]
 fn has_raised_privileges(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
     path.metadata()
         .is_ok_and(|metadata| metadata.permissions().mode() & 0o6000 != 0)
-}
-
-#[cfg(not(unix))]
-fn has_raised_privileges(_: &Path) -> bool {
-    false
 }
 
 fn look(path: &Path) -> Executable {
     let regular = path.metadata().is_ok_and(|metadata| metadata.is_file());
     let file = regular.then(|| File::open(path).ok()).flatten();
     let looks = file.map(|file| look_into(file.take(LARGEST)));
-    looks.and_then(Result::ok).unwrap_or(Executable::Unreadable)
+    looks.and_then(Result::ok).unwrap_or(Executable::Other)
 }
 
 fn look_into(mut file: impl Read) -> io::Result<Executable> {
@@ -155,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_two_lines_to_add_are_there() {
-        let text = why(&[]).join("\n");
+        let text = why(&[]);
         assert!(text.contains("tracking-alloc = "), "{text}");
         assert!(text.contains("#[global_allocator]"), "{text}");
     }
