@@ -218,6 +218,11 @@ pub(crate) fn is_unprintable(c: char) -> bool {
         || (u32::from(c) & 0xfffe) == 0xfffe
 }
 
+/// A part that may be negative, in percent: `+27.4 %`.
+pub fn signed_percent(part: f64) -> String {
+    format!("{:+.1} %", part * 100.0)
+}
+
 /// Bytes that may be negative: `-2.0 KiB`.
 pub(crate) fn signed_bytes(bytes: i64) -> String {
     let sign = if bytes < 0 { "-" } else { "" };

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::units::signed_percent;
+
 /// A figure, or a figure for each record or byte of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amount {
@@ -198,7 +200,7 @@ impl Change {
             Some(part) if part >= 999.0 => ">1000 x".to_owned(),
             Some(part) if part >= 9.0 => format!("{:.0} x", part + 1.0),
             Some(0.0) => "0.0 %".to_owned(),
-            Some(part) => format!("{:+.1} %", part * 100.0),
+            Some(part) => signed_percent(part),
         }
     }
 }

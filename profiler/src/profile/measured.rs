@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::{Footprint, FootprintNode, Profile, TypeId};
-use crate::units::{Bytes, printable};
+use crate::units::{Bytes, printable, signed_percent};
 
 /// Longer paths are written with their last step only.
 const PATH_BYTES: usize = 4_096;
@@ -88,7 +88,7 @@ impl Estimated {
     pub fn text(&self) -> String {
         let difference = self.estimate.difference;
         let difference =
-            difference.map_or_else(String::new, |part| format!(" ({:+.1} %)", part * 100.0));
+            difference.map_or_else(String::new, |part| format!(" ({})", signed_percent(part)));
         format!(
             "footprint {}: {} exactly, {} by deepsize's estimate{difference}",
             printable(&self.label),

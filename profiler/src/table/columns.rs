@@ -6,9 +6,6 @@ use super::{Amplification, By, Detail, FieldDetail, Heading, PhaseDetail, Row, T
 use crate::profile::{Figures, Measure};
 use crate::units::{Share, signed_bytes};
 
-/// Columns of the share of a row, with the blank in front.
-pub(crate) const SHARE_WIDTH: usize = 8;
-
 /// The name of a row needs at least this many columns.
 const NAME_WIDTH: usize = 24;
 

@@ -66,22 +66,21 @@ pub struct TypeDetail {
     pub owners: Vec<Part>,
 }
 
-/// Bytes that no value was in, and the label of the footprint that tells: of the newest of each label the one with most
-/// bytes of the type.
-#[derive(Clone, Debug, Serialize)]
+/// What a footprint found of the values of a type. The order is that of [`slack_by_type`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Slack {
-    /// How many.
-    #[serde(rename = "slack_bytes")]
-    pub bytes: u64,
-    /// The label.
-    #[serde(rename = "slack_footprint")]
-    pub footprint: String,
-    /// Blocks of the type that the footprint found.
-    #[serde(skip)]
-    pub of_blocks: u64,
-    /// Their bytes, the slack among them.
+    /// Bytes of their blocks, those that no value was in among them.
     #[serde(skip)]
     pub of_bytes: u64,
+    /// Bytes that no value was in.
+    #[serde(rename = "slack_bytes")]
+    pub bytes: u64,
+    /// The label of the footprint.
+    #[serde(rename = "slack_footprint")]
+    pub footprint: String,
+    /// Blocks.
+    #[serde(skip)]
+    pub of_blocks: u64,
 }
 
 /// A field.
@@ -276,7 +275,8 @@ fn part(
 }
 
 /// For each type, of the newest footprint of each label, the one with most bytes of it: two values may share blocks, so
-/// several are never added up.
+/// several are never added up. Of equal ones the one with more slack, then the last label, so that the answer is the same
+/// each time.
 pub fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
     let mut newest: HashMap<&str, &Footprint> = HashMap::new();
     for footprint in profile.footprints.iter().filter(|one| !one.estimate) {
@@ -289,35 +289,25 @@ pub fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
             })
             .or_insert(footprint);
     }
-    // (bytes of blocks, slack, label, blocks); the label breaks ties, so that the answer is the same each time.
-    let mut most: HashMap<TypeId, (u64, u64, &str, u64)> = HashMap::new();
+    let mut most: HashMap<TypeId, Slack> = HashMap::new();
     for (label, footprint) in newest {
-        let mut here: HashMap<TypeId, (u64, u64, u64)> = HashMap::new();
+        let mut here: HashMap<TypeId, Slack> = HashMap::new();
         for node in footprint.nodes.iter().filter(|node| node.blocks > 0) {
             if let Some(id) = node.value_type {
-                let (bytes, slack, blocks) = here.entry(id).or_default();
-                *blocks = blocks.saturating_add(node.blocks);
-                *bytes = bytes.saturating_add(node.block_bytes);
-                *slack = slack.saturating_add(node.block_bytes.saturating_sub(node.used_bytes));
+                let found = here.entry(id).or_default();
+                let slack = node.block_bytes.saturating_sub(node.used_bytes);
+                found.of_bytes = found.of_bytes.saturating_add(node.block_bytes);
+                found.bytes = found.bytes.saturating_add(slack);
+                found.of_blocks = found.of_blocks.saturating_add(node.blocks);
             }
         }
-        for (id, (bytes, slack, blocks)) in here {
-            let candidate = (bytes, slack, label, blocks);
-            let known = most.entry(id).or_insert(candidate);
-            *known = candidate.max(*known);
+        for (id, mut found) in here {
+            found.footprint = label.to_owned();
+            let known = most.entry(id).or_default();
+            *known = std::mem::take(known).max(found);
         }
     }
-    most.into_iter()
-        .map(|(id, (of_bytes, bytes, label, of_blocks))| {
-            let slack = Slack {
-                bytes,
-                footprint: label.to_owned(),
-                of_blocks,
-                of_bytes,
-            };
-            (id, slack)
-        })
-        .collect()
+    most
 }
 
 pub(super) fn by_field(profile: &Profile) -> Vec<Row> {

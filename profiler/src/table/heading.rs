@@ -4,6 +4,9 @@
 use crate::profile::{Figures, Measure};
 use crate::units::{Bytes, Count};
 
+/// Cells of the column of shares, with the blank in front.
+pub(crate) const SHARE_WIDTH: usize = 8;
+
 /// A column of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heading {
@@ -89,6 +92,8 @@ pub enum Heading {
 enum Unit {
     Bytes,
     Count,
+    /// The column has text.
+    Text,
 }
 
 impl Heading {
@@ -104,45 +109,46 @@ impl Heading {
         self.column().1
     }
 
-    /// A figure in the column's unit: `1.2 MiB`, `20,000`.
+    /// A figure in the column's unit: `1.2 MiB`, `20,000`. In a column of text, whose cells say more, the bare number.
     #[must_use]
     pub fn spell(self, value: u64) -> String {
         match self.column().2 {
             Unit::Bytes => Bytes(value).to_string(),
             Unit::Count => Count(value).to_string(),
+            Unit::Text => value.to_string(),
         }
     }
 
     fn column(self) -> (&'static str, usize, Unit) {
-        use Unit::{Bytes, Count};
+        use Unit::{Bytes, Count, Text};
         let of_measure = |title, measure: Measure| match measure.is_bytes() {
             true => (title, 10, Bytes),
             false => (title, 11, Count),
         };
         match self {
-            Heading::Share => ("share", 7, Count),
-            Heading::ShareOfIt => ("of it", 7, Count),
-            Heading::ShareOfAll => ("of all", 7, Count),
+            Heading::Share => ("share", SHARE_WIDTH - 1, Text),
+            Heading::ShareOfIt => ("of it", SHARE_WIDTH - 1, Text),
+            Heading::ShareOfAll => ("of all", SHARE_WIDTH - 1, Text),
             Heading::Of(measure) => of_measure(measure.name(), measure),
             Heading::Own(measure) => of_measure("self", measure),
             Heading::Inclusive(measure) => of_measure("inclusive", measure),
             Heading::BlocksOf(measure) => (measure.blocks(&Figures::default()).1, 11, Count),
-            Heading::Change => ("change", 11, Bytes),
-            Heading::OwnChange => ("self change", 11, Bytes),
+            Heading::Change => ("change", 11, Text),
+            Heading::OwnChange => ("self change", 11, Text),
             Heading::Values => ("values", 9, Count),
             Heading::Inline => ("inline", 10, Bytes),
             Heading::MeanBlock => ("mean block", 10, Bytes),
-            Heading::Retained => ("retained", 10, Bytes),
+            Heading::Retained => ("retained", 10, Text),
             Heading::Sites => ("sites", 6, Count),
             Heading::Stacks => ("stacks", 7, Count),
             Heading::Threads => ("count", 6, Count),
-            Heading::Time => ("time", 10, Count),
+            Heading::Time => ("time", 10, Text),
             Heading::Exact => ("exact", 10, Bytes),
             Heading::Estimate => ("estimate", 10, Bytes),
-            Heading::Difference => ("difference", 10, Count),
+            Heading::Difference => ("difference", 10, Text),
             Heading::Blocks => ("blocks", 11, Count),
             Heading::Slack => ("slack", 10, Bytes),
-            Heading::Growth => ("change", 10, Bytes),
+            Heading::Growth => ("change", 10, Text),
             Heading::Shared => ("shared", 10, Bytes),
             Heading::Measured => ("measured", 10, Bytes),
             Heading::MostChunks => ("at most", 10, Bytes),
@@ -153,8 +159,8 @@ impl Heading {
             Heading::Copied => ("copied", 10, Bytes),
             Heading::Grows => ("grows", 9, Count),
             Heading::Bypassed => ("bypassed", 10, Bytes),
-            Heading::Instances => ("live/made", 11, Count),
-            Heading::Other { title, width } => (title, width, Count),
+            Heading::Instances => ("live/made", 11, Text),
+            Heading::Other { title, width } => (title, width, Text),
         }
     }
 }

@@ -26,12 +26,13 @@ use crate::profile::{Figures, FrameId, Frames, Measure, Profile};
 pub(crate) use arena::charged_frame;
 pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
 pub(crate) use columns::{
-    Column, SHARE_WIDTH, bytes_each, cells, columns, field_columns, fitting, site_columns, titles,
+    Column, bytes_each, cells, columns, field_columns, fitting, site_columns, titles,
 };
 pub use data::{FieldDetail, Part, Slack, TypeDetail, slack_by_type};
 pub(crate) use figures::by_key;
 pub use function::FunctionDetail;
 pub use heading::Heading;
+pub(crate) use heading::SHARE_WIDTH;
 pub(crate) use names::{NO_STACK, function_name, place, program_name};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;

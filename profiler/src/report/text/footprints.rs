@@ -7,7 +7,7 @@ use super::Page;
 use crate::profile::{Measure, Measured, Place, Profile};
 use crate::report::Style;
 use crate::table::{Column, Heading, cells, fitting, preorder, weighty};
-use crate::units::{Bytes, Nanos, counted, printable, signed_bytes};
+use crate::units::{Bytes, Nanos, counted, printable, signed_percent};
 
 /// Footprints of one label that are shown; the newest ones.
 const MOMENTS: usize = 10;
@@ -78,7 +78,7 @@ fn moment_columns(exact: &[&Measured]) -> Vec<Column<Measured>> {
             Some(m.estimate?.bytes)
         }));
         columns.push(Column::new(Heading::Difference, |m: &Measured| {
-            Some(format!("{:+.1} %", m.estimate?.difference? * 100.0))
+            Some(signed_percent(m.estimate?.difference?))
         }));
     }
     columns.push(Column::figure(Heading::Blocks, |m: &Measured| {
@@ -89,9 +89,7 @@ fn moment_columns(exact: &[&Measured]) -> Vec<Column<Measured>> {
     }));
     if exact.len() > 1 {
         columns.push(Column::new(Heading::Growth, |m: &Measured| {
-            let bytes = m.change_bytes?;
-            let sign = if bytes > 0 { "+" } else { "" };
-            Some(format!("{sign}{}", signed_bytes(bytes)))
+            Some(Measure::Total.difference(m.change_bytes?.into()))
         }));
     }
     columns

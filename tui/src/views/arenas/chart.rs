@@ -3,11 +3,11 @@
 
 use heapglass_profiler::arenas::Point;
 use heapglass_profiler::profile::Arena;
+use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::Nanos;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::ALLOCATED;
 use crate::text::width;
 use crate::theme;
 use crate::widgets::chart::{self, scaled};
@@ -38,7 +38,7 @@ pub(super) fn render(
         let above = |row| (row < held).then(|| ("░", theme::dim()));
         chart::column((used, top), above, columns(plot, at, 1), buffer);
     }
-    let text = format!("0   █ in use   ░ {ALLOCATED}");
+    let text = format!("0   █ in use   ░ {}", Heading::AllocatedBytes.title());
     write(buffer, axis, &text, theme::dim());
     let text = Nanos(end).to_string();
     let right = last_columns(axis, width(&text) as u16);

@@ -29,9 +29,6 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('b')] => Grouping, "by", "inside: type or field";
 };
 
-/// What bumpalo calls the usable bytes of an arena's chunks; the JSON has it as a key.
-const ALLOCATED: &str = "allocated_bytes";
-
 /// Notes on one arena. Every text is clean.
 #[derive(Debug, Default)]
 struct Notes {

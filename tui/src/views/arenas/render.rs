@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{ALLOCATED, Arenas, Notes, chart};
+use super::{Arenas, Notes, chart};
 use crate::model::Context;
 use crate::text::{clean, fit, paragraph};
 use crate::theme;
@@ -214,7 +214,8 @@ fn last_text(arena: &Arena) -> String {
         let share = Share::of(last.used_bytes, last.chunk_bytes);
         format!("; the last instance used {used} of {chunks} ({share})")
     });
-    format!("{ALLOCATED} 0 now{}", last.unwrap_or_default())
+    let allocated = Heading::AllocatedBytes.title();
+    format!("{allocated} 0 now{}", last.unwrap_or_default())
 }
 
 /// The parts of the chunks, each with its symbol.
@@ -236,7 +237,8 @@ fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
 fn figures(arena: &Arena, brief: bool) -> Vec<String> {
     let (bytes, chunks) = (Bytes(arena.chunk_bytes), counted(arena.chunks, "chunk"));
     let with_metadata = Bytes(arena.chunk_bytes_with_metadata);
-    let now = format!("{ALLOCATED} {bytes} in {chunks}, {with_metadata} with metadata");
+    let allocated = Heading::AllocatedBytes.title();
+    let now = format!("{allocated} {bytes} in {chunks}, {with_metadata} with metadata");
     let largest = Bytes(arena.most_instance_bytes);
     let (all, all_bytes) = (
         counted(arena.total_chunks, "chunk"),

@@ -2,7 +2,7 @@
 
 use heapglass_profiler::profile::{Measure, Measured, Place};
 use heapglass_profiler::table::Heading;
-use heapglass_profiler::units::{Bytes, Nanos, counted};
+use heapglass_profiler::units::{Bytes, Nanos, counted, signed_percent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -39,7 +39,7 @@ pub(super) fn values_table(
         })
         .right(Heading::Difference, |value: &&Measured| {
             let difference = value.estimate.and_then(|estimate| estimate.difference);
-            difference.map_or_else(String::new, |part| format!("{:+.1} %", part * 100.0))
+            difference.map_or_else(String::new, signed_percent)
         })
         .right(Heading::Time, |value| {
             Nanos(value.footprint.time_ns).to_string()
