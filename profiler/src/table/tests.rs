@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::calltree;
-use crate::profile::{Frame, Function, Origin};
+use crate::profile::{Footprint, FootprintNode, Frame, Function, Origin, TypeId};
 use crate::sample;
 
 fn row(detail: Detail) -> Row {
@@ -246,4 +246,38 @@ fn raw_allocations_of_a_crate_are_shown_with_the_crate_and_the_function() {
         "tokio::Cell::new",
     ];
     assert_eq!(what, crates_and_functions);
+}
+
+#[test]
+fn what_was_found_of_a_type_comes_from_one_footprint_for_values_may_share_blocks() {
+    let footprint = |label: &str, time_ns, block_bytes| {
+        let node = FootprintNode {
+            value_type: Some(TypeId(7)),
+            blocks: 2,
+            block_bytes,
+            used_bytes: 60,
+            ..FootprintNode::default()
+        };
+        Footprint {
+            label: label.to_owned(),
+            time_ns,
+            nodes: vec![node],
+            ..Footprint::default()
+        }
+    };
+    let profile = Profile {
+        // An older one of "b" held more.
+        footprints: vec![
+            footprint("b", 1, 900),
+            footprint("a", 2, 100),
+            footprint("b", 3, 80),
+        ],
+        ..Profile::default()
+    };
+    let found = &slack_by_type(&profile)[&TypeId(7)];
+    assert_eq!(
+        (found.footprint.as_str(), found.of_blocks, found.of_bytes),
+        ("a", 2, 100)
+    );
+    assert_eq!(found.bytes, 40);
 }
