@@ -6,6 +6,7 @@ use std::fmt;
 #[derive(Debug)]
 pub struct Error {
     message: String,
+    not_installed: bool,
 }
 
 /// What a program lacks when `TrackingAlloc` is not its global allocator.
@@ -16,12 +17,23 @@ pub(crate) const NOT_INSTALLED: &str = "TrackingAlloc is not this program's glob
 impl Error {
     #[cfg(any(recording, in_memory))]
     pub(crate) fn new(message: String) -> Self {
-        Error { message }
+        Error {
+            message,
+            not_installed: false,
+        }
+    }
+
+    #[cfg(any(recording, in_memory))]
+    pub(crate) fn not_installed() -> Self {
+        Error {
+            message: NOT_INSTALLED.to_owned(),
+            not_installed: true,
+        }
     }
 
     /// Whether `TrackingAlloc` is not the program's global allocator.
     pub fn is_not_installed(&self) -> bool {
-        self.message == NOT_INSTALLED
+        self.not_installed
     }
 }
 

@@ -25,6 +25,9 @@ pub(crate) fn assert_installed(what: &str) {
 /// The same as an error.
 #[cfg(any(recording, in_memory))]
 pub(crate) fn require() -> Result<(), crate::Error> {
-    let missing = || crate::Error::new(crate::error::NOT_INSTALLED.to_owned());
-    is_installed().then_some(()).ok_or_else(missing)
+    if is_installed() {
+        Ok(())
+    } else {
+        Err(crate::Error::not_installed())
+    }
 }

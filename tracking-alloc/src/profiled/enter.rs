@@ -62,7 +62,8 @@ impl At {
         Ok(value)
     }
 
-    /// Deserializes in a place below that was entered, where serde does not buffer; the thread is in `back` afterwards, however it ends.
+    /// Deserializes in a place below that was entered, where serde does not buffer; the thread is in `back` afterwards,
+    /// however it ends.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn within<R, E: Error>(
         self,

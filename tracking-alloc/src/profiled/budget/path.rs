@@ -52,12 +52,18 @@ pub(super) fn is_at(node: &'static Node, path: &str) -> bool {
         if label.kind == scope_kind::ROOT {
             return EqualText::is(&ShortName(node.ty.name), rest);
         }
-        let before = |name: &str, mark: &str| rest.strip_suffix(name)?.strip_suffix(mark);
-        let guessed = || match label.guess {
+        // A step that has a name is found by it alone.
+        let named = |name: &str, mark: &str| match name {
             "" => None,
-            guess => before(guess, "."),
+            name => rest.strip_suffix(name)?.strip_suffix(mark),
         };
-        let step = before(label.name, mark(label.kind)).or_else(guessed);
+        let mark = mark(label.kind);
+        let step = match label.kind {
+            scope_kind::FIELD | scope_kind::VARIANT | scope_kind::INDEX => {
+                named(label.name, mark).or_else(|| named(label.guess, "."))
+            }
+            _ => rest.strip_suffix(mark),
+        };
         let (Some(before), Some(parent)) = (step, node.parent) else {
             return false;
         };
