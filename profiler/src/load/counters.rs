@@ -186,8 +186,11 @@ fn most_rise(lane: &LaneColumns) -> i64 {
 
 /// The rows that a mark kept.
 pub(super) fn mark_rows<'a>(recording: &'a Recording, mark: &MarkValue) -> &'a [MarkRowValue] {
-    let rows = mark.first_row as usize..mark.first_row.saturating_add(mark.rows) as usize;
-    recording.mark_rows.get(rows).unwrap_or_default()
+    let first = usize::try_from(mark.first_row).ok();
+    let end = usize::try_from(mark.first_row.saturating_add(mark.rows)).ok();
+    let rows = first.zip(end);
+    rows.and_then(|(first, end)| recording.mark_rows.get(first..end))
+        .unwrap_or_default()
 }
 
 /// Whether a row never counted anything.
@@ -212,10 +215,9 @@ fn marked_rows<'a>(
     rows.unwrap_or_default().iter()
 }
 
-/// What was counted of a site. Nets are facts only when those of all lanes are added: they are signed until then.
+/// Nets of a site are facts only when those of all lanes are added: they are signed until then.
 #[derive(Clone, Default)]
-struct SiteSums {
-    sums: Sums,
+struct Nets {
     live: Net,
     at_peak: Net,
     is_impossible: bool,
@@ -240,43 +242,41 @@ pub(super) fn count(
             let position = counted.position(site)?.checked_sub(start)?;
             (position < length).then_some(position)
         };
-        let mut all = vec![SiteSums::default(); length];
+        let mut nets = vec![Nets::default(); length];
         for (lane, records) in recording.lanes.iter().zip(&records) {
             for (site, row, index) in rows(lane) {
                 let Some(position) = position(site).filter(|_| !is_empty(row)) else {
                     continue;
                 };
-                let site = &mut all[position];
-                for (sum, more) in site.sums.iter_mut().zip(row.sums()) {
-                    *sum = sum.saturating_add(more);
-                }
-                site.is_impossible |= is_impossible(row, header);
+                let (site, nets) = (&mut sites[position], &mut nets[position]);
+                site.figures.add(&figures(&row.sums(), (0, 0), (0, 0)));
+                nets.is_impossible |= is_impossible(row, header);
                 match records.distribution(row, index, header) {
-                    Some(distribution) => sites[position].distribution.add(&distribution),
-                    None => site.is_impossible = true,
+                    Some(distribution) => site.distribution.add(&distribution),
+                    None => nets.is_impossible = true,
                 }
-                site.live = plus(site.live, net(row));
+                nets.live = plus(nets.live, net(row));
                 let at_peak = match peak.at {
                     PeakAt::Epoch => at_epoch(row, header),
                     PeakAt::Now => net(row),
                     PeakAt::Mark(_) => (0, 0),
                 };
-                site.at_peak = plus(site.at_peak, at_peak);
+                nets.at_peak = plus(nets.at_peak, at_peak);
             }
         }
         for row in marked_rows(recording, peak) {
             if let Some(position) = position(row.site) {
-                let at_peak = &mut all[position].at_peak;
+                let at_peak = &mut nets[position].at_peak;
                 *at_peak = plus(*at_peak, (row.peak_bytes, row.peak_blocks));
             }
         }
         let mut impossible = 0;
-        for (site, of_site) in sites.iter_mut().zip(all) {
-            let (live, at_peak) = (of_site.live, of_site.at_peak);
+        for (site, nets) in sites.iter_mut().zip(nets) {
+            let (live, at_peak) = (nets.live, nets.at_peak);
             let freed_too_much = live.0 < 0 || live.1 < 0;
             let off_at_peak = at_peak.0 < -drift || at_peak.1 < -drift;
-            impossible += u64::from(of_site.is_impossible || freed_too_much || off_at_peak);
-            site.figures = figures(&of_site.sums, live, at_peak);
+            impossible += u64::from(nets.is_impossible || freed_too_much || off_at_peak);
+            set_nets(&mut site.figures, live, at_peak);
         }
         impossible
     });
@@ -298,22 +298,26 @@ fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
 
 /// The figures that sums and nets tell.
 pub(super) fn figures(sums: &Sums, live: Net, at_peak: Net) -> Figures {
-    let shown = |net: i64| net.max(0) as u64;
-    Figures {
+    let mut figures = Figures {
         total_bytes: sums[0],
         total_blocks: sums[1],
         freed_bytes: sums[2],
         freed_blocks: sums[3],
-        live_bytes: shown(live.0),
-        live_blocks: shown(live.1),
-        peak_bytes: shown(at_peak.0),
-        peak_blocks: shown(at_peak.1),
         grows: sums[4],
         shrinks: sums[5],
         copied_bytes: sums[6],
         temporary_blocks: sums[7],
         temporary_bytes: sums[8],
-    }
+        ..Figures::default()
+    };
+    set_nets(&mut figures, live, at_peak);
+    figures
+}
+
+fn set_nets(figures: &mut Figures, live: Net, at_peak: Net) {
+    let shown = |net: i64| net.max(0) as u64;
+    (figures.live_bytes, figures.live_blocks) = (shown(live.0), shown(live.1));
+    (figures.peak_bytes, figures.peak_blocks) = (shown(at_peak.0), shown(at_peak.1));
 }
 
 /// Live bytes of each of the sites at each snapshot, oldest first.
