@@ -5,7 +5,7 @@ use crate::thread;
 /// A scope of a field, to be added.
 #[cfg(feature = "serde")]
 #[cfg_attr(
-    not(any(recording, in_memory)),
+    not(any(recording, in_memory, test)),
     expect(dead_code, reason = "only whole platforms record")
 )]
 pub(crate) struct NewScope<'a> {

@@ -1,4 +1,4 @@
-//! Memory that is never given back: whoever still refers to a value there refers to a value.
+//! Memory that is never freed, so that references to it stay valid for the rest of the process.
 //!
 //! It comes from the system's allocator, never from the hooked one.
 

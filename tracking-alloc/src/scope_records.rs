@@ -64,6 +64,9 @@ impl Retained {
     /// The thread enters a scope; of scope 0 nothing is counted. `None` when nothing records; also when the thread has no
     /// lane of its own, and then the scope says that what it retained is not known.
     pub(crate) fn enter(scope: u32) -> Option<Retained> {
+        if scope == 0 {
+            return None;
+        }
         let since = hook::net_here();
         if since.is_none() {
             with_record(scope, |record| {

@@ -14,6 +14,14 @@ use crate::figures::Stats;
 /// The row of blocks that are heapglass's own, handed out to the program: counted nowhere.
 const OWN: u32 = u32::MAX;
 
+/// The block that an event takes away, counted in a row.
+#[derive(Clone, Copy)]
+struct OldBlock {
+    address: usize,
+    bytes: u64,
+    row: u32,
+}
+
 /// Linear memory, in pages of 64 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Linear {
@@ -96,17 +104,23 @@ impl Recorder {
         let (last, is_temporary) = last_block(self.last_block, event);
         self.last_block = last;
         // As dhat-rs does: what was not known when it is reallocated begins here, with its new size.
-        let old = old.zip(known.filter(|row| *row != OWN));
-        let old = old.map(|((block, bytes), row)| (block, bytes as u64, row));
-        let old_bytes = old.map_or(0, |(_, bytes, _)| bytes);
+        let old = match (old, known) {
+            (Some((address, bytes)), Some(row)) if row != OWN => Some(OldBlock {
+                address,
+                bytes: bytes as u64,
+                row,
+            }),
+            _ => None,
+        };
+        let old_bytes = old.map_or(0, |old| old.bytes);
         let new_bytes = new.map_or(0, |(_, bytes)| bytes as u64);
         self.rows.before(new_bytes as i64 - old_bytes as i64);
         if let Some((block, _)) = new {
             let row = self.rows.of(scope);
             self.rows.change(row, |counters| {
                 counters::allocated(&mut *counters, new_bytes);
-                if let Some((old, bytes, _)) = old {
-                    counters::resized(counters, bytes, new_bytes, old != block);
+                if let Some(old) = old {
+                    counters::resized(counters, old.bytes, new_bytes, old.address != block);
                 }
             });
             if !self.keep(block, row) {
@@ -114,11 +128,11 @@ impl Recorder {
             }
         }
         // A block that was reallocated leaves its old row.
-        if let Some((_, bytes, row)) = old {
-            self.rows.change(row, |counters| {
-                counters::freed(&mut *counters, bytes);
+        if let Some(old) = old {
+            self.rows.change(old.row, |counters| {
+                counters::freed(&mut *counters, old.bytes);
                 if is_temporary {
-                    counters::was_temporary(counters, bytes);
+                    counters::was_temporary(counters, old.bytes);
                 }
             });
         }

@@ -19,9 +19,9 @@ impl<D> De<D> {
         De { d, at }
     }
 
-    /// The format's deserializer. What the function of a `deserialize_with` deserializes is the type of its place.
+    /// The format's deserializer. First notes the type that the function of a `deserialize_with` reads.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn learn<T>(self) -> D {
+    fn into_inner<T>(self) -> D {
         let node = self.at.node();
         if node.awaits_type() {
             node.retype(Type::of::<T>());
@@ -36,7 +36,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
     type Error = D::Error;
 
     deserialize! {
-        self, visitor => self.learn::<V::Value>(), visitor;
+        self, visitor => self.into_inner::<V::Value>(), visitor;
         deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64() deserialize_i128()
         deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128() deserialize_f32()
         deserialize_f64() deserialize_char() deserialize_str() deserialize_string() deserialize_unit()
@@ -44,22 +44,22 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
     }
 
     deserialize! {
-        self, visitor => self.learn::<V::Value>(), Vis::<V, ANY>::new(visitor, self.at, &[]);
+        self, visitor => self.into_inner::<V::Value>(), Vis::<V, ANY>::new(visitor, self.at, &[]);
         deserialize_bytes() deserialize_byte_buf() deserialize_option() deserialize_seq() deserialize_map()
     }
 
     deserialize! {
-        self, visitor => self.learn::<V::Value>(), Vis::<V, TUPLE>::new(visitor, self.at, &[]);
+        self, visitor => self.into_inner::<V::Value>(), Vis::<V, TUPLE>::new(visitor, self.at, &[]);
         deserialize_tuple_struct(name: &'static str, len: usize)
     }
 
     deserialize! {
-        self, visitor => self.learn::<V::Value>(), Vis::<V, STRUCT>::new(visitor, self.at, fields);
+        self, visitor => self.into_inner::<V::Value>(), Vis::<V, STRUCT>::new(visitor, self.at, fields);
         deserialize_struct(name: &'static str, fields: Names)
     }
 
     deserialize! {
-        self, visitor => self.learn::<V::Value>(), Vis::<V, ANY>::new(visitor, self.at, variants);
+        self, visitor => self.into_inner::<V::Value>(), Vis::<V, ANY>::new(visitor, self.at, variants);
         deserialize_enum(name: &'static str, variants: Names)
     }
 
@@ -69,7 +69,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let (at, d) = (self.at, self.learn::<V::Value>());
+        let (at, d) = (self.at, self.into_inner::<V::Value>());
         match known::is_array::<V::Value, V>() {
             true => d.deserialize_tuple(len, Vis::<V, ANY>::new(visitor, at, &[])),
             false => d.deserialize_tuple(len, Vis::<V, TUPLE>::new(visitor, at, &[])),
@@ -82,7 +82,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let (at, d) = (self.at, self.learn::<V::Value>());
+        let (at, d) = (self.at, self.into_inner::<V::Value>());
         // A format's own internals, `$serde_json::private::RawValue` for one, are its own affair.
         match name.starts_with('$') {
             true => d.deserialize_newtype_struct(name, visitor),
@@ -92,7 +92,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
 
     #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        let (at, d) = (self.at, self.learn::<V::Value>());
+        let (at, d) = (self.at, self.into_inner::<V::Value>());
         if known::is_buffer::<V::Value>() && !at.is_buffering() {
             return at.buffering(|inside| match inside {
                 None => d.deserialize_any(visitor),

@@ -3,8 +3,8 @@
 use super::forward::{deserialize, visit, visit_access};
 use super::tree::Text;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
-use std::cell::Cell;
-use std::fmt::{self, Write};
+use std::cell::{Cell, RefCell};
+use std::fmt;
 
 /// What an identifier turned out to be.
 #[derive(Clone, Copy)]
@@ -98,20 +98,23 @@ fn is_same(one: &str, other: &str) -> bool {
 
 thread_local! {
     /// The name kept aside, between reading a key and reading its value.
-    static KEPT: Cell<Text> = const { Cell::new(Text::EMPTY) };
+    static KEPT: RefCell<Text> = const { RefCell::new(Text::EMPTY) };
 }
 
 /// More than is shown of it, so that a name that is cut says so.
 fn keep_name(name: &str) -> Named {
-    let mut text = Text::EMPTY;
-    let _ = text.write_str(name);
-    let _ = KEPT.try_with(|kept| kept.set(text));
+    let _ = KEPT.try_with(|kept| {
+        if let Ok(mut kept) = kept.try_borrow_mut() {
+            kept.set(name);
+        }
+    });
     Named::Kept
 }
 
 /// The name kept aside.
 pub(super) fn kept_name() -> Text {
-    KEPT.try_with(Cell::get).unwrap_or(Text::EMPTY)
+    let kept = KEPT.try_with(|kept| kept.try_borrow().map_or(Text::EMPTY, |kept| *kept));
+    kept.unwrap_or(Text::EMPTY)
 }
 
 /// A seed, deserializer or visitor whose identifier is noted.

@@ -20,7 +20,9 @@ fn is_plain_name(name: &str) -> bool {
     let bare = inside("core::option::Option<").unwrap_or(name);
     is_number(bare)
         || matches!(bare, "bool" | "char" | "&str" | "&[u8]")
-        || inside("core::num::nonzero::NonZero<").is_some_and(is_number)
+        // Those of 128 bits have a row of their own.
+        || inside("core::num::nonzero::NonZero<")
+            .is_some_and(|name| is_number(name) && !name.ends_with("128"))
         || matches!(
             name,
             "core::time::Duration"

@@ -84,6 +84,7 @@ impl de::Error for Answer {
     fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
         let message = Text::of(expected);
         let count = message.as_str().strip_prefix("variant index 0 <= i < ");
-        Answer(count.and_then(|count| count.parse().ok()))
+        let digits = count.and_then(|count| count.split(|c: char| !c.is_ascii_digit()).next());
+        Answer(digits.and_then(|digits| digits.parse().ok()))
     }
 }

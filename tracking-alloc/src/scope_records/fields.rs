@@ -55,12 +55,11 @@ pub(crate) fn retype(scope: u32, type_name: &'static str, value_bytes: u64) {
 }
 
 fn change(scope: u32, change: impl FnOnce(&Scope, &mut Writer)) {
-    let Some(session) = tables::current() else {
-        return;
-    };
     with_record(scope, |record| {
-        let _errno = sys::Errno::keep();
-        change(record, &mut session.write.lock());
+        if let Some(session) = tables::current() {
+            let _errno = sys::Errno::keep();
+            change(record, &mut session.write.lock());
+        }
     });
 }
 

@@ -21,8 +21,11 @@ pub(crate) struct Retained {
 }
 
 impl Retained {
-    /// `None` when nothing records.
+    /// Of scope 0 nothing is counted. `None` when nothing records.
     pub(crate) fn enter(scope: u32) -> Option<Retained> {
+        if scope == 0 {
+            return None;
+        }
         let since = with(|recorder| recorder.live_bytes())?;
         Some(Retained { scope, since })
     }

@@ -49,25 +49,27 @@ fn enter(
     ty: TypeOf,
     fold: bool,
 ) -> &'static Node {
-    let kept;
-    let (hint, step) = match named {
+    match named {
         Named::Name(index) => {
             // A captured index is one of the list.
             let name = names.get(index).copied().unwrap_or("");
-            if fold {
-                return node.enter_field::<true>(index, name, ty);
+            match fold {
+                true => node.enter_field::<true>(index, name, ty),
+                false => node.enter(index, Step::Field(name), ty, false),
             }
-            (index, Step::Field(name))
         }
-        Named::Index(index) => (index, Step::Index(index, None)),
-        Named::Kept => {
-            kept = kept_name();
-            let step = Step::buffered_field(kept.as_str());
-            (step.key() % 61, step)
-        }
-        Named::Unknown => return node.enter_only::<{ key::VALUE }>(ty),
-    };
-    node.enter(hint, step, ty, fold)
+        Named::Index(index) => node.enter(index, Step::Index(index, None), ty, true),
+        Named::Kept => enter_kept(node, ty),
+        Named::Unknown => node.enter_only::<{ key::VALUE }>(ty),
+    }
+}
+
+/// PERF: never inlined: the copy of the name must not lie in the stack frame of every value that is deserialized.
+#[inline(never)]
+fn enter_kept(node: &'static Node, ty: TypeOf) -> &'static Node {
+    let kept = kept_name();
+    let step = Step::buffered_field(kept.as_str());
+    node.enter(step.key() % 61, step, ty, true)
 }
 
 impl<'de, A: MapAccess<'de>, const KIND: Kind> Map<A, KIND> {

@@ -40,7 +40,7 @@ pub(super) struct Edge {
 
 impl Edge {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn leads(&self, key: usize, ty: TypeOf) -> bool {
+    fn is_for(&self, key: usize, ty: TypeOf) -> bool {
         self.key == key && fn_addr_eq(self.ty, ty)
     }
 
@@ -122,7 +122,7 @@ impl Node {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn first(&self, hint: usize, key: usize, ty: TypeOf) -> Option<&'static Edge> {
         let edge = self.edges.get()?.slot(hint).get()?;
-        edge.leads(key, ty).then_some(edge)
+        edge.is_for(key, ty).then_some(edge)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -130,7 +130,7 @@ impl Node {
         let edges = self.edges.get()?;
         for probe in 0..PROBES {
             let edge = edges.slot(hint.wrapping_add(probe)).get()?;
-            if edge.leads(key, ty) {
+            if edge.is_for(key, ty) {
                 return Some(edge.found);
             }
         }

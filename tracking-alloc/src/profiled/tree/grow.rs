@@ -136,7 +136,7 @@ impl Node {
         }
         // Below a folded place nothing has a scope of its own, and without a recording nothing at all.
         if self.visit != 0 {
-            match node.add_scope(self.scope, shown) {
+            match node.add_scope(shown) {
                 Added::Scope(_) => {}
                 Added::NotNow => return None,
                 Added::Deep | Added::Full => self.set_flag(scope_flags::FOLDED),

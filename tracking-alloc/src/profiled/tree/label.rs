@@ -184,6 +184,12 @@ impl Text {
         text
     }
 
+    /// Puts another text in its place.
+    pub(in super::super) fn set(&mut self, text: &str) {
+        self.len = 0;
+        let _ = self.write_str(text);
+    }
+
     pub(in super::super) fn as_str(&self) -> &str {
         let bytes = self.bytes.get(..self.len).unwrap_or_default();
         std::str::from_utf8(bytes).unwrap_or("")

@@ -228,11 +228,11 @@ impl Node {
         node
     }
 
-    /// Gives it a scope of its own below `parent`, with values of `shown`, or says why it has none.
-    fn add_scope(&mut self, parent: u32, shown: Type) -> Added {
+    /// Gives it a scope of its own below the one it is counted at so far, with values of `shown`, or says why it has none.
+    fn add_scope(&mut self, shown: Type) -> Added {
         let label = self.label();
         let added = scope_records::add(&NewScope {
-            parent,
+            parent: self.scope,
             kind: label.kind,
             flags: label.flags,
             name: label.name,

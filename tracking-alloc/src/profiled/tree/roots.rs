@@ -13,9 +13,19 @@ const BUCKETS: usize = 1024;
 
 static ROOTS: [Link<Root>; BUCKETS] = [const { Link::new() }; BUCKETS];
 
+/// What roots of one type differ by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key {
+    /// The scope around it.
+    outer: u32,
+    /// Its recording.
+    generation: u32,
+    /// Its values are built in an arena.
+    in_arena: bool,
+}
+
 struct Root {
-    /// The scope around it, its recording, and whether its values are built in an arena.
-    key: (u32, u32, bool),
+    key: Key,
     node: &'static Node,
     next: Option<&'static Root>,
 }
@@ -33,16 +43,22 @@ pub(in super::super) fn root(
         .wrapping_add(generation as usize)
         .wrapping_add(ty.name.len() * 31);
     let bucket = &ROOTS[mixed % BUCKETS];
-    let key = (outer, generation, in_arena);
+    let key = Key {
+        outer,
+        generation,
+        in_arena,
+    };
+    // PERF: most names are the same constant.
+    let is_name = |name: &str| std::ptr::eq(name, ty.name) || name == ty.name;
     let find = || {
         std::iter::successors(bucket.get(), |root| root.next)
-            .find(|root| root.key == key && root.node.ty.name == ty.name)
+            .find(|root| root.key == key && is_name(root.node.ty.name))
             .map(|root| root.node)
     };
     find().or_else(|| {
         let _lock = WriteLock::acquire()?;
         find().or_else(|| {
-            let node = make(ty, outer, generation, in_arena)?;
+            let node = make(ty, key)?;
             bucket.set(leaked::leak(Root {
                 key,
                 node,
@@ -53,19 +69,19 @@ pub(in super::super) fn root(
     })
 }
 
-fn make(ty: Type, outer: u32, generation: u32, in_arena: bool) -> Option<&'static Node> {
+fn make(ty: Type, key: Key) -> Option<&'static Node> {
     let mut node = Node::new(None, Label::of(&Step::Root)?, ty);
-    node.scope = outer;
-    if generation != 0 {
-        match node.add_scope(outer, ty) {
-            Added::Scope(scope) if in_arena => {
+    node.scope = key.outer;
+    if key.generation != 0 {
+        match node.add_scope(ty) {
+            Added::Scope(scope) if key.in_arena => {
                 scope_records::flag(scope, scope_flags::IN_ARENA);
             }
             Added::Scope(_) => {}
             Added::NotNow => return None,
             Added::Deep | Added::Full => {
-                if outer != 0 {
-                    scope_records::flag(outer, scope_flags::FOLDED);
+                if key.outer != 0 {
+                    scope_records::flag(key.outer, scope_flags::FOLDED);
                 }
                 node.flags_set.store(scope_flags::FOLDED, Relaxed);
             }
