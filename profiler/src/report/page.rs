@@ -165,8 +165,8 @@ pub(crate) fn clip_middle(text: &str, columns: usize) -> String {
     }
     let room = columns.saturating_sub(2);
     let tail = room / 2;
-    let head = fitting(text.chars(), room - tail);
-    let end = fitting(text.chars().rev(), tail);
+    let head = first_that_fit(text.chars(), room - tail);
+    let end = first_that_fit(text.chars().rev(), tail);
     let end: String = end.chars().rev().collect();
     format!("{head}{}{end}", &".."[..columns.min(2)])
 }
@@ -176,12 +176,12 @@ fn clip(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
-    let head = fitting(text.chars(), columns.saturating_sub(2));
+    let head = first_that_fit(text.chars(), columns.saturating_sub(2));
     head + &".."[..columns.min(2)]
 }
 
 /// The first characters, as many as fit.
-fn fitting(chars: impl Iterator<Item = char>, room: usize) -> String {
+fn first_that_fit(chars: impl Iterator<Item = char>, room: usize) -> String {
     let mut used = 0;
     let fits = |c: &char| {
         used += c.width().unwrap_or(0);

@@ -75,7 +75,8 @@ fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
         Some(found) => Ok(Some(found)),
         None => Err(none_such(
             args,
-            ("arena", wanted),
+            "arena",
+            wanted,
             &names,
             "tracking_alloc::arena::Tracked::new",
         )),
@@ -104,7 +105,8 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
         [scope] => Ok(Some(*scope)),
         [] => Err(none_such(
             args,
-            ("phase", wanted),
+            "phase",
+            wanted,
             &paths,
             "tracking_alloc::phase",
         )),
@@ -116,13 +118,12 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
     }
 }
 
-/// What to say when there is no `what` (a kind and a name); `there` are those there are, `how` names one.
-fn none_such(args: &Flamegraph, what: (&str, &str), there: &[&str], how: &str) -> Error {
+/// What to say when there is no such arena or phase; `there` are those there are, `how` names one.
+fn none_such(args: &Flamegraph, kind: &str, name: &str, there: &[&str], how: &str) -> Error {
     let there = match there {
         [] => format!("it has none (name one with {how})"),
         _ => format!("it has {}", there.join(", ")),
     };
-    let (kind, name) = what;
     let file = args.input.file.display();
     Error::misuse(format_args!("no {kind} {name} in {file}: {there}"))
 }

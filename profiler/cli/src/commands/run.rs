@@ -173,7 +173,7 @@ fn watch(running: supervise::Running, name: String, log: &Log) -> Result<Finishe
         session: open::session(&Symbols::default()),
         live: true,
     };
-    if let Err(error) = heapglass_tui::run(source, Options::from_env()) {
+    if let Err(error) = heapglass_tui::run(source, Options::from_env()).map_err(Error::misuse) {
         terminal::eprint_line(format_args!("heapglass: {error}"));
     }
     terminal::eprint_line(format_args!(

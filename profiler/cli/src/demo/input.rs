@@ -14,7 +14,7 @@ pub(super) struct Input {
 }
 
 /// Packages of generated data: about the size of a mid-sized workspace.
-const GENERATED_PACKAGES: usize = 250;
+const GENERATED_PACKAGES: u64 = 250;
 
 impl Input {
     /// What cargo says of the workspace around the working directory, else generated data.
@@ -68,88 +68,103 @@ fn output_of(mut command: Command) -> Option<String> {
     String::from_utf8(output.stdout).ok().filter(|_| succeeded)
 }
 
-/// A word, the same each time for the same number.
-fn word(number: usize) -> String {
-    const SYLLABLES: [&str; 16] = [
-        "ser", "de", "cor", "tok", "io", "hash", "ring", "par", "se", "lib", "net", "log", "mem",
-        "chr", "rand", "syn",
-    ];
-    let (first, rest) = (SYLLABLES[number % 16], number / 16);
-    let (second, third) = (SYLLABLES[rest % 16], SYLLABLES[rest / 16 % 16]);
-    match number % 2 {
-        0 => format!("{first}{second}"),
-        _ => format!("{first}{second}{third}"),
+/// Numbers that are the same each time (SplitMix64: Steele, Lea, Flood 2014).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % below.max(1)
+    }
+
+    fn word(&mut self) -> String {
+        const SYLLABLES: [&str; 16] = [
+            "ser", "de", "cor", "tok", "io", "hash", "ring", "par", "se", "lib", "net", "log",
+            "mem", "chr", "rand", "syn",
+        ];
+        (0..2 + self.next(2))
+            .map(|_| SYLLABLES[self.next(16) as usize])
+            .collect()
     }
 }
 
 /// Metadata of a workspace that does not exist.
-fn generated(packages: usize) -> Value {
-    // A number of things, or which of them: scattered, and the same each time.
-    let pick = |at: usize, salt: usize, below: usize| (at * 31 + salt * 17) * 7 % 65_521 % below;
-    let name = |at: usize| format!("{}-{at}", word(at * 37));
+fn generated(packages: u64) -> Value {
+    let mut numbers = Numbers(2026);
+    let names: Vec<String> = (0..packages)
+        .map(|at| format!("{}-{at}", numbers.word()))
+        .collect();
     let id = |at: usize| {
         format!(
             "registry+https://registry.example/index#{}@1.{at}.0",
-            name(at)
+            names[at]
         )
     };
-    let package = |at: usize| {
-        let words = |salt: usize| word(pick(at, salt, 4096));
-        let name_of_this = name(at);
-        let root = format!("/home/user/.cargo/registry/src/{name_of_this}-1.{at}.0");
-        let dependencies = (0..4 + pick(at, 1, 14)).map(|number| {
+    let all: Vec<Value> = (0..names.len())
+        .map(|at| package(&names, at, &id(at), &mut numbers))
+        .collect();
+    let nodes: Vec<Value> = (0..names.len())
+        .map(|at| {
+            let dependencies: Vec<String> = (0..numbers.next(8))
+                .map(|_| id(numbers.next(at as u64 + 1) as usize))
+                .collect();
             json!({
-                "name": name(pick(at, number, packages)),
+                "id": id(at), "dependencies": dependencies, "features": ["default", "std"],
+                "deps": dependencies.iter().map(|pkg| json!({
+                    "name": "dep", "pkg": pkg, "dep_kinds": [{"kind": null, "target": null}],
+                })).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!({
+        "packages": all, "workspace_members": [id(0)], "workspace_default_members": [id(0)],
+        "resolve": {"nodes": nodes, "root": id(0)},
+        "target_directory": "/home/user/project/target", "version": 1,
+        "workspace_root": "/home/user/project", "metadata": null,
+    })
+}
+
+fn package(names: &[String], at: usize, id: &str, numbers: &mut Numbers) -> Value {
+    let name = &names[at];
+    let root = format!("/home/user/.cargo/registry/src/{name}-1.{at}.0");
+    let dependencies: Vec<Value> = (0..4 + numbers.next(14))
+        .map(|_| {
+            json!({
+                "name": names[numbers.next(names.len() as u64) as usize],
                 "source": "registry+https://registry.example/index",
-                "req": format!("^1.{}", pick(at, number, 40)), "kind": null, "rename": null,
-                "optional": pick(at, number, 3) == 0, "uses_default_features": true,
+                "req": format!("^1.{}", numbers.next(40)), "kind": null, "rename": null,
+                "optional": numbers.next(3) == 0, "uses_default_features": true,
                 "features": ["std"], "target": null, "registry": null,
             })
-        });
-        let targets = (0..1 + pick(at, 2, 8)).map(|number| {
+        })
+        .collect();
+    let targets: Vec<Value> = (0..1 + numbers.next(8))
+        .map(|number| {
             let kind = if number == 0 { "lib" } else { "test" };
             json!({
-                "kind": [kind], "crate_types": ["lib"], "name": format!("{name_of_this}-{number}"),
+                "kind": [kind], "crate_types": ["lib"], "name": format!("{name}-{number}"),
                 "src_path": format!("{root}/tests/{number}.rs"), "edition": "2024",
                 "doc": number == 0, "doctest": number == 0, "test": true,
             })
-        });
-        let features = (0..2 + pick(at, 3, 8)).map(|number| {
-            let feature = words(number);
-            (feature, json!([words(number + 8), "std"]))
-        });
-        json!({
-            "name": name_of_this, "version": format!("1.{at}.0"), "id": id(at),
-            "license": "MIT OR Apache-2.0", "license_file": null,
-            "description": format!("A crate about {} and {}", words(20), words(21)),
-            "source": "registry+https://registry.example/index",
-            "dependencies": dependencies.collect::<Vec<_>>(),
-            "targets": targets.collect::<Vec<_>>(),
-            "features": features.collect::<serde_json::Map<_, _>>(),
-            "manifest_path": format!("{root}/Cargo.toml"), "metadata": null, "publish": null,
-            "authors": [format!("{} <{}@example.org>", words(22), words(23))],
-            "categories": [words(24)], "keywords": [words(25), words(26)],
-            "readme": "README.md", "repository": format!("https://example.org/{name_of_this}"),
-            "homepage": null, "documentation": null, "edition": "2024", "links": null,
-            "default_run": null, "rust_version": "1.88",
         })
-    };
-    let node = |at: usize| {
-        let dependencies = (0..pick(at, 4, 8)).map(|number| id(pick(at, number, at + 1)));
-        let dependencies: Vec<String> = dependencies.collect();
-        let dep =
-            |pkg| json!({"name": "dep", "pkg": pkg, "dep_kinds": [{"kind": null, "target": null}]});
-        json!({
-            "id": id(at), "dependencies": dependencies, "features": ["default", "std"],
-            "deps": dependencies.iter().map(dep).collect::<Vec<_>>(),
-        })
-    };
+        .collect();
+    let features: serde_json::Map<String, Value> = (0..2 + numbers.next(8))
+        .map(|_| (numbers.word(), json!([numbers.word(), "std"])))
+        .collect();
     json!({
-        "packages": (0..packages).map(package).collect::<Vec<_>>(),
-        "workspace_members": [id(0)], "workspace_default_members": [id(0)],
-        "resolve": {"nodes": (0..packages).map(node).collect::<Vec<_>>(), "root": id(0)},
-        "target_directory": "/home/user/project/target", "version": 1,
-        "workspace_root": "/home/user/project", "metadata": null,
+        "name": name, "version": format!("1.{at}.0"), "id": id, "license": "MIT OR Apache-2.0",
+        "license_file": null, "description": format!("A crate about {} and {}", numbers.word(), numbers.word()),
+        "source": "registry+https://registry.example/index",
+        "dependencies": dependencies, "targets": targets, "features": features,
+        "manifest_path": format!("{root}/Cargo.toml"), "metadata": null, "publish": null,
+        "authors": [format!("{} <{}@example.org>", numbers.word(), numbers.word())],
+        "categories": [numbers.word()], "keywords": [numbers.word(), numbers.word()],
+        "readme": "README.md", "repository": format!("https://example.org/{name}"),
+        "homepage": null, "documentation": null, "edition": "2024", "links": null,
+        "default_run": null, "rust_version": "1.88",
     })
 }
 

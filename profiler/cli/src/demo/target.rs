@@ -1,6 +1,6 @@
 //! The program that `heapglass demo` records: one JSON text deserialized twice, into types and into values.
 //!
-//! The types are deserialized as `Profiled`, so that their bytes are told by field; what was built is then measured
+//! The types are deserialized as `Profiled`, so that their bytes are counted by field; what was built is then measured
 //! where it lies. Everything it builds is kept to the end, so that the peak shows all side by side.
 
 use std::collections::BTreeMap;
@@ -14,15 +14,15 @@ use crate::error::Error;
 
 /// Reads the file and deserializes it; prints nothing.
 pub(super) fn run(path: &Path) -> Result<u8, Error> {
-    let path_shown = path.display();
+    // NOTE: made when it is needed: else it would be an allocation of the demo.
+    let cannot = |what: &str| format!("the demo's target cannot {what} {}", path.display());
     let text = {
         let _phase = tracking_alloc::phase("read");
-        let cannot = format_args!("the demo's target cannot read {path_shown}");
-        std::fs::read_to_string(path).map_err(Error::wrap(cannot))?
+        std::fs::read_to_string(path).map_err(|error| Error::wrap(cannot("read"))(error))?
     };
-    let cannot = format_args!("the demo's target cannot deserialize {path_shown}");
-    let typed = typed(&text).map_err(Error::wrap(cannot))?;
-    let value = value(&text).map_err(Error::wrap(cannot))?;
+    let unread = |error| Error::wrap(cannot("deserialize"))(error);
+    let typed = typed(&text).map_err(unread)?;
+    let value = value(&text).map_err(unread)?;
     let dependencies = dependencies(&typed);
     footprint("metadata", &typed);
     // One value measured both ways: exact, and what the crate deepsize says of its types.

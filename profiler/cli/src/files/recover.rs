@@ -105,13 +105,13 @@ fn never_recorded(recording: &Recording) -> bool {
 
 /// Puts the recording that the file at `path` points to in that file's place, once nobody writes to it any more.
 fn settle_pointer(path: &Path) {
-    let Ok(before) = path.symlink_metadata() else {
+    let Some(before) = path.symlink_metadata().ok().filter(Metadata::is_file) else {
         return;
     };
     let Some(pointer) = header::read(path).filter(header::is_pointer) else {
         return;
     };
-    let Some(target) = header::pointed_at(path).filter(|_| before.is_file()) else {
+    let Some(target) = header::pointed_at(path) else {
         return;
     };
     let me = rustix::process::geteuid().as_raw();

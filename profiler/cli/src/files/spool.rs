@@ -82,12 +82,10 @@ impl Spool {
     /// When the folder that `wanted` names cannot be written.
     pub(crate) fn new(wanted: &Path, overwrites: bool) -> Result<Spool, Error> {
         recover::before_listing();
-        let wanted = std::path::absolute(wanted).map_err(|error| {
-            Error::misuse(format_args!(
-                "cannot tell where {} is: {error}",
-                wanted.display()
-            ))
-        })?;
+        let wanted = std::path::absolute(wanted).map_err(Error::wrap(format_args!(
+            "cannot tell where {} is",
+            wanted.display()
+        )))?;
         let final_folder = match (wanted.parent(), wanted.file_name()) {
             (Some(folder), Some(_)) if !wanted.is_dir() => folder,
             _ => {
