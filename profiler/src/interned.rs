@@ -47,6 +47,15 @@ impl<T: Clone + Eq + Hash, S: BuildHasher> Interned<T, S> {
         }
     }
 
+    /// The entry of a value in a list that has one for each number: begun where the value is new.
+    pub(crate) fn entry<'l, E: Default>(&mut self, list: &'l mut Vec<E>, value: T) -> &'l mut E {
+        let number = self.number(value) as usize;
+        if number == list.len() {
+            list.push(E::default());
+        }
+        &mut list[number]
+    }
+
     fn add(&mut self, value: T) -> u32 {
         let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
         self.values.push(value.clone());

@@ -51,7 +51,13 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
         By::Arena => builder.add_blocks_in_arenas(),
         By::Stack | By::Field | By::Type => builder.add_sites(),
     }
-    let mut tree = builder.tree;
+    let Builder {
+        mut tree,
+        first,
+        others,
+        ..
+    } = builder;
+    drop((first, others));
     sum_up(&mut tree);
     list_children(profile, &mut tree);
     tree
@@ -82,11 +88,12 @@ impl Builder<'_> {
 
     fn add_sites(&mut self) {
         let (profile, options) = (self.profile, self.options);
+        self.tree.leaves.reserve_exact(profile.sites.len());
         let mut path: Vec<Step> = Vec::new();
         // Many sites share a path.
         let mut met: FxHashMap<PathKey, Option<NodeId>> = FxHashMap::default();
         for (index, site) in profile.sites.iter().enumerate() {
-            let key = path_key(profile, options, index);
+            let key = PathKey::of(profile, options, index);
             let leaf = match key.and_then(|key| met.get(&key)) {
                 Some(leaf) => *leaf,
                 None => self.begin(site.scope, &mut path).then(|| {
@@ -172,22 +179,34 @@ impl Builder<'_> {
     }
 }
 
-/// What decides the path of a site in a tree by folded stack: the number of the stack, contents, scope and marks.
-type PathKey = (u32, Option<TypeId>, ScopeId, [bool; 3]);
+/// What decides the path of a site in a tree by folded stack.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct PathKey {
+    stack: u32,
+    type_id: Option<TypeId>,
+    scope: ScopeId,
+    marks: [bool; 3],
+}
 
-/// `None` where more decides, or nothing is saved.
-fn path_key(profile: &Profile, options: &Options, index: usize) -> Option<PathKey> {
-    if options.by != By::Stack || options.frames != Frames::Folded {
-        return None;
+impl PathKey {
+    /// `None` where more decides, or nothing is saved.
+    fn of(profile: &Profile, options: &Options, index: usize) -> Option<PathKey> {
+        if options.by != By::Stack || options.frames != Frames::Folded {
+            return None;
+        }
+        let folding = profile.folding();
+        if folding.steps(index).is_empty() || profile.chunk_sites().contains_key(&index) {
+            return None;
+        }
+        let site = &profile.sites[index];
+        let marks = site.marks;
+        Some(PathKey {
+            stack: folding.number(index)?,
+            type_id: profile.type_id_of(site),
+            scope: site.scope,
+            marks: [marks.foreign, marks.cut, marks.deep],
+        })
     }
-    let folding = profile.folding();
-    if folding.steps(index).is_empty() || profile.chunk_sites().contains_key(&index) {
-        return None;
-    }
-    let site = &profile.sites[index];
-    let marks = [site.marks.foreign, site.marks.cut, site.marks.deep];
-    let type_id = profile.type_id_of(site);
-    Some((folding.number(index)?, type_id, site.scope, marks))
 }
 
 /// The path of a site (index into [`Profile::sites`]) in a tree by stack without phases, outermost first. Never empty.

@@ -68,15 +68,13 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
         let steps = stack_of(profile, options.frames, index);
         let numbers = steps.iter().rev();
         let numbers = numbers.map(|step| frames.number(frame(profile, step)));
-        let at = stacks.number(numbers.collect()) as usize;
-        if at == sums.len() {
-            sums.push(Default::default());
-        }
-        let (figures, lifetime) = &mut sums[at];
+        let (figures, lifetime) = stacks.entry(&mut sums, numbers.collect());
         figures.add(&site.figures);
         *lifetime = lifetime.saturating_add(site.distribution.lifetime);
     }
     let points = stacks.values.into_iter().zip(sums);
+    let points =
+        points.map(|(stack, (figures, lifetime))| ProgramPoint::of(stack, &figures, lifetime));
     let file = File {
         version: 2,
         mode: with_notes(profile, MODE),
@@ -90,15 +88,15 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
         pid: profile.process.pid,
         te: profile.totals.total_blocks,
         tg: profile.totals.peak_blocks,
-        pps: points.map(ProgramPoint::of).collect(),
+        pps: points.collect(),
         ftbl: frames.values,
     };
     write_line(&file, out)
 }
 
 impl ProgramPoint {
-    /// A stack, its figures and the sum of its lifetimes.
-    fn of((fs, (figures, lifetime)): (Vec<u32>, (Figures, u64))) -> ProgramPoint {
+    /// `lifetime`: the sum of the stack's.
+    fn of(fs: Vec<u32>, figures: &Figures, lifetime: u64) -> ProgramPoint {
         ProgramPoint {
             tb: figures.total_bytes,
             tbk: figures.total_blocks,

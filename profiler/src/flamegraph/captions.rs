@@ -180,8 +180,8 @@ fn printable_name(name: &str) -> String {
 
 /// Bytes and blocks of a measure; for grows what they copied.
 fn amounts(measure: Measure, figures: &Figures) -> String {
-    let copied = to_the_byte(figures.copied_bytes);
-    let grows = counted(figures.grows, "grow");
+    let copied = || to_the_byte(figures.copied_bytes);
+    let grows = || counted(figures.grows, "grow");
     let blocks = |blocks| counted(blocks, "block");
     match measure {
         Measure::Peak | Measure::Live | Measure::Total | Measure::Temporary => {
@@ -192,8 +192,8 @@ fn amounts(measure: Measure, figures: &Figures) -> String {
             let bytes = to_the_byte(figures.total_bytes);
             format!("{}, {bytes}", blocks(figures.total_blocks))
         }
-        Measure::Copied => format!("{copied}, {grows}"),
-        Measure::Grows => format!("{grows}, {copied} copied"),
+        Measure::Copied => format!("{}, {}", copied(), grows()),
+        Measure::Grows => format!("{}, {} copied", grows(), copied()),
     }
 }
 

@@ -162,7 +162,16 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
     }
-    let escaped = text.replace('&', "&amp;");
-    let escaped = escaped.replace('<', "&lt;").replace('>', "&gt;");
-    Cow::Owned(escaped.replace('"', "&quot;").replace('\'', "&#39;"))
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    Cow::Owned(escaped)
 }

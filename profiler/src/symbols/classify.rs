@@ -149,13 +149,15 @@ pub fn unresolved(module: &str, offset: u64) -> Function {
 /// Whether a function is one that the compiler puts between `alloc` and the global allocator.
 pub(crate) fn is_allocator_shim(name: &str) -> bool {
     let name = last_segment(name);
-    let is = |start: &str| name.starts_with(start);
-    is("__rdl_")
-        || is("__rg_")
-        || name.strip_prefix("__rust_").is_some_and(|function| {
-            let functions = ["alloc", "realloc", "dealloc"];
-            functions.iter().any(|start| function.starts_with(start))
-        })
+    [
+        "__rust_alloc",
+        "__rust_realloc",
+        "__rust_dealloc",
+        "__rdl_",
+        "__rg_",
+    ]
+    .iter()
+    .any(|shim| name.starts_with(shim))
 }
 
 fn image_name(module: &str) -> &str {

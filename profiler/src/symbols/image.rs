@@ -27,7 +27,7 @@ const ZEROS: [u8; 4096] = [0; 4096];
 /// Build-ids are 20 bytes (SHA-1) or 16; anything far longer is not one.
 const MAX_BUILD_ID_BYTES: usize = 64;
 
-/// An open file, with what changes when another one takes its place.
+/// An open file, with the length and time that tell whether it was replaced.
 pub(super) struct Image {
     pub(super) path: PathBuf,
     pub(super) len: u64,

@@ -38,10 +38,11 @@ pub(super) fn resolve(
     };
     let fingerprint = located.as_ref().map(Files::fingerprint).ok();
     // Without the files the cache is all there is; with them it must have been made from the same ones.
-    let mut known = store
+    let cached = store
         .and_then(|(folder, id)| cache::read(folder, id))
-        .filter(|cached| fingerprint.is_none_or(|fingerprint| fingerprint == cached.fingerprint))
-        .unwrap_or_default();
+        .filter(|cached| fingerprint.is_none_or(|fingerprint| fingerprint == cached.fingerprint));
+    let was_cached = cached.is_some();
+    let mut known = cached.unwrap_or_default();
     known.fingerprint = fingerprint.unwrap_or_default();
     let unknown = addresses.iter().copied();
     let unknown: Vec<u64> = unknown
@@ -65,7 +66,7 @@ pub(super) fn resolve(
             }
         }
         Err(reason) if !unknown.is_empty() => {
-            if known.source != SymbolSource::NotNeeded {
+            if was_cached {
                 notes.push(format!(
                     "{name}: {} frames are not in the symbol cache: {reason}",
                     unknown.len()

@@ -6,7 +6,7 @@ use crate::profile::{Function, Origin, Role};
 
 /// Crates that work for whoever calls them.
 const SERVICES: [&str; 52] = [
-    // They read and write data formats, or are what those are built on.
+    // Crates that read and write data formats, and those they are built on.
     "bincode",
     "bitcode",
     "borsh",

@@ -70,11 +70,8 @@ impl Builder<'_> {
         for (index, site) in profile.sites.iter().enumerate() {
             let steps = stack_of(profile, options.frames, index);
             let locations = self.location_ids(&steps, options.frames);
-            let at = stacks.number((locations, self.labels(site))) as usize;
-            if at == sums.len() {
-                sums.push(Figures::default());
-            }
-            sums[at].add(&site.figures);
+            let key = (locations, self.labels(site));
+            stacks.entry(&mut sums, key).add(&site.figures);
         }
         let samples = stacks.values.into_iter().zip(&sums);
         let samples = samples.map(|((location_id, label), sum)| message::Sample {

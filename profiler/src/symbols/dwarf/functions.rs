@@ -207,7 +207,10 @@ impl<'w, 'a> Walk<'w, 'a> {
             let Some(id) = origin else { break };
             let known = self.origins.get(&id).copied();
             let theirs = known.unwrap_or_else(|| self.read_names(id));
-            self.origins.insert(id, theirs);
+            // Only the last of a chain is kept: one for an entry at most.
+            if known.is_none() && theirs.1.is_none() {
+                self.origins.insert(id, theirs);
+            }
             if name.linkage.is_empty() {
                 name.linkage = theirs.0.linkage;
             }
@@ -313,9 +316,11 @@ impl<'r, 'a> Render<'r, 'a> {
         let made = match (linkage, bare) {
             (Some(linkage), _) => (names::join(&linkage, bare).into(), Some(linkage.into())),
             (None, bare) => {
+                // NOTE: first, as the module of an entry without a name is looked for in vain, each time.
+                let bare = bare?;
                 let module = file.filter(|_| self.rust);
                 let module = module.and_then(|file| self.index.roots.module(file));
-                (names::under_module(module.as_deref(), bare?).into(), None)
+                (names::under_module(module.as_deref(), bare).into(), None)
             }
         };
         if !from_table {

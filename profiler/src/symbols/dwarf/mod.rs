@@ -44,10 +44,12 @@ const MAX_THREADS: usize = 8;
 struct Budget(AtomicI64);
 
 impl Budget {
-    fn new(addresses: usize) -> Budget {
-        let work = addresses.saturating_mul(WORK_OF_AN_ADDRESS);
-        let work = work.saturating_add(LITTLE_WORK).min(MAX_WORK);
-        Budget(AtomicI64::new(work as i64))
+    fn new(bytes: usize, addresses: usize) -> Budget {
+        let work = bytes
+            .saturating_mul(WORK_OF_A_BYTE)
+            .saturating_add(addresses.saturating_mul(WORK_OF_AN_ADDRESS))
+            .saturating_add(LITTLE_WORK);
+        Budget(AtomicI64::new(work.min(MAX_WORK) as i64))
     }
 
     /// Allows what `bytes` more of debug information may cost.
@@ -75,15 +77,20 @@ pub(super) struct FileFrames {
     pub(super) gave_up: bool,
 }
 
-/// Locations, macros and type units are never read.
+/// Locations, macros, indexes of names, type units and whatever else gimli may ask for are never read.
 fn is_read(id: SectionId) -> bool {
-    !matches!(
+    matches!(
         id,
-        SectionId::DebugLoc
-            | SectionId::DebugLocLists
-            | SectionId::DebugMacinfo
-            | SectionId::DebugMacro
-            | SectionId::DebugTypes
+        SectionId::DebugAbbrev
+            | SectionId::DebugAddr
+            | SectionId::DebugAranges
+            | SectionId::DebugInfo
+            | SectionId::DebugLine
+            | SectionId::DebugLineStr
+            | SectionId::DebugRanges
+            | SectionId::DebugRngLists
+            | SectionId::DebugStr
+            | SectionId::DebugStrOffsets
     )
 }
 
@@ -112,12 +119,12 @@ pub(super) fn resolve(
     }
     // Units that name the same table share it.
     dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::All);
-    let budget = Budget::new(addresses.len());
-    budget.add(reader.bytes);
+    let budget = Budget::new(reader.bytes, addresses.len());
     let mut index = units::Index::build(&dwarf, reader.bytes, &budget);
     let wanted = index.units_of(addresses, &budget);
     let split_units = index.split_units(&wanted);
-    let halves = split::Halves::load(split, &index, &split_units, &budget);
+    let halves = split::Halves::load(split, &index, &split_units);
+    budget.add(halves.bytes());
     let missing_split = halves.attach(&mut index, &split_units);
 
     let mut found = FileFrames {

@@ -10,7 +10,7 @@ use gimli::{
 use super::super::image::{self, Image};
 use super::super::names::{join_path, text};
 use super::units::{Index, directory};
-use super::{Budget, Slice, is_read};
+use super::{Slice, is_read};
 
 /// Where split debug information may be.
 #[derive(Clone, Debug, Default)]
@@ -33,24 +33,24 @@ pub(super) struct Halves {
     missing: Vec<String>,
 }
 
-/// Sections of a file, and their byte order.
-type Loaded<T> = (T, RunTimeEndian);
+/// A file that was read.
+struct Loaded<T> {
+    sections: T,
+    endian: RunTimeEndian,
+    /// Of all sections together.
+    bytes: usize,
+}
 
 impl Halves {
     /// Reads the files for those units; without any nothing is opened.
-    pub(super) fn load(
-        files: &SplitFiles,
-        index: &Index<'_>,
-        units: &[(usize, DwoId)],
-        budget: &Budget,
-    ) -> Halves {
+    pub(super) fn load(files: &SplitFiles, index: &Index<'_>, units: &[(usize, DwoId)]) -> Halves {
         let mut halves = Halves::default();
         if units.is_empty() {
             return halves;
         }
         let package = |path: &PathBuf| {
             // A section that cannot be read is as good as empty: the units in it are then missing.
-            load_file(path, budget, |read| {
+            load_file(path, |read| {
                 DwarfPackageSections::load(|id| Ok(read(id).unwrap_or_default()))
             })
         };
@@ -71,7 +71,7 @@ impl Halves {
             let file_name = Path::new(&name).file_name().unwrap_or_default();
             let elsewhere = files.folders.iter().map(|folder| folder.join(file_name));
             let found = std::iter::once(beside).chain(elsewhere).find_map(|path| {
-                load_file(&path, budget, |read| {
+                load_file(&path, |read| {
                     DwarfSections::load(|id| match is_read(id) {
                         true => read(id),
                         false => Ok(Vec::new()),
@@ -85,6 +85,13 @@ impl Halves {
             }
         }
         halves
+    }
+
+    /// Bytes of the sections that were read.
+    pub(super) fn bytes(&self) -> usize {
+        let packages = self.packages.iter().map(|package| package.bytes);
+        let loose = self.loose.iter().map(|(_, file)| file.bytes);
+        packages.chain(loose).fold(0, usize::saturating_add)
     }
 
     /// Gives those units their other halves; returns the names of files that were missing or belong to another build.
@@ -101,8 +108,10 @@ impl Halves {
                 .filter_map(|package| package.find_cu(dwo_id, index.dwarf).ok()?)
                 .any(|half| index.units[id].take_half(half));
         }
-        for (id, (sections, endian)) in &self.loose {
-            let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, *endian));
+        for (id, file) in &self.loose {
+            let mut dwarf = file
+                .sections
+                .borrow(|bytes| EndianSlice::new(bytes, file.endian));
             dwarf.make_dwo(index.dwarf);
             let unit = &mut index.units[*id];
             if !unit.take_half(dwarf) && missing.len() < MAX_MISSING {
@@ -118,7 +127,6 @@ impl Halves {
 /// Reads a file by a function that asks for its sections; `None` if it cannot be read.
 fn load_file<T>(
     path: &Path,
-    budget: &Budget,
     load: impl FnOnce(&mut dyn FnMut(SectionId) -> gimli::Result<Vec<u8>>) -> gimli::Result<T>,
 ) -> Option<Loaded<T>> {
     let bytes = Image::open(path).ok()?.bytes().ok()?;
@@ -131,15 +139,20 @@ fn load_file<T>(
         },
         None => Ok(Vec::new()),
     });
-    budget.add(sections.bytes);
-    Some((file.ok()?, sections.endian()))
+    Some(Loaded {
+        sections: file.ok()?,
+        endian: sections.endian(),
+        bytes: sections.bytes,
+    })
 }
 
 /// The packages that have an index.
 fn borrowed(packages: &[Loaded<DwarfPackageSections<Vec<u8>>>]) -> Vec<DwarfPackage<Slice<'_>>> {
-    let borrow = |bytes, endian: &RunTimeEndian| EndianSlice::new(bytes, *endian);
-    let packages = packages.iter().filter_map(|(sections, endian)| {
-        let package = sections.borrow(|bytes| borrow(bytes, endian), borrow(&[], endian));
+    let packages = packages.iter().filter_map(|file| {
+        let empty = EndianSlice::new(&[], file.endian);
+        let package = file
+            .sections
+            .borrow(|bytes| EndianSlice::new(bytes, file.endian), empty);
         package.ok()
     });
     packages.collect()
