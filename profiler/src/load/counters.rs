@@ -296,7 +296,7 @@ fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
             && (row.temporary_bytes > row.freed_bytes || row.copied_bytes > row.total_bytes)
 }
 
-/// The figures that sums and nets tell.
+/// The figures of sums and nets.
 pub(super) fn figures(sums: &Sums, live: Net, at_peak: Net) -> Figures {
     let mut figures = Figures {
         total_bytes: sums[0],

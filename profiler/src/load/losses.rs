@@ -4,7 +4,7 @@ use crate::profile::{Profile, State};
 use crate::units::counted;
 use tracking_alloc_recording::{LaneColumns, Recording, growth, site_flags, state};
 
-/// What could not be counted, as numbers and as sentences; of the rows of `recording` none may be missing yet.
+/// What could not be counted, as numbers and as sentences. Called while `recording` still has its rows.
 ///
 /// `impossible` sites have figures that cannot be: of a program that may still run they were read while it wrote them.
 pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64) {

@@ -182,21 +182,25 @@ pub(super) fn fill(
     let mut walks = Walks::new(&nodes, &mut cache.frames, &frame_names);
     let found: Vec<_> = numbers.iter().map(|number| walks.walk(*number)).collect();
     let read = read(&walks, &numbers, &found);
+    drop(found);
     profile.stacks = walks.pieces();
     let is_bounded = walks.is_bounded;
     profile.lost.unresolved_frames = cache.frames.unresolved;
+    let (functions, frames) = cache.frames.values();
+    if keeps {
+        (profile.functions, profile.frames) = (functions.clone(), frames.clone());
+    } else {
+        (profile.functions, profile.frames) = (take(functions), take(frames));
+        cache.frames = FrameTable::default();
+    }
     cache.put_together(read, &numbers);
     cache.fill_sites(&counted.numbers, &mut profile.sites, &mut profile.stacks);
     losses::of_stacks(profile);
     profile.arenas = arenas::arenas(recording, counted, &mut cache.types);
     if keeps {
-        let (functions, frames) = cache.frames.values();
-        (profile.functions, profile.frames) = (functions.clone(), frames.clone());
         profile.types = cache.types.clone().into_values();
         cache.nodes.clone_from(&nodes);
     } else {
-        let (functions, frames) = cache.frames.values();
-        (profile.functions, profile.frames) = (take(functions), take(frames));
         profile.types = take(&mut cache.types).into_values();
     }
     profile.stacks.set_nodes(nodes);

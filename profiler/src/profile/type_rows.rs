@@ -65,9 +65,11 @@ impl Profile {
             .value_type
             .filter(|_| is_value && !site.marks.synthetic)?;
         let name = self.named_type(Some(id))?;
-        let innermost = self.innermost_code(site);
-        let is_described = innermost.is_some_and(|(frame, _)| frame.file.is_some());
-        (owns_blocks(&name.full) && !is_described).then_some((id, Source::Field))
+        let is_described = || {
+            let innermost = self.innermost_code(site);
+            innermost.is_some_and(|(frame, _)| frame.file.is_some())
+        };
+        (owns_blocks(&name.full) && !is_described()).then_some((id, Source::Field))
     }
 
     /// The innermost frame on a site's stack that is code of the program or of its dependencies.

@@ -88,10 +88,10 @@ fn split_arguments(text: &str) -> Vec<&str> {
     let inside = text
         .strip_prefix('<')
         .and_then(|rest| rest.strip_suffix('>'));
-    inside.map(split_outermost_commas).unwrap_or_default()
+    inside.map(split_types).unwrap_or_default()
 }
 
-/// What stands between the commas that are inside no bracket: `A` and `B<C, D>` of `A, 'a, B<C, D>`, without lifetimes.
+/// What stands between the commas that are inside no bracket: `A`, `'a` and `B<C, D>` of `A, 'a, B<C, D>`.
 pub(super) fn split_outermost_commas(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -102,8 +102,14 @@ pub(super) fn split_outermost_commas(text: &str) -> Vec<&str> {
         }
     });
     parts.push(text.get(start..).unwrap_or_default().trim());
-    parts.retain(|part| !part.is_empty() && !part.starts_with('\''));
     parts
+}
+
+/// Of these the types: without lifetimes and what is empty.
+pub(super) fn split_types(text: &str) -> Vec<&str> {
+    let mut types = split_outermost_commas(text);
+    types.retain(|part| !part.is_empty() && !part.starts_with('\''));
+    types
 }
 
 /// A type as path and arguments: `alloc::vec::Vec` and `[u8]` of `alloc::vec::Vec<u8>`.

@@ -2,7 +2,7 @@
 //!
 //! It must never take a container for the one around it: a `Vec<String>` is not made of its strings.
 
-use super::call::{path_and_arguments, split_outermost_commas};
+use super::call::{path_and_arguments, split_types};
 use super::spell::normal;
 
 /// What asked for a block.
@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// Whether a hasher stands behind them.
+    /// Whether the hasher follows them.
     pub(super) fn has_hasher(self) -> bool {
         matches!(
             self,
@@ -114,7 +114,12 @@ impl Container {
         let inner = self;
         let fits = |expected: &[&str]| inner.arguments.iter().eq(expected.iter());
         let argument = |index: usize| outer.arguments.get(index).map_or("", String::as_str);
-        let same_first = || inner.arguments.first() == outer.arguments.first();
+        let same_first = || {
+            inner
+                .arguments
+                .first()
+                .is_some_and(|first| first == argument(0))
+        };
         if inner.kind == outer.kind {
             let common = inner.arguments.len().min(outer.arguments.len());
             if inner.arguments.get(..common) == outer.arguments.get(..common) {
@@ -247,7 +252,7 @@ impl Container {
             }
             (Kind::Box | Kind::Rc | Kind::Arc, [held, ..]) => {
                 let slice = in_brackets(held)
-                    .filter(|element| split_outermost_commas(element).len() == 1)
+                    .filter(|element| split_types(element).len() == 1)
                     .filter(|_| array_element(held).is_none());
                 match (held.as_str(), slice) {
                     ("str", _) => None,
@@ -271,7 +276,7 @@ impl Container {
     fn table_entry(&self) -> Option<[&str; 2]> {
         let pair = self.arguments.first()?;
         let pair = pair.strip_prefix('(')?.strip_suffix(')')?;
-        split_outermost_commas(pair).try_into().ok()
+        split_types(pair).try_into().ok()
     }
 }
 

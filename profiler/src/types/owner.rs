@@ -12,7 +12,8 @@ use std::rc::Rc;
 pub(super) fn owner(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
     let found = found(functions)?;
     let of = unwrapped(&found);
-    is_own(of).then(|| of.to_owned())
+    // `Profiled` is only read through.
+    (is_own(of) && of != "tracking_alloc::profiled::Profiled").then(|| of.to_owned())
 }
 
 fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
@@ -27,8 +28,10 @@ fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
                 return Some(read.clone());
             }
             // `next_value<Box<Officer>>` around a visitor: it is the officer's.
-            let pointed = pointed_to(read);
-            if visited && is_own(pointed) {
+            if visited
+                && let pointed = pointed_to(read)
+                && is_own(pointed)
+            {
                 return Some(pointed.to_owned());
             }
         }

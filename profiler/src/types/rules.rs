@@ -127,7 +127,7 @@ const TYPES: &[(&str, Kind)] = &[
     ("indexmap::inner::", Kind::IndexMap),
 ];
 
-/// What is neither a pointer nor the innards of others.
+/// The container of a kind that is neither a pointer, a buffer nor a table.
 fn of_collection(kind: Kind, arguments: Vec<&str>, call: &Call<'_>) -> Container {
     match (kind, call.name, arguments.as_slice()) {
         (Kind::Vec, "into_boxed_slice", [element]) => {
@@ -155,7 +155,11 @@ fn of_type(of: &str, call: &Call<'_>, std: bool) -> Option<Container> {
     match (path, arguments.as_slice()) {
         ("smallvec::SmallVec", _) => return Some(Container::new(Kind::Other, [of])),
         ("bumpalo::Bump", _) => return Some(Container::new(Kind::Other, ["bumpalo::Bump"])),
-        ("alloc::collections::btree::node::Handle", [node, ..]) => return of_type(node, call, std),
+        ("alloc::collections::btree::node::Handle", [node, ..])
+            if node.starts_with("alloc::collections::btree::") =>
+        {
+            return of_type(node, call, std);
+        }
         ("alloc::collections::btree::node::NodeRef", [_, key, value, ..]) => {
             return Some(Container::new(Kind::BTreeMap, [*key, *value]));
         }
@@ -164,13 +168,19 @@ fn of_type(of: &str, call: &Call<'_>, std: bool) -> Option<Container> {
     let is_path = |known: &str| path == known || known.ends_with("::") && path.starts_with(known);
     let &(known, kind) = TYPES.iter().find(|(known, _)| is_path(known))?;
     let count = kind.parameters();
-    let needed = arguments.get(..count)?.iter().copied();
+    let has_hasher = kind.has_hasher() && !known.ends_with("::");
+    let needed = match arguments.get(..count) {
+        Some(needed) => needed,
+        // A map or set is one even where its arguments are missing.
+        None if has_hasher => &arguments[..],
+        None => return None,
+    };
+    let needed = needed.iter().copied();
     match (kind, arguments.as_slice()) {
         (Kind::Box | Kind::Rc | Kind::Arc, [held, ..]) => of_pointer(kind, held, call, false),
         (Kind::Table(_), _) => Some(Container::new(Kind::Table(map_of(std)), needed)),
         _ => {
-            let hasher = arguments.get(count).copied();
-            let hasher = hasher.filter(|_| kind.has_hasher() && !known.ends_with("::"));
+            let hasher = arguments.get(count).copied().filter(|_| has_hasher);
             Some(of_collection(kind, needed.chain(hasher).collect(), call))
         }
     }

@@ -4,35 +4,37 @@
 //! out, closures are `{{closure}}`. Works on text from files: any input gives some answer, none panics, and an
 //! argument that is *not* the default is never dropped.
 
-use super::call::split_outermost_commas;
+use super::call::split_types;
 
 /// Arguments open at the same time; what nests deeper is copied as it is.
 const MAX_DEPTH: usize = 64;
 
-/// An open bracket.
-enum Bracket {
-    Angle {
-        /// Whose arguments they are.
-        base: String,
-        /// Where in the output each begins.
-        arguments: Vec<usize>,
-    },
-    Round {
-        /// Where in the output it is.
-        start: usize,
-        /// It begins a tuple, not the arguments of a function.
-        is_tuple: bool,
-        /// It is around `dyn A + B` where nothing needs it, and left out.
-        is_dropped: bool,
-    },
-    Square,
+/// An open `<`.
+struct Angle {
+    /// Whose arguments they are.
+    base: String,
+    /// Where in the output each begins.
+    arguments: Vec<usize>,
+    /// Round and square brackets open in it: commas inside them do not part its arguments.
+    inside: usize,
+}
+
+/// An open `(`.
+struct Round {
+    /// Where in the output it is.
+    start: usize,
+    /// It begins a tuple, not the arguments of a function.
+    is_tuple: bool,
+    /// It is around `dyn A + B` where nothing needs it, and left out.
+    is_dropped: bool,
 }
 
 /// A full name spelled one way.
 pub fn normal(name: &str) -> String {
     let name = name.trim();
     let mut out = String::with_capacity(name.len());
-    let mut open: Vec<Bracket> = Vec::new();
+    let mut angles: Vec<Angle> = Vec::new();
+    let mut rounds: Vec<Round> = Vec::new();
     let mut rest = name;
     while let Some(next) = rest.chars().next() {
         if let Some(after) = closure(rest) {
@@ -60,24 +62,23 @@ pub fn normal(name: &str) -> String {
                 out.push_str(" = ");
                 rest = rest.trim_start();
             }
-            '<' if open.len() < MAX_DEPTH => {
+            '<' if angles.len() < MAX_DEPTH => {
                 let base = path_before(&out).to_owned();
                 // `f::<T>` is `f<T>`.
                 if base.ends_with("::") {
                     out.truncate(out.len() - 2);
                 }
                 out.push('<');
-                open.push(Bracket::Angle {
+                angles.push(Angle {
                     base,
                     arguments: vec![out.len()],
+                    inside: 0,
                 });
             }
             '>' if out.ends_with(['-', '=']) => out.push('>'),
             '>' => {
-                if let Some(Bracket::Angle { base, arguments }) =
-                    open.pop_if(|open| matches!(open, Bracket::Angle { .. }))
-                {
-                    drop_defaults(&mut out, &base, &arguments);
+                if let Some(angle) = angles.pop() {
+                    drop_defaults(&mut out, &angle.base, &angle.arguments);
                     // Nothing but lifetimes was in there.
                     if out.ends_with('<') {
                         out.pop();
@@ -96,41 +97,47 @@ pub fn normal(name: &str) -> String {
                     continue;
                 }
                 out.push_str(", ");
-                // Commas in round and square brackets are not the type's.
-                if let Some(Bracket::Angle { arguments, .. }) = open.last_mut() {
-                    arguments.push(out.len());
+                if let Some(angle) = angles.last_mut()
+                    && angle.inside == 0
+                {
+                    angle.arguments.push(out.len());
                 }
             }
-            '(' => {
-                let known = open.len() < MAX_DEPTH;
-                let in_name = |c: char| c.is_alphanumeric() || "_:>}".contains(c);
-                let begins_argument = out.ends_with('<') || out.ends_with(", ");
-                let is_dropped = known && rest.starts_with("dyn ") && begins_argument;
-                open.push(Bracket::Round {
-                    start: out.len(),
-                    is_tuple: known && !out.ends_with(in_name),
-                    is_dropped,
-                });
-                if !is_dropped {
-                    out.push('(');
+            '(' | '[' => {
+                if let Some(angle) = angles.last_mut() {
+                    angle.inside += 1;
                 }
-            }
-            ')' => match open.pop_if(|open| matches!(open, Bracket::Round { .. })) {
-                Some(Bracket::Round { is_dropped, .. }) if is_dropped => {}
-                Some(Bracket::Round {
-                    start, is_tuple, ..
-                }) if is_tuple && is_tuple_of_one(&out, start) => {
-                    out.push_str(",)");
+                if next == '(' {
+                    let known = rounds.len() < MAX_DEPTH;
+                    let in_name = |c: char| c.is_alphanumeric() || "_:>}".contains(c);
+                    let begins_argument = out.ends_with('<') || out.ends_with(", ");
+                    let is_dropped = known && rest.starts_with("dyn ") && begins_argument;
+                    rounds.push(Round {
+                        start: out.len(),
+                        is_tuple: known && !out.ends_with(in_name),
+                        is_dropped,
+                    });
+                    if is_dropped {
+                        continue;
+                    }
                 }
-                _ => out.push(')'),
-            },
-            '[' => {
-                open.push(Bracket::Square);
-                out.push('[');
+                out.push(next);
             }
-            ']' => {
-                open.pop_if(|open| matches!(open, Bracket::Square));
-                out.push(']');
+            ')' | ']' => {
+                if let Some(angle) = angles.last_mut() {
+                    angle.inside = angle.inside.saturating_sub(1);
+                }
+                if next == ')'
+                    && let Some(round) = rounds.pop()
+                {
+                    if round.is_dropped {
+                        continue;
+                    }
+                    if round.is_tuple && is_tuple_of_one(&out, round.start) {
+                        out.push(',');
+                    }
+                }
+                out.push(next);
             }
             _ => out.push(next),
         }
@@ -144,7 +151,7 @@ fn is_tuple_of_one(out: &str, start: usize) -> bool {
     !inside.is_empty()
         && !inside.ends_with(',')
         && !inside.starts_with("dyn ")
-        && split_outermost_commas(inside).len() == 1
+        && split_types(inside).len() == 1
 }
 
 /// What follows `{closure#0}`, `{closure_env#0}`, `{async_fn_env#0}` or `{async_block#1}` at the start of a text.
@@ -285,6 +292,17 @@ mod tests {
             short("app::{impl#3}::load::{{closure}}"),
             "load::{{closure}}"
         );
+    }
+
+    #[test]
+    fn brackets_that_are_values_hide_no_default() {
+        for bracket in ['(', '['] {
+            let inner = format!("app::Until<'{bracket}'>");
+            assert_eq!(
+                normal(&format!("alloc::vec::Vec<{inner}, alloc::alloc::Global>")),
+                format!("alloc::vec::Vec<{inner}>")
+            );
+        }
     }
 
     #[test]

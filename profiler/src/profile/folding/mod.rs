@@ -362,7 +362,8 @@ fn count_in_last(steps: &mut [Step], frames: u32) {
 
 /// A type that is deserialized: a new step, another frame of the last one, or of one further out.
 fn deserialized(steps: &mut Vec<Step>, begin: usize, kind: StepKind, frame: FrameId) {
-    match steps.last().is_some_and(|last| last.kind == kind) {
+    let known = steps[begin..].iter().position(|step| step.kind == kind);
+    match known.is_some_and(|at| begin + at + 1 == steps.len()) {
         true => count_in_last(steps, 1),
         false => enter(steps, begin, kind, frame),
     }
