@@ -3,6 +3,7 @@
 use super::{and_dropped, bounded, dropped, made, text};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
+use std::alloc::Layout;
 use std::cell::Cell;
 use std::sync::{Arc, Weak};
 use tracking_alloc::footprint;
@@ -26,8 +27,17 @@ fn big(length: usize) -> Big {
     }
 }
 
+/// In zeroed memory: words that others left behind the value may lead to live blocks, and such a value is said to lead to
+/// more than was shown.
 fn list_of_one<T>(value: T) -> Vec<T> {
-    let mut list = Vec::with_capacity(LARGE / size_of::<T>());
+    let capacity = LARGE / size_of::<T>();
+    let layout = Layout::array::<T>(capacity).expect("a layout");
+    // SAFETY: the layout is not empty; a list takes memory of that layout.
+    let mut list = unsafe {
+        let memory = std::alloc::alloc_zeroed(layout);
+        assert!(!memory.is_null());
+        Vec::from_raw_parts(memory.cast(), 0, capacity)
+    };
     list.push(value);
     list
 }
