@@ -74,10 +74,10 @@ impl Attributes {
                 last = meta.path.span();
                 let name = meta.path.get_ident().map(ToString::to_string);
                 let name = name.as_deref().unwrap_or_default();
-                if !known.contains(&name) || !read.set(name, &meta)? {
+                if !known.contains(&name) {
                     return Err(meta.error(unknown(name, what, known)));
                 }
-                Ok(())
+                read.set(name, &meta)
             })?;
         }
         if read.skip
@@ -93,8 +93,8 @@ impl Attributes {
         Ok(read)
     }
 
-    /// Takes over an attribute. False when there is none of that name.
-    fn set(&mut self, name: &str, meta: &ParseNestedMeta<'_>) -> Result<bool> {
+    /// Takes over an attribute.
+    fn set(&mut self, name: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
         match name {
             "rename" => once(&mut self.rename, meta, string(meta)?.value())?,
             "rename_all" => {
@@ -114,9 +114,9 @@ impl Attributes {
             "skip" => self.skip = true,
             "deserialize_with" => once(&mut self.deserialize_with, meta, string(meta)?.parse()?)?,
             "global" => self.global = true,
-            _ => return Ok(false),
+            _ => return Err(meta.error("unknown attribute")),
         }
-        Ok(true)
+        Ok(())
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn body(
             case.map_or_else(|| own_name.clone(), |case| case.of_variant(&own_name))
         });
         // As in serde, the enum's `rename_all` is for its variants, not for their fields.
-        let path = format!("{}::{own_name}", container.ident);
+        let path = format!("{}::{own_name}", container.ident.unraw());
         let fields = fields::read(container, &variant.fields, None, &path)?;
         let (declaration, arm) = variant_arm(container, index, variant, &fields, &name)?;
         scalars.extend(fields.iter().map(|field| field.scalar(container)));

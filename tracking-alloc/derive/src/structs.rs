@@ -4,6 +4,7 @@ use crate::container::Container;
 use crate::fields::{self, Field, Visiting};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
+use syn::ext::IdentExt;
 use syn::{DataStruct, Error, Fields, Result};
 
 /// How a struct is read, and which of its fields are scalars: see [`Container::implement`].
@@ -12,7 +13,7 @@ pub(crate) fn body(
     data: &DataStruct,
 ) -> Result<(TokenStream, Vec<TokenStream>)> {
     let rename_all = container.attributes.rename_all;
-    let ident = container.ident.to_string();
+    let ident = container.ident.unraw().to_string();
     let fields = fields::read(container, &data.fields, rename_all, &ident)?;
     let scalars = fields.iter().map(|field| field.scalar(container)).collect();
     let read = if container.attributes.transparent {

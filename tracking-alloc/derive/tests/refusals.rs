@@ -3,8 +3,8 @@
 //!
 //! Refresh with `TRYBUILD=overwrite cargo test -p tracking-alloc-derive --test refusals`.
 
-/// With their tests: as tests of the crate itself they would have every dependency of tests built a second time, for the
-/// compiler.
+// The unit tests of these modules run here: with tests of its own the crate, a procedural macro, would have every
+// dependency of tests built a second time.
 #[path = "../src/case.rs"]
 #[expect(dead_code, reason = "the crate uses the rest")]
 mod case;

@@ -128,7 +128,10 @@ pub unsafe trait Arena {
     /// Called when a value was put at `place` whose drop the arena never runs. A [`Tracked`](super::Tracked) arena
     /// notes it; others have nothing to do.
     #[inline(always)]
-    fn note_undropped<T>(&self, place: NonNull<T>) {
+    fn note_undropped<T>(&self, place: NonNull<T>)
+    where
+        Self: Sized,
+    {
         let _ = place;
     }
 
@@ -138,7 +141,10 @@ pub unsafe trait Arena {
     /// # Errors
     /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
     #[inline(always)]
-    fn try_alloc<T>(&self, value: T) -> Result<&mut T, AllocError> {
+    fn try_alloc<T>(&self, value: T) -> Result<&mut T, AllocError>
+    where
+        Self: Sized,
+    {
         let place = self.try_place(value)?;
         if std::mem::needs_drop::<T>() {
             self.note_undropped(NonNull::from(&mut *place));
@@ -153,7 +159,10 @@ pub unsafe trait Arena {
     /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
-    fn try_place<T>(&self, value: T) -> Result<&mut T, AllocError> {
+    fn try_place<T>(&self, value: T) -> Result<&mut T, AllocError>
+    where
+        Self: Sized,
+    {
         let mut place = self.try_alloc_layout(Layout::new::<T>())?.cast::<T>();
         // SAFETY: the piece has T's layout and is ours alone for as long as the arena is borrowed.
         unsafe {
@@ -168,7 +177,10 @@ pub unsafe trait Arena {
     /// As [`try_alloc_layout`](Arena::try_alloc_layout).
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
-    fn try_alloc_slice_copy<T: Copy>(&self, values: &[T]) -> Result<&mut [T], AllocError> {
+    fn try_alloc_slice_copy<T: Copy>(&self, values: &[T]) -> Result<&mut [T], AllocError>
+    where
+        Self: Sized,
+    {
         let place = self
             .try_alloc_layout(Layout::for_value(values))?
             .cast::<T>();
@@ -185,7 +197,10 @@ pub unsafe trait Arena {
     /// As [`try_alloc_layout`](Arena::try_alloc_layout).
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
-    fn try_alloc_str(&self, text: &str) -> Result<&mut str, AllocError> {
+    fn try_alloc_str(&self, text: &str) -> Result<&mut str, AllocError>
+    where
+        Self: Sized,
+    {
         let bytes = self.try_alloc_slice_copy(text.as_bytes())?;
         // SAFETY: the bytes were just copied from a string.
         Ok(unsafe { std::str::from_utf8_unchecked_mut(bytes) })
@@ -196,7 +211,10 @@ pub unsafe trait Arena {
     /// # Panics
     /// When the arena refuses.
     #[inline]
-    fn alloc<T>(&self, value: T) -> &mut T {
+    fn alloc<T>(&self, value: T) -> &mut T
+    where
+        Self: Sized,
+    {
         self.try_alloc(value)
             .unwrap_or_else(|refused| panic!("{refused}"))
     }
@@ -206,7 +224,10 @@ pub unsafe trait Arena {
     /// # Panics
     /// When the arena refuses.
     #[inline]
-    fn alloc_slice_copy<T: Copy>(&self, values: &[T]) -> &mut [T] {
+    fn alloc_slice_copy<T: Copy>(&self, values: &[T]) -> &mut [T]
+    where
+        Self: Sized,
+    {
         self.try_alloc_slice_copy(values)
             .unwrap_or_else(|refused| panic!("{refused}"))
     }
@@ -216,7 +237,10 @@ pub unsafe trait Arena {
     /// # Panics
     /// When the arena refuses.
     #[inline]
-    fn alloc_str(&self, text: &str) -> &mut str {
+    fn alloc_str(&self, text: &str) -> &mut str
+    where
+        Self: Sized,
+    {
         self.try_alloc_str(text)
             .unwrap_or_else(|refused| panic!("{refused}"))
     }

@@ -119,7 +119,10 @@ impl ObservedValue {
             self.scan_pointee(walk, pointee);
         }
         let middle = walk.leads.len();
-        self.scan(walk, room);
+        // A value that is certainly a pointer is judged by what it points to.
+        if !is_certain || pointee.is_none() {
+            self.scan(walk, room);
+        }
         PendingValue {
             id: self.id,
             node: self.node,

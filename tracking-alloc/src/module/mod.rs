@@ -186,9 +186,10 @@ impl Modules {
     pub(crate) fn is_unchanged(&mut self, addresses: &[u64]) -> bool {
         let mut last = None;
         addresses.iter().all(|address| {
-            let number = self.image_at(address.wrapping_sub(1));
-            let was_asked = std::mem::replace(&mut last, number) == number;
-            was_asked || number.is_none_or(|number| self.is_same(number))
+            let Some(number) = self.image_at(address.wrapping_sub(1)) else {
+                return true;
+            };
+            last.replace(number) == Some(number) || self.is_same(number)
         })
     }
 

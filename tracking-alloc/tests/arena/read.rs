@@ -306,6 +306,21 @@ fn a_field_of_the_inputs_lifetime_borrows() {
 }
 
 #[test]
+fn types_and_variants_may_be_named_like_keywords() {
+    #[derive(ArenaDeserialize, Debug, PartialEq)]
+    #[expect(non_camel_case_types, reason = "the keyword")]
+    struct r#loop<'a>(#[arena(deserialize_with = "upper")] &'a str, u8);
+    #[derive(ArenaDeserialize, Debug, PartialEq)]
+    #[expect(non_camel_case_types, reason = "the keywords")]
+    enum r#type<'a> {
+        r#match(#[arena(deserialize_with = "upper")] &'a str, r#loop<'a>),
+    }
+    let bump = bumpalo::Bump::new();
+    let read: r#type = json(&bump, r#"{"match": ["ulm", ["bonn", 7]]}"#).unwrap();
+    assert_eq!(read, r#type::r#match("ULM", r#loop("BONN", 7)));
+}
+
+#[test]
 fn collections_of_each_crate_are_handed_out_by_the_handle() {
     type BumpVec<'a, T> = bump_scope::BumpVec<T, &'a bump_scope::Bump>;
     #[derive(ArenaDeserialize)]

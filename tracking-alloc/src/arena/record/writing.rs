@@ -4,7 +4,7 @@ use super::super::counters::ArenaCounters;
 use super::Event;
 use super::scope_counters::ScopeCounter;
 use super::slot::{FIGURES, Slot};
-use crate::tables::{self, MOST_ARENAS, Writer};
+use crate::tables::{self, MOST_ARENAS, Session, Writer};
 use crate::{hook, sys};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
@@ -85,8 +85,8 @@ pub(super) fn end(slot: &'static Slot, used: u64) {
 #[cold]
 #[inline(never)]
 pub(super) fn add_counter(slot: &'static Slot, scope: u32) -> Option<&'static ScopeCounter> {
-    with_writer(slot, Event::Update, |writer, _, _| {
-        slot.scopes.add(scope, &mut writer.bump)
+    in_recording(slot, |session| {
+        slot.scopes.add(scope, &mut session.write.lock().bump)
     })?
 }
 
@@ -96,18 +96,22 @@ pub(super) fn with_writer<R>(
     event: Event,
     f: impl FnOnce(&mut Writer, u64, u32) -> R,
 ) -> Option<R> {
+    in_recording(slot, |session| {
+        let site = match event {
+            Event::Chunk { piece, .. } if piece != 0 => chunk_site(slot, piece),
+            _ => 0,
+        };
+        let now_ns = hook::PEAK_CHECKS.lock().timeline.elapsed_ns();
+        f(&mut session.write.lock(), now_ns, site)
+    })
+}
+
+/// Calls `f` while the recording that the slot belongs to goes on.
+fn in_recording<R>(slot: &Slot, f: impl FnOnce(&'static Session) -> R) -> Option<R> {
     let _inside = hook::Inside::enter()?;
-    let session = tables::current()?;
-    if session.tag() != slot.tag.load(Relaxed) {
-        return None;
-    }
+    let session = tables::current().filter(|session| session.tag() == slot.tag.load(Relaxed))?;
     let _errno = sys::Errno::keep();
-    let site = match event {
-        Event::Chunk { piece, .. } if piece != 0 => chunk_site(slot, piece),
-        _ => 0,
-    };
-    let now_ns = hook::PEAK_CHECKS.lock().timeline.elapsed_ns();
-    Some(f(&mut session.write.lock(), now_ns, site))
+    Some(f(session))
 }
 
 /// The site that allocated the chunk that holds a piece.
