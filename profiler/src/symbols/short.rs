@@ -48,7 +48,7 @@ pub(super) fn beginning(text: &str, most_bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Calls `each` with every colon, space and comma that is inside no bracket, and the text from there on.
+/// Calls `each` with every colon, semicolon, space and comma that is inside no bracket, and the text from there on.
 pub(crate) fn each_outermost(name: &str, mut each: impl FnMut(usize, &str)) {
     let bytes = name.as_bytes();
     let mut depth = 0_i32;
@@ -58,7 +58,7 @@ pub(crate) fn each_outermost(name: &str, mut each: impl FnMut(usize, &str)) {
             // `->` closes nothing.
             b'>' if at > 0 && bytes[at - 1] == b'-' => {}
             b'>' | b')' | b']' | b'}' => depth -= 1,
-            b':' | b' ' | b',' if depth == 0 => each(at, name.get(at..).unwrap_or_default()),
+            b':' | b';' | b' ' | b',' if depth == 0 => each(at, name.get(at..).unwrap_or_default()),
             _ => {}
         }
     }

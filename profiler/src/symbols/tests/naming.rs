@@ -248,6 +248,11 @@ fn short_names_keep_the_type_and_the_function() {
         ),
         ("alloc::slice::<impl [T]>::to_vec", "[T]::to_vec"),
         ("<[app::City]>::to_vec", "[City]::to_vec"),
+        ("<[app::City; 4] as app::Load>::load", "[City]::load"),
+        (
+            "<[[alloc::vec::Vec<[u8; 4]>; 2]; 3] as app::Load>::load",
+            "[[Vec]]::load",
+        ),
         (
             "<T as alloc::vec::spec_from_elem::SpecFromElem>::from_elem",
             "SpecFromElem::from_elem",
