@@ -1,5 +1,6 @@
 //! Recording from code: start, marks, pause, finish.
 
+use crate::record::{Refused, recording_path};
 use crate::start::{self, Failure, NotFinished};
 use crate::tables::{self, Session};
 use crate::{Error, hook, probe, sys};
@@ -77,8 +78,8 @@ impl Recorder {
 
     /// Where the recording is written, also after it was finished; `None` in memory, and in a forked child.
     pub fn path(&self) -> Option<PathBuf> {
-        let bytes = self.session()?.path().as_bytes();
-        (!bytes.is_empty()).then(|| PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+        let path = self.session().and_then(|_| recording_path())?;
+        Some(PathBuf::from(std::ffi::OsStr::from_bytes(path.as_bytes())))
     }
 
     /// Sets a named mark: totals at this moment, and the end of a window of the peak. Everything before and after it
@@ -132,8 +133,10 @@ impl Recorder {
         }
         start::finish(self.tag).map_err(Error::not_finished)?;
         let writer = session.write.lock();
-        let mut bytes = Vec::with_capacity(writer.store.file_bytes() as usize);
-        for (start, length) in writer.store.pieces() {
+        let pieces = writer.store.pieces();
+        let length: u64 = pieces.iter().map(|(_, length)| length).sum();
+        let mut bytes = Vec::with_capacity(length as usize);
+        for (start, length) in pieces {
             let words = *length as usize / 8;
             // SAFETY: pieces are mapped until the process ends, and whole pages. Whoever was still inside when the
             // recording was finished may write to one: words are read as atomics.
@@ -169,7 +172,7 @@ pub fn mark(name: &str) {
     let window = hook::mark_window(&mut checks);
     let mut writer = session.write.lock();
     let now_ns = checks.timeline.elapsed_ns();
-    let added = writer.add_mark(name.as_bytes(), window.as_ref(), now_ns);
+    let added = writer.add_mark(name.as_bytes(), window, now_ns);
     if added.is_none() {
         header.lost_marks.fetch_add(1, Relaxed);
     }
@@ -181,10 +184,12 @@ impl Error {
             || "in memory".to_owned(),
             |path| format!("to {}", path.display()),
         );
-        let (what, errno) = match failure {
-            Failure::Already => ("this process records already, or has recorded before", 0),
-            Failure::File { what, errno } => (what, errno),
-            Failure::System(what) => (what, 0),
+        let Refused { what, errno } = match failure {
+            Failure::Already => Refused {
+                what: "this process records already, or has recorded before",
+                errno: 0,
+            },
+            Failure::Refused(refused) => refused,
         };
         let errno = match errno {
             0 => String::new(),

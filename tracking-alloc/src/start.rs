@@ -7,20 +7,23 @@
 //! A process records once ([`life`]). A forked child is off, and may begin a recording of its own.
 
 use crate::hook;
-use crate::record::{Backing, Live, PathBytes, Refused, expand_pattern, open_live};
-use crate::tables::{self, Session, SessionSettings};
+use crate::record::{
+    Backing, NewFile, PathBytes, Refused, create_file, expand_pattern, file_name,
+    set_recording_path,
+};
+use crate::tables::{self, Session};
 use crate::{arena, life, shadow, state, sys, thread};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, CHECKSUM_OFFSET, Checksum, DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, Header,
-    MAGIC, growth, mode,
+    MAGIC, SEGMENT_BYTES, growth, mode,
 };
 
 /// The environment was examined, or somebody is doing so.
 static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
 /// The global allocator is known to be the system's, wrapped.
 static INNER_IS_SYSTEM: AtomicBool = AtomicBool::new(false);
-static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// Our handler is registered with `atexit`, which a forked child inherits.
 static AT_EXIT: AtomicBool = AtomicBool::new(false);
 
@@ -36,11 +39,22 @@ const LEAST_MEMORY: u64 = 256 << 20;
 pub(crate) enum Failure {
     /// The process records, or did.
     Already,
-    /// The file could not be made.
-    File { what: &'static str, errno: i32 },
-    /// The kernel refuses what recording needs.
-    System(&'static str),
+    /// The file could not be made, or the kernel refuses what recording needs.
+    Refused(Refused),
 }
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Failure::Refused(refused)
+    }
+}
+
+/// What no errno says more about.
+const fn refused(what: &'static str) -> Failure {
+    Failure::Refused(Refused::new(what, 0))
+}
+
+const NO_MEMORY: Failure = refused("no memory for its tables");
 
 /// While nothing records: begins a recording at the very first allocation if the environment asks for one.
 #[inline(always)]
@@ -63,52 +77,38 @@ fn from_environment(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
     else {
         return;
     };
-    let errno = sys::Errno::keep();
+    let _errno = sys::Errno::keep();
     match on_own_stack(|| to_pattern(pattern)) {
-        Ok(()) => {
-            if !block.is_null() {
-                hook::allocated(block, bytes);
-            }
-        }
+        Ok(()) if block.is_null() => {}
+        Ok(()) => hook::allocated(block, bytes),
         Err(failure) => complain(pattern, failure),
     }
-    drop(errno);
 }
 
 /// Begins a recording in the file that the pattern stands for.
 fn to_pattern(pattern: &[u8]) -> Result<(), Failure> {
     let mut buffer = [0u8; 4096];
     let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
-    let program = executable
-        .rsplit(|byte| *byte == b'/')
-        .next()
-        .unwrap_or(executable);
-    match expand_pattern(pattern, program) {
-        Some(path) => to_path(path.as_bytes()),
-        None => Err(Failure::File {
-            what: "HEAPGLASS_OUT is too long or has a NUL in it",
-            errno: 0,
-        }),
-    }
+    let path = expand_pattern(pattern, file_name(executable));
+    let path = path.ok_or(refused("HEAPGLASS_OUT is too long or has a NUL in it"))?;
+    to_path(path.as_bytes())
 }
 
 /// Beginning takes more stack than a thread of the program may have.
 fn on_own_stack(begin: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    sys::on_own_stack(begin).unwrap_or(Err(Failure::System("no memory for its tables")))
+    sys::on_own_stack(begin).unwrap_or(Err(NO_MEMORY))
 }
 
 /// One line on standard error: the program runs on unrecorded.
 fn complain(pattern: &[u8], failure: Failure) {
     let mut number = PathBytes::empty();
-    let (what, errno) = match failure {
-        Failure::Already => ("the process has recorded already", 0),
-        Failure::File { what, errno } => (what, errno),
-        Failure::System(what) => (what, 0),
+    let Refused { what, errno } = match failure {
+        Failure::Already => Refused::new("the process has recorded already", 0),
+        Failure::Refused(refused) => refused,
     };
     if errno != 0 {
-        number.push(b" (errno ");
-        number.push_number(errno.unsigned_abs().into());
-        number.push(b")");
+        // It fits.
+        let _ = write!(number, " (errno {errno})");
     }
     sys::write_stderr(&[
         b"heapglass: not recording to ",
@@ -160,7 +160,7 @@ fn mode_from_environment() -> Result<u32, Failure> {
         Ok(word) => mode::from_name(word),
         Err(_) => None,
     };
-    known.ok_or(Failure::System(
+    known.ok_or(refused(
         "HEAPGLASS_MODE is none that this version knows (exact, count)",
     ))
 }
@@ -172,58 +172,47 @@ pub(crate) fn to_file(path: &[u8]) -> Result<(), Failure> {
 
 fn to_path(path: &[u8]) -> Result<(), Failure> {
     begin(|| {
-        let prealloc = sys::environment(b"HEAPGLASS_PREALLOC").is_some_and(|value| value == b"1");
+        let is_preallocated = sys::environment(b"HEAPGLASS_PREALLOC") == Some(b"1");
         let max_bytes = number_from_environment(b"HEAPGLASS_MAX_BYTES")
             .unwrap_or(DEFAULT_MAX_BYTES)
             .max(FIRST_SEGMENT_BYTES);
-        let reserve = if prealloc {
-            PREALLOCATED_BYTES.min(max_bytes)
-        } else {
-            0
+        // What was reserved at once must do: no file call happens later.
+        let (max_bytes, reserve) = match is_preallocated {
+            true => {
+                let reserve = PREALLOCATED_BYTES.min(max_bytes / SEGMENT_BYTES * SEGMENT_BYTES);
+                (reserve, reserve)
+            }
+            false => (max_bytes, 0),
         };
-        let live = open_live(path, FIRST_SEGMENT_BYTES)?;
-        let Some(place) = sys::Bump::new().take::<PathBytes>(1) else {
-            live.discard();
-            return Err(Failure::System("no memory for its tables"));
-        };
-        // SAFETY: memory for one path, never given back.
-        let path: &'static PathBytes = unsafe {
-            place.write(*live.path());
-            place.as_ref()
-        };
-        Ok((
-            Backing::file(path, &live.status, max_bytes),
-            path,
-            Some(live),
-            reserve,
-        ))
+        let file = create_file(path, FIRST_SEGMENT_BYTES)?;
+        if !set_recording_path(Some(file.path())) {
+            file.discard();
+            return Err(NO_MEMORY);
+        }
+        let id = file.id;
+        Ok((Backing::File { id, max_bytes }, Some(file), reserve))
     })
 }
 
 /// Begins a recording in memory.
 pub(crate) fn to_memory() -> Result<(), Failure> {
-    static NOWHERE: PathBytes = PathBytes::empty();
-    on_own_stack(|| begin(|| Ok((Backing::Memory { end: 0 }, &NOWHERE, None, 0))))
+    on_own_stack(|| {
+        begin(|| {
+            set_recording_path(None);
+            Ok((Backing::Memory, None, 0))
+        })
+    })
 }
 
-/// The backing, its path, the file that still wants its name, and how many bytes to reserve at once.
-type Prepared = (Backing, &'static PathBytes, Option<Live>, u64);
-
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        Failure::File {
-            what: refused.what,
-            errno: refused.errno,
-        }
-    }
-}
+/// The backing, the file that still wants its name, and how many bytes to reserve at once.
+type Prepared = (Backing, Option<NewFile>, u64);
 
 fn begin(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Failure> {
     // Whoever begins has had its say about the environment.
     ENVIRONMENT_READ.store(true, Release);
     // NOTE: before anything is begun, so that no child inherits half a start.
     if !state::wipe_on_fork() {
-        return Err(Failure::System(
+        return Err(refused(
             "the kernel cannot wipe pages on fork (MADV_WIPEONFORK, Linux 4.14)",
         ));
     }
@@ -242,89 +231,65 @@ fn begin(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Fail
 }
 
 fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Failure> {
-    match sys::memory_left() {
-        Some(sys::Left::Bytes(left)) if left < LEAST_MEMORY => {
-            return Err(Failure::System(
-                "a limit of memory (ulimit -v or -d) leaves less than 256 MiB, too little for the program and its recording",
-            ));
-        }
-        Some(sys::Left::Unknown) => {
-            return Err(Failure::System(
-                "there is a limit of memory (ulimit -v or -d), and without /proc it is not known what it leaves",
-            ));
-        }
-        _ => {}
+    let left = sys::memory_left().ok_or(refused(
+        "there is a limit of memory (ulimit -v or -d), and without /proc it is not known what it leaves",
+    ))?;
+    if left < LEAST_MEMORY {
+        return Err(refused(
+            "a limit of memory (ulimit -v or -d) leaves less than 256 MiB, too little for the program and its recording",
+        ));
     }
     let mode = mode_from_environment()?;
     if !shadow::prepare() {
-        return Err(Failure::System(
-            "no address space for the shadow map (ulimit -v)",
-        ));
+        return Err(refused("no address space for the shadow map (ulimit -v)"));
     }
-    let (backing, path, live, reserve) = prepare()?;
+    let (backing, mut file, reserve) = prepare()?;
     if reserve != 0 {
         // A program that reserves everything at once may be about to forbid system calls.
         sys::never_populate();
     }
-    let how = SessionSettings {
-        path,
-        generation: GENERATION.fetch_add(1, AcqRel) + 1,
-        reserve,
-        mode,
-    };
-    let begun = begin_tables(backing, how).map_err(|reason| match reason {
-        growth::DISK_FULL => Failure::File {
-            what: "the disk is full",
-            errno: libc::ENOSPC,
-        },
-        growth::FILE_SIZE_LIMIT => Failure::File {
-            what: "the file size limit is too small",
-            errno: libc::EFBIG,
-        },
-        growth::NO_MEMORY => Failure::System("no memory for its tables"),
-        _ => Failure::File {
-            what: "cannot reserve its first megabyte",
-            errno: 0,
-        },
+    let begun = begin_session(backing, reserve, mode).and_then(|session| match &mut file {
+        Some(file) => give_name(session, file),
+        None => Ok(()),
     });
-    if let (Ok(()), Some(session), Some(header)) = (begun, tables::current(), tables::header()) {
-        tables::choose_unwinder(session, header, reserve != 0);
+    if let (Err(_), Some(file)) = (begun, &file) {
+        file.discard();
     }
-    if let Some(mut live) = live {
-        begun
-            .and_then(|()| give_name(&mut live))
-            .inspect_err(|_| live.discard())?;
-    } else {
-        begun?;
-    }
+    begun?;
     sys::register_fence();
     Ok(())
 }
 
 /// Lays out the tables and makes them the present recording. On refusal nothing has changed.
-fn begin_tables(backing: Backing, how: SessionSettings) -> Result<(), u32> {
-    let prepared = tables::prepare(backing, how)?;
+fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, Failure> {
+    let session = tables::prepare(backing, reserve, mode).map_err(|reason| match reason {
+        growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC).into(),
+        growth::FILE_SIZE_LIMIT => {
+            Refused::new("the file size limit is too small", libc::EFBIG).into()
+        }
+        growth::NO_MEMORY => NO_MEMORY,
+        _ => refused("cannot reserve its first megabyte"),
+    })?;
     let mut checks = hook::PEAK_CHECKS.lock();
-    if !checks.begin(prepared.points, how.reserve == 0) {
-        return Err(growth::NO_MEMORY);
+    if !checks.begin(session.points, reserve == 0) {
+        return Err(NO_MEMORY);
     }
-    prepared.publish();
+    tables::publish(session);
+    // NOTE: only now: it writes into the header of the present session.
     hook::check_peak_now(&mut checks, true);
-    if let Some(header) = tables::header() {
-        header.magic.store(MAGIC, Release);
-    }
-    Ok(())
+    session.header().magic.store(MAGIC, Release);
+    drop(checks);
+    tables::choose_unwinder(session, reserve != 0);
+    Ok(session)
 }
 
 /// Lets the file be seen, now that it is a recording.
-fn give_name(live: &mut Live) -> Result<(), Failure> {
-    let (path, wanted) = live.name()?;
-    let session = tables::current().ok_or(Failure::Already)?;
-    if session.named(path, wanted) {
-        Ok(())
-    } else {
-        Err(Failure::System("no memory for its path"))
-    }
+fn give_name(session: &Session, file: &mut NewFile) -> Result<(), Failure> {
+    let (path, wanted) = file.name()?;
+    let is_named = session.named(path, wanted);
+    is_named
+        .then_some(())
+        .ok_or(refused("no memory for its path"))
 }
 
 /// A forked child: locks may be held by threads that do not exist here, and all tables are the parent's.
@@ -352,29 +317,26 @@ pub(crate) enum NotFinished {
 
 /// Stops a recording and finishes the file: a last check, the state, the checksum.
 pub(crate) fn finish(tag: u32) -> Result<(), NotFinished> {
-    let (Some(session), Some(header)) = (tables::own(tag), tables::header()) else {
-        return Err(NotFinished::Inherited);
-    };
-    let errno = sys::Errno::keep();
+    let session = tables::own(tag).ok_or(NotFinished::Inherited)?;
+    let header = session.header();
+    let _errno = sys::Errno::keep();
     if !life::finish() {
-        drop(errno);
         return Err(NotFinished::Before);
     }
     state::end_recording();
-    let idle = hook::wait_until_idle();
-    settle(session, header);
+    let is_idle = hook::wait_until_idle();
+    settle(session);
     header.state.store(recording::state::FINISHED, Release);
     // Who is still inside may write once more: without a checksum that is no damage.
-    if idle && let Some(writer) = session.write.try_lock(1000) {
+    if is_idle && let Some(writer) = session.write.try_lock(1000) {
         seal(header, writer.store.pieces());
     }
     life::ended();
-    drop(errno);
     Ok(())
 }
 
 /// The last words into a recording before it is finished.
-fn settle(session: &Session, header: &Header) {
+fn settle(session: &Session) {
     let Some(mut checks) = hook::PEAK_CHECKS.try_lock(1000) else {
         return;
     };
@@ -383,7 +345,7 @@ fn settle(session: &Session, header: &Header) {
     if let Some(mut writer) = session.write.try_lock(1000) {
         arena::settle(&mut writer, session.tag());
     }
-    tables::store_own_bytes(header);
+    tables::store_own_bytes(session.header());
 }
 
 /// Sets the checksum of a recording nobody writes to any more.

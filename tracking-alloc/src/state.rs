@@ -19,18 +19,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 )]
 pub(crate) const RECORD: u32 = 1;
 /// New blocks are not recorded; known ones are still followed.
-#[cfg_attr(
-    not(recording),
-    expect(dead_code, reason = "only whole platforms record")
-)]
+#[cfg(recording)]
 pub(crate) const PAUSED: u32 = 2;
 /// Process-wide counting. Where recordings are files, it is not set while one is written: rows hold the figures then.
 pub(crate) const COUNT: u32 = 4;
 /// One generation: a forked child that records again counts up, so lanes of its parent are not taken for its own.
-#[cfg_attr(
-    not(recording),
-    expect(dead_code, reason = "only whole platforms record")
-)]
+#[cfg(recording)]
 pub(crate) const GENERATION: u32 = 16;
 
 /// One call of `measure()` in progress.
@@ -74,11 +68,14 @@ pub(crate) fn is_off() -> bool {
     PAGE.word.load(Relaxed) == 0
 }
 
+/// Changes the word, unless `change` will not. False then.
+fn update(change: impl FnMut(u64) -> Option<u64>) -> bool {
+    PAGE.word.fetch_update(AcqRel, Relaxed, change).is_ok()
+}
+
 /// Adds and removes bits.
 pub(crate) fn change(add: u32, remove: u32) {
-    let _ = PAGE.word.fetch_update(AcqRel, Relaxed, |word| {
-        Some(word & !u64::from(remove) | u64::from(add))
-    });
+    update(|word| Some(word & !u64::from(remove) | u64::from(add)));
 }
 
 /// A call of `measure()` begins.
@@ -88,9 +85,7 @@ pub(crate) fn begin_measuring() {
 
 /// A call of `measure()` ends. In a forked child it may have begun in the parent: then it is not in the word.
 pub(crate) fn end_measuring() {
-    let _ = PAGE
-        .word
-        .fetch_update(AcqRel, Relaxed, |word| word.checked_sub(MEASURE));
+    update(|word| word.checked_sub(MEASURE));
 }
 
 /// `stats()` was not asked yet, or not in this process.
@@ -107,27 +102,27 @@ pub(crate) fn is_counting() -> bool {
     PAGE.counting.load(Acquire) == COUNTING
 }
 
+fn advance_counting(from: u32, to: u32) -> bool {
+    PAGE.counting
+        .compare_exchange(from, to, AcqRel, Relaxed)
+        .is_ok()
+}
+
 /// Begins counting, if nobody did. `reset` runs before the first event is counted.
 pub(crate) fn begin_counting(reset: impl FnOnce()) {
     #[cfg(recording)]
     if get() & RECORD != 0 {
-        let _ = PAGE
-            .counting
-            .compare_exchange(NOT_COUNTING, LATER, AcqRel, Relaxed);
+        advance_counting(NOT_COUNTING, LATER);
         return;
     }
     if PAGE.counting.load(Acquire) != NOT_COUNTING {
         return;
     }
     reset();
-    if PAGE
-        .counting
-        .compare_exchange(NOT_COUNTING, COUNTING, AcqRel, Relaxed)
-        .is_ok()
-    {
-        let _ = PAGE.word.fetch_update(AcqRel, Relaxed, |word| {
-            let recorded = cfg!(recording) && word as u32 & RECORD != 0;
-            (!recorded).then_some(word | u64::from(COUNT))
+    if advance_counting(NOT_COUNTING, COUNTING) {
+        update(|word| {
+            let is_recorded = cfg!(recording) && word as u32 & RECORD != 0;
+            (!is_recorded).then_some(word | u64::from(COUNT))
         });
     }
 }
@@ -142,9 +137,7 @@ pub(crate) fn begin_recording(tag: u32) {
 /// The recording ends: what follows is counted as it was before.
 #[cfg(recording)]
 pub(crate) fn end_recording() {
-    let _ = PAGE
-        .counting
-        .compare_exchange(LATER, COUNTING, AcqRel, Relaxed);
+    advance_counting(LATER, COUNTING);
     change(if is_counting() { COUNT } else { 0 }, !COUNT);
 }
 
@@ -161,13 +154,12 @@ pub(crate) fn part_from_rows() -> bool {
     is_counting()
 }
 
-/// The same while something records. False when nothing does: then nothing is changed.
+/// Adds and removes bits, while something records.
 #[cfg(recording)]
-pub(crate) fn change_while_recording(add: u32, remove: u32) -> bool {
-    let changed = PAGE.word.fetch_update(AcqRel, Relaxed, |word| {
+pub(crate) fn change_while_recording(add: u32, remove: u32) {
+    update(|word| {
         (word as u32 & RECORD != 0).then_some(word & !u64::from(remove) | u64::from(add))
     });
-    changed.is_ok()
 }
 
 /// The word of [`life`](crate::life).

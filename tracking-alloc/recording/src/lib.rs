@@ -74,6 +74,7 @@ mod pattern;
 mod read;
 mod size_class;
 mod sums;
+mod tables;
 mod words;
 mod writer;
 
@@ -86,5 +87,6 @@ pub use pattern::{PathPiece, literal_path, path_pieces};
 pub use read::{Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};
 pub use size_class::{SIZE_CLASSES, class_bounds, size_class};
 pub use sums::Sums;
+pub use tables::TableRecord;
 pub use words::{Record, Word};
-pub use writer::{Here, ProcessEntry, ProcessStat, Writer, is_own_proc, parse_boot_id};
+pub use writer::{Host, ProcessEntry, ProcessStat, Writer, is_own_proc};

@@ -67,7 +67,7 @@ fn symbols_entry(bytes: &[u8], header: &mut HeaderValue) -> Result<usize, Error>
             }
         }
         let Some(place) = next else {
-            return Err(Error::no_room());
+            return Err(Error::damaged("its directory is full"));
         };
         (offset, room) = place;
     }

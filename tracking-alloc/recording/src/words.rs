@@ -11,8 +11,10 @@ pub trait Word: Copy + Default {
     type Cell;
     /// Reads the word from exactly its own size of little-endian bytes; short input reads as zero.
     fn parse(bytes: &[u8]) -> Self;
-    /// Appends the word to `out`, little-endian.
-    fn write(self, out: &mut Vec<u8>);
+    /// Writes the word into exactly its own size of bytes, little-endian.
+    fn write(self, out: &mut [u8]);
+    /// Reads it where it lives while it is written.
+    fn load(cell: &Self::Cell) -> Self;
     /// Stores it where it lives while it is written.
     fn store(self, cell: &Self::Cell);
 }
@@ -24,8 +26,11 @@ macro_rules! word {
             fn parse(bytes: &[u8]) -> Self {
                 bytes.try_into().map_or(0, <$plain>::from_le_bytes)
             }
-            fn write(self, out: &mut Vec<u8>) {
-                out.extend_from_slice(&self.to_le_bytes());
+            fn write(self, out: &mut [u8]) {
+                out.iter_mut().zip(self.to_le_bytes()).for_each(|(out, byte)| *out = byte);
+            }
+            fn load(cell: &$cell) -> Self {
+                cell.load(Relaxed)
             }
             #[inline]
             fn store(self, cell: &$cell) {
@@ -44,8 +49,14 @@ macro_rules! word {
                 }
                 words
             }
-            fn write(self, out: &mut Vec<u8>) {
-                self.into_iter().for_each(|word| word.write(out));
+            fn write(self, out: &mut [u8]) {
+                let places = out.chunks_exact_mut(size_of::<$plain>());
+                self.into_iter().zip(places).for_each(|(word, out)| word.write(out));
+            }
+            fn load(cells: &[$cell; N]) -> Self {
+                let mut words = Self::default();
+                words.iter_mut().zip(cells).for_each(|(word, cell)| *word = Word::load(cell));
+                words
             }
             #[inline]
             fn store(self, cells: &[$cell; N]) {
@@ -64,10 +75,19 @@ pub trait Record: Copy + Default {
     const SIZE: usize;
     /// Parses the record; bytes beyond the end of `bytes` read as zero.
     fn parse(bytes: &[u8]) -> Self;
-    /// The record's bytes, `SIZE` of them.
-    fn to_bytes(self) -> Vec<u8>;
+    /// Writes the record's bytes; those beyond the end of `out` are left out.
+    fn write(self, out: &mut [u8]);
+    /// Loads every word, in no particular order.
+    fn load(cells: &Self::Cells) -> Self;
     /// Stores every word, in no particular order.
     fn store(self, cells: &Self::Cells);
+
+    /// The record's bytes, `SIZE` of them.
+    fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = vec![0; Self::SIZE];
+        self.write(&mut bytes);
+        bytes
+    }
 }
 
 /// Defines `$name` (atomics, `#[repr(C)]`, for the writer) and `$value` (plain, for the reader) with one layout.
@@ -100,11 +120,13 @@ macro_rules! record {
                 $(let $field = bytes.get($offset..$offset + size_of::<$word>()).map_or_else(Default::default, <$word as crate::words::Word>::parse);)*
                 $value { $($field,)* }
             }
-            fn to_bytes(self) -> Vec<u8> {
-                let mut out = Vec::with_capacity($size);
-                $(out.resize($offset, 0); crate::words::Word::write(self.$field, &mut out);)*
-                out.resize($size, 0);
-                out
+            fn write(self, out: &mut [u8]) {
+                $(if let Some(place) = out.get_mut($offset..$offset + size_of::<$word>()) {
+                    crate::words::Word::write(self.$field, place);
+                })*
+            }
+            fn load(cells: &$name) -> Self {
+                $value { $($field: crate::words::Word::load(&cells.$field),)* }
             }
             fn store(self, cells: &$name) {
                 $(crate::words::Word::store(self.$field, &cells.$field);)*

@@ -20,9 +20,9 @@ pub enum Writer {
     Unknown,
 }
 
-/// Where the one who asks runs; zeros where that cannot be known.
+/// Where a process runs; zeros where that cannot be known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Here {
+pub struct Host {
     /// The kernel's boot id.
     pub boot_id: [u64; 2],
     /// Inode of the pid namespace.
@@ -92,38 +92,23 @@ pub fn is_own_proc(status: &[u8]) -> bool {
     })
 }
 
-/// Parses `/proc/sys/kernel/random/boot_id`.
-pub fn parse_boot_id(text: &[u8]) -> [u64; 2] {
-    let digits = text
-        .iter()
-        .filter_map(|byte| char::from(*byte).to_digit(16))
-        .take(32);
-    digits
-        .enumerate()
-        .fold([0; 2], |mut words: [u64; 2], (index, digit)| {
-            let word = &mut words[usize::from(index >= 16)];
-            *word = *word << 4 | u64::from(digit);
-            words
-        })
-}
-
 impl Writer {
     /// What is known of the writer of a recording, or of the one that a pointer to a recording leads to.
     pub fn judge(
         header: &HeaderValue,
-        here: Here,
+        asker: Host,
         entry: impl FnOnce(u32) -> ProcessEntry,
     ) -> Writer {
         if header.state == state::FINISHED {
             return Writer::Finished;
         }
-        if header.boot_id == [0; 2] || here.boot_id == [0; 2] {
+        if header.boot_id == [0; 2] || asker.boot_id == [0; 2] {
             return Writer::Unknown;
         }
-        if header.boot_id != here.boot_id {
+        if header.boot_id != asker.boot_id {
             return Writer::OtherBoot;
         }
-        if header.pid_namespace == 0 || header.pid_namespace != here.pid_namespace {
+        if header.pid_namespace == 0 || header.pid_namespace != asker.pid_namespace {
             return Writer::Unknown;
         }
         match entry(header.pid) {
@@ -153,23 +138,30 @@ impl Writer {
 
     /// What this process can find out about the writer of a recording.
     pub fn of(header: &HeaderValue) -> Writer {
-        Writer::judge(header, Here::ours(), process_entry)
+        Writer::judge(header, Host::current(), process_entry)
     }
 }
 
-impl Here {
-    /// Where this process runs.
-    pub fn ours() -> Here {
-        let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-        let inode = link.to_string_lossy();
-        let inode = inode
-            .strip_prefix("pid:[")
-            .and_then(|rest| rest.strip_suffix(']'));
-        Here {
-            boot_id: parse_boot_id(&boot),
-            pid_namespace: inode.and_then(|inode| inode.parse().ok()).unwrap_or(0),
+impl Host {
+    /// Of `/proc/sys/kernel/random/boot_id`, and what `/proc/self/ns/pid` links to.
+    pub fn parse(boot_id: &[u8], pid_namespace: &[u8]) -> Host {
+        let digit = |byte: &u8| char::from(*byte).to_digit(16);
+        let digits = boot_id.iter().filter_map(digit).take(32);
+        let boot_id = digits.fold(0, |id, digit| id << 4 | u128::from(digit));
+        let inode = pid_namespace
+            .strip_prefix(b"pid:[")
+            .and_then(|rest| number(rest.strip_suffix(b"]")?));
+        Host {
+            boot_id: [(boot_id >> 64) as u64, boot_id as u64],
+            pid_namespace: inode.unwrap_or(0),
         }
+    }
+
+    /// Where this process runs.
+    pub fn current() -> Host {
+        let boot_id = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+        Host::parse(&boot_id, link.as_os_str().as_encoded_bytes())
     }
 }
 
@@ -193,7 +185,7 @@ fn process_entry(pid: u32) -> ProcessEntry {
 mod tests {
     use super::*;
 
-    const HERE: Here = Here {
+    const HOST: Host = Host {
         boot_id: [1, 2],
         pid_namespace: 3,
     };
@@ -215,7 +207,7 @@ mod tests {
     }
 
     fn judge(header: HeaderValue, entry: ProcessEntry) -> Writer {
-        Writer::judge(&header, HERE, |pid| {
+        Writer::judge(&header, HOST, |pid| {
             assert_eq!(pid, 9);
             entry
         })
@@ -300,7 +292,7 @@ mod tests {
         };
         assert_eq!(judge(unknown_start, present(STAT)), Writer::Unknown);
         assert_eq!(
-            Writer::judge(&running(), Here::default(), |_| ProcessEntry::Gone),
+            Writer::judge(&running(), Host::default(), |_| ProcessEntry::Gone),
             Writer::Unknown
         );
     }
@@ -340,11 +332,11 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn this_process_runs() {
-        let here = Here::ours();
+        let host = Host::current();
         let stat = std::fs::read("/proc/self/stat").unwrap();
         let header = HeaderValue {
-            boot_id: here.boot_id,
-            pid_namespace: here.pid_namespace,
+            boot_id: host.boot_id,
+            pid_namespace: host.pid_namespace,
             pid: std::process::id(),
             start_ticks: ProcessStat::parse(&stat).unwrap().start_ticks,
             ..running()

@@ -4,17 +4,19 @@
 //! after the last thread-local destructor, so there is no destructor of ours and late frees still land here.
 
 mod all;
-mod mine;
+mod net;
 mod owner;
 mod slots;
+#[cfg(feature = "serde")]
+mod visits;
 
 pub(crate) use all::{release_all, wait_until_idle};
 pub(super) use all::{reset_limits, rows_of};
-pub(crate) use mine::{Net, measuring, net_here};
-#[cfg(feature = "serde")]
-pub(crate) use mine::{visit, visit_again};
+pub(crate) use net::{Net, measuring, net_here};
 pub(super) use owner::{of_thread, own, stack_of_thread};
 pub(super) use slots::{SizeCount, Slot};
+#[cfg(feature = "serde")]
+pub(crate) use visits::{visit, visit_again};
 
 use super::peak::Turning;
 use crate::hash::GOLDEN;
@@ -22,7 +24,7 @@ use crate::record::Table;
 use crate::shadow::{KNOWN_BITS, LaneBits, Owner};
 use crate::stack::{LastWalks, Limits};
 use crate::sys::{Bump, Errno, Lock, PAGE, count_own};
-use crate::tables::{lane_row, touch};
+use crate::tables::{lane_row, push, touch};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
@@ -113,7 +115,7 @@ pub(crate) struct Lane {
     spare: Slot,
     chunks: [AtomicPtr<Slot>; CHUNKS],
     #[cfg(feature = "serde")]
-    visits: [AtomicPtr<mine::Visited>; VISIT_CHUNKS],
+    visits: [AtomicPtr<visits::Visited>; VISIT_CHUNKS],
     /// What walks of the owner's stack met last. Its pages are written only where stacks are deep.
     pub(super) last_walks: LastWalks,
 }
@@ -179,11 +181,26 @@ impl Lane {
 
     /// Private memory of the lane's own for one `T`, for whom all-zero bytes must be a value.
     pub(super) fn take<T>(&self) -> Option<NonNull<T>> {
-        let errno = Errno::keep();
+        let _errno = Errno::keep();
         // SAFETY: the tables belong to the lane's owner, who is calling.
-        let place = unsafe { (*self.tables.get()).bump.take::<T>(1) };
-        drop(errno);
-        place
+        unsafe { (*self.tables.get()).bump.take::<T>(1) }
+    }
+
+    /// Adds a record to one of the lane's tables, filled before its length is published: its number, and where it lies.
+    fn add_record<T>(
+        &self,
+        table: fn(&mut LaneTables) -> &mut Table,
+        len: fn(&recording::Lane) -> &AtomicU32,
+        fill: impl FnOnce(&T),
+    ) -> Option<(u32, &'static T)> {
+        // SAFETY: the tables belong to the lane's owner, who is calling.
+        let table = table(unsafe { &mut *self.tables.get() });
+        let (index, place) = push::<T>(table)?;
+        // SAFETY: a zeroed record that is the lane's own and stays mapped.
+        let record: &'static T = unsafe { place.as_ref() };
+        fill(record);
+        len(self.record()).store(index as u32 + 1, Release);
+        Some((index as u32, record))
     }
 
     /// Before a row changes: saves its value at the peak, and at snapshots taken since. `now`: the clock,

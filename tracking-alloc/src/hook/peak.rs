@@ -139,7 +139,7 @@ fn around_fall<R>(
     });
     let applied = apply();
     if let Some(mut checks) = checks {
-        checks.fallen(lane);
+        checks.checked(lane, net_bytes(lane.all()));
     }
     applied
 }
@@ -296,7 +296,7 @@ impl PeakChecks {
         self.lanes.sweep(lane);
     }
 
-    /// A lane's net after its own check.
+    /// A lane's net after its own check, or after a fall by its step or more, under the same lock.
     fn checked(&mut self, lane: &'static Lane, net: i64) {
         lane.checked.set(net);
         self.lanes
@@ -309,11 +309,6 @@ impl PeakChecks {
         record
             .checked_total_bytes
             .store(all.total_bytes.load(Relaxed), Relaxed);
-    }
-
-    /// The lane fell by its step or more, after its check and under the same lock.
-    fn fallen(&mut self, lane: &'static Lane) {
-        self.checked(lane, net_bytes(lane.all()));
     }
 
     /// How far a lane may move before its next check. As long as each of n lanes stays within a (2n)th of what is missing
@@ -334,9 +329,7 @@ impl PeakChecks {
     /// Sums all lanes, and notes the maximum and the bound. `checker` is the lane whose owner is calling.
     fn sum(&mut self, checker: Option<&'static Lane>) -> Sums {
         let (sums, moved) = self.lanes.read(self.peak, checker);
-        if moved.bound > self.bound {
-            self.bound = moved.bound;
-        }
+        self.bound = self.bound.max(moved.bound);
         if self.is_fresh {
             self.bound = self.bound.max(moved.bound + moved.behind);
         }
@@ -361,9 +354,8 @@ impl PeakChecks {
         header.peak_bytes.store(self.peak, Relaxed);
         header.peak_ns.store(self.peak_ns, Relaxed);
         header.peak_bound_bytes.store(self.bound, Relaxed);
-        if sums.lanes > header.most_lanes.load(Relaxed) {
-            header.most_lanes.store(sums.lanes, Relaxed);
-        }
+        let most_lanes = header.most_lanes.load(Relaxed).max(sums.lanes);
+        header.most_lanes.store(most_lanes, Relaxed);
         let moment = (
             sums.bytes.max(0) as u64,
             sums.blocks.max(0) as u64,

@@ -1,26 +1,19 @@
 //! What a recording is kept in: a file grown by reserved segments, or memory.
 
-use super::PathBytes;
-use crate::sys::{self, File};
+use super::recording_path;
+use crate::sys::{self, File, FileId};
 use std::ptr::NonNull;
 use tracking_alloc_recording::growth;
 
 /// Grows by whole segments. There is no page of a mapping without blocks behind it: a full disk is an answer here,
 /// never a signal in the target.
 pub(crate) enum Backing {
-    File(FileBacking),
-    Memory { end: u64 },
-}
-
-/// A file known by path, device and inode; no descriptor is kept.
-pub(crate) struct FileBacking {
-    path: &'static PathBytes,
-    device: u64,
-    inode: u64,
-    end: u64,
-    max_bytes: u64,
-    /// Everything was reserved at the start: no file call happens any more (sandboxes).
-    sealed: bool,
+    /// The file of this identity at [`recording_path`], up to so many bytes; no descriptor is kept.
+    File {
+        id: FileId,
+        max_bytes: u64,
+    },
+    Memory,
 }
 
 /// Why a backing did not grow: a value of [`growth`] and an errno.
@@ -49,89 +42,40 @@ impl Refusal {
 }
 
 impl Backing {
-    /// A file just created, empty, at `path`.
-    pub(crate) fn file(path: &'static PathBytes, status: &libc::stat, max_bytes: u64) -> Self {
-        Backing::File(FileBacking {
-            path,
-            device: status.st_dev,
-            inode: status.st_ino,
-            end: 0,
-            max_bytes,
-            sealed: false,
-        })
-    }
-
-    /// Appends `bytes` (a multiple of the segment size): the address of the mapping and its offset in the recording.
-    pub(crate) fn grow(&mut self, bytes: u64) -> Result<(NonNull<u8>, u64), Refusal> {
-        match self {
-            Backing::File(file) => file.grow(bytes),
-            Backing::Memory { end } => {
-                let place = sys::map_private(bytes as usize)
-                    .ok_or(Refusal::new(growth::NO_MEMORY, libc::ENOMEM))?;
-                let offset = *end;
-                *end += bytes;
-                Ok((place, offset))
+    /// Appends `bytes` (a multiple of the segment size) to a recording that is `end` bytes long: where they are mapped.
+    pub(crate) fn grow(&self, end: u64, bytes: u64) -> Result<NonNull<u8>, Refusal> {
+        match *self {
+            Backing::File { id, max_bytes } if end + bytes <= max_bytes => {
+                grow_file(id, end, bytes)
             }
-        }
-    }
-
-    /// Bytes of the recording so far.
-    pub(crate) fn end(&self) -> u64 {
-        match self {
-            Backing::File(file) => file.end,
-            Backing::Memory { end } => *end,
-        }
-    }
-
-    /// The file has another name now.
-    pub(crate) fn renamed(&mut self, path: &'static PathBytes) {
-        if let Backing::File(file) = self {
-            file.path = path;
-        }
-    }
-
-    /// Ends growth for good: what was reserved must do.
-    pub(crate) fn seal(&mut self) {
-        if let Backing::File(file) = self {
-            file.sealed = true;
+            Backing::File { .. } => Err(Refusal::new(growth::CAP, 0)),
+            Backing::Memory => sys::map_private(bytes as usize)
+                .ok_or(Refusal::new(growth::NO_MEMORY, libc::ENOMEM)),
         }
     }
 }
 
-impl FileBacking {
-    fn grow(&mut self, bytes: u64) -> Result<(NonNull<u8>, u64), Refusal> {
-        let end = self.end + bytes;
-        if self.sealed || end > self.max_bytes {
-            return Err(Refusal::new(growth::CAP, 0));
-        }
-        let mut limit = libc::rlimit {
-            rlim_cur: 0,
-            rlim_max: 0,
-        };
-        // Past RLIMIT_FSIZE the kernel would answer with SIGXFSZ, which kills.
-        // SAFETY: `limit` is valid to write into.
-        if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0 && end > limit.rlim_cur {
-            return Err(Refusal::new(growth::FILE_SIZE_LIMIT, libc::EFBIG));
-        }
-        let file = File::open(self.path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0)
-            .map_err(Refusal::from_errno)?;
-        let status = file.status().map_err(Refusal::from_errno)?;
-        if (status.st_dev, status.st_ino) != (self.device, self.inode) {
-            return Err(Refusal::new(growth::FILE_GONE, 0));
-        }
-        if (status.st_size as u64) < self.end {
-            return Err(Refusal::new(growth::FILE_GONE, 0));
-        }
-        let mapped = file.reserve(self.end, bytes).and_then(|()| {
-            file.map(self.end, bytes as usize)
-                .ok_or_else(sys::Errno::current)
-        });
-        let place = mapped.map_err(|errno| {
-            file.shorten(self.end);
-            Refusal::from_errno(errno)
-        })?;
-        let offset = self.end;
-        self.end = end;
-        Ok((place, offset))
+fn grow_file(id: FileId, end: u64, bytes: u64) -> Result<NonNull<u8>, Refusal> {
+    // Past RLIMIT_FSIZE the kernel would answer with SIGXFSZ, which kills.
+    if sys::limit(libc::RLIMIT_FSIZE).is_some_and(|limit| end + bytes > limit) {
+        return Err(Refusal::new(growth::FILE_SIZE_LIMIT, libc::EFBIG));
     }
+    let gone = Refusal::new(growth::FILE_GONE, 0);
+    let Some(path) = recording_path() else {
+        return Err(gone);
+    };
+    let file =
+        File::open(path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0).map_err(Refusal::from_errno)?;
+    let status = file.status().map_err(Refusal::from_errno)?;
+    if sys::file_id(&status) != id || (status.st_size as u64) < end {
+        return Err(gone);
+    }
+    let mapped = file.reserve(end, bytes).and_then(|()| {
+        let mapped = file.map(end, bytes as usize);
+        mapped.ok_or_else(sys::Errno::current)
+    });
+    mapped.map_err(|errno| {
+        file.shorten(end);
+        Refusal::from_errno(errno)
+    })
 }

@@ -1,11 +1,12 @@
 //! Who has a path: nothing, somebody's file, a recording that is perhaps still written, or one that nobody writes to.
 
-use super::PathBytes;
-use super::pointer;
-use crate::sys::{self, File};
+use super::signature::{have_one_writer, own_header};
+use super::{PathBytes, pointer};
+use crate::sys::{self, File, FileId, file_id};
+use std::ffi::CStr;
+use std::io::Write;
 use tracking_alloc_recording::{
-    HEADER_BYTES, Header, HeaderValue, Here, MAGIC, ProcessEntry, ProcessStat, Record, Writer,
-    is_own_proc, state,
+    HeaderValue, MAGIC, ProcessEntry, ProcessStat, Record, Writer, is_own_proc, state,
 };
 
 /// What is found at a path.
@@ -24,34 +25,32 @@ pub(super) enum Occupant {
 /// A file nobody writes to any more.
 #[derive(Clone, Copy)]
 pub(super) struct Old {
-    /// Device and inode.
-    id: (u64, u64),
+    id: FileId,
     /// It only points to the recording.
     is_pointer: bool,
 }
 
-impl Old {
-    pub(super) fn is_same(&self, other: &Old) -> bool {
-        self.id == other.id
-    }
-}
-
 /// Reads who has `path`. Nothing is followed and nothing waited for; what is asked of a file is asked of one descriptor.
 pub(super) fn occupant(path: &PathBytes, scratch: &mut Scratch) -> Occupant {
-    match look_at(path) {
+    match open_recording(path) {
         Ok(Some((file, header, id))) => judge(&file, &header, id, scratch),
         Ok(None) => Occupant::Foreign,
         Err(libc::ENOENT) => Occupant::Nothing,
-        // No descriptor to look through: whoever it is, may live.
+        // No descriptor to find out with: whoever it is, may live.
         Err(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EINTR) => Occupant::Live,
         Err(_) => Occupant::Foreign,
     }
 }
 
+/// Whether what is at a path is that old file.
+pub(super) fn is_old(path: &PathBytes, old: &Old, scratch: &mut Scratch) -> bool {
+    matches!(occupant(path, scratch), Occupant::Old(found) if found.id == old.id)
+}
+
 /// Who may replace an old file.
 pub(super) enum Turn {
     /// Whoever keeps this, until it is dropped: `None` where files cannot be locked.
-    Mine(Option<File>),
+    Ours(Option<File>),
     /// Somebody else, at the moment.
     Others,
     /// Nobody: the path has another file.
@@ -61,8 +60,7 @@ pub(super) enum Turn {
 /// Asks for the turn to replace the old file at a path: a lock on that file. Of three who exchanged names at once, two
 /// could end with each other's files.
 pub(super) fn turn(path: &PathBytes, old: &Old) -> Turn {
-    let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let Ok(file) = File::open(path.as_c(), flags, 0) else {
+    let Ok(file) = File::open(path.as_c(), READ_ONLY, 0) else {
         return Turn::Gone;
     };
     let locked = file.try_lock();
@@ -70,11 +68,9 @@ pub(super) fn turn(path: &PathBytes, old: &Old) -> Turn {
         return Turn::Others;
     }
     // Only now: whoever had the turn before may have given the path to a file of its own.
-    let is_old = |status: Option<libc::stat>| {
-        status.is_some_and(|status| (status.st_dev, status.st_ino) == old.id)
-    };
-    if is_old(file.status().ok()) && is_old(path.status()) {
-        Turn::Mine(locked.is_ok().then_some(file))
+    let opened = file.status().map(|status| file_id(&status));
+    if opened == Ok(old.id) && path.id() == Some(old.id) {
+        Turn::Ours(locked.is_ok().then_some(file))
     } else {
         Turn::Gone
     }
@@ -86,32 +82,34 @@ pub(super) struct Scratch {
     text: [u8; 4096],
 }
 
+const READ_ONLY: libc::c_int = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+
 /// A recording: the file, its header, its device and inode.
-type OpenRecording = (File, HeaderValue, (u64, u64));
+type OpenRecording = (File, HeaderValue, FileId);
 
 /// The header of a regular file of ours that is a recording; `None` for anything else.
-fn look_at(path: &PathBytes) -> Result<Option<OpenRecording>, i32> {
-    let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let file = File::open(path.as_c(), flags, 0)?;
+fn open_recording(path: &PathBytes) -> Result<Option<OpenRecording>, i32> {
+    let file = File::open(path.as_c(), READ_ONLY, 0)?;
     let status = file.status()?;
     // SAFETY: no preconditions.
     let ours = status.st_uid == unsafe { libc::geteuid() }
         && status.st_mode & libc::S_IFMT == libc::S_IFREG;
-    let mut bytes = [0u8; size_of::<Header>()];
-    const { assert!(size_of::<Header>() <= HEADER_BYTES as usize) };
+    let mut bytes = [0u8; HeaderValue::SIZE];
     if !ours || file.read_at(&mut bytes, 0) != Ok(bytes.len()) {
         return Ok(None);
     }
     let header = HeaderValue::parse(&bytes);
-    let id = (status.st_dev, status.st_ino);
-    Ok((header.magic == MAGIC).then_some((file, header, id)))
+    Ok((header.magic == MAGIC).then(|| (file, header, file_id(&status))))
 }
 
-fn judge(file: &File, header: &HeaderValue, id: (u64, u64), scratch: &mut Scratch) -> Occupant {
+fn judge(file: &File, header: &HeaderValue, id: FileId, scratch: &mut Scratch) -> Occupant {
     let is_pointer = header.state == state::ELSEWHERE;
     let gone = writer_is_gone(header, &mut scratch.text)
         || is_pointer && target_is_old(file, header, scratch);
-    if gone && !is_of_this_process(header) {
+    // NOTE: not one that this very process wrote, which is finished perhaps but not yet looked at: another copy of this
+    // crate did, or a program that became this one.
+    let is_own = || header.pid == std::process::id() && have_one_writer(&own_header(0), header);
+    if gone && !is_own() {
         Occupant::Old(Old { id, is_pointer })
     } else {
         Occupant::Live
@@ -121,38 +119,17 @@ fn judge(file: &File, header: &HeaderValue, id: (u64, u64), scratch: &mut Scratc
 /// Whether the recording that a pointer leads to is the one it was made for, and one nobody writes to.
 fn target_is_old(file: &File, pointer: &HeaderValue, scratch: &mut Scratch) -> bool {
     pointer::read_target(file, &mut scratch.path)
-        && look_at(&scratch.path).is_ok_and(|found| {
+        && open_recording(&scratch.path).is_ok_and(|found| {
             found.is_some_and(|(_, header, _)| {
-                is_of_one_writer(&header, pointer) && writer_is_gone(&header, &mut scratch.text)
+                have_one_writer(&header, pointer) && writer_is_gone(&header, &mut scratch.text)
             })
         })
-}
-
-fn is_of_one_writer(one: &HeaderValue, other: &HeaderValue) -> bool {
-    let identity = |header: &HeaderValue| {
-        (
-            header.pid,
-            header.start_ticks,
-            header.boot_id,
-            header.pid_namespace,
-        )
-    };
-    one.pid != 0 && identity(one) == identity(other)
-}
-
-/// Whether this very process wrote a recording: finished perhaps, but not yet looked at. Another copy of this crate did,
-/// or a program that became this one.
-fn is_of_this_process(header: &HeaderValue) -> bool {
-    header.pid == std::process::id()
-        && header.start_ticks == sys::start_ticks()
-        && header.boot_id == sys::boot_id()
-        && header.pid_namespace == sys::pid_namespace()
 }
 
 /// Removes a recording that was replaced, and what it pointed to.
 pub(super) fn remove_old(path: &PathBytes, old: &Old, scratch: &mut Scratch) {
     if old.is_pointer
-        && let Ok(Some((file, pointer, _))) = look_at(path)
+        && let Ok(Some((file, pointer, _))) = open_recording(path)
         && target_is_old(&file, &pointer, scratch)
     {
         scratch.path.remove();
@@ -161,11 +138,7 @@ pub(super) fn remove_old(path: &PathBytes, old: &Old, scratch: &mut Scratch) {
 }
 
 fn writer_is_gone(header: &HeaderValue, text: &mut [u8]) -> bool {
-    let here = Here {
-        boot_id: sys::boot_id(),
-        pid_namespace: sys::pid_namespace(),
-    };
-    Writer::judge(header, here, |pid| process_entry(pid, text)).is_gone(header)
+    Writer::judge(header, sys::host(), |pid| process_entry(pid, text)).is_gone(header)
 }
 
 /// What the kernel says of a process number. A signal that is none is sent: that there is no such process is then
@@ -179,19 +152,12 @@ fn process_entry(pid: u32, text: &mut [u8]) -> ProcessEntry {
     if !sys::read_whole(c"/proc/self/status", text).is_ok_and(is_own_proc) {
         return ProcessEntry::Unknown;
     }
-    // "/proc/" and ten digits at most.
     let mut name = [0u8; 32];
-    let mut digits = [0u8; 20];
-    let mut end = 0;
-    for part in [b"/proc/", super::decimal(pid.into(), &mut digits), b"/stat"] {
-        name[end..end + part.len()].copy_from_slice(part);
-        end += part.len();
-    }
-    let Ok(name) = std::ffi::CStr::from_bytes_until_nul(&name) else {
-        return ProcessEntry::Unknown;
-    };
-    match sys::read_whole(name, text) {
-        Ok(stat) => ProcessStat::parse(stat).map_or(ProcessEntry::Unknown, ProcessEntry::Present),
-        Err(_) => ProcessEntry::Unknown,
-    }
+    // It fits: a number has ten digits at most.
+    let _ = write!(&mut name[..], "/proc/{pid}/stat");
+    let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+    let stat = sys::read_whole(name, text)
+        .ok()
+        .and_then(ProcessStat::parse);
+    stat.map_or(ProcessEntry::Unknown, ProcessEntry::Present)
 }

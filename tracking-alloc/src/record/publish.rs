@@ -5,9 +5,10 @@
 //! looked at after it had lost its name: what comes out of an exchange and is not what went in gets its name back. Those
 //! who want to replace the same recording take turns.
 
-use super::occupant::{Occupant, Old, Scratch, Turn, occupant, remove_old, turn};
+use super::occupant::{Occupant, Old, Scratch, Turn, is_old, occupant, remove_old, turn};
 use super::{PathBytes, Refused};
 use crate::sys;
+use std::fmt::Write;
 
 /// Suffixes tried before giving up: the third has the start of the process in it, so hardly any is ever tried after it.
 const SUFFIXES: u64 = 100_000;
@@ -23,16 +24,6 @@ pub(super) struct Names {
     scratch: Scratch,
 }
 
-/// How replacing ended.
-enum Replaced {
-    Done,
-    /// The path is somebody's who may live.
-    Taken,
-    /// The path is no recording of ours.
-    Foreign,
-    Failed(i32),
-}
-
 /// Gives the file at `hidden` the name `wanted`, with a suffix when that is taken: `names.name` is what it got.
 /// With `replace` an old recording at `wanted` makes room.
 pub(super) fn publish(
@@ -41,137 +32,129 @@ pub(super) fn publish(
     names: &mut Names,
     replace: bool,
 ) -> Result<(), Refused> {
-    let failed = |errno| Refused {
-        what: "cannot name the new file",
-        errno,
-    };
     for attempt in 0..SUFFIXES {
         if !suffixed(wanted, attempt, std::process::id(), &mut names.name) {
-            return Err(failed(libc::ENAMETOOLONG));
+            return Err(unnamed(libc::ENAMETOOLONG));
         }
-        match place(hidden, &names.name) {
+        match move_to(hidden, &names.name) {
             Ok(()) => return Ok(()),
-            Err(libc::EEXIST) if attempt == 0 && replace => match replace_old(hidden, names) {
-                Replaced::Done => return Ok(()),
-                Replaced::Taken => {}
-                Replaced::Foreign => {
-                    return Err(Refused {
-                        what: "a file that is not a recording of yours is in the way",
-                        errno: libc::EEXIST,
-                    });
+            Err(libc::EEXIST) if attempt == 0 && replace => {
+                if replace_old(hidden, names)? {
+                    return Ok(());
                 }
-                Replaced::Failed(errno) => return Err(failed(errno)),
-            },
+            }
             Err(libc::EEXIST) => {}
-            Err(errno) => return Err(failed(errno)),
+            Err(errno) => return Err(unnamed(errno)),
         }
     }
-    Err(Refused {
-        what: "the path and its suffixes are all taken",
-        errno: libc::EEXIST,
-    })
+    Err(Refused::new(
+        "the path and its suffixes are all taken",
+        libc::EEXIST,
+    ))
+}
+
+fn unnamed(errno: i32) -> Refused {
+    Refused::new("cannot name the new file", errno)
 }
 
 /// `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg`, then further numbers. False when that is too long.
 fn suffixed(wanted: &PathBytes, attempt: u64, pid: u32, name: &mut PathBytes) -> bool {
     let (stem, extension) = wanted.split_extension();
     name.clear();
-    name.push(stem)
-        && (attempt < 1 || name.push(b"-") && name.push_number(pid.into()))
-        && (attempt < 2 || name.push(b"-") && name.push_number(sys::start_ticks()))
-        && (attempt < 3 || name.push(b"-") && name.push_number(attempt - 1))
-        && name.push(extension)
+    if !name.push(stem) {
+        return false;
+    }
+    let suffix = match attempt {
+        0 => Ok(()),
+        1 => write!(name, "-{pid}"),
+        2 => write!(name, "-{pid}-{}", sys::start_ticks()),
+        _ => write!(name, "-{pid}-{}-{}", sys::start_ticks(), attempt - 1),
+    };
+    suffix.is_ok() && name.push(extension)
 }
 
-/// Takes the path `names.name` from an old recording.
-fn replace_old(hidden: &PathBytes, names: &mut Names) -> Replaced {
+/// Takes the path `names.name` from an old recording. False: it is somebody's who may live.
+fn replace_old(hidden: &PathBytes, names: &mut Names) -> Result<bool, Refused> {
     for _ in 0..TRIES {
         let old = match occupant(&names.name, &mut names.scratch) {
-            Occupant::Foreign => return Replaced::Foreign,
-            Occupant::Live => return Replaced::Taken,
-            Occupant::Nothing => match place(hidden, &names.name) {
-                Ok(()) => return Replaced::Done,
+            Occupant::Foreign => {
+                return Err(Refused::new(
+                    "a file that is not a recording of yours is in the way",
+                    libc::EEXIST,
+                ));
+            }
+            Occupant::Live => return Ok(false),
+            Occupant::Nothing => match move_to(hidden, &names.name) {
+                Ok(()) => return Ok(true),
                 Err(libc::EEXIST) => continue,
-                Err(errno) => return Replaced::Failed(errno),
+                Err(errno) => return Err(unnamed(errno)),
             },
             Occupant::Old(old) => old,
         };
         let _turn = match turn(&names.name, &old) {
-            Turn::Mine(turn) => turn,
+            Turn::Ours(turn) => turn,
             Turn::Gone => continue,
             Turn::Others => {
-                // SAFETY: no preconditions.
-                unsafe { libc::sched_yield() };
+                sys::yield_now();
                 continue;
             }
         };
-        let swapped = match rename(hidden, &names.name, libc::RENAME_EXCHANGE) {
-            Ok(()) => check_exchanged(hidden, names, &old),
+        let is_done = match rename(hidden, &names.name, libc::RENAME_EXCHANGE) {
+            Ok(()) => check_exchanged(hidden, names, &old)?,
             // It went away meanwhile.
-            Err(libc::ENOENT) => None,
-            Err(errno) if is_unsupported(errno) => move_aside(hidden, names, &old),
-            Err(errno) => Some(Replaced::Failed(errno)),
+            Err(libc::ENOENT) => false,
+            Err(errno) if is_unsupported(errno) => move_aside(hidden, names, &old)?,
+            Err(errno) => return Err(unnamed(errno)),
         };
-        if let Some(replaced) = swapped {
-            return replaced;
+        if is_done {
+            return Ok(true);
         }
     }
-    Replaced::Taken
+    Ok(false)
 }
 
 /// The new file has the name, and what had it is at `hidden`: deletes that when it is the old recording looked at
-/// before. `None`: it was not, and has its name back.
-fn check_exchanged(hidden: &PathBytes, names: &mut Names, old: &Old) -> Option<Replaced> {
-    match occupant(hidden, &mut names.scratch) {
-        Occupant::Old(found) if found.is_same(old) => {
-            remove_old(hidden, &found, &mut names.scratch);
-            Some(Replaced::Done)
-        }
-        _ => match rename(hidden, &names.name, libc::RENAME_EXCHANGE) {
-            Ok(()) => None,
-            Err(errno) => {
-                // Somebody removed the new file: nothing is left to be named.
-                give_back(hidden, names);
-                Some(Replaced::Failed(errno))
-            }
-        },
+/// before. False: it was not, and has its name back.
+fn check_exchanged(hidden: &PathBytes, names: &mut Names, old: &Old) -> Result<bool, Refused> {
+    if is_old(hidden, old, &mut names.scratch) {
+        remove_old(hidden, old, &mut names.scratch);
+        return Ok(true);
     }
+    rename(hidden, &names.name, libc::RENAME_EXCHANGE).map_err(|errno| {
+        // Somebody removed the new file: nothing is left to be named.
+        give_back(hidden, names);
+        unnamed(errno)
+    })?;
+    Ok(false)
 }
 
 /// The same where names cannot be exchanged: the path has no file for a moment.
-fn move_aside(hidden: &PathBytes, names: &mut Names, old: &Old) -> Option<Replaced> {
+fn move_aside(hidden: &PathBytes, names: &mut Names, old: &Old) -> Result<bool, Refused> {
     names.aside.clear();
     if !(names.aside.push(hidden.as_bytes()) && names.aside.push(b".old")) {
-        return Some(Replaced::Failed(libc::ENAMETOOLONG));
+        return Err(unnamed(libc::ENAMETOOLONG));
     }
-    match place(&names.name, &names.aside) {
+    match move_to(&names.name, &names.aside) {
         Ok(()) => {}
-        Err(libc::ENOENT) => return None,
-        Err(errno) => return Some(Replaced::Failed(errno)),
+        Err(libc::ENOENT) => return Ok(false),
+        Err(errno) => return Err(unnamed(errno)),
     }
-    let found = match occupant(&names.aside, &mut names.scratch) {
-        Occupant::Old(found) if found.is_same(old) => found,
-        _ => {
-            put_back(names);
-            return None;
-        }
-    };
-    match place(hidden, &names.name) {
-        Ok(()) => {
-            remove_old(&names.aside, &found, &mut names.scratch);
-            Some(Replaced::Done)
-        }
-        Err(errno) => {
-            put_back(names);
-            (errno != libc::EEXIST).then_some(Replaced::Failed(errno))
-        }
-    }
-}
-
-/// What waits aside gets its name back.
-fn put_back(names: &mut Names) {
     let aside = names.aside;
-    give_back(&aside, names);
+    let placed = match is_old(&aside, old, &mut names.scratch) {
+        true => move_to(hidden, &names.name),
+        false => Err(libc::EEXIST),
+    };
+    if placed.is_ok() {
+        remove_old(&aside, old, &mut names.scratch);
+    } else {
+        // What waits aside gets its name back.
+        give_back(&aside, names);
+    }
+    match placed {
+        Ok(()) => Ok(true),
+        Err(libc::EEXIST) => Ok(false),
+        Err(errno) => Err(unnamed(errno)),
+    }
 }
 
 /// The file at `from` gets the name `names.name` back, or that with a suffix: it must not be lost.
@@ -180,7 +163,7 @@ fn give_back(from: &PathBytes, names: &mut Names) {
     let wanted = names.name;
     for attempt in 0..SUFFIXES {
         if !suffixed(&wanted, attempt, std::process::id(), &mut names.name)
-            || place(from, &names.name) != Err(libc::EEXIST)
+            || move_to(from, &names.name) != Err(libc::EEXIST)
         {
             break;
         }
@@ -189,24 +172,20 @@ fn give_back(from: &PathBytes, names: &mut Names) {
 }
 
 /// Gives a file a name that nobody has: `EEXIST` when somebody does.
-fn place(from: &PathBytes, to: &PathBytes) -> Result<(), i32> {
+fn move_to(from: &PathBytes, to: &PathBytes) -> Result<(), i32> {
     match rename(from, to, libc::RENAME_NOREPLACE) {
         Err(errno) if is_unsupported(errno) => {}
         renamed => return renamed,
     }
-    match link(from, to) {
+    match call(libc::SYS_linkat, from, to, 0) {
         Ok(()) => {
             from.remove();
-            return Ok(());
+            Ok(())
         }
-        Err(libc::EEXIST) => return Err(libc::EEXIST),
-        Err(_) => {}
-    }
-    // Neither way is known here: whoever comes between these two calls is replaced.
-    if to.exists() {
-        Err(libc::EEXIST)
-    } else {
-        rename(from, to, 0)
+        Err(libc::EEXIST) => Err(libc::EEXIST),
+        // Neither way is known here: whoever comes between these two calls is replaced.
+        Err(_) if to.id().is_some() => Err(libc::EEXIST),
+        Err(_) => rename(from, to, 0),
     }
 }
 
@@ -218,44 +197,21 @@ fn is_unsupported(errno: i32) -> bool {
     )
 }
 
-fn link(from: &PathBytes, to: &PathBytes) -> Result<(), i32> {
-    let (from, to) = (from.as_c(), to.as_c());
-    // SAFETY: both paths are NUL-terminated.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_linkat,
-            libc::AT_FDCWD,
-            from.as_ptr(),
-            libc::AT_FDCWD,
-            to.as_ptr(),
-            0,
-        )
-    };
-    if answer == 0 {
-        Ok(())
-    } else {
-        Err(sys::Errno::current())
-    }
+fn rename(from: &PathBytes, to: &PathBytes, flags: libc::c_uint) -> Result<(), i32> {
+    call(libc::SYS_renameat2, from, to, flags)
 }
 
-fn rename(from: &PathBytes, to: &PathBytes, flags: libc::c_uint) -> Result<(), i32> {
-    let (from, to) = (from.as_c(), to.as_c());
+/// A system call about two names.
+fn call(
+    number: libc::c_long,
+    from: &PathBytes,
+    to: &PathBytes,
+    flags: libc::c_uint,
+) -> Result<(), i32> {
+    let (from, to) = (from.as_c().as_ptr(), to.as_c().as_ptr());
     // SAFETY: both paths are NUL-terminated.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_renameat2,
-            libc::AT_FDCWD,
-            from.as_ptr(),
-            libc::AT_FDCWD,
-            to.as_ptr(),
-            flags,
-        )
-    };
-    if answer == 0 {
-        Ok(())
-    } else {
-        Err(sys::Errno::current())
-    }
+    sys::answer(unsafe { libc::syscall(number, libc::AT_FDCWD, from, libc::AT_FDCWD, to, flags) })
+        .map(drop)
 }
 
 #[cfg(test)]
@@ -303,29 +259,15 @@ mod tests {
 
     /// A file that says `state` and is `writer`'s: this process's, or that of one that is gone.
     fn recording(path: &PathBytes, state: u32, alive: bool) {
-        use std::mem::offset_of;
-        use tracking_alloc_recording::{Header, MAGIC};
-        let mut bytes = vec![0; 4096];
-        let mut put = |offset: usize, word: &[u8]| {
-            bytes[offset..offset + word.len()].copy_from_slice(word);
+        use tracking_alloc_recording::{HeaderValue, MAGIC, Record};
+        let own = super::super::own_header(state);
+        let header = HeaderValue {
+            magic: MAGIC,
+            start_ticks: own.start_ticks + u64::from(!alive),
+            ..own
         };
-        let start = sys::start_ticks() + u64::from(!alive);
-        put(offset_of!(Header, magic), &MAGIC.to_le_bytes());
-        put(offset_of!(Header, state), &state.to_le_bytes());
-        put(offset_of!(Header, pid), &std::process::id().to_le_bytes());
-        put(offset_of!(Header, start_ticks), &start.to_le_bytes());
-        put(
-            offset_of!(Header, boot_id),
-            &sys::boot_id()[0].to_le_bytes(),
-        );
-        put(
-            offset_of!(Header, boot_id) + 8,
-            &sys::boot_id()[1].to_le_bytes(),
-        );
-        put(
-            offset_of!(Header, pid_namespace),
-            &sys::pid_namespace().to_le_bytes(),
-        );
+        let mut bytes = header.to_bytes();
+        bytes.resize(4096, 0);
         std::fs::write(text(path), bytes).expect("written");
     }
 
@@ -334,7 +276,7 @@ mod tests {
     }
 
     fn inode(path: &PathBytes) -> u64 {
-        path.status().expect("it is there").st_ino
+        path.id().expect("it is there").1
     }
 
     /// A folder with the names `out.hg` and `.out.hg.tmp`.
@@ -349,10 +291,10 @@ mod tests {
         (folder, hidden, names)
     }
 
-    type Replace = fn(&PathBytes, &mut Names, &Old) -> Option<Replaced>;
+    type Replace = fn(&PathBytes, &mut Names, &Old) -> Result<bool, Refused>;
 
     /// As [`replace_old`] does where the file system can exchange names.
-    fn by_exchange(hidden: &PathBytes, names: &mut Names, old: &Old) -> Option<Replaced> {
+    fn by_exchange(hidden: &PathBytes, names: &mut Names, old: &Old) -> Result<bool, Refused> {
         rename(hidden, &names.name, libc::RENAME_EXCHANGE).expect("exchanged");
         check_exchanged(hidden, names, old)
     }
@@ -370,7 +312,7 @@ mod tests {
                     panic!("nobody writes to it");
                 };
                 let replaced = replace(&hidden, &mut names, &old);
-                assert!(matches!(replaced, Some(Replaced::Done)));
+                assert_eq!(replaced, Ok(true));
                 assert_eq!(inode(&names.name), new);
                 assert_eq!(std::fs::read_dir(folder.path()).expect("read").count(), 1);
             }
@@ -391,7 +333,7 @@ mod tests {
                 recording(&others, state, state == state::RUNNING);
                 let (new, other) = (inode(&hidden), inode(&others));
                 rename(&others, &names.name, 0).expect("renamed");
-                assert!(replace(&hidden, &mut names, &old).is_none());
+                assert_eq!(replace(&hidden, &mut names, &old), Ok(false));
                 assert_eq!((inode(&hidden), inode(&names.name)), (new, other));
                 assert_eq!(std::fs::read_dir(folder.path()).expect("read").count(), 2);
             }
@@ -405,10 +347,10 @@ mod tests {
         let before = (inode(&hidden), inode(&names.name));
         let other = sys::File::open(names.name.as_c(), libc::O_RDONLY, 0).expect("opened");
         other.try_lock().expect("locked");
-        assert!(matches!(replace_old(&hidden, &mut names), Replaced::Taken));
+        assert_eq!(replace_old(&hidden, &mut names), Ok(false));
         assert_eq!((inode(&hidden), inode(&names.name)), before);
         drop(other);
-        assert!(matches!(replace_old(&hidden, &mut names), Replaced::Done));
+        assert_eq!(replace_old(&hidden, &mut names), Ok(true));
         assert_eq!(inode(&names.name), before.0);
         assert_eq!(std::fs::read_dir(folder.path()).expect("read").count(), 1);
     }
@@ -417,22 +359,20 @@ mod tests {
     fn what_is_no_recording_or_lives_is_not_replaced() {
         let (_folder, hidden, mut names) = folder();
         std::fs::write(text(&names.name), "a letter").expect("written");
-        assert!(matches!(
-            replace_old(&hidden, &mut names),
-            Replaced::Foreign
-        ));
+        let foreign = Refused::new(
+            "a file that is not a recording of yours is in the way",
+            libc::EEXIST,
+        );
+        assert_eq!(replace_old(&hidden, &mut names), Err(foreign));
         recording(&names.name, state::RUNNING, true);
-        assert!(matches!(replace_old(&hidden, &mut names), Replaced::Taken));
+        assert_eq!(replace_old(&hidden, &mut names), Ok(false));
         recording(&names.name, state::FINISHED, true);
         let replaced = replace_old(&hidden, &mut names);
-        assert!(matches!(replaced, Replaced::Taken), "this process's own");
+        assert_eq!(replaced, Ok(false), "this process's own");
         recording(&names.name, state::ELSEWHERE, true);
-        assert!(matches!(replace_old(&hidden, &mut names), Replaced::Taken));
+        assert_eq!(replace_old(&hidden, &mut names), Ok(false));
         std::fs::remove_file(text(&names.name)).expect("removed");
         std::os::unix::fs::symlink("/dev/null", text(&names.name)).expect("a link");
-        assert!(matches!(
-            replace_old(&hidden, &mut names),
-            Replaced::Foreign
-        ));
+        assert_eq!(replace_old(&hidden, &mut names), Err(foreign));
     }
 }

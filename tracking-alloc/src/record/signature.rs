@@ -2,40 +2,45 @@
 
 use crate::sys::{self, File};
 use std::mem::offset_of;
-use tracking_alloc_recording::Header;
+use std::ops::Range;
+use tracking_alloc_recording::{Header, HeaderValue, Host, Record};
 
-/// What says in a new file whose it is, before it is a recording: who meets it later can tell whether it will ever be
-/// one. Made before the file, so that hardly any moment passes in which there is one without it.
-pub(super) struct Signature([u8; Signature::END - Signature::START]);
+/// The words by which who meets a new file can tell whether it will ever be a recording.
+const SIGNED: Range<usize> = offset_of!(Header, state)..offset_of!(Header, started_unix_ns);
 
-impl Signature {
-    const START: usize = offset_of!(Header, state);
-    const END: usize = offset_of!(Header, started_unix_ns);
-
-    pub(super) fn new(state: u32) -> Self {
-        let mut bytes = [0; Signature::END - Signature::START];
-        let mut put = |offset: usize, word: &[u8]| {
-            let start = offset - Signature::START;
-            bytes[start..start + word.len()].copy_from_slice(word);
-        };
-        put(offset_of!(Header, state), &state.to_le_bytes());
-        put(offset_of!(Header, pid), &std::process::id().to_le_bytes());
-        put(
-            offset_of!(Header, start_ticks),
-            &sys::start_ticks().to_le_bytes(),
-        );
-        let [first, second] = sys::boot_id();
-        put(offset_of!(Header, boot_id), &first.to_le_bytes());
-        put(offset_of!(Header, boot_id) + 8, &second.to_le_bytes());
-        put(
-            offset_of!(Header, pid_namespace),
-            &sys::pid_namespace().to_le_bytes(),
-        );
-        Signature(bytes)
+/// The header of a recording that this process writes, as far as it says whose it is.
+pub(crate) fn own_header(state: u32) -> HeaderValue {
+    let Host {
+        boot_id,
+        pid_namespace,
+    } = sys::host();
+    HeaderValue {
+        state,
+        pid: std::process::id(),
+        start_ticks: sys::start_ticks(),
+        boot_id,
+        pid_namespace,
+        ..HeaderValue::default()
     }
+}
 
-    /// One write: whole or not there.
-    pub(super) fn write(&self, file: &File) -> Result<(), i32> {
-        file.write_at(&self.0, Signature::START as u64)
-    }
+/// Whether one and the same process wrote both.
+pub(super) fn have_one_writer(one: &HeaderValue, other: &HeaderValue) -> bool {
+    one.pid != 0
+        && one.pid == other.pid
+        && one.start_ticks == other.start_ticks
+        && one.boot_id == other.boot_id
+        && one.pid_namespace == other.pid_namespace
+}
+
+/// A header's bytes.
+pub(super) fn header_bytes(header: &HeaderValue) -> [u8; HeaderValue::SIZE] {
+    let mut bytes = [0; HeaderValue::SIZE];
+    header.write(&mut bytes);
+    bytes
+}
+
+/// Writes into a new file whose it is, before it is a recording. One write: whole or not there.
+pub(super) fn sign(file: &File, header: &HeaderValue) -> Result<(), i32> {
+    file.write_at(&header_bytes(header)[SIGNED], SIGNED.start as u64)
 }

@@ -2,25 +2,26 @@
 
 use super::backing::{Backing, Refusal};
 use crate::sys;
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{
-    DIRECTORY_BYTES, FIRST_SEGMENT_BYTES, HEADER_BYTES, Header, SEGMENT_BYTES, Segment, growth,
-    table,
+    DIRECTORY_BYTES, FIRST_SEGMENT_BYTES, HEADER_BYTES, Header, Record, SEGMENT_BYTES, Segment,
+    SegmentValue, growth, table,
 };
 
 /// A recording being written.
 pub(crate) struct Store {
     backing: Backing,
-    header: NonNull<Header>,
+    /// Bytes of the recording so far.
+    end: u64,
+    header: *const Header,
     /// What is left of the last piece reserved.
     pool: *mut u8,
     pool_offset: u64,
     pool_bytes: u64,
     /// The directory's present piece and how many entries of it are used.
-    directory: NonNull<Segment>,
+    directory: *const Segment,
     directory_used: usize,
-    directory_room: usize,
     /// Mappings, to read the recording back from memory (finish, in-memory recordings).
     pieces: [(usize, u64); Store::MAX_PIECES],
     pieces_len: usize,
@@ -49,7 +50,8 @@ unsafe impl Send for Store {}
 impl Store {
     /// Mappings remembered; growth steps widen with the file, so this many span far beyond any cap.
     const MAX_PIECES: usize = 4096;
-    const ENTRY_BYTES: usize = size_of::<Segment>();
+    /// Entries of a piece of the directory.
+    const DIRECTORY_ROOM: usize = DIRECTORY_BYTES as usize / size_of::<Segment>();
     /// A refused growth is tried again after so many times what asking took.
     const PATIENCE: u64 = 64;
     const LONGEST_WAIT_NS: u64 = 1_000_000_000;
@@ -60,52 +62,28 @@ impl Store {
     /// `at` must be zeroed memory for a `Store` that is reached by nobody else.
     pub(crate) unsafe fn create(
         at: NonNull<Store>,
-        mut backing: Backing,
+        backing: Backing,
         reserve: u64,
     ) -> Result<(), Refusal> {
-        let bytes = FIRST_SEGMENT_BYTES.max(reserve.next_multiple_of(SEGMENT_BYTES));
-        let (place, _) = backing.grow(bytes)?;
-        if reserve > 0 {
-            backing.seal();
-        }
+        // SAFETY: `at` is ours (caller); zeros are valid for all but the backing.
+        let store = unsafe {
+            (&raw mut (*at.as_ptr()).backing).write(backing);
+            &mut *at.as_ptr()
+        };
         // A forked child begins anew.
         RETRY_NS.store(0, Relaxed);
-        let base = place.as_ptr();
-        let used = HEADER_BYTES + DIRECTORY_BYTES;
-        // SAFETY: `at` is ours (caller). Header and directory lie at the start of the first segment, which is mapped,
-        // zeroed, page-aligned and larger than both.
-        unsafe {
-            let store = at.as_ptr();
-            (&raw mut (*store).backing).write(backing);
-            (&raw mut (*store).header).write(NonNull::new_unchecked(base.cast()));
-            (&raw mut (*store).pool).write(base.add(used as usize));
-            (*store).pool_offset = used;
-            (*store).pool_bytes = bytes - used;
-            (&raw mut (*store).directory).write(NonNull::new_unchecked(
-                base.add(HEADER_BYTES as usize).cast(),
-            ));
-            (*store).directory_used = 0;
-            (*store).directory_room = DIRECTORY_BYTES as usize / Self::ENTRY_BYTES;
-            (*store).pieces[0] = (base as usize, bytes);
-            (*store).pieces_len = 1;
-        }
+        store.grow(FIRST_SEGMENT_BYTES.max(reserve))?;
+        // The first segment is larger than both.
+        store.carve(HEADER_BYTES);
+        let directory = store.carve(DIRECTORY_BYTES);
+        store.directory = directory.map_or(null(), |(place, _)| place.as_ptr().cast());
         Ok(())
     }
 
     /// The header, mapped until the process ends.
     pub(crate) fn header(&self) -> &'static Header {
-        // SAFETY: mapped until the process ends; all its words are atomics.
-        unsafe { self.header.as_ref() }
-    }
-
-    /// The file has another name now.
-    pub(crate) fn renamed(&mut self, path: &'static super::PathBytes) {
-        self.backing.renamed(path);
-    }
-
-    /// Bytes of the recording so far.
-    pub(crate) fn file_bytes(&self) -> u64 {
-        self.backing.end()
+        // SAFETY: set when the store was made, mapped until the process ends; all its words are atomics.
+        unsafe { &*self.header }
     }
 
     /// A zeroed piece of `bytes` for a table, named in the directory. `None` when there is no room now.
@@ -116,22 +94,23 @@ impl Store {
         bytes: u64,
         first: u64,
     ) -> Option<NonNull<u8>> {
-        if self.directory_used + 1 >= self.directory_room {
+        if self.directory_used + 1 >= Self::DIRECTORY_ROOM {
             self.extend_directory()?;
         }
         let (place, offset) = self.carve(bytes)?;
-        self.name(table, lane, offset, bytes, first);
+        self.add_entry(SegmentValue {
+            table,
+            lane,
+            offset,
+            bytes,
+            first,
+        });
         Some(place)
     }
 
-    fn name(&mut self, table: u32, lane: u32, offset: u64, bytes: u64, first: u64) {
-        // SAFETY: `directory_used < directory_room`: `segment` keeps one entry free, and the directory extends in it.
-        let entry = unsafe { self.directory.add(self.directory_used).as_ref() };
-        entry.table.store(table, Relaxed);
-        entry.lane.store(lane, Relaxed);
-        entry.offset.store(offset, Relaxed);
-        entry.bytes.store(bytes, Relaxed);
-        entry.first.store(first, Relaxed);
+    fn add_entry(&mut self, entry: SegmentValue) {
+        // SAFETY: `segment` keeps one entry free, and the directory extends in it; all words are atomics.
+        entry.store(unsafe { &*self.directory.add(self.directory_used) });
         self.directory_used += 1;
         self.header().directory_len.fetch_add(1, Release);
     }
@@ -139,10 +118,14 @@ impl Store {
     /// Uses the last free entry of the present piece to name the next one.
     fn extend_directory(&mut self) -> Option<()> {
         let (place, offset) = self.carve(DIRECTORY_BYTES)?;
-        self.name(table::DIRECTORY, 0, offset, DIRECTORY_BYTES, 0);
-        self.directory = place.cast();
+        self.add_entry(SegmentValue {
+            table: table::DIRECTORY,
+            offset,
+            bytes: DIRECTORY_BYTES,
+            ..SegmentValue::default()
+        });
+        self.directory = place.as_ptr().cast();
         self.directory_used = 0;
-        self.directory_room = DIRECTORY_BYTES as usize / Self::ENTRY_BYTES;
         Some(())
     }
 
@@ -172,7 +155,7 @@ impl Store {
             return None;
         }
         // Steps widen with the file (3 %), so that mappings stay few and slack small.
-        let step = (self.backing.end() / 32).clamp(SEGMENT_BYTES, 4 << 20);
+        let step = (self.end / 32).clamp(SEGMENT_BYTES, 4 << 20);
         let least = bytes.next_multiple_of(SEGMENT_BYTES);
         let wanted = least.max(step.next_multiple_of(SEGMENT_BYTES));
         let asked_ns = sys::now_ns();
@@ -207,11 +190,16 @@ impl Store {
         if self.pieces_len == Self::MAX_PIECES {
             return Err(Refusal::new(growth::CAP, 0));
         }
-        let (place, offset) = self.backing.grow(bytes)?;
+        let place = self.backing.grow(self.end, bytes)?;
+        if self.header.is_null() {
+            // It is what the recording begins with.
+            self.header = place.as_ptr().cast();
+        }
         self.pieces[self.pieces_len] = (place.as_ptr() as usize, bytes);
         self.pieces_len += 1;
-        (self.pool, self.pool_offset, self.pool_bytes) = (place.as_ptr(), offset, bytes);
-        self.header().file_bytes.store(self.backing.end(), Release);
+        (self.pool, self.pool_offset, self.pool_bytes) = (place.as_ptr(), self.end, bytes);
+        self.end += bytes;
+        self.header().file_bytes.store(self.end, Release);
         Ok(())
     }
 

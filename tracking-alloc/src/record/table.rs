@@ -9,7 +9,6 @@ use tracking_alloc_recording::Record;
 pub(crate) struct Table {
     id: u32,
     lane: u32,
-    record_bytes: usize,
     /// Size of the next segment, bytes; doubles up to `most_bytes`.
     next_bytes: usize,
     most_bytes: usize,
@@ -27,17 +26,10 @@ pub(crate) struct Table {
 unsafe impl Send for Table {}
 
 impl Table {
-    pub(crate) const fn new(
-        id: u32,
-        lane: u32,
-        record_bytes: usize,
-        first_bytes: usize,
-        most_bytes: usize,
-    ) -> Self {
+    pub(crate) const fn new(id: u32, lane: u32, first_bytes: usize, most_bytes: usize) -> Self {
         Table {
             id,
             lane,
-            record_bytes,
             next_bytes: first_bytes,
             most_bytes,
             len: 0,
@@ -52,27 +44,20 @@ impl Table {
         self.len
     }
 
-    /// Address behind the last record; what was written before it stays mapped.
-    #[cfg(any(feature = "serde", feature = "deepsize"))]
-    pub(crate) fn end(&self) -> *const u8 {
-        self.next
-    }
-
     /// Whether the next record needs no new segment.
-    pub(crate) fn has_room(&self) -> bool {
+    fn has_room(&self) -> bool {
         self.len < self.room
     }
 
     /// The next record without asking for a segment; `None` when there is no room.
     #[inline]
     pub(crate) fn push_within<T>(&mut self) -> Option<(u64, NonNull<T>)> {
-        debug_assert_eq!(size_of::<T>(), self.record_bytes);
         if self.len >= self.room {
             return None;
         }
         let record = NonNull::new(self.next.cast::<T>())?;
         // SAFETY: record `len` lies inside the segment, so one past it is at most its end.
-        self.next = unsafe { self.next.add(self.record_bytes) };
+        self.next = unsafe { self.next.add(size_of::<T>()) };
         self.written.up_to(self.next as usize);
         self.len += 1;
         Some((self.len - 1, record))
@@ -81,7 +66,7 @@ impl Table {
     /// The next record: its index and place. `None` when the recording cannot grow.
     pub(crate) fn push<T>(&mut self, store: &mut Store) -> Option<(u64, NonNull<T>)> {
         if !self.has_room() {
-            self.extend(store, 1)?;
+            self.extend(store, size_of::<T>(), size_of::<T>())?;
         }
         self.push_within()
     }
@@ -99,19 +84,22 @@ impl Table {
         Some((index as u32, cells))
     }
 
-    /// Copies bytes to the end as one piece that lies in one segment (for tables of bytes): its index.
-    pub(crate) fn push_bytes(&mut self, store: &mut Store, pieces: &[&[u8]]) -> Option<u64> {
-        debug_assert_eq!(self.record_bytes, 1);
+    /// Copies bytes to the end as one piece that lies in one segment (for tables of bytes): its index, and where it lies.
+    pub(crate) fn push_bytes(
+        &mut self,
+        store: &mut Store,
+        pieces: &[&[u8]],
+    ) -> Option<(u64, *const u8)> {
         let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
         if self.len + bytes as u64 > self.room {
             // What is left of the segment is skipped: indices go on with the next one, so count it as used.
             let before = std::mem::replace(&mut self.len, self.room);
-            if self.extend(store, bytes).is_none() {
+            if self.extend(store, bytes, 1).is_none() {
                 self.len = before;
                 return None;
             }
         }
-        let start = self.len;
+        let (start, place) = (self.len, self.next.cast_const());
         for piece in pieces {
             // SAFETY: the segment has room for all pieces (checked above), and nobody else writes there.
             unsafe {
@@ -121,16 +109,14 @@ impl Table {
         }
         self.written.up_to(self.next as usize);
         self.len += bytes as u64;
-        Some(start)
+        Some((start, place))
     }
 
-    /// Begins a new segment with room for at least `records`.
-    pub(crate) fn extend(&mut self, store: &mut Store, records: usize) -> Option<()> {
-        let bytes = self
-            .next_bytes
-            .max((records * self.record_bytes).next_multiple_of(4096));
+    /// Begins a new segment with room for at least so many bytes.
+    fn extend(&mut self, store: &mut Store, least: usize, record_bytes: usize) -> Option<()> {
+        let bytes = self.next_bytes.max(least.next_multiple_of(4096));
         // Whole records only: what is left over at the end stays zero.
-        let fitting = bytes / self.record_bytes;
+        let fitting = bytes / record_bytes;
         let place = store.segment(self.id, self.lane, bytes as u64, self.len)?;
         self.next = place.as_ptr();
         self.written = WrittenPages::from(self.next as usize);

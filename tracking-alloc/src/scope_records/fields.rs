@@ -49,7 +49,9 @@ pub(crate) fn rename(scope: u32, kind: u32, name: &str) {
 /// Gives a scope the type of its values: it was found out after it was entered.
 pub(crate) fn retype(scope: u32, type_name: &'static str, value_bytes: u64) {
     change(scope, |record, writer| {
-        record.type_name.store(writer.type_name(type_name), Relaxed);
+        record
+            .type_name
+            .store(writer.name(type_name.as_bytes()), Relaxed);
         record.value_bytes.store(value_bytes, Relaxed);
     });
 }

@@ -176,7 +176,7 @@ fn populate_behind(leaf: *const AtomicU32, page: usize, bytes: usize) {
 #[cold]
 #[inline(never)]
 fn map_leaf(address: usize) -> Option<*const AtomicU32> {
-    let errno = sys::Errno::keep();
+    let _errno = sys::Errno::keep();
     let root = root_of(address).load(Acquire);
     if root.is_null() {
         return None;
@@ -200,7 +200,6 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
             .take(2);
         sys::count_own(sys::PAGE * if leaves.count() == 1 { 2 } else { 1 });
     }
-    drop(errno);
     leaf_of(address)
 }
 

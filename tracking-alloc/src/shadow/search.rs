@@ -19,7 +19,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    fn covers(&self, address: usize) -> bool {
+    pub(super) fn covers(&self, address: usize) -> bool {
         address.wrapping_sub(self.start) < self.bytes
     }
 
@@ -29,19 +29,13 @@ impl Block {
 }
 
 /// What is known of the addresses from `low` to before `high`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Known {
     low: usize,
     high: usize,
     /// The block they are in; `None` = no block.
     block: Option<Block>,
 }
-
-const NOTHING: Known = Known {
-    low: 0,
-    high: 0,
-    block: None,
-};
 
 /// Searches that took longer than this many bytes of heap are remembered.
 const LONG_SEARCH: usize = 1 << 10;
@@ -61,7 +55,7 @@ impl Finder {
         Finder {
             reach: largest,
             side: SIDE.is_in_use(),
-            known: [NOTHING; REMEMBERED],
+            known: [Known::default(); REMEMBERED],
         }
     }
 
@@ -80,15 +74,14 @@ impl Finder {
                 return block;
             }
             // It was freed since.
-            self.known[index] = NOTHING;
+            self.known[index] = Known::default();
         }
         if address >> ADDRESS_BITS == 0
             && let Some(block) = self.search(address)
         {
             return Some(block);
         }
-        let (start, bytes, site) = SIDE.containing(address).filter(|_| self.side)?;
-        Some(Block { start, bytes, site })
+        SIDE.containing(address).filter(|_| self.side)
     }
 
     fn search(&mut self, address: usize) -> Option<Block> {
@@ -137,8 +130,7 @@ impl Finder {
 pub(crate) fn block_from(address: usize) -> Option<Block> {
     let start = address & ADDRESS_MASK;
     if !in_map(start) {
-        let (found, bytes, site) = SIDE.containing(start)?;
-        return (found == start).then_some(Block { start, bytes, site });
+        return SIDE.containing(start).filter(|block| block.start == start);
     }
     let place = entry(start)?;
     // SAFETY: `entry` leads into a leaf.

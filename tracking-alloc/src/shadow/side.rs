@@ -2,6 +2,8 @@
 //!
 //! Sharded open addressing in mapped memory. Rare, so a lock a shard is cheap enough.
 
+#[cfg(any(feature = "serde", test))]
+use super::Block;
 use super::Owner;
 use crate::hash::spread;
 use crate::sys::{self, Lock};
@@ -66,19 +68,20 @@ impl SideTable {
         self.shard(address).try_lock(TRIES)?.take(address)
     }
 
-    /// The block that `address` lies in: its start, size and site. Looks at every slot.
+    /// The block that `address` lies in. Looks at every slot.
     #[cfg(any(feature = "serde", test))]
-    pub(super) fn containing(&self, address: usize) -> Option<(usize, usize, u32)> {
+    pub(super) fn containing(&self, address: usize) -> Option<Block> {
         self.0.iter().find_map(|shard| {
             let shard = shard.lock();
             (0..shard.len).find_map(|index| {
                 // SAFETY: the index is below `len`.
                 let slot = unsafe { *shard.slots.add(index) };
-                let inside = slot.address != 0
-                    && address
-                        .checked_sub(slot.address)
-                        .is_some_and(|offset| offset < slot.bytes);
-                inside.then(|| (slot.address, slot.bytes, slot.owner.site()))
+                let block = Block {
+                    start: slot.address,
+                    bytes: slot.bytes,
+                    site: slot.owner.site(),
+                };
+                (slot.address != 0 && block.covers(address)).then_some(block)
             })
         })
     }
@@ -171,21 +174,17 @@ impl Shard {
     }
 
     fn grow(&mut self) -> bool {
-        let errno = sys::Errno::keep();
+        let _errno = sys::Errno::keep();
         let len = (self.len * 2).max(FIRST_SLOTS);
         let Some(place) = sys::map_private(len * size_of::<Slot>()) else {
             return false;
         };
-        let old = Shard {
-            slots: self.slots,
-            len: self.len,
-            used: self.used,
-        };
-        *self = Shard {
+        let new = Shard {
             slots: place.as_ptr().cast(),
             len,
-            used: old.used,
+            used: self.used,
         };
+        let old = std::mem::replace(self, new);
         // SAFETY: the old table has `old.len` slots and is ours alone; the new one is larger.
         unsafe {
             for index in 0..old.len {
@@ -201,7 +200,6 @@ impl Shard {
                 libc::munmap(old.slots.cast(), old.len * size_of::<Slot>());
             }
         }
-        drop(errno);
         true
     }
 }
@@ -247,6 +245,7 @@ mod tests {
         // It looks at every slot.
         for (address, number) in blocks.iter().step_by(900) {
             let found = table.containing(address + 9);
+            let found = found.map(|block| (block.start, block.bytes, block.site));
             assert_eq!(found, Some((*address, 10, *number)));
             assert_eq!(table.containing(address + 10), None);
         }

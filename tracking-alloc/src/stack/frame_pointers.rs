@@ -5,26 +5,6 @@ use super::{CutAfter, End, Limits, Powers, Stack, Sum};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
 
-/// The frame pointer of the function this is inlined into.
-///
-/// NOTE: the clobber of a callee-saved register is what makes the compiler build the frame first; without it the
-/// prologue may be moved behind these instructions, which would then read the caller's frame pointer.
-#[inline(always)]
-pub(super) fn current() -> usize {
-    let pointer: usize;
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: copies a register.
-    unsafe {
-        std::arch::asm!("mov {}, rbp", out(reg) pointer, out("r15") _, options(nomem, nostack, preserves_flags));
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: copies a register.
-    unsafe {
-        std::arch::asm!("mov {}, x29", out(reg) pointer, out("x20") _, options(nomem, nostack, preserves_flags));
-    }
-    pointer
-}
-
 /// Return addresses may carry a signature above the address bits (pointer authentication).
 #[inline(always)]
 fn strip(address: u64) -> u64 {
@@ -122,7 +102,7 @@ pub(super) fn hash(
         return None;
     }
     let last = low + span;
-    let mut value = powers.begin(scope).value();
+    let mut value = powers.begin(scope).value;
     let mut state = frame;
     // PERF: each question a branch of its own, unlike in `Linked::at`; and a product that no other one waits for.
     for power in &powers.0[..NEAR] {
@@ -177,7 +157,7 @@ pub(super) fn hash_in_full(frame: usize, limits: &Limits, seed: u64, scope: u32)
     let mut sum = Sum::new(seed, scope);
     let stop = limits.cut_after.in_use();
     walk(frame, limits.stack(), stop, |address| sum.add(address));
-    sum.value()
+    sum.value
 }
 
 /// A frame with its link.

@@ -90,8 +90,9 @@ pub(crate) struct LastWalk<F> {
     skips: Cell<u32>,
     /// Pages of this that were written, a bit for each.
     pages: Cell<u32>,
-    /// A word for a register that walks begin with, so that it can be compared as those of the stack are.
-    register: Cell<usize>,
+    /// A word for a register that walks begin with, so that it can be compared as those of the stack are. It lies on the
+    /// first page, which is to be counted (`count_pages(0, 1)`) before this is written.
+    pub(super) register: Cell<usize>,
     /// The room behind those kept serves for frames that a walk finds anew.
     frames: UnsafeCell<[Kept<F>; ROOM]>,
 }
@@ -128,12 +129,6 @@ impl<F: Frame> LastWalk<F> {
         unsafe { Box::new_zeroed().assume_init() }
     }
 
-    /// The word for a register. Whoever writes it first counts it by [`count_register`](Self::count_register).
-    #[inline(always)]
-    pub(super) fn register(&self) -> &Cell<usize> {
-        &self.register
-    }
-
     /// Goes on with a walk of `stack` that has come to `state`, by both of the ways below.
     #[cfg(test)]
     pub(super) fn go_on<S: Step<Frame = F>>(
@@ -161,7 +156,7 @@ impl<F: Frame> LastWalk<F> {
         state: F::State,
         sum: Sum,
     ) -> Option<u64> {
-        if self.seed.get() != sum.seed() || self.stack.get() != stack {
+        if self.seed.get() != sum.seed || self.stack.get() != stack {
             return None;
         }
         // SAFETY: reached by the lane's owner alone, who is at work in the hook once.
@@ -169,7 +164,7 @@ impl<F: Frame> LastWalk<F> {
         let outer = &kept[..outside(kept, place)];
         let known = outer.last().filter(|known| known.frame.is_in(state))?;
         let counts = kept.len() - outer.len() <= MOST_PASSED
-            && sum.frames() + outer.len() <= MAX_FRAMES
+            && sum.frames + outer.len() <= MAX_FRAMES
             // SAFETY: the present frame is the innermost of these, all others lie outside of it, in the stack for which
             // they were kept.
             && !unsafe { F::have_changed(outer) };
@@ -205,13 +200,13 @@ impl<F: Frame> LastWalk<F> {
             self.skips.set(skips - 1);
             return None;
         }
-        if self.seed.get() != sum.seed() || self.stack.get() != stack {
-            self.begin(stack, sum.seed());
+        if self.seed.get() != sum.seed || self.stack.get() != stack {
+            self.begin(stack, sum.seed);
         }
         // SAFETY: reached by the lane's owner alone, who is at work in the hook once.
         let frames = unsafe { &mut *self.frames.get() };
         let kept = self.len.get().min(ROOM);
-        let wanted = MAX_FRAMES.saturating_sub(sum.frames());
+        let wanted = MAX_FRAMES.saturating_sub(sum.frames);
         let len = outside(&frames[..kept], S::place(state));
         let first = len.saturating_sub(wanted);
         // As in `unchanged`, of stacks that go on outside of what is kept, or after many frames were left.
@@ -239,7 +234,7 @@ impl<F: Frame> LastWalk<F> {
     #[inline(always)]
     fn finished(&self, outer: &[Kept<F>], sum: Sum) -> u64 {
         let hash = |kept: Option<&Kept<F>>| kept.map_or(0, |known| known.hash);
-        let beyond = sum.frames() + outer.len();
+        let beyond = sum.frames + outer.len();
         let beyond = outer
             .get(..beyond.saturating_sub(MAX_FRAMES))
             .and_then(<[_]>::last);
@@ -257,13 +252,9 @@ impl<F: Frame> LastWalk<F> {
         self.count_pages(0, 1);
     }
 
-    pub(super) fn count_register(&self) {
-        self.count_pages(0, 1);
-    }
-
     /// Counts the pages with these bytes, those that were not written before.
     #[inline(always)]
-    fn count_pages(&self, from: usize, to: usize) {
+    pub(super) fn count_pages(&self, from: usize, to: usize) {
         let written = (2u32 << ((to - 1) / PAGE)) - (1 << (from / PAGE));
         if written & !self.pages.get() != 0 {
             self.count_new_pages(written);

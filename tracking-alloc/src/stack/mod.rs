@@ -11,7 +11,9 @@ mod frame_pointers;
 mod last_walk;
 mod self_test;
 
-pub(crate) use eh_frame::{Bounds, Code, EhFrames, Frame, IS_SUPPORTED, Rule, prepare};
+pub(crate) use eh_frame::{
+    Bounds, Code, EhFrames, Frame, IS_SUPPORTED, Rule, forget_rules, prepare,
+};
 pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
 
 use crate::hash::{GOLDEN, mix};
@@ -129,27 +131,6 @@ impl Sum {
     fn outward(address: u64, outer: u64, seed: u64) -> u64 {
         address.wrapping_add(seed.wrapping_mul(outer))
     }
-
-    #[inline(always)]
-    fn value(self) -> u64 {
-        self.value
-    }
-
-    /// The key of the stack: the sum, never 0.
-    #[inline(always)]
-    fn key(self) -> u64 {
-        key_of(self.value)
-    }
-
-    #[inline(always)]
-    fn seed(self) -> u64 {
-        self.seed
-    }
-
-    #[inline(always)]
-    fn frames(self) -> usize {
-        self.frames
-    }
 }
 
 /// Tells scopes apart in a sum: an odd number with no pattern in its bits (the first factor of MurmurHash3's finalizer).
@@ -158,11 +139,6 @@ const SCOPE: u64 = 0xff51_afd7_ed55_8ccd;
 /// Gives every stack another key. Under the write lock.
 pub(crate) fn change_seed() {
     POWERS.set(fit_seed(mix(POWERS.seed(), GOLDEN)));
-}
-
-/// Forgets rules of code that was unloaded. Under the write lock.
-pub(crate) fn forget_rules() {
-    eh_frame::forget_rules();
 }
 
 /// How stacks are walked: a value of [`unwinder`].
@@ -239,7 +215,7 @@ impl Start {
 pub(crate) fn key(addresses: &[u64], scope: u32) -> u64 {
     let mut sum = POWERS.begin(scope);
     addresses.iter().for_each(|address| sum.add(*address));
-    sum.key()
+    key_of(sum.value)
 }
 
 /// What the walks of one thread met last, by either way. All-zero bytes are nothing.
@@ -278,7 +254,7 @@ pub(crate) fn walk(
                 find_rule,
             )
         }
-        _ => POWERS.begin(scope).value(),
+        _ => POWERS.begin(scope).value,
     };
     Some(key_of(sum))
 }
@@ -307,7 +283,7 @@ pub(crate) fn walk_in_full(limits: &Limits, start: Start, scope: u32, find_rule:
             frame_pointers::hash_in_full(start.frame_pointer, limits, POWERS.seed(), scope)
         }
         unwinder::EH_FRAME => eh_frame::hash_in_full(start, limits, find_rule, none),
-        _ => none.value(),
+        _ => none.value,
     })
 }
 
@@ -366,6 +342,7 @@ enum End {
 }
 
 /// Where the walks of one thread end. All-zero bytes are a thread whose stack is not known.
+#[derive(Default)]
 pub(crate) struct Limits {
     /// Where its stack lies.
     stack: Cell<Stack>,
@@ -377,12 +354,7 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn of(stack: Stack) -> Limits {
-        let limits = Limits {
-            stack: Cell::new(stack),
-            low: Cell::new(0),
-            span: Cell::new(0),
-            cut_after: CutAfter::nothing(),
-        };
+        let limits = Limits::default();
         limits.set_stack(stack);
         limits
     }
@@ -409,6 +381,7 @@ impl Limits {
 
 /// Return addresses after which a thread's walks stop: their callers keep data in the frame pointer, so that what lies
 /// beyond would be made up anew at each call.
+#[derive(Default)]
 struct CutAfter {
     /// A bit for each listed address, by its low bits: most frames are passed by one test.
     filter: Cell<u64>,
@@ -421,14 +394,6 @@ impl CutAfter {
     const MOST: usize = 16;
     /// So many different stacks cut after one address are one site and its noise.
     const ALIASES: u32 = 64;
-
-    fn nothing() -> CutAfter {
-        CutAfter {
-            filter: Cell::new(0),
-            listed: [const { Cell::new(0) }; CutAfter::MOST],
-            counted: [const { (Cell::new(0), Cell::new(0)) }; CutAfter::MOST],
-        }
-    }
 
     /// The list, unless it is empty.
     #[inline(always)]

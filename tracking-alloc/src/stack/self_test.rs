@@ -3,7 +3,6 @@
 //! A walk that merely succeeds proves nothing: std keeps them when the program's own crates do not. These functions
 //! are built with the same flags as the program's crates, so what holds for them holds for those.
 
-use super::frame_pointers::current;
 use super::{FindRule, Limits, Stack, Start, eh_frame};
 use std::hint::black_box;
 
@@ -14,37 +13,33 @@ pub(crate) fn keeps_frame_pointers() -> bool {
 
 #[inline(never)]
 fn outer() -> bool {
-    let mine = current();
-    let kept = black_box(middle as fn(usize) -> bool)(mine);
+    let own = Start::here().frame_pointer;
+    let kept = black_box(middle as fn(usize) -> bool)(own);
     // The frame is still needed here, so that the call above is no tail call.
-    black_box(mine);
+    black_box(own);
     kept
 }
 
 #[inline(never)]
 fn middle(outer: usize) -> bool {
-    let mine = current();
-    let kept = black_box(inner as fn(usize, usize) -> bool)(outer, mine);
-    black_box(mine);
+    let own = Start::here().frame_pointer;
+    let kept = black_box(inner as fn(usize, usize) -> bool)(outer, own);
+    black_box(own);
     kept
 }
 
 #[inline(never)]
 fn inner(outer: usize, middle: usize) -> bool {
-    let mine = current();
+    let own = Start::here().frame_pointer;
     // Without frame pointers all three read one and the same register, or data of somebody else.
-    if !(mine < middle
-        && middle < outer
-        && outer - mine < 1 << 16
-        && mine & 7 == 0
-        && middle & 7 == 0)
+    if !(own < middle && middle < outer && outer - own < 1 << 16 && own & 7 == 0 && middle & 7 == 0)
     {
         return false;
     }
     // SAFETY: both addresses lie on this stack between this function's frame and its grandparent's.
     let (first, second) = unsafe {
         (
-            *(black_box(mine) as *const usize),
+            *(black_box(own) as *const usize),
             *(black_box(middle) as *const usize),
         )
     };

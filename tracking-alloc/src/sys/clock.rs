@@ -31,10 +31,9 @@ pub(crate) fn sleep(nanoseconds: u32) {
         tv_sec: 0,
         tv_nsec: nanoseconds.into(),
     };
-    let errno = super::Errno::keep();
+    let _errno = super::Errno::keep();
     // SAFETY: `time` is a valid timespec; what is left of it is not asked for.
     unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, 0) };
-    drop(errno);
 }
 
 fn read(clock: libc::clockid_t) -> u64 {

@@ -6,12 +6,20 @@ use std::ffi::CStr;
 /// otherwise hand our number to a file of its own.
 pub(crate) struct File(libc::c_int);
 
-fn answer(value: libc::c_long) -> Result<libc::c_long, i32> {
+/// What a system call returned, or the errno.
+pub(crate) fn answer(value: libc::c_long) -> Result<libc::c_long, i32> {
     if value < 0 {
         Err(super::Errno::current())
     } else {
         Ok(value)
     }
+}
+
+/// Device and inode.
+pub(crate) type FileId = (u64, u64);
+
+pub(crate) fn file_id(status: &libc::stat) -> FileId {
+    (status.st_dev, status.st_ino)
 }
 
 /// A call that is made again when a signal interrupted it.
@@ -142,10 +150,9 @@ impl File {
         // SAFETY: as for `status`.
         unsafe {
             let mut status: libc::statfs = std::mem::zeroed();
-            if libc::fstatfs(self.0, &mut status) != 0 {
-                0
-            } else {
-                status.f_type as i64
+            match libc::fstatfs(self.0, &mut status) {
+                0 => status.f_type as i64,
+                _ => 0,
             }
         }
     }
@@ -163,20 +170,15 @@ impl File {
                 offset as libc::off_t,
             )
         };
-        if place == libc::MAP_FAILED {
-            None
-        } else {
-            std::ptr::NonNull::new(place.cast())
-        }
+        std::ptr::NonNull::new(place.cast()).filter(|_| place != libc::MAP_FAILED)
     }
 }
 
 impl Drop for File {
     fn drop(&mut self) {
-        let errno = super::Errno::keep();
+        let _errno = super::Errno::keep();
         // SAFETY: the descriptor is ours and used no more.
         unsafe { libc::syscall(libc::SYS_close, self.0) };
-        drop(errno);
     }
 }
 

@@ -45,28 +45,27 @@ impl<T> Lock<T> {
 
     #[inline]
     pub(crate) fn lock(&self) -> Guard<'_, T> {
-        if self
-            .word
-            .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
-            .is_err()
-        {
+        if !self.try_take() {
             self.wait();
         }
         Guard(self)
     }
 
+    /// Takes the lock if it is free.
+    #[inline]
+    fn try_take(&self) -> bool {
+        let word = &self.word;
+        word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
     /// Takes the lock if it comes free within about `tries` short waits.
     pub(crate) fn try_lock(&self, tries: u32) -> Option<Guard<'_, T>> {
         for _ in 0..tries {
-            if self
-                .word
-                .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok()
-            {
+            if self.try_take() {
                 return Some(Guard(self));
             }
-            // SAFETY: sched_yield has no preconditions.
-            unsafe { libc::sched_yield() };
+            super::yield_now();
         }
         None
     }
@@ -75,17 +74,12 @@ impl<T> Lock<T> {
     #[inline(never)]
     fn wait(&self) {
         for _ in 0..100 {
-            if self.word.load(Ordering::Relaxed) == FREE
-                && self
-                    .word
-                    .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
-                    .is_ok()
-            {
+            if self.word.load(Ordering::Relaxed) == FREE && self.try_take() {
                 return;
             }
             std::hint::spin_loop();
         }
-        let errno = super::Errno::keep();
+        let _errno = super::Errno::keep();
         while self.word.swap(WAITED_FOR, Ordering::Acquire) != FREE {
             // SAFETY: the futex word lives as long as `self`; a spurious return is handled by the loop.
             unsafe {
@@ -98,7 +92,6 @@ impl<T> Lock<T> {
                 )
             };
         }
-        drop(errno);
     }
 }
 
@@ -123,7 +116,7 @@ impl<T> Drop for Guard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         if self.0.word.swap(FREE, Ordering::Release) == WAITED_FOR {
-            let errno = super::Errno::keep();
+            let _errno = super::Errno::keep();
             // SAFETY: waking needs only the address of the word.
             unsafe {
                 libc::syscall(
@@ -133,7 +126,6 @@ impl<T> Drop for Guard<'_, T> {
                     1,
                 )
             };
-            drop(errno);
         }
     }
 }

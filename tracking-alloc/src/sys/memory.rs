@@ -26,20 +26,20 @@ pub(crate) fn map_private(bytes: usize) -> Option<NonNull<u8>> {
 }
 
 /// Pages are not populated: the system refused it once, or the program must not see a system call of ours.
-static POPULATES_NOT: AtomicBool = AtomicBool::new(false);
+static REFUSES_TO_POPULATE: AtomicBool = AtomicBool::new(false);
 
 /// From now on [`populate`] does nothing.
 pub(crate) fn never_populate() {
-    POPULATES_NOT.store(true, Ordering::Relaxed);
+    REFUSES_TO_POPULATE.store(true, Ordering::Relaxed);
 }
 
 /// Makes whole pages of our own memory resident, as writing to each would. False when the system does not, or cannot
 /// (Linux before 5.14).
 pub(crate) fn populate(start: usize, bytes: usize) -> bool {
-    if POPULATES_NOT.load(Ordering::Relaxed) {
+    if REFUSES_TO_POPULATE.load(Ordering::Relaxed) {
         return false;
     }
-    let errno = super::Errno::keep();
+    let _errno = super::Errno::keep();
     // SAFETY: populating changes no content; the pages are ours (caller).
     let is_done = unsafe {
         libc::madvise(
@@ -51,7 +51,6 @@ pub(crate) fn populate(start: usize, bytes: usize) -> bool {
     if !is_done {
         never_populate();
     }
-    drop(errno);
     is_done
 }
 
@@ -139,7 +138,10 @@ pub(crate) struct Bump {
     written: WrittenPages,
 }
 
+/// Bytes mapped at once.
 const PIECE: usize = 256 << 10;
+/// Tables from this size on get a mapping of their own.
+const LARGE: usize = PIECE / 2;
 
 impl Bump {
     pub(crate) const fn new() -> Self {
@@ -154,37 +156,36 @@ impl Bump {
     /// as written.
     pub(crate) fn take<T>(&mut self, count: usize) -> Option<NonNull<T>> {
         let bytes = size_of::<T>().checked_mul(count)?;
-        let align = align_of::<T>().max(64);
-        let mut start = self.next.checked_next_multiple_of(align)?;
-        if start.checked_add(bytes)? > self.end {
-            // A large table gets a mapping of its own; what was left of the present piece stays in use.
-            if bytes >= PIECE / 2 {
-                count_own(bytes / PAGE * PAGE);
-                return map_private(bytes.checked_add(align)?).map(NonNull::cast);
-            }
-            let piece = bytes.checked_add(align)?.max(PIECE);
-            start = map_private(piece)?.as_ptr() as usize;
-            self.end = start + piece;
-            self.written = WrittenPages::from(start);
+        let place = self.carve(bytes, align_of::<T>().max(64))?;
+        if bytes < LARGE {
+            self.written.up_to(self.next);
+        } else {
+            count_own(bytes / PAGE * PAGE);
         }
-        self.next = start + bytes;
-        self.written.up_to(self.next);
-        NonNull::new(start as *mut T)
+        Some(place.cast())
     }
 
     /// The same, beginning on a page of its own; whoever writes counts its pages.
     pub(crate) fn take_sparse<T>(&mut self, count: usize) -> Option<NonNull<T>> {
         let bytes = size_of::<T>().checked_mul(count)?.next_multiple_of(PAGE);
-        if bytes >= PIECE / 2 {
-            return map_private(bytes).map(NonNull::cast);
+        let place = self.carve(bytes, PAGE)?;
+        if bytes < LARGE {
+            self.written = WrittenPages::from(self.next);
         }
-        let mut start = self.next.checked_next_multiple_of(PAGE)?;
-        if start.checked_add(bytes)? > self.end {
+        Some(place.cast())
+    }
+
+    fn carve(&mut self, bytes: usize, align: usize) -> Option<NonNull<u8>> {
+        if bytes >= LARGE {
+            return map_private(bytes);
+        }
+        let mut start = self.next.checked_next_multiple_of(align)?;
+        if start + bytes > self.end {
             start = map_private(PIECE)?.as_ptr() as usize;
             self.end = start + PIECE;
+            self.written = WrittenPages::from(start);
         }
         self.next = start + bytes;
-        self.written = WrittenPages::from(self.next);
-        NonNull::new(start as *mut T)
+        NonNull::new(start as *mut u8)
     }
 }

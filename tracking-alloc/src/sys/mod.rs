@@ -11,16 +11,16 @@ mod process;
 mod stack;
 
 pub(crate) use clock::{now_ns, sleep, ticks, unix_ns, yield_now};
-pub(crate) use file::{File, read_whole};
+pub(crate) use file::{File, FileId, answer, file_id, read_whole};
 pub(crate) use lock::Lock;
 pub(crate) use memory::{
     Bump, PAGE, WrittenPages, count_own, map_private, never_populate, own_bytes, populate,
     read_own_memory, uncount_own,
 };
 pub(crate) use process::{
-    Left, Stack, boot_id, environment, fence_all_threads, is_main_thread, lasting_code,
-    memory_left, pid_namespace, read_link, register_fence, resident_set, start_ticks, thread_id,
-    thread_name, thread_stack, write_stderr,
+    Stack, environment, fence_all_threads, host, is_main_thread, lasting_code, limit, memory_left,
+    read_link, register_fence, resident_set, start_ticks, thread_id, thread_name, thread_stack,
+    write_stderr,
 };
 pub(crate) use stack::on_own_stack;
 

@@ -3,6 +3,7 @@
 use super::file::read_whole;
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, Ordering};
+use tracking_alloc_recording::{Host, ProcessStat};
 
 unsafe extern "C" {
     static environ: *const *const c_char;
@@ -60,12 +61,6 @@ pub(crate) struct Stack {
     pub(crate) high: usize,
 }
 
-/// The path the kernel was asked to execute: a string at the very top of the first thread's stack.
-fn auxiliary_path_top() -> usize {
-    // SAFETY: only reads the auxiliary vector.
-    unsafe { libc::getauxval(libc::AT_EXECFN) as usize }
-}
-
 /// Below the top of the stack that a program begins on, the kernel keeps this much free of other mappings, or as much as
 /// the stack's limit was then.
 const GAP: usize = 128 << 20;
@@ -78,23 +73,13 @@ const GAP: usize = 128 << 20;
 pub(crate) fn thread_stack() -> Stack {
     let local = 0u8;
     let here = std::hint::black_box(&raw const local) as usize;
-    let high = auxiliary_path_top();
+    // The path the kernel was asked to execute lies at the very top of the first thread's stack.
+    // SAFETY: only reads the auxiliary vector.
+    let high = unsafe { libc::getauxval(libc::AT_EXECFN) } as usize;
     if is_main_thread() && (high.saturating_sub(GAP)..high).contains(&here) {
-        let mut limit = libc::rlimit {
-            rlim_cur: 0,
-            rlim_max: 0,
-        };
-        // SAFETY: `limit` is a valid rlimit to write into.
-        let known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } == 0;
-        let room = if known && limit.rlim_cur != libc::RLIM_INFINITY {
-            limit.rlim_cur as usize
-        } else {
-            8 * GAP
-        };
-        return Stack {
-            low: high.saturating_sub(room.max(GAP)),
-            high,
-        };
+        let room = limit(libc::RLIMIT_STACK).map_or(8 * GAP, |limit| limit as usize);
+        let low = high.saturating_sub(room.max(GAP));
+        return Stack { low, high };
     }
     // SAFETY: the attributes are initialised by pthread_getattr_np before they are used, and destroyed once.
     unsafe {
@@ -115,22 +100,22 @@ pub(crate) fn thread_stack() -> Stack {
     }
 }
 
-/// Start time of this process in clock ticks; 0 when /proc is not there.
-pub(crate) fn start_ticks() -> u64 {
-    stat_start_ticks(c"/proc/self/stat").unwrap_or(0)
+/// A limit of the process; `None` without one, or when it cannot be known.
+pub(crate) fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is a valid rlimit to write into.
+    let is_known = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
+    (is_known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// Field 22 of a `/proc/PID/stat`.
-fn stat_start_ticks(path: &CStr) -> Option<u64> {
+/// Start time of this process in clock ticks; 0 when /proc is not there.
+pub(crate) fn start_ticks() -> u64 {
     let mut buffer = [0u8; 1024];
-    let text = read_whole(path, &mut buffer).ok()?;
-    // The second field is the command in parentheses and may hold anything: count from its end.
-    let end = text.iter().rposition(|byte| *byte == b')')?;
-    text[end + 1..]
-        .split(|byte| *byte == b' ')
-        .filter(|field| !field.is_empty())
-        .nth(19)
-        .map(number)
+    let text = read_whole(c"/proc/self/stat", &mut buffer).unwrap_or_default();
+    ProcessStat::parse(text).map_or(0, |stat| stat.start_ticks)
 }
 
 /// Resident set, bytes, from `/proc/self/statm`; 0 when it cannot be read.
@@ -138,43 +123,25 @@ pub(crate) fn resident_set() -> u64 {
     memory_field(1).unwrap_or(0)
 }
 
-/// What the limits of the process leave of something.
-pub(crate) enum Left {
-    /// So many bytes.
-    Bytes(u64),
-    /// There is a limit, and what is used cannot be known.
-    Unknown,
-}
-
-/// What the limits of address space (`RLIMIT_AS`) and of private memory (`RLIMIT_DATA`) leave, the lesser of the two;
-/// `None` without such a limit.
-pub(crate) fn memory_left() -> Option<Left> {
+/// What the limits of address space (`RLIMIT_AS`) and of private memory (`RLIMIT_DATA`) leave, the lesser of the two,
+/// bytes; `u64::MAX` without such a limit. `None`: there is one, and what is used cannot be known.
+pub(crate) fn memory_left() -> Option<u64> {
+    let left = |resource, field| match limit(resource) {
+        Some(limit) => Some(limit.saturating_sub(memory_field(field)?)),
+        None => Some(u64::MAX),
+    };
     // The last field is private memory and stacks: a little more than counts against the limit.
-    let limits = [(libc::RLIMIT_AS, 0), (libc::RLIMIT_DATA, 5)];
-    let left = limits.into_iter().filter_map(|(resource, field)| {
-        let mut limit = libc::rlimit {
-            rlim_cur: 0,
-            rlim_max: 0,
-        };
-        // SAFETY: `limit` is a valid rlimit to write into.
-        let known = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
-        (known && limit.rlim_cur != libc::RLIM_INFINITY).then(|| {
-            let used = memory_field(field)?;
-            Some(limit.rlim_cur.saturating_sub(used))
-        })
-    });
-    // "Not known" is less than anything.
-    let least = left.min()?;
-    Some(least.map_or(Left::Unknown, Left::Bytes))
+    Some(left(libc::RLIMIT_AS, 0)?.min(left(libc::RLIMIT_DATA, 5)?))
 }
 
 /// A field of `/proc/self/statm`, bytes.
 fn memory_field(index: usize) -> Option<u64> {
     let mut buffer = [0u8; 128];
     let text = read_whole(c"/proc/self/statm", &mut buffer).ok()?;
-    let pages = text.split(|byte| *byte == b' ').nth(index).map(number)?;
+    let pages = str::from_utf8(text).ok()?.split_whitespace().nth(index)?;
     // SAFETY: no preconditions.
-    Some(pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(0) as u64)
+    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(0) as u64;
+    Some(pages.parse::<u64>().ok()?.wrapping_mul(page_bytes))
 }
 
 /// Addresses in code that stays as long as the process runs: the executable's and the C library's; and our own.
@@ -188,23 +155,13 @@ pub(crate) fn lasting_code() -> [u64; 3] {
     ]
 }
 
-fn number(digits: &[u8]) -> u64 {
-    digits
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .fold(0, |value, byte| {
-            u64::wrapping_add(u64::wrapping_mul(value, 10), u64::from(byte - b'0'))
-        })
-}
-
 /// Writes one line of pieces to standard error, as well as it goes.
 pub(crate) fn write_stderr(pieces: &[&[u8]]) {
-    let errno = super::Errno::keep();
+    let _errno = super::Errno::keep();
     for piece in pieces {
         // SAFETY: the piece is valid for its length.
         unsafe { libc::syscall(libc::SYS_write, 2, piece.as_ptr(), piece.len()) };
     }
-    drop(errno);
 }
 
 const MEMBARRIER_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
@@ -232,26 +189,15 @@ pub(crate) fn fence_all_threads() -> bool {
         && unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_PRIVATE_EXPEDITED, 0, 0) } == 0
 }
 
-/// The kernel's boot id, as two words; zero when it cannot be read.
-pub(crate) fn boot_id() -> [u64; 2] {
-    let mut buffer = [0u8; 64];
-    let Ok(text) = read_whole(c"/proc/sys/kernel/random/boot_id", &mut buffer) else {
-        return [0; 2];
-    };
-    tracking_alloc_recording::parse_boot_id(text)
-}
-
-/// The inode of the pid namespace; 0 when it cannot be read.
-pub(crate) fn pid_namespace() -> u64 {
-    let mut buffer = [0u8; 64];
-    let Some(text) = read_link(c"/proc/self/ns/pid", &mut buffer) else {
-        return 0;
-    };
-    let digits = text
-        .iter()
-        .position(u8::is_ascii_digit)
-        .map_or(&[][..], |start| &text[start..]);
-    number(digits)
+/// Where this process runs, as far as it can be read.
+pub(crate) fn host() -> Host {
+    let (mut boot_id, mut pid_namespace) = ([0u8; 64], [0u8; 64]);
+    let boot_id = read_whole(c"/proc/sys/kernel/random/boot_id", &mut boot_id);
+    let pid_namespace = read_link(c"/proc/self/ns/pid", &mut pid_namespace);
+    Host::parse(
+        boot_id.unwrap_or_default(),
+        pid_namespace.unwrap_or_default(),
+    )
 }
 
 /// Where a symbolic link points.
@@ -266,9 +212,5 @@ pub(crate) fn read_link<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8
             buffer.len(),
         )
     };
-    if length < 0 {
-        None
-    } else {
-        buffer.get(..length as usize)
-    }
+    buffer.get(..usize::try_from(length).ok()?)
 }

@@ -1,7 +1,6 @@
 //! The tables of footprints: nodes first, then the footprint that counts them.
 
 use super::Writer;
-use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{FootprintNodeValue, FootprintValue};
 
 /// A measured value, without its parts.
@@ -45,29 +44,22 @@ impl Writer {
         parts: impl Iterator<Item = Part<'p>>,
         now_ns: u64,
     ) -> Option<()> {
-        let header = self.store.header();
-        let label = self.known_string(measured.label.as_bytes());
-        let type_name = self.known_string(measured.type_name.as_bytes());
+        let label = self.string(measured.label.as_bytes());
+        let type_name = self.string(measured.type_name.as_bytes());
         for known in &mut *types {
-            known.string = self.known_string(known.name.as_bytes());
+            known.string = self.string(known.name.as_bytes());
         }
         let (mut first_node, mut nodes) = (None, 0);
         for part in parts {
-            let name = match part.name {
-                b"" => 0,
-                name => self.known_string(name),
-            };
             let known = part.type_index.and_then(|index| types.get(index as usize));
             let node = FootprintNodeValue {
-                name,
+                name: self.name(part.name),
                 type_name: known.map_or(0, |known| known.string),
                 ..part.node
             };
-            let (index, _) = self.footprint_nodes.add(&mut self.store, node)?;
-            let index = u64::from(index);
-            first_node.get_or_insert(index);
+            let (index, _) = self.add(node)?;
+            first_node.get_or_insert(u64::from(index));
             nodes += 1;
-            header.footprint_nodes_len.store(index + 1, Release);
         }
         let footprint = FootprintValue {
             label,
@@ -81,8 +73,6 @@ impl Writer {
             hidden_values: measured.hidden_values,
             ..FootprintValue::default()
         };
-        let (index, _) = self.footprints.add(&mut self.store, footprint)?;
-        header.footprints_len.store(index + 1, Release);
-        Some(())
+        self.add(footprint).map(drop)
     }
 }

@@ -1,90 +1,135 @@
-//! Hash maps in mapped memory, reached under the write lock.
+//! A hash map in mapped memory: looked up without a lock, changed under the write lock.
 
 use crate::hash::spread_all;
 use crate::sys::Bump;
-use std::ptr::NonNull;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
 
 const FIRST_SLOTS: usize = 1024;
 
 /// Open addressing from exact 64-bit keys to numbers. All-zero bytes are an empty map.
-pub(crate) struct KeyMap {
-    slots: Option<NonNull<KeySlot>>,
-    len: usize,
-    used: usize,
+pub(super) struct KeyMap {
+    /// The present slots. Grown ones replace them; the old stay mapped for readers still inside.
+    slots: AtomicPtr<Slots>,
+    used: AtomicUsize,
 }
 
-// SAFETY: the memory is the map's own.
-unsafe impl Send for KeyMap {}
+struct Slots {
+    first: *const Slot,
+    /// One less than there are, which is a power of two.
+    mask: usize,
+}
 
+/// Readers may see a slot at any time: the number is published after the key.
 #[repr(C)]
-#[derive(Clone, Copy)]
-struct KeySlot {
-    key: u64,
+struct Slot {
+    key: AtomicU64,
     /// The number and one, 0 = free.
-    number: u64,
+    number: AtomicU64,
 }
 
-/// All-zero bytes are "no slots".
-const _: () = assert!(size_of::<Option<NonNull<KeySlot>>>() == size_of::<usize>());
+impl Slots {
+    fn at(&self, index: usize) -> &Slot {
+        // SAFETY: the index is masked below the number of slots.
+        unsafe { &*self.first.add(index & self.mask) }
+    }
+
+    fn all(&self) -> &[Slot] {
+        // SAFETY: there are so many slots, and all their words are atomics.
+        unsafe { std::slice::from_raw_parts(self.first, self.mask + 1) }
+    }
+
+    /// The slots in which a key may be, in order, and those behind them. They are never all taken, so a search ends.
+    fn of(&self, key: u64) -> impl Iterator<Item = &Slot> {
+        let home = spread_all(key) & self.mask;
+        (home..).map(|index| self.at(index))
+    }
+
+    fn add(&self, key: u64, number: u64) {
+        let mut slots = self.of(key);
+        if let Some(slot) = slots.find(|slot| slot.number.load(Relaxed) == 0) {
+            // Whoever sees the key sees that the slot was empty before.
+            slot.key.store(key, Release);
+            slot.number.store(number + 1, Release);
+        }
+    }
+}
 
 impl KeyMap {
-    pub(crate) fn find(&self, key: u64) -> Option<u32> {
-        let slots = self.slots?;
-        let mut index = spread_all(key) & (self.len - 1);
-        loop {
-            // SAFETY: the index is masked below `len`; the map is never full.
-            let slot = unsafe { *slots.as_ptr().add(index) };
-            if slot.number == 0 {
-                return None;
-            }
-            if slot.key == key {
-                return Some((slot.number - 1) as u32);
-            }
-            index = (index + 1) & (self.len - 1);
+    pub(super) const fn new() -> Self {
+        KeyMap {
+            slots: AtomicPtr::new(null_mut()),
+            used: AtomicUsize::new(0),
         }
     }
 
-    /// Makes room for one more key. False when there is no memory.
-    pub(crate) fn reserve(&mut self, bump: &mut Bump) -> bool {
-        if (self.used + 1) * 2 <= self.len {
-            return true;
-        }
-        let len = (self.len * 2).max(FIRST_SLOTS);
-        let Some(memory) = bump.take::<KeySlot>(len) else {
-            return false;
-        };
-        let old = std::mem::replace(
-            self,
-            KeyMap {
-                slots: Some(memory),
-                len,
-                used: 0,
-            },
-        );
-        for index in 0..old.len {
-            // SAFETY: the index is below the old length.
-            let slot = old.slots.map(|slots| unsafe { *slots.as_ptr().add(index) });
-            if let Some(slot) = slot.filter(|slot| slot.number != 0) {
-                self.add(slot.key, (slot.number - 1) as u32);
+    fn slots(&self) -> Option<&Slots> {
+        // SAFETY: null or slots, which are never unmapped.
+        unsafe { self.slots.load(Acquire).as_ref() }
+    }
+
+    /// The number of a key. Without the lock one just being added may not be found.
+    pub(super) fn find(&self, key: u64) -> Option<u64> {
+        for slot in self.slots()?.of(key) {
+            let number = slot.number.load(Acquire);
+            if number == 0 {
+                return None;
+            }
+            if slot.key.load(Acquire) == key {
+                // The slot may have been emptied and filled in between: then the key is not that of the number.
+                let is_same = slot.number.load(Relaxed) == number;
+                return is_same.then_some(number - 1);
             }
         }
+        None
+    }
+
+    /// Makes room for one more key. False when there is no memory. Under the write lock.
+    pub(super) fn reserve(&self, bump: &mut Bump) -> bool {
+        let old = self.slots();
+        let len = old.map_or(0, |slots| slots.mask + 1);
+        if (self.used.load(Relaxed) + 1) * 2 <= len {
+            return true;
+        }
+        let new_len = (len * 2).max(FIRST_SLOTS);
+        let (Some(place), Some(memory)) = (bump.take::<Slots>(1), bump.take::<Slot>(new_len))
+        else {
+            return false;
+        };
+        let new = Slots {
+            first: memory.as_ptr(),
+            mask: new_len - 1,
+        };
+        for slot in old.into_iter().flat_map(Slots::all) {
+            if let Some(number) = slot.number.load(Relaxed).checked_sub(1) {
+                new.add(slot.key.load(Relaxed), number);
+            }
+        }
+        // SAFETY: memory for one value, seen by nobody else.
+        unsafe { place.write(new) };
+        self.slots.store(place.as_ptr(), Release);
         true
     }
 
-    /// Adds a key that is not there, after [`reserve`](Self::reserve).
-    pub(crate) fn add(&mut self, key: u64, number: u32) {
-        let Some(slots) = self.slots else { return };
-        let mut index = spread_all(key) & (self.len - 1);
-        // SAFETY: the index is masked below `len`; `reserve` left room.
-        unsafe {
-            while (*slots.as_ptr().add(index)).number != 0 {
-                index = (index + 1) & (self.len - 1);
-            }
-            *slots.as_ptr().add(index) = KeySlot {
-                key,
-                number: u64::from(number) + 1,
-            };
+    /// Adds a key that is not there, after [`reserve`](Self::reserve). Under the write lock.
+    pub(super) fn add(&self, key: u64, number: u64) {
+        if let Some(slots) = self.slots() {
+            slots.add(key, number);
+            self.used.fetch_add(1, Relaxed);
         }
-        self.used += 1;
+    }
+
+    /// Empties the map, for other keys. Under the write lock.
+    pub(super) fn clear(&self) {
+        for slot in self.slots().into_iter().flat_map(Slots::all) {
+            slot.number.store(0, Release);
+        }
+        self.used.store(0, Relaxed);
+    }
+
+    /// Forgets the slots: for a forked child that begins a recording of its own.
+    pub(super) fn forget(&self) {
+        self.slots.store(null_mut(), Release);
+        self.used.store(0, Relaxed);
     }
 }

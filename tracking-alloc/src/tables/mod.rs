@@ -11,7 +11,7 @@ mod lanes;
 mod marks;
 mod modules;
 mod rows;
-mod scopes;
+mod scope_table;
 mod sites;
 mod strings;
 mod threads;
@@ -24,77 +24,68 @@ pub(crate) use footprints::{Measured, Part, Type};
 pub(crate) use lanes::{
     LANES_USED, OVERFLOW_USED, counted_rows, fixed_row, lane_number, lane_row, lanes_in_use,
 };
-pub(crate) use marks::Window;
 pub(crate) use rows::{
     CLOCK, Shared, add, at_peak, clock, epoch, figures_net, figures_of, net_blocks, net_bytes,
     owned, touch,
 };
-pub(crate) use scopes::{forget_scopes, scope_number, scope_record};
+pub(crate) use scope_table::{forget_scopes, scope_number, scope_record};
 pub(crate) use sites::{check_modules, find_site, forget_sites, intern};
 pub(crate) use timeline::{Timeline, store_own_bytes};
 pub(crate) use walking::{choose_unwinder, find_rule};
 
 use crate::module::Modules;
-use crate::record::{Backing, PathBytes, Store, Table, is_retry_due};
+use crate::record::{
+    Backing, PathBytes, Store, Table, is_retry_due, own_header, set_recording_path,
+};
 use crate::stack::EhFrames;
 use crate::sys::{self, Bump, Lock};
 use crate::{life, state};
-use arenas::Arenas;
+use arenas::KnownArena;
 use key_map::KeyMap;
 use lanes::table_of;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, Ordering::*};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, FIRST_SITE, FURTHER_LANES, Frame, HEADER_BYTES, Header, LANE_TABLES, LANES,
-    LONGEST_OWN_CRATES, Mark, MarkRow, Module, Point, Row, Scope, Site, Stack, TIMELINE_POINTS,
-    ThreadName, VERSION, table,
+    self as recording, FIRST_SITE, FURTHER_LANES, HEADER_BYTES, Header, HeaderValue, LANE_TABLES,
+    LANES, LONGEST_OWN_CRATES, ModuleValue, Point, Record, Row, ScopeValue, SiteValue, StackValue,
+    TIMELINE_POINTS, TableRecord, VERSION, table,
 };
 
 /// Reached from the hook without a lock; lives until the process ends.
 pub(crate) struct Session {
     tag: u32,
-    /// Where it is written; empty for a recording in memory.
-    path: AtomicPtr<PathBytes>,
+    header: *const Header,
+    /// Both halves of the timeline.
+    pub(crate) points: *const Point,
     /// Records of lanes: the first table, and the further ones.
     lanes: [AtomicPtr<recording::Lane>; LANE_TABLES],
     /// The write lock. May be taken while the peak lock is held, never in reverse.
     pub(crate) write: Lock<Writer>,
 }
 
+/// Tables are numbered below this.
+const TABLES: usize = table::ARENA_VALUES as usize + 1;
+
 /// Everything that grows, under the write lock.
 pub(crate) struct Writer {
     pub(crate) store: Store,
-    strings: Table,
-    modules: Table,
-    frames: Table,
-    stacks: Table,
-    scopes: Table,
-    sites: Table,
-    threads: Table,
-    marks: Table,
-    mark_rows: Table,
-    #[cfg(any(feature = "serde", feature = "deepsize"))]
-    footprints: Table,
-    #[cfg(any(feature = "serde", feature = "deepsize"))]
-    footprint_nodes: Table,
-    arenas: Arenas,
-    maps: sites::Maps,
-    /// Hash of (parent, name) to phase.
-    phases: KeyMap,
+    /// By number; those of lanes are the lanes' own.
+    tables: [Table; TABLES],
+    /// What leads from a key to the number or place of a record, for each table that is searched.
+    keys: [KeyMap; TABLES],
+    /// From the keys of strings to where they lie.
+    string_places: KeyMap,
+    arenas: [KnownArena; MOST_ARENAS],
     images: Modules,
     eh_frames: EhFrames,
     pub(crate) bump: Bump,
     names: threads::Names,
-    #[cfg(any(feature = "serde", feature = "deepsize"))]
-    known_strings: strings::KnownStrings,
 }
 
 // SAFETY: everything inside is mapped until the process ends and reached under the write lock.
 unsafe impl Send for Writer {}
 
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
-/// The header of the recording; null before the start.
-static HEADER: AtomicPtr<Header> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The session, once one began; it stays after the recording is finished.
 #[inline]
@@ -110,16 +101,15 @@ pub(crate) fn own(tag: u32) -> Option<&'static Session> {
 }
 
 /// The header, while a recording exists.
-#[inline(always)]
 pub(crate) fn header() -> Option<&'static Header> {
-    // SAFETY: null or the mapped header, which stays mapped until the process ends.
-    unsafe { HEADER.load(Acquire).as_ref() }
+    current().map(Session::header)
 }
 
 /// The next record of a lane's table, taking the write lock only for a new segment.
 pub(crate) fn push<T>(table: &mut Table) -> Option<(u64, NonNull<T>)> {
-    if table.has_room() {
-        return table.push_within();
+    let pushed = table.push_within();
+    if pushed.is_some() {
+        return pushed;
     }
     let mut writer = current()?.write.lock();
     table.push(&mut writer.store)
@@ -130,33 +120,17 @@ pub(crate) fn retry_growth() {
     if is_retry_due()
         && let Some(mut writer) = current().and_then(|session| session.write.try_lock(1))
     {
-        let errno = sys::Errno::keep();
+        let _errno = sys::Errno::keep();
         writer.store.retry();
-        drop(errno);
     }
 }
 
-/// What a session is begun with, beside its backing.
-#[derive(Clone, Copy)]
-pub(crate) struct SessionSettings {
-    pub(crate) path: &'static PathBytes,
-    pub(crate) generation: u32,
-    /// Bytes to reserve at once, 0 = as needed.
-    pub(crate) reserve: u64,
-    /// What is recorded of each event: a value of [`recording::mode`].
-    pub(crate) mode: u32,
-}
-
-/// A session laid out and not yet current. Without [`publish`](Prepared::publish) nothing has changed.
-pub(crate) struct Prepared {
-    session: *mut Session,
-    /// Both halves of the timeline.
-    pub(crate) points: *const Point,
-}
-
-/// Lays out the tables. `Err`: a value of [`recording::growth`].
-pub(crate) fn prepare(backing: Backing, how: SessionSettings) -> Result<Prepared, u32> {
+/// Lays out the tables of a session that is not yet current: without [`publish`] nothing has changed. `reserve`: bytes to
+/// reserve at once, 0 = as needed; `mode`: a value of [`recording::mode`]. `Err`: a value of [`recording::growth`].
+pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, u32> {
     use recording::growth::NO_MEMORY;
+    /// A forked child that records again counts on.
+    static GENERATION: AtomicU32 = AtomicU32::new(1);
     let mut bump = Bump::new();
     // Most of its lists stay as they are: only what every recording writes is counted.
     let place = bump.take_sparse::<Session>(1).ok_or(NO_MEMORY)?;
@@ -164,38 +138,34 @@ pub(crate) fn prepare(backing: Backing, how: SessionSettings) -> Result<Prepared
     let session = place.as_ptr();
     // SAFETY: zeroed memory for a session that nobody else knows yet. Zeros are a valid free lock word, and a value of
     // all that the writer holds but its store and its bump allocator, which are filled in first.
-    let writer = unsafe {
+    let session: &'static mut Session = unsafe {
         let writer = (*session).write.get_mut_unpublished();
         let store = NonNull::new_unchecked(&raw mut (*writer).store);
-        Store::create(store, backing, how.reserve).map_err(|refusal| refusal.reason)?;
+        Store::create(store, backing, reserve).map_err(|refusal| refusal.reason)?;
         (&raw mut (*writer).bump).write(bump);
-        &mut *writer
+        &mut *session
     };
-    writer.lay_out();
-    let [lanes, rows, points] = writer.fixed_tables().ok_or(NO_MEMORY)?;
+    let mut writer = session.write.lock();
     let header = writer.store.header();
-    writer.prepare_tables(header).ok_or(NO_MEMORY)?;
-    writer.describe(header, how.mode);
-    // SAFETY: as above; the writer inside is not borrowed any more.
-    unsafe {
-        (*session).tag = state::RECORD | (how.generation * state::GENERATION);
-        (*session).lanes[0].store(lanes.as_ptr().cast(), Relaxed);
-        (*session).path = AtomicPtr::new(std::ptr::from_ref(how.path).cast_mut());
-    }
-    HEADER.store(std::ptr::from_ref(header).cast_mut(), Release);
+    writer.tables = std::array::from_fn(|id| Table::new(id as u32, 0, 16 << 10, 1 << 20));
+    writer.images.prepare();
+    Writer::describe(header, mode);
+    let [lanes, rows, points] = writer.fixed_tables().ok_or(NO_MEMORY)?;
+    writer.add_fixed_records().ok_or(NO_MEMORY)?;
+    writer.describe_program(header);
+    drop(writer);
+    session.tag = state::RECORD | (GENERATION.fetch_add(1, AcqRel) * state::GENERATION);
+    session.header = header;
+    session.points = points.as_ptr().cast();
+    session.lanes[0].store(lanes.as_ptr().cast(), Relaxed);
     lanes::begin(rows.as_ptr().cast());
     CLOCK.store(0, Release);
-    Ok(Prepared {
-        session,
-        points: points.as_ptr().cast(),
-    })
+    Ok(session)
 }
 
-impl Prepared {
-    /// Makes the session current.
-    pub(crate) fn publish(&self) {
-        SESSION.store(self.session, Release);
-    }
+/// Makes a session current.
+pub(crate) fn publish(session: &'static Session) {
+    SESSION.store(std::ptr::from_ref(session).cast_mut(), Release);
 }
 
 impl Session {
@@ -204,29 +174,20 @@ impl Session {
         self.tag
     }
 
-    /// Where it is written; empty for a recording in memory. Without a lock: a forked child may ask too.
-    pub(crate) fn path(&self) -> &'static PathBytes {
-        // SAFETY: set before the session is published, to paths that are never given back.
-        unsafe { &*self.path.load(Acquire) }
+    pub(crate) fn header(&self) -> &'static Header {
+        // SAFETY: the mapped header, which stays mapped until the process ends.
+        unsafe { &*self.header }
     }
 
     /// The file got its name; `wanted` is where it was to be, when it is elsewhere. False when there is no memory.
     pub(crate) fn named(&self, path: &PathBytes, wanted: Option<&PathBytes>) -> bool {
-        let mut writer = self.write.lock();
-        let Some(place) = writer.bump.take::<PathBytes>(1) else {
+        // NOTE: first, since the string may need room, and the file is found by its new name only.
+        if !set_recording_path(Some(path)) {
             return false;
-        };
-        // SAFETY: memory for one path, never given back.
-        let path: &'static PathBytes = unsafe {
-            place.write(*path);
-            place.as_ref()
-        };
-        self.path
-            .store(std::ptr::from_ref(path).cast_mut(), Release);
-        writer.store.renamed(path);
+        }
         if let Some(wanted) = wanted {
-            let reference = writer.string(wanted.as_bytes());
-            writer.store.header().live_path.store(reference, Release);
+            let reference = self.write.lock().string(wanted.as_bytes());
+            self.header().live_path.store(reference, Release);
         }
         true
     }
@@ -246,18 +207,18 @@ impl Session {
         }
         let first = u64::from(number) - place as u64;
         let mut writer = self.write.lock();
-        let rows = writer.store.segment(
+        let mut segment = |id, records: usize, bytes: usize, first: u64| {
+            let bytes = (records * bytes) as u64;
+            writer.store.segment(id, 0, bytes, first)
+        };
+        let rows = segment(
             table::FIXED_ROWS,
-            0,
-            (3 * FURTHER_LANES * size_of::<Row>()) as u64,
+            3 * FURTHER_LANES,
+            size_of::<Row>(),
             3 * first,
         )?;
-        let lanes = writer.store.segment(
-            table::LANES,
-            0,
-            (FURTHER_LANES * size_of::<recording::Lane>()) as u64,
-            first,
-        )?;
+        let lane_bytes = size_of::<recording::Lane>();
+        let lanes = segment(table::LANES, FURTHER_LANES, lane_bytes, first)?;
         lanes::FIXED_ROWS[table].store(rows.as_ptr().cast(), Release);
         self.lanes[table].store(lanes.as_ptr().cast(), Release);
         Some(())
@@ -265,28 +226,42 @@ impl Session {
 }
 
 impl Writer {
-    /// Empty tables.
-    fn lay_out(&mut self) {
-        fn table<T>(id: u32, first_bytes: usize, most_bytes: usize) -> Table {
-            Table::new(id, 0, size_of::<T>(), first_bytes << 10, most_bytes << 10)
+    /// How many records a table has.
+    fn len(&self, table: u32) -> u64 {
+        self.tables[table as usize].len()
+    }
+
+    /// Adds a record to its table and publishes it: its number, and where it lies. `None` when the recording cannot grow.
+    fn add<R: TableRecord>(&mut self, record: R) -> Option<(u32, &'static R::Cells)> {
+        let table = &mut self.tables[R::TABLE as usize];
+        let added = table.add(&mut self.store, record)?;
+        R::publish(self.store.header(), table.len());
+        Some(added)
+    }
+
+    /// The number that a key of a table leads to.
+    fn find(&self, table: u32, key: u64) -> Option<u32> {
+        Some(self.keys[table as usize].find(key)? as u32)
+    }
+
+    /// Adds a record that is found by a key from now on.
+    fn add_keyed<R: TableRecord>(
+        &mut self,
+        key: u64,
+        record: R,
+    ) -> Option<(u32, &'static R::Cells)> {
+        if !self.keys[R::TABLE as usize].reserve(&mut self.bump) {
+            return None;
         }
-        self.strings = table::<u8>(table::STRINGS, 16, 1 << 10);
-        self.modules = table::<Module>(table::MODULES, 4, 64);
-        self.frames = table::<Frame>(table::FRAMES, 16, 1 << 10);
-        self.stacks = table::<Stack>(table::STACKS, 16, 1 << 10);
-        self.scopes = table::<Scope>(table::SCOPES, 4, 256);
-        self.sites = table::<Site>(table::SITES, 16, 1 << 10);
-        self.threads = table::<ThreadName>(table::THREADS, 4, 64);
-        self.marks = table::<Mark>(table::MARKS, 4, 64);
-        self.mark_rows = table::<MarkRow>(table::MARK_ROWS, 16, 1 << 10);
-        #[cfg(any(feature = "serde", feature = "deepsize"))]
-        {
-            self.footprints = table::<recording::Footprint>(table::FOOTPRINTS, 4, 64);
-            self.footprint_nodes =
-                table::<recording::FootprintNode>(table::FOOTPRINT_NODES, 16, 1 << 10);
-        }
-        self.arenas.lay_out();
-        self.images.prepare();
+        let added = self.add(record)?;
+        self.keys[R::TABLE as usize].add(key, added.0.into());
+        Some(added)
+    }
+
+    /// The number of the record that has a key: that of this one, added, if there is none.
+    fn intern<R: TableRecord>(&mut self, key: u64, record: R) -> Option<u32> {
+        let known = self.find(R::TABLE, key);
+        known.or_else(|| self.add_keyed(key, record).map(|(number, _)| number))
     }
 
     /// Records of lanes, their fixed rows, and both halves of the timeline.
@@ -301,40 +276,37 @@ impl Writer {
         ])
     }
 
-    /// Entry 0 of the tables whose index 0 means "none", and the fixed sites.
-    fn prepare_tables(&mut self, header: &'static Header) -> Option<()> {
-        self.strings.push_bytes(&mut self.store, &[&[0; 4]])?;
-        header.strings_len.store(self.strings.len(), Release);
-        self.stacks.push::<Stack>(&mut self.store)?;
-        header.stacks_len.store(1, Release);
-        self.scopes.push::<Scope>(&mut self.store)?;
-        header.scopes_len.store(1, Release);
-        for _ in 0..FIRST_SITE {
-            self.sites.push::<Site>(&mut self.store)?;
-        }
-        header.sites_len.store(FIRST_SITE, Release);
-        Some(())
+    /// Record 0 of the tables in which that means "none", and the fixed sites.
+    fn add_fixed_records(&mut self) -> Option<()> {
+        let strings = &mut self.tables[table::STRINGS as usize];
+        strings.push_bytes(&mut self.store, &[&[0; 4]])?;
+        let header = self.store.header();
+        header.strings_len.store(strings.len(), Release);
+        self.add(ModuleValue::default())?;
+        self.add(StackValue::default())?;
+        self.add(ScopeValue::default())?;
+        (0..FIRST_SITE).try_for_each(|_| self.add(SiteValue::default()).map(drop))
     }
 
-    /// Fills in who is recorded, and how.
-    fn describe(&mut self, header: &'static Header, mode: u32) {
-        header.version.store(VERSION, Relaxed);
-        header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
-        header.state.store(recording::state::RUNNING, Relaxed);
-        header.mode.store(mode, Relaxed);
-        let arch = match cfg!(target_arch = "x86_64") {
-            true => recording::arch::X86_64,
-            false => recording::arch::AARCH64,
+    /// Fills in who is recorded, and how. While nothing else is in the header.
+    fn describe(header: &Header, mode: u32) {
+        let described = HeaderValue {
+            version: VERSION,
+            header_bytes: HEADER_BYTES as u32,
+            mode,
+            arch: match cfg!(target_arch = "x86_64") {
+                true => recording::arch::X86_64,
+                false => recording::arch::AARCH64,
+            },
+            started_unix_ns: sys::unix_ns(),
+            file_bytes: header.file_bytes.load(Relaxed),
+            ..own_header(recording::state::RUNNING)
         };
-        header.arch.store(arch, Relaxed);
-        header.pid.store(std::process::id(), Relaxed);
-        header.start_ticks.store(sys::start_ticks(), Relaxed);
-        header.pid_namespace.store(sys::pid_namespace(), Relaxed);
-        header.started_unix_ns.store(sys::unix_ns(), Relaxed);
-        header.file_bytes.store(self.store.file_bytes(), Relaxed);
-        for (word, value) in header.boot_id.iter().zip(sys::boot_id()) {
-            word.store(value, Relaxed);
-        }
+        described.store(header);
+    }
+
+    /// Fills in the program and its command line.
+    fn describe_program(&mut self, header: &'static Header) {
         let mut buffer = [0u8; 4096];
         if let Some(path) = sys::read_link(c"/proc/self/exe", &mut buffer) {
             header.executable.store(self.string(path), Relaxed);

@@ -2,8 +2,7 @@
 
 use super::Writer;
 use std::ffi::CStr;
-use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::ModuleValue;
+use tracking_alloc_recording::{ModuleValue, table};
 
 impl Writer {
     /// Reads what is loaded now.
@@ -14,22 +13,13 @@ impl Writer {
 
     /// Adds images seen since the last time to the recording.
     pub(super) fn record_modules(&mut self) {
-        let header = self.store.header();
-        if self.modules.len() == 0 {
-            // Module 0 is "nowhere".
-            let nowhere = self.modules.add(&mut self.store, ModuleValue::default());
-            if nowhere.is_none() {
-                return;
-            }
-            header.modules_len.store(1, Release);
-        }
-        while let Some((image, path)) = self.images.image(self.modules.len() as usize) {
+        let next = |writer: &Writer| writer.len(table::MODULES) as usize;
+        while let Some((image, path)) = self.images.image(next(self)) {
             let path = CStr::from_bytes_until_nul(&path).unwrap_or_default();
-            let reference = self.string(path.to_bytes());
-            let identity = self.images.identity(self.modules.len() as usize);
+            let identity = self.images.identity(next(self));
             let (words, _) = identity.bytes.as_chunks::<8>();
             let module = ModuleValue {
-                path: reference,
+                path: self.string(path.to_bytes()),
                 generation: image.generation,
                 id_kind: identity.kind,
                 id_bytes: identity.len as u32,
@@ -38,10 +28,9 @@ impl Writer {
                 }),
                 ..ModuleValue::default()
             };
-            let Some((number, _)) = self.modules.add(&mut self.store, module) else {
+            if self.add(module).is_none() {
                 return;
-            };
-            header.modules_len.store(number + 1, Release);
+            }
         }
     }
 }

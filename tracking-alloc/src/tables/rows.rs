@@ -2,7 +2,7 @@
 
 use crate::counters::{Counter, Counters, Sums};
 use std::sync::atomic::{AtomicU64, Ordering::*};
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row};
+use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Record, Row, RowValue};
 
 /// The clock: epoch of the last peak above the number of the last snapshot. Changed under the peak lock.
 pub(crate) static CLOCK: AtomicU64 = AtomicU64::new(0);
@@ -114,18 +114,7 @@ pub(crate) fn at_peak(row: &Row, epoch: u64) -> (i64, i64) {
 
 /// The first nine words of a row, as thread and mark records keep them.
 pub(crate) fn figures_of(row: &Row) -> Sums {
-    [
-        &row.total_bytes,
-        &row.total_blocks,
-        &row.freed_bytes,
-        &row.freed_blocks,
-        &row.grows,
-        &row.shrinks,
-        &row.copied_bytes,
-        &row.temporary_blocks,
-        &row.temporary_bytes,
-    ]
-    .map(|word| word.load(Relaxed))
+    RowValue::load(row).sums()
 }
 
 /// Net of the figures kept in a record: bytes and blocks.

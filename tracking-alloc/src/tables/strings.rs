@@ -1,49 +1,76 @@
-//! The table of strings.
+//! The table of strings, each of which is kept once.
 
 use super::Writer;
+use crate::hash::{fnv1a, next_key};
 use std::sync::atomic::Ordering::*;
-
-/// Strings that are asked for again and again: address, length and reference.
-#[cfg(any(feature = "serde", feature = "deepsize"))]
-pub(super) type KnownStrings = [(*const u8, usize, u32); 1024];
+use tracking_alloc_recording::table;
 
 impl Writer {
     /// Keeps a string: its reference, 0 when there is no room.
     pub(crate) fn string(&mut self, text: &[u8]) -> u32 {
-        const PADDING: [u8; 3] = [0; 3];
-        let padding = (4 - text.len() % 4) % 4;
-        let pieces = [
-            &(text.len() as u32).to_le_bytes()[..],
-            text,
-            &PADDING[..padding],
-        ];
-        let Some(start) = self.strings.push_bytes(&mut self.store, &pieces) else {
-            return 0;
-        };
-        self.store
-            .header()
-            .strings_len
-            .store(self.strings.len(), Release);
-        u32::try_from(start).unwrap_or(0)
+        let key = self.string_key(text);
+        self.find(table::STRINGS, key)
+            .or_else(|| self.add_string(key, text))
+            .unwrap_or(0)
     }
 
-    /// Keeps a string that was perhaps kept before: then its reference is the same.
+    /// The reference of a string that was kept before.
+    pub(super) fn known_string(&self, text: &[u8]) -> Option<u32> {
+        self.find(table::STRINGS, self.string_key(text))
+    }
+
+    /// The key under which a string is found, or that of a new one.
+    fn string_key(&self, text: &[u8]) -> u64 {
+        let mut key = fnv1a(0, text.iter().copied());
+        // The content decides; another string of the same hash moves on to the next key.
+        while let Some(place) = self.string_places.find(key) {
+            // SAFETY: where a string was written, which stays mapped.
+            if unsafe { bytes_at(place) } == text {
+                break;
+            }
+            key = next_key(key);
+        }
+        key
+    }
+
+    /// As [`string`](Self::string); 0 for an empty text.
     #[cfg(any(feature = "serde", feature = "deepsize"))]
-    pub(crate) fn known_string(&mut self, text: &[u8]) -> u32 {
-        let hash = crate::hash::fnv1a(0, text.iter().copied());
-        let slot = (hash ^ hash >> 32) as usize % self.known_strings.len();
-        let (place, length, reference) = self.known_strings[slot];
-        // SAFETY: the bytes of a string that was written and stays mapped.
-        if !place.is_null() && unsafe { std::slice::from_raw_parts(place, length) } == text {
-            return reference;
+    pub(crate) fn name(&mut self, text: &[u8]) -> u32 {
+        match text {
+            b"" => 0,
+            text => self.string(text),
         }
-        let reference = self.string(text);
-        if reference != 0 {
-            // The string is the last thing in the table, padded.
-            let padded = text.len().next_multiple_of(4);
-            let place = self.strings.end().wrapping_sub(padded);
-            self.known_strings[slot] = (place, text.len(), reference);
+    }
+
+    fn add_string(&mut self, key: u64, text: &[u8]) -> Option<u32> {
+        let keys = &self.keys[table::STRINGS as usize];
+        if !(keys.reserve(&mut self.bump) && self.string_places.reserve(&mut self.bump)) {
+            return None;
         }
-        reference
+        let padding = text.len().next_multiple_of(4) - text.len();
+        let length = (text.len() as u32).to_le_bytes();
+        let pieces = [&length, text, &[0; 3][..padding]];
+        let strings = &mut self.tables[table::STRINGS as usize];
+        let (start, place) = strings.push_bytes(&mut self.store, &pieces)?;
+        let header = self.store.header();
+        header.strings_len.store(strings.len(), Release);
+        let reference = u32::try_from(start).ok()?;
+        keys.add(key, reference.into());
+        self.string_places
+            .add(key, place.expose_provenance() as u64);
+        Some(reference)
+    }
+}
+
+/// The bytes of a string that was written at a place.
+///
+/// # Safety
+/// Its length and as many bytes must lie there and stay mapped.
+unsafe fn bytes_at(place: u64) -> &'static [u8] {
+    let place: *const u8 = std::ptr::with_exposed_provenance(place as usize);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let length = u32::from_le_bytes(place.cast::<[u8; 4]>().read());
+        std::slice::from_raw_parts(place.add(4), length as usize)
     }
 }

@@ -3,7 +3,7 @@
 use super::Writer;
 use super::rows::{CLOCK, at_peak, epoch, figures_net};
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row, ThreadName};
+use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row, ThreadName, ThreadNameValue};
 
 /// Different names kept apart; further threads are merged as one.
 const MOST_NAMES: usize = 512;
@@ -29,9 +29,8 @@ impl Writer {
         all: &Row,
         ((bytes, blocks), since_clock): ((i64, i64), u64),
     ) {
-        let header = self.store.header();
         let Some(record) = self.thread_name(name) else {
-            header.lost_threads.fetch_add(1, Relaxed);
+            self.store.header().lost_threads.fetch_add(1, Relaxed);
             return;
         };
         // What its threads held at the peak. Those merged before the present epoch ended before its peak: they hold
@@ -60,7 +59,8 @@ impl Writer {
 
     fn thread_name(&mut self, name: [u64; 2]) -> Option<&'static ThreadName> {
         let same = |record: &&ThreadName| {
-            record.name[0].load(Relaxed) == name[0] && record.name[1].load(Relaxed) == name[1]
+            let mut words = record.name.iter().zip(name);
+            words.all(|(word, name)| word.load(Relaxed) == name)
         };
         // SAFETY: every listed record is mapped until the process ends.
         let known = self.names.records[..self.names.len]
@@ -71,22 +71,13 @@ impl Writer {
             // SAFETY: as above; the last one takes what found no place of its own.
             return known.or_else(|| self.names.records.last().map(|record| unsafe { &**record }));
         }
-        let (index, place) = self.threads.push::<ThreadName>(&mut self.store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends.
-        let record: &'static ThreadName = unsafe { place.as_ref() };
-        let name = if self.names.len + 1 == MOST_NAMES {
-            OTHERS
-        } else {
-            name
-        };
-        record.name[0].store(name[0], Relaxed);
-        record.name[1].store(name[1], Relaxed);
+        let is_last = self.names.len + 1 == MOST_NAMES;
+        let (_, record) = self.add(ThreadNameValue {
+            name: if is_last { OTHERS } else { name },
+            ..ThreadNameValue::default()
+        })?;
         self.names.records[self.names.len] = record;
         self.names.len += 1;
-        self.store
-            .header()
-            .threads_len
-            .store(index as u32 + 1, Release);
         Some(record)
     }
 }

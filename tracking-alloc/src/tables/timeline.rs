@@ -5,7 +5,7 @@ use crate::sys;
 use std::ptr::null;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    Header, Lane, Point, Row, SNAPSHOT_SLOTS, Segment, TIMELINE_POINTS,
+    Header, Lane, Point, PointValue, Record, Row, SNAPSHOT_SLOTS, Segment, TIMELINE_POINTS,
 };
 
 /// The finest step between two points, nanoseconds.
@@ -117,9 +117,8 @@ impl Timeline {
         }
         self.last_ns = now.max(1);
         self.schedule(ticks, self.step_ns);
-        let errno = sys::Errno::keep();
+        let _errno = sys::Errno::keep();
         self.point(header, now, moment);
-        drop(errno);
         now >= self.snapshot_due_ns && self.snapshot(header, now)
     }
 
@@ -130,10 +129,9 @@ impl Timeline {
     }
 
     fn point(&mut self, header: &Header, now: u64, moment: (u64, u64, u64)) {
-        let rss = if self.reads_files {
-            sys::resident_set()
-        } else {
-            0
+        let rss = match self.reads_files {
+            true => sys::resident_set(),
+            false => 0,
         };
         header.rss_bytes.store(rss, Relaxed);
         header.peak_rss_bytes.fetch_max(rss, Relaxed);
@@ -143,26 +141,23 @@ impl Timeline {
             length = self.thin(header);
         }
         // SAFETY: two halves of TIMELINE_POINTS points are mapped; `length` is below that.
-        let point = unsafe { &*self.half(header).add(length) };
-        point.time_ns.store(now, Relaxed);
-        point.live_bytes.store(moment.0, Relaxed);
-        point.live_blocks.store(moment.1, Relaxed);
-        point.total_bytes.store(moment.2, Relaxed);
-        point.rss_bytes.store(rss, Relaxed);
-        point
-            .own_bytes
-            .store(header.own_bytes.load(Relaxed), Relaxed);
+        let place = unsafe { &*self.half(header).add(length) };
+        let (live_bytes, live_blocks, total_bytes) = moment;
+        let point = PointValue {
+            time_ns: now,
+            live_bytes,
+            live_blocks,
+            total_bytes,
+            rss_bytes: rss,
+            own_bytes: header.own_bytes.load(Relaxed),
+        };
+        point.store(place);
         header.timeline_len.store(length as u32 + 1, Release);
     }
 
     fn half(&self, header: &Header) -> *const Point {
-        let offset = if header.timeline_half.load(Relaxed) == 0 {
-            0
-        } else {
-            TIMELINE_POINTS
-        };
         // SAFETY: two halves are mapped.
-        unsafe { self.points.add(offset) }
+        unsafe { self.points.add(half_start(header)) }
     }
 
     /// Copies every second point into the other half and makes that the current one: readers see one or the other.
@@ -173,20 +168,7 @@ impl Timeline {
         unsafe {
             let to = self.points.add(other as usize * TIMELINE_POINTS);
             for index in 0..TIMELINE_POINTS / 2 {
-                let (old, new) = (&*from.add(2 * index), &*to.add(index));
-                let words = |point: &'static Point| {
-                    [
-                        &point.time_ns,
-                        &point.live_bytes,
-                        &point.live_blocks,
-                        &point.total_bytes,
-                        &point.rss_bytes,
-                        &point.own_bytes,
-                    ]
-                };
-                for (new, old) in words(new).into_iter().zip(words(old)) {
-                    new.store(old.load(Relaxed), Relaxed);
-                }
+                PointValue::load(&*from.add(2 * index)).store(&*to.add(index));
             }
         }
         self.step_ns *= 2;
@@ -202,14 +184,9 @@ impl Timeline {
         if self.snapshots >= MOST_SNAPSHOTS {
             return false;
         }
-        let free = header
-            .snapshot_seq
-            .iter()
-            .position(|sequence| sequence.load(Relaxed) == 0);
-        let slot = match free {
-            Some(slot) => slot,
-            None => self.thin_snapshots(header),
-        };
+        let mut slots = header.snapshot_seq.iter();
+        let free = slots.position(|sequence| sequence.load(Relaxed) == 0);
+        let slot = free.unwrap_or_else(|| self.thin_snapshots(header));
         self.snapshots += 1;
         self.snapshot_due_ns = now + self.snapshot_step_ns;
         let (Some(sequence), Some(time)) =
@@ -241,29 +218,29 @@ impl Timeline {
     }
 }
 
+/// Where the current half of the timeline begins.
+fn half_start(header: &Header) -> usize {
+    match header.timeline_half.load(Relaxed) {
+        0 => 0,
+        _ => TIMELINE_POINTS,
+    }
+}
+
 /// Stores how many resident bytes of the process are heapglass's own: tables, shadow map and the mapped recording.
 /// Counted when pages are first written; never more than the resident set of the same moment, where that is known.
 pub(crate) fn store_own_bytes(header: &Header) {
     let pages = |records: usize, bytes: usize| (records * bytes).next_multiple_of(sys::PAGE);
-    let thinned = if header.timeline_half.load(Relaxed) == 0 {
-        0
-    } else {
-        TIMELINE_POINTS
-    };
-    let points = thinned + header.timeline_len.load(Relaxed) as usize;
+    let points = half_start(header) + header.timeline_len.load(Relaxed) as usize;
+    let segments = header.directory_len.load(Relaxed) as usize;
+    let lanes = |lanes| pages(lanes, size_of::<Lane>()) + pages(3 * lanes, size_of::<Row>());
     let written = sys::PAGE
-        + pages(
-            header.directory_len.load(Relaxed) as usize,
-            size_of::<Segment>(),
-        )
+        + pages(segments, size_of::<Segment>())
         + pages(points, size_of::<Point>())
-        + tables_of_lanes().fold(0, |bytes, lanes| {
-            bytes + pages(lanes, size_of::<Lane>()) + pages(3 * lanes, size_of::<Row>())
-        });
+        + tables_of_lanes().map(lanes).sum::<usize>();
     let own = sys::own_bytes() + written as u64;
-    let most = match header.rss_bytes.load(Relaxed) {
-        0 => u64::MAX,
-        rss => rss,
+    let own = match header.rss_bytes.load(Relaxed) {
+        0 => own,
+        rss => own.min(rss),
     };
-    header.own_bytes.store(own.min(most), Relaxed);
+    header.own_bytes.store(own, Relaxed);
 }

@@ -4,25 +4,23 @@ use super::{Session, Writer, current};
 use crate::stack::{self, Bounds, Code, Frame, Rule};
 use crate::sys::Errno;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{Header, mode, unwinder};
+use tracking_alloc_recording::{mode, unwinder};
 
 /// The rule of a frame that the cache has none for.
 pub(crate) fn find_rule(frame: Frame, bounds: Bounds) -> Rule {
     let Some(session) = current() else {
         return Rule::UNKNOWN;
     };
-    let errno = Errno::keep();
+    let _errno = Errno::keep();
     let mut writer = session.write.lock();
-    let rule = writer.with_code(|code| code.fill(frame, bounds));
-    drop(writer);
-    drop(errno);
-    rule
+    writer.with_code(|code| code.fill(frame, bounds))
 }
 
 /// Chooses how stacks are walked in a session that begins, and says so in its recording: frame pointers if our own
 /// functions keep them, else the rules of `.eh_frame` if a walk by them finds what it must, else nothing; nothing too where
 /// the mode counts alone. With `at_once`, files of what is loaded now are not looked into later.
-pub(crate) fn choose_unwinder(session: &Session, header: &Header, at_once: bool) {
+pub(crate) fn choose_unwinder(session: &Session, at_once: bool) {
+    let header = session.header();
     let counts = header.mode.load(Relaxed) == mode::COUNT;
     if at_once && !counts {
         session.write.lock().read_modules();

@@ -232,6 +232,12 @@ impl Run {
         Run { command, path }
     }
 
+    /// The same with this in its environment.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Run {
+        self.command.env(name, value);
+        self
+    }
+
     /// Runs it to its end, in which all it asserts holds.
     pub(crate) fn succeeds(&mut self) {
         let mut child = self.command.spawn().expect("it starts");

@@ -52,6 +52,16 @@ fn a_program_alive_killed_or_finished_has_the_same_figures() {
     }
 }
 
+#[test]
+fn what_is_reserved_at_once_stays_below_a_cap_between_two_segments() {
+    let recording = Run::by_environment("waits", "move")
+        .with("HEAPGLASS_PREALLOC", "1")
+        .with("HEAPGLASS_MAX_BYTES", "1200000")
+        .finished();
+    waits_of(&recording);
+    assert_eq!(recording.header.file_bytes, 1200000 / 65536 * 65536);
+}
+
 /// Recorded twice over: to memory, and its bytes to a file.
 fn in_memory() {
     let recorder = Recorder::start_in_memory().expect("it records");

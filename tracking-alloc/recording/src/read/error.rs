@@ -57,19 +57,11 @@ impl Error {
         }
     }
 
-    pub(crate) fn no_room() -> Self {
-        Error::damaged("its directory is full")
-    }
-
-    pub(super) fn no_memory() -> Self {
-        Error(Kind::NoMemory)
-    }
-
     pub(super) fn truncated(needed: u64, found: u64) -> Self {
         Error(Kind::Truncated { needed, found })
     }
 
-    pub(super) fn damaged(what: impl Into<String>) -> Self {
+    pub(crate) fn damaged(what: impl Into<String>) -> Self {
         Error(Kind::Damaged(what.into()))
     }
 }

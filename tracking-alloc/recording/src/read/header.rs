@@ -9,7 +9,7 @@ use crate::words::Record;
 use std::path::Path;
 
 /// Reads and checks the header; with it the length of the recording: of a finished one as its header says, else the file's.
-pub(super) fn read_header<S: ReadAt + ?Sized>(source: &S) -> Result<(HeaderValue, u64), Error> {
+pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Error> {
     if source.byte_len()? == 0 {
         return Err(Error(Kind::Empty));
     }
@@ -21,23 +21,17 @@ pub(super) fn read_header<S: ReadAt + ?Sized>(source: &S) -> Result<(HeaderValue
     }
     // Magic, version and the header's size are where they are in every version.
     if found < 16 {
-        return Err(Error(Kind::Truncated {
-            needed: HEADER_BYTES,
-            found,
-        }));
+        return Err(Error::truncated(HEADER_BYTES, found));
     }
     if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
-        return Err(Error(Kind::Version {
-            found: header.version,
-        }));
+        let found = header.version;
+        return Err(Error(Kind::Version { found }));
     }
     // NOTE: asked after the header was read, since a live file grows before its header says so.
     let file_bytes = source.byte_len()?;
     if found < HEADER_BYTES || header.file_bytes > file_bytes {
-        return Err(Error(Kind::Truncated {
-            needed: header.file_bytes.max(HEADER_BYTES),
-            found: file_bytes,
-        }));
+        let needed = header.file_bytes.max(HEADER_BYTES);
+        return Err(Error::truncated(needed, file_bytes));
     }
     if u64::from(header.header_bytes) != HEADER_BYTES {
         return Err(Error::damaged(format!(
@@ -51,21 +45,19 @@ pub(super) fn read_header<S: ReadAt + ?Sized>(source: &S) -> Result<(HeaderValue
             header.state
         )));
     }
-    let sealed = header.state == state::FINISHED && header.file_bytes != 0;
-    Ok((
-        header,
-        if sealed {
-            header.file_bytes
-        } else {
-            file_bytes
-        },
-    ))
+    let is_sealed = header.state == state::FINISHED && header.file_bytes != 0;
+    let bytes = if is_sealed {
+        header.file_bytes
+    } else {
+        file_bytes
+    };
+    Ok((header, bytes))
 }
 
 /// Compares a finished recording with its checksum, which covers the bytes that its header names. Bytes behind them
 /// are no part of it: a file system that ran full may leave some.
-pub(super) fn verify<S: ReadAt + ?Sized>(source: &S, header: &HeaderValue) -> Result<(), Error> {
-    if file_checksum(source, header.file_bytes)? != header.checksum {
+pub(super) fn verify(source: &dyn ReadAt, header: &HeaderValue) -> Result<(), Error> {
+    if file_checksum(&source, header.file_bytes)? != header.checksum {
         return Err(Error::damaged("its checksum does not match its contents"));
     }
     Ok(())
@@ -78,7 +70,7 @@ pub(super) fn verify<S: ReadAt + ?Sized>(source: &S, header: &HeaderValue) -> Re
 pub fn file_checksum<S: ReadAt + ?Sized>(source: &S, file_bytes: u64) -> Result<u64, Error> {
     let mut checksum = Checksum::default();
     let mut first = true;
-    pieces::read_all(source, file_bytes, |piece| {
+    pieces::read_all(&source, file_bytes, |piece| {
         let end = CHECKSUM_OFFSET + 8;
         if std::mem::take(&mut first)
             && let (Some(before), Some(after)) = (piece.get(..CHECKSUM_OFFSET), piece.get(end..))

@@ -12,15 +12,10 @@ impl Recording {
                 damage += 1;
             }
         };
-        let (frames, stacks, scopes, modules) = (
-            self.frames.len(),
-            self.stacks.len(),
-            self.scopes.len(),
-            self.modules.len(),
-        );
-        self.frames
-            .iter_mut()
-            .for_each(|frame| bound(&mut frame.module, modules));
+        let (frames, stacks, scopes) = (self.frames.len(), self.stacks.len(), self.scopes.len());
+        for frame in &mut self.frames {
+            bound(&mut frame.module, self.modules.len());
+        }
         for (index, stack) in self.stacks.iter_mut().enumerate() {
             bound(&mut stack.parent, index.max(1));
             bound(&mut stack.frame, frames);
@@ -35,22 +30,18 @@ impl Recording {
         let sites = self.sites.len();
         for column in &mut self.lanes {
             let rows = column.rows.len();
-            column
-                .rows
-                .iter_mut()
-                .for_each(|row| bound(&mut row.site, sites));
-            column
-                .sizes
-                .iter_mut()
-                .for_each(|sizes| bound(&mut sizes.row, rows));
-            column
-                .snaps
-                .iter_mut()
-                .for_each(|snaps| bound(&mut snaps.row, rows));
-            column
-                .visits
-                .iter_mut()
-                .for_each(|visits| bound(&mut visits.scope, scopes));
+            for row in &mut column.rows {
+                bound(&mut row.site, sites);
+            }
+            for sizes in &mut column.sizes {
+                bound(&mut sizes.row, rows);
+            }
+            for snaps in &mut column.snaps {
+                bound(&mut snaps.row, rows);
+            }
+            for visits in &mut column.visits {
+                bound(&mut visits.scope, scopes);
+            }
         }
         let arenas = self.arenas.len();
         for row in &mut self.arena_rows {
@@ -70,9 +61,9 @@ impl Recording {
             }
             bound(&mut values.site, sites);
         }
-        self.mark_rows
-            .iter_mut()
-            .for_each(|row| bound(&mut row.site, sites));
+        for row in &mut self.mark_rows {
+            bound(&mut row.site, sites);
+        }
         self.damage += damage;
         self.mend_marks();
         self.mend_footprints();

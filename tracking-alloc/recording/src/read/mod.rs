@@ -107,56 +107,46 @@ impl Recording {
     /// # Errors
     /// As [`open`](Recording::open).
     pub fn read<S: ReadAt + ?Sized>(source: &S) -> Result<Recording, Error> {
+        let source: &dyn ReadAt = &source;
         let (first, file_bytes) = read_header(source)?;
         if first.checksum != 0 {
             verify(source, &first)?;
         }
         // NOTE: a live writer goes on meanwhile. The clock is read first, then rows, then the tables that rows refer
         // to: those only ever grow, and were published before the rows.
+        let lanes = match first.state {
+            state::ELSEWHERE => Vec::new(),
+            _ => read_lanes(&Directory::read(source, file_bytes, &first)?)?,
+        };
+        let (header, now_bytes) = read_header(source)?;
+        let directory = Directory::read(source, now_bytes, &header)?;
         let mut recording = Recording {
             header: first,
             file_bytes,
+            lanes,
+            strings: directory.bytes(table::STRINGS, header.strings_len)?,
             ..Recording::default()
         };
-        if first.state != state::ELSEWHERE {
-            let directory = Directory::read(source, file_bytes, first.directory_len)?;
-            recording.lanes = read_lanes(source, &directory)?;
-        }
-        let (header, file_bytes) = read_header(source)?;
-        let directory = Directory::read(source, file_bytes, header.directory_len)?;
-        recording.strings = directory.bytes(source, table::STRINGS, header.strings_len)?;
         if header.state == state::ELSEWHERE {
             let path = recording.string(header.live_path).unwrap_or_default();
             return Err(Error(Kind::Elsewhere(path)));
         }
-        recording.modules =
-            directory.records(source, table::MODULES, 0, header.modules_len.into())?;
-        recording.frames = directory.records(source, table::FRAMES, 0, header.frames_len.into())?;
-        recording.stacks = directory.records(source, table::STACKS, 0, header.stacks_len.into())?;
-        recording.scopes = directory.records(source, table::SCOPES, 0, header.scopes_len.into())?;
-        recording.sites = directory.records(source, table::SITES, 0, header.sites_len.into())?;
-        recording.threads =
-            directory.records(source, table::THREADS, 0, header.threads_len.into())?;
-        recording.marks = directory.records(source, table::MARKS, 0, header.marks_len.into())?;
-        recording.mark_rows =
-            directory.records(source, table::MARK_ROWS, 0, header.mark_rows_len)?;
-        recording.footprints =
-            directory.records(source, table::FOOTPRINTS, 0, header.footprints_len.into())?;
-        recording.footprint_nodes = directory.records(
-            source,
-            table::FOOTPRINT_NODES,
-            0,
-            header.footprint_nodes_len,
-        )?;
-        recording.arenas = directory.records(source, table::ARENAS, 0, header.arenas_len.into())?;
-        recording.arena_rows =
-            directory.records(source, table::ARENA_ROWS, 0, header.arena_rows_len)?;
-        recording.arena_chunks =
-            directory.records(source, table::ARENA_CHUNKS, 0, header.arena_chunks_len)?;
-        recording.arena_values =
-            directory.records(source, table::ARENA_VALUES, 0, header.arena_values_len)?;
-        recording.timeline = read_timeline(source, &directory, &header)?;
-        recording.symbols = directory.whole(source, table::SYMBOLS)?;
+        recording.modules = directory.table(&header)?;
+        recording.frames = directory.table(&header)?;
+        recording.stacks = directory.table(&header)?;
+        recording.scopes = directory.table(&header)?;
+        recording.sites = directory.table(&header)?;
+        recording.threads = directory.table(&header)?;
+        recording.marks = directory.table(&header)?;
+        recording.mark_rows = directory.table(&header)?;
+        recording.footprints = directory.table(&header)?;
+        recording.footprint_nodes = directory.table(&header)?;
+        recording.arenas = directory.table(&header)?;
+        recording.arena_rows = directory.table(&header)?;
+        recording.arena_chunks = directory.table(&header)?;
+        recording.arena_values = directory.table(&header)?;
+        recording.timeline = read_timeline(&directory, &header)?;
+        recording.symbols = directory.whole(table::SYMBOLS)?;
         recording.mend();
         Ok(recording)
     }
@@ -171,66 +161,47 @@ impl Recording {
 
     /// The bytes of the string at a reference.
     pub fn string_bytes(&self, reference: u32) -> Option<&[u8]> {
-        let start = reference as usize;
-        if start == 0 {
-            return None;
-        }
-        let length = u32::from_le_bytes(
-            self.strings
-                .get(start..start.checked_add(4)?)?
-                .try_into()
-                .ok()?,
-        );
-        self.strings
-            .get(start + 4..(start + 4).checked_add(length as usize)?)
+        let start = (reference != 0).then_some(reference as usize)?;
+        let (length, rest) = self.strings.get(start..)?.split_first_chunk()?;
+        rest.get(..u32::from_le_bytes(*length) as usize)
     }
 }
 
 /// The current half of the timeline, up to its published length.
-fn read_timeline<S: ReadAt + ?Sized>(
-    source: &S,
-    directory: &Directory,
+fn read_timeline(
+    directory: &Directory<'_>,
     header: &HeaderValue,
 ) -> Result<Vec<PointValue>, Error> {
-    let both: Vec<PointValue> =
-        directory.records(source, table::TIMELINE, 0, 2 * TIMELINE_POINTS as u64)?;
-    let start = if header.timeline_half == 0 {
-        0
-    } else {
-        TIMELINE_POINTS
+    let both = directory.records((table::TIMELINE, 0), 2 * TIMELINE_POINTS as u64)?;
+    let start = match header.timeline_half {
+        0 => 0,
+        _ => TIMELINE_POINTS,
     };
     let length = (header.timeline_len as usize).min(TIMELINE_POINTS);
     let mut points: Vec<PointValue> = both.into_iter().skip(start).take(length).collect();
     // NOTE: a half that is being rewritten shows points out of order for a moment; keep those that go forward.
     let mut last = 0;
     points.retain(|point| {
-        let forward = point.time_ns >= last;
-        if forward {
-            last = point.time_ns;
-        }
-        forward
+        let is_forward = point.time_ns >= last;
+        last = last.max(point.time_ns);
+        is_forward
     });
     Ok(points)
 }
 
 /// Every lane that was used, with its rows up to their published length.
-fn read_lanes<S: ReadAt + ?Sized>(
-    source: &S,
-    directory: &Directory,
-) -> Result<Vec<LaneColumns>, Error> {
+fn read_lanes(directory: &Directory<'_>) -> Result<Vec<LaneColumns>, Error> {
     let all = MAX_LANES as u64;
-    let lanes: Vec<LaneValue> = directory.records(source, table::LANES, 0, all)?;
-    let fixed: Vec<RowValue> = directory.records(source, table::FIXED_ROWS, 0, 3 * all)?;
+    let lanes: Vec<LaneValue> = directory.records((table::LANES, 0), all)?;
+    let fixed: Vec<RowValue> = directory.records((table::FIXED_ROWS, 0), 3 * all)?;
     let mut columns = Vec::new();
     for (number, lane) in (0u32..).zip(lanes) {
         if lane.kind == 0 {
             continue;
         }
-        let fixed_row = |which: usize| {
-            fixed
-                .get(3 * number as usize + which)
-                .copied()
-                .unwrap_or_default()
+        let fixed_row = |which| {
+            let row = fixed.get(3 * number as usize + which);
+            row.copied().unwrap_or_default()
         };
         columns.push(LaneColumns {
             number,
@@ -238,10 +209,10 @@ fn read_lanes<S: ReadAt + ?Sized>(
             all: fixed_row(0),
             table_full: fixed_row(1),
             unattributed: fixed_row(2),
-            rows: directory.records(source, table::ROWS, number, lane.rows_len.into())?,
-            sizes: directory.records(source, table::SIZES, number, lane.sizes_len.into())?,
-            snaps: directory.records(source, table::SNAPS, number, lane.snaps_len.into())?,
-            visits: directory.records(source, table::VISITS, number, lane.visits_len.into())?,
+            rows: directory.records((table::ROWS, number), lane.rows_len)?,
+            sizes: directory.records((table::SIZES, number), lane.sizes_len)?,
+            snaps: directory.records((table::SNAPS, number), lane.snaps_len)?,
+            visits: directory.records((table::VISITS, number), lane.visits_len)?,
         });
     }
     Ok(columns)

@@ -4,7 +4,7 @@
 //! reserved for a claim, memory grows as bytes arrive, and what holds more zeros than a writer leaves is refused. The
 //! contents decide, not the blocks on disk: file systems that compress have fewer, a sparse copy has holes where zeros were.
 
-use super::error::Error;
+use super::error::{Error, Kind};
 use super::source::ReadAt;
 
 /// Bytes read at once.
@@ -71,8 +71,8 @@ impl Zeros {
 }
 
 /// Calls `each` with the `bytes` bytes from `offset`, in pieces of whole records of `size` bytes.
-pub(super) fn read<S: ReadAt + ?Sized>(
-    source: &S,
+pub(super) fn read(
+    source: &dyn ReadAt,
     (offset, bytes): (u64, u64),
     size: usize,
     zeros: &mut Zeros,
@@ -97,18 +97,18 @@ pub(super) fn read<S: ReadAt + ?Sized>(
 
 /// Makes room for `more` elements; too little memory is an error value.
 pub(super) fn reserve<T>(to: &mut Vec<T>, more: usize) -> Result<(), Error> {
-    to.try_reserve(more).map_err(|_| Error::no_memory())
+    to.try_reserve(more).map_err(|_| Error(Kind::NoMemory))
 }
 
 /// Calls `each` with the first `bytes` bytes of a source, a piece at a time. A file that is mostly nothing is refused
-/// before it costs more than a look.
-pub(super) fn read_all<S: ReadAt + ?Sized>(
-    source: &S,
+/// after so many empty pieces.
+pub(super) fn read_all(
+    source: &dyn ReadAt,
     bytes: u64,
     mut each: impl FnMut(&[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut buffer = vec![0; PIECE_BYTES];
-    let (mut offset, mut empty, mut told) = (0, 0, 0);
+    let (mut offset, mut empty) = (0, 0);
     while offset < bytes {
         let length = (bytes - offset).min(PIECE_BYTES as u64) as usize;
         let piece = buffer.get_mut(..length).unwrap_or_default();
@@ -118,32 +118,12 @@ pub(super) fn read_all<S: ReadAt + ?Sized>(
         }
         offset += length as u64;
         if length == PIECE_BYTES && is_zero(piece) {
-            // Told later, when something follows: the end of a made-up file costs nothing.
             empty += 1;
             if empty > MOST_EMPTY_PIECES {
                 return Err(Error::damaged("most of it was never written, only claimed"));
             }
-            continue;
         }
-        tell_empty(&mut told, empty, &mut each)?;
         each(piece)?;
-    }
-    tell_empty(&mut told, empty, &mut each)
-}
-
-/// Tells `each` of the empty pieces that it was not told of yet.
-fn tell_empty(
-    told: &mut usize,
-    empty: usize,
-    each: &mut impl FnMut(&[u8]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    if *told == empty {
-        return Ok(());
-    }
-    let zeros = vec![0; PIECE_BYTES];
-    while *told < empty {
-        each(&zeros)?;
-        *told += 1;
     }
     Ok(())
 }

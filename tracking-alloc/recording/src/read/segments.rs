@@ -5,62 +5,61 @@ use super::limits;
 use super::pieces::{self, Zeros};
 use super::source::ReadAt;
 use crate::layout::*;
+use crate::tables::TableRecord;
 use crate::words::Record;
 use std::collections::BTreeMap;
 
 /// Segments by (table, lane), in order of their first record.
-pub(super) struct Directory {
+pub(super) struct Directory<'s> {
+    source: &'s dyn ReadAt,
     segments: BTreeMap<(u32, u32), Vec<SegmentValue>>,
 }
 
 /// Where the directory begins: right behind the header.
 const DIRECTORY_OFFSET: u64 = HEADER_BYTES;
 
-impl Directory {
-    /// Reads `length` entries. The directory names its own continuation: an entry of table `DIRECTORY`, read in turn.
-    pub(super) fn read<S: ReadAt + ?Sized>(
-        source: &S,
+impl<'s> Directory<'s> {
+    /// Reads the entries that a header says there are. The directory names its own continuation: an entry of table
+    /// `DIRECTORY`, read in turn.
+    pub(super) fn read(
+        source: &'s dyn ReadAt,
         file_bytes: u64,
-        length: u32,
-    ) -> Result<Directory, Error> {
+        header: &HeaderValue,
+    ) -> Result<Self, Error> {
+        let length = u64::from(header.directory_len);
         // No segment is shorter than 64 bytes, and no two share any: a longer directory is made up.
-        if u64::from(length) > file_bytes / 64 {
+        if length > file_bytes / 64 {
             return Err(Error::damaged(
                 "its directory claims more segments than the file has room for",
             ));
         }
         let size = SegmentValue::SIZE;
-        let mut left = u64::from(length);
-        let mut place = Some((DIRECTORY_OFFSET, DIRECTORY_BYTES));
+        let mut left = length;
+        let mut rest = Some((DIRECTORY_OFFSET, DIRECTORY_BYTES));
         let mut entries: Vec<SegmentValue> = Vec::new();
         let mut zeros = Zeros::of_records(size, false);
-        while let Some((offset, bytes)) = place.take() {
+        while let Some((offset, bytes)) = rest.take() {
             let count = (bytes / size as u64).min(left);
             left -= count;
             let mut next = None;
-            pieces::read(
-                source,
-                (offset, count * size as u64),
-                size,
-                &mut zeros,
-                |piece| {
-                    pieces::reserve(&mut entries, piece.len() / size)?;
-                    for entry in piece.chunks_exact(size).map(SegmentValue::parse) {
-                        check(&entry, file_bytes)?;
-                        if entry.table == table::DIRECTORY {
-                            next = Some((entry.offset, entry.bytes));
-                        } else {
-                            entries.push(entry);
-                        }
+            let place = (offset, count * size as u64);
+            pieces::read(source, place, size, &mut zeros, |piece| {
+                pieces::reserve(&mut entries, piece.len() / size)?;
+                for entry in piece.chunks_exact(size).map(SegmentValue::parse) {
+                    check(&entry, file_bytes)?;
+                    if entry.table == table::DIRECTORY {
+                        next = Some((entry.offset, entry.bytes));
+                    } else {
+                        entries.push(entry);
                     }
-                    Ok(())
-                },
-            )?;
+                }
+                Ok(())
+            })?;
             // Each piece was reserved after the one that names it.
             if next.is_some_and(|(next, _)| next < offset.saturating_add(bytes)) {
                 return Err(Error::damaged("its directory runs in a circle"));
             }
-            place = next;
+            rest = next;
         }
         if left > 0 {
             return Err(Error::damaged(
@@ -70,26 +69,19 @@ impl Directory {
         refuse_overlaps(&entries)?;
         let mut segments: BTreeMap<(u32, u32), Vec<SegmentValue>> = BTreeMap::new();
         for entry in entries {
-            segments
-                .entry((entry.table, entry.lane))
-                .or_default()
-                .push(entry);
+            let of = segments.entry((entry.table, entry.lane));
+            of.or_default().push(entry);
         }
-        segments
-            .values_mut()
-            .for_each(|pieces| pieces.sort_by_key(|entry| entry.first));
-        Ok(Directory { segments })
+        for pieces in segments.values_mut() {
+            pieces.sort_by_key(|entry| entry.first);
+        }
+        Ok(Directory { source, segments })
     }
 
     /// The first `length` bytes of a table. Fewer, when its segments hold fewer.
-    pub(super) fn bytes<S: ReadAt + ?Sized>(
-        &self,
-        source: &S,
-        table: u32,
-        length: u64,
-    ) -> Result<Vec<u8>, Error> {
+    pub(super) fn bytes(&self, table: u32, length: u64) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
-        self.gather(source, (table, 0), 1, length, |piece| {
+        self.gather((table, 0), 1, length, |piece| {
             pieces::reserve(&mut out, piece.len())?;
             out.extend_from_slice(piece);
             Ok(())
@@ -97,16 +89,19 @@ impl Directory {
         Ok(out)
     }
 
-    /// The first `length` records of a table. Fewer, when its segments hold fewer.
-    pub(super) fn records<S: ReadAt + ?Sized, R: Record>(
+    /// The records of a table that are published.
+    pub(super) fn table<R: TableRecord>(&self, header: &HeaderValue) -> Result<Vec<R>, Error> {
+        self.records((R::TABLE, 0), R::published(header))
+    }
+
+    /// The first `length` records of a table, or of the part of it that a lane has. Fewer, when its segments hold fewer.
+    pub(super) fn records<R: Record>(
         &self,
-        source: &S,
-        table: u32,
-        lane: u32,
-        length: u64,
+        (table, lane): (u32, u32),
+        length: impl Into<u64>,
     ) -> Result<Vec<R>, Error> {
         let mut out = Vec::new();
-        self.gather(source, (table, lane), R::SIZE, length, |piece| {
+        self.gather((table, lane), R::SIZE, length.into(), |piece| {
             pieces::reserve(&mut out, piece.len() / R::SIZE)?;
             out.extend(piece.chunks_exact(R::SIZE).map(R::parse));
             Ok(())
@@ -115,25 +110,18 @@ impl Directory {
     }
 
     /// A table as long as its segments are, or `None` without any.
-    pub(super) fn whole<S: ReadAt + ?Sized>(
-        &self,
-        source: &S,
-        table: u32,
-    ) -> Result<Option<Vec<u8>>, Error> {
+    pub(super) fn whole(&self, table: u32) -> Result<Option<Vec<u8>>, Error> {
         let Some(pieces) = self.segments.get(&(table, 0)) else {
             return Ok(None);
         };
-        let length = pieces
-            .iter()
-            .map(|piece| piece.bytes)
-            .fold(0, u64::saturating_add);
-        self.bytes(source, table, length).map(Some)
+        let bytes = pieces.iter().map(|piece| piece.bytes);
+        let length = bytes.fold(0, u64::saturating_add);
+        self.bytes(table, length).map(Some)
     }
 
     /// Calls `each` with the first `length` records of a table, some at a time.
-    fn gather<S: ReadAt + ?Sized>(
+    fn gather(
         &self,
-        source: &S,
         (table, lane): (u32, u32),
         size: usize,
         length: u64,
@@ -154,7 +142,7 @@ impl Directory {
             }
             let records = (segment.bytes / size as u64).min(length - done);
             let place = (segment.offset, records * size as u64);
-            pieces::read(source, place, size, &mut zeros, &mut each)?;
+            pieces::read(self.source, place, size, &mut zeros, &mut each)?;
             done += records;
         }
         Ok(())

@@ -59,6 +59,16 @@ pub(super) fn open_regular(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
+impl<S: ReadAt + ?Sized> ReadAt for &S {
+    fn byte_len(&self) -> io::Result<u64> {
+        (**self).byte_len()
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        (**self).read_at(buffer, offset)
+    }
+}
+
 impl ReadAt for [u8] {
     fn byte_len(&self) -> io::Result<u64> {
         Ok(self.len() as u64)

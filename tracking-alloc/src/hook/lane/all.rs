@@ -1,17 +1,26 @@
 //! All lanes together: for checks, marks, and the one who finishes.
 
-use super::{CHUNK, TABLE};
+use super::{CHUNK, Lane, TABLE};
 use crate::hook::open;
 use crate::sys;
 use crate::tables::{LANES_USED, OVERFLOW_USED};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::Row;
+use tracking_alloc_recording::{MAX_LANES, Row};
+
+/// The lane of a number, once it was made.
+pub(super) fn lane_at(number: u32) -> Option<&'static Lane> {
+    // SAFETY: null or a lane, which is never unmapped.
+    unsafe { TABLE.get(number as usize)?.load(Acquire).as_ref() }
+}
+
+fn lanes() -> impl Iterator<Item = &'static Lane> {
+    (0..MAX_LANES as u32).filter_map(lane_at)
+}
 
 /// Rows of a lane that are published, in order.
 pub(in super::super) fn rows_of(lane: u32, mut each: impl FnMut(&'static Row)) {
-    // SAFETY: null or a lane, which is never unmapped.
-    let Some(lane) = (unsafe { TABLE[lane as usize].load(Acquire).as_ref() }) else {
+    let Some(lane) = lane_at(lane) else {
         return;
     };
     let mut left = lane.record().rows_len.load(Acquire);
@@ -63,17 +72,8 @@ pub(crate) fn wait_until_idle() -> bool {
     if !waits(&open::is_open) {
         return false;
     }
-    for slot in &TABLE {
-        // SAFETY: null or a lane, which is never unmapped.
-        let Some(lane) = (unsafe { slot.load(Acquire).as_ref() }) else {
-            continue;
-        };
-        // The shared lane is never busy: threads on it were counted as open.
-        if !waits(&|| lane.busy.load(Acquire)) {
-            return false;
-        }
-    }
-    true
+    // The shared lane is never busy: threads on it were counted as open.
+    lanes().all(|lane| waits(&|| lane.busy.load(Acquire)))
 }
 
 /// Forgets all lanes: for a forked child that begins a recording of its own. Their memory is left to the process.
@@ -88,10 +88,5 @@ pub(crate) fn release_all() {
 
 /// Makes the next fall of every lane check: the maximum was reset. Under the peak lock.
 pub(in super::super) fn reset_limits() {
-    for slot in &TABLE {
-        // SAFETY: null or a lane, which is never unmapped.
-        if let Some(lane) = unsafe { slot.load(Acquire).as_ref() } {
-            lane.limit.store(i64::MIN, Relaxed);
-        }
-    }
+    lanes().for_each(|lane| lane.limit.store(i64::MIN, Relaxed));
 }

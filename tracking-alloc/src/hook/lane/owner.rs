@@ -1,5 +1,6 @@
 //! Who owns a lane: taking one over from a thread that ended, making a new one, sharing the last.
 
+use super::all::lane_at;
 use super::{CACHE, Cached, Lane, LaneTables, MEASURED, TABLE};
 use crate::hook::PEAK_CHECKS;
 use crate::hook::peak::STEP;
@@ -12,10 +13,10 @@ use crate::tables::{
 };
 use crate::thread;
 use std::cell::UnsafeCell;
-use std::ptr::{NonNull, null};
+use std::ptr::{NonNull, from_ref, null};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    self as recording, LANES, MAX_LANES, Row, SITE_TABLE_FULL, Sizes, Snaps, lane_kind, table,
+    LANES, MAX_LANES, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind, table,
 };
 
 /// The lane that is the calling thread's own, perhaps of an earlier generation.
@@ -55,32 +56,25 @@ pub(in super::super) fn stack_of_thread() -> Stack {
 #[cold]
 #[inline(never)]
 unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
-    let errno = Errno::keep();
+    let _errno = Errno::keep();
     let stack = stack_of_thread();
     let own = take_over(session, stack).or_else(|| add(session, stack));
     let lane = own.or_else(|| overflow(session));
     thread::with(|thread| {
-        thread
-            .lane
-            .set(own.map_or(null(), |lane| std::ptr::from_ref(lane).cast()));
-        let shared = lane.filter(|_| own.is_none());
-        thread
-            .shared
-            .set(shared.map_or(null(), |lane| std::ptr::from_ref(lane).cast()));
+        let pointer = |lane: Option<&Lane>| lane.map_or(null(), |lane| from_ref(lane).cast());
+        thread.lane.set(pointer(own));
+        thread.shared.set(pointer(lane.filter(|_| own.is_none())));
         if let Some(own) = own.filter(|_| !thread.measure.get().is_null()) {
             own.tag.fetch_or(MEASURED, Relaxed);
         }
     });
-    drop(errno);
     lane
 }
 
 /// The first lane whose owner ended.
 fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
     for made in 0..LANES_USED.load(Acquire) {
-        // SAFETY: null or a lane, which is never unmapped.
-        let Some(lane) = (unsafe { TABLE[lane_number(made) as usize].load(Acquire).as_ref() })
-        else {
+        let Some(lane) = lane_at(lane_number(made)) else {
             continue;
         };
         // SAFETY: the mutex was initialised and locked before the lane was published, and nobody unlocks it. A dead owner
@@ -126,7 +120,7 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     lane.tag.store(session.tag(), Relaxed);
     lane.move_in(stack);
     lane.record().kind.store(lane_kind::OWNED, Release);
-    TABLE[number as usize].store((lane as *const Lane).cast_mut(), Release);
+    TABLE[number as usize].store(from_ref(lane).cast_mut(), Release);
     checks.watch(lane);
     LANES_USED.store(made + 1, Release);
     if let Some(header) = header() {
@@ -138,15 +132,14 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
 /// The lane of all threads that found none.
 fn overflow(session: &Session) -> Option<&'static Lane> {
     let mut checks = PEAK_CHECKS.lock();
-    // SAFETY: null or a lane, which is never unmapped.
-    if let Some(lane) = unsafe { TABLE[LANES].load(Acquire).as_ref() } {
+    if let Some(lane) = lane_at(LANES as u32) {
         return Some(lane);
     }
     let lane = make(session, LANES as u32)?;
     lane.tag.store(session.tag(), Relaxed);
     lane.record().kind.store(lane_kind::SHARED, Release);
     checks.watch(lane);
-    TABLE[LANES].store((lane as *const Lane).cast_mut(), Release);
+    TABLE[LANES].store(from_ref(lane).cast_mut(), Release);
     OVERFLOW_USED.store(1, Release);
     Some(lane)
 }
@@ -164,15 +157,13 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
         fixed_row(number, 1)?,
         fixed_row(number, 2)?,
     );
-    let table = |id, record_bytes| Table::new(id, number, record_bytes, 8 << 10, 64 << 10);
+    let table = |id| Table::new(id, number, 8 << 10, 64 << 10);
     let clock = CLOCK.load(Acquire);
     for row in [all, full, unattributed] {
         row.clock.store(clock, Relaxed);
     }
     full.site.store(SITE_TABLE_FULL, Relaxed);
-    unattributed
-        .site
-        .store(recording::SITE_UNATTRIBUTED, Relaxed);
+    unattributed.site.store(SITE_UNATTRIBUTED, Relaxed);
     // SAFETY: zeroed memory for a lane that nobody else knows; zeros are valid for every field not written here.
     let lane = unsafe {
         let lane = place.as_ptr();
@@ -184,11 +175,11 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
         (*lane).full = full;
         (*lane).unattributed = unattributed;
         (&raw mut (*lane).tables).write(UnsafeCell::new(LaneTables {
-            rows: table(table::ROWS, size_of::<Row>()),
-            sizes: table(table::SIZES, size_of::<Sizes>()),
-            snaps: table(table::SNAPS, size_of::<Snaps>()),
+            rows: table(table::ROWS),
+            sizes: table(table::SIZES),
+            snaps: table(table::SNAPS),
             #[cfg(feature = "serde")]
-            visits: table(table::VISITS, size_of::<recording::Visits>()),
+            visits: table(table::VISITS),
             bump,
         }));
         &*lane

@@ -134,11 +134,10 @@ impl Lane {
     #[cold]
     #[inline(never)]
     fn add_chunk(&'static self, site: u32) -> Option<&'static Slot> {
-        let errno = Errno::keep();
+        let _errno = Errno::keep();
         // SAFETY: the tables belong to the lane's owner, who is calling.
         let chunk = unsafe { (*self.tables.get()).bump.take_sparse::<Slot>(CHUNK) }?;
         self.chunks[(site as usize / CHUNK) & (CHUNKS - 1)].store(chunk.as_ptr(), Relaxed);
-        drop(errno);
         // SAFETY: as in `slot`.
         Some(unsafe { &*chunk.as_ptr().add(site as usize % CHUNK) })
     }
@@ -200,21 +199,19 @@ impl Lane {
     #[cold]
     #[inline(never)]
     fn add_row(&self, slot: Option<&Slot>, site: u32) -> &'static Row {
-        let errno = Errno::keep();
+        let _errno = Errno::keep();
         // SAFETY: a fixed row.
         let full = unsafe { &*self.full };
         let Some(slot) = slot else { return full };
-        let row = if site == SITE_TABLE_FULL {
-            None
-        } else {
-            self.new_row(site)
+        let row = match site {
+            SITE_TABLE_FULL => None,
+            _ => self.new_row(site),
         };
         let (index, row) = row.unwrap_or((u32::MAX, full));
         slot.count_page();
         slot.row.set(row);
         slot.row_index.set(index);
         slot.class.set(NO_CLASS);
-        drop(errno);
         row
     }
 
@@ -259,15 +256,14 @@ impl Lane {
     }
 
     fn new_row(&self, site: u32) -> Option<(u32, &'static Row)> {
-        // SAFETY: the tables belong to the lane's owner, who is calling.
-        let rows = unsafe { &mut (*self.tables.get()).rows };
-        let (index, place) = tables::push::<Row>(rows)?;
-        // SAFETY: a zeroed record that is the lane's own and stays mapped.
-        let row = unsafe { place.as_ref() };
-        row.site.store(site, Relaxed);
-        row.clock.store(CLOCK.load(Acquire), Relaxed);
-        self.record().rows_len.store(index as u32 + 1, Release);
-        Some((index as u32, row))
+        self.add_record(
+            |tables| &mut tables.rows,
+            |lane| &lane.rows_len,
+            |row: &Row| {
+                row.site.store(site, Relaxed);
+                row.clock.store(CLOCK.load(Acquire), Relaxed);
+            },
+        )
     }
 
     /// Counts a block's size, before the block itself is counted.
@@ -303,17 +299,13 @@ impl Lane {
 
     /// A new size record for a slot's row.
     pub(in crate::hook) fn new_sizes(&self, slot: &Slot) -> Option<&'static Sizes> {
-        let errno = Errno::keep();
-        // SAFETY: the tables belong to the lane's owner, who is calling.
-        let table = unsafe { &mut (*self.tables.get()).sizes };
-        let pushed = tables::push::<Sizes>(table);
-        drop(errno);
-        let (index, place) = pushed?;
-        // SAFETY: a zeroed record that is the lane's own and stays mapped.
-        let sizes: &'static Sizes = unsafe { place.as_ref() };
-        sizes.row.store(slot.row_index.get(), Relaxed);
-        self.record().sizes_len.store(index as u32 + 1, Release);
-        Some(sizes)
+        let _errno = Errno::keep();
+        let added = self.add_record(
+            |tables| &mut tables.sizes,
+            |lane| &lane.sizes_len,
+            |sizes: &Sizes| sizes.row.store(slot.row_index.get(), Relaxed),
+        );
+        added.map(|(_, sizes)| sizes)
     }
 
     #[cold]
@@ -327,17 +319,13 @@ impl Lane {
             return;
         }
         if slot.snaps.get().is_null() {
-            let errno = Errno::keep();
-            // SAFETY: the tables belong to the lane's owner, who is calling.
-            let table = unsafe { &mut (*self.tables.get()).snaps };
-            if let Some((index, place)) = tables::push::<Snaps>(table) {
-                // SAFETY: a zeroed record that is the lane's own and stays mapped.
-                let snaps = unsafe { place.as_ref() };
-                snaps.row.store(slot.row_index.get(), Relaxed);
-                self.record().snaps_len.store(index as u32 + 1, Release);
-                slot.snaps.set(snaps);
-            }
-            drop(errno);
+            let _errno = Errno::keep();
+            let added = self.add_record(
+                |tables| &mut tables.snaps,
+                |lane| &lane.snaps_len,
+                |snaps: &Snaps| snaps.row.store(slot.row_index.get(), Relaxed),
+            );
+            slot.snaps.set(added.map_or(null(), |(_, snaps)| snaps));
         }
         // SAFETY: null or a record of the lane's own that stays mapped.
         let Some(snaps) = (unsafe { slot.snaps.get().as_ref() }) else {

@@ -2,13 +2,13 @@
 
 use super::{PeakChecks, check_peak_now};
 use crate::hook::lane::rows_of;
-use crate::tables::{self, Window, at_peak, epoch, fixed_row, lanes_in_use};
+use crate::tables::{self, at_peak, epoch, fixed_row, lanes_in_use};
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::Row;
+use tracking_alloc_recording::{MarkValue, Row};
 
 /// Ends the present window of the peak: writes down every row as it was at the window's peak, and begins the next.
-/// When the rows find no room the window goes on, and `None` comes back.
-pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<Window> {
+/// When the rows find no room the window goes on, and `None` comes back; else what a mark keeps of it.
+pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<MarkValue> {
     check_peak_now(checks, true);
     let epoch = epoch();
     let mut writer = tables::current()?.write.lock();
@@ -29,20 +29,19 @@ pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<Window> {
             .for_each(&mut keep);
     }
     let rows = writer.mark_rows() - first_row;
-    if let Some(header) = tables::header() {
-        header.mark_rows_len.store(writer.mark_rows(), Release);
-    }
     drop(writer);
     if !whole {
         return None;
     }
-    let mut window = Window {
+    let mut window = MarkValue {
+        has_rows: 1,
         peak_bytes: checks.peak,
         peak_blocks: checks.peak_blocks,
         peak_ns: checks.peak_ns,
         peak_bound_bytes: checks.bound,
         first_row,
         rows,
+        ..MarkValue::default()
     };
     checks.begin_window();
     check_peak_now(checks, false);

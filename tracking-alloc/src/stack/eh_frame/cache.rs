@@ -51,7 +51,7 @@ pub(crate) fn prepare(bump: &mut Bump) -> bool {
 }
 
 /// Forgets all rules. Under the write lock.
-pub(in crate::stack) fn forget_rules() {
+pub(crate) fn forget_rules() {
     if let Some(cache) = current() {
         cache.clear();
     }
@@ -78,7 +78,7 @@ impl Cache {
         // PERF: with the tag gone what is left is the rule, or too large for one. No rule is 0.
         let rule = |place: usize| {
             let rest = self.places[place].load(Relaxed) ^ tag;
-            (rest.wrapping_sub(1) < (1 << Rule::BITS) - 1).then(|| Rule::from_bits(rest as u32))
+            (rest.wrapping_sub(1) < (1 << Rule::BITS) - 1).then_some(Rule(rest as u32))
         };
         rule(place).or_else(|| rule(place ^ 1))
     }
@@ -102,7 +102,7 @@ impl Cache {
         if before != 0 && (before ^ tag) >> Rule::BITS != 0 {
             second.store(before, Relaxed);
         }
-        first.store(tag | u64::from(rule.bits()), Relaxed);
+        first.store(tag | u64::from(rule.0), Relaxed);
     }
 
     /// Forgets everything: code was loaded, perhaps where other code had been. Under the write lock.

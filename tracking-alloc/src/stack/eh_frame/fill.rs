@@ -3,7 +3,7 @@
 use super::cache;
 use super::evaluate::{self, Context};
 use super::rule::{Base, Bounds, Frame, Rule};
-use super::tables::{CopyPlace, Tables};
+use super::tables::Tables;
 use crate::module::{MOST_MODULES, Modules};
 use crate::stack::{End, Start};
 use crate::sys::{Bump, Stack};
@@ -85,11 +85,7 @@ impl Code<'_> {
         let image = self.images.image_at(code)?;
         let context = self.context()?;
         let bias = self.images.bias(image)?;
-        let keep = if self.eh_frames.checks == 0 {
-            CopyPlace::Always(self.bump)
-        } else {
-            CopyPlace::ForNow
-        };
+        let keep = (self.eh_frames.checks == 0).then_some(&mut *self.bump);
         let sections = self
             .eh_frames
             .tables
@@ -108,7 +104,7 @@ impl Code<'_> {
         for image in 0..self.images.images_seen() {
             if let Some(tables) = self.eh_frames.tables.get_mut(image) {
                 // What cannot be read has no rules.
-                let _ = tables.sections(|| self.images.open(image), CopyPlace::Always(self.bump));
+                let _ = tables.sections(|| self.images.open(image), Some(self.bump));
             }
         }
     }
@@ -180,12 +176,9 @@ impl Code<'_> {
         );
         self.eh_frames.checks -= 1;
         if self.eh_frames.checks == 0 {
-            let known = self.images.images_seen();
-            self.eh_frames
-                .tables
-                .iter_mut()
-                .take(known)
-                .for_each(Tables::forget);
+            let tables = self.eh_frames.tables.iter_mut();
+            let known = tables.take(self.images.images_seen());
+            known.for_each(Tables::forget);
         }
         // What .eh_frame could not follow to the end says nothing about what lies beyond.
         differs || seen != addresses.len() && end == End::Outermost

@@ -22,8 +22,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub(super) use cache::forget_rules;
-pub(crate) use cache::prepare;
+pub(crate) use cache::{forget_rules, prepare};
 pub(crate) use fill::{Code, EhFrames};
 pub(super) use near::NEAR;
 use near::NearWalks;
@@ -133,11 +132,11 @@ pub(super) fn hash(
     let (low, span) = (limits.low.get(), limits.span.get());
     let (bp, sp, pc) = start.registers();
     if sp.wrapping_sub(low) <= span {
-        let frame = LazyFrame::new(Frame { pc, sp, bp }, last.walk.register());
+        let frame = LazyFrame::new(Frame { pc, sp, bp }, &last.walk.register);
         // Frames in the last words of a stack are left to the slower path.
         // PERF: nothing here waits for a rule, nor is anything stored that a slower path reads.
         if let Some((frame, sum)) = last.near.find(frame, low + span, powers)
-            && let sum = powers.sum::<NEAR>(powers.begin(scope).value().wrapping_add(sum))
+            && let sum = powers.sum::<NEAR>(powers.begin(scope).value.wrapping_add(sum))
             && let Some(sum) = last.walk.unchanged(limits.stack(), frame.sp, frame, sum)
         {
             return sum;
@@ -183,18 +182,18 @@ fn hash_anew(
         find_rule,
         bounds,
     };
-    let frame = LazyFrame::new(Frame { pc, sp, bp }, last.walk.register());
-    last.walk.count_register();
+    let frame = LazyFrame::new(Frame { pc, sp, bp }, &last.walk.register);
+    last.walk.count_pages(0, 1);
     let near = match find_again(&last.near, frame, stack.high, powers) {
         Some(near) => Ok(near),
         None => rules.walk_near(frame, &last.near, powers),
     };
     let hash = match near {
         Ok((frame, sum)) => {
-            let sum = powers.sum::<NEAR>(none.value().wrapping_add(sum));
+            let sum = powers.sum::<NEAR>(none.value.wrapping_add(sum));
             last.walk.go_on_anew(&rules, stack, frame, sum)
         }
-        Err(sum) => sum.map(|sum| none.value().wrapping_add(sum)),
+        Err(sum) => sum.map(|sum| none.value.wrapping_add(sum)),
     };
     hash.unwrap_or_else(|| hash_in_full(start, limits, find_rule, none))
 }
@@ -208,7 +207,7 @@ pub(super) fn hash_in_full(
     mut sum: Sum,
 ) -> u64 {
     walk(start, limits, find_rule, |address| sum.add(address));
-    sum.value()
+    sum.value
 }
 
 /// What steps by rules need.

@@ -13,11 +13,10 @@ use std::cell::Cell;
 /// ```
 /// The return address is always the word below the frame's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rule(u32);
+pub(crate) struct Rule(pub(super) u32);
 
-const BASE_SP: u32 = 0;
-const BASE_BP: u32 = 1;
-const BASE_LOADED: u32 = 2;
+const BASE_BP: u32 = Base::Bp as u32;
+const BASE_LOADED: u32 = Base::Loaded as u32;
 const BASE_STOP: u32 = 3;
 /// Set in the two bases that are not plain registers.
 const SPECIAL: u32 = 2;
@@ -31,10 +30,10 @@ const WORD: usize = size_of::<usize>();
 /// What a frame's end is counted from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Base {
-    Sp,
-    Bp,
+    Sp = 0,
+    Bp = 1,
     /// The frame's end is the word below where rbp points, the caller's rbp where it points.
-    Loaded,
+    Loaded = 2,
 }
 
 impl Rule {
@@ -56,24 +55,10 @@ impl Rule {
             Some(bytes) => words(bytes, Self::BITS - BP_SHIFT)?,
             None => 0,
         };
-        let base = match base {
-            Base::Sp => BASE_SP,
-            Base::Bp => BASE_BP,
-            Base::Loaded => BASE_LOADED,
-        };
         Some(Rule(
-            base | words(offset, OFFSET_BITS)? << OFFSET_SHIFT | saved << BP_SHIFT,
+            base as u32 | words(offset, OFFSET_BITS)? << OFFSET_SHIFT | saved << BP_SHIFT,
         ))
         .filter(|rule| rule.0 != 0)
-    }
-
-    pub(super) fn bits(self) -> u32 {
-        self.0
-    }
-
-    #[inline(always)]
-    pub(super) fn from_bits(bits: u32) -> Rule {
-        Rule(bits)
     }
 
     /// Whether more than a register decides the frame's end, or there is none.

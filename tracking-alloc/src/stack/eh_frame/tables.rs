@@ -40,33 +40,16 @@ pub(super) struct Sections {
     pub(super) frames_address: u64,
 }
 
-/// Where copies are kept.
-pub(super) enum CopyPlace<'a> {
-    /// As long as the process runs.
-    Always(&'a mut Bump),
-    /// Until [`Tables::forget`].
-    ForNow,
-}
-
-impl CopyPlace<'_> {
-    fn take(&mut self, bytes: usize) -> Option<NonNull<u8>> {
-        match self {
-            CopyPlace::Always(bump) => bump.take(bytes),
-            CopyPlace::ForNow => map_private(bytes),
-        }
-    }
-}
-
 impl Tables {
-    /// The sections, read at the first call from where the module can be read.
+    /// The sections, read at the first call from where the module can be read. With `keep` their copy stays as long as the
+    /// process runs, else until [`forget`](Self::forget).
     pub(super) fn sections(
         &mut self,
         open: impl FnOnce() -> Option<Source>,
-        keep: CopyPlace<'_>,
+        keep: Option<&mut Bump>,
     ) -> Option<Sections> {
         if !self.asked {
-            self.asked = true;
-            self.copy = open().and_then(|source| Copy::read(&source, keep));
+            self.read(open, keep);
         }
         let copy = self.copy?;
         // SAFETY: `copy.bytes` has room for both sections, is written no more, and stays mapped: for ever, or until
@@ -90,7 +73,15 @@ impl Tables {
         })
     }
 
-    /// Gives back a copy that was kept [for now](CopyPlace::ForNow).
+    /// Reads the copy. What it needs of the stack is given back before a rule is looked for.
+    #[cold]
+    #[inline(never)]
+    fn read(&mut self, open: impl FnOnce() -> Option<Source>, keep: Option<&mut Bump>) {
+        self.asked = true;
+        self.copy = open().and_then(|source| Copy::read(&source, keep));
+    }
+
+    /// Gives back a copy that was not to be kept.
     pub(super) fn forget(&mut self) {
         if let Some(copy) = self.copy.take() {
             // SAFETY: a mapping of exactly these bytes that nobody refers to any more.
@@ -107,7 +98,7 @@ impl Tables {
 
 impl Copy {
     #[inline(never)]
-    fn read(source: &Source, mut keep: CopyPlace<'_>) -> Option<Copy> {
+    fn read(source: &Source, keep: Option<&mut Bump>) -> Option<Copy> {
         let header =
             source.segments(|segment| (segment.kind == elf::PT_GNU_EH_FRAME).then_some(segment))?;
         if header.file_bytes > MOST_BYTES {
@@ -140,10 +131,13 @@ impl Copy {
             return None;
         }
         let frames_len = bytes as usize;
-        let bytes = keep.take(header_len + frames_len)?;
+        let len = header_len + frames_len;
+        let bytes = match keep {
+            Some(bump) => bump.take(len)?,
+            None => map_private(len)?,
+        };
         // SAFETY: fresh memory of that size that nobody else knows.
-        let memory =
-            unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), header_len + frames_len) };
+        let memory = unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), len) };
         let (header_memory, frames_memory) = memory.split_at_mut(header_len);
         // A file that shrank meanwhile leaves zeros, which are the end of a list of rules: nothing false.
         let _ = source.read(&header, 0, header_memory);

@@ -47,13 +47,13 @@ fn a_caller_whose_rbp_alone_changed_is_walked_anew() {
             sp: place,
             bp: 0,
         };
-        let start = LazyFrame::new(start, last.register());
+        let start = LazyFrame::new(start, &last.register);
         last.go_on(&rules, stack, start, Sum::new(5, 0))
     };
     let sum = |addresses: [u64; 2]| {
         let mut sum = Sum::new(5, 0);
         addresses.into_iter().for_each(|address| sum.add(address));
-        Some(sum.value())
+        Some(sum.value)
     };
     assert_eq!(walk(&words), sum([2, 3]));
     assert_eq!(walk(&words), sum([2, 3]), "nothing changed");
@@ -168,7 +168,7 @@ impl Model {
     /// Whether the innermost frames are those of an earlier walk.
     fn is_near_known(&self, powers: &Powers) -> bool {
         let frame = *self.frames.last().expect("the outermost");
-        let frame = LazyFrame::new(frame, self.last.walk.register());
+        let frame = LazyFrame::new(frame, &self.last.walk.register);
         let high = self.limits.stack().high;
         self.last.near.find(frame, high, powers).is_some()
     }

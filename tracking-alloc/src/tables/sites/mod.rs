@@ -4,12 +4,9 @@
 //! against known code, repeated cycles are folded, and what had to be cut is counted.
 //!
 //! A site is a stack's frames and a scope; a key is only a hash of them. Interning compares the frames: if another stack
-//! has the key, all keys are changed. A known key is looked at the first time a lane meets its site, and now and then.
+//! has the key, all keys are changed. A known key is checked the first time a lane meets its site, and now and then.
 
-mod cut;
-mod map;
-
-pub(crate) use map::{find_site, forget_sites};
+mod tidy;
 
 use super::key_map::KeyMap;
 use super::walking::find_rule;
@@ -18,8 +15,21 @@ use crate::stack::{self, Limits, Start};
 use crate::{module, sys};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    FrameValue, MAX_FRAMES, MAX_SITES, SITE_TABLE_FULL, SiteValue, StackValue, site_flags,
+    FrameValue, MAX_FRAMES, MAX_SITES, SITE_TABLE_FULL, SiteValue, StackValue, site_flags, table,
 };
+
+/// From key to site.
+static SITES: KeyMap = KeyMap::new();
+
+/// The site of a key. Without a lock: a site just being added may not be found, and is then looked for under the lock.
+pub(crate) fn find_site(key: u64) -> Option<u32> {
+    SITES.find(key).map(|site| site as u32)
+}
+
+/// Forgets all sites: for a forked child that begins a recording of its own.
+pub(crate) fn forget_sites() {
+    SITES.forget();
+}
 
 /// The site of the calling stack in a scope, interned when it is new. The stack is walked into `scratch`; `key` is what
 /// it had at the first walk.
@@ -33,7 +43,7 @@ pub(crate) fn intern(
     let Some(session) = current() else {
         return SITE_TABLE_FULL;
     };
-    let errno = sys::Errno::keep();
+    let _errno = sys::Errno::keep();
     let mut walked = stack::walk_into(limits, start, find_rule, scratch);
     let mut writer = session.write.lock();
     if !writer
@@ -55,7 +65,7 @@ pub(crate) fn intern(
         let header = writer.store.header();
         header.unwinder_disagreements.fetch_add(1, Relaxed);
     }
-    let tidied = cut::tidy(&mut writer.images, addresses, &mut flags);
+    let tidied = tidy::tidy(&mut writer.images, addresses, &mut flags);
     if tidied.read_modules {
         writer.record_modules();
     }
@@ -71,7 +81,6 @@ pub(crate) fn intern(
         // It was called through code that keeps data in the frame pointer.
         limits.count_cut(*outermost);
     }
-    drop(errno);
     site
 }
 
@@ -90,29 +99,17 @@ fn check() {
         return;
     };
     module::checked();
-    let errno = sys::Errno::keep();
+    let _errno = sys::Errno::keep();
     let mut writer = session.write.lock();
     if !writer.images.is_all_unchanged() {
         writer.code_changed();
     }
-    drop(writer);
-    drop(errno);
 }
 
 /// Gives every stack another key: old ones lead nowhere. Under the write lock.
 fn change_keys() {
     stack::change_seed();
-    map::clear_sites();
-}
-
-/// What leads to frames, stacks and sites that are in the tables already.
-pub(super) struct Maps {
-    /// (module, offset) to frame.
-    frames: KeyMap,
-    /// (parent, frame) to stack.
-    stacks: KeyMap,
-    /// (stack, scope) to site.
-    sites: KeyMap,
+    SITES.clear();
 }
 
 impl Writer {
@@ -128,17 +125,13 @@ impl Writer {
         let Some(stack) = self.add_stack(addresses) else {
             return SITE_TABLE_FULL;
         };
-        let place = u64::from(stack) << 32 | u64::from(scope);
         let known = key.and_then(find_site);
-        let site = self.maps.sites.find(place).or_else(|| {
-            let flags = flags | known.map_or(0, |_| site_flags::COLLIDED);
-            self.add_site(place, stack, scope, flags)
-        });
-        let Some(site) = site else {
+        let collided = known.map_or(0, |_| site_flags::COLLIDED);
+        let Some(site) = self.add_site(stack, scope, flags | collided) else {
             return SITE_TABLE_FULL;
         };
         match (key, known) {
-            (Some(key), None) if map::has_room(&mut self.bump) => map::add_site(key, site),
+            (Some(key), None) if SITES.reserve(&mut self.bump) => SITES.add(key, site.into()),
             // Two stacks of one key. With other keys they are told apart; what was counted up to now stays.
             (Some(_), Some(known)) if known != site => change_keys(),
             _ => {}
@@ -146,9 +139,12 @@ impl Writer {
         site
     }
 
-    fn add_site(&mut self, place: u64, stack: u32, scope: u32, flags: u32) -> Option<u32> {
-        if self.sites.len() >= u64::from(MAX_SITES) || !self.maps.sites.reserve(&mut self.bump) {
-            return None;
+    /// The site of a stack in a scope, with these flags if it is new.
+    fn add_site(&mut self, stack: u32, scope: u32, flags: u32) -> Option<u32> {
+        let key = u64::from(stack) << 32 | u64::from(scope);
+        let known = self.find(table::SITES, key);
+        if known.is_some() || self.len(table::SITES) >= u64::from(MAX_SITES) {
+            return known;
         }
         let site = SiteValue {
             stack,
@@ -156,10 +152,7 @@ impl Writer {
             flags,
             ..SiteValue::default()
         };
-        let (index, _) = self.sites.add(&mut self.store, site)?;
-        self.store.header().sites_len.store(index + 1, Release);
-        self.maps.sites.add(place, index);
-        Some(index)
+        self.intern(key, site)
     }
 
     /// The node of a stack, given innermost first.
@@ -175,36 +168,17 @@ impl Writer {
     fn add_frame(&mut self, address: u64) -> Option<u32> {
         let (module, offset) = self.images.locate(address);
         let key = u64::from(module) << 48 | offset & ((1 << 48) - 1);
-        if let Some(known) = self.maps.frames.find(key) {
-            return Some(known);
-        }
-        if !self.maps.frames.reserve(&mut self.bump) {
-            return None;
-        }
         let frame = FrameValue {
             module,
             offset,
             ..FrameValue::default()
         };
-        let (index, _) = self.frames.add(&mut self.store, frame)?;
-        self.store.header().frames_len.store(index + 1, Release);
-        self.maps.frames.add(key, index);
-        Some(index)
+        self.intern(key, frame)
     }
 
     fn add_node(&mut self, parent: u32, frame: u32) -> Option<u32> {
         let key = u64::from(parent) << 32 | u64::from(frame);
-        if let Some(known) = self.maps.stacks.find(key) {
-            return Some(known);
-        }
-        if !self.maps.stacks.reserve(&mut self.bump) {
-            return None;
-        }
-        let stack = StackValue { parent, frame };
-        let (index, _) = self.stacks.add(&mut self.store, stack)?;
-        self.store.header().stacks_len.store(index + 1, Release);
-        self.maps.stacks.add(key, index);
-        Some(index)
+        self.intern(key, StackValue { parent, frame })
     }
 }
 

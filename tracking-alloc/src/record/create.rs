@@ -1,17 +1,18 @@
-//! Where a recording goes: the pattern of `HEAPGLASS_OUT`, taken paths, file systems that cannot carry it live.
+//! Making the file of a recording: the pattern of `HEAPGLASS_OUT`, taken paths, file systems that cannot carry it live.
 //!
 //! Never truncates a file, never shares one: a new inode is made under a temporary name and then gets its own.
 
 use super::publish::{Names, publish};
-use super::signature::Signature;
-use super::{PathBytes, Refused};
-use crate::sys::{self, File};
-use tracking_alloc_recording::{PathPiece, path_pieces, state};
+use super::signature::{own_header, sign};
+use super::{PathBytes, Refused, pointer};
+use crate::sys::{self, File, FileId};
+use std::fmt::Write;
+use tracking_alloc_recording::{HeaderValue, PathPiece, path_pieces, state};
 
 /// A new file for a live recording. It has a temporary name until it is a recording: nobody ever sees half a beginning.
-pub(crate) struct Live {
+pub(crate) struct NewFile {
     paths: &'static mut Paths,
-    pub(crate) status: libc::stat,
+    pub(crate) id: FileId,
     /// The recording is not where it was wanted: that file system cannot carry a live mapping.
     is_elsewhere: bool,
 }
@@ -28,7 +29,7 @@ struct Paths {
     names: Names,
 }
 
-impl Live {
+impl NewFile {
     /// Where the file is now.
     pub(crate) fn path(&self) -> &PathBytes {
         &self.paths.hidden
@@ -37,32 +38,20 @@ impl Live {
     /// Gives the file its name: that name, and where a pointer to it was left, when it is not where it was wanted.
     pub(crate) fn name(&mut self) -> Result<(&PathBytes, Option<&PathBytes>), Refused> {
         let paths = &mut *self.paths;
-        publish(
-            &paths.hidden,
-            &paths.target,
-            &mut paths.names,
-            !self.is_elsewhere,
-        )?;
+        let replace = !self.is_elsewhere;
+        publish(&paths.hidden, &paths.target, &mut paths.names, replace)?;
         if !self.is_elsewhere {
             return Ok((&paths.names.name, None));
         }
         paths.live.set(&paths.names.name);
-        if let Err(refused) = paths.leave_pointer() {
-            paths.live.remove();
-            return Err(refused);
-        }
-        Ok((&paths.live, Some(&paths.names.name)))
+        let pointed = paths.leave_pointer().inspect_err(|_| paths.live.remove());
+        pointed.map(|()| (&paths.live, Some(&paths.names.name)))
     }
 
     /// Removes the file that got no name.
     pub(crate) fn discard(&self) {
-        let ours = (self.status.st_dev, self.status.st_ino);
-        let hidden = &self.paths.hidden;
-        if hidden
-            .status()
-            .is_some_and(|status| (status.st_dev, status.st_ino) == ours)
-        {
-            hidden.remove();
+        if self.paths.hidden.id() == Some(self.id) {
+            self.paths.hidden.remove();
         }
     }
 }
@@ -73,9 +62,9 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Option<PathBytes
     for piece in path_pieces(pattern) {
         let fits = match piece {
             PathPiece::Bytes(bytes) => path.push(bytes),
-            PathPiece::Process => path.push_number(std::process::id().into()),
+            PathPiece::Process => write!(path, "{}", std::process::id()).is_ok(),
             PathPiece::Program => path.push(program),
-            PathPiece::Started => path.push_number(sys::unix_ns() / 1_000_000_000),
+            PathPiece::Started => write!(path, "{}", sys::unix_ns() / 1_000_000_000).is_ok(),
         };
         if !fits {
             return None;
@@ -87,78 +76,56 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Option<PathBytes
 /// Makes the file for a live recording: at the wanted path, or elsewhere with a pointer left at the wanted path.
 ///
 /// `reserve` bytes are reserved as a trial: whether the file system can carry a mapping is only known by trying.
-pub(crate) fn open_live(wanted: &[u8], reserve: u64) -> Result<Live, Refused> {
+pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refused> {
     let Some(mut place) = sys::Bump::new().take::<Paths>(1) else {
-        return Err(Refused {
-            what: "no memory for its path",
-            errno: libc::ENOMEM,
-        });
+        return Err(Refused::new("no memory for its path", libc::ENOMEM));
     };
     // SAFETY: zeroed memory for one value, nobody else's and never given back; zeros are empty paths.
     let paths: &'static mut Paths = unsafe { place.as_mut() };
     absolute(wanted, &mut paths.wanted)?;
     paths.target.set(&paths.wanted);
-    if let Some(status) = create(&paths.target, &mut paths.hidden, reserve)? {
-        return Ok(Live {
-            paths,
-            status,
-            is_elsewhere: false,
-        });
-    }
-    elsewhere(paths, reserve)
-}
-
-/// The recording on a file system that can carry it, with a pointer at the wanted path.
-fn elsewhere(paths: &'static mut Paths, reserve: u64) -> Result<Live, Refused> {
-    let folders = [
-        sys::environment(b"XDG_RUNTIME_DIR"),
-        Some(b"/dev/shm".as_slice()),
-    ];
-    for folder in folders
-        .into_iter()
-        .flatten()
-        .filter(|folder| folder.first() == Some(&b'/'))
-    {
-        let path = &mut paths.target;
-        path.clear();
-        let named = path.push(folder)
-            && path.push(b"/heapglass-")
-            && path.push_number(std::process::id().into());
-        if !(named && path.push(b"-") && path.push(paths.wanted.file_name())) {
-            continue;
-        }
-        if let Ok(Some(status)) = create(path, &mut paths.hidden, reserve) {
-            return Ok(Live {
-                paths,
-                status,
-                is_elsewhere: true,
-            });
-        }
-    }
-    Err(Refused {
-        what: "its file system cannot carry a live recording, and neither $XDG_RUNTIME_DIR nor /dev/shm can",
-        errno: 0,
+    let id = create(&paths.target, &mut paths.hidden, reserve)?;
+    let is_elsewhere = id.is_none();
+    // On another file system that can carry it, with a pointer at the wanted path.
+    let Some(id) = id.or_else(|| paths.create_elsewhere(reserve)) else {
+        return Err(Refused::new(
+            "its file system cannot carry a live recording, and neither $XDG_RUNTIME_DIR nor /dev/shm can",
+            0,
+        ));
+    };
+    Ok(NewFile {
+        paths,
+        id,
+        is_elsewhere,
     })
 }
 
 impl Paths {
+    fn create_elsewhere(&mut self, reserve: u64) -> Option<FileId> {
+        let folders = [sys::environment(b"XDG_RUNTIME_DIR"), Some(b"/dev/shm")];
+        let mut folders = folders.into_iter().flatten();
+        folders.find_map(|folder| {
+            let path = &mut self.target;
+            path.clear();
+            let is_named = folder.starts_with(b"/")
+                && path.push(folder)
+                && write!(path, "/heapglass-{}-", std::process::id()).is_ok()
+                && path.push(self.wanted.file_name());
+            let created = is_named.then(|| create(path, &mut self.hidden, reserve));
+            created?.ok()?
+        })
+    }
+
     /// Leaves a file at the wanted path that only says where the recording is.
     fn leave_pointer(&mut self) -> Result<(), Refused> {
-        let signature = Signature::new(state::ELSEWHERE);
+        let signature = own_header(state::ELSEWHERE);
         let file = create_temporary(&self.wanted, &mut self.hidden)?;
-        let written = super::pointer::write(&file, &signature, self.live.as_bytes());
+        let written = pointer::write(&file, signature, self.live.as_bytes());
         drop(file);
-        let left = match written {
-            Ok(()) => publish(&self.hidden, &self.wanted, &mut self.names, true),
-            Err(errno) => Err(Refused {
-                what: "cannot write there",
-                errno,
-            }),
-        };
-        if left.is_err() {
-            self.hidden.remove();
-        }
-        left
+        written
+            .map_err(|errno| Refused::new("cannot write there", errno))
+            .and_then(|()| publish(&self.hidden, &self.wanted, &mut self.names, true))
+            .inspect_err(|_| self.hidden.remove())
     }
 }
 
@@ -174,21 +141,16 @@ fn absolute(path: &[u8], whole: &mut PathBytes) -> Result<(), Refused> {
             )
         };
         if length <= 1 {
-            return Err(Refused {
-                what: "the working directory is gone",
-                errno: sys::Errno::current(),
-            });
+            let errno = sys::Errno::current();
+            return Err(Refused::new("the working directory is gone", errno));
         }
         whole.len = length as usize - 1;
         if !whole.push(b"/") {
-            return Err(Refused::too_long());
+            return Err(Refused::TOO_LONG);
         }
     }
-    if whole.push(path) && !whole.file_name().is_empty() {
-        Ok(())
-    } else {
-        Err(Refused::too_long())
-    }
+    let is_whole = whole.push(path) && !whole.file_name().is_empty();
+    is_whole.then_some(()).ok_or(Refused::TOO_LONG)
 }
 
 /// File systems whose reserved blocks stay reserved and whose shared mappings can be relied on. An overlay passes
@@ -201,8 +163,9 @@ fn create(
     path: &PathBytes,
     hidden: &mut PathBytes,
     reserve: u64,
-) -> Result<Option<libc::stat>, Refused> {
-    let signature = Signature::new(state::RUNNING);
+) -> Result<Option<FileId>, Refused> {
+    // NOTE: made before the file, so that hardly any moment passes in which there is one without it.
+    let signature = own_header(state::RUNNING);
     let file = create_temporary(path, hidden)?;
     let reserved = reserve_in(&file, &signature, reserve);
     if !matches!(reserved, Ok(Some(_))) {
@@ -213,34 +176,25 @@ fn create(
 
 fn reserve_in(
     file: &File,
-    signature: &Signature,
+    signature: &HeaderValue,
     reserve: u64,
-) -> Result<Option<libc::stat>, Refused> {
+) -> Result<Option<FileId>, Refused> {
     if !CARRYING.contains(&file.file_system()) {
         return Ok(None);
     }
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is valid to write into.
-    if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0 && reserve > limit.rlim_cur {
-        return Err(Refused {
-            what: "the file size limit (ulimit -f) is below the smallest recording",
-            errno: libc::EFBIG,
-        });
+    if sys::limit(libc::RLIMIT_FSIZE).is_some_and(|limit| reserve > limit) {
+        return Err(Refused::new(
+            "the file size limit (ulimit -f) is below the smallest recording",
+            libc::EFBIG,
+        ));
     }
-    let status = signature
-        .write(file)
+    let status = sign(file, signature)
         .and_then(|()| file.reserve(0, reserve))
         .and_then(|()| file.status());
     match status {
-        Ok(status) => Ok(Some(status)),
+        Ok(status) => Ok(Some(sys::file_id(&status))),
         Err(libc::EOPNOTSUPP | libc::ENOSYS) => Ok(None),
-        Err(errno) => Err(Refused {
-            what: "cannot reserve disk space there",
-            errno,
-        }),
+        Err(errno) => Err(Refused::new("cannot reserve disk space there", errno)),
     }
 }
 
@@ -251,7 +205,7 @@ fn create_temporary(path: &PathBytes, hidden: &mut PathBytes) -> Result<File, Re
     let mut errno = libc::EEXIST;
     for attempt in 0..TRIES {
         if !name_temporary(path, attempt, hidden) {
-            return Err(Refused::too_long());
+            return Err(Refused::TOO_LONG);
         }
         match File::open(hidden.as_c(), flags, 0o600) {
             Ok(file) => return Ok(file),
@@ -262,19 +216,18 @@ fn create_temporary(path: &PathBytes, hidden: &mut PathBytes) -> Result<File, Re
             }
         }
     }
-    Err(Refused {
-        what: "cannot create a file there",
-        errno,
-    })
+    Err(Refused::new("cannot create a file there", errno))
 }
 
 fn name_temporary(path: &PathBytes, attempt: u64, hidden: &mut PathBytes) -> bool {
     hidden.clear();
-    hidden.push(path.folder())
-        && hidden.push(b".")
-        && hidden.push(path.file_name())
-        && hidden.push(b".")
-        && hidden.push_number(std::process::id().into())
-        && (attempt == 0 || hidden.push(b".") && hidden.push_number(attempt))
-        && hidden.push(b".tmp")
+    if !(hidden.push(path.folder()) && hidden.push(b".") && hidden.push(path.file_name())) {
+        return false;
+    }
+    let pid = std::process::id();
+    let suffix = match attempt {
+        0 => write!(hidden, ".{pid}.tmp"),
+        _ => write!(hidden, ".{pid}.{attempt}.tmp"),
+    };
+    suffix.is_ok()
 }

@@ -1,0 +1,59 @@
+//! What a thread asks of its own lane outside events: its net, and that it measures itself.
+
+use super::{Lane, MEASURED, of_thread, own};
+use crate::hook::Inside;
+use crate::state;
+use crate::tables::{self, net_bytes};
+use std::sync::atomic::Ordering::*;
+
+/// Net bytes of a thread at some moment.
+#[derive(Clone, Copy)]
+pub(crate) struct Net {
+    lane: *const Lane,
+    bytes: i64,
+}
+
+impl Net {
+    /// The difference from an earlier moment; `None` when the lane has changed.
+    pub(crate) fn since(self, before: Net) -> Option<i64> {
+        (self.lane == before.lane).then(|| self.bytes.wrapping_sub(before.bytes))
+    }
+}
+
+/// Net bytes of the calling thread. `None` when nothing records, or its lane is shared with other threads.
+pub(crate) fn net_here() -> Option<Net> {
+    let lane = own_or_new()?;
+    Some(Net {
+        lane,
+        bytes: net_bytes(lane.all()),
+    })
+}
+
+/// The calling thread's own lane in the present recording, made if it has none.
+pub(super) fn own_or_new() -> Option<&'static Lane> {
+    let word = state::get();
+    if word & state::RECORD == 0 {
+        return None;
+    }
+    own()
+        .filter(|lane| lane.is_of(word & !state::PAUSED))
+        .or_else(move_in)
+}
+
+#[cold]
+#[inline(never)]
+fn move_in() -> Option<&'static Lane> {
+    let _inside = Inside::enter()?;
+    let session = tables::current()?;
+    // SAFETY: `Inside` has set `busy` for this thread.
+    unsafe { of_thread(session) }.filter(|lane| !lane.is_shared())
+}
+
+/// The calling thread begins to measure itself, or has ended: only its own events ask further questions meanwhile.
+pub(crate) fn measuring(begins: bool) {
+    match own() {
+        Some(lane) if begins => lane.tag.fetch_or(MEASURED, Relaxed),
+        Some(lane) => lane.tag.fetch_and(!MEASURED, Relaxed),
+        None => 0,
+    };
+}

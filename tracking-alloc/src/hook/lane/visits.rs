@@ -1,0 +1,106 @@
+//! How often a thread entered the scope of a field.
+//!
+//! Counting a visit is on the path of every value that is deserialized: no lock, no atomic addition.
+
+use super::net::own_or_new;
+use super::{CHUNK, Lane, MEASURED, PARKED, own};
+use crate::hook::Inside;
+use crate::state;
+use crate::sys::Errno;
+use crate::tables::{add, scope_number, scope_record};
+use std::cell::Cell;
+use std::sync::atomic::{Ordering::*, compiler_fence};
+use tracking_alloc_recording::Visits;
+
+/// Where a lane counts a scope.
+#[repr(transparent)]
+pub(super) struct Visited(Cell<*const Visits>);
+
+/// The calling thread enters the scope of a field.
+#[inline(always)]
+pub(crate) fn visit(scope: u32) {
+    if !visit_again(scope) {
+        visit_slowly(scope);
+    }
+}
+
+/// The same for a scope that its lane has counted before; false, and not counted, when that takes the slow path.
+#[inline(always)]
+pub(crate) fn visit_again(scope: u32) -> bool {
+    let Some(lane) = own() else {
+        return false;
+    };
+    if lane.busy.load(Relaxed) {
+        return false;
+    }
+    let tag = lane.tag.load(Relaxed) & !(MEASURED | PARKED);
+    lane.busy.store(true, Relaxed);
+    // NOTE: as in an event: busy before the state is read, so that nobody writes into a finished recording.
+    compiler_fence(SeqCst);
+    let counted = state::get() == tag && lane.count_visit(scope);
+    compiler_fence(SeqCst);
+    lane.busy.store(false, Relaxed);
+    counted
+}
+
+/// The first visit of a scope in a lane, or a shared lane.
+#[cold]
+#[inline(never)]
+fn visit_slowly(scope: u32) {
+    let word = state::get();
+    // What is not counted as allocated is not counted as a value either.
+    if word & state::RECORD == 0 || word & state::PAUSED != 0 {
+        return;
+    }
+    let lane = own_or_new();
+    let Some(_inside) = Inside::enter() else {
+        return;
+    };
+    // A scope of another recording is none of this one's.
+    let Some(record) = scope_record(scope) else {
+        return;
+    };
+    if lane.is_some_and(|lane| lane.count_visit(scope) || lane.count_first_visit(scope).is_some()) {
+        return;
+    }
+    record.entered.fetch_add(1, Relaxed);
+}
+
+impl Lane {
+    #[inline(always)]
+    fn count_visit(&self, scope: u32) -> bool {
+        // PERF: the generation above the number falls away.
+        let chunk = self.visits[(scope as usize / CHUNK) % self.visits.len()].load(Relaxed);
+        if chunk.is_null() {
+            return false;
+        }
+        // SAFETY: a chunk has CHUNK entries, reached by the lane's owner alone; what they point to stays mapped.
+        let visits = unsafe { (*chunk.add(scope as usize % CHUNK)).0.get().as_ref() };
+        if let Some(visits) = visits {
+            add(&visits.count, 1);
+        }
+        visits.is_some()
+    }
+
+    /// Makes the record. `None` when there is no room for it.
+    fn count_first_visit(&self, scope: u32) -> Option<()> {
+        let _errno = Errno::keep();
+        let scope = scope_number(scope);
+        let chunk = self.visits.get(scope as usize / CHUNK)?;
+        if chunk.load(Relaxed).is_null() {
+            // SAFETY: the tables belong to the lane's owner, who is calling.
+            let memory = unsafe { (*self.tables.get()).bump.take::<Visited>(CHUNK) }?;
+            chunk.store(memory.as_ptr(), Relaxed);
+        }
+        let fill = |visits: &Visits| {
+            visits.scope.store(scope, Relaxed);
+            visits.count.store(1, Relaxed);
+        };
+        let (_, visits) =
+            self.add_record(|tables| &mut tables.visits, |lane| &lane.visits_len, fill)?;
+        // SAFETY: the chunk has CHUNK entries.
+        let visited = unsafe { &*chunk.load(Relaxed).add(scope as usize % CHUNK) };
+        visited.0.set(visits);
+        Some(())
+    }
+}

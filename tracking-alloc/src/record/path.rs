@@ -1,0 +1,134 @@
+//! Paths in no heap, and the path of the recording.
+
+use crate::sys::{Bump, FileId, file_id};
+use std::fmt;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering::*};
+
+/// Where this process's recording is written; null for a recording in memory. Means something only while there is a session
+/// of this process: a forked child inherits it.
+static RECORDING: AtomicPtr<PathBytes> = AtomicPtr::new(null_mut());
+
+/// Where the recording is written; `None` in memory. Without a lock: a forked child may ask too.
+pub(crate) fn recording_path() -> Option<&'static PathBytes> {
+    // SAFETY: null or a path that is never given back.
+    unsafe { RECORDING.load(Acquire).as_ref() }
+}
+
+/// The recording is written there from now on; `None` = in memory. False when there is no memory for the path.
+pub(crate) fn set_recording_path(path: Option<&PathBytes>) -> bool {
+    let kept = match path {
+        None => null_mut(),
+        Some(path) => {
+            let Some(kept) = Bump::new().take::<PathBytes>(1) else {
+                return false;
+            };
+            // SAFETY: memory for one path, never given back.
+            unsafe { kept.write(*path) };
+            kept.as_ptr()
+        }
+    };
+    RECORDING.store(kept, Release);
+    true
+}
+
+/// The last component of a path.
+pub(crate) fn file_name(path: &[u8]) -> &[u8] {
+    let mut components = path.rsplit(|byte| *byte == b'/');
+    components.next().unwrap_or_default()
+}
+
+/// A path as the kernel takes it: NUL-terminated, of fixed size, in no heap.
+#[derive(Clone, Copy)]
+pub(crate) struct PathBytes {
+    pub(super) bytes: [u8; PathBytes::MAX],
+    pub(super) len: usize,
+}
+
+impl PathBytes {
+    pub(super) const MAX: usize = 4096;
+
+    pub(crate) const fn empty() -> Self {
+        PathBytes {
+            bytes: [0; PathBytes::MAX],
+            len: 0,
+        }
+    }
+
+    /// Appends bytes; false (and unchanged) when they do not fit or hold a NUL.
+    pub(crate) fn push(&mut self, more: &[u8]) -> bool {
+        let end = self.len + more.len();
+        if end >= PathBytes::MAX || more.contains(&0) {
+            return false;
+        }
+        self.bytes[self.len..end].copy_from_slice(more);
+        self.bytes[end] = 0;
+        self.len = end;
+        true
+    }
+
+    /// Makes it empty.
+    pub(super) fn clear(&mut self) {
+        self.bytes[0] = 0;
+        self.len = 0;
+    }
+
+    /// Makes it a copy of `path`.
+    pub(super) fn set(&mut self, path: &PathBytes) {
+        self.clear();
+        self.push(path.as_bytes());
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    pub(crate) fn as_c(&self) -> &std::ffi::CStr {
+        std::ffi::CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
+    }
+
+    /// The last component.
+    pub(crate) fn file_name(&self) -> &[u8] {
+        file_name(self.as_bytes())
+    }
+
+    /// Everything up to and with the last slash.
+    pub(crate) fn folder(&self) -> &[u8] {
+        &self.as_bytes()[..self.len - self.file_name().len()]
+    }
+
+    /// Everything up to the extension, and the extension with its point, as `Path` tells them apart.
+    pub(super) fn split_extension(&self) -> (&[u8], &[u8]) {
+        let name = self.file_name();
+        let point = name.iter().rposition(|byte| *byte == b'.');
+        let extension = match point {
+            Some(point) if point > 0 => name.len() - point,
+            _ => 0,
+        };
+        self.as_bytes().split_at(self.len - extension)
+    }
+
+    /// Removes the file of this name.
+    pub(super) fn remove(&self) {
+        // SAFETY: the path is NUL-terminated.
+        unsafe { libc::syscall(libc::SYS_unlinkat, libc::AT_FDCWD, self.as_c().as_ptr(), 0) };
+    }
+
+    /// What has this name, itself and not what a link leads to.
+    pub(super) fn id(&self) -> Option<FileId> {
+        // SAFETY: all-zero bytes are a stat; the path is NUL-terminated.
+        unsafe {
+            let mut status: libc::stat = std::mem::zeroed();
+            let flags = libc::AT_SYMLINK_NOFOLLOW;
+            let found = libc::fstatat(libc::AT_FDCWD, self.as_c().as_ptr(), &mut status, flags);
+            (found == 0).then(|| file_id(&status))
+        }
+    }
+}
+
+/// Appends text and numbers; an error when they do not fit.
+impl fmt::Write for PathBytes {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        self.push(more.as_bytes()).then_some(()).ok_or(fmt::Error)
+    }
+}

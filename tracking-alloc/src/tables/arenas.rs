@@ -1,0 +1,162 @@
+//! The tables of arenas: arenas by name, their rows by scope, their history, and values that are never dropped.
+
+use super::Writer;
+use super::scope_table::scope_number;
+use crate::hash::{fnv1a, next_key};
+use std::ptr::{from_ref, with_exposed_provenance};
+use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::{
+    self as recording, Arena, ArenaChunkValue, ArenaRow, ArenaRowValue, ArenaValues,
+    ArenaValuesValue, TableRecord, table,
+};
+
+/// Names kept apart, less one: arenas of further ones are instances of [`OTHER`].
+pub(crate) const MOST_ARENAS: usize = 1024;
+const OTHER: &[u8] = b"(other)";
+const MOST_ROWS: u64 = 1 << 20;
+/// Rows of values kept apart; values of further ones are counted as lost.
+const MOST_VALUES: u64 = 4096;
+/// Events in one arena's history. After that only new maxima are kept, so it stays bounded however long it goes on.
+const MOST_HISTORY: u64 = 4096;
+
+/// An arena by name. All-zero bytes are none.
+pub(super) struct KnownArena {
+    record: *const Arena,
+    history: u64,
+    /// Most chunk bytes in it.
+    most_chunk_bytes: u64,
+}
+
+/// A value whose drop an arena never runs, or a block that it points to.
+#[derive(Clone, Copy)]
+pub(crate) struct ArenaValue {
+    pub(crate) arena: u32,
+    pub(crate) scope: u32,
+    pub(crate) type_name: &'static str,
+    /// 0 = values, else blocks of that site.
+    pub(crate) site: u32,
+    pub(crate) bytes: u64,
+}
+
+impl Writer {
+    /// The number of the arena called `name`, or of the one for all names without room.
+    pub(crate) fn arena(&mut self, name: &[u8], krate: &'static [u8]) -> Option<u32> {
+        self.arena_named(name, krate, MOST_ARENAS - 1)
+            .or_else(|| self.arena_named(OTHER, b"several", MOST_ARENAS))
+    }
+
+    /// The record of an arena.
+    pub(crate) fn arena_record(&mut self, arena: u32) -> Option<&'static Arena> {
+        // SAFETY: null or a record that is mapped until the process ends.
+        unsafe { self.arenas.get(arena as usize)?.record.as_ref() }
+    }
+
+    fn arena_named(&mut self, name: &[u8], krate: &'static [u8], most: usize) -> Option<u32> {
+        let key = |name: u32, krate: u32| u64::from(name) << 32 | u64::from(krate);
+        if let (Some(name), Some(krate)) = (self.known_string(name), self.known_string(krate))
+            && let Some(known) = self.find(table::ARENAS, key(name, krate))
+        {
+            return Some(known);
+        }
+        if self.len(table::ARENAS) >= most as u64 {
+            return None;
+        }
+        let (name, krate) = (self.string(name), self.string(krate));
+        let arena = recording::ArenaValue {
+            name,
+            krate,
+            ..recording::ArenaValue::default()
+        };
+        // Without their names arenas cannot be told apart.
+        let key = (name != 0 && krate != 0).then(|| key(name, krate))?;
+        let (number, record) = self.add_keyed(key, arena)?;
+        self.arenas.get_mut(number as usize)?.record = record;
+        Some(number)
+    }
+
+    /// The row of an arena in a scope. `None` when there is no room.
+    pub(crate) fn arena_row(&mut self, arena: u32, scope: u32) -> Option<*const ArenaRow> {
+        let scope = scope_number(scope);
+        let key = u64::from(arena) << 32 | u64::from(scope);
+        if let Some(row) = self.find_place(table::ARENA_ROWS, key) {
+            return Some(row);
+        }
+        let row = ArenaRowValue {
+            arena,
+            scope,
+            ..ArenaRowValue::default()
+        };
+        let is_full = self.len(table::ARENA_ROWS) >= MOST_ROWS;
+        (!is_full).then(|| self.add_placed(key, row))?
+    }
+
+    /// Adds to an arena's history.
+    pub(crate) fn add_arena_moment(&mut self, of: ArenaChunkValue) {
+        let Some(known) = self.arenas.get_mut(of.arena as usize) else {
+            return;
+        };
+        let is_new_most = of.chunk_bytes > known.most_chunk_bytes;
+        known.most_chunk_bytes = known.most_chunk_bytes.max(of.chunk_bytes);
+        if known.history >= MOST_HISTORY && !is_new_most {
+            return;
+        }
+        known.history += 1;
+        if self.add(of).is_none() {
+            self.store.header().lost_records.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Adds a value, or a block that it points to.
+    pub(crate) fn add_arena_value(&mut self, added: ArenaValue) {
+        let Some(row) = self.values_row(added) else {
+            self.store.header().lost_records.fetch_add(1, Relaxed);
+            return;
+        };
+        // SAFETY: a record that is mapped until the process ends.
+        let row = unsafe { &*row };
+        row.count.fetch_add(1, Relaxed);
+        row.bytes.fetch_add(added.bytes, Relaxed);
+    }
+
+    fn values_row(&mut self, added: ArenaValue) -> Option<*const ArenaValues> {
+        let type_name = self.string(added.type_name.as_bytes());
+        let numbers = [added.arena, added.scope, type_name, added.site];
+        let mut key = fnv1a(0, numbers.into_iter().flat_map(u32::to_le_bytes));
+        // The content decides; others of the same hash move on to the next key.
+        while let Some(row) = self.find_place(table::ARENA_VALUES, key) {
+            // SAFETY: a record that is mapped until the process ends.
+            let known: &ArenaValues = unsafe { &*row };
+            let words = [&known.arena, &known.scope, &known.type_name, &known.site];
+            if words.map(|word| word.load(Relaxed)) == numbers {
+                return Some(row);
+            }
+            key = next_key(key);
+        }
+        let row = ArenaValuesValue {
+            arena: added.arena,
+            scope: added.scope,
+            type_name,
+            site: added.site,
+            ..ArenaValuesValue::default()
+        };
+        let is_full = self.len(table::ARENA_VALUES) >= MOST_VALUES;
+        (!is_full).then(|| self.add_placed(key, row))?
+    }
+
+    /// Adds a record that is found by a key from now on, by where it lies.
+    fn add_placed<R: TableRecord>(&mut self, key: u64, record: R) -> Option<*const R::Cells> {
+        if !self.keys[R::TABLE as usize].reserve(&mut self.bump) {
+            return None;
+        }
+        let place = from_ref(self.add(record)?.1);
+        let number = place.expose_provenance() as u64;
+        self.keys[R::TABLE as usize].add(key, number);
+        Some(place)
+    }
+
+    /// Where the record of a key lies that [`add_placed`](Self::add_placed) added.
+    fn find_place<T>(&self, table: u32, key: u64) -> Option<*const T> {
+        let place = self.keys[table as usize].find(key)?;
+        Some(with_exposed_provenance(place as usize))
+    }
+}
