@@ -9,14 +9,14 @@
 //! Looking up never maps memory.
 
 #[cfg(feature = "serde")]
-mod peek;
+mod raw_words;
 #[cfg(any(feature = "serde", test))]
 mod search;
 mod side;
 mod word;
 
 #[cfg(feature = "serde")]
-pub(crate) use peek::{word_at, words};
+pub(crate) use raw_words::{word_at, words};
 #[cfg(any(feature = "serde", test))]
 pub(crate) use search::{Block, Finder, block_from};
 pub(crate) use word::{KNOWN_BITS, LaneBits, Owner};
