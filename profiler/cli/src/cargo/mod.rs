@@ -12,7 +12,7 @@ mod settings;
 mod unrecorded;
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::SystemTime;
@@ -30,7 +30,6 @@ use crate::supervise::{self, Finished};
 use crate::terminal::{self, has_terminal};
 use arguments::Arguments;
 use runner::Started;
-use settings::Settings;
 
 /// A command of cargo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,63 +60,53 @@ pub(crate) fn dispatch(cli: CargoCli) -> Result<u8, Error> {
         CargoCommand::Bench(args) => (Verb::Bench, args),
         CargoCommand::Build(args) => (Verb::Build, args),
     };
-    let prepared = Prepared::new(verb, args)?;
+    let arguments = Arguments::parse(&args.arguments)?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let workspace = Workspace::ask(&cargo, &arguments)?;
+    let command = prepare(verb, &cargo, &arguments, &workspace, args)?;
     match verb {
-        Verb::Build => build(prepared),
-        _ => run(verb, prepared, args, &cli),
+        Verb::Build => build(command),
+        _ => run(verb, command, &workspace, args, &cli),
     }
 }
 
-/// A cargo command with what profiling needs, and what is known of the workspace.
-struct Prepared {
-    command: Command,
-    workspace: Workspace,
-    /// Where it builds, unless the user said otherwise.
-    folder: PathBuf,
-}
-
-impl Prepared {
-    fn new(verb: Verb, args: &CargoArgs) -> Result<Prepared, Error> {
-        let arguments = Arguments::parse(&args.arguments)?;
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-        let workspace = Workspace::ask(&cargo, &arguments)?;
-        let settings = Settings::load(&arguments.targets)?;
-        let mut command = Command::new(&cargo);
-        command.arg(verb.name());
-        for flag in profile::flags(verb.name(), &arguments, &workspace.root) {
-            command.arg("--config").arg(flag);
-        }
-        let folder = workspace.target.join("heapglass");
-        if !arguments.has_target_dir {
-            command.arg("--target-dir").arg(&folder);
-        }
-        if verb == Verb::Build {
-            if arguments.has_message_format {
-                return Err(Error::misuse(
-                    "cargo heapglass build reads cargo's messages itself; leave --message-format out",
-                ));
-            }
-            command.arg("--message-format=json-render-diagnostics");
-        }
-        command.args(&args.arguments);
-        settings.apply(&mut command)?;
-        // Cargo and what it builds with are not what is studied.
-        command.env_remove("HEAPGLASS_OUT");
-        if std::env::var_os(own_crates::VARIABLE).is_none() && !workspace.own.is_empty() {
-            command.env(own_crates::VARIABLE, &workspace.own);
-        }
-        Ok(Prepared {
-            command,
-            workspace,
-            folder,
-        })
+/// A cargo command with what profiling needs.
+fn prepare(
+    verb: Verb,
+    cargo: &OsStr,
+    arguments: &Arguments,
+    workspace: &Workspace,
+    args: &CargoArgs,
+) -> Result<Command, Error> {
+    let mut command = Command::new(cargo);
+    settings::apply(&mut command, &arguments.targets)?;
+    command.arg(verb.name());
+    for flag in profile::flags(verb.name(), arguments, &workspace.root) {
+        command.arg("--config").arg(flag);
     }
+    if !arguments.has_target_dir {
+        command.arg("--target-dir").arg(&workspace.folder);
+    }
+    if verb == Verb::Build {
+        if arguments.has_message_format {
+            return Err(Error::misuse(
+                "cargo heapglass build reads cargo's messages itself; leave --message-format out",
+            ));
+        }
+        command.arg("--message-format=json-render-diagnostics");
+    }
+    command.args(&args.arguments);
+    // Cargo and what it builds with are not what is studied.
+    command.env_remove("HEAPGLASS_OUT");
+    if std::env::var_os(own_crates::VARIABLE).is_none() && !workspace.own.is_empty() {
+        command.env(own_crates::VARIABLE, &workspace.own);
+    }
+    Ok(command)
 }
 
 /// Builds, and says where the binaries are.
-fn build(mut prepared: Prepared) -> Result<u8, Error> {
-    let output = prepared
-        .command
+fn build(mut command: Command) -> Result<u8, Error> {
+    let output = command
         .stderr(Stdio::inherit())
         .output()
         .map_err(Error::wrap("cannot run cargo"))?;
@@ -146,13 +135,14 @@ fn status_of(status: ExitStatus) -> u8 {
 }
 
 /// Builds and runs, and says what was recorded.
-fn run(verb: Verb, prepared: Prepared, args: &CargoArgs, cli: &CargoCli) -> Result<u8, Error> {
-    let Prepared {
-        mut command,
-        workspace,
-        folder,
-    } = prepared;
-    let ran = Executables::new(&folder);
+fn run(
+    verb: Verb,
+    mut command: Command,
+    workspace: &Workspace,
+    args: &CargoArgs,
+    cli: &CargoCli,
+) -> Result<u8, Error> {
+    let ran = Executables::new(&workspace.folder);
     ran.announce(verb, &mut command);
     let spool = Spool::new(&wanted(&cli.out)?, cli.out.force)?;
     let began = SystemTime::now();
@@ -170,7 +160,7 @@ fn run(verb: Verb, prepared: Prepared, args: &CargoArgs, cli: &CargoCli) -> Resu
     }
     remember(&finished);
     let guard = finished.interruptible();
-    write_summary(verb, args, &finished, &started, &workspace);
+    write_summary(verb, args, &finished, &started, workspace);
     // The terminal UI has its own way with signals: it must leave the terminal as it was.
     drop(guard);
     if verb == Verb::Run
@@ -233,14 +223,15 @@ fn write_summary(
 /// What cargo says of the workspace.
 struct Workspace {
     root: PathBuf,
-    target: PathBuf,
+    /// Where cargo builds, unless the user said otherwise.
+    folder: PathBuf,
     packages: Vec<Package>,
     /// The crates that are the program's own, as recordings keep them.
     own: String,
 }
 
 impl Workspace {
-    fn ask(cargo: &OsString, arguments: &Arguments) -> Result<Workspace, Error> {
+    fn ask(cargo: &OsStr, arguments: &Arguments) -> Result<Workspace, Error> {
         let mut command = cargo_metadata::MetadataCommand::new();
         command.cargo_path(cargo).no_deps();
         if let Some(path) = &arguments.manifest_path {
@@ -258,7 +249,7 @@ impl Workspace {
         Ok(Workspace {
             own,
             root: metadata.workspace_root.into(),
-            target: metadata.target_directory.into(),
+            folder: metadata.target_directory.join("heapglass").into(),
             packages: metadata.packages,
         })
     }

@@ -25,12 +25,8 @@ struct Settings {
 /// # Errors
 /// When the metadata in a Cargo.toml is not what is expected.
 pub(super) fn crates(metadata: &Metadata) -> Result<String, Error> {
-    let mut named: BTreeSet<String> = BTreeSet::new();
-    named.extend(named_in(
-        &metadata.workspace_metadata,
-        "workspace",
-        "Cargo.toml",
-    )?);
+    let of_workspace = &metadata.workspace_metadata;
+    let mut named = BTreeSet::from_iter(named_in(of_workspace, "workspace", "Cargo.toml")?);
     for package in &metadata.packages {
         let manifest = package.manifest_path.as_str();
         named.extend(named_in(&package.metadata, "package", manifest)?);
@@ -65,10 +61,8 @@ fn list(named: BTreeSet<String>) -> String {
         .map(|name| name.trim().replace('-', "_"))
         .collect();
     let list = crates.into_iter().collect::<Vec<_>>().join(",");
-    match list.len() <= LONGEST_OWN_CRATES {
-        true => list,
-        false => String::new(),
-    }
+    let fits = list.len() <= LONGEST_OWN_CRATES;
+    if fits { list } else { String::new() }
 }
 
 /// What one table of metadata names.
@@ -77,15 +71,13 @@ fn named_in(
     table: &str,
     manifest: &str,
 ) -> Result<Vec<String>, Error> {
-    let Some(settings) = metadata.get("heapglass") else {
-        return Ok(Vec::new());
-    };
-    let settings: Settings = serde_json::from_value(settings.clone()).map_err(|error| {
+    let settings = metadata.get("heapglass").map(Settings::deserialize);
+    let settings = settings.transpose().map_err(|error| {
         Error::misuse(format_args!(
             "{manifest}: [{table}.metadata.heapglass]: {error}; it takes own = [\"crate\", ..], the crates that are yours"
         ))
     })?;
-    Ok(settings.own)
+    Ok(settings.map(|settings| settings.own).unwrap_or_default())
 }
 
 #[cfg(test)]

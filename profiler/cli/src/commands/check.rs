@@ -70,9 +70,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
     };
     for (number, limit) in budget.limits.iter().enumerate() {
         let outcome = check_limit(&recording, limit).map_err(|why| match &args.budget {
-            Some(path) if number < of_file => {
-                Error::misuse(format_args!("{}: {why}", path.display()))
-            }
+            Some(path) if number < of_file => Error::wrap(path.display())(why),
             _ => Error::misuse(why),
         })?;
         check.outcomes.push(outcome);
@@ -92,14 +90,10 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
 
 fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error> {
     let (options, to_stdout) = (output.report_options(), output.is_stdout());
-    output.write(|out| {
-        if args.json {
-            write_json(check, out)
-        } else if args.markdown {
-            write_markdown(check, out)
-        } else {
-            write_text(check, &options, out)
-        }
+    output.write(|out| match (args.json, args.markdown) {
+        (true, _) => write_json(check, out),
+        (_, true) => write_markdown(check, out),
+        _ => write_text(check, &options, out),
     })?;
     if !to_stdout {
         // A log of CI says what became of it too.
@@ -110,26 +104,24 @@ fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error
 
 /// Reads a budget; not more of it than the longest one.
 fn read(path: &Path, allow_copied: bool) -> Result<Budget, Error> {
-    let refuse =
-        |why: &dyn std::fmt::Display| Error::misuse(format_args!("{}: {why}", path.display()));
-    let unreadable = |error: std::io::Error| {
-        refuse(&format_args!(
-            "cannot read the budget: {error}; give the path of a TOML file"
-        ))
-    };
+    let name = path.display();
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(LONGEST + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+    File::open(path)
+        .and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
+        .map_err(|error| {
+            Error::misuse(format_args!(
+                "{name}: cannot read the budget: {error}; give the path of a TOML file"
+            ))
+        })?;
+    let refuse = Error::wrap(&name);
     if bytes.len() as u64 > LONGEST {
         return Err(refuse(
-            &"larger than 1 MiB, so it is no budget; give another file",
+            "larger than 1 MiB, so it is no budget; give another file",
         ));
     }
     let text = String::from_utf8(bytes)
-        .map_err(|_| refuse(&"not UTF-8 text, so it is no budget; give a TOML file"))?;
-    check::parse(&text, allow_copied).map_err(|why| refuse(&why))
+        .map_err(|_| refuse("not UTF-8 text, so it is no budget; give a TOML file"))?;
+    check::parse(&text, allow_copied).map_err(Error::wrap(&name))
 }
 
 fn of_flags(args: &Check) -> Result<Vec<Limit>, Error> {

@@ -46,23 +46,22 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     } else {
         supervise::start(command, spool, "HEAPGLASS_OUT")?.wait()?
     };
+    remember(&finished);
+    let _guard = finished.interruptible();
+    let executable = executable(&args.command);
+    let run = summary::Run {
+        name: program_name(&args.command),
+        shown: Shown::First,
+        command: &args.command,
+        executables: executable.as_slice(),
+        finished: &finished,
+    };
     let form = match (args.json, args.quiet) {
         (true, _) => Form::Json,
         (_, true) => Form::Quiet,
         _ => Form::Text,
     };
-    remember(&finished);
-    let _guard = finished.interruptible();
-    summary::write(
-        &summary::Run {
-            name: program_name(&args.command),
-            shown: Shown::First,
-            command: &args.command,
-            executables: &executables(&args.command),
-            finished: &finished,
-        },
-        form,
-    );
+    summary::write(&run, form);
     Ok(finished.ended.status())
 }
 
@@ -101,20 +100,14 @@ fn program_name(command: &[OsString]) -> String {
 }
 
 /// The file that the command's first word means.
-fn executables(command: &[OsString]) -> Vec<PathBuf> {
-    let Some(program) = command.first() else {
-        return Vec::new();
-    };
-    let path = Path::new(program);
-    if path.components().count() > 1 {
-        return vec![path.to_owned()];
+fn executable(command: &[OsString]) -> Option<PathBuf> {
+    let program = Path::new(command.first()?);
+    if program.components().count() > 1 {
+        return Some(program.to_owned());
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&folders)
-        .map(|folder| folder.join(path))
-        .find(|candidate| candidate.is_file())
-        .into_iter()
-        .collect()
+    let mut candidates = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    candidates.find(|candidate| candidate.is_file())
 }
 
 /// Where the command's output goes while the terminal belongs to the UI.

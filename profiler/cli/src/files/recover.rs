@@ -36,42 +36,33 @@ pub(crate) fn before_listing() {
 /// Where live recordings lie that cannot, or shall not, live where they are wanted.
 fn in_memory() {
     for folder in memory_folders() {
-        for (path, metadata) in ours_in(&folder) {
-            if !begins_with(&path, b"heapglass-") {
-                continue;
-            }
+        for (path, metadata) in ours_in(&folder, b"heapglass-") {
             if metadata.is_dir() {
                 settle_spool(&path);
             } else {
                 settle_elsewhere(&path);
             }
         }
-        clear_temporaries_of(&folder, b".heapglass-");
+        clear_temporaries(&folder, b".heapglass-");
     }
 }
 
 fn in_folder(folder: &Path) {
-    for (path, metadata) in ours_in(folder) {
-        if metadata.is_dir() && begins_with(&path, b".heapglass-") {
-            settle_spool(&path);
-        }
-    }
-    clear_temporaries(folder);
+    let folders = ours_in(folder, b".heapglass-");
+    let folders = folders.iter().filter(|(_, metadata)| metadata.is_dir());
+    folders.for_each(|(path, _)| settle_spool(path));
+    clear_temporaries(folder, b".");
 }
 
-/// What is ours in a folder.
-fn ours_in(folder: &Path) -> Vec<(PathBuf, Metadata)> {
+/// What is ours in a folder, by the beginning of its name.
+fn ours_in(folder: &Path, prefix: &[u8]) -> Vec<(PathBuf, Metadata)> {
     let me = rustix::process::geteuid().as_raw();
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     files
+        .filter(|file| file.file_name().as_bytes().starts_with(prefix))
         .filter_map(|file| Some((file.path(), file.path().symlink_metadata().ok()?)))
         .filter(|(_, metadata)| metadata.uid() == me)
         .collect()
-}
-
-fn begins_with(path: &Path, prefix: &[u8]) -> bool {
-    path.file_name()
-        .is_some_and(|name| name.as_bytes().starts_with(prefix))
 }
 
 /// Moves what lies in the folder of a command that was killed; the folder goes when nothing is left in it.
@@ -141,15 +132,11 @@ fn settle_pointer(path: &Path) {
     }
 }
 
-/// Deletes the files in a folder that were to become recordings and will not: their writers are dead.
-pub(super) fn clear_temporaries(folder: &Path) {
-    clear_temporaries_of(folder, b".");
-}
-
-fn clear_temporaries_of(folder: &Path, prefix: &[u8]) {
-    for (path, metadata) in ours_in(folder) {
+/// Deletes the files in a folder that were to become recordings and will not: their writers are dead. Only those whose
+/// name begins with `prefix`.
+pub(super) fn clear_temporaries(folder: &Path, prefix: &[u8]) {
+    for (path, metadata) in ours_in(folder, prefix) {
         if metadata.is_file()
-            && begins_with(&path, prefix)
             && let Some((wanted, pid)) = path.file_name().and_then(temporary_of)
         {
             clear_temporary(&path, &folder.join(wanted), pid);
@@ -238,7 +225,7 @@ mod tests {
         ] {
             fs::write(folder.path().join(name), bytes).unwrap();
         }
-        clear_temporaries(folder.path());
+        clear_temporaries(folder.path(), b".");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
     }
 }

@@ -2,11 +2,14 @@
 
 use std::io::{self, ErrorKind, Read};
 
+use memchr::memmem::Finder;
+
 /// Whether `marker` is in what `reader` gives.
 ///
 /// # Errors
 /// What `reader` returned.
 pub(crate) fn contains(mut reader: impl Read, marker: &[u8]) -> io::Result<bool> {
+    let marker = Finder::new(marker);
     let mut buffer = vec![0; 1 << 20];
     let mut kept = 0;
     loop {
@@ -16,24 +19,11 @@ pub(crate) fn contains(mut reader: impl Read, marker: &[u8]) -> io::Result<bool>
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
-        if is_in(&buffer[..end], marker) {
+        if marker.find(&buffer[..end]).is_some() {
             return Ok(true);
         }
         // The marker may lie across two pieces.
-        kept = end.min(marker.len() - 1);
+        kept = end.min(marker.needle().len() - 1);
         buffer.copy_within(end - kept..end, 0);
     }
-}
-
-/// PERF: looks for the first byte alone, where comparing every window takes seconds for a large program.
-fn is_in(bytes: &[u8], marker: &[u8]) -> bool {
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| Some(byte) == marker.first()) {
-        rest = &rest[at..];
-        if rest.starts_with(marker) {
-            return true;
-        }
-        rest = &rest[1..];
-    }
-    false
 }

@@ -187,18 +187,14 @@ impl Spool {
 
     fn claim(&self, name: &OsStr, header: HeaderValue) -> Claim {
         let started_unix_s = header.started_unix_ns / 1_000_000_000;
-        let mut wanted = Vec::new();
-        for piece in path_pieces(self.wanted.as_os_str().as_bytes()) {
-            match piece {
-                PathPiece::Bytes(bytes) => wanted.extend_from_slice(bytes),
-                PathPiece::Process => wanted.extend_from_slice(header.pid.to_string().as_bytes()),
-                PathPiece::Program => wanted.extend_from_slice(program_in(name, header.pid)),
-                PathPiece::Started => {
-                    wanted.extend_from_slice(started_unix_s.to_string().as_bytes());
-                }
-            }
-        }
-        let wanted = PathBuf::from(OsString::from_vec(wanted));
+        let pieces = path_pieces(self.wanted.as_os_str().as_bytes());
+        let wanted = pieces.flat_map(|piece| match piece {
+            PathPiece::Bytes(bytes) => bytes.to_vec(),
+            PathPiece::Process => header.pid.to_string().into_bytes(),
+            PathPiece::Program => program_in(name, header.pid).to_vec(),
+            PathPiece::Started => started_unix_s.to_string().into_bytes(),
+        });
+        let wanted = PathBuf::from(OsString::from_vec(wanted.collect()));
         let source = self.folder.join(name);
         // Two recordings of one run have different paths.
         if self.overwrites && !self.claims.iter().any(|claim| claim.wanted == wanted) {
@@ -300,7 +296,7 @@ impl Claim {
 impl Drop for Spool {
     /// The folder goes when nothing is left in it; files of programs that ended before they recorded go with it.
     fn drop(&mut self) {
-        recover::clear_temporaries(&self.folder);
+        recover::clear_temporaries(&self.folder, b".");
         let mut files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         if files.all(|file| file.file_name() == WANTED) {
             let _ = fs::remove_file(self.folder.join(WANTED));

@@ -4,6 +4,7 @@
 //! machine's counter (`/proc/vmstat`). Must never claim a kill that no counter shows.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::Ended;
@@ -39,17 +40,13 @@ impl Watch {
             root: root.to_owned(),
             seen: BTreeMap::new(),
         };
-        watch.note("self");
+        watch.observe("self");
         watch
     }
 
     /// Notes the counters that a process is under by now: it may have moved to another group.
-    pub(crate) fn observe(&mut self, pid: u32) {
-        self.note(&pid.to_string());
-    }
-
-    fn note(&mut self, process: &str) {
-        let file = self.root.join("proc").join(process).join("cgroup");
+    pub(crate) fn observe(&mut self, process: impl Display) {
+        let file = self.root.join(format!("proc/{process}/cgroup"));
         let groups = std::fs::read_to_string(file).unwrap_or_default();
         let counter = counter_of(&self.root, &groups);
         if let Some(kills) = read(&counter) {
@@ -60,11 +57,10 @@ impl Watch {
 
     /// What was killed since the counters were noted.
     pub(crate) fn killed(&self, ended: Ended) -> Option<Killed> {
-        let risen = self.seen.iter().find_map(|(counter, &before)| {
-            let now = read(counter)?;
-            (now > before).then(|| (counter, now - before))
-        });
-        let (counter, kills) = risen?;
+        let (counter, kills) = self.seen.iter().find_map(|(counter, before)| {
+            let kills = read(counter)?.saturating_sub(*before);
+            (kills > 0).then_some((counter, kills))
+        })?;
         Some(Killed {
             counter: counter.clone(),
             kills,
@@ -98,24 +94,18 @@ fn counter_of(root: &Path, groups: &str) -> PathBuf {
 
 /// `file` in the group, or in the nearest group around it that has one (inside a container the path may be the host's).
 fn nearest(mount: &Path, group: &str, file: &str) -> Option<PathBuf> {
-    let mut folder = mount.join(group.trim_start_matches('/'));
-    loop {
-        let candidate = folder.join(file);
-        if read(&candidate).is_some() {
-            return Some(candidate);
-        }
-        if folder == mount || !folder.pop() || !folder.starts_with(mount) {
-            return None;
-        }
-    }
+    let folder = mount.join(group.trim_start_matches('/'));
+    let folders = folder.ancestors().take_while(|it| it.starts_with(mount));
+    let mut candidates = folders.map(|folder| folder.join(file));
+    candidates.find(|candidate| read(candidate).is_some())
 }
 
 /// The number behind `oom_kill` in a counter file.
 fn read(counter: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(counter).ok()?;
-    text.lines()
-        .find_map(|line| line.strip_prefix("oom_kill "))
-        .and_then(|number| number.trim().parse().ok())
+    let mut lines = text.lines();
+    let number = lines.find_map(|line| line.strip_prefix("oom_kill "))?;
+    number.trim().parse().ok()
 }
 
 /// The limit of a counter's group; `None` when it has none (or it is the whole machine).
@@ -126,11 +116,9 @@ fn limit_of(counter: &Path) -> Option<u64> {
         _ => return None,
     };
     let text = std::fs::read_to_string(counter.with_file_name(name)).ok()?;
+    let limit: u64 = text.trim().parse().ok()?;
     // Version 1 says "no limit" with a number near the end of the address space.
-    text.trim()
-        .parse()
-        .ok()
-        .filter(|&limit: &u64| limit < 1 << 60)
+    (limit < 1 << 60).then_some(limit)
 }
 
 #[cfg(test)]
