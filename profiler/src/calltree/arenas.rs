@@ -5,7 +5,7 @@
 
 use super::label::{Label, MarkKind};
 use crate::profile::arenas::{Part, unscoped};
-use crate::profile::{Arena, Figures, Measure, Profile, ScopeId};
+use crate::profile::{Arena, ArenaFigures, Figures, Measure, Profile, ScopeId};
 
 /// Bytes inside an arena that have one path.
 pub(super) struct Inside {
@@ -44,33 +44,20 @@ fn inside(profile: &Profile, index: u32, arena: &Arena, measure: Measure, all: &
         let of_field = fields.path_to(fields.field_of(row.scope));
         path.extend(of_field.into_iter().map(Label::Field));
         // What bypassed the handle did so here, whenever that was.
-        if measure == Measure::Total && row.past_bytes > 0 {
+        if measure == Measure::Total && row.inside.past_bytes > 0 {
             let bypassed = Label::Mark(MarkKind::Part(Part::Bypassed));
             let path = [&path[..], &[bypassed]].concat();
-            add(path, row.scope, bytes(row.past_bytes, measure));
+            add(path, row.scope, bytes(row.inside.past_bytes, measure));
         }
         let scope = profile.scopes.get(row.scope.0 as usize);
         let id = scope.and_then(|scope| scope.value_type);
         path.extend(id.map(|id| Label::Type(Some(id))));
-        let figures = Figures {
-            total_bytes: row.total_bytes,
-            total_blocks: row.total_blocks,
-            live_bytes: row.live_bytes,
-            live_blocks: row.live_blocks,
-            ..Figures::default()
-        };
-        add(path, row.scope, figures);
+        add(path, row.scope, figures(&row.inside));
     }
     let mut add = |mark: MarkKind, figures: Figures| {
         add(vec![root, Label::Mark(mark)], ScopeId(0), figures);
     };
-    let rest = unscoped(arena);
-    let rest = Figures {
-        total_bytes: rest.total_bytes,
-        total_blocks: rest.total_blocks,
-        live_bytes: rest.live_bytes,
-        ..Figures::default()
-    };
+    let rest = figures(&unscoped(arena));
     if measure.of(&rest) > 0 {
         add(MarkKind::NoRow, rest);
     }
@@ -79,6 +66,17 @@ fn inside(profile: &Profile, index: u32, arena: &Arena, measure: Measure, all: &
         for part in parts.filter(|part| *part != Part::Allocated) {
             add(MarkKind::Part(part), bytes(part.of(arena), measure));
         }
+    }
+}
+
+/// What was allocated and is in use.
+fn figures(inside: &ArenaFigures) -> Figures {
+    Figures {
+        total_bytes: inside.total_bytes,
+        total_blocks: inside.total_blocks,
+        live_bytes: inside.live_bytes,
+        live_blocks: inside.live_blocks,
+        ..Figures::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tree against arithmetic, hostile shapes, and the folded format as inferno reads it back.
 
 use super::*;
-use crate::profile::{Arena, ArenaRow, Origin, StackMarks, TypeId};
+use crate::profile::{Arena, ArenaFigures, Origin, StackMarks, TypeId};
 use crate::sample::{self, Builder, figures};
 
 fn folded(tree: &CallTree, profile: &Profile, measure: Measure) -> String {
@@ -409,9 +409,9 @@ fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
     scratch.chunk_bytes += 700;
     let arenas = &profile.arenas;
     let sum = |of: fn(&Arena) -> u64| arenas.iter().map(of).sum::<u64>();
-    let of_rows = |of: fn(&ArenaRow) -> u64| {
+    let of_rows = |of: fn(&ArenaFigures) -> u64| {
         let rows = arenas.iter().flat_map(|arena| &arena.rows);
-        rows.map(of).sum::<u64>()
+        rows.map(|row| of(&row.inside)).sum::<u64>()
     };
     let build = |measure| {
         let options = Options {
@@ -424,7 +424,10 @@ fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
     let tree = build(Measure::Total);
     let total = tree.total(NodeId::ROOT);
     let handed = sum(|arena| arena.total_handed_bytes);
-    assert_eq!(total.total_bytes, handed + of_rows(|row| row.past_bytes));
+    assert_eq!(
+        total.total_bytes,
+        handed + of_rows(|inside| inside.past_bytes)
+    );
     assert_eq!(
         total.total_blocks,
         sum(|arena| arena.total_handed_blocks),
@@ -440,7 +443,7 @@ fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
     let tree = build(Measure::Live);
     let live = tree.total(NodeId::ROOT);
     assert_eq!(live.live_bytes, sum(|arena| arena.chunk_bytes));
-    assert_eq!(live.live_blocks, of_rows(|row| row.live_blocks));
+    assert_eq!(live.live_blocks, of_rows(|inside| inside.live_blocks));
     let without_row = |index| {
         let arena = tree.children(NodeId::ROOT).iter();
         let arena = arena

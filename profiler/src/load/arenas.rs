@@ -1,7 +1,9 @@
 //! Arenas of a recording, with their rows and their history.
 
 use super::counters::CountedSites;
-use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues, ScopeId};
+use crate::profile::{
+    Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValues, ScopeId,
+};
 use crate::types::{Types, short};
 use tracking_alloc_recording::{Recording, arena_event};
 
@@ -47,15 +49,17 @@ pub(super) fn arenas(recording: &Recording, sites: &CountedSites, types: &mut Ty
         };
         arena.rows.push(ArenaRow {
             scope: ScopeId(row.scope),
-            total_bytes: row.total_bytes,
-            total_blocks: row.total_blocks,
-            // Read while it is written a row may be below zero for a moment.
-            live_bytes: row.live_bytes.max(0) as u64,
-            live_blocks: row.live_blocks.max(0) as u64,
-            copied_bytes: row.copied_bytes,
-            // A net of what bypassed the handle and came back there, which may have been in another scope.
-            past_bytes: (row.past_bytes as i64).max(0) as u64,
-            grows: row.grows,
+            inside: ArenaFigures {
+                total_bytes: row.total_bytes,
+                total_blocks: row.total_blocks,
+                // Read while it is written a row may be below zero for a moment.
+                live_bytes: row.live_bytes.max(0) as u64,
+                live_blocks: row.live_blocks.max(0) as u64,
+                copied_bytes: row.copied_bytes,
+                // A net of what bypassed the handle and came back there, which may have been in another scope.
+                past_bytes: (row.past_bytes as i64).max(0) as u64,
+                grows: row.grows,
+            },
         });
     }
     for chunk in &recording.arena_chunks {

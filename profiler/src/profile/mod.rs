@@ -26,7 +26,7 @@ mod types;
 mod unnamed;
 
 pub use analysis::Analysis;
-pub use arenas::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues};
+pub use arenas::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValues};
 pub use distribution::{Distribution, Sizes};
 pub(crate) use figures::FIGURES;
 pub use figures::{Figures, Measure};

@@ -107,10 +107,9 @@ pub(super) fn rows(profile: &Profile, measure: Measure) -> Vec<Row> {
 /// is in use. An arena tells no peak of what it allocated, and nothing of shrinks and temporary pieces: those are 0 here,
 /// null in JSON and shown nowhere.
 fn figures(arena: &Arena) -> Figures {
-    let live_blocks = arena
-        .rows
-        .iter()
-        .fold(0, |sum: u64, row| sum.saturating_add(row.live_blocks));
+    let live_blocks = arena.rows.iter().fold(0, |sum: u64, row| {
+        sum.saturating_add(row.inside.live_blocks)
+    });
     Figures {
         total_bytes: arena.total_handed_bytes,
         total_blocks: arena.total_handed_blocks,

@@ -7,8 +7,8 @@
 
 use super::{Builder, figures, frame, surroundings};
 use heapglass_profiler::profile::{
-    Arena, ArenaEvent, ArenaMoment, ArenaRow, Contents, Figures, FrameId, Losses, Origin, Profile,
-    ScopeId, ScopeKind, Thread,
+    Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, Contents, Figures, FrameId, Losses,
+    Origin, Profile, ScopeId, ScopeKind, Thread,
 };
 
 const CITIZENS: &str = "bumpalo::collections::vec::Vec<atlas::model::Citizen>";
@@ -131,28 +131,28 @@ fn smuggled(b: &mut Builder, stack: &[FrameId], scope: ScopeId, blocks: u64, liv
 fn row(scope: ScopeId, total: [u64; 2], live: [u64; 2]) -> ArenaRow {
     ArenaRow {
         scope,
-        total_bytes: total[0],
-        total_blocks: total[1],
-        live_bytes: live[0],
-        live_blocks: live[1],
-        ..ArenaRow::default()
+        inside: ArenaFigures {
+            total_bytes: total[0],
+            total_blocks: total[1],
+            live_bytes: live[0],
+            live_blocks: live[1],
+            ..ArenaFigures::default()
+        },
     }
 }
 
 /// Fifteen chunks, doubling; half of the citizens grew where they could not stay.
 fn live(city: &City, site: usize) -> Arena {
+    let mut citizens = row(city.citizens, [4_640_000, 13_000], [2_900_000, 4_000]);
+    citizens.inside.copied_bytes = 1_200_000;
+    citizens.inside.grows = 9_000;
+    let mut tags = row(city.tags, [320_000, 80_000], [320_000, 80_000]);
+    tags.inside.past_bytes = 500_000;
     let rows = vec![
         row(city.name, [48_000, 4_000], [48_000, 4_000]),
-        ArenaRow {
-            copied_bytes: 1_200_000,
-            grows: 9_000,
-            ..row(city.citizens, [4_640_000, 13_000], [2_900_000, 4_000])
-        },
+        citizens,
         row(city.first, [960_000, 80_000], [960_000, 80_000]),
-        ArenaRow {
-            past_bytes: 500_000,
-            ..row(city.tags, [320_000, 80_000], [320_000, 80_000])
-        },
+        tags,
     ];
     let taken = [
         512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288,

@@ -156,7 +156,7 @@ fn hostile_names_and_figures_of_arenas_neither_panic_nor_reach_the_terminal() {
         arena.total_handed_blocks = u64::MAX;
         for row in &mut arena.rows {
             row.scope = ScopeId(row.scope.0 * 5);
-            row.total_bytes = u64::MAX;
+            row.inside.total_bytes = u64::MAX;
         }
         for moment in &mut arena.history {
             moment.chunk_bytes = u64::MAX;

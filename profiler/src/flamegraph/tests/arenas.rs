@@ -65,7 +65,7 @@ fn what_was_handed_out_comes_to_that_and_what_went_past() {
     let profile = sample::city_arenas();
     let handed: u64 = profile.arenas.iter().map(|a| a.total_handed_bytes).sum();
     let rows = profile.arenas.iter().flat_map(|arena| &arena.rows);
-    let past: u64 = rows.map(|row| row.past_bytes).sum();
+    let past: u64 = rows.map(|row| row.inside.past_bytes).sum();
     let (svg, drawn) = draw(&profile, &by_arena(Measure::Total));
     assert_eq!(drawn.total, handed + past);
     assert!(svg.contains("bytes allocated inside arenas"));
@@ -136,8 +136,8 @@ fn hostile_names_and_figures_of_arenas_stay_text() {
         assert!(!svg.contains("<script>\\u"), "{svg}");
         assert!(!svg.chars().any(|c| c == '\u{1b}' || c == '\u{202e}'));
     }
-    profile.arenas[0].rows[0].live_bytes = u64::MAX;
-    profile.arenas[0].rows[1].live_bytes = u64::MAX;
+    profile.arenas[0].rows[0].inside.live_bytes = u64::MAX;
+    profile.arenas[0].rows[1].inside.live_bytes = u64::MAX;
     // More than 64 bits is an error or a picture, never a panic.
     let _ = write_svg(&profile, &by_arena(Measure::Live), Vec::new());
 }

@@ -198,7 +198,7 @@ fn padding(arena: &Arena) -> Option<String> {
 
 /// `1.2 MiB bypassed the handle ..`
 fn bypassed(arena: &Arena, fields: &Fields) -> Option<String> {
-    let by_rows = arena.rows.iter().map(|row| row.past_bytes);
+    let by_rows = arena.rows.iter().map(|row| row.inside.past_bytes);
     let by_rows = by_rows.fold(0, u64::saturating_add);
     let bytes = by_rows.max(arena.past_bytes);
     if bytes == 0 {

@@ -4,56 +4,10 @@
 //! [`unscoped`].
 
 use crate::profile::fields::Fields;
-use crate::profile::{Arena, ArenaRow, Profile, TypeId};
-use serde::Serialize;
+use crate::profile::{Arena, ArenaFigures, ArenaRow, Profile, TypeId};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::Hash;
-
-/// What was allocated inside an arena. The names are the keys in JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ArenaFigures {
-    /// Bytes ever allocated; a growth counts with its new size.
-    pub total_bytes: u64,
-    /// How often.
-    pub total_blocks: u64,
-    /// Bytes in use in live instances.
-    pub live_bytes: u64,
-    /// Pieces in use in live instances.
-    pub live_blocks: u64,
-    /// Bytes copied by growth that could not be in place.
-    pub copied_bytes: u64,
-    /// Bytes used without the handle.
-    pub past_bytes: u64,
-    /// Growths.
-    pub grows: u64,
-}
-
-impl ArenaFigures {
-    /// Adds `other`, column by column. Saturates: a hostile recording may claim any figures.
-    pub fn add(&mut self, other: &ArenaFigures) {
-        self.total_bytes = self.total_bytes.saturating_add(other.total_bytes);
-        self.total_blocks = self.total_blocks.saturating_add(other.total_blocks);
-        self.live_bytes = self.live_bytes.saturating_add(other.live_bytes);
-        self.live_blocks = self.live_blocks.saturating_add(other.live_blocks);
-        self.copied_bytes = self.copied_bytes.saturating_add(other.copied_bytes);
-        self.past_bytes = self.past_bytes.saturating_add(other.past_bytes);
-        self.grows = self.grows.saturating_add(other.grows);
-    }
-
-    /// What one row says.
-    pub fn of(row: &ArenaRow) -> ArenaFigures {
-        ArenaFigures {
-            total_bytes: row.total_bytes,
-            total_blocks: row.total_blocks,
-            live_bytes: row.live_bytes,
-            live_blocks: row.live_blocks,
-            copied_bytes: row.copied_bytes,
-            past_bytes: row.past_bytes,
-            grows: row.grows,
-        }
-    }
-}
 
 /// A type inside an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +35,7 @@ fn grouped<K: Copy + Eq + Hash + Ord>(
     let mut sums: HashMap<K, ArenaFigures> = HashMap::new();
     for row in &arena.rows {
         let sum = sums.entry(key(row)).or_default();
-        sum.add(&ArenaFigures::of(row));
+        sum.add(&row.inside);
     }
     sums.retain(|_, inside| *inside != ArenaFigures::default());
     let mut sums: Vec<(K, ArenaFigures)> = sums.into_iter().collect();
@@ -116,7 +70,7 @@ pub fn by_field(fields: &Fields, arena: &Arena) -> Vec<FieldInside> {
 pub fn unscoped(arena: &Arena) -> ArenaFigures {
     let mut rows = ArenaFigures::default();
     for row in &arena.rows {
-        rows.add(&ArenaFigures::of(row));
+        rows.add(&row.inside);
     }
     ArenaFigures {
         total_bytes: arena.total_handed_bytes.saturating_sub(rows.total_bytes),

@@ -36,7 +36,8 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
         let dropped = arena.dropped >= arena.made;
         for row in &arena.rows {
             // Read as long as the row was written: an empty row says nothing.
-            if row.total_blocks == 0 && row.past_bytes == 0 {
+            let inside = &row.inside;
+            if inside.total_blocks == 0 && inside.past_bytes == 0 {
                 continue;
             }
             for scope in root_of(profile, row.scope) {
@@ -45,8 +46,9 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
                     root.arenas.push(index);
                 }
                 // Bytes that bypassed the handle have no count of what is in use: they may be, while an instance lives.
-                let unknown = row.past_bytes > 0 && arena.past_bytes > 0;
-                root.alive |= !dropped && (row.live_blocks > 0 || row.live_bytes > 0 || unknown);
+                let unknown = inside.past_bytes > 0 && arena.past_bytes > 0;
+                root.alive |=
+                    !dropped && (inside.live_blocks > 0 || inside.live_bytes > 0 || unknown);
             }
         }
     }

@@ -3,8 +3,7 @@
 //! An arena hands out bytes that are not freed one by one, so nothing inside it is temporary: there is no such figure,
 //! and no frontend may show one, neither 0 nor another one in its place.
 
-use super::inside::ArenaFigures;
-use crate::profile::{Arena, Measure};
+use crate::profile::{Arena, ArenaFigures, Measure};
 use std::cmp::Reverse;
 
 /// How a figure is read, and what it is called; `None` = there is no such figure.

@@ -20,12 +20,12 @@ pub use advice::{Advice, AdviceKind, advice};
 pub use chunks::chunk_label;
 pub(super) use chunks::chunk_sites;
 pub use history::{Point, last_full, points};
-pub use inside::{ArenaFigures, FieldInside, TypeInside, by_field, by_type, unscoped};
+pub use inside::{FieldInside, TypeInside, by_field, by_type, unscoped};
 pub use leak::{Certainty, Leak, leak_text};
 pub(super) use leaks::leaks;
 pub use measured::{measured, measured_inside, measured_inside_title, measured_title, ordered};
 pub use parts::{Part, bar, imbalance};
-pub use record::{Arena, ArenaEvent, ArenaMoment, ArenaRow, ArenaValues};
+pub use record::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValues};
 
 /// How a program gives an arena a name, for frontends of a recording without one.
 pub const HOW_TO_NAME: [&str; 2] = [

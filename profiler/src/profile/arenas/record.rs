@@ -90,7 +90,14 @@ pub struct ArenaValues {
 pub struct ArenaRow {
     /// The phase and field.
     pub scope: ScopeId,
-    /// Bytes ever allocated.
+    /// What was allocated there.
+    pub inside: ArenaFigures,
+}
+
+/// What was allocated inside an arena. The names are the keys in JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ArenaFigures {
+    /// Bytes ever allocated; a growth counts with its new size.
     pub total_bytes: u64,
     /// How often.
     pub total_blocks: u64,
@@ -104,6 +111,19 @@ pub struct ArenaRow {
     pub past_bytes: u64,
     /// Growths.
     pub grows: u64,
+}
+
+impl ArenaFigures {
+    /// Adds `other`, column by column. Saturates: a hostile recording may claim any figures.
+    pub fn add(&mut self, other: &ArenaFigures) {
+        self.total_bytes = self.total_bytes.saturating_add(other.total_bytes);
+        self.total_blocks = self.total_blocks.saturating_add(other.total_blocks);
+        self.live_bytes = self.live_bytes.saturating_add(other.live_bytes);
+        self.live_blocks = self.live_blocks.saturating_add(other.live_blocks);
+        self.copied_bytes = self.copied_bytes.saturating_add(other.copied_bytes);
+        self.past_bytes = self.past_bytes.saturating_add(other.past_bytes);
+        self.grows = self.grows.saturating_add(other.grows);
+    }
 }
 
 /// A moment in the life of an arena. The names are the keys in JSON.

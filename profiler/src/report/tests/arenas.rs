@@ -281,7 +281,7 @@ fn hostile_names_and_figures_of_arenas_stay_text() {
         arena.made = u64::MAX;
         for row in &mut arena.rows {
             row.scope.0 *= 7;
-            row.past_bytes = u64::MAX;
+            row.inside.past_bytes = u64::MAX;
         }
         for moment in &mut arena.history {
             moment.site = Some(usize::MAX);

@@ -1,7 +1,7 @@
 //! Arenas are as they were recorded, each figure in its place.
 
 use super::made::{add_lanes, add_scopes, empty, lane, load, row};
-use heapglass_profiler::profile::{ArenaEvent, ArenaRow, ScopeId};
+use heapglass_profiler::profile::{ArenaEvent, ArenaFigures, ArenaRow, ScopeId};
 use tracking_alloc_recording::*;
 
 #[test]
@@ -125,8 +125,7 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         arena.most_chunks,
     ];
     assert_eq!(figures, std::array::from_fn(|index| index as u64 + 1));
-    let handed = ArenaRow {
-        scope: ScopeId(1),
+    let handed = ArenaFigures {
         total_bytes: 31,
         total_blocks: 32,
         live_bytes: 33,
@@ -135,13 +134,17 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         past_bytes: 36,
         grows: 37,
     };
-    let at_zero = ArenaRow {
+    let at_zero = ArenaFigures {
         live_bytes: 0,
         live_blocks: 0,
         past_bytes: 0,
         ..handed
     };
-    assert_eq!(arena.rows, [handed, at_zero]);
+    let of_scope = |inside| ArenaRow {
+        scope: ScopeId(1),
+        inside,
+    };
+    assert_eq!(arena.rows, [handed, at_zero].map(of_scope));
     let history: Vec<_> = arena
         .history
         .iter()

@@ -3,7 +3,7 @@
 use super::*;
 use crate::profile::arenas::chunks::{Chunks, SiteBlocks};
 use crate::profile::arenas::{Certainty, leak_text};
-use crate::profile::{ArenaValues, Origin, ScopeKind, Site, TypeId};
+use crate::profile::{ArenaFigures, ArenaRow, ArenaValues, Origin, ScopeKind, Site, TypeId};
 
 fn found(profile: &Profile) -> Vec<(String, Certainty)> {
     // Tests change profiles between two calls.
@@ -55,7 +55,7 @@ fn a_reset_arena_with_nothing_in_it_leaked_what_its_values_owned() {
     let mut profile = sample::city_arenas();
     let cities = &mut profile.arenas[0];
     for row in &mut cities.rows {
-        (row.live_bytes, row.live_blocks) = (0, 0);
+        (row.inside.live_bytes, row.inside.live_blocks) = (0, 0);
     }
     cities.past_bytes = 0;
     cities.resets = 1;
@@ -218,12 +218,12 @@ fn of_values_that_may_lie_on_the_heap_it_cannot_be_known() {
 }
 
 /// The blocks in `City.note`, when an instance lives and one row of the arena says so much.
-fn beside_row(row: ArenaRow, past_bytes: u64) -> Vec<Certainty> {
+fn beside_row(inside: ArenaFigures, past_bytes: u64) -> Vec<Certainty> {
     let mut profile = sample::city_arenas();
     profile.arenas.truncate(1);
     let cities = &mut profile.arenas[0];
     let scope = cities.rows[0].scope;
-    cities.rows = vec![ArenaRow { scope, ..row }];
+    cities.rows = vec![ArenaRow { scope, inside }];
     cities.past_bytes = past_bytes;
     found(&profile)
         .into_iter()
@@ -233,27 +233,27 @@ fn beside_row(row: ArenaRow, past_bytes: u64) -> Vec<Certainty> {
 
 #[test]
 fn an_instance_holds_values_when_pieces_bytes_or_bypassing_bytes_are_in_use() {
-    let handed = ArenaRow {
+    let handed = ArenaFigures {
         total_bytes: 48,
         total_blocks: 1,
-        ..ArenaRow::default()
+        ..ArenaFigures::default()
     };
-    let bypassing = ArenaRow {
+    let bypassing = ArenaFigures {
         past_bytes: 9,
-        ..ArenaRow::default()
+        ..ArenaFigures::default()
     };
     let (gone, alive) = ([Certainty::Leaked], [Certainty::InstancesLive]);
-    assert_eq!(beside_row(ArenaRow::default(), 0), []);
+    assert_eq!(beside_row(ArenaFigures::default(), 0), []);
     assert_eq!(beside_row(handed, 0), gone);
     assert_eq!(beside_row(handed, 9), gone, "those bytes are of other rows");
     assert_eq!(beside_row(bypassing, 0), gone, "they came back");
     assert_eq!(beside_row(bypassing, 9), alive);
-    let pieces = ArenaRow {
+    let pieces = ArenaFigures {
         live_blocks: 1,
         ..handed
     };
     assert_eq!(beside_row(pieces, 0), alive);
-    let bytes = ArenaRow {
+    let bytes = ArenaFigures {
         live_bytes: 1,
         ..handed
     };

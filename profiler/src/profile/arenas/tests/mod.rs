@@ -3,7 +3,9 @@
 mod leaks;
 
 use super::*;
-use crate::profile::{Arena, ArenaEvent, ArenaMoment, ArenaRow, Profile, ScopeId, State};
+use crate::profile::{
+    Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, Profile, ScopeId, State,
+};
 use crate::sample;
 use crate::units::Bytes;
 
@@ -340,16 +342,15 @@ fn every_waste_is_advised_with_its_place() {
 
 #[test]
 fn what_growth_left_behind_is_told_of_arenas_that_are_gone_too() {
-    let arena = |chunk_bytes, row: ArenaRow| Arena {
-        chunk_bytes,
-        copied_bytes: 500,
-        total_chunk_bytes: 1_000,
-        rows: vec![ArenaRow {
-            total_bytes: 500,
+    let arena = |chunk_bytes, mut row: ArenaRow| {
+        (row.inside.total_bytes, row.inside.copied_bytes) = (500, 500);
+        Arena {
+            chunk_bytes,
             copied_bytes: 500,
-            ..row
-        }],
-        ..Arena::default()
+            total_chunk_bytes: 1_000,
+            rows: vec![row],
+            ..Arena::default()
+        }
     };
     let gone = "50.0 % of the chunks ever taken abandoned by growth (500 B";
     let rest = "): reserve first, or collect in place";
@@ -453,11 +454,13 @@ fn rows_of_a_damaged_recording_are_counted_somewhere() {
     let mut profile = sample::city_arenas();
     let lost = ArenaRow {
         scope: ScopeId(u32::MAX),
-        total_bytes: u64::MAX,
-        total_blocks: u64::MAX,
-        live_bytes: u64::MAX,
-        live_blocks: 1,
-        ..ArenaRow::default()
+        inside: ArenaFigures {
+            total_bytes: u64::MAX,
+            total_blocks: u64::MAX,
+            live_bytes: u64::MAX,
+            live_blocks: 1,
+            ..ArenaFigures::default()
+        },
     };
     profile.arenas[0].rows.push(lost);
     profile.arenas[0].history.push(ArenaMoment {
