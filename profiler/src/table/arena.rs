@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{Detail, NO_STACK, Row, place};
 use crate::profile::arenas::{
-    Advice, ArenaFigures, Leak, TypeInside, advice, by_field, by_type, imbalance, leak_text,
-    measured, ordered, unscoped,
+    Advice, ArenaFigures, Certainty, Leak, TypeInside, advice, by_field, by_type, imbalance,
+    leak_text, measured, ordered, unscoped,
 };
 use crate::profile::fields::Fields;
 use crate::profile::{Arena, Figures, Measure, Profile, UNKNOWN};
@@ -53,9 +53,8 @@ pub struct ArenaPart {
 pub struct ArenaLeak {
     /// A sentence without its stop, free of control characters.
     pub text: String,
-    /// `leaked` for certain, else why it cannot be known: `instances live`, `place unknown`, `owner unknown`, `chunks
-    /// unknown`.
-    pub certainty: &'static str,
+    /// `leaked` for certain, else why it cannot be known.
+    pub certainty: Certainty,
     /// The frame that the site is charged to.
     pub site: String,
     /// Short name of what the blocks hold.
@@ -166,7 +165,7 @@ fn named(profile: &Profile, fields: &Fields, leak: &Leak) -> ArenaLeak {
     let name = profile.named_type(leak.type_id);
     ArenaLeak {
         text: leak_text(profile, leak),
-        certainty: leak.certainty.name(),
+        certainty: leak.certainty,
         site: charged_frame(profile, leak.site),
         type_key: name.map(|name| name.short.clone()),
         full_name: name.map(|name| name.full.clone()),

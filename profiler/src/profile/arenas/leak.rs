@@ -3,6 +3,7 @@
 use super::chunks::named;
 use crate::profile::{Profile, TypeId};
 use crate::units::{Bytes, counted, printable};
+use serde::Serialize;
 
 /// Blocks of one site that outlived the arena of the values they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,32 +24,24 @@ pub struct Leak {
     pub certainty: Certainty,
 }
 
-/// Whether blocks are leaked for certain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Whether blocks are leaked for certain. The names are the words of the JSON report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Certainty {
     /// No value of the arena is alive: they are leaked by its drop (or reset).
+    #[serde(rename = "leaked")]
     Leaked,
     /// Instances of the arena are alive, and some blocks may belong to values in them: those will be leaked.
+    #[serde(rename = "instances live")]
     InstancesLive,
     /// Whether the values lie in the arena is not known: they may lie on the heap and drop what they own.
+    #[serde(rename = "place unknown")]
     PlaceUnknown,
     /// Values in the arena pointed to the blocks; whether they own them is not known.
+    #[serde(rename = "owner unknown")]
     OwnerUnknown,
     /// The arena holds chunks whose blocks could not be told from others: these may be such blocks.
+    #[serde(rename = "chunks unknown")]
     ChunksUnknown,
-}
-
-impl Certainty {
-    /// The word of the JSON report.
-    pub fn name(self) -> &'static str {
-        match self {
-            Certainty::Leaked => "leaked",
-            Certainty::InstancesLive => "instances live",
-            Certainty::PlaceUnknown => "place unknown",
-            Certainty::OwnerUnknown => "owner unknown",
-            Certainty::ChunksUnknown => "chunks unknown",
-        }
-    }
 }
 
 /// A sentence for people without its stop, free of control characters: `String at City.name: 24,000 blocks (1.2 MiB) of

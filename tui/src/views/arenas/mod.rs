@@ -1,6 +1,6 @@
 //! Arenas: what lies inside the chunks that are single blocks elsewhere. Enter leads from an arena to the types inside
-//! it and from a type to its fields. Figures are inside the arena, never shares of the process. Notes on each
-//! arena are made when a profile is loaded, never while drawing.
+//! it and from a type to its fields. Figures are inside the arena, never shares of the process. Rows and histories
+//! are made when something changes, never while drawing.
 
 mod chart;
 mod inside;
@@ -8,14 +8,14 @@ mod render;
 
 use std::sync::Arc;
 
-use heapglass_profiler::arenas::{Certainty, Point, advice, imbalance, leak_text, ordered, points};
+use heapglass_profiler::arenas::{Point, points};
 use heapglass_profiler::profile::Arena;
-use heapglass_profiler::report::By;
+use heapglass_profiler::report::{ArenaDetail, By, Detail, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::model::{Command, Context, Data, Outcome};
+use crate::model::{Command, Context, Data, Outcome, Rows};
 use crate::views::View;
 use crate::widgets::List;
 use inside::Inside;
@@ -29,69 +29,43 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('b')] => Grouping, "by", "inside: type or field";
 };
 
-/// Notes on one arena. Every text is clean.
-#[derive(Debug, Default)]
-struct Notes {
-    /// What to do.
-    advice: Vec<String>,
-    /// What is wrong: parts that do not add up, blocks left behind.
-    warnings: Vec<String>,
-    /// Blocks are leaked for certain.
-    is_leaking: bool,
-    /// Its history.
-    points: Vec<Point>,
-}
-
 /// Which arena is selected, and what is open inside it.
 #[derive(Debug, Default)]
 pub(crate) struct Arenas {
-    /// Indexes into the profile's arenas, largest first, each with its name.
-    list: List<(usize, String)>,
-    /// Notes on each arena of the profile.
-    notes: Vec<Notes>,
-    /// The data the notes were made of.
+    rows: Rows,
+    list: List<Arc<Row>>,
+    /// The history of each arena of the profile.
+    histories: Vec<Vec<Point>>,
+    /// The data the histories were made of.
     made_of: Option<Arc<Data>>,
     inside: Option<Inside>,
 }
 
 impl Arenas {
-    /// The selected arena: its index and itself.
-    fn selected<'a>(&self, data: &'a Data) -> Option<(usize, &'a Arena)> {
-        let (index, _) = self.list.selected()?;
-        Some((*index, data.profile.arenas.get(*index)?))
+    fn selected<'a>(&'a self, data: &'a Data) -> Option<(&'a Arena, &'a ArenaDetail)> {
+        arena_of(self.list.selected()?, data)
     }
 }
 
-/// Notes on every arena of the profile, in its order.
-fn notes(data: &Data) -> Vec<Notes> {
-    let leaks = data.profile.leaks();
-    let notes = |(index, arena): (usize, &Arena)| {
-        let own = || leaks.iter().filter(|leak| leak.arenas.contains(&index));
-        let leaked = own().map(|leak| leak_text(&data.profile, leak));
-        let advice = advice(arena, data.profile.fields(), data.profile.process.state);
-        Notes {
-            advice: advice.into_iter().map(|advice| advice.text).collect(),
-            warnings: imbalance(arena).into_iter().chain(leaked).collect(),
-            is_leaking: own().any(|leak| leak.certainty == Certainty::Leaked),
-            points: points(arena),
-        }
+/// The arena of a row, and what the report says of it.
+fn arena_of<'a>(row: &'a Row, data: &'a Data) -> Option<(&'a Arena, &'a ArenaDetail)> {
+    let Detail::Arena(detail) = &row.detail else {
+        return None;
     };
-    data.profile.arenas.iter().enumerate().map(notes).collect()
+    Some((data.profile.arenas.get(detail.arena)?, detail))
 }
 
 impl View for Arenas {
     fn refresh(&mut self, cx: &Context<'_>) {
         let made_of = self.made_of.as_ref();
         if made_of.is_none_or(|data| !Arc::ptr_eq(data, cx.data)) {
-            self.notes = notes(cx.data);
+            self.histories = cx.data.profile.arenas.iter().map(points).collect();
             self.made_of = Some(Arc::clone(cx.data));
         }
-        let arenas = &cx.data.profile.arenas;
-        let order = ordered(arenas, cx.measure).into_iter();
-        let rows = order.filter_map(|at| Some((at, arenas.get(at)?.name.clone())));
+        let rows = self.rows.refresh(cx, By::Arena).to_vec();
         let (is_open, height) = (self.inside.is_some(), render::height(cx));
-        let key = |row: &(usize, String)| row.1.clone();
-        self.list.replace(rows.collect(), key, is_open, height);
+        let key = |row: &Arc<Row>| row.key.clone();
+        self.list.replace(rows, key, is_open, height);
         self.inside.take_if(|inside| !inside.refresh(cx));
     }
 
@@ -108,7 +82,7 @@ impl View for Arenas {
         }
         match command {
             Command::Enter | Command::Grouping => match self.selected(cx.data) {
-                Some((_, arena)) => {
+                Some((arena, _)) => {
                     self.inside = Inside::open(arena, command == Command::Grouping, cx);
                     Outcome::Done
                 }

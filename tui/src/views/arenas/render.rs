@@ -1,16 +1,16 @@
 //! Draws the arenas: the table with its bars, and of the selected one every figure, advice, warnings and history.
 
-use heapglass_profiler::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_title};
+use heapglass_profiler::arenas::{Certainty, HOW_TO_NAME, Part, bar, last_full, measured_title};
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Arena, Measure, State};
-use heapglass_profiler::report::By;
+use heapglass_profiler::report::{ArenaDetail, By};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{Arenas, Notes, chart};
+use super::{Arenas, arena_of, chart};
 use crate::model::Context;
 use crate::text::{clean, fit, paragraph};
 use crate::theme;
@@ -61,9 +61,8 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
     );
     write(buffer, breadcrumb, &text, theme::heading());
     table(view, cx, body, buffer);
-    if let Some((index, arena)) = view.selected(cx.data) {
-        let notes = view.notes.get(index);
-        one(view, (arena, notes), cx, details, buffer);
+    if let Some(selected) = view.selected(cx.data) {
+        one(view, selected, cx, details, buffer);
     }
 }
 
@@ -78,31 +77,30 @@ fn order(measure: Measure) -> String {
 fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let wide = area.width >= 100;
     let bar_cells = if wide { 24 } else { 14 };
-    let all = &cx.data.profile.arenas;
+    type Line<'a> = (&'a Arena, &'a ArenaDetail);
     let rows = view.list.rows.iter();
-    let rows = rows.filter_map(|(at, _)| Some((view.notes.get(*at), all.get(*at)?)));
-    type Line<'a> = (Option<&'a Notes>, &'a Arena);
-    let rows: Vec<Line<'_>> = rows.collect();
+    let rows: Vec<Line<'_>> = rows.filter_map(|row| arena_of(row, cx.data)).collect();
     Table::new(cx)
-        .figure(Heading::MostChunks, |(_, arena): &Line<'_>| {
+        .figure(Heading::MostChunks, |(arena, _): &Line<'_>| {
             arena.most_chunk_bytes
         })
-        .figure(Heading::AllocatedBytes, |(_, arena)| arena.chunk_bytes)
+        .figure(Heading::AllocatedBytes, |(arena, _)| arena.chunk_bytes)
         // The bars of parts are drawn below.
         .left("", bar_cells, |_, _| Default::default())
-        .figure(Heading::Allocated, |(_, arena)| arena.total_handed_bytes)
-        .change(By::Arena, Heading::Change, |(_, arena)| {
+        .figure(Heading::Allocated, |(arena, _)| arena.total_handed_bytes)
+        .change(By::Arena, Heading::Change, |(arena, _)| {
             Some(Identity::named(&arena.name))
         })
-        .figure(Heading::Pieces, |(_, arena)| arena.total_handed_blocks)
+        .figure(Heading::Pieces, |(arena, _)| arena.total_handed_blocks)
         .only_if(wide)
-        .right(Heading::Instances, |(_, arena)| {
+        .right(Heading::Instances, |(arena, _)| {
             let live = arena.made.saturating_sub(arena.dropped);
             format!("{}/{}", Count(live), Count(arena.made))
         })
         .only_if(wide || cx.data.base.is_none())
-        .left("arena", 0, |(notes, arena), _| {
-            let is_leaking = notes.is_some_and(|notes| notes.is_leaking);
+        .left("arena", 0, |(arena, detail), _| {
+            let mut leaks = detail.leaks.iter();
+            let is_leaking = leaks.any(|leak| leak.certainty == Certainty::Leaked);
             let mark = if is_leaking { "! " } else { "" };
             (format!("{mark}{}", clean(&arena.name)), theme::plain())
         })
@@ -111,7 +109,7 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let before = Heading::MostChunks.width() + Heading::AllocatedBytes.width() + 2;
     let bars = right_of(below(area, 1), before as u16);
     let shown = rows.iter().skip(view.list.cursor.top);
-    for ((_, arena), row) in shown.zip(columns(bars, 0, bar_cells as u16).rows()) {
+    for ((arena, _), row) in shown.zip(columns(bars, 0, bar_cells as u16).rows()) {
         let mut rest = row;
         for (part, cells) in bar(arena, row.width as usize) {
             let (symbol, style) = symbol(part);
@@ -133,10 +131,10 @@ fn symbol(part: Part) -> (&'static str, Style) {
     }
 }
 
-/// The selected arena: its parts, its figures, notes on it, its history.
+/// The selected arena: its parts, its figures, warnings and advice, its history.
 fn one(
     view: &Arenas,
-    (arena, notes): (&Arena, Option<&Notes>),
+    (arena, detail): (&Arena, &ArenaDetail),
     cx: &Context<'_>,
     area: Rect,
     buffer: &mut Buffer,
@@ -158,17 +156,19 @@ fn one(
         lines.spans(spans.map(|part| part.map(|(text, style)| (text.as_str(), *style))));
     }
     lines.flow(&figures(arena, brief), theme::dim());
-    let Some(notes) = notes else { return };
+    let history = view.histories.get(detail.arena);
+    let history = history.map_or(&[][..], |points| points);
     let chart_height = match area.height {
         0..12 => 0,
-        _ if notes.points.is_empty() => 0,
+        _ if history.is_empty() => 0,
         12..20 => 4,
         _ => CHART,
     };
-    let warnings = notes.warnings.iter();
+    let leaks = detail.leaks.iter().map(|leak| &leak.text);
+    let warnings = detail.imbalance.iter().chain(leaks);
     let warnings = warnings.map(|text| (format!("! {text}"), theme::warning()));
-    let advice = notes.advice.iter();
-    let advice = advice.map(|text| (format!("→ {text}"), theme::strong()));
+    let advice = detail.advice.iter();
+    let advice = advice.map(|advice| (format!("→ {}", advice.text), theme::strong()));
     let texts: Vec<(String, Style)> = warnings.chain(advice).collect();
     for (at, (text, style)) in texts.iter().enumerate() {
         let left = lines.rest.height.saturating_sub(chart_height);
@@ -191,7 +191,7 @@ fn one(
     let rest = lines.rest;
     let free = rest.height.saturating_sub(chart_height);
     let place = slice(rest, free, chart_height);
-    chart::render(arena, &notes.points, end, place, buffer);
+    chart::render(arena, history, end, place, buffer);
 }
 
 fn instances(arena: &Arena, state: State) -> String {
