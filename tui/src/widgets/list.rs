@@ -18,34 +18,6 @@ impl Cursor {
         let selected = usize::MAX;
         Cursor { selected, top }
     }
-
-    /// Moves by a command that moves; `false` when it does not.
-    pub(crate) fn command(&mut self, command: Command, len: usize, rows: usize) -> bool {
-        let page = rows.saturating_sub(1).max(1);
-        self.selected = match command {
-            Command::Up => self.selected.saturating_sub(1),
-            Command::Down => self.selected + 1,
-            Command::PageUp => self.selected.saturating_sub(page),
-            Command::PageDown => self.selected.saturating_add(page),
-            Command::First => 0,
-            Command::Last => usize::MAX,
-            _ => return false,
-        };
-        self.clamp(len, rows);
-        true
-    }
-
-    /// Keeps the selection inside the list and the window around the selection.
-    pub(crate) fn clamp(&mut self, len: usize, rows: usize) {
-        self.selected = self.selected.min(len.saturating_sub(1));
-        let rows = rows.max(1);
-        if self.selected < self.top {
-            self.top = self.selected;
-        } else if self.selected >= self.top + rows {
-            self.top = self.selected + 1 - rows;
-        }
-        self.top = self.top.min(len.saturating_sub(rows));
-    }
 }
 
 /// Rows, and which one is selected.
@@ -71,12 +43,32 @@ impl<T> List<T> {
 
     /// Moves by a command that moves; `false` when it does not. `height` rows show.
     pub(crate) fn command(&mut self, command: Command, height: usize) -> bool {
-        self.cursor.command(command, self.rows.len(), height)
+        let at = self.cursor.selected;
+        let page = height.saturating_sub(1).max(1);
+        let to = match command {
+            Command::Up => at.saturating_sub(1),
+            Command::Down => at + 1,
+            Command::PageUp => at.saturating_sub(page),
+            Command::PageDown => at.saturating_add(page),
+            Command::First => 0,
+            Command::Last => usize::MAX,
+            _ => return false,
+        };
+        self.select(to, height);
+        true
     }
 
-    /// Keeps the selection inside the rows, of which `height` show.
+    /// Keeps the selection inside the rows and the window, in which `height` of them show, around the selection.
     pub(crate) fn clamp(&mut self, height: usize) {
-        self.cursor.clamp(self.rows.len(), height);
+        let Cursor { selected, top } = &mut self.cursor;
+        *selected = (*selected).min(self.rows.len().saturating_sub(1));
+        let height = height.max(1);
+        if *selected < *top {
+            *top = *selected;
+        } else if *selected >= *top + height {
+            *top = *selected + 1 - height;
+        }
+        *top = (*top).min(self.rows.len().saturating_sub(height));
     }
 
     pub(crate) fn select(&mut self, at: usize, height: usize) {
@@ -113,16 +105,21 @@ mod tests {
 
     #[test]
     fn the_window_follows_the_selection_and_never_leaves_the_list() {
-        let mut cursor = Cursor::default();
-        assert!(cursor.command(Command::Last, 100, 10));
-        assert_eq!((cursor.selected, cursor.top), (99, 90));
-        cursor.command(Command::PageUp, 100, 10);
-        assert_eq!((cursor.selected, cursor.top), (90, 90));
-        cursor.clamp(5, 10);
-        assert_eq!((cursor.selected, cursor.top), (4, 0));
-        cursor.clamp(0, 0);
-        assert_eq!((cursor.selected, cursor.top), (0, 0));
-        assert!(!cursor.command(Command::Sort, 5, 10));
+        let mut list = List {
+            rows: vec![(); 100],
+            ..List::default()
+        };
+        assert!(list.command(Command::Last, 10));
+        assert_eq!((list.cursor.selected, list.cursor.top), (99, 90));
+        list.command(Command::PageUp, 10);
+        assert_eq!((list.cursor.selected, list.cursor.top), (90, 90));
+        list.rows.truncate(5);
+        list.clamp(10);
+        assert_eq!((list.cursor.selected, list.cursor.top), (4, 0));
+        assert!(!list.command(Command::Sort, 10));
+        list.rows.clear();
+        list.clamp(0);
+        assert_eq!((list.cursor.selected, list.cursor.top), (0, 0));
     }
 
     #[test]

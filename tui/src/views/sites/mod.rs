@@ -10,7 +10,7 @@ mod source;
 
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{Charged, FrameId, Frames};
+use heapglass_profiler::profile::{Charged, FrameId};
 use heapglass_profiler::report::By;
 use heapglass_profiler::units::Count;
 use ratatui::buffer::Buffer;
@@ -62,8 +62,8 @@ pub(crate) struct Sites {
     visited: bool,
     /// Whether the keys move in the stack instead of the list.
     in_stack: bool,
-    /// Frame of the stack, innermost first.
-    frame: Cursor,
+    /// The frames of the selected site, innermost first.
+    stack: List<FrameId>,
     sources: Sources,
     excerpt: Excerpt,
 }
@@ -73,15 +73,6 @@ impl Sites {
     fn selected(&self) -> Option<u32> {
         let row = self.list.selected()?;
         row.sites.get(self.stack_index).copied()
-    }
-
-    /// The frames of the selected site, innermost first.
-    fn stack(&self, data: &Data, frames: Frames) -> Vec<FrameId> {
-        let site = self.selected().and_then(|index| data.site(index));
-        let stack = site.map(|site| data.profile.frames_of(site, frames));
-        let mut stack = stack.unwrap_or_default();
-        stack.reverse();
-        stack
     }
 
     /// The row that has a site, and which of its stacks that is.
@@ -113,20 +104,24 @@ impl Sites {
         self.settle(cx, at.is_none());
     }
 
-    /// Keeps both windows around their selections and the excerpt at the selected frame.
+    /// Takes the stack of the selected site; keeps both windows around their selections and the excerpt at the selected
+    /// frame.
     fn settle(&mut self, cx: &Context<'_>, new_site: bool) {
-        let [list, _, frames, _] = render::panes(cx.area());
+        let [list, _, stack, _] = render::panes(cx.area());
         self.list.clamp(rows_in(list));
-        let stack = self.stack(cx.data, cx.frames);
+        let site = self.selected().and_then(|index| cx.data.site(index));
+        let frames = site.map(|site| cx.data.profile.frames_of(site, cx.frames));
+        self.stack.rows = frames.unwrap_or_default();
+        self.stack.rows.reverse();
         if new_site {
-            let site = self.selected().and_then(|index| cx.data.site(index));
             let owner = site.and_then(|site| site.owner);
-            let at = stack.iter().position(|frame| Some(*frame) == owner);
-            self.frame = Cursor::default();
-            self.frame.selected = at.unwrap_or(0);
+            let mut frames = self.stack.rows.iter();
+            let at = frames.position(|frame| Some(*frame) == owner);
+            self.stack.cursor = Cursor::default();
+            self.stack.cursor.selected = at.unwrap_or(0);
         }
-        self.frame.clamp(stack.len(), rows_in(frames));
-        let frame = stack.get(self.frame.selected);
+        self.stack.clamp(rows_in(stack));
+        let frame = self.stack.selected();
         let excerpt = frame.map(|frame| self.sources.excerpt(cx, *frame));
         self.excerpt = excerpt.unwrap_or_default();
     }
@@ -206,8 +201,7 @@ impl Sites {
 
     /// The function `#` means: of the selected frame, which in the list is the owner; of a site without a stack its place.
     fn symbol(&self, cx: &Context<'_>) -> Option<Charged> {
-        let stack = self.stack(cx.data, cx.frames);
-        let frame = stack.get(self.frame.selected);
+        let frame = self.stack.selected();
         let frame = frame.and_then(|frame| cx.data.frame(*frame));
         let function = frame.map(|frame| Charged::Function(frame.function));
         function.or_else(|| cx.data.profile.place_of(cx.data.site(self.selected()?)?))
@@ -261,8 +255,7 @@ impl View for Sites {
         }
         let [list, _, stack, _] = render::panes(cx.area());
         if self.in_stack {
-            let frames = self.stack(cx.data, cx.frames).len();
-            if self.frame.command(command, frames, rows_in(stack)) {
+            if self.stack.command(command, rows_in(stack)) {
                 self.settle(cx, false);
                 return Outcome::Done;
             }

@@ -220,7 +220,7 @@ fn stack(
     buffer: &mut Buffer,
 ) {
     let lines = below(area, 1);
-    let frames = view.stack(cx.data, cx.frames);
+    let frames = &view.stack.rows;
     let unseen = frames.len().saturating_sub(lines.height as usize);
     let hidden = cx
         .data
@@ -245,7 +245,7 @@ fn stack(
     }
     write(buffer, area, &title, theme::heading());
     let owner = site.owner;
-    let shown = frames.iter().enumerate().skip(view.frame.top);
+    let shown = frames.iter().enumerate().skip(view.stack.cursor.top);
     for ((at, frame), line) in shown.zip(lines.rows()) {
         let function = cx.data.function_of(*frame);
         let place = cx.data.short_place(*frame).unwrap_or_default();
@@ -260,7 +260,7 @@ fn stack(
             }
         });
         let mark = if Some(*frame) == owner { "▸" } else { " " };
-        let style = match at == view.frame.selected {
+        let style = match at == view.stack.cursor.selected {
             true if view.in_stack => theme::selected(),
             true => theme::strong(),
             false => theme::plain(),
@@ -280,8 +280,7 @@ fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let mut lines = Lines::new(area, buffer);
     // Where there is room; the stack beside may have had to shorten the name.
     if area.height >= 8 {
-        let frames = view.stack(cx.data, cx.frames);
-        let frame = frames.get(view.frame.selected);
+        let frame = view.stack.selected();
         let function = frame.and_then(|frame| cx.data.function_of(*frame));
         let (name, style) = function.map_or(("[unnamed]".into(), theme::dim()), |f| {
             (clean(&f.name), theme::origin(f))
