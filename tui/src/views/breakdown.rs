@@ -13,7 +13,7 @@ use ratatui::style::Style;
 use crate::model::{Command, Context, Jump, Outcome, Selection, ViewId};
 use crate::text::fit_end;
 use crate::theme;
-use crate::widgets::{Lines, List, Table, all_figures, below, rows_in, split};
+use crate::widgets::{Lines, List, Table, all_figures, below, rows_in, with_details};
 
 /// One part.
 #[derive(Clone, Debug)]
@@ -38,15 +38,12 @@ pub(crate) struct Breakdown {
     list: List<Part>,
 }
 
-/// The table, and the details below it.
-fn panes(area: Rect) -> [Rect; 2] {
-    let details = if area.height >= 12 { 6 } else { 0 };
-    split(area, [area.height - details, details])
-}
+/// Lines of the details below the table.
+const DETAILS: u16 = 6;
 
 /// Rows of the table on the present screen, below the breadcrumb.
 fn height(cx: &Context<'_>) -> usize {
-    let [table, _] = panes(below(cx.area(), 1));
+    let [table, _] = with_details(below(cx.area(), 1), DETAILS);
     rows_in(table)
 }
 
@@ -78,7 +75,7 @@ impl Breakdown {
     }
 
     pub(crate) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let [table, details] = panes(area);
+        let [table, details] = with_details(area, DETAILS);
         let whole = cx.sum(self.list.rows.iter().map(|part| &part.figures));
         let value = |part: &Part| cx.measure.of(&part.figures);
         let empty = "it has no blocks: nothing was allocated";

@@ -18,6 +18,12 @@ pub(crate) fn below(area: Rect, rows: u16) -> Rect {
     slice(area, rows, area.height)
 }
 
+/// A table, and `details` lines below it where there is room for both.
+pub(crate) fn with_details(area: Rect, details: u16) -> [Rect; 2] {
+    let details = if area.height >= 12 { details } else { 0 };
+    split(area, [area.height - details, details])
+}
+
 /// Columns `from..` of `area`, at most `cells` of them.
 pub(crate) fn columns(area: Rect, from: u16, cells: u16) -> Rect {
     let from = from.min(area.width);

@@ -8,7 +8,7 @@ mod matches;
 mod table;
 mod tree;
 
-pub(crate) use area::{below, columns, last_columns, right_of, slice, split};
+pub(crate) use area::{below, columns, last_columns, right_of, slice, split, with_details};
 pub(crate) use lines::{Lines, all_figures};
 pub(crate) use list::{Cursor, List};
 pub(crate) use matches::{Matches, SearchNode};

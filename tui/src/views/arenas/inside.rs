@@ -15,7 +15,7 @@ use ratatui::layout::Rect;
 use crate::model::{Command, Context, Data, Outcome, type_key};
 use crate::text::{clean, fit_end, type_cell};
 use crate::theme;
-use crate::widgets::{Cursor, Lines, List, Table, below, rows_in, split};
+use crate::widgets::{Cursor, Lines, List, Table, below, rows_in, with_details};
 
 /// A row: a type or a field.
 #[derive(Debug)]
@@ -49,15 +49,12 @@ pub(super) struct Inside {
     outer: Cursor,
 }
 
-/// The table, and the details below it.
-fn panes(area: Rect) -> [Rect; 2] {
-    let details = if area.height >= 12 { 5 } else { 0 };
-    split(area, [area.height - details, details])
-}
+/// Lines of the details below the table.
+const DETAILS: u16 = 5;
 
 /// Rows of the table on the present screen, below the breadcrumb.
 fn height(cx: &Context<'_>) -> usize {
-    let [table, _] = panes(below(cx.area(), 1));
+    let [table, _] = with_details(below(cx.area(), 1), DETAILS);
     rows_in(table)
 }
 
@@ -146,7 +143,7 @@ impl Inside {
     }
 
     pub(super) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let [table, details] = panes(area);
+        let [table, details] = with_details(area, DETAILS);
         let wide = area.width >= 110;
         let (noun, is_type) = match self.by {
             By::Type => ("type", true),

@@ -16,7 +16,7 @@ use crate::model::{Command, Context, Outcome, Pattern, Rows};
 use crate::text::{clean, fit_end};
 use crate::theme;
 use crate::widgets::{
-    Cursor, Lines, List, Sort, Table, all_figures, columns, count, right_of, rows_in, split,
+    Cursor, Lines, List, Sort, Table, all_figures, columns, count, right_of, rows_in, with_details,
 };
 
 /// The groupings, in the order of the key that goes through them.
@@ -104,11 +104,10 @@ impl Groups {
     /// The list, and the details below it.
     fn panes(&self, area: Rect) -> [Rect; 2] {
         let details = match self.by {
-            _ if area.height < 12 => 0,
             Some(By::Function) => (area.height / 2).min(16),
             _ => 5,
         };
-        split(area, [area.height - details, details])
+        with_details(area, details)
     }
 
     pub(super) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
