@@ -35,22 +35,16 @@ impl fmt::Display for Bytes {
         if self.0 < 1024 {
             return f.pad(&format!("{} B", self.0));
         }
-        let mut unit = 1;
         // Tenths of a unit, rounded half up, in integers: u128 because 10 * u64 overflows.
-        let tenths = |unit: u32| {
+        let tenths = |unit: usize| {
             let one = 1_u128 << (10 * unit);
             (u128::from(self.0) * 10 + one / 2) / one
         };
-        while tenths(unit) >= 10_240 && (unit as usize) + 1 < UNITS.len() {
-            unit += 1;
-        }
-        let tenths = tenths(unit);
-        f.pad(&format!(
-            "{}.{} {}",
-            tenths / 10,
-            tenths % 10,
-            UNITS[unit as usize]
-        ))
+        let last = UNITS.len() - 1;
+        let unit = (1..last).find(|&unit| tenths(unit) < 10_240);
+        let unit = unit.unwrap_or(last);
+        let (whole, tenth) = (tenths(unit) / 10, tenths(unit) % 10);
+        f.pad(&format!("{whole}.{tenth} {}", UNITS[unit]))
     }
 }
 
@@ -103,28 +97,16 @@ impl fmt::Display for Share {
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ns = self.0;
+        let tenths = |unit: u64, name| format!("{}.{} {name}", ns / unit, ns % unit * 10 / unit);
+        let seconds = ns / 1_000_000_000;
+        let (minutes, hours) = (seconds / 60, seconds / 3600);
         let text = match ns {
             0..1_000 => format!("{ns} ns"),
-            1_000..1_000_000 => format!("{}.{} us", ns / 1_000, ns % 1_000 / 100),
-            1_000_000..1_000_000_000 => {
-                format!("{}.{} ms", ns / 1_000_000, ns % 1_000_000 / 100_000)
-            }
-            1_000_000_000..60_000_000_000 => {
-                format!(
-                    "{}.{:02} s",
-                    ns / 1_000_000_000,
-                    ns % 1_000_000_000 / 10_000_000
-                )
-            }
-            _ => {
-                let seconds = ns / 1_000_000_000;
-                let (minutes, hours) = (seconds / 60, seconds / 3600);
-                if hours == 0 {
-                    format!("{minutes} min {:02} s", seconds % 60)
-                } else {
-                    format!("{hours} h {:02} min", minutes % 60)
-                }
-            }
+            1_000..1_000_000 => tenths(1_000, "us"),
+            1_000_000..1_000_000_000 => tenths(1_000_000, "ms"),
+            _ if minutes == 0 => format!("{seconds}.{:02} s", ns % 1_000_000_000 / 10_000_000),
+            _ if hours == 0 => format!("{minutes} min {:02} s", seconds % 60),
+            _ => format!("{hours} h {:02} min", minutes % 60),
         };
         f.pad(&text)
     }
@@ -132,11 +114,8 @@ impl fmt::Display for Nanos {
 
 /// A count with its noun: `1 stack`, `1,234 stacks`. `one` takes an `s` for more than one.
 pub fn counted(count: u64, one: &str) -> String {
-    format!(
-        "{} {one}{}",
-        Count(count),
-        if count == 1 { "" } else { "s" }
-    )
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {one}{plural}", Count(count))
 }
 
 /// Reads a size as people write it: `1500`, `64k`, `512 KiB`, `1.5MiB`, `2g`; units are binary, case does not
@@ -164,17 +143,13 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         "t" | "tb" | "tib" => 40,
         _ => return Err(refuse()),
     };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() || (fraction.is_empty() && number.contains('.')) || fraction.len() > 9 {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    if fraction.len() > 9 {
         return Err(refuse());
     }
     let scale = 10_u128.pow(fraction.len() as u32);
     let whole: u64 = whole.parse().map_err(|_| refuse())?;
-    let fraction: u64 = if fraction.is_empty() {
-        0
-    } else {
-        fraction.parse().map_err(|_| refuse())?
-    };
+    let fraction: u64 = fraction.parse().map_err(|_| refuse())?;
     let bytes = ((u128::from(whole) * scale + u128::from(fraction)) << shift) / scale;
     u64::try_from(bytes).map_err(|_| refuse())
 }

@@ -8,6 +8,7 @@ use super::inside::{FieldInside, by_field};
 use crate::profile::fields::Fields;
 use crate::profile::{Arena, State};
 use crate::units::{Bytes, Count, Share, counted, printable};
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -20,23 +21,26 @@ const SMALL: u64 = 64 * 1024;
 /// Bytes that alignment may cost more where a chunk began before.
 const SEAM: u64 = 16;
 
-/// One piece of advice.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One piece of advice. The names are the keys in JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Advice {
     /// What about.
     pub kind: AdviceKind,
     /// A sentence without its stop, free of control characters.
     pub text: String,
     /// A capacity to give the arena, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
 }
 
-/// What advice is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What advice is about. The names are the words of the JSON report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum AdviceKind {
     /// Several chunks where one would do.
     Capacity,
     /// A chunk much larger than what was ever used.
+    #[serde(rename = "too large")]
     TooLarge,
     /// Growth left bytes behind.
     Abandoned,
@@ -45,27 +49,13 @@ pub enum AdviceKind {
     /// Bytes bypassed the handle.
     Bypassed,
     /// Instances were never dropped.
+    #[serde(rename = "never dropped")]
     NeverDropped,
     /// A limit refused requests.
     Limit,
     /// Values were put in whose drop never runs.
+    #[serde(rename = "drop never runs")]
     Undropped,
-}
-
-impl AdviceKind {
-    /// The word of the JSON report.
-    pub fn name(self) -> &'static str {
-        match self {
-            AdviceKind::Capacity => "capacity",
-            AdviceKind::TooLarge => "too large",
-            AdviceKind::Abandoned => "abandoned",
-            AdviceKind::Padding => "padding",
-            AdviceKind::Bypassed => "bypassed",
-            AdviceKind::NeverDropped => "never dropped",
-            AdviceKind::Limit => "limit",
-            AdviceKind::Undropped => "drop never runs",
-        }
-    }
 }
 
 /// Advice for an arena, what saves most first.

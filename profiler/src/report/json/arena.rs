@@ -77,7 +77,7 @@ impl Serialize for ArenaJson<'_> {
         }
         // Whether the five parts come to `chunk_bytes`, as they must.
         json.serialize_entry("parts_add_up", &detail.imbalance.is_none())?;
-        json.serialize_entry("advice", &advice(detail))?;
+        json.serialize_entry("advice", &detail.advice)?;
         json.serialize_entry("types", &detail.types)?;
         json.serialize_entry("fields", &fields(detail))?;
         // What neither types nor fields tell, for want of room in the recording.
@@ -88,23 +88,6 @@ impl Serialize for ArenaJson<'_> {
         json.serialize_entry("history", &history(profile, arena))?;
         json.end()
     }
-}
-
-#[derive(Serialize)]
-struct AdviceJson<'a> {
-    kind: &'static str,
-    text: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    capacity_bytes: Option<u64>,
-}
-
-fn advice(detail: &ArenaDetail) -> Vec<AdviceJson<'_>> {
-    let advice = detail.advice.iter().map(|advice| AdviceJson {
-        kind: advice.kind.name(),
-        text: &advice.text,
-        capacity_bytes: advice.capacity_bytes,
-    });
-    advice.collect()
 }
 
 #[derive(Serialize)]

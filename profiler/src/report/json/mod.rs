@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 mod arena;
 mod footprint;
-mod place;
+mod function;
 mod row;
 mod stacks;
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::arena::ArenaJson;
-use super::place::PlaceJson;
+use super::function::FunctionJson;
 use super::stacks::Stacks;
 use crate::profile::arenas::measured;
 use crate::profile::{Distribution, Figures, FrameId, Measure, Profile, ScopeId};
@@ -70,7 +70,7 @@ enum DetailJson<'a> {
     Site(Box<SiteJson<'a>>),
     Owner {
         #[serde(flatten)]
-        place: PlaceJson<'a>,
+        place: FunctionJson<'a>,
         sites: usize,
     },
     Phase {
@@ -90,7 +90,7 @@ struct SiteJson<'a> {
     #[serde(flatten)]
     label: &'a SiteLabel,
     #[serde(flatten)]
-    place: PlaceJson<'a>,
+    place: FunctionJson<'a>,
     phase: Option<String>,
     field: Option<&'a str>,
     #[serde(rename = "type")]
@@ -167,9 +167,9 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> Detail
     }
 }
 
-fn place<'a>(profile: &'a Profile, row: &'a Row, owner: Option<FrameId>) -> PlaceJson<'a> {
+fn place<'a>(profile: &'a Profile, row: &'a Row, owner: Option<FrameId>) -> FunctionJson<'a> {
     let frame = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
-    PlaceJson::new(profile, frame, &row.key)
+    FunctionJson::new(profile, frame, &row.key)
 }
 
 fn site<'a>(

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
-use super::place::PlaceJson;
+use super::function::FunctionJson;
 use crate::interned::Interned;
 use crate::profile::{FrameId, Frames, Profile};
 use crate::report::{Detail, Row};
@@ -13,7 +13,7 @@ use crate::report::{Detail, Row};
 #[derive(Serialize)]
 pub(super) struct FrameJson<'a> {
     #[serde(flatten)]
-    place: PlaceJson<'a>,
+    place: FunctionJson<'a>,
     inlined: bool,
     /// The other functions whose machine code this is.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -52,7 +52,7 @@ impl<'a> Stacks<'a> {
                         let frame = profile.frames.get(id.0 as usize)?;
                         Some(*frames.entry(id).or_insert_with(|| {
                             tables.frames.push(FrameJson {
-                                place: PlaceJson::new(profile, Some(frame), ""),
+                                place: FunctionJson::new(profile, Some(frame), ""),
                                 inlined: frame.inlined,
                                 aliases: &profile.function(id).aliases,
                             });
@@ -62,7 +62,7 @@ impl<'a> Stacks<'a> {
                     let numbers: Vec<usize> = numbers.collect();
                     if numbers.is_empty() && detail.place.is_some() {
                         tables.frames.push(FrameJson {
-                            place: PlaceJson::new(profile, None, &row.key),
+                            place: FunctionJson::new(profile, None, &row.key),
                             inlined: false,
                             aliases: &[],
                         });

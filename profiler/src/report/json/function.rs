@@ -1,4 +1,4 @@
-//! A frame as rows and tables name it.
+//! A function as rows and frames name it.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::table::function_name;
 
 /// A function and where in its source. Without a frame all but the function is empty.
 #[derive(Serialize)]
-pub(super) struct PlaceJson<'a> {
+pub(super) struct FunctionJson<'a> {
     function: &'a str,
     file: Option<&'a str>,
     line: Option<u32>,
@@ -16,11 +16,11 @@ pub(super) struct PlaceJson<'a> {
     origin: Origin,
 }
 
-impl<'a> PlaceJson<'a> {
-    /// The place of a frame; `name` is the function where there is no frame.
+impl<'a> FunctionJson<'a> {
+    /// The function of a frame; `name` is it where there is no frame.
     pub(super) fn new(profile: &'a Profile, frame: Option<&'a Frame>, name: &'a str) -> Self {
         let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
-        PlaceJson {
+        FunctionJson {
             function: frame.map_or(name, |frame| function_name(profile, frame)),
             file: frame.and_then(|frame| frame.file.as_deref()),
             line: frame.and_then(|frame| frame.line),
