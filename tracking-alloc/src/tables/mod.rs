@@ -147,7 +147,7 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
     };
     let mut writer = session.write.lock();
     let header = writer.store.header();
-    writer.tables = std::array::from_fn(|id| Table::new(id as u32, 0, 16 << 10, 1 << 20));
+    writer.tables = std::array::from_fn(|id| empty_table(id as u32));
     writer.images.prepare();
     Writer::describe(header, mode);
     let [lanes, rows, points] = writer.fixed_tables().ok_or(NO_MEMORY)?;
@@ -161,6 +161,18 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
     lanes::begin(rows.as_ptr().cast());
     CLOCK.store(0, Release);
     Ok(session)
+}
+
+/// A table of the writer's own. What most programs have little of takes small segments: under a cap, what they leave
+/// unused is missing elsewhere.
+fn empty_table(id: u32) -> Table {
+    use table::{ARENA_VALUES, ARENAS, FOOTPRINTS, MARKS, MODULES, SCOPES, THREADS};
+    match id {
+        MODULES | SCOPES | THREADS | MARKS | FOOTPRINTS | ARENAS..=ARENA_VALUES => {
+            Table::new(id, 0, 4 << 10, 256 << 10)
+        }
+        _ => Table::new(id, 0, 16 << 10, 1 << 20),
+    }
 }
 
 /// Makes a session current.
