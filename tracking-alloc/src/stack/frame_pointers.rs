@@ -1,6 +1,7 @@
 //! Walking by frame pointers: two loads a frame.
 
 use super::last_walk::{Frame, LastWalk, Step, Stepped};
+use super::load::{self, two_words as link};
 use super::{CutAfter, End, Limits, Powers, Stack, Sum};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
@@ -15,18 +16,9 @@ fn strip(address: u64) -> u64 {
     }
 }
 
-/// Bytes of what a frame pointer points at: the caller's frame pointer and the return address.
+/// Bytes of what a frame pointer points at: the caller's frame pointer and the return address. A frame pointer that is data
+/// may be unaligned.
 pub(super) const LINK: usize = 2 * size_of::<u64>();
-
-/// Both words. A frame pointer that is data may be unaligned.
-///
-/// # Safety
-/// They must be readable.
-#[inline(always)]
-unsafe fn link(frame: usize) -> [u64; 2] {
-    // SAFETY: the caller's promise.
-    unsafe { (frame as *const [u64; 2]).read_unaligned() }
-}
 
 /// Visits return addresses from the innermost outward.
 ///
@@ -220,13 +212,13 @@ impl Frame for Linked {
     #[inline(always)]
     unsafe fn have_changed(frames: &[super::last_walk::Kept<Self>]) -> bool {
         use std::arch::x86_64::{
-            __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128,
-            _mm_setzero_si128, _mm_xor_si128,
+            _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_setzero_si128,
+            _mm_xor_si128,
         };
         // SAFETY: every x86-64 has SSE2; the links are readable (caller).
         unsafe {
             let change = |known: &super::last_walk::Kept<Self>| {
-                let now = _mm_loadu_si128(known.frame.at as *const __m128i);
+                let now = load::pair(known.frame.at);
                 let then = _mm_loadu_si128((&raw const known.frame.link).cast());
                 _mm_xor_si128(now, then)
             };

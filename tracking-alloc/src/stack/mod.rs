@@ -9,6 +9,7 @@
 mod eh_frame;
 mod frame_pointers;
 mod last_walk;
+mod load;
 mod self_test;
 
 pub(crate) use eh_frame::{

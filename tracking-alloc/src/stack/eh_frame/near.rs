@@ -9,7 +9,7 @@
 
 use super::rule::LazyFrame;
 use crate::hash::GOLDEN;
-use crate::stack::Powers;
+use crate::stack::{Powers, load};
 use crate::sys::count_own;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::Ordering::*;
@@ -123,8 +123,7 @@ impl NearWalks {
             return None;
         }
         // SAFETY: inside the calling thread's own stack, between the frame where the walk begins and `high`.
-        let word =
-            |place: u32| unsafe { ((start.sp + place as usize) as *const u64).read_unaligned() };
+        let word = |place: u32| unsafe { load::word(start.sp + place as usize) };
         let addresses = places.0.map(word);
         let sum = addresses
             .iter()
@@ -143,7 +142,7 @@ impl NearWalks {
         for (bp, value) in &near.needs.frames[..near.needs.len.min(MOST_NEEDS)] {
             let bp_at = bp.in_walk_from(start);
             // SAFETY: as above, for a place that the same frames led to; or the word that stands for the register.
-            if unsafe { *(bp_at as *const usize) } != start.sp + *value as usize {
+            if unsafe { load::word(bp_at) } != (start.sp + *value as usize) as u64 {
                 return None;
             }
         }

@@ -2,8 +2,8 @@
 //!
 //! A step never reads outside the bounds it is given, whatever the rule.
 
-use crate::stack::End;
 use crate::stack::last_walk::{self, Kept, Stepped};
+use crate::stack::{End, load};
 use std::cell::Cell;
 
 /// ```text
@@ -109,7 +109,7 @@ struct Saved {
 #[inline(always)]
 unsafe fn word(at: usize) -> usize {
     // SAFETY: the caller's promise.
-    unsafe { *(at as *const usize) }
+    unsafe { load::word(at) as usize }
 }
 
 impl Bounds {
@@ -216,9 +216,9 @@ impl LazyFrame {
 
     #[inline(always)]
     pub(super) fn bp(self) -> usize {
-        // PERF: volatile, so that a choice between this and sp is a branch: few frames have to wait for it.
+        // PERF: by the machine, so that a choice between this and sp is a branch: few frames have to wait for it.
         // SAFETY: it is inside the part of the stack that the walk may read, or the word that stands for the register.
-        unsafe { (self.bp_at as *const usize).read_volatile() }
+        unsafe { word(self.bp_at) }
     }
 
     /// With the value.
