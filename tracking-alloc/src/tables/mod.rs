@@ -125,8 +125,8 @@ pub(crate) fn retry_growth() {
     }
 }
 
-/// Lays out the tables of a session that is not yet current: without [`publish`] nothing has changed. `reserve`: bytes to
-/// reserve at once, 0 = as needed; `mode`: a value of [`recording::mode`]. `Err`: a value of [`recording::growth`].
+/// Lays out the tables of a session. Without [`publish`] it does not become the present one. `reserve`: bytes to reserve
+/// at once, 0 = as needed; `mode`: a value of [`recording::mode`]. `Err`: a value of [`recording::growth`].
 pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, u32> {
     use recording::growth::NO_MEMORY;
     /// A forked child that records again counts on.
@@ -168,9 +168,8 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
 fn empty_table(id: u32) -> Table {
     use table::{ARENA_VALUES, ARENAS, FOOTPRINTS, MARKS, MODULES, SCOPES, THREADS};
     match id {
-        MODULES | SCOPES | THREADS | MARKS | FOOTPRINTS | ARENAS..=ARENA_VALUES => {
-            Table::new(id, 0, 4 << 10, 256 << 10)
-        }
+        MODULES | THREADS | MARKS | FOOTPRINTS => Table::new(id, 0, 4 << 10, 64 << 10),
+        SCOPES | ARENAS..=ARENA_VALUES => Table::new(id, 0, 4 << 10, 256 << 10),
         _ => Table::new(id, 0, 16 << 10, 1 << 20),
     }
 }
@@ -300,7 +299,7 @@ impl Writer {
         (0..FIRST_SITE).try_for_each(|_| self.add(SiteValue::default()).map(drop))
     }
 
-    /// Fills in who is recorded, and how. While nothing else is in the header.
+    /// Fills in who is recorded, and how. Overwrites all of the header but `file_bytes`: before any segment is added.
     fn describe(header: &Header, mode: u32) {
         let described = HeaderValue {
             version: VERSION,

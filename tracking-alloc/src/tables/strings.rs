@@ -25,7 +25,7 @@ impl Writer {
         // The content decides; another string of the same hash moves on to the next key.
         while let Some(place) = self.string_places.find(key) {
             // SAFETY: where a string was written, which stays mapped.
-            if unsafe { bytes_at(place) } == text {
+            if unsafe { is_at(place, text) } {
                 break;
             }
             key = next_key(key);
@@ -62,15 +62,16 @@ impl Writer {
     }
 }
 
-/// The bytes of a string that was written at a place.
+/// Whether the string that was written at a place is this one. Its length is compared first, and none is taken from the
+/// file, which others can write to.
 ///
 /// # Safety
-/// Its length and as many bytes must lie there and stay mapped.
-unsafe fn bytes_at(place: u64) -> &'static [u8] {
+/// A string must lie there and stay mapped.
+unsafe fn is_at(place: u64, text: &[u8]) -> bool {
     let place: *const u8 = std::ptr::with_exposed_provenance(place as usize);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise; bytes are read only where as many lie.
     unsafe {
-        let length = u32::from_le_bytes(place.cast::<[u8; 4]>().read());
-        std::slice::from_raw_parts(place.add(4), length as usize)
+        place.cast::<[u8; 4]>().read() == (text.len() as u32).to_le_bytes()
+            && std::slice::from_raw_parts(place.add(4), text.len()) == text
     }
 }

@@ -152,7 +152,7 @@ impl Writer {
             flags,
             ..SiteValue::default()
         };
-        self.intern(key, site)
+        self.add_keyed(key, site).map(|(number, _)| number)
     }
 
     /// The node of a stack, given innermost first.
