@@ -7,7 +7,8 @@
 //! the occasion and drop it. Of a value whose size shows later, what its words lead to is kept, and judged at the end.
 
 use super::value::Walk;
-use crate::shadow::{self, Block, block_from};
+use crate::shadow::{Block, block_from};
+use crate::sys;
 use std::cell::Cell;
 
 const WORD: usize = size_of::<usize>();
@@ -352,5 +353,5 @@ fn words_of(start: usize, bytes: usize) -> impl Iterator<Item = (usize, usize)> 
 fn words(start: usize, bytes: usize) -> impl Iterator<Item = usize> {
     // SAFETY: a value that is still borrowed and what is behind it in its live block, or a live block of at most
     // MOST_READ bytes that it leads to. An aligned word that begins in one lies in the same page.
-    unsafe { shadow::words(start, bytes) }
+    unsafe { sys::words(start, bytes) }
 }

@@ -1,7 +1,7 @@
 //! A value as `Serialize` hands it over: where it lies, how large it is, of what type.
 
 use super::known;
-use crate::shadow::word_at;
+use crate::sys::word_at;
 use std::any::type_name;
 
 /// Whom the memory belongs to that a value leads to.

@@ -8,15 +8,11 @@
 //! Every word is an atomic accessed relaxed: the target's own synchronisation orders the accesses to one block.
 //! Looking up never maps memory.
 
-#[cfg(feature = "serde")]
-mod raw_words;
 #[cfg(any(feature = "serde", test))]
 mod search;
 mod side;
 mod word;
 
-#[cfg(feature = "serde")]
-pub(crate) use raw_words::{word_at, words};
 #[cfg(any(feature = "serde", test))]
 pub(crate) use search::{Block, Finder, block_from};
 pub(crate) use word::{KNOWN_BITS, LaneBits, Owner};

@@ -1,8 +1,8 @@
 //! Walking by frame pointers: two loads a frame.
 
 use super::last_walk::{Frame, LastWalk, Step, Stepped};
-use super::load::{self, two_words as link};
 use super::{CutAfter, End, Limits, Powers, Stack, Sum};
+use crate::sys;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
 
@@ -16,9 +16,18 @@ fn strip(address: u64) -> u64 {
     }
 }
 
-/// Bytes of what a frame pointer points at: the caller's frame pointer and the return address. A frame pointer that is data
-/// may be unaligned.
+/// Bytes of what a frame pointer points at: the caller's frame pointer and the return address.
 pub(super) const LINK: usize = 2 * size_of::<u64>();
+
+/// Both words. A frame pointer that is data may be unaligned.
+///
+/// # Safety
+/// They must be readable.
+#[inline(always)]
+unsafe fn link(frame: usize) -> [u64; 2] {
+    // SAFETY: the caller's promise.
+    [frame, frame + 8].map(|at| unsafe { sys::word_at(at) } as u64)
+}
 
 /// Visits return addresses from the innermost outward.
 ///
@@ -34,7 +43,7 @@ pub(super) fn walk(
     if frame < stack.low || frame >= stack.high {
         if stack.high != 0 && frame & 7 == 0 && frame != 0 {
             // SAFETY: the function whose frame this is keeps a frame pointer (self-test), so its own link is there.
-            visit(strip(unsafe { *((frame + 8) as *const u64) }));
+            visit(strip(unsafe { sys::word_at(frame + 8) } as u64));
         }
         return End::Foreign;
     }
@@ -218,7 +227,7 @@ impl Frame for Linked {
         // SAFETY: every x86-64 has SSE2; the links are readable (caller).
         unsafe {
             let change = |known: &super::last_walk::Kept<Self>| {
-                let now = load::pair(known.frame.at);
+                let now = sys::pair_at(known.frame.at);
                 let then = _mm_loadu_si128((&raw const known.frame.link).cast());
                 _mm_xor_si128(now, then)
             };

@@ -9,7 +9,6 @@
 mod eh_frame;
 mod frame_pointers;
 mod last_walk;
-mod load;
 mod self_test;
 
 pub(crate) use eh_frame::{

@@ -5,6 +5,7 @@
 
 mod clock;
 mod file;
+mod load;
 mod lock;
 mod memory;
 mod process;
@@ -12,6 +13,11 @@ mod stack;
 
 pub(crate) use clock::{now_ns, sleep, ticks, unix_ns, yield_now};
 pub(crate) use file::{File, FileId, answer, file_id, read_whole};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(crate) use load::pair_at;
+pub(crate) use load::word_at;
+#[cfg(feature = "serde")]
+pub(crate) use load::words;
 pub(crate) use lock::Lock;
 pub(crate) use memory::{
     Bump, PAGE, WrittenPages, count_own, map_private, never_populate, own_bytes, populate,

@@ -73,7 +73,7 @@ pub(crate) struct Writer {
     tables: [Table; TABLES],
     /// What leads from a key to the number or place of a record, for each table that is searched.
     keys: [KeyMap; TABLES],
-    /// From the keys of strings to where they lie.
+    /// From the keys of strings, which lead to their numbers in `keys`, to where they lie.
     string_places: KeyMap,
     arenas: [KnownArena; MOST_ARENAS],
     images: Modules,

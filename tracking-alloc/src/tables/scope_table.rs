@@ -1,8 +1,8 @@
 //! The table of scopes: bounded, phases found by parent and name, fields added by the tree that already found they are new.
 //!
-//! A scope without room is counted at its parent. Scopes go about the program in guards, futures and thread-locals, and
-//! may outlive their recording. So they carry its generation: in a forked child's own recording its parent's scopes are
-//! [number](scope_number) 0.
+//! What a scope that was refused would count, its parent counts. The program keeps scopes in guards, futures and
+//! thread-locals, where they may outlive their recording. So they carry its generation: in a forked child's own recording
+//! the scopes of its parent process are [number](scope_number) 0.
 
 use super::{Writer, current};
 #[cfg(feature = "serde")]

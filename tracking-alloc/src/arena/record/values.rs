@@ -58,7 +58,7 @@ fn for_each_block(place: usize, bytes: usize, mut each: impl FnMut(crate::shadow
     // An iterator points to its block twice: words that were found before are few.
     let (mut seen, mut next) = ([0; 8], 0);
     // SAFETY: the value was just written and is borrowed by nobody else.
-    let words = unsafe { crate::shadow::words(place, bytes) };
+    let words = unsafe { crate::sys::words(place, bytes) };
     for word in words.take(MOST_WORDS) {
         if word == 0 || seen.contains(&word) {
             continue;

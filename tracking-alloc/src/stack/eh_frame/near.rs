@@ -9,8 +9,8 @@
 
 use super::rule::LazyFrame;
 use crate::hash::GOLDEN;
-use crate::stack::{Powers, load};
-use crate::sys::count_own;
+use crate::stack::Powers;
+use crate::sys::{count_own, word_at};
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::Ordering::*;
 
@@ -123,7 +123,7 @@ impl NearWalks {
             return None;
         }
         // SAFETY: inside the calling thread's own stack, between the frame where the walk begins and `high`.
-        let word = |place: u32| unsafe { load::word(start.sp + place as usize) };
+        let word = |place: u32| unsafe { word_at(start.sp + place as usize) } as u64;
         let addresses = places.0.map(word);
         let sum = addresses
             .iter()
@@ -142,7 +142,7 @@ impl NearWalks {
         for (bp, value) in &near.needs.frames[..near.needs.len.min(MOST_NEEDS)] {
             let bp_at = bp.in_walk_from(start);
             // SAFETY: as above, for a place that the same frames led to; or the word that stands for the register.
-            if unsafe { load::word(bp_at) } != (start.sp + *value as usize) as u64 {
+            if unsafe { word_at(bp_at) } != start.sp + *value as usize {
                 return None;
             }
         }

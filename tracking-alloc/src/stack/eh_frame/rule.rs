@@ -2,8 +2,9 @@
 //!
 //! A step never reads outside the bounds it is given, whatever the rule.
 
+use crate::stack::End;
 use crate::stack::last_walk::{self, Kept, Stepped};
-use crate::stack::{End, load};
+use crate::sys::word_at;
 use std::cell::Cell;
 
 /// ```text
@@ -102,16 +103,6 @@ struct Saved {
     bp_at: Option<usize>,
 }
 
-/// A word of the stack.
-///
-/// # Safety
-/// It must be readable, and `at` a multiple of its size.
-#[inline(always)]
-unsafe fn word(at: usize) -> usize {
-    // SAFETY: the caller's promise.
-    unsafe { load::word(at) as usize }
-}
-
 impl Bounds {
     /// What lies below the end of a frame that begins at `sp`, within the bounds; `saved_bp` is a whole number of words.
     /// `None`: the frame does not lie inside of them, or is smaller than a word.
@@ -166,7 +157,8 @@ impl Frame {
     fn step_to(&mut self, end: usize, saved_bp: usize, bounds: Bounds) -> Result<(), End> {
         let frame = bounds.frame(self.sp, end, saved_bp).ok_or(End::Stopped)?;
         // SAFETY: both are in the part that may be read.
-        let (address, bp) = unsafe { (word(frame.address_at), frame.bp_at.map(|at| word(at))) };
+        let (address, bp) =
+            unsafe { (word_at(frame.address_at), frame.bp_at.map(|at| word_at(at))) };
         self.bp = bp.unwrap_or(self.bp);
         if address == 0 {
             return Err(End::Outermost);
@@ -218,7 +210,7 @@ impl LazyFrame {
     pub(super) fn bp(self) -> usize {
         // PERF: by the machine, so that a choice between this and sp is a branch: few frames have to wait for it.
         // SAFETY: it is inside the part of the stack that the walk may read, or the word that stands for the register.
-        unsafe { word(self.bp_at) }
+        unsafe { word_at(self.bp_at) }
     }
 
     /// With the value.
@@ -238,7 +230,7 @@ impl LazyFrame {
         let end = base.wrapping_add(rule.offset());
         let saved = bounds.frame(self.sp, end, rule.saved_bp())?;
         // SAFETY: it is in the part that may be read.
-        let address = unsafe { word(saved.address_at) };
+        let address = unsafe { word_at(saved.address_at) };
         let caller = LazyFrame {
             pc: address as u64,
             sp: end,
@@ -338,7 +330,7 @@ impl last_walk::Frame for UnwoundFrame {
     #[inline(always)]
     unsafe fn changes(&self) -> [u64; 2] {
         // SAFETY: words of the stack (caller), or a static.
-        let address = unsafe { word(self.address_at) } as u64 ^ self.address;
+        let address = unsafe { word_at(self.address_at) } as u64 ^ self.address;
         let bp = match self.plain {
             // Where rbp is was found by this walk, too: it is that of the present frame, or kept by one outside of it.
             0 => self.frame.bp() ^ self.bp,
@@ -354,7 +346,7 @@ impl last_walk::Frame for UnwoundFrame {
         let (outer, inner) = frames.split_at(frames.len().saturating_sub(plain));
         // SAFETY: as in `changes`.
         let change = |known: &Kept<Self>| unsafe {
-            word(known.frame.address_at) as u64 ^ known.frame.address
+            word_at(known.frame.address_at) as u64 ^ known.frame.address
         };
         let mut changes = 0;
         let (pairs, rest) = inner.as_chunks::<2>();
