@@ -44,8 +44,8 @@ fn package() -> &'static Path {
              bumpalo = \"3\"\nhashbrown = \"0.17\"\nindexmap = \"2\"\nsmallvec = \"1\"\n\
              [[bin]]\nname = \"containers\"\npath = {:?}\n\
              [[bin]]\nname = \"texts\"\npath = {:?}\n\
-             [[bin]]\nname = \"shop\"\npath = {:?}\nrequired-features = [\"shop\"]\n\
-             [features]\nshop = []\nchanged = []\n\
+             [[bin]]\nname = \"shop\"\npath = {:?}\n\
+             [features]\nchanged = []\n\
              [workspace]\n[profile.release]\nopt-level = 3\n",
             workspace.join("examples/src/bin/types_load.rs"),
             workspace.join("tracking-alloc"),
@@ -80,7 +80,7 @@ fn host() -> &'static str {
 fn build_as(
     name: &str,
     (debug, lto, flags): (&str, &str, &[&str]),
-    words: &[&str],
+    features: &str,
     programs: &[&str],
 ) -> PathBuf {
     static BUILDING: Mutex<()> = Mutex::new(());
@@ -93,7 +93,8 @@ fn build_as(
         .args(["build", "--release", "--offline", "--quiet"])
         // With a target that is named, flags are for the programs alone, and macros are built once.
         .args(["--target-dir", "target", "--target", host()])
-        .args(words)
+        .args(["--features", features])
+        .args(programs.iter().flat_map(|name| ["--bin", name]))
         .env("CARGO_PROFILE_RELEASE_DEBUG", debug)
         .env("CARGO_PROFILE_RELEASE_LTO", lto)
         .env_remove("RUSTFLAGS")
@@ -118,11 +119,10 @@ fn build_as(
     copies.join(programs[0])
 }
 
-/// The programs whose types are known, built in one way: the first of them.
-fn build(debug: &str, lto: &str, flags: &[&str]) -> PathBuf {
+/// Programs whose types are known, built in one way: the first of them.
+fn build(debug: &str, lto: &str, flags: &[&str], programs: &[&str]) -> PathBuf {
     let name = format!("{debug}-{lto}{}", flags.concat());
-    let programs = ["types_load", "containers", "texts"];
-    build_as(&name, (debug, lto, flags), &[], &programs)
+    build_as(&name, (debug, lto, flags), "", programs)
 }
 
 /// Runs it; the profile of what it recorded, and what it printed.
@@ -188,7 +188,12 @@ fn assert_types(program: &Path, how: &str) {
 fn bytes_by_type_are_what_arithmetic_says_at_every_level_of_debug_information() {
     for (debug, flags) in WAYS {
         let how = format!("debug = {debug}, {flags:?}");
-        let program = build(debug, "false", flags);
+        let program = build(
+            debug,
+            "false",
+            flags,
+            &["types_load", "containers", "texts"],
+        );
         assert_types(&program, &how);
         assert_types(&program.with_file_name("containers"), &how);
         assert_types(&program.with_file_name("texts"), &how);
@@ -197,7 +202,7 @@ fn bytes_by_type_are_what_arithmetic_says_at_every_level_of_debug_information() 
 
 #[test]
 fn bytes_by_type_are_what_arithmetic_says_with_fat_lto() {
-    let program = build("line-tables-only", "fat", &[]);
+    let program = build("line-tables-only", "fat", &[], &["types_load", "texts"]);
     assert_types(&program, "fat LTO");
     assert_types(&program.with_file_name("texts"), "fat LTO, texts");
 }
@@ -212,7 +217,7 @@ fn bytes_by_type_are_what_arithmetic_says_without_optimization() {
 
 #[test]
 fn without_debug_information_no_type_is_named_and_the_setting_is() {
-    let program = build("0", "false", &[]);
+    let program = build("0", "false", &[], &["types_load"]);
     let (profile, _) = record(&program);
     assert!(loaded(&profile).all(|site| site.contents.is_none()));
     let missing = profile.unnamed().expect("a sentence");
@@ -226,14 +231,8 @@ fn without_debug_information_no_type_is_named_and_the_setting_is() {
 fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
     let ways = ("limited", "false", &[][..]);
     // Names of one length: the path of a program is what it is started with, and counted.
-    let before = build_as(
-        "shop-a",
-        ways,
-        &["--bin=shop", "--features=shop"],
-        &["shop"],
-    );
-    let after = ["--bin=shop", "--features=shop,changed"];
-    let after = build_as("shop-b", ways, &after, &["shop"]);
+    let before = build_as("shop-a", ways, "", &["shop"]);
+    let after = build_as("shop-b", ways, "changed", &["shop"]);
     let ((before, said), (after, says)) = (profile_of(&before), profile_of(&after));
     assert_eq!(said, says);
     fn one(profile: &Profile) -> [Recording<'_>; 1] {

@@ -63,8 +63,8 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Builds `examples/NAME.rs` and the others, or finds them built already. Tests that build with the same flags wait
-    /// for each other in cargo.
+    /// Builds `examples/NAME.rs`, or finds it built already. Tests that build with the same flags wait for each other in
+    /// cargo.
     pub(crate) fn build(name: &str, flags: Flags) -> Program {
         let kept = if flags.frame_pointers { "yes" } else { "no" };
         let checks = if flags.checks { "yes" } else { "no" };
@@ -73,7 +73,7 @@ impl Program {
             flags.panic, flags.opt_level
         ));
         let output = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--offline", "--release"])
+            .args(["build", "--quiet", "--offline", "--release", "--bin", name])
             .arg("--manifest-path")
             .arg(package().join("Cargo.toml"))
             .arg("--target-dir")
