@@ -259,7 +259,12 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
                 by == By::Type || source.is_empty() || source.contains("shop.rs"),
                 "{source}"
             );
-            format!("{} {} {}", identity.key, identity.location, identity.owner)
+            format!(
+                "{} {} {}",
+                identity.key(),
+                identity.location,
+                identity.owner
+            )
         });
         let rows: Vec<String> = rows.collect();
         match by {

@@ -61,7 +61,7 @@ pub fn parse(text: &str, allow_copied: bool) -> Result<Budget, String> {
             .map_err(|key| format!("`{key}` must be a table: write [{key}]"))
     };
     if let Some(table) = table_of("total")? {
-        limits(&mut budget.limits, &Subject::Total, table)?;
+        limits(&mut budget.limits, &Subject::Total, None, table)?;
     }
     for by in Subject::GROUPINGS {
         if let Some(table) = table_of(by.name())? {
@@ -93,7 +93,7 @@ fn of_patterns(all: &mut Vec<Limit>, by: By, table: &Table) -> Result<(), String
                 printable(text)
             )
         })?;
-        limits(all, &subject, table)?;
+        limits(all, &subject, None, table)?;
     }
     Ok(())
 }
@@ -102,54 +102,50 @@ fn measures() -> String {
     Measure::ALL.map(Measure::name).join(", ")
 }
 
-fn limits(limits: &mut Vec<Limit>, subject: &Subject, table: &Table) -> Result<(), String> {
-    let empty = |place: &str| {
-        format!("[{subject}]{place}: has no limits: write one, such as peak = 1000000")
-    };
-    if table.is_empty() {
-        return Err(empty(""));
-    }
-    for (key, value) in table {
-        let per = Per::ALL.into_iter().find(|per| per.key() == key);
-        if let Some(per) = per {
-            let table = value
-                .as_table()
-                .ok_or_else(|| format!("[{subject}]: `{key}` must be a table of limits"))?;
-            if table.is_empty() {
-                return Err(empty(&format!(" {key}")));
-            }
-            for (key, value) in table {
-                limits.push(limit(subject, Some(per), key, value)?);
-            }
-        } else {
-            limits.push(limit(subject, None, key, value)?);
-        }
-    }
-    Ok(())
-}
-
-fn limit(subject: &Subject, per: Option<Per>, key: &str, value: &Value) -> Result<Limit, String> {
+/// The limits of a subject; of its table `per_record` or `per_input_byte` where `per` says so.
+fn limits(
+    all: &mut Vec<Limit>,
+    subject: &Subject,
+    per: Option<Per>,
+    table: &Table,
+) -> Result<(), String> {
     let place = match per {
         Some(per) => format!("[{subject}] {}", per.key()),
         None => format!("[{subject}]"),
     };
-    let measure = Measure::from_name(key).ok_or_else(|| {
-        let also = match per {
-            Some(_) => "",
-            None => ", per_record, per_input_byte",
-        };
-        format!(
-            "{place}: unknown key `{key}`: write one of {}{also}",
-            measures()
-        )
-    })?;
-    let most = most(measure, per, value).map_err(|why| format!("{place}: {key}: {why}"))?;
-    Ok(Limit {
-        subject: subject.clone(),
-        measure,
-        per,
-        most,
-    })
+    if table.is_empty() {
+        return Err(format!(
+            "{place}: has no limits: write one, such as peak = 1000000"
+        ));
+    }
+    for (key, value) in table {
+        let inner = Per::ALL.into_iter().find(|per| per.key() == key);
+        if per.is_none() && inner.is_some() {
+            let table = value
+                .as_table()
+                .ok_or_else(|| format!("{place}: `{key}` must be a table of limits"))?;
+            limits(all, subject, inner, table)?;
+            continue;
+        }
+        let measure = Measure::from_name(key).ok_or_else(|| {
+            let also = match per {
+                Some(_) => "",
+                None => ", per_record, per_input_byte",
+            };
+            format!(
+                "{place}: unknown key `{key}`: write one of {}{also}",
+                measures()
+            )
+        })?;
+        let most = most(measure, per, value).map_err(|why| format!("{place}: {key}: {why}"))?;
+        all.push(Limit {
+            subject: subject.clone(),
+            measure,
+            per,
+            most,
+        });
+    }
+    Ok(())
 }
 
 fn most(measure: Measure, per: Option<Per>, value: &Value) -> Result<Most, String> {
@@ -173,10 +169,11 @@ fn most(measure: Measure, per: Option<Per>, value: &Value) -> Result<Most, Strin
 }
 
 fn tolerances(tolerances: &mut Tolerances, table: &Table) -> Result<(), String> {
-    if let Some(value) = table.get("tolerance") {
-        tolerances.set_general(part("tolerance", value)?);
-    }
-    for (key, value) in table.iter().filter(|(key, _)| *key != "tolerance") {
+    for (key, value) in table {
+        if key == "tolerance" {
+            tolerances.set_general(part(key, value)?);
+            continue;
+        }
         let measure = Measure::from_name(key).ok_or_else(|| {
             format!(
                 "[against]: unknown key `{key}`: write tolerance, or one of {}",

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::{Check, Outcome};
-use crate::diff::Per;
+use super::Check;
 use crate::report::escape;
 
 /// The version of the JSON: raised when a key changes its meaning or goes.
@@ -31,23 +30,6 @@ impl Serialize for Check {
         json.serialize_entry("failed", &failed)?;
         json.serialize_entry("warnings", &self.warnings)?;
         json.serialize_entry("checks", &self.outcomes)?;
-        json.end()
-    }
-}
-
-impl Serialize for Outcome {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut json = serializer.serialize_map(None)?;
-        json.serialize_entry("subject", &self.subject)?;
-        json.serialize_entry("measure", &self.measure)?;
-        json.serialize_entry("measure_key", self.measure.key())?;
-        json.serialize_entry("per", &self.per.map(Per::key))?;
-        json.serialize_entry("status", &self.status)?;
-        json.serialize_entry("value", &self.value)?;
-        json.serialize_entry("most", &self.most)?;
-        json.serialize_entry("base", &self.base)?;
-        json.serialize_entry("error_bound", &self.bound)?;
-        json.serialize_entry("offenders", &self.offenders)?;
         json.end()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::iter::successors;
 
 use serde::Serialize;
 
@@ -87,13 +88,8 @@ pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, 
         Some(per) => {
             let stated = of_phase.unwrap_or_else(|| input(profile));
             per.count(stated).ok_or_else(|| {
-                format!(
-                    "[{}] {}: {name} does not state its {}: call .{} on the phase, or drop the limit",
-                    limit.subject,
-                    per.key(),
-                    per.noun(),
-                    per.call()
-                )
+                let (subject, key, unstated) = (&limit.subject, per.key(), per.unstated());
+                format!("[{subject}] {key}: {name} {unstated} on the phase, or drop the limit")
             })?
         }
     };
@@ -143,9 +139,12 @@ fn matching(
     };
     let (mut figures, mut input) = (Figures::default(), Input::default());
     for row in matching {
-        let inside = |place: &u32| is_inside(*place, &places, parent);
+        let is_inside = |place| {
+            let mut outer = with_outer(place, parent).skip(1);
+            outer.any(|around| places.contains(&around))
+        };
         match &row.detail {
-            _ if place(row).as_ref().is_some_and(inside) => {}
+            _ if place(row).is_some_and(is_inside) => {}
             Detail::Field(detail) if detail.node != 0 => figures.add(&detail.with_inner),
             Detail::Phase(detail) if detail.scope.0 != 0 => {
                 figures.add(&detail.with_inner);
@@ -168,16 +167,12 @@ fn place(row: &Row) -> Option<u32> {
     }
 }
 
-/// Whether one of `all` is around `at`; 0 is around nothing.
-fn is_inside(mut at: u32, all: &HashSet<u32>, parent: impl Fn(u32) -> u32) -> bool {
-    loop {
-        // Parents come before children: the walk ends, in a damaged recording too.
-        let around = parent(at).min(at.saturating_sub(1));
-        if around == 0 || all.contains(&around) {
-            return around != 0;
-        }
-        at = around;
-    }
+/// A phase or a field and those around it, innermost first; 0, what is in none, is around nothing.
+pub(super) fn with_outer(at: u32, parent: impl Fn(u32) -> u32) -> impl Iterator<Item = u32> {
+    // Parents come before children: the walk ends, in a damaged recording too.
+    successors(Some(at), move |&at| {
+        Some(parent(at)).filter(|&around| around != 0 && around < at)
+    })
 }
 
 /// Whether a row is meant: a type by either name, an owner with or without the word behind it.

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::diff::{Amount, Per};
 use crate::profile::Measure;
+use crate::report::escape;
 
 pub use against::{Tolerances, check_against};
 pub use budget::{Budget, LONGEST, parse, parse_percent};
@@ -62,15 +63,18 @@ impl Check {
     }
 }
 
-/// What became of a limit.
-#[derive(Clone, Debug)]
+/// What became of a limit. The names are the keys in JSON.
+#[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// What is limited: `total`, `field "Catalog.**"`.
     pub subject: String,
     /// By which measure.
+    #[serde(flatten, serialize_with = "escape::measure")]
     pub measure: Measure,
     /// For each record or byte of input.
     pub per: Option<Per>,
+    /// Whether it is over.
+    pub status: Status,
     /// What was measured.
     pub value: Amount,
     /// What is allowed.
@@ -78,9 +82,8 @@ pub struct Outcome {
     /// What it is compared with; the limit is this and the tolerance.
     pub base: Option<Amount>,
     /// How far the measured figure may be off: the error bound of the peak, 0 = exact.
+    #[serde(rename = "error_bound")]
     pub bound: f64,
-    /// Whether it is over.
-    pub status: Status,
     /// Where most of it comes from; empty where it passed.
     pub offenders: Vec<Offender>,
 }

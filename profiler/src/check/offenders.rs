@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::limit::{DEPENDENCY, Subject, is_match};
+use super::limit::{DEPENDENCY, Subject, is_match, with_outer};
 use crate::diff::{RowChange, Verdict};
-use crate::profile::{Frames, Measure, Profile};
+use crate::profile::{Frames, Measure, Profile, ScopeId};
 use crate::table::{By, Detail, Row, SiteDetail, rows};
 
 /// How many are named.
@@ -67,18 +67,8 @@ fn is_of(profile: &Profile, detail: &SiteDetail, subject: &Subject, types: &[Str
     match by {
         By::Phase => {
             let phases = profile.phases();
-            let mut at = detail.phase;
-            loop {
-                if pattern.matches(&phases.path(profile, at)) {
-                    return true;
-                }
-                let parent = phases.parent(at);
-                // Parents come before children; what is in no phase is not around the others.
-                if parent >= at || parent.0 == 0 {
-                    return false;
-                }
-                at = parent;
-            }
+            let mut outer = with_outer(detail.phase.0, |at| phases.parent(ScopeId(at)).0);
+            outer.any(|at| pattern.matches(&phases.path(profile, ScopeId(at))))
         }
         By::Owner => {
             let owner = &detail.label.owner;
@@ -109,7 +99,7 @@ pub(super) fn grown(sites: &[RowChange]) -> Vec<Offender> {
                 .exact_difference()
                 .unwrap_or(more.round() as i128);
             Offender {
-                what: row.identity.name().to_owned(),
+                what: row.identity.name.clone(),
                 location: row.identity.location.clone(),
                 owner: row.identity.owner.clone(),
                 source: row.identity.source.clone(),

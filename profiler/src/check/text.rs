@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use super::offenders::Offender;
 use super::{Check, Most, Outcome, Status};
-use crate::diff::{Amount, amount, each_byte};
+use crate::diff::{self, Amount, amount};
 use crate::profile::Measure;
 use crate::report::page::Page;
 use crate::report::{self, Style};
-use crate::units::{Bytes, Count, printable};
+use crate::units::printable;
 
 /// Writes each limit with what was measured, and below those that failed where it comes from.
 ///
@@ -29,9 +29,8 @@ pub fn write_text(check: &Check, options: &report::Options<'_>, out: impl Write)
         for offender in &outcome.offenders {
             let value = value(outcome, offender);
             page.part(Style::Strong, &format!("{value:>20}  "));
-            let names = names(offender);
-            let names: Vec<_> = names.iter().map(|name| printable(name)).collect();
-            let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+            let names = names(offender).map(printable);
+            let names = names.each_ref().map(|name| &**name);
             page.parts_after(Style::Faint, &" ".repeat(22), &names);
         }
     }
@@ -42,18 +41,13 @@ pub fn write_text(check: &Check, options: &report::Options<'_>, out: impl Write)
 
 /// `program: peak 12.3 MiB, at most 10.0 MiB: 2.3 MiB (23.0 %) too much`
 pub(super) fn sentence(outcome: &Outcome) -> String {
-    let per = outcome
-        .per
-        .map(|per| format!(" {}", per.words()))
-        .unwrap_or_default();
     let measure = outcome.measure;
-    let mut text = format!(
-        "{}: {} {}{per}, at most {}",
-        subject(outcome),
-        measure.name(),
-        amount(measure, outcome.value),
-        allowed(measure, outcome.most)
-    );
+    let value = amount(measure, outcome.value);
+    let mut text = format!("{}: {} {value}", subject(outcome), measure.name());
+    if let Some(per) = outcome.per {
+        text.push_str(&format!(" {}", per.words()));
+    }
+    text.push_str(&format!(", at most {}", allowed(measure, outcome.most)));
     if let Some(base) = outcome.base {
         text.push_str(&format!(" (before: {})", amount(measure, base)));
     }
@@ -62,17 +56,18 @@ pub(super) fn sentence(outcome: &Outcome) -> String {
         None => measure.amount(outcome.bound as u64),
         Some(_) => each(measure, outcome.bound),
     };
+    let is_bounded = outcome.bound > 0.0;
     match outcome.status {
         Status::Passed => {}
-        Status::Unsure if outcome.bound > 0.0 => {
-            text.push_str(&format!(
-                ": cannot be told, the error bound of the peak is {bound}"
-            ));
+        Status::Unsure if is_bounded => {
+            let why = "cannot be told, the error bound of the peak is";
+            text.push_str(&format!(": {why} {bound}"));
         }
         Status::Unsure => text.push_str(": within the spread of the recordings of before"),
         Status::Failed => {
-            text.push_str(&format!(": {} too {}", over(outcome), many(measure)));
-            if outcome.bound > 0.0 {
+            let many = if measure.is_bytes() { "much" } else { "many" };
+            text.push_str(&format!(": {} too {many}", over(outcome)));
+            if is_bounded {
                 text.push_str(&format!(", to within {bound}"));
             }
         }
@@ -85,13 +80,6 @@ pub(super) fn subject(outcome: &Outcome) -> &str {
     match outcome.subject.as_str() {
         "total" => "program",
         subject => subject,
-    }
-}
-
-fn many(measure: Measure) -> &'static str {
-    match measure.is_bytes() {
-        true => "much",
-        false => "many",
     }
 }
 
@@ -119,12 +107,12 @@ pub(super) fn allowed(measure: Measure, most: Most) -> String {
     }
 }
 
+/// A figure with decimals, as long as those tell anything.
 fn each(measure: Measure, value: f64) -> String {
-    match measure.is_bytes() {
-        true if value >= 1024.0 => Bytes(value as u64).to_string(),
-        true => each_byte(value),
-        false if value >= 1000.0 => Count(value as u64).to_string(),
-        false => format!("{value:.2}"),
+    let is_whole = value >= if measure.is_bytes() { 1024.0 } else { 1000.0 };
+    match is_whole {
+        true => measure.amount(value as u64),
+        false => diff::each(measure, value),
     }
 }
 

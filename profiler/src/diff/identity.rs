@@ -1,22 +1,29 @@
 //! What makes two rows of two recordings the same row: what they say, without addresses and line numbers.
 
+use serde::Serialize;
+
 use crate::profile::{Process, Profile, TypeId};
 use crate::table::{Detail, Row, SiteLabel};
 
-/// What a row is, in any build of the program.
+/// What a row is, in any build of the program. The names are the keys in JSON.
 ///
 /// Names are as recorded: not safe for a terminal before [`crate::units::printable`].
-#[derive(Clone, Debug, Default, Eq)]
+#[derive(Clone, Debug, Default, Eq, Serialize)]
 pub struct Identity {
-    /// By site what was allocated, else the key of the row; a type with its module path.
-    pub key: String,
+    /// What to call it: by site what was allocated, else the key of the row; a type without its module path.
+    #[serde(rename = "key")]
+    pub name: String,
+    /// Of a type, the name with its module path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_name: Option<String>,
     /// By site: the field, or the call that asked.
+    #[serde(rename = "where", skip_serializing_if = "String::is_empty")]
     pub location: String,
     /// By site: the function that owns the blocks.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub owner: String,
-    /// As the row is shown, where that differs from the key: a type without its module path.
-    pub shown: Option<String>,
     /// Where to look: file and line of the owner, of the second side if it has the row. No part of the identity.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
@@ -42,7 +49,7 @@ impl Identity {
     /// Of a row by site.
     pub fn of_label(label: &SiteLabel) -> Identity {
         Identity {
-            key: stable(&label.what),
+            name: stable(&label.what),
             location: stable(&label.location),
             owner: stable(&label.owner),
             source: label.source.clone(),
@@ -56,29 +63,29 @@ impl Identity {
         Identity::typed(full, profile.type_key(id))
     }
 
-    fn typed(full: Option<&str>, key: &str) -> Identity {
+    fn typed(full: Option<&str>, name: &str) -> Identity {
         Identity {
-            shown: Some(stable(key)),
-            ..Identity::named(&stable(full.unwrap_or(key)))
+            full_name: Some(stable(full.unwrap_or(name))),
+            ..Identity::named(&stable(name))
         }
     }
 
     /// Of a row that has a name and nothing else: a field's path, a thread, an arena.
     pub fn named(name: &str) -> Identity {
         Identity {
-            key: name.to_owned(),
+            name: name.to_owned(),
             ..Identity::default()
         }
     }
 
-    /// What to call it: `String`, `Vec<u8>`, `shop::load`, a path.
-    pub fn name(&self) -> &str {
-        self.shown.as_deref().unwrap_or(&self.key)
+    /// The name, in full where it has a longer one.
+    pub fn key(&self) -> &str {
+        self.full_name.as_deref().unwrap_or(&self.name)
     }
 
     /// What makes it the same row, for the order too.
     pub(super) fn parts(&self) -> (&str, &str, &str) {
-        (&self.key, &self.location, &self.owner)
+        (self.key(), &self.location, &self.owner)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The input of a recording: what phases state of bytes and records.
 
+use serde::{Serialize, Serializer};
+
 use crate::profile::{Profile, ScopeKind};
 use crate::units::{Bytes, counted};
 
@@ -49,19 +51,11 @@ impl Per {
         }
     }
 
-    /// What is stated: `records`.
-    pub(crate) fn noun(self) -> &'static str {
+    /// What is wrong with a recording that does not state it, and the call that does.
+    pub(crate) fn unstated(self) -> &'static str {
         match self {
-            Per::Record => "records",
-            Per::InputByte => "bytes of input",
-        }
-    }
-
-    /// The call that states it on a phase.
-    pub(crate) fn call(self) -> &'static str {
-        match self {
-            Per::Record => "records(n)",
-            Per::InputByte => "input_bytes(n)",
+            Per::Record => "does not state its records: call .records(n)",
+            Per::InputByte => "does not state its bytes of input: call .input_bytes(n)",
         }
     }
 
@@ -83,27 +77,29 @@ impl Per {
     }
 }
 
+impl Serialize for Per {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.key())
+    }
+}
+
 /// The input of a whole recording. Of phases inside each other that state the same kind of input, the outermost counts.
 pub fn input(profile: &Profile) -> Input {
     let mut input = Input::default();
-    // Whether the scope, or one around it, states bytes or records. Parents come before children.
-    let mut stated: Vec<[bool; 2]> = Vec::with_capacity(profile.scopes.len());
+    // What the scope, or one around it, states. Parents come before children.
+    let mut stated: Vec<Input> = Vec::with_capacity(profile.scopes.len());
     for scope in &profile.scopes {
-        let around = stated
-            .get(scope.parent as usize)
-            .copied()
-            .unwrap_or_default();
-        let own = match scope.kind {
-            ScopeKind::Phase => [scope.input_bytes, scope.records],
-            _ => [0, 0],
-        };
-        if !around[0] {
-            input.input_bytes = input.input_bytes.saturating_add(own[0]);
+        let around = stated.get(scope.parent as usize);
+        let mut here = around.copied().unwrap_or_default();
+        if scope.kind == ScopeKind::Phase && here.input_bytes == 0 {
+            here.input_bytes = scope.input_bytes;
+            input.input_bytes = input.input_bytes.saturating_add(scope.input_bytes);
         }
-        if !around[1] {
-            input.records = input.records.saturating_add(own[1]);
+        if scope.kind == ScopeKind::Phase && here.records == 0 {
+            here.records = scope.records;
+            input.records = input.records.saturating_add(scope.records);
         }
-        stated.push([around[0] || own[0] > 0, around[1] || own[1] > 0]);
+        stated.push(here);
     }
     input
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::series::{Amount, Change, Series};
-use super::{Diff, Per, Recording, RowChange, input, peak_bound};
+use super::{Diff, Recording, input, peak_bound};
 use crate::profile::{Figures, Measure};
 use crate::report::escape;
 
@@ -44,7 +44,7 @@ impl Serialize for DiffJson<'_> {
         json.serialize_entry("by", diff.options.by.name())?;
         json.serialize_entry("measure", &diff.options.measure)?;
         json.serialize_entry("measure_key", diff.options.measure.key())?;
-        json.serialize_entry("per", &diff.options.per.map(Per::key))?;
+        json.serialize_entry("per", &diff.options.per)?;
         json.serialize_entry("warnings", &diff.warnings)?;
         json.serialize_entry("base", &diff.base)?;
         json.serialize_entry("new", &diff.new)?;
@@ -85,18 +85,15 @@ impl Serialize for Recording<'_> {
 
 #[derive(Serialize)]
 struct TotalJson<'a> {
+    #[serde(flatten, serialize_with = "escape::measure")]
     measure: Measure,
-    measure_key: &'static str,
     #[serde(flatten)]
     change: &'a Change,
 }
 
 fn totals(totals: &[(Measure, Change)]) -> Vec<TotalJson<'_>> {
-    let totals = totals.iter().map(|(measure, change)| TotalJson {
-        measure: *measure,
-        measure_key: measure.key(),
-        change,
-    });
+    let totals = totals.iter();
+    let totals = totals.map(|&(measure, ref change)| TotalJson { measure, change });
     totals.collect()
 }
 
@@ -111,7 +108,7 @@ impl Serialize for Change {
         }
         json.serialize_entry("relative", &self.relative())?;
         json.serialize_entry("error_bound", &self.bound)?;
-        json.serialize_entry("verdict", self.verdict.name())?;
+        json.serialize_entry("verdict", &self.verdict)?;
         json.end()
     }
 }
@@ -137,42 +134,9 @@ impl Serialize for Amount {
     }
 }
 
-#[derive(Serialize)]
-struct RowJson<'a> {
-    key: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    full_name: Option<&'a str>,
-    #[serde(rename = "where", skip_serializing_if = "str::is_empty")]
-    location: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    owner: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a str>,
-    kind: &'static str,
-    #[serde(flatten)]
-    change: &'a Change,
-    base_figures: Option<&'a [Figures]>,
-    new_figures: Option<&'a [Figures]>,
-}
-
-impl Serialize for RowChange {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let identity = &self.identity;
-        let json = RowJson {
-            key: identity.name(),
-            full_name: identity.shown.as_ref().map(|_| identity.key.as_str()),
-            location: &identity.location,
-            owner: &identity.owner,
-            source: identity.source.as_deref(),
-            kind: match (self.is_added(), self.is_removed()) {
-                (true, _) => "added",
-                (_, true) => "removed",
-                _ => "changed",
-            },
-            change: &self.change,
-            base_figures: (!self.is_added()).then_some(&self.base),
-            new_figures: (!self.is_removed()).then_some(&self.new),
-        };
-        json.serialize(serializer)
-    }
+/// The figures of a side; null where no recording of it has the row.
+pub(super) fn of_side<S: Serializer>(side: &[Figures], serializer: S) -> Result<S::Ok, S::Error> {
+    Some(side)
+        .filter(|side| !side.is_empty())
+        .serialize(serializer)
 }

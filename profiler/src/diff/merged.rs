@@ -45,7 +45,6 @@ impl MergedTree {
             short: all,
             ..Node::default()
         }];
-        let mut own: Vec<[u64; 2]> = vec![[0; 2]];
         let mut known: HashMap<(usize, u32), usize> = HashMap::new();
         let mut places = Vec::new();
         for (side, (tree, profile)) in sides.into_iter().enumerate() {
@@ -67,14 +66,14 @@ impl MergedTree {
                                 depth: nodes[parent].depth + 1,
                                 ..Node::default()
                             });
-                            own.push([0; 2]);
                         }
                         merged
                     }
                 };
                 at.push(merged);
                 let figure = measure.of(tree.own(id));
-                own[merged][side] = own[merged][side].saturating_add(figure);
+                let own = &mut nodes[merged].totals[side];
+                *own = own.saturating_add(figure);
             }
             places = at.into_iter().map(|at| NodeId(at as u32)).collect();
         }
@@ -83,20 +82,22 @@ impl MergedTree {
             places,
             texts,
         };
-        merged.sum(&own);
+        merged.sum();
         merged
     }
 
-    fn sum(&mut self, own: &[[u64; 2]]) {
-        for (node, own) in self.nodes.iter_mut().zip(own) {
-            node.totals = *own;
-            node.width = own[0].max(own[1]);
+    /// Adds what lies below each node to its own figures.
+    fn sum(&mut self) {
+        for node in &mut self.nodes {
+            node.width = node.totals[0].max(node.totals[1]);
         }
         for at in (1..self.nodes.len()).rev() {
-            let (totals, width, parent) = {
-                let node = &self.nodes[at];
-                (node.totals, node.width, node.parent)
-            };
+            let &Node {
+                totals,
+                width,
+                parent,
+                ..
+            } = &self.nodes[at];
             let parent = &mut self.nodes[parent];
             for (sum, of_child) in parent.totals.iter_mut().zip(totals) {
                 *sum = sum.saturating_add(of_child);

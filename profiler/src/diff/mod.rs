@@ -19,6 +19,8 @@ mod warnings;
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 use crate::profile::{Figures, Frames, Measure, Profile};
 use crate::table::{By, Detail, Row, rows};
 
@@ -30,7 +32,7 @@ pub use palette::strength;
 pub use picture::{PictureTotals, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
-pub(crate) use text::{amount, each_byte};
+pub(crate) use text::{amount, each};
 pub use warnings::warnings;
 
 /// One recording of a side.
@@ -54,7 +56,7 @@ pub struct Options {
 }
 
 /// Two sides compared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Diff<'a> {
     /// What was asked for.
     pub options: Options,
@@ -80,17 +82,35 @@ pub struct Diff<'a> {
     pub warnings: Vec<String>,
 }
 
-/// A row of either side or of both.
-#[derive(Clone, Debug)]
+/// A row of either side or of both. The names are the keys in JSON.
+#[derive(Clone, Debug, Serialize)]
 pub struct RowChange {
     /// What it is.
+    #[serde(flatten)]
     pub identity: Identity,
+    /// Which sides have it.
+    pub kind: RowKind,
+    /// The measure.
+    #[serde(flatten)]
+    pub change: Change,
     /// Its figures in each recording of the first side; empty where no recording has it.
+    #[serde(rename = "base_figures", serialize_with = "json::of_side")]
     pub base: Vec<Figures>,
     /// Its figures in each recording of the second side; empty where no recording has it.
+    #[serde(rename = "new_figures", serialize_with = "json::of_side")]
     pub new: Vec<Figures>,
-    /// The measure.
-    pub change: Change,
+}
+
+/// Which sides have a row. The names are those of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RowKind {
+    /// The second one.
+    Added,
+    /// The first one.
+    Removed,
+    /// Both.
+    Changed,
 }
 
 impl Diff<'_> {
@@ -105,24 +125,8 @@ impl Diff<'_> {
 
     /// How many rows only the second side has, only the first has, and both have.
     pub fn kinds(&self) -> [usize; 3] {
-        let count = |of: fn(&RowChange) -> bool| self.rows.iter().filter(|row| of(row)).count();
-        [
-            count(RowChange::is_added),
-            count(RowChange::is_removed),
-            count(|row| !row.is_added() && !row.is_removed()),
-        ]
-    }
-}
-
-impl RowChange {
-    /// Whether no recording of the first side has it.
-    pub fn is_added(&self) -> bool {
-        self.base.is_empty()
-    }
-
-    /// Whether no recording of the second side has it.
-    pub fn is_removed(&self) -> bool {
-        self.new.is_empty()
+        [RowKind::Added, RowKind::Removed, RowKind::Changed]
+            .map(|kind| self.rows.iter().filter(|row| row.kind == kind).count())
     }
 }
 
@@ -149,6 +153,13 @@ fn matched(
     options: Options,
     frames: Frames,
 ) -> Vec<RowMatch> {
+    let empty = |side: &[Recording<'_>]| -> Vec<Cell> {
+        let cell = |one: &Recording<'_>| Cell {
+            figures: Figures::default(),
+            amount: no_amount(one.profile, options),
+        };
+        side.iter().map(cell).collect()
+    };
     let mut matched: Vec<RowMatch> = Vec::new();
     let mut known: HashMap<Identity, usize> = HashMap::new();
     for (side, recordings) in [base, new].into_iter().enumerate() {
@@ -157,16 +168,9 @@ fn matched(
                 let identity = Identity::of(recording.profile, &row);
                 let at = *known.entry(identity.clone()).or_insert(matched.len());
                 if at == matched.len() {
-                    let cells = |side: &[Recording<'_>]| {
-                        let empty = |one: &Recording<'_>| Cell {
-                            figures: Figures::default(),
-                            amount: nothing(one.profile, options),
-                        };
-                        side.iter().map(empty).collect()
-                    };
                     matched.push(RowMatch {
                         identity: identity.clone(),
-                        sides: [cells(base), cells(new)],
+                        sides: [empty(base), empty(new)],
                         rows: [0; 2],
                     });
                 }
@@ -192,21 +196,13 @@ fn matched(
 impl RowMatch {
     /// The measure on both sides; `None` where a recording has no such figure.
     fn change(&self, sides: [&[Recording<'_>]; 2], options: Options) -> Option<Change> {
-        let series = |side: usize| -> Option<Series> {
-            let cells = self.sides[side].iter().map(|cell| cell.amount);
-            Some(Series::new(cells.collect::<Option<Vec<Amount>>>()?))
+        let amounts = |side: usize| -> Option<Vec<Amount>> {
+            let amounts = self.sides[side].iter().map(|cell| cell.amount);
+            amounts.collect()
         };
         // Arenas count every piece of their own: their peaks are exact.
         let is_bounded = options.measure == Measure::Peak && options.by != By::Arena;
-        let bounds = [0, 1].map(|side| match is_bounded {
-            true => {
-                let counts = self.sides[side].iter().map(|cell| cell.amount);
-                let counts = counts.map(|amount| amount.map_or(1, |amount| amount.count));
-                largest_bound(sides[side], counts)
-            }
-            false => 0.0,
-        });
-        Some(Change::new(series(0)?, series(1)?, bounds))
+        Some(compared(sides, [amounts(0)?, amounts(1)?], is_bounded))
     }
 }
 
@@ -222,12 +218,8 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
             .filter(|&per| knows(base, per) && knows(new, per))
             .map(|per| (per, totals(base, new, Some(per))))
             .collect(),
-        rows: Vec::new(),
-        equal_rows: 0,
-        other_rows: 0,
-        rows_without_figure: 0,
-        other_rows_without_figure: 0,
         warnings: warnings(base, new, options),
+        ..Diff::default()
     };
     for row in matched(base, new, options, Frames::Folded) {
         diff.take(row);
@@ -243,15 +235,18 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
 impl Diff<'_> {
     fn take(&mut self, row: RowMatch) {
         let change = row.change([&self.base, &self.new], self.options);
-        let seen = row.rows.map(|rows| rows > 0);
+        let kind = match row.rows {
+            [0, _] => RowKind::Added,
+            [_, 0] => RowKind::Removed,
+            _ => RowKind::Changed,
+        };
         let [base, new] = [0, 1].map(|side| -> Vec<Figures> {
-            let cells = row.sides[side].iter().filter(|_| seen[side]);
+            let cells = row.sides[side].iter().filter(|_| row.rows[side] > 0);
             cells.map(|cell| cell.figures).collect()
         });
         // A row of one side that holds none of the measure differs too.
-        let first = base.first().or(new.first()).copied().unwrap_or_default();
         let differs =
-            seen[0] != seen[1] || base.iter().chain(&new).any(|figures| *figures != first);
+            kind != RowKind::Changed || base.iter().chain(&new).any(|figures| *figures != base[0]);
         match change {
             None => {
                 self.rows_without_figure += 1;
@@ -259,9 +254,10 @@ impl Diff<'_> {
             }
             Some(change) if change.verdict != Verdict::Equal => self.rows.push(RowChange {
                 identity: row.identity,
+                kind,
+                change,
                 base,
                 new,
-                change,
             }),
             Some(_) => {
                 self.equal_rows += 1;
@@ -291,11 +287,9 @@ fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> 
 }
 
 /// What a row that is not there counts for.
-fn nothing(profile: &Profile, options: Options) -> Option<Amount> {
-    match (options.by, options.per) {
-        (By::Phase, Some(_)) => Some(Amount::new(0, 1)),
-        (_, per) => Some(Amount::new(0, count(profile, per)?)),
-    }
+fn no_amount(profile: &Profile, options: Options) -> Option<Amount> {
+    let per = options.per.filter(|_| options.by != By::Phase);
+    Some(Amount::new(0, count(profile, per)?))
 }
 
 /// What figures are divided by: 1 when they are not.
@@ -329,24 +323,28 @@ pub fn total(
     measure: Measure,
     per: Option<Per>,
 ) -> Change {
-    let count = |one: &Recording<'_>| count(one.profile, per).unwrap_or(1);
-    let [of_base, of_new] = [base, new].map(|side| {
-        let amounts = side.iter();
-        let amounts = amounts.map(|one| Amount::new(measure.of(&one.profile.totals), count(one)));
-        Series::new(amounts.collect())
+    let amounts = [base, new].map(|side| {
+        let amount = |one: &Recording<'_>| {
+            let count = count(one.profile, per).unwrap_or(1);
+            Amount::new(measure.of(&one.profile.totals), count)
+        };
+        side.iter().map(amount).collect()
     });
-    let bounds = match measure {
-        Measure::Peak => [base, new].map(|side| largest_bound(side, side.iter().map(count))),
-        _ => [0.0; 2],
-    };
-    Change::new(of_base, of_new, bounds)
+    compared([base, new], amounts, measure == Measure::Peak)
 }
 
-/// The largest error bound of the peaks of a side, each divided by its count.
-fn largest_bound(side: &[Recording<'_>], counts: impl Iterator<Item = u64>) -> f64 {
-    let bounds = side.iter().zip(counts);
-    let bounds = bounds.map(|(one, count)| peak_bound(one.profile) as f64 / count as f64);
-    bounds.max_by(f64::total_cmp).unwrap_or(0.0)
+/// Compares the figures of two sides; `is_bounded` when they are off by the error bounds of the peaks: of a side the largest,
+/// divided as its figure is.
+fn compared(sides: [&[Recording<'_>]; 2], amounts: [Vec<Amount>; 2], is_bounded: bool) -> Change {
+    let bounds = [0, 1].map(|side| {
+        let bounds = sides[side].iter().zip(&amounts[side]);
+        let bounds =
+            bounds.map(|(one, amount)| peak_bound(one.profile) as f64 / amount.count as f64);
+        let largest = bounds.filter(|_| is_bounded).max_by(f64::total_cmp);
+        largest.unwrap_or(0.0)
+    });
+    let [base, new] = amounts.map(Series::new);
+    Change::new(base, new, bounds)
 }
 
 /// How far the peak of a recording may be from the true one, bytes.

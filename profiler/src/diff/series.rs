@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use serde::Serialize;
+
 use crate::units::signed_percent;
 
 /// A figure, or a figure for each record or byte of input.
@@ -65,22 +67,23 @@ impl Series {
 
     /// The figure in the middle: always that of one recording, of an even number the lower one of the two in the middle.
     pub fn median(&self) -> Amount {
-        self.sorted_at(self.sorted.len().saturating_sub(1) / 2)
+        self.ranked(self.sorted.len().saturating_sub(1) / 2)
     }
 
     /// The smallest figure.
     pub fn min(&self) -> Amount {
-        self.sorted_at(0)
+        self.ranked(0)
     }
 
     /// The largest figure.
     pub fn max(&self) -> Amount {
-        self.sorted_at(self.sorted.len().saturating_sub(1))
+        self.ranked(self.sorted.len().saturating_sub(1))
     }
 
-    /// 0 of no recordings.
-    fn sorted_at(&self, at: usize) -> Amount {
-        self.sorted.get(at).copied().unwrap_or(Amount::new(0, 1))
+    /// The figure at an index by size; 0 of a side without recordings.
+    fn ranked(&self, index: usize) -> Amount {
+        let figure = self.sorted.get(index);
+        figure.copied().unwrap_or(Amount::new(0, 1))
     }
 
     /// Whether recordings of the side differ.
@@ -89,12 +92,14 @@ impl Series {
     }
 }
 
-/// What the difference of two sides means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the difference of two sides means. The names are those of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// All figures of both sides are equal.
     Equal,
     /// No larger than the error bounds of the two peaks together.
+    #[serde(rename = "within_error_bound")]
     WithinBound,
     /// The ranges of the two sides overlap.
     WithinSpread,
@@ -102,19 +107,6 @@ pub enum Verdict {
     More,
     /// The second side has less.
     Less,
-}
-
-impl Verdict {
-    /// The word in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Equal => "equal",
-            Verdict::WithinBound => "within_error_bound",
-            Verdict::WithinSpread => "within_spread",
-            Verdict::More => "more",
-            Verdict::Less => "less",
-        }
-    }
 }
 
 /// One figure on both sides.
@@ -133,11 +125,10 @@ pub struct Change {
 impl Change {
     /// Compares two sides whose figures may be off by `bounds`.
     pub fn new(base: Series, new: Series, bounds: [f64; 2]) -> Change {
-        let bound = bounds[0] + bounds[1];
         let mut change = Change {
             base,
             new,
-            bound,
+            bound: bounds[0] + bounds[1],
             verdict: Verdict::Equal,
         };
         change.verdict = change.judge();
@@ -145,26 +136,20 @@ impl Change {
     }
 
     fn judge(&self) -> Verdict {
-        let (base, new) = (self.base.median(), self.new.median());
-        let order = base.order(new);
-        let is_spread = self.base.is_spread() || self.new.is_spread();
-        if order == Ordering::Equal && !is_spread {
-            return Verdict::Equal;
-        }
-        if is_spread {
-            let below = self.base.max().order(self.new.min()) == Ordering::Less;
-            let above = self.new.max().order(self.base.min()) == Ordering::Less;
-            if !below && !above {
+        let order = self.base.median().order(self.new.median());
+        if self.base.is_spread() || self.new.is_spread() {
+            let is_below = self.base.max().order(self.new.min()).is_lt();
+            let is_above = self.new.max().order(self.base.min()).is_lt();
+            if !is_below && !is_above {
                 return Verdict::WithinSpread;
             }
         }
-        // No figure for nothing: a bound of 0 is no bound.
-        if self.bound > 0.0 && self.difference().abs() <= self.bound {
-            return Verdict::WithinBound;
-        }
         match order {
+            Ordering::Equal => Verdict::Equal,
+            // A bound of 0 is no bound.
+            _ if self.bound > 0.0 && self.difference().abs() <= self.bound => Verdict::WithinBound,
             Ordering::Less => Verdict::More,
-            _ => Verdict::Less,
+            Ordering::Greater => Verdict::Less,
         }
     }
 

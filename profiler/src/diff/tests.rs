@@ -404,7 +404,11 @@ fn types_of_one_name_in_two_modules_are_two_rows() {
         make("alloc::vec::Vec<app::b::Ship>"),
     );
     let diff = compare(&one(&one_module), &one(&other), options);
-    let names: Vec<&str> = diff.rows.iter().map(|row| row.identity.name()).collect();
+    let names: Vec<&str> = diff
+        .rows
+        .iter()
+        .map(|row| row.identity.name.as_str())
+        .collect();
     assert_eq!(diff.kinds(), [1, 1, 0], "{names:?}");
 }
 

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use super::series::{Amount, Change, Verdict};
-use super::{Diff, Per, RowChange, Series, input, peak_bound};
+use super::{Diff, Per, RowChange, RowKind, Series, input, peak_bound};
 use crate::profile::Measure;
 use crate::report::page::{Page, capital};
 use crate::report::{self, Style};
@@ -121,18 +121,13 @@ fn heading(page: &mut Page<'_>, last: &str) {
 }
 
 /// The figures of a line; the name stands behind them.
-fn figures(page: &mut Page<'_>, measure: Measure, change: &Change, sides: [bool; 2]) -> usize {
-    let style = match change.verdict {
+fn figures(page: &mut Page<'_>, line: &Line<'_>) -> usize {
+    let style = match line.change.verdict {
         Verdict::More => Style::Warning,
         Verdict::Less => Style::Strong,
         _ => Style::Faint,
     };
-    let line = Line {
-        measure,
-        change,
-        sides,
-    };
-    let cells = cells(&columns(page.width), &line);
+    let cells = cells(&columns(page.width), line);
     let (first, others) = (&cells[0][1..], cells[1..].concat());
     page.part(style, first);
     page.part(Style::Faint, &format!("{others}  "));
@@ -140,28 +135,31 @@ fn figures(page: &mut Page<'_>, measure: Measure, change: &Change, sides: [bool;
 }
 
 fn write_total(page: &mut Page<'_>, measure: Measure, change: &Change) {
-    let used = figures(page, measure, change, [true; 2]);
+    let sides = [true, true];
+    let line = Line {
+        measure,
+        change,
+        sides,
+    };
+    let used = figures(page, &line);
     page.end(measure.name(), used);
 }
 
 /// Below a line: what bounds the difference.
 fn remark(page: &mut Page<'_>, measure: Measure, change: &Change) {
-    let mut said = Vec::new();
     let bound = rounded(measure, change.bound);
-    match change.verdict {
-        Verdict::WithinSpread => said.push("within the spread of the recordings".to_owned()),
-        Verdict::WithinBound => {
-            said.push(format!(
-                "within the error bounds of the two peaks ({bound})"
-            ));
-        }
+    let mut said = match change.verdict {
+        Verdict::WithinSpread => vec!["within the spread of the recordings".to_owned()],
+        Verdict::WithinBound => vec![format!(
+            "within the error bounds of the two peaks ({bound})"
+        )],
         Verdict::More | Verdict::Less if change.bound > 0.0 => {
-            said.push(format!(
+            vec![format!(
                 "to within {bound}, the error bounds of the two peaks"
-            ));
+            )]
         }
-        _ => {}
-    }
+        _ => Vec::new(),
+    };
     for (name, series) in [("base", &change.base), ("new", &change.new)] {
         if series.is_spread() {
             let (min, max) = (amount(measure, series.min()), amount(measure, series.max()));
@@ -216,19 +214,31 @@ fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
 }
 
 fn write_row(page: &mut Page<'_>, measure: Measure, row: &RowChange) {
-    let sides = [!row.is_added(), !row.is_removed()];
-    let used = figures(page, measure, &row.change, sides);
+    let sides = [row.kind != RowKind::Added, row.kind != RowKind::Removed];
+    let change = &row.change;
+    let used = figures(
+        page,
+        &Line {
+            measure,
+            change,
+            sides,
+        },
+    );
     let identity = &row.identity;
-    let kind = match sides {
-        [false, _] => "(added)",
-        [_, false] => "(removed)",
-        _ => "",
-    };
     let source = identity.source.as_deref().unwrap_or_default();
-    let parts = [identity.name(), &identity.location, &identity.owner, source];
-    let parts: Vec<_> = parts.iter().map(|part| printable(part)).collect();
-    let mut parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
-    parts.push(kind);
+    let parts = [
+        identity.name.as_str(),
+        &identity.location,
+        &identity.owner,
+        source,
+    ];
+    let [name, location, owner, source] = parts.map(printable);
+    let kind = match row.kind {
+        RowKind::Added => "(added)",
+        RowKind::Removed => "(removed)",
+        RowKind::Changed => "",
+    };
+    let parts = [&name, &location, &owner, &source, kind];
     // A narrow terminal has the names below the figures.
     if page.width < used + 30 {
         page.blank();
@@ -237,31 +247,30 @@ fn write_row(page: &mut Page<'_>, measure: Measure, row: &RowChange) {
     } else {
         page.parts_after(Style::Faint, &" ".repeat(used), &parts);
     }
-    remark(page, measure, &row.change)
+    remark(page, measure, change);
 }
 
 /// A figure for people; divided by the input with decimals.
 pub(crate) fn amount(measure: Measure, amount: Amount) -> String {
     match amount.count {
         1 => measure.amount(amount.value),
-        _ if measure.is_bytes() => each_byte(amount.ratio()),
-        _ => format!("{:.2}", amount.ratio()),
+        _ => each(measure, amount.ratio()),
     }
 }
 
-/// Bytes for one record or input byte: `0.35 B`, `12.3 B`, `1.2 KiB`.
-pub(crate) fn each_byte(bytes: f64) -> String {
-    match bytes.abs() < 10.0 {
-        true => format!("{bytes:.2} B"),
-        false => bytes_each(bytes),
+/// A figure for one record or input byte: `0.35 B`, `12.3 B`, `1.2 KiB`, `8.50`.
+pub(crate) fn each(measure: Measure, value: f64) -> String {
+    match measure.is_bytes() {
+        true if value.abs() < 10.0 => format!("{value:.2} B"),
+        true => bytes_each(value),
+        false => format!("{value:.2}"),
     }
 }
 
 fn rounded(measure: Measure, value: f64) -> String {
-    match measure.is_bytes() {
-        true if value >= 100.0 => Bytes(value.ceil() as u64).to_string(),
-        true => each_byte(value),
-        false => format!("{value:.2}"),
+    match measure.is_bytes() && value >= 100.0 {
+        true => Bytes(value.ceil() as u64).to_string(),
+        false => each(measure, value),
     }
 }
 
@@ -272,8 +281,8 @@ fn difference(measure: Measure, change: &Change) -> String {
     }
     let difference = change.difference();
     match measure.is_bytes() {
-        true if difference > 0.0 => format!("+{}", each_byte(difference)),
-        true => each_byte(difference),
+        true if difference > 0.0 => format!("+{}", each(measure, difference)),
+        true => each(measure, difference),
         false => format!("{difference:+.2}"),
     }
 }

@@ -1,8 +1,8 @@
 //! What a reader must know before comparing two sides: sentences, never a refusal.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use super::{Options, Per, Recording, input, knows};
+use super::{Options, Per, Recording, input};
 use crate::profile::{Profile, State};
 use crate::units::printable;
 
@@ -62,35 +62,29 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
 /// What is to say of inputs that differ, or that one side does not state.
 fn inputs(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Vec<String> {
     let mut said = Vec::new();
-    let counts = |side: &[Recording<'_>], per: Per| {
-        let counts = side.iter();
-        let counts = counts.filter_map(|one| per.count(input(one.profile)));
-        let mut counts: Vec<u64> = counts.collect();
-        counts.sort_unstable();
-        counts.dedup();
-        counts
-    };
-    for per in Per::ALL {
-        if options.per == Some(per) {
-            for side in [base, new] {
-                let mut side = side.iter();
-                let missing = side.find(|one| per.count(input(one.profile)).is_none());
-                if let Some(one) = missing {
-                    let (name, noun, call) = (printable(one.name), per.noun(), per.call());
-                    said.push(format!(
-                        "{name} does not state its {noun}: call .{call} on a phase."
-                    ));
-                }
+    if let Some(per) = options.per {
+        for side in [base, new] {
+            let mut side = side.iter();
+            let missing = side.find(|one| per.count(input(one.profile)).is_none());
+            if let Some(one) = missing {
+                let name = printable(one.name);
+                said.push(format!("{name} {} on a phase.", per.unstated()));
             }
-            continue;
         }
-        let (of_base, of_new) = (counts(base, per), counts(new, per));
-        if options.per.is_none() && knows(base, per) && knows(new, per) && of_base != of_new {
-            let spell = |counts: &[u64]| {
-                let counts = counts.iter().map(|&count| per.amount(count));
+        return said;
+    }
+    for per in Per::ALL {
+        let [of_base, of_new] = [base, new].map(|side| {
+            let counts = side.iter().map(|one| per.count(input(one.profile)));
+            counts
+                .collect::<Option<BTreeSet<u64>>>()
+                .unwrap_or_default()
+        });
+        if !of_base.is_empty() && !of_new.is_empty() && of_base != of_new {
+            let [of_base, of_new] = [of_base, of_new].map(|counts| {
+                let counts = counts.into_iter().map(|count| per.amount(count));
                 counts.collect::<Vec<String>>().join(", ")
-            };
-            let (of_base, of_new) = (spell(&of_base), spell(&of_new));
+            });
             let (per, words) = (per.name(), per.words());
             said.push(format!(
                 "The inputs differ: {of_base} against {of_new}; --per {per} compares figures {words}."

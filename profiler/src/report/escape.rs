@@ -4,8 +4,9 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
+use crate::profile::Measure;
 use crate::units::is_unprintable;
 
 /// Writes `value` as indented JSON that ends with a line break.
@@ -16,6 +17,11 @@ pub(crate) fn write_json(value: &impl Serialize, mut out: impl Write) -> io::Res
     serde_json::to_writer_pretty(Escaping(&mut out), value)?;
     out.write_all(b"\n")?;
     out.flush()
+}
+
+/// A measure among the fields of an object: its name, and the key of the figure that it reads.
+pub(crate) fn measure<S: Serializer>(measure: &Measure, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map([("measure", measure.name()), ("measure_key", measure.key())])
 }
 
 /// JSON with every character that [`printable`](crate::units::printable) would not let through as a JSON escape: the same
