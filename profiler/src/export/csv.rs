@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::Options;
 use crate::profile::{Figures, FrameId, Profile, ScopeId};
-use crate::table::{By, Detail, by_key, function_name, rows};
+use crate::table::{By, Detail, by_key, rows};
 use crate::units::printable;
 
 /// A cell under the title of its column.
@@ -114,7 +114,7 @@ fn details(profile: &Profile, detail: &Detail) -> Vec<Cell> {
 fn place(profile: &Profile, id: Option<FrameId>) -> [Cell; 4] {
     let frame = id.and_then(|id| profile.frames.get(id.0 as usize));
     let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
-    let name = frame.map_or("", |frame| function_name(profile, frame));
+    let name = frame.map_or("", |frame| profile.function_name(frame.function));
     let krate = function.map_or("", |function| &function.krate);
     let file = frame.and_then(|frame| frame.file.as_deref());
     let line = frame.and_then(|frame| frame.line);

@@ -495,6 +495,13 @@ impl Profile {
         &self.functions[self.frame(id).function.0 as usize]
     }
 
+    /// The whole name of a function; `[unnamed]` where there is none.
+    pub(crate) fn function_name(&self, id: FunctionId) -> &str {
+        let function = self.functions.get(id.0 as usize);
+        let function = function.filter(|function| !function.name.is_empty());
+        function.map_or("[unnamed]", |function| &function.name)
+    }
+
     /// A frame and its function; `None` for ids that only a damaged profile has.
     pub fn lookup(&self, id: FrameId) -> Option<(&Frame, &Function)> {
         let frame = self.frames.get(id.0 as usize)?;

@@ -22,10 +22,7 @@ impl Charged {
     /// [`crate::units::printable`].
     pub fn name(self, profile: &Profile) -> Cow<'_, str> {
         match self {
-            Charged::Function(id) => match profile.functions.get(id.0 as usize) {
-                Some(function) if !function.name.is_empty() => Cow::Borrowed(&function.name),
-                _ => Cow::Borrowed("[unnamed]"),
-            },
+            Charged::Function(id) => Cow::Borrowed(profile.function_name(id)),
             Charged::Group(group) => Cow::Borrowed(group.name()),
             Charged::Place(scope) => {
                 let phase = phase_path(profile, scope);
@@ -63,8 +60,7 @@ fn phase_path(profile: &Profile, scope: ScopeId) -> Option<String> {
 
 fn field_path(profile: &Profile, scope: ScopeId) -> Option<&str> {
     let fields = profile.fields();
-    let field = Some(fields.field_of(scope)).filter(|&field| field != 0)?;
-    Some(&fields.nodes.get(field as usize)?.path)
+    Some(&fields.get(fields.field_of(scope))?.path)
 }
 
 impl Profile {

@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use super::{Detail, NO_STACK, Row, place};
 use crate::profile::arenas::{
-    Advice, ArenaFigures, Certainty, Leak, TypeInside, advice, by_field, by_type, imbalance,
-    leak_text, measured, ordered, unscoped,
+    Advice, ArenaFigures, Certainty, Leak, advice, by_field, by_type, imbalance, leak_text,
+    measured, ordered, unscoped,
 };
 use crate::profile::fields::Fields;
-use crate::profile::{Arena, Figures, Measure, Profile, UNKNOWN};
+use crate::profile::{Arena, Figures, Measure, Profile, TypeId, UNKNOWN};
 
 /// An arena.
 #[derive(Clone, Debug, Default)]
@@ -125,14 +125,11 @@ fn figures(arena: &Arena) -> Figures {
 fn types(profile: &Profile, arena: &Arena) -> Vec<ArenaPart> {
     let rows = by_type(profile, arena);
     let mut shorts: HashMap<&str, usize> = HashMap::new();
-    for name in rows
-        .iter()
-        .filter_map(|row| profile.named_type(row.type_id))
-    {
+    for name in rows.iter().filter_map(|(id, _)| profile.named_type(*id)) {
         *shorts.entry(&name.short).or_default() += 1;
     }
-    let part = |row: &TypeInside| {
-        let name = profile.named_type(row.type_id);
+    let part = |&(id, inside): &(Option<TypeId>, ArenaFigures)| {
+        let name = profile.named_type(id);
         let key = name.map_or(UNKNOWN, |name| match shorts.get(name.short.as_str()) {
             Some(2..) => &name.full,
             _ => &name.short,
@@ -140,7 +137,7 @@ fn types(profile: &Profile, arena: &Arena) -> Vec<ArenaPart> {
         ArenaPart {
             key: key.to_owned(),
             full_name: name.map(|name| name.full.clone()),
-            inside: row.inside,
+            inside,
         }
     };
     rows.iter().map(part).collect()
@@ -149,13 +146,13 @@ fn types(profile: &Profile, arena: &Arena) -> Vec<ArenaPart> {
 fn places(profile: &Profile, fields: &Fields, arena: &Arena) -> Vec<ArenaPart> {
     by_field(fields, arena)
         .into_iter()
-        .filter_map(|row| {
-            let field = fields.nodes.get(row.field as usize)?;
+        .filter_map(|(field, inside)| {
+            let field = fields.nodes.get(field as usize)?;
             let name = profile.named_type(field.value_type);
             Some(ArenaPart {
                 key: field.path.clone(),
                 full_name: name.map(|name| name.full.clone()),
-                inside: row.inside,
+                inside,
             })
         })
         .collect()
@@ -169,11 +166,7 @@ fn named(profile: &Profile, fields: &Fields, leak: &Leak) -> ArenaLeak {
         site: charged_frame(profile, leak.site),
         type_key: name.map(|name| name.short.clone()),
         full_name: name.map(|name| name.full.clone()),
-        field: fields
-            .nodes
-            .get(leak.field as usize)
-            .filter(|_| leak.field != 0)
-            .map(|field| field.path.clone()),
+        field: fields.get(leak.field).map(|field| field.path.clone()),
         live_bytes: leak.live_bytes,
         live_blocks: leak.live_blocks,
     }

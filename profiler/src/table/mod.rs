@@ -33,7 +33,7 @@ pub(crate) use figures::by_key;
 pub use function::FunctionDetail;
 pub use heading::Heading;
 pub(crate) use heading::SHARE_WIDTH;
-pub(crate) use names::{NO_STACK, function_name, place, program_name};
+pub(crate) use names::{NO_STACK, place, program_name};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;
 pub(crate) use preorder::weighty;

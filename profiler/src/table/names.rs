@@ -21,17 +21,10 @@ pub(crate) fn place(profile: &Profile, id: FrameId) -> String {
     let Some(frame) = profile.frames.get(id.0 as usize) else {
         return "[unnamed]".to_owned();
     };
-    let name = function_name(profile, frame);
+    let name = profile.function_name(frame.function);
     match file_and_line(frame) {
         Some(file) => format!("{name} ({file})"),
         None => name.to_owned(),
-    }
-}
-
-pub(crate) fn function_name<'a>(profile: &'a Profile, frame: &Frame) -> &'a str {
-    match profile.functions.get(frame.function.0 as usize) {
-        Some(function) if !function.name.is_empty() => &function.name,
-        _ => "[unnamed]",
     }
 }
 

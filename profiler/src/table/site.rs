@@ -257,7 +257,7 @@ fn new_row(profile: &Profile, site: &Site, look: &RowKey) -> Row {
         (Some(owner), None) => place(profile, owner),
         (None, None) => NO_STACK.to_owned(),
     };
-    let field = Some(fields.field_of(site.scope)).filter(|&field| field != 0);
+    let field = fields.get(fields.field_of(site.scope));
     Row {
         key,
         figures: Figures::default(),
@@ -268,7 +268,7 @@ fn new_row(profile: &Profile, site: &Site, look: &RowKey) -> Row {
             owner,
             phase: look.phase,
             place: charged,
-            field: field.map(|field| fields.nodes[field as usize].path.clone()),
+            field: field.map(|field| field.path.clone()),
             type_key: look.type_id.map(|id| profile.type_key(Some(id)).to_owned()),
             chunk_of: look.chunk_of.clone(),
             marks: site.marks,
@@ -292,13 +292,8 @@ fn label(profile: &Profile, site: &Site, traits: &Traits) -> SiteLabel {
         None if site.marks.synthetic => String::new(),
         None => untyped(profile, traits.asking).unwrap_or_else(|| UNKNOWN.to_owned()),
     };
-    let field = profile.fields().field_of(site.scope);
-    let field = profile
-        .fields()
-        .nodes
-        .get(field as usize)
-        .filter(|_| field != 0);
-    let mut location = match field {
+    let fields = profile.fields();
+    let mut location = match fields.get(fields.field_of(site.scope)) {
         Some(field) => field.path.clone(),
         None => {
             (traits.call).map_or_else(String::new, |call| profile.folding().text(call).to_owned())

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::calltree;
-use crate::profile::{Footprint, FootprintNode, Frame, Function, Origin, TypeId};
+use crate::profile::{Footprint, FootprintNode, Function, Origin, TypeId};
 use crate::sample;
 
 fn row(detail: Detail) -> Row {
@@ -136,13 +136,7 @@ fn functions_without_a_name_are_called_so() {
     let mut profile = sample::city_arenas();
     let nameless = crate::profile::FunctionId(profile.functions.len() as u32);
     profile.functions.push(Function::default());
-    let name = |function| {
-        let frame = Frame {
-            function,
-            ..Frame::default()
-        };
-        function_name(&profile, &frame).to_owned()
-    };
+    let name = |function| profile.function_name(function);
     assert_eq!(name(nameless), "[unnamed]");
     assert_eq!(
         name(crate::profile::FunctionId(nameless.0 + 1)),

@@ -4,9 +4,9 @@
 //! that were counted. Says nothing rather than something doubtful.
 
 use super::chunks::joined;
-use super::inside::{FieldInside, by_field};
+use super::inside::by_field;
 use crate::profile::fields::Fields;
-use crate::profile::{Arena, State};
+use crate::profile::{Arena, ArenaFigures, State};
 use crate::units::{Bytes, Count, Share, counted, printable};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -168,7 +168,7 @@ fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
     if !worth(bytes, whole) {
         return None;
     }
-    let place = widest(arena, fields, |row| row.inside.copied_bytes);
+    let place = widest(arena, fields, |inside| inside.copied_bytes);
     Some(format!(
         "{}{past} abandoned by growth ({}{place}): reserve first, or collect in place",
         Share::of(bytes, whole),
@@ -194,7 +194,7 @@ fn bypassed(arena: &Arena, fields: &Fields) -> Option<String> {
     if bytes == 0 {
         return None;
     }
-    let place = widest(arena, fields, |row| row.inside.past_bytes);
+    let place = widest(arena, fields, |inside| inside.past_bytes);
     Some(format!(
         "{} bypassed the handle{place}: collections made on the bare arena are seen only as chunk bytes used; make them \
          on the tracked handle to see pieces and growth",
@@ -203,11 +203,11 @@ fn bypassed(arena: &Arena, fields: &Fields) -> Option<String> {
 }
 
 /// `, most at City.tags`: the path of the field with most of something, if it is in any.
-fn widest(arena: &Arena, fields: &Fields, of: impl Fn(&FieldInside) -> u64) -> String {
+fn widest(arena: &Arena, fields: &Fields, of: fn(&ArenaFigures) -> u64) -> String {
     let rows = by_field(fields, arena);
-    let widest = rows.iter().max_by_key(|row| of(row));
-    let widest = widest.filter(|row| row.field != 0 && of(row) > 0);
-    let field = widest.and_then(|row| fields.nodes.get(row.field as usize));
+    let widest = rows.iter().max_by_key(|(_, inside)| of(inside));
+    let widest = widest.filter(|(_, inside)| of(inside) > 0);
+    let field = widest.and_then(|&(field, _)| fields.get(field));
     field.map_or_else(String::new, |field| {
         format!(", most at {}", printable(&field.path))
     })

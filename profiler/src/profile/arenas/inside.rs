@@ -9,24 +9,6 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// A type inside an arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TypeInside {
-    /// The type of the field that was being filled; `None` = allocated outside all fields.
-    pub type_id: Option<TypeId>,
-    /// What was allocated for it.
-    pub inside: ArenaFigures,
-}
-
-/// A field inside an arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FieldInside {
-    /// Index into [`Fields::nodes`]; 0 = allocated outside all fields.
-    pub field: u32,
-    /// What was allocated for it, without the places inside it.
-    pub inside: ArenaFigures,
-}
-
 /// What an arena allocated by what `key` says of a row, most bytes first.
 fn grouped<K: Copy + Eq + Hash + Ord>(
     arena: &Arena,
@@ -46,23 +28,20 @@ fn grouped<K: Copy + Eq + Hash + Ord>(
     sums
 }
 
-/// What an arena allocated by the type of the field it was for, most bytes first.
-pub fn by_type(profile: &Profile, arena: &Arena) -> Vec<TypeInside> {
+/// What an arena allocated by the type of the field that was being filled, most bytes first; `None` = allocated outside
+/// all fields.
+pub fn by_type(profile: &Profile, arena: &Arena) -> Vec<(Option<TypeId>, ArenaFigures)> {
     let type_of = |row: &ArenaRow| {
         let id = profile.scopes.get(row.scope.0 as usize)?.value_type;
         id.filter(|id| (id.0 as usize) < profile.types.len())
     };
-    let types = grouped(arena, type_of).into_iter();
-    types
-        .map(|(type_id, inside)| TypeInside { type_id, inside })
-        .collect()
+    grouped(arena, type_of)
 }
 
-/// What an arena allocated by field, most bytes first.
-pub fn by_field(fields: &Fields, arena: &Arena) -> Vec<FieldInside> {
-    let rows = grouped(arena, |row| fields.field_of(row.scope)).into_iter();
-    rows.map(|(field, inside)| FieldInside { field, inside })
-        .collect()
+/// What an arena allocated by field (index into [`Fields::nodes`]; 0 = outside all fields), without the places inside
+/// it, most bytes first.
+pub fn by_field(fields: &Fields, arena: &Arena) -> Vec<(u32, ArenaFigures)> {
+    grouped(arena, |row| fields.field_of(row.scope))
 }
 
 /// What the arena allocated that no row of it tells: rows that found no room. All zero when nothing is missing;

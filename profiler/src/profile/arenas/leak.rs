@@ -49,8 +49,7 @@ pub enum Certainty {
 pub fn leak_text(profile: &Profile, leak: &Leak) -> String {
     let what = profile.named_type(leak.type_id);
     let what = what.map_or("Blocks".into(), |name| printable(&name.short));
-    let field = profile.fields().nodes.get(leak.field as usize);
-    let place = field.filter(|_| leak.field != 0);
+    let place = profile.fields().get(leak.field);
     let place = place.map_or_else(String::new, |field| {
         format!(" at {}", printable(&field.path))
     });

@@ -20,7 +20,7 @@ pub use advice::{Advice, AdviceKind, advice};
 pub use chunks::chunk_label;
 pub(super) use chunks::chunk_sites;
 pub use history::{Point, last_full, points};
-pub use inside::{FieldInside, TypeInside, by_field, by_type, unscoped};
+pub use inside::{by_field, by_type, unscoped};
 pub use leak::{Certainty, Leak, leak_text};
 pub(super) use leaks::leaks;
 pub use measured::{measured, measured_inside, measured_inside_title, measured_title, ordered};

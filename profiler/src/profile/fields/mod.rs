@@ -122,6 +122,11 @@ impl Fields {
         self.of_scope.get(scope.0 as usize).copied().unwrap_or(0)
     }
 
+    /// A field by its index into [`nodes`](Fields::nodes); `None` for "(no field)".
+    pub(crate) fn get(&self, field: u32) -> Option<&Field> {
+        self.nodes.get(field as usize).filter(|_| field != 0)
+    }
+
     /// The fields from the root to `field`, itself included.
     pub fn path_to(&self, field: u32) -> Vec<u32> {
         let parent = |at: &u32| self.nodes.get(*at as usize).map(|field| field.parent);

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::profile::{Frame, Origin, Profile};
-use crate::table::function_name;
 
 /// A function and where in its source. Without a frame all but the function is empty.
 #[derive(Serialize)]
@@ -21,7 +20,7 @@ impl<'a> FunctionJson<'a> {
     pub(super) fn new(profile: &'a Profile, frame: Option<&'a Frame>, name: &'a str) -> Self {
         let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
         FunctionJson {
-            function: frame.map_or(name, |frame| function_name(profile, frame)),
+            function: frame.map_or(name, |frame| profile.function_name(frame.function)),
             file: frame.and_then(|frame| frame.file.as_deref()),
             line: frame.and_then(|frame| frame.line),
             krate: function.map_or("", |function| &function.krate),

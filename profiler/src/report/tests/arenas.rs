@@ -187,9 +187,8 @@ fn nothing_inside_an_arena_is_temporary_in_any_report() {
         };
         assert_eq!((detail.measured, row.figures.temporary_bytes), (None, 0));
         let arena = &profile.arenas[detail.arena];
-        for inside in crate::profile::arenas::by_type(&profile, arena) {
-            let measured =
-                crate::profile::arenas::measured_inside(&inside.inside, Measure::Temporary);
+        for (_, inside) in crate::profile::arenas::by_type(&profile, arena) {
+            let measured = crate::profile::arenas::measured_inside(&inside, Measure::Temporary);
             assert_eq!(measured, None);
         }
     }

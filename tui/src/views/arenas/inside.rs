@@ -3,10 +3,9 @@
 use std::cmp::Reverse;
 
 use heapglass_profiler::arenas::{
-    ArenaFigures, FieldInside, TypeInside, by_field, by_type, measured_inside,
-    measured_inside_title,
+    ArenaFigures, by_field, by_type, measured_inside, measured_inside_title,
 };
-use heapglass_profiler::profile::{Arena, ArenaRow, TypeKind};
+use heapglass_profiler::profile::{Arena, ArenaRow, TypeId, TypeKind};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, Count, Share};
 use ratatui::buffer::Buffer;
@@ -214,24 +213,24 @@ fn figures(h: &ArenaFigures) -> Vec<String> {
 }
 
 fn types(arena: &Arena, data: &Data) -> Vec<Row> {
-    let row = |row: TypeInside| {
-        let full = data.type_name(row.type_id);
+    let row = |(type_id, inside): (Option<TypeId>, ArenaFigures)| {
+        let full = data.type_name(type_id);
         Row {
-            key: type_key(data, row.type_id),
-            name: data.type_label(row.type_id).into_owned(),
+            key: type_key(data, type_id),
+            name: data.type_label(type_id).into_owned(),
             full: full.map_or("allocated outside all fields".into(), |name| {
                 clean(&name.full).into_owned()
             }),
-            kind: data.type_kind(row.type_id),
-            inside: row.inside,
+            kind: data.type_kind(type_id),
+            inside,
         }
     };
     by_type(&data.profile, arena).into_iter().map(row).collect()
 }
 
 fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
-    let row = |row: FieldInside| {
-        let field = data.field(row.field);
+    let row = |(field, inside): (u32, ArenaFigures)| {
+        let field = data.field(field);
         let path = field.map_or("", |field| field.path.as_str());
         let name = clean(path).into_owned();
         Row {
@@ -239,7 +238,7 @@ fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
             full: name.clone(),
             name,
             kind: None,
-            inside: row.inside,
+            inside,
         }
     };
     let rows = by_field(data.profile.fields(), arena);

@@ -4,7 +4,7 @@ mod leaks;
 
 use super::*;
 use crate::profile::{
-    Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, Profile, ScopeId, State,
+    Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, Profile, ScopeId, State, TypeId,
 };
 use crate::sample;
 use crate::units::Bytes;
@@ -88,11 +88,11 @@ fn types_and_fields_hold_all_that_was_handed_out() {
     for arena in &profile.arenas {
         let mut types = unscoped(arena);
         for row in by_type(&profile, arena) {
-            types.add(&row.inside);
+            types.add(&row.1);
         }
         let mut places = unscoped(arena);
         for row in by_field(fields, arena) {
-            places.add(&row.inside);
+            places.add(&row.1);
         }
         assert_eq!(types, places);
         assert_eq!(
@@ -113,18 +113,15 @@ fn one_type_in_two_fields_is_one_row() {
     let fields = profile.fields();
     let cities = arena(&profile, "cities");
     let types = by_type(&profile, cities);
-    let name = |row: &TypeInside| {
-        profile
-            .type_name(row.type_id.expect("a type"))
-            .short
-            .clone()
+    let name = |(id, _): &(Option<TypeId>, ArenaFigures)| {
+        profile.type_name(id.expect("a type")).short.clone()
     };
     assert_eq!(name(&types[0]), "Vec<Citizen>");
     assert_eq!(name(&types[1]), "&str");
-    assert_eq!(types[1].inside.total_bytes, 48_000 + 960_000);
+    assert_eq!(types[1].1.total_bytes, 48_000 + 960_000);
     let paths: Vec<&str> = by_field(fields, cities)
         .iter()
-        .map(|row| fields.nodes[row.field as usize].path.as_str())
+        .map(|(field, _)| fields.nodes[*field as usize].path.as_str())
         .collect();
     assert_eq!(
         paths,
@@ -469,21 +466,21 @@ fn rows_of_a_damaged_recording_are_counted_somewhere() {
     });
     for scope in &mut profile.scopes {
         scope.parent = u32::MAX;
-        scope.value_type = Some(crate::profile::TypeId(u32::MAX));
+        scope.value_type = Some(TypeId(u32::MAX));
     }
     let fields = profile.fields();
-    assert!(by_type(&profile, &profile.arenas[0])[0].type_id.is_none());
-    let behind_the_last = crate::profile::TypeId(profile.types.len() as u32);
+    assert!(by_type(&profile, &profile.arenas[0])[0].0.is_none());
+    let behind_the_last = TypeId(profile.types.len() as u32);
     let mut other = profile.clone();
     for scope in &mut other.scopes {
         scope.value_type = Some(behind_the_last);
     }
     let types = by_type(&other, &other.arenas[0]);
-    assert!(types.iter().all(|row| row.type_id.is_none()));
+    assert!(types.iter().all(|(id, _)| id.is_none()));
     assert!(
         by_field(fields, &profile.arenas[0])
             .iter()
-            .any(|row| row.field == 0)
+            .any(|(field, _)| *field == 0)
     );
     assert_eq!(unscoped(&profile.arenas[0]).total_bytes, 0);
     let _ = (points(&profile.arenas[0]), profile.leaks());
