@@ -13,7 +13,7 @@ use crate::model::{Command, Context, Outcome, Rows};
 use crate::text::clean;
 use crate::theme;
 use crate::views::View;
-use crate::widgets::{List, Table, below, count, slice, write};
+use crate::widgets::{List, Table, below, slice, write};
 
 /// Lines around the rows: the heading and the note.
 const AROUND: u16 = 2;
@@ -69,9 +69,9 @@ impl View for Threads {
             table = column.only_if(area.width >= 100);
         }
         table = table
-            .right(Heading::Threads, |row| match row.detail {
-                Detail::Thread { count: threads } => count(threads),
-                _ => String::new(),
+            .known(Heading::Threads, |row| match row.detail {
+                Detail::Thread { count } => Some(count),
+                _ => None,
             })
             .left("thread", 0, |row, _| {
                 (clean(&row.key).into_owned(), theme::plain())

@@ -14,7 +14,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::area::{columns, right_of, slice};
-use super::{Cursor, bar, some, write};
+use super::{Cursor, bar, write};
 use crate::model::{Command, Context, Outcome};
 use crate::text::{fit, width};
 use crate::theme;
@@ -101,12 +101,19 @@ impl<'a, R: 'a> Table<'a, R> {
         table.by_size(value)
     }
 
-    /// The same, nothing standing for 0.
+    /// The same, nothing standing for 0: an empty cell is easier to pass over.
     pub(crate) fn some(self, heading: Heading, value: impl Fn(&R) -> u64 + Copy + 'a) -> Self {
-        let table = self.right(heading, move |row| {
-            some(value(row), |value| heading.spell(value))
+        let table = self.known(heading, move |row| {
+            Some(value(row)).filter(|value| *value > 0)
         });
         table.by_size(value)
+    }
+
+    /// A column of a figure that not every row has.
+    pub(crate) fn known(self, heading: Heading, value: impl Fn(&R) -> Option<u64> + 'a) -> Self {
+        self.right(heading, move |row| {
+            value(row).map_or_else(String::new, |value| heading.spell(value))
+        })
     }
 
     /// A column of the measure that rows can be sorted by.

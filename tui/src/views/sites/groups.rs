@@ -16,7 +16,7 @@ use crate::model::{Command, Context, Outcome, Pattern, Rows};
 use crate::text::{clean, fit_end};
 use crate::theme;
 use crate::widgets::{
-    Cursor, Lines, List, Sort, Table, all_figures, columns, count, right_of, rows_in, with_details,
+    Cursor, Lines, List, Sort, Table, all_figures, columns, right_of, rows_in, with_details,
 };
 
 /// The groupings, in the order of the key that goes through them.
@@ -166,10 +166,10 @@ impl Groups {
             })
             .blocks(|row| &row.figures)
             .only_if(!is_function || cx.body.width >= 100)
-            .right(Heading::Stacks, |row| match &row.detail {
-                Detail::Owner { sites, .. } => count(sites.len() as u64),
-                Detail::Code { sites } => count(*sites),
-                _ => String::new(),
+            .known(Heading::Stacks, |row| match &row.detail {
+                Detail::Owner { sites, .. } => Some(sites.len() as u64),
+                Detail::Code { sites } => Some(*sites),
+                _ => None,
             })
             .only_if(!is_function)
             .left(by.name(), 0, |row, cells| {

@@ -10,7 +10,7 @@ use super::footprints::{Footprints, estimate_bytes, is_exact, panes};
 use crate::model::{Context, Data};
 use crate::text::clean;
 use crate::theme;
-use crate::widgets::{Cursor, Lines, Table, bytes, count, signed};
+use crate::widgets::{Cursor, Lines, Table, bytes, signed};
 
 /// The values that were measured.
 pub(super) fn values_table(
@@ -25,18 +25,12 @@ pub(super) fn values_table(
     let all = cx.data.profile.measured();
     let values = view.values.rows.iter();
     let values: Vec<&Measured> = values.filter_map(|at| all.get(*at)).collect();
-    let exact =
-        |value: &&Measured, spell: fn(&Measured) -> String, none: &str| match is_exact(value) {
-            true => spell(value),
-            false => none.to_owned(),
-        };
+    let exact = |value: &&Measured, figure| is_exact(value).then_some(figure);
     Table::new(cx)
         .right(Heading::Exact, move |value| {
-            exact(value, |value| bytes(value.bytes), "-")
+            exact(value, value.bytes).map_or("-".to_owned(), bytes)
         })
-        .right(Heading::Estimate, |value| {
-            estimate_bytes(value).map_or(String::new(), bytes)
-        })
+        .known(Heading::Estimate, |value| estimate_bytes(value))
         .right(Heading::Difference, |value: &&Measured| {
             let difference = value.estimate.and_then(|estimate| estimate.difference);
             difference.map_or_else(String::new, signed_percent)
@@ -44,13 +38,9 @@ pub(super) fn values_table(
         .right(Heading::Time, |value| {
             Nanos(value.footprint.time_ns).to_string()
         })
-        .right(Heading::Blocks, move |value| {
-            exact(value, |value| count(value.blocks), "")
-        })
+        .known(Heading::Blocks, move |value| exact(value, value.blocks))
         .only_if(wide)
-        .right(Heading::Slack, move |value| {
-            exact(value, |value| bytes(value.slack_bytes), "")
-        })
+        .known(Heading::Slack, move |value| exact(value, value.slack_bytes))
         .only_if(wide)
         .right(Heading::Growth, |value| {
             let grown = value.change_bytes.filter(|_| is_exact(value));

@@ -15,9 +15,7 @@ use super::measured::{footprints, values_table};
 use crate::model::Context;
 use crate::text::{clean, type_cell};
 use crate::theme;
-use crate::widgets::{
-    Cursor, Lines, Table, all_figures, below, bytes, rows_in, some, split, write,
-};
+use crate::widgets::{Cursor, Lines, Table, all_figures, below, rows_in, split, write};
 
 /// Breadcrumb, table, details, and the values that were measured. Empty panes are not drawn.
 fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
@@ -110,6 +108,7 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
     type Line<'a> = (usize, &'a TypeRow);
     let value = |(_, row): &Line<'a>| cx.measure.of(&row.figures);
     let found = |(_, row): &Line<'a>| view.footprints.of_type(row.type_id?);
+    let some_bytes = |bytes: u64| (bytes > 0).then_some(bytes);
     Table::sorted(cx, view.sort)
         .share(Heading::Share, value, cx.whole())
         .bars(if width >= 100 { 12 } else { 6 }, value, cx.whole())
@@ -125,13 +124,11 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
         .only_if(width >= 50)
         .figure(Heading::MeanBlock, |(_, row)| row.mean_block_bytes())
         .only_if(width >= 70)
-        .right(Heading::Measured, move |row| {
-            found(row).map_or(String::new(), |found| some(found.of_bytes, bytes))
+        .known(Heading::Measured, move |row| {
+            some_bytes(found(row)?.of_bytes)
         })
         .only_if(is_measured)
-        .right(Heading::Slack, move |row| {
-            found(row).map_or(String::new(), |found| some(found.bytes, bytes))
-        })
+        .known(Heading::Slack, move |row| some_bytes(found(row)?.bytes))
         .only_if(is_measured)
         .left("type", 0, |(_, row), cells| {
             let name = type_cell(&cx.data.type_label(row.type_id), cells);
