@@ -11,7 +11,7 @@ use ratatui::layout::Size;
 pub(crate) use areas::areas;
 pub(crate) use update::update;
 
-use crate::model::{Context, Data, Prompt, TreeSpec, ViewId};
+use crate::model::{Context, Data, Order, Prompt, TreeSpec, ViewId};
 use crate::pages::Page;
 use crate::theme::Theme;
 use crate::views::Views;
@@ -21,12 +21,10 @@ use crate::{Error, Options};
 /// What the main loop must do for the model: it cannot reach the loader itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    Reload,
-    Pause(bool),
+    /// Pass this on to the loader.
+    Load(Order),
     /// Stop the process, as ^Z does elsewhere, until it is continued.
     Suspend,
-    /// The call tree to make of the next profile before it is shown.
-    Tree(TreeSpec),
 }
 
 /// The whole state of the UI.

@@ -4,7 +4,7 @@ use heapglass_profiler::profile::{Frames, Measure, State};
 
 use super::{App, Request, areas};
 use crate::Error;
-use crate::model::{Command, Context, Edit, Message, Outcome, Pattern, Prompt, ViewId};
+use crate::model::{Command, Context, Edit, Message, Order, Outcome, Pattern, Prompt, ViewId};
 use crate::pages::{self, Page};
 use crate::views::View;
 
@@ -55,7 +55,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
     let spec = app.tree_spec();
     if spec != app.tree_asked {
         app.tree_asked = spec;
-        app.requests.push(Request::Tree(spec));
+        app.requests.push(Request::Load(Order::Tree(spec)));
     }
 }
 
@@ -99,15 +99,12 @@ fn act(app: &mut App, command: Command) {
         },
         Command::Pause => pause(app),
         Command::Reload => {
-            app.requests.push(Request::Reload);
+            app.requests.push(Request::Load(Order::Reload));
             app.notice = Some("loading again".to_owned());
         }
         Command::Search => {
-            let prompt = with_view(app, |view, _| {
-                let label = view.search_label()?;
-                Some(Prompt::new(label, view.pattern()))
-            });
-            app.prompt = prompt.flatten();
+            let searched = with_view(app, |view, _| view.searched()).flatten();
+            app.prompt = searched.map(|(label, pattern)| Prompt::new(label, pattern));
         }
         _ => {
             let outcome =
@@ -175,7 +172,8 @@ fn change_measure(app: &mut App, by: usize) {
 fn pause(app: &mut App) {
     if app.live || app.paused {
         app.paused = !app.paused;
-        app.requests.push(Request::Pause(app.paused));
+        let order = Order::Pause(app.paused);
+        app.requests.push(Request::Load(order));
     } else {
         app.notice = Some("nothing to pause: the recording is complete".to_owned());
     }

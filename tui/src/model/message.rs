@@ -1,4 +1,4 @@
-//! What can happen: the only things `update` acts on. No state and no behaviour here.
+//! What can happen: the only things `update` acts on; and what it asks of the loader. No state and no behaviour here.
 
 use std::sync::Arc;
 
@@ -6,6 +6,16 @@ use ratatui::layout::Size;
 
 use super::command::Command;
 use super::data::Data;
+use super::tree_spec::TreeSpec;
+
+/// What the loader is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Reload,
+    Pause(bool),
+    /// The call tree to make of the next profile before it is shown.
+    Tree(TreeSpec),
+}
 
 /// Something happened.
 #[derive(Clone, Debug)]

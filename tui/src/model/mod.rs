@@ -17,7 +17,7 @@ pub use base::Base;
 pub(crate) use command::{Command, Edit};
 pub(crate) use context::{Context, Jump, Outcome};
 pub(crate) use data::Data;
-pub(crate) use message::Message;
+pub(crate) use message::{Message, Order};
 pub(crate) use prompt::{Pattern, Prompt};
 pub(crate) use rows::Rows;
 pub(crate) use selection::{FieldKey, Selection, inside, type_key};

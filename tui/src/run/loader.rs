@@ -9,17 +9,8 @@ use std::time::Duration;
 use heapglass_profiler::profile::{Frames, Profile, State};
 use heapglass_profiler::report::By;
 
-use crate::model::{Data, Message, TreeSpec};
+use crate::model::{Data, Message, Order, TreeSpec};
 use crate::{Base, Options, Source};
-
-/// What the main loop asks of the loader.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Order {
-    Reload,
-    Pause(bool),
-    /// The tree to make of the next profile.
-    Tree(TreeSpec),
-}
 
 /// The loader's end on the main loop's side. Dropping it ends the thread after the load under way.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use crate::app::{App, Request, update};
 use crate::model::Message;
 use crate::{Error, Options, Source, screen};
 use events::{Events, TerminalEvents};
-use loader::{Loader, Order};
+use loader::Loader;
 
 /// The longest the loop waits for a key before it looks for a loaded profile.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -68,10 +68,8 @@ where
             stale = true;
         }
         for request in app.requests.drain(..) {
-            loader.order(match request {
-                Request::Reload => Order::Reload,
-                Request::Pause(paused) => Order::Pause(paused),
-                Request::Tree(spec) => Order::Tree(spec),
+            match request {
+                Request::Load(order) => loader.order(order),
                 Request::Suspend => {
                     events.suspend()?;
                     // What the shell wrote meanwhile is not known.
@@ -79,9 +77,8 @@ where
                         .clear()
                         .map_err(|error| Error::terminal("drawing", error))?;
                     stale = true;
-                    continue;
                 }
-            });
+            }
         }
         if let Some(exit) = app.exit.take() {
             return exit;

@@ -33,13 +33,8 @@ pub(crate) trait View {
     /// Draws, reading only.
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer);
 
-    /// What `/` is called here; `None` = there is nothing to search.
-    fn search_label(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// The regex that applies.
-    fn pattern(&self) -> Option<Pattern> {
+    /// What `/` is called here, and the regex that applies; `None` = there is nothing to search.
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
         None
     }
 

@@ -196,12 +196,9 @@ impl View for FieldTree {
         render::render(self, cx, area, buffer);
     }
 
-    fn search_label(&self) -> Option<&'static str> {
-        self.inside.is_none().then_some("search")
-    }
-
-    fn pattern(&self) -> Option<Pattern> {
-        self.pattern.clone()
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
+        let is_at_tree = self.inside.is_none();
+        is_at_tree.then(|| ("search", self.pattern.clone()))
     }
 
     fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {

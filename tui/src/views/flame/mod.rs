@@ -419,15 +419,12 @@ impl View for Flame {
         }
     }
 
-    fn search_label(&self) -> Option<&'static str> {
-        Some("search")
-    }
-
-    fn pattern(&self) -> Option<Pattern> {
-        match &self.highlight {
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
+        let pattern = match &self.highlight {
             Some(Highlight::Pattern(pattern)) => Some(pattern.clone()),
             _ => None,
-        }
+        };
+        Some(("search", pattern))
     }
 
     fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {

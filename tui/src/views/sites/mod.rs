@@ -301,15 +301,12 @@ impl View for Sites {
         }
     }
 
-    fn search_label(&self) -> Option<&'static str> {
-        Some("filter")
-    }
-
-    fn pattern(&self) -> Option<Pattern> {
-        match self.shown_groups() {
-            Some(_) => self.groups.filter.clone(),
-            None => self.pattern.clone(),
-        }
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
+        let pattern = match self.shown_groups() {
+            Some(_) => &self.groups.filter,
+            None => &self.pattern,
+        };
+        Some(("filter", pattern.clone()))
     }
 
     fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {

@@ -192,12 +192,8 @@ impl View for Types {
         render::render(self, cx, area, buffer);
     }
 
-    fn search_label(&self) -> Option<&'static str> {
-        self.is_at_list().then_some("filter")
-    }
-
-    fn pattern(&self) -> Option<Pattern> {
-        self.filter.clone()
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
+        self.is_at_list().then(|| ("filter", self.filter.clone()))
     }
 
     fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
