@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use heapglass_profiler::diff::Beside;
 use heapglass_profiler::profile::{Charged, Figures, Frames, Measure};
-use heapglass_profiler::report::By;
+use heapglass_profiler::report::{By, Row};
 use heapglass_profiler::units::Share;
 use ratatui::layout::{Position, Rect, Size};
 
@@ -47,14 +47,23 @@ impl Context<'_> {
         values.fold(0, u64::saturating_add)
     }
 
+    /// The rows of a grouping, in the order of the report.
+    pub(crate) fn rows(&self, by: By) -> Vec<Arc<Row>> {
+        self.data.rows(self.rows_key(by)).to_vec()
+    }
+
     /// The rows of the base beside those shown; `None` without a base.
     pub(crate) fn beside(&self, by: By) -> Option<Arc<Beside>> {
+        self.data.beside(self.rows_key(by))
+    }
+
+    fn rows_key(&self, by: By) -> (By, Measure, Frames) {
         // Frames tell only functions apart: rows by site are those of the report.
         let frames = match by {
             By::Function => self.frames,
             _ => Frames::Folded,
         };
-        self.data.beside(by, self.measure, frames)
+        (by, self.measure, frames)
     }
 }
 

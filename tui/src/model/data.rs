@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 
 use heapglass_profiler::calltree::CallTree;
@@ -15,8 +15,9 @@ use heapglass_profiler::profile::{
 use heapglass_profiler::report::{By, Detail, Row, rows};
 use heapglass_profiler::units::printable;
 
-use super::base::{Base, BesideRows};
+use super::base::Base;
 use super::prompt::Pattern;
+use super::rows::{RowsCache, RowsKey, cached};
 use super::tree_spec::TreeSpec;
 
 /// A profile and look-ups shared by the views. Made on the loader's thread.
@@ -25,13 +26,13 @@ pub(crate) struct Data {
     pub(crate) profile: Profile,
     /// A call tree made on the loader's thread, for the flamegraph to take.
     tree: Mutex<Option<(TreeSpec, CallTree)>>,
-    /// The rows by site, once asked for.
-    site_rows: OnceLock<Vec<Row>>,
+    rows: RowsCache<Vec<Arc<Row>>>,
     /// Its functions have no names yet: the same figures with names follow.
     pub(crate) is_early: bool,
     /// What it is compared with.
     pub(crate) base: Option<Arc<Base>>,
-    beside: BesideRows,
+    /// The rows of the base beside those of the profile.
+    beside: RowsCache<Beside>,
     /// What to know before comparing the two.
     warnings: Vec<String>,
 }
@@ -62,9 +63,9 @@ impl Data {
             profile,
             is_early: false,
             tree: Mutex::new(None),
-            site_rows: OnceLock::new(),
+            rows: Default::default(),
             base,
-            beside: BesideRows::default(),
+            beside: Default::default(),
             warnings,
         }
     }
@@ -81,9 +82,23 @@ impl Data {
     }
 
     /// The rows of the base beside those of the profile; `None` without a base.
-    pub(crate) fn beside(&self, by: By, measure: Measure, frames: Frames) -> Option<Arc<Beside>> {
+    pub(crate) fn beside(&self, key: RowsKey) -> Option<Arc<Beside>> {
         let base = self.base.as_ref()?;
-        Some(self.beside.get(base, &self.profile, (by, measure, frames)))
+        let (by, measure, frames) = key;
+        let options = diff::Options {
+            by,
+            measure,
+            per: None,
+        };
+        let make = || Beside::new(&base.profile, &self.profile, options, frames);
+        Some(cached(&self.beside, key, make))
+    }
+
+    /// The rows of the profile, as the report has them.
+    pub(crate) fn rows(&self, key: RowsKey) -> Arc<Vec<Arc<Row>>> {
+        let (by, measure, frames) = key;
+        let make = || rows(&self.profile, by, measure, frames).into_iter();
+        cached(&self.rows, key, || make().map(Arc::new).collect())
     }
 
     /// With the tree that will probably be shown: slow, so not on the thread that reads keys.
@@ -111,10 +126,9 @@ impl Data {
         prepared.map_or_else(|| spec.build(&self.profile), |(_, tree)| tree)
     }
 
-    /// The rows by site, as the report has them. Their order is the view's.
-    pub(crate) fn site_rows(&self) -> &[Row] {
-        self.site_rows
-            .get_or_init(|| rows(&self.profile, By::Site, Measure::Peak, Frames::Folded))
+    /// The rows by site. Their order is the view's.
+    pub(crate) fn site_rows(&self) -> Arc<Vec<Arc<Row>>> {
+        self.rows((By::Site, Measure::Peak, Frames::Folded))
     }
 
     /// What was lost, a sentence each, free of control characters; empty = nothing.

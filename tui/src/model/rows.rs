@@ -1,32 +1,25 @@
-//! Rows of a table of the report, made again only when what they are made of changed: other data, grouping, measure or
-//! frames.
+//! What is made of a profile by grouping, measure and frames, kept until it is asked for by another measure or frames.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 use heapglass_profiler::profile::{Frames, Measure};
-use heapglass_profiler::report::{By, Row, rows};
+use heapglass_profiler::report::By;
 
-use super::context::Context;
-use super::data::Data;
+/// Rows of a grouping, by measure and frames.
+pub(super) type RowsKey = (By, Measure, Frames);
 
-/// The rows, and what they were made of.
-#[derive(Debug, Default)]
-pub(crate) struct Rows {
-    made_of: Option<(Arc<Data>, By, Measure, Frames)>,
-    all: Vec<Arc<Row>>,
-}
+/// The last rows made of each grouping: those of every measure would hold a large recording's several times.
+pub(super) type RowsCache<T> = Mutex<HashMap<By, (RowsKey, Arc<T>)>>;
 
-impl Rows {
-    /// The rows of the present data, in the order of the report.
-    pub(crate) fn refresh(&mut self, cx: &Context<'_>, by: By) -> &[Arc<Row>] {
-        let same = self.made_of.as_ref().is_some_and(|made| {
-            Arc::ptr_eq(&made.0, cx.data) && (made.1, made.2, made.3) == (by, cx.measure, cx.frames)
-        });
-        if !same {
-            let rows = rows(&cx.data.profile, by, cx.measure, cx.frames);
-            self.all = rows.into_iter().map(Arc::new).collect();
-            self.made_of = Some((Arc::clone(cx.data), by, cx.measure, cx.frames));
-        }
-        &self.all
-    }
+/// The rows of `key`, made now unless they are the last ones made of their grouping.
+pub(super) fn cached<T>(cache: &RowsCache<T>, key: RowsKey, make: impl FnOnce() -> T) -> Arc<T> {
+    // One that panicked while it made rows left none behind.
+    let mut made = cache
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let last = made.remove(&key.0).filter(|(known, _)| *known == key);
+    let rows = last.map_or_else(|| Arc::new(make()), |(_, rows)| rows);
+    made.insert(key.0, (key, Arc::clone(&rows)));
+    rows
 }

@@ -108,7 +108,7 @@ impl<S: Source> Worker<S> {
                     let data = Arc::new(data);
                     // What the first views show; the others are made when they are first visible.
                     for by in [By::Owner, By::Site] {
-                        data.beside(by, self.spec.measure, Frames::Folded);
+                        data.beside((by, self.spec.measure, Frames::Folded));
                     }
                     Message::Loaded {
                         data,

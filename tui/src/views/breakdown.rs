@@ -63,8 +63,8 @@ impl Breakdown {
     }
 
     /// Acts on what moves and on Enter; `None` = the command is not for a breakdown.
-    pub(crate) fn command(&mut self, command: Command, cx: &Context<'_>) -> Option<Outcome> {
-        if self.list.command(command, height(cx)) {
+    pub(crate) fn command(&mut self, command: Command) -> Option<Outcome> {
+        if self.list.command(command) {
             return Some(Outcome::Done);
         }
         let selection = || self.list.selected()?.selection.clone();

@@ -9,7 +9,7 @@ use heapglass_profiler::table::Heading;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::model::{Command, Context, Outcome, Rows};
+use crate::model::{Command, Context, Outcome};
 use crate::text::clean;
 use crate::theme;
 use crate::views::View;
@@ -24,23 +24,18 @@ const NOTE: &str =
 /// The threads, and which one is selected.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
-    rows: Rows,
     list: List<Arc<Row>>,
-}
-
-fn height(cx: &Context<'_>) -> usize {
-    cx.body.height.saturating_sub(AROUND) as usize
 }
 
 impl View for Threads {
     fn refresh(&mut self, cx: &Context<'_>) {
-        let rows = self.rows.refresh(cx, By::Thread).to_vec();
+        let height = cx.body.height.saturating_sub(AROUND).into();
         let key = |row: &Arc<Row>| row.key.clone();
-        self.list.replace(rows, key, false, height(cx));
+        self.list.replace(cx.rows(By::Thread), key, false, height);
     }
 
-    fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
-        self.list.command(command, height(cx));
+    fn command(&mut self, command: Command, _cx: &Context<'_>) -> Outcome {
+        self.list.command(command);
         Outcome::Done
     }
 

@@ -25,6 +25,8 @@ impl Cursor {
 pub(crate) struct List<T> {
     pub(crate) rows: Vec<T>,
     pub(crate) cursor: Cursor,
+    /// How many rows show.
+    pub(crate) height: usize,
 }
 
 impl<T> Default for List<T> {
@@ -32,6 +34,7 @@ impl<T> Default for List<T> {
         List {
             rows: Vec::new(),
             cursor: Cursor::default(),
+            height: 0,
         }
     }
 }
@@ -41,10 +44,10 @@ impl<T> List<T> {
         self.rows.get(self.cursor.selected)
     }
 
-    /// Moves by a command that moves; `false` when it does not. `height` rows show.
-    pub(crate) fn command(&mut self, command: Command, height: usize) -> bool {
+    /// Moves by a command that moves; `false` when it does not.
+    pub(crate) fn command(&mut self, command: Command) -> bool {
         let at = self.cursor.selected;
-        let page = height.saturating_sub(1).max(1);
+        let page = self.height.saturating_sub(1).max(1);
         let to = match command {
             Command::Up => at.saturating_sub(1),
             Command::Down => at + 1,
@@ -54,15 +57,15 @@ impl<T> List<T> {
             Command::Last => usize::MAX,
             _ => return false,
         };
-        self.select(to, height);
+        self.select(to);
         true
     }
 
-    /// Keeps the selection inside the rows and the window, in which `height` of them show, around the selection.
-    pub(crate) fn clamp(&mut self, height: usize) {
+    /// Keeps the selection inside the rows, and the window around the selection.
+    pub(crate) fn clamp(&mut self) {
         let Cursor { selected, top } = &mut self.cursor;
         *selected = (*selected).min(self.rows.len().saturating_sub(1));
-        let height = height.max(1);
+        let height = self.height.max(1);
         if *selected < *top {
             *top = *selected;
         } else if *selected >= *top + height {
@@ -71,9 +74,15 @@ impl<T> List<T> {
         *top = (*top).min(self.rows.len().saturating_sub(height));
     }
 
-    pub(crate) fn select(&mut self, at: usize, height: usize) {
+    pub(crate) fn select(&mut self, at: usize) {
         self.cursor.selected = at;
-        self.clamp(height);
+        self.clamp();
+    }
+
+    /// From now on `height` rows show.
+    pub(crate) fn resize(&mut self, height: usize) {
+        self.height = height;
+        self.clamp();
     }
 
     /// Takes other rows. The row of the same key stays selected, else the first is. Who never moved stays at the first,
@@ -89,7 +98,8 @@ impl<T> List<T> {
         let kept = self.selected().filter(is_kept).map(&key);
         self.rows = rows;
         let at = kept.and_then(|kept| self.rows.iter().position(|row| key(row) == kept));
-        self.select(at.unwrap_or(0), height);
+        self.height = height;
+        self.select(at.unwrap_or(0));
     }
 
     /// Which one is selected: `site 3 of 17`.
@@ -107,18 +117,19 @@ mod tests {
     fn the_window_follows_the_selection_and_never_leaves_the_list() {
         let mut list = List {
             rows: vec![(); 100],
+            height: 10,
             ..List::default()
         };
-        assert!(list.command(Command::Last, 10));
+        assert!(list.command(Command::Last));
         assert_eq!((list.cursor.selected, list.cursor.top), (99, 90));
-        list.command(Command::PageUp, 10);
+        list.command(Command::PageUp);
         assert_eq!((list.cursor.selected, list.cursor.top), (90, 90));
         list.rows.truncate(5);
-        list.clamp(10);
+        list.clamp();
         assert_eq!((list.cursor.selected, list.cursor.top), (4, 0));
-        assert!(!list.command(Command::Sort, 10));
+        assert!(!list.command(Command::Sort));
         list.rows.clear();
-        list.clamp(0);
+        list.resize(0);
         assert_eq!((list.cursor.selected, list.cursor.top), (0, 0));
     }
 
@@ -128,7 +139,7 @@ mod tests {
             rows: vec!["a", "b", "c"],
             ..List::default()
         };
-        list.select(1, 10);
+        list.select(1);
         list.replace(vec!["b", "c", "a"], |row| *row, false, 10);
         assert_eq!(list.selected(), Some(&"b"));
         list.replace(vec!["a", "b"], |row| *row, false, 10);

@@ -69,7 +69,7 @@ impl Tree {
     }
 
     /// Makes the rows again and selects `node`, or the nearest around it that still shows.
-    pub(crate) fn refresh(&mut self, shape: &impl Shape, node: Option<u32>, height: usize) {
+    pub(crate) fn refresh(&mut self, shape: &impl Shape, node: Option<u32>) {
         let below = |nodes: Vec<u32>, depth| nodes.into_iter().rev().map(move |node| (node, depth));
         let mut open: Vec<(u32, u16)> = below(shape.roots(), 0).collect();
         self.list.rows.clear();
@@ -93,11 +93,11 @@ impl Tree {
             at = self.list.rows.iter().position(|row| row.node == node);
             wanted = shape.parent(node).filter(|parent| *parent < node);
         }
-        self.list.select(at.unwrap_or(0), height);
+        self.list.select(at.unwrap_or(0));
     }
 
     /// Selects `node`, opening what is around it.
-    pub(crate) fn reveal(&mut self, shape: &impl Shape, node: u32, height: usize) {
+    pub(crate) fn reveal(&mut self, shape: &impl Shape, node: u32) {
         let mut at = node;
         while let Some(parent) = shape.parent(at).filter(|parent| *parent < at) {
             at = parent;
@@ -105,29 +105,27 @@ impl Tree {
                 self.turned.insert(at, true);
             }
         }
-        self.refresh(shape, Some(node), height);
+        self.refresh(shape, Some(node));
     }
 
     /// Moves, opens or closes; `false` when the command does none of these.
-    pub(crate) fn command(&mut self, command: Command, shape: &impl Shape, height: usize) -> bool {
+    pub(crate) fn command(&mut self, command: Command, shape: &impl Shape) -> bool {
         match command {
-            Command::Left | Command::Right => {
-                self.sideways(shape, command == Command::Right, height);
-            }
+            Command::Left | Command::Right => self.sideways(shape, command == Command::Right),
             // Closes everything when nothing is closed.
             Command::OpenAll => {
                 let open = self.list.rows.iter().any(|row| row.is_open == Some(false));
                 self.turned.clear();
                 self.all = Some(open);
-                self.refresh(shape, self.selected(), height);
+                self.refresh(shape, self.selected());
             }
-            _ => return self.list.command(command, height),
+            _ => return self.list.command(command),
         }
         true
     }
 
     /// Opens, then goes in; closes, then goes out.
-    fn sideways(&mut self, shape: &impl Shape, right: bool, height: usize) {
+    fn sideways(&mut self, shape: &impl Shape, right: bool) {
         let Some(row) = self.list.selected().copied() else {
             return;
         };
@@ -135,7 +133,7 @@ impl Tree {
         let to = match (row.is_open, right) {
             (Some(open), _) if open != right => {
                 self.turned.insert(row.node, right);
-                return self.refresh(shape, Some(row.node), height);
+                return self.refresh(shape, Some(row.node));
             }
             (Some(_), true) => at + 1,
             (None, true) => at,
@@ -145,7 +143,7 @@ impl Tree {
                 parent.unwrap_or(at)
             }
         };
-        self.list.select(to, height);
+        self.list.select(to);
     }
 }
 
@@ -185,26 +183,26 @@ mod tests {
     #[test]
     fn right_opens_then_goes_in_and_left_closes_then_goes_out() {
         let mut tree = Tree::default();
-        tree.refresh(&Small, None, 10);
+        tree.refresh(&Small, None);
         assert_eq!(nodes(&tree), [0]);
-        tree.command(Command::Right, &Small, 10);
+        tree.command(Command::Right, &Small);
         assert_eq!((nodes(&tree), tree.selected()), (vec![0, 2, 1], Some(0)));
-        tree.command(Command::Right, &Small, 10);
+        tree.command(Command::Right, &Small);
         assert_eq!(tree.selected(), Some(2));
-        tree.command(Command::Left, &Small, 10);
+        tree.command(Command::Left, &Small);
         assert_eq!(tree.selected(), Some(0));
-        tree.command(Command::Left, &Small, 10);
+        tree.command(Command::Left, &Small);
         assert_eq!(nodes(&tree), [0]);
     }
 
     #[test]
     fn what_is_revealed_is_selected_and_what_is_closed_gives_way_to_what_is_around_it() {
         let mut tree = Tree::default();
-        tree.reveal(&Small, 3, 10);
+        tree.reveal(&Small, 3);
         assert_eq!((nodes(&tree), tree.selected()), (vec![0, 2, 1, 3], Some(3)));
-        tree.command(Command::OpenAll, &Small, 10);
+        tree.command(Command::OpenAll, &Small);
         assert_eq!((nodes(&tree), tree.selected()), (vec![0], Some(0)));
-        tree.command(Command::OpenAll, &Small, 10);
+        tree.command(Command::OpenAll, &Small);
         assert_eq!(nodes(&tree), [0, 2, 1, 3]);
     }
 }

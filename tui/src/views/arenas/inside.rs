@@ -97,12 +97,12 @@ impl Inside {
         };
         self.show(By::Type, cx);
         self.list.cursor = self.outer;
-        self.list.clamp(height(cx));
+        self.list.clamp();
         true
     }
 
     pub(super) fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
-        if self.list.command(command, height(cx)) {
+        if self.list.command(command) {
             return Outcome::Done;
         }
         match (command, &self.by) {

@@ -15,7 +15,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::model::{Command, Context, Data, Outcome, Rows};
+use crate::model::{Command, Context, Data, Outcome};
 use crate::views::View;
 use crate::widgets::List;
 use inside::Inside;
@@ -32,7 +32,6 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 /// Which arena is selected, and what is open inside it.
 #[derive(Debug, Default)]
 pub(crate) struct Arenas {
-    rows: Rows,
     list: List<Arc<Row>>,
     /// The history of each arena of the profile.
     histories: Vec<Vec<Point>>,
@@ -62,10 +61,9 @@ impl View for Arenas {
             self.histories = cx.data.profile.arenas.iter().map(points).collect();
             self.made_of = Some(Arc::clone(cx.data));
         }
-        let rows = self.rows.refresh(cx, By::Arena).to_vec();
         let (is_open, height) = (self.inside.is_some(), render::height(cx));
         let key = |row: &Arc<Row>| row.key.clone();
-        self.list.replace(rows, key, is_open, height);
+        self.list.replace(cx.rows(By::Arena), key, is_open, height);
         self.inside.take_if(|inside| !inside.refresh(cx));
     }
 
@@ -77,7 +75,7 @@ impl View for Arenas {
             }
             return inside.command(command, cx);
         }
-        if self.list.command(command, render::height(cx)) {
+        if self.list.command(command) {
             return Outcome::Done;
         }
         match command {

@@ -70,7 +70,7 @@ impl FieldTree {
             return Outcome::notice("nothing found");
         };
         let shape = self.shape(cx);
-        self.tree.reveal(&shape, node, render::height(cx));
+        self.tree.reveal(&shape, node);
         Outcome::Done
     }
 
@@ -138,7 +138,8 @@ impl View for FieldTree {
         // Who never moved stays at the largest.
         let kept = kept.filter(|_| self.tree.list.cursor.selected > 0);
         let shape = self.shape(cx);
-        self.tree.refresh(&shape, kept, render::height(cx));
+        self.tree.list.height = render::height(cx);
+        self.tree.refresh(&shape, kept);
         let before = std::mem::take(&mut self.found);
         self.search(self.pattern.clone(), cx);
         self.found.stay_at(&before);
@@ -156,16 +157,15 @@ impl View for FieldTree {
                 Command::Right => Command::Enter,
                 other => other,
             };
-            return parts.command(command, cx).unwrap_or(Outcome::Done);
+            return parts.command(command).unwrap_or(Outcome::Done);
         }
-        let (shape, height) = (self.shape(cx), render::height(cx));
-        if self.tree.command(command, &shape, height) {
+        if self.tree.command(command, &self.shape(cx)) {
             return Outcome::Done;
         }
         let table = render::table(self.sort, cx, None);
         if let Some(outcome) = table.command(command, &mut self.sort) {
             let (shape, selected) = (self.shape(cx), self.tree.selected());
-            self.tree.refresh(&shape, selected, height);
+            self.tree.refresh(&shape, selected);
             return outcome;
         }
         match command {

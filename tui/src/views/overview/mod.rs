@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::model::keys::{Binding, ENTER, bindings, char};
-use crate::model::{Command, Context, Jump, Outcome, Rows, ViewId};
+use crate::model::{Command, Context, Jump, Outcome, ViewId};
 use crate::views::View;
 use crate::widgets::List;
 
@@ -23,20 +23,18 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 /// Owners by the measure, and which one is selected.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
-    rows: Rows,
     owners: List<Arc<Row>>,
 }
 
 impl View for Overview {
     fn refresh(&mut self, cx: &Context<'_>) {
-        let rows = self.rows.refresh(cx, By::Owner).to_vec();
         let key = |row: &Arc<Row>| row.key.clone();
-        self.owners
-            .replace(rows, key, false, render::owner_rows(cx));
+        let height = render::owner_rows(cx);
+        self.owners.replace(cx.rows(By::Owner), key, false, height);
     }
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
-        if self.owners.command(command, render::owner_rows(cx)) {
+        if self.owners.command(command) {
             return Outcome::Done;
         }
         let Some(row) = self.owners.selected() else {

@@ -12,7 +12,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::model::{Command, Context, Outcome, Pattern, Rows};
+use crate::model::{Command, Context, Outcome, Pattern};
 use crate::text::{clean, fit_end};
 use crate::theme;
 use crate::widgets::{
@@ -27,7 +27,6 @@ const ALL: [By; 4] = [By::Owner, By::Function, By::Crate, By::Module];
 pub(super) struct Groups {
     /// `None` = sites are listed one by one.
     by: Option<By>,
-    rows: Rows,
     list: List<Arc<Row>>,
     sort: Sort,
     pub(super) filter: Option<Pattern>,
@@ -56,15 +55,16 @@ impl Groups {
         let Some(by) = self.by else {
             return;
         };
-        let is_listed = |row: &&Arc<Row>| {
+        let is_listed = |row: &Arc<Row>| {
             let filter = self.filter.as_ref();
             filter.is_none_or(|filter| filter.is_match(&row.key))
         };
-        let rows = self.rows.refresh(cx, by).iter();
-        let mut rows: Vec<Arc<Row>> = rows.filter(is_listed).cloned().collect();
+        let mut rows = cx.rows(by);
+        rows.retain(is_listed);
         self.table(by, cx).sort(&mut rows);
         let key = |row: &Arc<Row>| row.key.clone();
-        self.list.replace(rows, key, keep_first, self.height(cx));
+        let [list, _] = self.panes(cx.area());
+        self.list.replace(rows, key, keep_first, rows_in(list));
     }
 
     /// The selected row: its grouping and key.
@@ -79,8 +79,7 @@ impl Groups {
 
     /// Acts on what moves and sorts: `None` = the command is not for groups.
     pub(super) fn command(&mut self, command: Command, cx: &Context<'_>) -> Option<Outcome> {
-        let height = self.height(cx);
-        if self.list.command(command, height) {
+        if self.list.command(command) {
             return Some(Outcome::Done);
         }
         let table = self.table(self.by?, cx);
@@ -93,12 +92,6 @@ impl Groups {
         self.filter = pattern;
         self.list.cursor = Cursor::default();
         self.refresh(cx, false);
-    }
-
-    /// Rows of the list on the present screen, without its heading.
-    fn height(&self, cx: &Context<'_>) -> usize {
-        let [list, _] = self.panes(cx.area());
-        rows_in(list)
     }
 
     /// The list, and the details below it.

@@ -48,7 +48,7 @@ pub(super) fn listed(
     let data = cx.data;
     let by_stack = by_stack(cx, pattern);
     let mut rows: Vec<Listed> = Vec::new();
-    for row in data.site_rows() {
+    for row in data.site_rows().iter() {
         let Detail::Site(detail) = &row.detail else {
             continue;
         };

@@ -108,7 +108,7 @@ impl Sites {
     /// frame.
     fn settle(&mut self, cx: &Context<'_>, new_site: bool) {
         let [list, _, stack, _] = render::panes(cx.area());
-        self.list.clamp(rows_in(list));
+        self.list.resize(rows_in(list));
         let site = self.selected().and_then(|index| cx.data.site(index));
         let frames = site.map(|site| cx.data.profile.frames_of(site, cx.frames));
         self.stack.rows = frames.unwrap_or_default();
@@ -120,7 +120,7 @@ impl Sites {
             self.stack.cursor = Cursor::default();
             self.stack.cursor.selected = at.unwrap_or(0);
         }
-        self.stack.clamp(rows_in(stack));
+        self.stack.resize(rows_in(stack));
         let frame = self.stack.selected();
         let excerpt = frame.map(|frame| self.sources.excerpt(cx, *frame));
         self.excerpt = excerpt.unwrap_or_default();
@@ -253,13 +253,12 @@ impl View for Sites {
         if self.shown_groups().is_some() {
             return self.act_on_groups(command, cx);
         }
-        let [list, _, stack, _] = render::panes(cx.area());
         if self.in_stack {
-            if self.stack.command(command, rows_in(stack)) {
+            if self.stack.command(command) {
                 self.settle(cx, false);
                 return Outcome::Done;
             }
-        } else if self.list.command(command, rows_in(list)) {
+        } else if self.list.command(command) {
             self.stack_index = 0;
             self.settle(cx, true);
             return Outcome::Done;

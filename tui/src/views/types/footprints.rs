@@ -33,11 +33,6 @@ pub(super) fn panes(area: Rect) -> [Rect; 2] {
     split(area, [area.height - details, details])
 }
 
-/// Rows of the list, or of the places, on the present screen: all but breadcrumb, heading and details.
-fn height(cx: &Context<'_>) -> usize {
-    cx.body.height.saturating_sub(2 + DETAILS) as usize
-}
-
 impl Footprints {
     pub(super) fn is_open(&self) -> bool {
         self.is_open
@@ -51,10 +46,12 @@ impl Footprints {
         self.is_open &= !self.values.rows.is_empty();
     }
 
-    pub(super) fn clamp(&mut self, cx: &Context<'_>) {
-        self.values.clamp(height(cx));
+    /// Rows of the list, or of the places, show on all lines but breadcrumb, heading and details.
+    pub(super) fn resize(&mut self, cx: &Context<'_>) {
+        let height = cx.body.height.saturating_sub(2 + DETAILS).into();
+        self.values.resize(height);
         if let Some(places) = &mut self.inside {
-            places.clamp(height(cx));
+            places.resize(height);
         }
     }
 
@@ -74,16 +71,20 @@ impl Footprints {
 
     pub(super) fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         if let Some(places) = &mut self.inside {
-            places.command(command, height(cx));
+            places.command(command);
             return Outcome::Done;
         }
         match command {
             Command::Enter => match self.selected(cx.data).filter(|value| is_exact(value)) {
-                Some(value) => self.inside = Some(in_order(value)),
+                Some(value) => {
+                    let mut places = in_order(value);
+                    places.resize(self.values.height);
+                    self.inside = Some(places);
+                }
                 None => return Outcome::notice("an estimate has nothing inside"),
             },
             Command::Footprints => self.is_open = false,
-            _ => _ = self.values.command(command, height(cx)),
+            _ => _ = self.values.command(command),
         }
         Outcome::Done
     }

@@ -138,7 +138,7 @@ impl View for Types {
         if made_of.is_none_or(|data| !Arc::ptr_eq(data, cx.data)) {
             self.footprints.gather(cx.data);
         }
-        self.footprints.clamp(cx);
+        self.footprints.resize(cx);
         self.list(cx);
         if let Some((name, _)) = &self.inside {
             self.open(name.clone(), cx);
@@ -153,12 +153,11 @@ impl View for Types {
             return self.footprints.command(command, cx);
         }
         if let Some((_, parts)) = &mut self.inside
-            && let Some(outcome) = parts.command(command, cx)
+            && let Some(outcome) = parts.command(command)
         {
             return outcome;
         }
-        let height = render::height(cx, &self.footprints);
-        if self.list.command(command, height) {
+        if self.list.command(command) {
             return Outcome::Done;
         }
         let mut sort = self.sort;
