@@ -19,6 +19,6 @@ pub(crate) use context::{Context, Jump, Outcome};
 pub(crate) use data::Data;
 pub(crate) use message::{Message, Order};
 pub(crate) use prompt::{Pattern, Prompt};
-pub(crate) use selection::{FieldKey, Selection, inside, type_key};
+pub(crate) use selection::{FieldKey, Selection, type_key};
 pub(crate) use tree_spec::TreeSpec;
 pub use view_id::ViewId;

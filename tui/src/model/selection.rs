@@ -120,7 +120,7 @@ fn keep(met: &mut Vec<bool>, sites: &[usize]) {
 }
 
 /// The field and, with `inner`, all places inside it.
-pub(crate) fn inside(data: &Data, node: u32, inner: bool) -> Vec<u32> {
+fn inside(data: &Data, node: u32, inner: bool) -> Vec<u32> {
     let mut nodes = vec![node];
     let mut at = 0;
     // Children come after their parents: each node is met once, in a damaged recording too.

@@ -2,36 +2,39 @@
 //! sites. Must keep the sum: the parts of a thing add up to it.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use heapglass_profiler::profile::Figures;
+use heapglass_profiler::profile::{Figures, TypeId};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::Share;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::model::{Command, Context, Jump, Outcome, Selection, ViewId};
-use crate::text::fit_end;
+use crate::model::{Command, Context, Data, Jump, Outcome, Selection, ViewId};
+use crate::text::{clean, fit_end};
 use crate::theme;
 use crate::widgets::{Lines, List, Table, all_figures, below, rows_in, with_details};
 
 /// One part.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+struct Part {
     /// Clean.
-    pub(crate) name: String,
+    name: String,
     /// The name in full, clean.
-    pub(crate) full: String,
-    pub(crate) style: Style,
-    pub(crate) figures: Figures,
-    pub(crate) sites: u64,
-    pub(crate) selection: Option<Selection>,
+    full: String,
+    style: Style,
+    figures: Figures,
+    sites: u64,
+    selection: Option<Selection>,
 }
 
 /// All parts, and which one is selected.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Breakdown {
-    /// What it is a breakdown of, clean.
+    /// A type, or a field with what is inside it.
+    whole: Selection,
+    /// What the whole is called, clean.
     pub(crate) of: String,
     /// What the parts are: `field`, `type`.
     noun: &'static str,
@@ -47,19 +50,73 @@ fn height(cx: &Context<'_>) -> usize {
     rows_in(table)
 }
 
+/// The path of a field, clean.
+fn field_name(data: &Data, node: u32) -> String {
+    let path = data.field(node).map_or("", |field| field.path.as_str());
+    clean(path).into_owned()
+}
+
 impl Breakdown {
-    /// Shows these parts, in the order of the measure; the same one stays selected.
-    pub(crate) fn refresh(
-        &mut self,
-        (of, noun): (String, &'static str),
-        mut parts: Vec<Part>,
-        cx: &Context<'_>,
-    ) {
+    /// The parts of a type or of a field; `None` = it is not there.
+    pub(crate) fn open(whole: Selection, cx: &Context<'_>) -> Option<Breakdown> {
+        let mut breakdown = Breakdown {
+            whole,
+            of: String::new(),
+            noun: "",
+            list: List::default(),
+        };
+        breakdown.refresh(cx).then_some(breakdown)
+    }
+
+    /// Takes the parts again, in the order of the measure; the same one stays selected. `false` when the whole is gone.
+    pub(crate) fn refresh(&mut self, cx: &Context<'_>) -> bool {
+        let data = cx.data;
+        let Some(listed) = self.whole.sites(data) else {
+            return false;
+        };
+        let (whole_type, whole_field) = (self.whole.type_in(data), self.whole.field_in(data));
+        (self.of, self.noun) = match whole_field {
+            Some(node) => (field_name(data, node), "type"),
+            None => (data.type_label(whole_type).into_owned(), "field"),
+        };
+        let mut sums: BTreeMap<(Option<TypeId>, u32), (Figures, u64)> = BTreeMap::new();
+        let sites = data.profile.sites.iter().zip(listed);
+        for (site, _) in sites.filter(|(_, is_listed)| *is_listed) {
+            let key = match whole_field {
+                Some(node) => (data.profile.type_id_of(site), node),
+                None => (whole_type, data.profile.fields().field_of(site.scope)),
+            };
+            let (figures, sites) = sums.entry(key).or_default();
+            figures.add(&site.figures);
+            *sites += 1;
+        }
+        let parts = sums.into_iter().map(|((id, node), (figures, sites))| {
+            let (name, full, style) = match whole_field {
+                Some(_) => {
+                    let name = data.type_label(id).into_owned();
+                    let full = data
+                        .type_name(id)
+                        .map(|name| clean(&name.full).into_owned());
+                    (name, full, theme::kind(data.type_kind(id)))
+                }
+                None if node == 0 => (field_name(data, node), None, theme::dim()),
+                None => (field_name(data, node), None, theme::plain()),
+            };
+            Part {
+                full: full.unwrap_or_else(|| name.clone()),
+                name,
+                style,
+                figures,
+                sites,
+                selection: Selection::new(data, Some(id), Some(node), whole_field.is_some()),
+            }
+        });
+        let mut parts: Vec<Part> = parts.collect();
         let key = |part: &Part| (Reverse(cx.measure.of(&part.figures)), part.full.clone());
         parts.sort_by_cached_key(key);
-        (self.of, self.noun) = (of, noun);
         let key = |part: &Part| part.full.clone();
         self.list.replace(parts, key, true, height(cx));
+        true
     }
 
     /// Acts on what moves and on Enter; `None` = the command is not for a breakdown.

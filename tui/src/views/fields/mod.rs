@@ -4,22 +4,16 @@
 mod render;
 mod tree;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{Figures, TypeId};
 use heapglass_profiler::report::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::model::{
-    Command, Context, Data, FieldKey, Jump, Outcome, Pattern, Selection, ViewId, inside,
-};
-use crate::text::clean;
-use crate::theme;
+use crate::model::{Command, Context, Data, FieldKey, Jump, Outcome, Pattern, Selection, ViewId};
 use crate::views::View;
-use crate::views::breakdown::{Breakdown, Part};
+use crate::views::breakdown::Breakdown;
 use crate::widgets::{Matches, Sort, Tree};
 use tree::Fields;
 
@@ -47,14 +41,15 @@ pub(crate) struct FieldTree {
     pattern: Option<Pattern>,
     found: Matches,
     /// The types of one field.
-    inside: Option<(FieldKey, Breakdown)>,
+    inside: Option<Breakdown>,
 }
 
 impl FieldTree {
-    /// The selected field; `None` where there are no fields.
-    fn selected(&self, cx: &Context<'_>) -> Option<u32> {
-        let has_fields = !cx.data.profile.fields().is_empty();
-        self.tree.selected().filter(|_| has_fields)
+    /// The blocks of the selected field and of all inside it; `None` where there are no fields.
+    fn selection(&self, data: &Data) -> Option<Selection> {
+        let has_fields = !data.profile.fields().is_empty();
+        let node = self.tree.selected().filter(|_| has_fields);
+        Selection::new(data, None, node, true)
     }
 
     fn shape<'a>(&self, cx: &'a Context<'_>) -> Fields<'a> {
@@ -74,18 +69,6 @@ impl FieldTree {
         Outcome::Done
     }
 
-    /// Opens the types of a field; closes what is open when it is not there.
-    fn open(&mut self, key: FieldKey, cx: &Context<'_>) {
-        let before = self.inside.take().map(|(_, before)| before);
-        if let Some(node) = key.find(cx.data) {
-            let mut breakdown = before.unwrap_or_default();
-            let path = cx.data.field(node).map_or("", |field| field.path.as_str());
-            let of = (clean(path).into_owned(), "type");
-            breakdown.refresh(of, types_of(cx.data, node), cx);
-            self.inside = Some((key, breakdown));
-        }
-    }
-
     fn back(&mut self) -> Outcome {
         if self.inside.take().is_some() {
         } else if self.pattern.take().is_some() {
@@ -95,34 +78,6 @@ impl FieldTree {
         }
         Outcome::Done
     }
-}
-
-/// The types of the blocks of a field and of all inside it.
-fn types_of(data: &Data, node: u32) -> Vec<Part> {
-    let mut types: HashMap<Option<TypeId>, (Figures, u64)> = HashMap::new();
-    let fields = inside(data, node, true).into_iter();
-    for field in fields.filter_map(|node| data.field(node)) {
-        let sites = field.sites.iter();
-        for site in sites.filter_map(|at| data.profile.sites.get(*at)) {
-            let id = data.profile.type_id_of(site);
-            let (figures, count) = types.entry(id).or_default();
-            figures.add(&site.figures);
-            *count += 1;
-        }
-    }
-    let part = |(id, (figures, sites)): (Option<TypeId>, (Figures, u64))| {
-        let name = data.type_label(id).into_owned();
-        let full = data.type_name(id).map(|name| clean(&name.full));
-        Part {
-            full: full.map_or_else(|| name.clone(), |full| full.into_owned()),
-            name,
-            style: theme::kind(data.type_kind(id)),
-            figures,
-            sites,
-            selection: Selection::new(data, Some(id), Some(node), true),
-        }
-    };
-    types.into_iter().map(part).collect()
 }
 
 impl View for FieldTree {
@@ -143,16 +98,14 @@ impl View for FieldTree {
         let before = std::mem::take(&mut self.found);
         self.search(self.pattern.clone(), cx);
         self.found.stay_at(&before);
-        if let Some((key, _)) = &self.inside {
-            self.open(key.clone(), cx);
-        }
+        self.inside.take_if(|inside| !inside.refresh(cx));
     }
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         if command == Command::Back || (command == Command::Left && self.inside.is_some()) {
             return self.back();
         }
-        if let Some((_, parts)) = &mut self.inside {
+        if let Some(parts) = &mut self.inside {
             let command = match command {
                 Command::Right => Command::Enter,
                 other => other,
@@ -169,16 +122,12 @@ impl View for FieldTree {
             return outcome;
         }
         match command {
-            Command::Enter => {
-                let node = self.selected(cx);
-                match node.and_then(|node| FieldKey::of(cx.data, node)) {
-                    Some(key) => self.open(key, cx),
-                    None => return Outcome::notice("no field is selected"),
-                }
-            }
+            Command::Enter => match self.selection(cx.data) {
+                Some(selection) => self.inside = Breakdown::open(selection, cx),
+                None => return Outcome::notice("no field is selected"),
+            },
             Command::Follow => {
-                let selection = Selection::new(cx.data, None, self.selected(cx), true);
-                let jump = selection.map(Jump::Selection);
+                let jump = self.selection(cx.data).map(Jump::Selection);
                 return Outcome::goto(ViewId::Flamegraph, jump, "no field is selected");
             }
             Command::NextMatch => return self.step_match(true, cx),

@@ -43,7 +43,7 @@ pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mu
     }
     let [top, body, details_area] = panes(area);
     write(buffer, top, &breadcrumb(view, cx), theme::heading());
-    if let Some((_, parts)) = &view.inside {
+    if let Some(parts) = &view.inside {
         return parts.render(cx, below(area, top.height), buffer);
     }
     let rows = view.tree.list.rows.iter();
@@ -74,7 +74,7 @@ fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
 }
 
 fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
-    if let Some((_, parts)) = &view.inside {
+    if let Some(parts) = &view.inside {
         return format!(
             "fields › {} and inside › by type, Enter: its sites",
             parts.of

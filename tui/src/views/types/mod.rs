@@ -6,20 +6,17 @@ mod measured;
 mod render;
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{Figures, TypeRow};
+use heapglass_profiler::profile::TypeRow;
 use heapglass_profiler::report::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, Selection, ViewId, type_key};
-use crate::text::clean;
-use crate::theme;
 use crate::views::View;
-use crate::views::breakdown::{Breakdown, Part};
+use crate::views::breakdown::Breakdown;
 use crate::widgets::{List, Sort};
 use footprints::Footprints;
 
@@ -45,8 +42,8 @@ pub(crate) struct Types {
     made_of: Option<Arc<Data>>,
     sort: Sort,
     filter: Option<Pattern>,
-    /// The fields of one type, by its full name.
-    inside: Option<(Option<String>, Breakdown)>,
+    /// The fields of one type.
+    inside: Option<Breakdown>,
     footprints: Footprints,
 }
 
@@ -76,16 +73,10 @@ impl Types {
         self.made_of = Some(Arc::clone(cx.data));
     }
 
-    /// Opens the type of that name, or closes what is open when there is none.
-    fn open(&mut self, name: Option<String>, cx: &Context<'_>) {
-        let before = self.inside.take().map(|(_, before)| before);
-        let mut rows = cx.data.profile.type_rows().iter();
-        if let Some(row) = rows.find(|row| type_key(cx.data, row.type_id) == name) {
-            let mut breakdown = before.unwrap_or_default();
-            let label = cx.data.type_label(row.type_id).into_owned();
-            breakdown.refresh((label, "field"), fields_of(row, cx.data), cx);
-            self.inside = Some((name, breakdown));
-        }
+    /// The blocks of the selected type.
+    fn selection(&self, data: &Data) -> Option<Selection> {
+        let id = self.selected(data).map(|row| row.type_id);
+        Selection::new(data, id, None, false)
     }
 
     /// Whether the table is shown, and nothing that was opened from it.
@@ -106,32 +97,6 @@ impl Types {
     }
 }
 
-/// The fields that the blocks of a type were allocated in.
-fn fields_of(row: &TypeRow, data: &Data) -> Vec<Part> {
-    let mut sites: HashMap<u32, u64> = HashMap::new();
-    let all = row.sites.iter();
-    for site in all.filter_map(|at| data.profile.sites.get(*at)) {
-        let field = data.profile.fields().field_of(site.scope);
-        *sites.entry(field).or_default() += 1;
-    }
-    let part = |(node, figures): &(u32, Figures)| {
-        let path = data.field(*node).map_or("", |field| field.path.as_str());
-        let path = clean(path).into_owned();
-        Part {
-            name: path.clone(),
-            full: path,
-            style: match node {
-                0 => theme::dim(),
-                _ => theme::plain(),
-            },
-            figures: *figures,
-            sites: sites.get(node).copied().unwrap_or(0),
-            selection: Selection::new(data, Some(row.type_id), Some(*node), false),
-        }
-    };
-    row.fields.iter().map(part).collect()
-}
-
 impl View for Types {
     fn refresh(&mut self, cx: &Context<'_>) {
         let made_of = self.made_of.as_ref();
@@ -140,9 +105,7 @@ impl View for Types {
         }
         self.footprints.resize(cx);
         self.list(cx);
-        if let Some((name, _)) = &self.inside {
-            self.open(name.clone(), cx);
-        }
+        self.inside.take_if(|inside| !inside.refresh(cx));
     }
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
@@ -152,7 +115,7 @@ impl View for Types {
         if self.footprints.is_open() {
             return self.footprints.command(command, cx);
         }
-        if let Some((_, parts)) = &mut self.inside
+        if let Some(parts) = &mut self.inside
             && let Some(outcome) = parts.command(command)
         {
             return outcome;
@@ -168,14 +131,13 @@ impl View for Types {
             return outcome;
         }
         match command {
-            Command::Enter => match self.list.selected() {
-                Some((_, name)) => self.open(name.clone(), cx),
+            Command::Enter => match self.selection(cx.data) {
+                Some(selection) => self.inside = Breakdown::open(selection, cx),
                 None => return Outcome::notice("no type is selected"),
             },
             Command::Footprints => return self.footprints.open(),
             Command::Follow => {
-                let id = self.selected(cx.data).map(|row| row.type_id);
-                let jump = Selection::new(cx.data, id, None, false).map(Jump::Selection);
+                let jump = self.selection(cx.data).map(Jump::Selection);
                 return Outcome::goto(ViewId::Flamegraph, jump, "no type is selected");
             }
             _ => {}

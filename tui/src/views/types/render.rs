@@ -46,7 +46,7 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     if view.footprints.is_open() {
         return footprints(&view.footprints, cx, rest, buffer);
     }
-    if let Some((_, parts)) = &view.inside {
+    if let Some(parts) = &view.inside {
         return parts.render(cx, rest, buffer);
     }
     let all = cx.data.profile.type_rows();
@@ -77,7 +77,7 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
             None => "types › footprints".to_owned(),
         };
     }
-    if let Some((_, parts)) = &view.inside {
+    if let Some(parts) = &view.inside {
         return format!("types › {} › by field, Enter: its sites", parts.of);
     }
     let all = cx.data.profile.type_rows();
