@@ -24,20 +24,18 @@ pub(crate) fn fit(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
     }
-    let mut out = String::new();
-    let mut used = 0;
-    for c in text.chars() {
-        let w = c.width().unwrap_or(0);
-        if used + w + 1 > cells {
-            break;
-        }
-        used += w;
-        out.push(c);
-    }
-    if cells > 0 {
-        out.push('…');
-    }
+    let mut out: String = fitting(text.chars(), cells).collect();
+    out.extend((cells > 0).then_some('…'));
     Cow::Owned(out)
+}
+
+/// The characters that leave one of `cells` free.
+fn fitting(chars: impl Iterator<Item = char>, cells: usize) -> impl Iterator<Item = char> {
+    let mut used = 1;
+    chars.take_while(move |c| {
+        used += c.width().unwrap_or(0);
+        used <= cells
+    })
 }
 
 /// The end of `text`, at most `cells` wide, beginning with `…` when it was truncated: paths keep their file and line.
@@ -45,21 +43,10 @@ pub(crate) fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
     }
-    let mut used = 0;
-    let mut start = text.len();
-    for (at, c) in text.char_indices().rev() {
-        let w = c.width().unwrap_or(0);
-        if used + w + 1 > cells {
-            break;
-        }
-        used += w;
-        start = at;
-    }
+    let kept: usize = fitting(text.chars().rev(), cells).map(char::len_utf8).sum();
     let mut out = String::new();
-    if cells > 0 {
-        out.push('…');
-    }
-    out.push_str(text.get(start..).unwrap_or_default());
+    out.extend((cells > 0).then_some('…'));
+    out.push_str(text.get(text.len() - kept..).unwrap_or_default());
     Cow::Owned(out)
 }
 
@@ -76,9 +63,9 @@ pub(crate) fn fit_middle(text: &str, cells: usize) -> Cow<'_, str> {
 
 /// The name of a type, at most `cells` wide: of a name with its path, which stands for one of several with the same end,
 /// the end; of a short one the beginning.
-pub(crate) fn type_cell(name: &str, cells: usize) -> String {
+pub(crate) fn fit_type(name: &str, cells: usize) -> Cow<'_, str> {
     let shorten = if name.contains("::") { fit_end } else { fit };
-    shorten(name, cells).into_owned()
+    shorten(name, cells)
 }
 
 /// `text` in exactly `cells` cells: truncated or filled with spaces on the right.

@@ -144,9 +144,8 @@ impl Breakdown {
             .blocks(|part| &part.figures)
             .figure(Heading::Sites, |part| part.sites)
             // The end of a path says most.
-            .left(self.noun, 0, |part, cells| {
-                (fit_end(&part.name, cells).into_owned(), part.style)
-            })
+            .left(self.noun, 0, |part, _| (part.name.clone(), part.style))
+            .shortened(fit_end)
             .render(table, buffer, &self.list.rows, self.list.cursor, empty);
         if let Some(part) = self.list.selected() {
             let title = format!(

@@ -10,7 +10,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::model::{Command, Context, Outcome};
-use crate::text::clean;
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{List, Table, below, slice, write};
@@ -68,9 +67,7 @@ impl View for Threads {
                 Detail::Thread { count } => Some(count),
                 _ => None,
             })
-            .left("thread", 0, |row, _| {
-                (clean(&row.key).into_owned(), theme::plain())
-            });
+            .left("thread", 0, |row, _| (row.key.clone(), theme::plain()));
         // The last line is the note's.
         let note = u16::from(area.height > AROUND && !self.list.rows.is_empty());
         let lines = slice(area, 0, area.height - note);

@@ -16,7 +16,7 @@ use ratatui::style::Style;
 use super::area::{columns, right_of, slice};
 use super::{Cursor, bar, write};
 use crate::model::{Command, Context, Outcome};
-use crate::text::{fit, width};
+use crate::text::{clean, fit, width};
 use crate::theme;
 
 /// The column that a table is sorted by.
@@ -41,6 +41,9 @@ enum Order<'a, R> {
 /// What stands in a cell, by the row and the width of the column.
 type Cell<'a, R> = Box<dyn Fn(&R, usize) -> (String, Style) + 'a>;
 
+/// How a text that is too long for so many cells is truncated.
+type Shorten = fn(&str, usize) -> Cow<'_, str>;
+
 struct Column<'a, R> {
     title: String,
     /// Cells wide; what is left over is shared by the columns with `0`.
@@ -49,6 +52,7 @@ struct Column<'a, R> {
     is_shown: bool,
     is_sorted_by: bool,
     cell: Cell<'a, R>,
+    shorten: Shorten,
     order: Option<Order<'a, R>>,
 }
 
@@ -86,6 +90,7 @@ impl<'a, R: 'a> Table<'a, R> {
     }
 
     /// A column of text, at the left: `width` cells, or with 0 a share of what is left over. The cell is told its width.
+    /// Texts need not be clean.
     pub(crate) fn left(
         self,
         title: impl Into<String>,
@@ -93,6 +98,14 @@ impl<'a, R: 'a> Table<'a, R> {
         cell: impl Fn(&R, usize) -> (String, Style) + 'a,
     ) -> Self {
         self.push(title, width, false, cell)
+    }
+
+    /// The last column truncates texts in that way; the others keep the beginning.
+    pub(crate) fn shortened(mut self, shorten: Shorten) -> Self {
+        if let Some(column) = self.columns.last_mut() {
+            column.shorten = shorten;
+        }
+        self
     }
 
     /// A column of a figure that rows can be sorted by.
@@ -243,6 +256,7 @@ impl<'a, R: 'a> Table<'a, R> {
             is_shown: true,
             is_sorted_by: false,
             cell: Box::new(cell),
+            shorten: fit,
             order: None,
         });
         self
@@ -315,6 +329,7 @@ impl<'a, R: 'a> Table<'a, R> {
         for ((at, row), line) in rows.iter().enumerate().skip(cursor.top).zip(window) {
             let cells = self.columns.iter().map(|column| {
                 let (text, style) = (column.cell)(row, column.width);
+                let text = (column.shorten)(&clean(&text), column.width).into_owned();
                 (column.width, column.right, text.into(), style)
             });
             let is_selected = at == cursor.selected;

@@ -5,14 +5,15 @@ use std::cmp::Reverse;
 use heapglass_profiler::arenas::{
     ArenaFigures, by_field, by_type, measured_inside, measured_inside_title,
 };
-use heapglass_profiler::profile::{Arena, ArenaRow, TypeId, TypeKind};
+use heapglass_profiler::profile::{Arena, ArenaRow, TypeId};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, Count, Share};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
 use crate::model::{Command, Context, Data, Outcome, type_key};
-use crate::text::{clean, fit_end, type_cell};
+use crate::text::{clean, fit_end, fit_type};
 use crate::theme;
 use crate::widgets::{Cursor, Lines, List, Table, below, rows_in, with_details};
 
@@ -25,7 +26,7 @@ struct Row {
     name: String,
     /// Below the table, clean.
     full: String,
-    kind: Option<TypeKind>,
+    style: Style,
     inside: ArenaFigures,
 }
 
@@ -170,10 +171,8 @@ impl Inside {
             .only_if(wide)
             .figure(Heading::Bypassed, |row| row.inside.past_bytes)
             .only_if(wide)
-            .left(noun, 0, |row, cells| match is_type {
-                true => (type_cell(&row.name, cells), theme::kind(row.kind)),
-                false => (fit_end(&row.name, cells).into_owned(), theme::plain()),
-            })
+            .left(noun, 0, |row, _| (row.name.clone(), row.style))
+            .shortened(if is_type { fit_type } else { fit_end })
             .render(
                 table,
                 buffer,
@@ -221,7 +220,7 @@ fn types(arena: &Arena, data: &Data) -> Vec<Row> {
             full: full.map_or("allocated outside all fields".into(), |name| {
                 clean(&name.full).into_owned()
             }),
-            kind: data.type_kind(type_id),
+            style: theme::kind(data.type_kind(type_id)),
             inside,
         }
     };
@@ -237,7 +236,7 @@ fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
             key: Some(path.to_owned()),
             full: name.clone(),
             name,
-            kind: None,
+            style: theme::plain(),
             inside,
         }
     };

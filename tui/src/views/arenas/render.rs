@@ -102,7 +102,7 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             let mut leaks = detail.leaks.iter();
             let is_leaking = leaks.any(|leak| leak.certainty == Certainty::Leaked);
             let mark = if is_leaking { "! " } else { "" };
-            (format!("{mark}{}", clean(&arena.name)), theme::plain())
+            (format!("{mark}{}", arena.name), theme::plain())
         })
         .render(area, buffer, &rows, view.list.cursor, "");
     // Behind the first two columns, each with its gap.

@@ -12,7 +12,7 @@ use ratatui::style::Style;
 
 use super::{Context, FieldTree};
 use crate::model::Data;
-use crate::text::{clean, fit_end, type_cell};
+use crate::text::{clean, fit_end, fit_type};
 use crate::theme;
 use crate::widgets::{
     Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, rows_in, signed, split, write,
@@ -133,12 +133,14 @@ pub(super) fn table<'a>(
             };
             (label(field, *row, is_found(row), cells), style)
         })
+        .shortened(fit_end)
         .in_given_order("order of the recording")
-        .left("type", 0, |(_, field), cells| {
+        .left("type", 0, |(_, field), _| {
             let style = theme::kind(cx.data.type_kind(field.value_type));
             let name = field.value_type.map(|id| cx.data.type_label(Some(id)));
-            (type_cell(&name.unwrap_or_default(), cells), style)
+            (name.unwrap_or_default().into_owned(), style)
         })
+        .shortened(fit_type)
         .only_if(width >= 70)
 }
 
@@ -153,12 +155,12 @@ fn retained(field: &Field) -> Option<String> {
         })
 }
 
-/// The step with its branch and its marks: `▾ .crew ↻`, deep ones truncated at the left.
+/// The step with its branch and its marks: `▾ .crew ↻`.
 fn label(field: &Field, row: TreeRow, is_found: bool, cells: usize) -> String {
     // In a narrow column depth and marks take fewer cells.
     let is_narrow = cells < 30;
     let mut text = row.branch(is_narrow);
-    text.push_str(&clean(&field.step));
+    text.push_str(&field.step);
     if field.recursive {
         text.push_str(if is_narrow { " ↻" } else { " (recursive)" });
     }
@@ -168,7 +170,7 @@ fn label(field: &Field, row: TreeRow, is_found: bool, cells: usize) -> String {
     if is_found {
         text.push_str(" ◆");
     }
-    fit_end(&text, cells).into_owned()
+    text
 }
 
 fn step_style(field: &Field) -> Style {

@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 
 use super::{Overview, chart};
 use crate::model::{Context, Data};
-use crate::text::{clean, width};
+use crate::text::width;
 use crate::theme;
 use crate::widgets::{Table, change, columns, count, right_of, rows_in, slice, write};
 
@@ -221,7 +221,7 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             0,
             |owner, _| {
                 let style = theme::charged(&cx.data.profile, cx.data.charged(owner));
-                (clean(&owner.key).into_owned(), style)
+                (owner.key.clone(), style)
             },
         )
         .render(area, buffer, &view.owners.rows, view.owners.cursor, "");

@@ -165,12 +165,8 @@ impl Groups {
                 _ => None,
             })
             .only_if(!is_function)
-            .left(by.name(), 0, |row, cells| {
-                (
-                    fit_end(&clean(&row.key), cells).into_owned(),
-                    style(row, cx),
-                )
-            })
+            .left(by.name(), 0, |row, _| (row.key.clone(), style(row, cx)))
+            .shortened(fit_end)
     }
 }
 
@@ -196,11 +192,7 @@ fn calls(
     Table::new(cx)
         .share(Heading::Share, value, cx.measure.of(&detail.inclusive))
         .measure(value)
-        .left(title, 0, |part, cells| {
-            (
-                fit_end(&clean(&part.key), cells).into_owned(),
-                theme::plain(),
-            )
-        })
+        .left(title, 0, |part, _| (part.key.clone(), theme::plain()))
+        .shortened(fit_end)
         .render(area, buffer, &parts, Cursor::none(0), "nothing");
 }

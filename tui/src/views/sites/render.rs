@@ -120,23 +120,25 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
     let room = usize::from(cx.body.width).saturating_sub(table.taken());
     let widths = Widths::of(shown, room);
     table
-        .left("what", widths.what, move |row: &Listed, cells| {
-            let kind = site(row).and_then(|site| profile.type_id_of(site));
-            let text = fit_middle(&clean(&row.label.what), cells).into_owned();
-            (text, theme::kind(cx.data.type_kind(kind)))
+        .left("what", widths.what, move |row: &Listed, _| {
+            let id = site(row).and_then(|site| profile.type_id_of(site));
+            let style = theme::kind(cx.data.type_kind(id));
+            (row.label.what.clone(), style)
         })
+        .shortened(fit_middle)
         .by_name(|row| row.label.what.clone())
-        .left("where", widths.location, |row: &Listed, cells| {
-            let text = fit_middle(&clean(&row.label.location), cells).into_owned();
-            (text, theme::plain())
+        .left("where", widths.location, |row: &Listed, _| {
+            (row.label.location.clone(), theme::plain())
         })
+        .shortened(fit_middle)
         .by_name(|row| row.label.location.clone())
         .only_if(widths.location > 0)
-        .left("owner", widths.owner, move |row: &Listed, cells| {
+        .left("owner", widths.owner, move |row: &Listed, _| {
             let charged = site(row).and_then(|site| profile.charged_to(site));
-            let text = fit_end(&clean(&row.label.owner_and_source()), cells).into_owned();
-            (text, theme::charged(profile, charged))
+            let style = theme::charged(profile, charged);
+            (row.label.owner_and_source(), style)
         })
+        .shortened(fit_end)
         .by_name(|row| row.label.owner_and_source())
 }
 

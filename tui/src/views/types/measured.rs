@@ -49,7 +49,7 @@ pub(super) fn values_table(
         .only_if(wide)
         .left(title, 0, |value, _| {
             let name = cx.data.type_label(value.footprint.value_type);
-            let label = clean(&value.footprint.label);
+            let label = &value.footprint.label;
             (format!("{label}: {name}"), theme::plain())
         })
         .render(area, buffer, &values, cursor, "");
@@ -117,7 +117,7 @@ fn places(view: &Footprints, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) 
         .only_if(wide)
         .left("inside", 0, |(place, depth), _| {
             let indent = "  ".repeat(*depth.min(&40));
-            (format!("{indent}{}", clean(&place.step)), theme::plain())
+            (format!("{indent}{}", place.step), theme::plain())
         })
         .left("type", 0, |(place, _), _| {
             let name = cx.data.type_label(place.node.value_type);

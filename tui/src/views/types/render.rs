@@ -13,7 +13,7 @@ use super::Types;
 use super::footprints::Footprints;
 use super::measured::{footprints, values_table};
 use crate::model::Context;
-use crate::text::{clean, type_cell};
+use crate::text::{clean, fit_type};
 use crate::theme;
 use crate::widgets::{Cursor, Lines, Table, all_figures, below, rows_in, split, write};
 
@@ -108,6 +108,7 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
     type Line<'a> = (usize, &'a TypeRow);
     let value = |(_, row): &Line<'a>| cx.measure.of(&row.figures);
     let found = |(_, row): &Line<'a>| view.footprints.of_type(row.type_id?);
+    let name = |row: &TypeRow| cx.data.type_label(row.type_id).into_owned();
     let some_bytes = |bytes: u64| (bytes > 0).then_some(bytes);
     Table::sorted(cx, view.sort)
         .share(Heading::Share, value, cx.whole())
@@ -130,11 +131,11 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
         .only_if(is_measured)
         .known(Heading::Slack, move |row| some_bytes(found(row)?.bytes))
         .only_if(is_measured)
-        .left("type", 0, |(_, row), cells| {
-            let name = type_cell(&cx.data.type_label(row.type_id), cells);
-            (name, theme::kind(cx.data.type_kind(row.type_id)))
+        .left("type", 0, move |(_, row), _| {
+            (name(row), theme::kind(cx.data.type_kind(row.type_id)))
         })
-        .by_name(|(_, row)| cx.data.type_label(row.type_id).into_owned())
+        .shortened(fit_type)
+        .by_name(move |(_, row)| name(row))
 }
 
 /// The selected type: its full name, every figure, what is known of its values.
