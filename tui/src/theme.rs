@@ -1,6 +1,6 @@
 //! Colours, by meaning, and what becomes of the screen on terminals with fewer powers.
 //!
-//! Views always draw the full screen; [`Theme::degrade`] then takes away what the terminal cannot show, in one place, so
+//! Views always draw the full screen; [`degrade`] then takes away what the terminal cannot show, in one place, so
 //! no view can forget. Hence the rule: colour never says anything alone, a modifier or a character says it too.
 
 use heapglass_profiler::diff::strength;
@@ -8,27 +8,20 @@ use heapglass_profiler::profile::{Charged, Function, Origin, Profile, TypeKind};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier, Style};
 
-/// What the terminal can show.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Theme {
-    pub(crate) colour: bool,
-    pub(crate) unicode: bool,
-}
+use crate::Options;
 
-impl Theme {
-    /// Takes colours and characters beyond ASCII out of `buffer` where the terminal has none.
-    pub(crate) fn degrade(&self, buffer: &mut Buffer) {
-        if !self.colour {
-            for cell in &mut buffer.content {
-                cell.fg = Color::Reset;
-                cell.bg = Color::Reset;
-            }
+/// Takes colours and characters beyond ASCII out of `buffer` where the terminal has none.
+pub(crate) fn degrade(terminal: &Options, buffer: &mut Buffer) {
+    if !terminal.colour {
+        for cell in &mut buffer.content {
+            cell.fg = Color::Reset;
+            cell.bg = Color::Reset;
         }
-        let is_drawn = |cell: &&mut Cell| !cell.symbol().is_ascii();
-        if !self.unicode {
-            for cell in buffer.content.iter_mut().filter(is_drawn) {
-                cell.set_char(to_ascii(cell.symbol()));
-            }
+    }
+    let is_drawn = |cell: &&mut Cell| !cell.symbol().is_ascii();
+    if !terminal.unicode {
+        for cell in buffer.content.iter_mut().filter(is_drawn) {
+            cell.set_char(to_ascii(cell.symbol()));
         }
     }
 }
@@ -232,11 +225,12 @@ mod tests {
     #[test]
     fn an_ascii_terminal_gets_nothing_but_ascii() {
         let mut buffer = Buffer::with_lines(["│▁▅█…·›日本é"]);
-        Theme {
+        let terminal = Options {
             colour: true,
             unicode: false,
-        }
-        .degrade(&mut buffer);
+            ..Options::default()
+        };
+        degrade(&terminal, &mut buffer);
         let text: String = buffer.content.iter().map(|c| c.symbol()).collect();
         assert!(text.is_ascii(), "{text}");
         assert!(text.starts_with("|.:#~.>?"), "{text}");
@@ -246,11 +240,12 @@ mod tests {
     fn without_colour_modifiers_remain() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
         buffer.set_string(0, 0, "x", warning());
-        Theme {
+        let terminal = Options {
             colour: false,
             unicode: true,
-        }
-        .degrade(&mut buffer);
+            ..Options::default()
+        };
+        degrade(&terminal, &mut buffer);
         let cell = &buffer.content[0];
         assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset));
         assert!(cell.modifier.contains(Modifier::BOLD));

@@ -13,7 +13,6 @@ pub(crate) use update::update;
 
 use crate::model::{Context, Data, Order, Prompt, TreeSpec, ViewId};
 use crate::pages::Page;
-use crate::theme::Theme;
 use crate::views::Views;
 use crate::views::focus::Focus;
 use crate::{Error, Options};
@@ -32,7 +31,6 @@ pub(crate) enum Request {
 pub(crate) struct App {
     pub(crate) title: String,
     pub(crate) options: Options,
-    pub(crate) theme: Theme,
     pub(crate) size: Size,
     /// The last profile loaded; `None` until the first.
     pub(crate) data: Option<Arc<Data>>,
@@ -51,8 +49,6 @@ pub(crate) struct App {
     pub(crate) notice: Option<String>,
     /// What the loader is doing.
     pub(crate) progress: Option<String>,
-    /// The functions of `data` have no names yet.
-    pub(crate) is_early: bool,
     /// Why the last reload failed.
     pub(crate) trouble: Option<String>,
     /// Loading again may give something new.
@@ -71,10 +67,6 @@ impl App {
     pub(crate) fn new(title: String, options: Options) -> Self {
         App {
             title,
-            theme: Theme {
-                colour: options.colour,
-                unicode: options.unicode,
-            },
             size: Size::new(80, 24),
             data: None,
             view: options.view,
@@ -87,7 +79,6 @@ impl App {
             prompt: None,
             notice: None,
             progress: None,
-            is_early: false,
             trouble: None,
             live: false,
             paused: false,

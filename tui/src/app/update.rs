@@ -27,11 +27,9 @@ pub(crate) fn update(app: &mut App, message: Message) {
         Message::Early(data) => {
             app.live = data.profile.process.state == State::Running;
             app.data = Some(data);
-            app.is_early = true;
             app.fresh.clear();
         }
         Message::Loaded { data, live, title } => {
-            app.is_early = false;
             app.title = title;
             app.data = Some(data);
             app.live = live;
@@ -39,7 +37,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
             app.trouble = None;
             app.fresh.clear();
         }
-        Message::LoadFailed(text) if app.data.is_none() || app.is_early => {
+        Message::LoadFailed(text) if app.data.as_ref().is_none_or(|data| data.is_early) => {
             app.exit = Some(Err(Error::load(text)));
         }
         Message::LoadFailed(text) => {

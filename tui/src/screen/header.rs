@@ -27,7 +27,7 @@ pub(crate) fn render(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
 fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     let process = &data.profile.process;
     let capture = &data.profile.capture;
-    let status = status(app);
+    let status = status(app, data);
     let room = (area.width as usize).saturating_sub(status.width() + 1);
     let program = match process.program.as_str() {
         "" => &app.title,
@@ -86,8 +86,8 @@ fn stacks(data: &Data) -> Cow<'_, str> {
 }
 
 /// What the loader is about, at the right.
-fn status(app: &App) -> Line<'static> {
-    if app.is_early {
+fn status(app: &App, data: &Data) -> Line<'static> {
+    if data.is_early {
         let doing = app.progress.as_deref().unwrap_or("reading symbols");
         return Line::styled(clean(doing).into_owned(), theme::warning());
     }

@@ -13,7 +13,7 @@ const TURNING_ASCII: [&str; 4] = ["|", "/", "-", "\\"];
 
 /// Draws the loading screen.
 pub(crate) fn render(app: &App, area: Rect, buffer: &mut Buffer) {
-    let frames: &[&str] = match app.theme.unicode {
+    let frames: &[&str] = match app.options.unicode {
         true => &TURNING,
         false => &TURNING_ASCII,
     };

@@ -8,7 +8,7 @@ use ratatui::Frame;
 use ratatui::widgets::Widget;
 
 use crate::app::{App, areas};
-use crate::pages;
+use crate::{pages, theme};
 
 /// Draws everything.
 pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
@@ -35,5 +35,5 @@ pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
             }
         }
     }
-    app.theme.degrade(frame.buffer_mut());
+    theme::degrade(&app.options, frame.buffer_mut());
 }

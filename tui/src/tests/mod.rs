@@ -216,7 +216,7 @@ fn a_load_that_fails_after_the_figures_are_shown_ends_with_its_error() {
 #[test]
 fn a_profile_without_names_is_shown_until_the_one_with_names_is_there() {
     let mut screen = Screen::empty(120, 40, Options::default());
-    let data = Arc::new(Data::new(profile(), None));
+    let data = unnamed();
     update(&mut screen.app, Message::Early(Arc::clone(&data)));
     let doing = "reading symbols of cities: 3 of 40";
     update(&mut screen.app, Message::Progress(doing.into()));
