@@ -1,7 +1,8 @@
 //! `#[arena(..)]`, read and checked. What is misspelled or contradicts itself is an error at its place.
 
 use crate::case::Case;
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, ExprPath, LitStr, Path, Result};
@@ -14,18 +15,16 @@ pub(crate) struct Attributes {
     pub(crate) aliases: Vec<String>,
     pub(crate) transparent: bool,
     pub(crate) krate: Option<Path>,
-    pub(crate) default: Option<Missing>,
+    /// What stands for a missing field: an expression.
+    pub(crate) default: Option<TokenStream>,
     pub(crate) skip: bool,
     pub(crate) deserialize_with: Option<ExprPath>,
     pub(crate) global: bool,
 }
 
-/// What stands for a missing field.
-pub(crate) enum Missing {
-    /// `Default::default()`
-    Default,
-    /// What a function of the user returns.
-    By(ExprPath),
+/// `Default::default()`
+pub(crate) fn by_default() -> TokenStream {
+    quote!(::core::default::Default::default())
 }
 
 fn string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
@@ -107,10 +106,10 @@ impl Attributes {
             "transparent" => self.transparent = true,
             "crate" => once(&mut self.krate, meta, string(meta)?.parse()?)?,
             "default" if meta.input.peek(syn::Token![=]) => {
-                let path = string(meta)?.parse()?;
-                once(&mut self.default, meta, Missing::By(path))?;
+                let path: ExprPath = string(meta)?.parse()?;
+                once(&mut self.default, meta, quote!(#path()))?;
             }
-            "default" => once(&mut self.default, meta, Missing::Default)?,
+            "default" => once(&mut self.default, meta, by_default())?,
             "skip" => self.skip = true,
             "deserialize_with" => once(&mut self.deserialize_with, meta, string(meta)?.parse()?)?,
             "global" => self.global = true,

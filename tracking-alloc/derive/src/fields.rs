@@ -1,6 +1,6 @@
 //! Fields of a struct or variant: how each is read, and the visitor that reads them all from a map or a sequence.
 
-use crate::attributes::{Attributes, Missing};
+use crate::attributes::{self, Attributes};
 use crate::case::Case;
 use crate::container::Container;
 use crate::global;
@@ -139,11 +139,8 @@ impl Field<'_> {
 
     /// What stands for it when it is missing or skipped.
     fn missing(&self) -> Option<TokenStream> {
-        match &self.attributes.default {
-            Some(Missing::By(path)) => Some(quote!(#path())),
-            None if !self.attributes.skip => None,
-            _ => Some(quote!(::core::default::Default::default())),
-        }
+        let given = self.attributes.default.clone();
+        given.or_else(|| self.attributes.skip.then(attributes::by_default))
     }
 
     /// Whether values take nothing from the arena: a constant.
