@@ -1,14 +1,19 @@
-//! Places for a decode that is not wrapped: the derive for arenas says itself where it is.
+//! Where in the data an arena's pieces belong: entered around each field, element, key and value that the derive for
+//! arenas reads.
 //!
-//! Never allocates through the hooked allocator; while nothing records there is no place, and nothing to enter.
+//! The place is kept in a word of the thread, because seeds and visitors of other people lie between one level and the
+//! next. While nothing records there is no place, and entering one is a load and a compare. Never allocates through the
+//! hooked allocator.
 
 use super::tree::{self, Node, Step, Type, TypeOf};
 use crate::current_scope::{self, ScopeGuard};
 use crate::scope_records::{self, Retained};
+use std::cell::Cell;
 
-/// A place in the data.
-#[derive(Clone, Copy)]
-pub(crate) struct Place(&'static Node);
+thread_local! {
+    /// The place the thread is in, if a derived decode runs and something records.
+    static PLACE: Cell<Option<&'static Node>> = const { Cell::new(None) };
+}
 
 /// A step from a place to one below it. Numbers are hints where the place was found last.
 #[derive(Clone, Copy, Debug)]
@@ -34,44 +39,72 @@ pub(crate) struct Rooted {
     _entered: ScopeGuard,
 }
 
-impl Place {
-    /// Begins a path of values of `T` built in an arena. `None` when nothing records.
-    #[inline]
-    pub(crate) fn root<T>() -> Option<(Place, Rooted)> {
-        let generation = scope_records::generation();
-        if generation == 0 {
-            return None;
+impl Drop for Rooted {
+    fn drop(&mut self) {
+        PLACE.set(None);
+    }
+}
+
+/// While it lives the thread is in a place; then, also when a visitor panics, in the one it came from.
+// PERF: one word, and the same for all types: a decode enters millions of places.
+pub(crate) struct Entered(Option<&'static Node>);
+
+impl Drop for Entered {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn drop(&mut self) {
+        if let Some(before) = self.0 {
+            current_scope::set(before.scope);
+            PLACE.set(Some(before));
         }
-        Place::new_root(Type::of::<T>(), generation)
     }
+}
 
-    #[cold]
-    fn new_root(ty: Type, generation: u32) -> Option<(Place, Rooted)> {
-        let back = current_scope::current();
-        let node = tree::root(ty, back, generation, true)?;
-        let found = node.found();
-        let rooted = Rooted {
-            _retained: Retained::enter(found.visit),
-            _entered: ScopeGuard { back },
-        };
-        found.enter();
-        Some((Place(node), rooted))
+/// Whether the thread is in a place.
+#[inline]
+pub(crate) fn is_inside() -> bool {
+    PLACE.get().is_some()
+}
+
+/// Begins a path of values of `T` built in an arena. `None` when nothing records.
+#[inline]
+pub(crate) fn root<T>() -> Option<Rooted> {
+    let generation = scope_records::generation();
+    if generation == 0 {
+        return None;
     }
+    new_root(Type::of::<T>(), generation)
+}
 
-    /// Enters a place below this one, whose values are `T`s. It is left by [`resume`](Place::resume) of this one.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn enter<T>(self, below: PathStep) -> Place {
-        self.enter_typed(Type::of::<T>, below)
-    }
+#[cold]
+fn new_root(ty: Type, generation: u32) -> Option<Rooted> {
+    let back = current_scope::current();
+    let node = tree::root(ty, back, generation, true)?;
+    let found = node.found();
+    let rooted = Rooted {
+        _retained: Retained::enter(found.visit),
+        _entered: ScopeGuard { back },
+    };
+    found.enter();
+    PLACE.set(Some(node));
+    Some(rooted)
+}
 
-    /// Enters a place below this one that has no type of its own: a variant's with several fields.
-    #[inline]
-    pub(crate) fn enter_untyped(self, below: PathStep) -> Place {
-        self.enter_typed(Type::default, below)
-    }
+/// Enters a place below the present one, whose values are `T`s.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn enter<T>(below: PathStep) -> Entered {
+    enter_typed(Type::of::<T>, below)
+}
 
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn enter_typed(self, ty: TypeOf, below: PathStep) -> Place {
+/// Enters a place below the present one that has no type of its own: a variant's with several fields.
+#[inline]
+pub(crate) fn enter_untyped(below: PathStep) -> Entered {
+    enter_typed(Type::default, below)
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn enter_typed(ty: TypeOf, below: PathStep) -> Entered {
+    let before = PLACE.get();
+    if let Some(place) = before {
         let (hint, step) = match below {
             PathStep::Field(name, hint) => (hint, Step::Field(name)),
             PathStep::Element => (0, Step::Element),
@@ -80,14 +113,9 @@ impl Place {
             PathStep::Variant(name, hint) => (hint, Step::Variant(name)),
             PathStep::Index(index) => (index, Step::Index(index, None)),
         };
-        let found = self.0.child(hint, step, ty, true);
+        let found = place.child(hint, step, ty, true);
         found.enter();
-        Place(found.node)
+        PLACE.set(Some(found.node));
     }
-
-    /// The thread is in this place again.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn resume(self) {
-        current_scope::set(self.0.scope);
-    }
+    Entered(before)
 }

@@ -4,7 +4,7 @@
 
 mod access;
 #[cfg(feature = "derive")]
-mod arena_path;
+pub(crate) mod arena_path;
 mod budget;
 mod deserializer;
 mod enter;
@@ -16,10 +16,6 @@ mod tree;
 mod variants;
 mod visitor;
 
-#[cfg(feature = "derive")]
-pub use arena_path::PathStep;
-#[cfg(feature = "derive")]
-pub(crate) use arena_path::{Place, Rooted};
 pub use budget::{Budget, ProfiledSeed};
 
 /// Deserializes a `T` and, while something records, counts every allocation at its path in the data.
