@@ -3,12 +3,12 @@
 //! One writer, the thread that has the handle; read by whoever ends the recording. Never gives memory back.
 
 use super::super::counters::Counter;
+use crate::leaked::Link;
 use crate::sys::Bump;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 use tracking_alloc_recording::ArenaRow;
 
 /// Counters of one scope, all of them ever; zeros are a fresh one.
-#[derive(Default)]
 pub(super) struct ScopeCounter {
     pub(super) scope: Counter,
     pub(super) total_bytes: Counter,
@@ -25,18 +25,18 @@ pub(super) struct ScopeCounter {
     /// Where it has it, once it does.
     pub(super) row: AtomicPtr<ArenaRow>,
     /// The next one of the same instance.
-    pub(super) next: AtomicPtr<ScopeCounter>,
+    pub(super) next: Link<ScopeCounter>,
 }
 
 const FIRST_PLACES: usize = 16;
 
 /// Counters by scope: open addressing, never more than half full.
 pub(super) struct ScopeCounters {
-    places: AtomicPtr<AtomicPtr<ScopeCounter>>,
+    places: AtomicPtr<Link<ScopeCounter>>,
     mask: Counter,
     used: Counter,
     /// The list of all.
-    first: AtomicPtr<ScopeCounter>,
+    first: Link<ScopeCounter>,
 }
 
 impl ScopeCounters {
@@ -52,8 +52,7 @@ impl ScopeCounters {
         let mut index = scope as usize & mask;
         loop {
             // SAFETY: there are `mask + 1` places, and the index is masked; half of them are empty, so the walk ends.
-            // A counter is never given back.
-            let counter = unsafe { (*places.add(index)).load(Relaxed).as_ref() }?;
+            let counter = unsafe { &*places.add(index) }.get()?;
             if counter.scope.get() == u64::from(scope) {
                 return Some(counter);
             }
@@ -69,20 +68,15 @@ impl ScopeCounters {
         // SAFETY: zeroed memory that lives for good, which is a fresh counter known to nobody.
         let counter: &'static ScopeCounter = unsafe { place.as_ref() };
         counter.scope.set(scope.into());
-        counter.next.store(self.first.load(Relaxed), Relaxed);
-        self.first.store(place.as_ptr(), Release);
-        self.insert(place.as_ptr());
+        counter.next.set(self.first.get());
+        self.first.set(counter);
+        self.insert(counter);
         Some(counter)
     }
 
     /// Every counter.
     pub(super) fn all(&self) -> impl Iterator<Item = &'static ScopeCounter> {
-        // SAFETY: null or a counter, which is never given back.
-        let first = unsafe { self.first.load(Acquire).as_ref() };
-        // SAFETY: likewise.
-        std::iter::successors(first, |counter| unsafe {
-            counter.next.load(Relaxed).as_ref()
-        })
+        std::iter::successors(self.first.get(), |counter| counter.next.get())
     }
 
     fn make_room(&self, bump: &mut Bump) -> Option<()> {
@@ -94,30 +88,26 @@ impl ScopeCounters {
             return Some(());
         }
         let len = (len * 2).max(FIRST_PLACES);
-        let places = bump.take::<AtomicPtr<ScopeCounter>>(len)?;
+        let places = bump.take::<Link<ScopeCounter>>(len)?;
         self.places.store(places.as_ptr(), Relaxed);
         self.mask.set(len as u64 - 1);
         self.used.set(0);
-        let mut next = self.first.load(Relaxed);
-        // SAFETY: null or a counter, which is never given back.
-        while let Some(counter) = unsafe { next.as_ref() } {
-            self.insert(next);
-            next = counter.next.load(Relaxed);
+        for counter in self.all() {
+            self.insert(counter);
         }
         Some(())
     }
 
-    fn insert(&self, counter: *mut ScopeCounter) {
+    fn insert(&self, counter: &'static ScopeCounter) {
         let (places, mask) = (self.places.load(Relaxed), self.mask.get() as usize);
-        // SAFETY: a counter that lives for good.
-        let mut index = unsafe { (*counter).scope.get() } as usize & mask;
-        // SAFETY: there are `mask + 1` places, and room for one more.
-        unsafe {
-            while !(*places.add(index)).load(Relaxed).is_null() {
-                index = (index + 1) & mask;
-            }
-            (*places.add(index)).store(counter, Relaxed);
+        // SAFETY: there are `mask + 1` places, and the index is masked.
+        let place = |index: usize| unsafe { &*places.add(index & mask) };
+        let mut index = counter.scope.get() as usize;
+        // There is room for one more.
+        while place(index).get().is_some() {
+            index += 1;
         }
+        place(index).set(counter);
         self.used.add(1);
     }
 }

@@ -2,7 +2,8 @@
 
 use super::super::counters::{ArenaCounters, Counter};
 use super::scope_counters::{ScopeCounter, ScopeCounters};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
+use crate::leaked::Link;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 /// How many figures of an arena the recording has.
 pub(super) const FIGURES: usize = 17;
@@ -24,9 +25,9 @@ pub(super) struct Slot {
     /// What the recording has of the counters.
     pub(super) published: [AtomicU64; FIGURES],
     /// Every slot, used or not.
-    pub(super) next: AtomicPtr<Slot>,
+    pub(super) next: Link<Slot>,
     /// Free slots of the same arena.
-    pub(super) next_free: AtomicPtr<Slot>,
+    pub(super) next_free: Link<Slot>,
 }
 
 impl Slot {

@@ -4,21 +4,21 @@ use super::super::counters::ArenaCounters;
 use super::Event;
 use super::scope_counters::ScopeCounter;
 use super::slot::{FIGURES, Slot};
+use crate::leaked::Link;
 use crate::tables::{self, MOST_ARENAS, Session, Writer};
 use crate::{hook, sys};
-use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{Arena, ArenaChunkValue, arena_event};
 
 /// Every slot. Changed under the write lock, like those below.
-static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(null_mut());
+static SLOTS: Link<Slot> = Link::new();
 /// Slots of instances that ended, by their arena's number.
-static FREE: [AtomicPtr<Slot>; MOST_ARENAS] = [const { AtomicPtr::new(null_mut()) }; MOST_ARENAS];
+static FREE: [Link<Slot>; MOST_ARENAS] = [const { Link::new() }; MOST_ARENAS];
 
 /// Forgets all slots: for a forked child that begins a recording of its own.
 pub(crate) fn forget() {
     for first in FREE.iter().chain([&SLOTS]) {
-        first.store(null_mut(), Release);
+        first.set(None);
     }
 }
 
@@ -130,13 +130,10 @@ fn chunk_site(_slot: &Slot, _piece: usize) -> u32 {
 
 /// Brings the recording up to date with every instance in use: its last words.
 pub(crate) fn settle(writer: &mut Writer, tag: u32) {
-    let mut next = SLOTS.load(Acquire);
-    // SAFETY: null or a slot, which is never given back.
-    while let Some(slot) = unsafe { next.as_ref() } {
+    for slot in std::iter::successors(SLOTS.get(), |slot| slot.next.get()) {
         if slot.in_use.load(Acquire) && slot.tag.load(Relaxed) == tag {
             publish_slot(writer, slot);
         }
-        next = slot.next.load(Relaxed);
     }
 }
 
@@ -170,16 +167,15 @@ pub(super) fn open(
 
 fn free_slot(writer: &mut Writer, arena: u32) -> Option<&'static Slot> {
     let free = FREE.get(arena as usize)?;
-    // SAFETY: null or a slot, which is never given back.
-    if let Some(slot) = unsafe { free.load(Relaxed).as_ref() } {
-        free.store(slot.next_free.load(Relaxed), Relaxed);
+    if let Some(slot) = free.get() {
+        free.set(slot.next_free.get());
         return Some(slot);
     }
     let place = writer.bump.take::<Slot>(1)?;
     // SAFETY: zeroed memory, which is a slot that nobody uses.
     let slot: &'static Slot = unsafe { place.as_ref() };
-    slot.next.store(SLOTS.load(Relaxed), Relaxed);
-    SLOTS.store(place.as_ptr(), Release);
+    slot.next.set(SLOTS.get());
+    SLOTS.set(slot);
     Some(slot)
 }
 
@@ -276,7 +272,7 @@ fn free(writer: &mut Writer, slot: &'static Slot, used: u64, now_ns: u64) {
     let arena = slot.arena.load(Relaxed);
     if let (Some(record), Some(free)) = (writer.arena_record(arena), FREE.get(arena as usize)) {
         record.dropped.fetch_add(1, Relaxed);
-        slot.next_free.store(free.load(Relaxed), Relaxed);
-        free.store(std::ptr::from_ref(slot).cast_mut(), Relaxed);
+        slot.next_free.set(free.get());
+        free.set(slot);
     }
 }
