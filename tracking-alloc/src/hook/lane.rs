@@ -24,7 +24,7 @@ use crate::record::Table;
 use crate::shadow::{KNOWN_BITS, LaneBits, Owner};
 use crate::stack::{LastWalks, Limits};
 use crate::sys::{Bump, Errno, Lock, PAGE, count_own};
-use crate::tables::{lane_row, push, touch};
+use crate::tables::{fixed_row, push, touch};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
@@ -309,5 +309,5 @@ fn births_of(lane: u32) -> u64 {
     if Owner::lane_kept(lane + 1) == lane {
         return u64::MAX;
     }
-    lane_row(lane).map_or(u64::MAX, |row| row.total_blocks.load(Relaxed))
+    fixed_row(lane, 0).map_or(u64::MAX, |row| row.total_blocks.load(Relaxed))
 }

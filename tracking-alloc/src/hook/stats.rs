@@ -1,17 +1,13 @@
 //! `stats()` while a recording is written: the rows of all lanes, with what is counted beside them.
 
 use super::peak::PeakChecks;
-use crate::counters::Sums;
-use crate::figures::{Stats, add_sums};
-use crate::tables::{counted_rows, figures_of, lanes_in_use};
+use crate::figures::Stats;
+use crate::tables::sums_of_lanes;
 use crate::{count, state};
 
 /// The sums of all lanes, and the largest there was.
 fn figures_of_lanes(highest: Option<(i64, i64)>) -> Stats {
-    let mut sums = Sums::default();
-    for row in lanes_in_use().flat_map(counted_rows) {
-        add_sums(&mut sums, &figures_of(row));
-    }
+    let sums = sums_of_lanes();
     let figures = Stats::new(sums, (0, 0));
     let live = (figures.live_bytes, figures.live_blocks);
     Stats::new(sums, highest.map_or(live, |highest| highest.max(live)))

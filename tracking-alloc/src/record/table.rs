@@ -44,11 +44,6 @@ impl Table {
         self.len
     }
 
-    /// Whether the next record needs no new segment.
-    fn has_room(&self) -> bool {
-        self.len < self.room
-    }
-
     /// The next record without asking for a segment; `None` when there is no room.
     #[inline]
     pub(crate) fn push_within<T>(&mut self) -> Option<(u64, NonNull<T>)> {
@@ -65,7 +60,7 @@ impl Table {
 
     /// The next record: its index and place. `None` when the recording cannot grow.
     pub(crate) fn push<T>(&mut self, store: &mut Store) -> Option<(u64, NonNull<T>)> {
-        if !self.has_room() {
+        if self.len >= self.room {
             self.extend(store, size_of::<T>(), size_of::<T>())?;
         }
         self.push_within()

@@ -139,9 +139,8 @@ fn memory_field(index: usize) -> Option<u64> {
     let mut buffer = [0u8; 128];
     let text = read_whole(c"/proc/self/statm", &mut buffer).ok()?;
     let pages = str::from_utf8(text).ok()?.split_whitespace().nth(index)?;
-    // SAFETY: no preconditions.
-    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(0) as u64;
-    Some(pages.parse::<u64>().ok()?.wrapping_mul(page_bytes))
+    let pages: u64 = pages.parse().ok()?;
+    Some(pages.wrapping_mul(super::page_bytes() as u64))
 }
 
 /// Addresses in code that stays as long as the process runs: the executable's and the C library's; and our own.

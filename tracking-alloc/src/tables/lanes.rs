@@ -1,5 +1,8 @@
 //! Lanes by number: which are in use, and where their fixed rows lie.
 
+use super::rows::figures_of;
+use crate::counters::Sums;
+use crate::figures::add_sums;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{FURTHER_LANES, LANE_TABLES, LANES, Row};
 
@@ -43,11 +46,6 @@ pub(super) fn tables_of_lanes() -> impl Iterator<Item = usize> {
     )
 }
 
-/// The row of all events of a lane.
-pub(crate) fn lane_row(lane: u32) -> Option<&'static Row> {
-    fixed_row(lane, 0)
-}
-
 /// The table of fixed rows and lane records that a lane is in, and its place there.
 pub(super) fn table_of(lane: u32) -> (usize, usize) {
     match (lane as usize).checked_sub(LANES + 1) {
@@ -67,9 +65,11 @@ pub(crate) fn fixed_row(lane: u32, which: usize) -> Option<&'static Row> {
     Some(unsafe { &*rows.add(3 * place + which) })
 }
 
-/// The rows of a lane that together count each of its events once: "all", and "(unattributed)".
-pub(crate) fn counted_rows(lane: u32) -> impl Iterator<Item = &'static Row> {
-    [fixed_row(lane, 0), fixed_row(lane, 2)]
-        .into_iter()
-        .flatten()
+/// What all lanes counted: the rows "all" and "(unattributed)" of a lane together count each of its events once.
+pub(crate) fn sums_of_lanes() -> Sums {
+    let mut sums = Sums::default();
+    let rows = lanes_in_use().flat_map(|lane| [fixed_row(lane, 0), fixed_row(lane, 2)]);
+    rows.flatten()
+        .for_each(|row| add_sums(&mut sums, &figures_of(row)));
+    sums
 }

@@ -22,7 +22,7 @@ pub(crate) use arenas::{ArenaValue, MOST_ARENAS};
 #[cfg(any(feature = "serde", feature = "deepsize"))]
 pub(crate) use footprints::{Measured, Part, Type};
 pub(crate) use lanes::{
-    LANES_USED, OVERFLOW_USED, counted_rows, fixed_row, lane_number, lane_row, lanes_in_use,
+    LANES_USED, OVERFLOW_USED, fixed_row, lane_number, lanes_in_use, sums_of_lanes,
 };
 pub(crate) use rows::{
     CLOCK, Shared, add, at_peak, clock, epoch, figures_net, figures_of, net_blocks, net_bytes,
@@ -238,12 +238,12 @@ impl Session {
 
 impl Writer {
     /// How many records a table has.
-    fn len(&self, table: u32) -> u64 {
+    pub(crate) fn len(&self, table: u32) -> u64 {
         self.tables[table as usize].len()
     }
 
     /// Adds a record to its table and publishes it: its number, and where it lies. `None` when the recording cannot grow.
-    fn add<R: TableRecord>(&mut self, record: R) -> Option<(u32, &'static R::Cells)> {
+    pub(crate) fn add<R: TableRecord>(&mut self, record: R) -> Option<(u32, &'static R::Cells)> {
         let table = &mut self.tables[R::TABLE as usize];
         let added = table.add(&mut self.store, record)?;
         R::publish(self.store.header(), table.len());

@@ -83,17 +83,13 @@ impl Writer {
         }
         // Without their names phases cannot be told apart.
         let name = Some(self.string(name)).filter(|name| *name != 0)?;
-        if !self.keys[table::SCOPES as usize].reserve(&mut self.bump) {
-            return None;
-        }
-        let number = self.add_scope(ScopeValue {
+        let phase = ScopeValue {
             parent,
             kind: scope_kind::PHASE,
             name,
             ..ScopeValue::default()
-        })?;
-        self.keys[table::SCOPES as usize].add(key(name), number.into());
-        Some(number)
+        };
+        self.add_scope(phase, Some(key(name)))
     }
 
     /// Adds the scope of a field.
@@ -115,19 +111,23 @@ impl Writer {
             type_name: self.name(new.type_name.as_bytes()),
             ..ScopeValue::default()
         };
-        let added = self.add_scope(scope);
+        let added = self.add_scope(scope, None);
         added.map_or(Added::Full, |added| Added::Scope(added | generation_bits()))
     }
 
-    /// A new scope.
-    fn add_scope(&mut self, scope: ScopeValue) -> Option<u32> {
+    /// A new scope, found by a key if it has one.
+    fn add_scope(&mut self, scope: ScopeValue, key: Option<u64>) -> Option<u32> {
         let page = PAGES.get(self.len(table::SCOPES) as usize / PAGE)?;
         if page.load(Acquire).is_null() {
             let memory = self.bump.take::<AtomicPtr<Scope>>(PAGE)?;
             page.store(memory.as_ptr(), Release);
         }
         let depth = depth_under(scope.parent);
-        let (number, record) = self.add(ScopeValue { depth, ..scope })?;
+        let scope = ScopeValue { depth, ..scope };
+        let (number, record) = match key {
+            Some(key) => self.add_keyed(key, scope),
+            None => self.add(scope),
+        }?;
         place_of(number)?.store(from_ref(record).cast_mut(), Release);
         Some(number)
     }

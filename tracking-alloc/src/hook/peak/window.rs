@@ -4,7 +4,7 @@ use super::{PeakChecks, check_peak_now};
 use crate::hook::lane::rows_of;
 use crate::tables::{self, at_peak, epoch, fixed_row, lanes_in_use};
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{MarkValue, Row};
+use tracking_alloc_recording::{MarkRowValue, MarkValue, Row, table};
 
 /// Ends the present window of the peak: writes down every row as it was at the window's peak, and begins the next.
 /// When the rows find no room the window goes on, and `None` comes back; else what a mark keeps of it.
@@ -12,15 +12,20 @@ pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<MarkValue> {
     check_peak_now(checks, true);
     let epoch = epoch();
     let mut writer = tables::current()?.write.lock();
-    let first_row = writer.mark_rows();
+    let first_row = writer.len(table::MARK_ROWS);
     let mut whole = true;
     for lane in lanes_in_use() {
         let mut keep = |row: &'static Row| {
-            let held = at_peak(row, epoch);
-            if whole && held != (0, 0) {
-                whole = writer
-                    .add_mark_row(lane, row.site.load(Relaxed), held)
-                    .is_some();
+            let (peak_bytes, peak_blocks) = at_peak(row, epoch);
+            if whole && (peak_bytes, peak_blocks) != (0, 0) {
+                let held = MarkRowValue {
+                    site: row.site.load(Relaxed),
+                    lane,
+                    peak_bytes,
+                    peak_blocks,
+                    ..MarkRowValue::default()
+                };
+                whole = writer.add(held).is_some();
             }
         };
         rows_of(lane, &mut keep);
@@ -28,7 +33,7 @@ pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<MarkValue> {
             .filter_map(|which| fixed_row(lane, which))
             .for_each(&mut keep);
     }
-    let rows = writer.mark_rows() - first_row;
+    let rows = writer.len(table::MARK_ROWS) - first_row;
     drop(writer);
     if !whole {
         return None;
