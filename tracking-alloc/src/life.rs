@@ -33,20 +33,13 @@ fn advance(from: u32, to: u32) -> bool {
     word.compare_exchange(from, to, AcqRel, Acquire).is_ok()
 }
 
-/// A start that was allowed.
-pub(crate) struct Start {
-    /// What lies in memory is another process's: locks held by threads that do not exist, tables of its recording.
-    pub(crate) is_child: bool,
-}
-
-/// Begins to start. `None` when this process starts, records or recorded already.
-pub(crate) fn start() -> Option<Start> {
+/// Begins to start. `None` when this process starts, records or recorded already. True when what lies in memory is
+/// another process's: locks held by threads that do not exist, tables of its recording.
+pub(crate) fn start() -> Option<bool> {
     if advance(REFUSED, STARTING) {
-        return Some(Start { is_child: false });
+        return Some(false);
     }
-    advance(NOTHING, STARTING).then(|| Start {
-        is_child: MADE.swap(true, AcqRel),
-    })
+    advance(NOTHING, STARTING).then(|| MADE.swap(true, AcqRel))
 }
 
 /// The start ended: it records, or not.

@@ -216,21 +216,23 @@ fn begin(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Fail
             "the kernel cannot wipe pages on fork (MADV_WIPEONFORK, Linux 4.14)",
         ));
     }
-    let start = life::start().ok_or(Failure::Already)?;
-    if start.is_child {
+    let is_child = life::start().ok_or(Failure::Already)?;
+    if is_child {
         forget_parent();
     }
     let begun = begin_alone(prepare);
-    if begun.is_ok() {
+    if let Ok(session) = begun {
         finish_at_exit();
         // NOTE: before the start has ended: whoever may finish it finds it recording.
-        state::begin_recording(tables::current().map_or(0, Session::tag));
+        state::begin_recording(session.tag());
     }
     life::started(begun.is_ok());
-    begun
+    begun.map(drop)
 }
 
-fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Failure> {
+fn begin_alone(
+    prepare: impl FnOnce() -> Result<Prepared, Failure>,
+) -> Result<&'static Session, Failure> {
     let left = sys::memory_left().ok_or(refused(
         "there is a limit of memory (ulimit -v or -d), and without /proc it is not known what it leaves",
     ))?;
@@ -249,15 +251,13 @@ fn begin_alone(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<()
         sys::never_populate();
     }
     let begun = begin_session(backing, reserve, mode).and_then(|session| match &mut file {
-        Some(file) => give_name(session, file),
-        None => Ok(()),
+        Some(file) => give_name(session, file).map(|()| session),
+        None => Ok(session),
     });
     if let (Err(_), Some(file)) = (begun, &file) {
         file.discard();
     }
-    begun?;
-    sys::register_fence();
-    Ok(())
+    begun.inspect(|_| sys::register_fence())
 }
 
 /// Lays out the tables and makes them the present recording. On refusal nothing has changed.
