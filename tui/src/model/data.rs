@@ -33,8 +33,8 @@ pub(crate) struct Data {
     pub(crate) base: Option<Arc<Base>>,
     /// The rows of the base beside those of the profile.
     beside: RowsCache<Beside>,
-    /// What to know before comparing the two.
-    warnings: Vec<String>,
+    /// What to know before comparing with the base, a sentence each; empty without a base.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// The profile as the second side of a comparison.
@@ -68,11 +68,6 @@ impl Data {
             beside: Default::default(),
             warnings,
         }
-    }
-
-    /// What to know before comparing with the base, a sentence each; empty without a base.
-    pub(crate) fn warnings(&self) -> &[String] {
-        &self.warnings
     }
 
     /// The total beside that of the base; `None` without a base.

@@ -77,7 +77,7 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         wrapped(&mut page, "base", &clean(&base.name), cells);
         let command = base.profile.process.command.join(" ");
         wrapped(&mut page, "command", &clean(&command), cells);
-        for warning in data.warnings() {
+        for warning in &data.warnings {
             wrapped(&mut page, "▲", warning, cells);
         }
     }

@@ -193,8 +193,8 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
             measure.amount(removed.value)
         ));
     }
-    if !cx.data.warnings().is_empty() {
-        parts.push(format!("▲ {} (!)", cx.data.warnings().len()));
+    if !cx.data.warnings.is_empty() {
+        parts.push(format!("▲ {} (!)", cx.data.warnings.len()));
     }
     let figures = parts.join(" · ");
     // The figures have precedence over the path, but for its end.

@@ -44,12 +44,6 @@ pub(crate) struct Breakdown {
 /// Lines of the details below the table.
 const DETAILS: u16 = 6;
 
-/// Rows of the table on the present screen, below the breadcrumb.
-fn height(cx: &Context<'_>) -> usize {
-    let [table, _] = with_details(below(cx.area(), 1), DETAILS);
-    rows_in(table)
-}
-
 /// The path of a field, clean.
 fn field_name(data: &Data, node: u32) -> String {
     let path = data.field(node).map_or("", |field| field.path.as_str());
@@ -115,7 +109,9 @@ impl Breakdown {
         let key = |part: &Part| (Reverse(cx.measure.of(&part.figures)), part.full.clone());
         parts.sort_by_cached_key(key);
         let key = |part: &Part| part.full.clone();
-        self.list.replace(parts, key, true, height(cx));
+        // Below the breadcrumb.
+        let [table, _] = with_details(below(cx.area(), 1), DETAILS);
+        self.list.replace(parts, key, true, rows_in(table));
         true
     }
 

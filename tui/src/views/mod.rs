@@ -65,7 +65,7 @@ impl Views {
         TreeSpec {
             measure,
             frames,
-            ..self.flame.spec()
+            ..self.flame.spec
         }
     }
 

@@ -28,15 +28,8 @@ pub(crate) struct Sort {
     reversed: bool,
 }
 
-/// How rows are sorted by a column.
-enum Order<'a, R> {
-    /// The largest first.
-    Largest(Box<dyn Fn(&R) -> i128 + 'a>),
-    /// By a name.
-    Name(Box<dyn Fn(&R) -> String + 'a>),
-    /// As they come, which is called so.
-    AsGiven(&'static str),
-}
+/// How rows are sorted by a column, and what that is called.
+type Order<'a, R> = (String, Box<dyn Fn(&mut [R]) + 'a>);
 
 /// What stands in a cell, by the row and the width of the column.
 type Cell<'a, R> = Box<dyn Fn(&R, usize) -> (String, Style) + 'a>;
@@ -177,8 +170,7 @@ impl<'a, R: 'a> Table<'a, R> {
             let known = known.and_then(|identity| beside.row(&identity));
             known.map_or_else(Default::default, |known| row_change(known, measure))
         });
-        let size = move |row: &R| change(row).map_or(-1, |change| change.abs());
-        table.ordered(Order::Largest(Box::new(size)))
+        table.by_size(move |row: &R| change(row).map_or(-1, |change| change.abs()))
     }
 
     /// The last column only where there is room for it. Rows can be sorted by it all the same.
@@ -200,12 +192,12 @@ impl<'a, R: 'a> Table<'a, R> {
 
     /// Rows can be sorted by the last column, by name.
     pub(crate) fn by_name(self, name: impl Fn(&R) -> String + 'a) -> Self {
-        self.ordered(Order::Name(Box::new(name)))
+        self.ordered(None, move |rows| rows.sort_by_cached_key(&name))
     }
 
     /// By the last column rows are in the order they come in, which is called `name`.
-    pub(crate) fn in_given_order(self, name: &'static str) -> Self {
-        self.ordered(Order::AsGiven(name))
+    pub(crate) fn in_given_order(self, name: &str) -> Self {
+        self.ordered(Some(name), |_| {})
     }
 
     /// The selected row in that style.
@@ -214,11 +206,15 @@ impl<'a, R: 'a> Table<'a, R> {
         self
     }
 
-    fn by_size(self, value: impl Fn(&R) -> u64 + 'a) -> Self {
-        self.ordered(Order::Largest(Box::new(move |row| value(row).into())))
+    /// Rows can be sorted by the last column, the largest first.
+    fn by_size<V: Ord>(self, value: impl Fn(&R) -> V + 'a) -> Self {
+        self.ordered(None, move |rows| {
+            rows.sort_by_cached_key(|row| Reverse(value(row)));
+        })
     }
 
-    fn ordered(mut self, order: Order<'a, R>) -> Self {
+    /// Rows can be sorted by the last column, which is called so, or as its title is.
+    fn ordered(mut self, name: Option<&str>, sort: impl Fn(&mut [R]) + 'a) -> Self {
         let before = self.sortable().count();
         if let Some(column) = self.columns.last_mut() {
             column.is_sorted_by = self.sort.is_some_and(|sort| sort.at == before);
@@ -226,14 +222,17 @@ impl<'a, R: 'a> Table<'a, R> {
                 // Room for the mark behind the title.
                 column.width = column.width.max(width(&column.title) + 1);
             }
-            column.order = Some(order);
+            let name = name.unwrap_or(&column.title).to_owned();
+            column.order = Some((name, Box::new(sort)));
         }
         self
     }
 
-    fn sortable(&self) -> impl Iterator<Item = &Column<'a, R>> {
-        let columns = self.columns.iter();
-        columns.filter(|column| column.order.is_some())
+    /// How rows can be sorted, column by column.
+    fn sortable(&self) -> impl Iterator<Item = &Order<'a, R>> {
+        self.columns
+            .iter()
+            .filter_map(|column| column.order.as_ref())
     }
 
     /// Cells that the columns of a fixed width take, their gaps included.
@@ -269,11 +268,7 @@ impl<'a, R: 'a> Table<'a, R> {
                 let at = (sort.at + 1) % self.sortable().count().max(1);
                 let reversed = false;
                 *sort = Sort { at, reversed };
-                let column = self.sortable().nth(at)?;
-                let name = match column.order {
-                    Some(Order::AsGiven(name)) => name,
-                    _ => &column.title,
-                };
+                let (name, _) = self.sortable().nth(at)?;
                 Some(Outcome::notice(format!("sorted by {name}")))
             }
             Command::ReverseSort => {
@@ -286,13 +281,13 @@ impl<'a, R: 'a> Table<'a, R> {
 
     /// Sorts rows by the column. Those that are equal keep their order.
     pub(crate) fn sort(&self, rows: &mut [R]) {
-        let column = self.columns.iter().find(|column| column.is_sorted_by);
-        match column.and_then(|column| column.order.as_ref()) {
-            Some(Order::Largest(value)) => rows.sort_by_cached_key(|row| Reverse(value(row))),
-            Some(Order::Name(name)) => rows.sort_by_cached_key(name),
-            Some(Order::AsGiven(_)) | None => {}
+        let Some(Sort { at, reversed }) = self.sort else {
+            return;
+        };
+        if let Some((_, sort)) = self.sortable().nth(at) {
+            sort(rows);
         }
-        if self.sort.is_some_and(|sort| sort.reversed) {
+        if reversed {
             rows.reverse();
         }
     }

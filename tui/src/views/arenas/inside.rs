@@ -52,12 +52,6 @@ pub(super) struct Inside {
 /// Lines of the details below the table.
 const DETAILS: u16 = 5;
 
-/// Rows of the table on the present screen, below the breadcrumb.
-fn height(cx: &Context<'_>) -> usize {
-    let [table, _] = with_details(below(cx.area(), 1), DETAILS);
-    rows_in(table)
-}
-
 impl Inside {
     /// Opens an arena by type, or by field.
     pub(super) fn open(arena: &Arena, by_field: bool, cx: &Context<'_>) -> Option<Inside> {
@@ -87,7 +81,9 @@ impl Inside {
             Reverse(value.unwrap_or(row.inside.total_bytes))
         });
         let key = |row: &Row| row.key.clone();
-        self.list.replace(rows, key, false, height(cx));
+        // Below the breadcrumb.
+        let [table, _] = with_details(below(cx.area(), 1), DETAILS);
+        self.list.replace(rows, key, false, rows_in(table));
         true
     }
 

@@ -17,7 +17,7 @@ use ratatui::layout::Rect;
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, Outcome};
 use crate::views::View;
-use crate::widgets::List;
+use crate::widgets::{List, rows_in};
 use inside::Inside;
 
 /// The keys of this view.
@@ -61,9 +61,10 @@ impl View for Arenas {
             self.histories = cx.data.profile.arenas.iter().map(points).collect();
             self.made_of = Some(Arc::clone(cx.data));
         }
-        let (is_open, height) = (self.inside.is_some(), render::height(cx));
+        let [_, table, _] = render::panes(cx.area(), cx.data.profile.arenas.len());
         let key = |row: &Arc<Row>| row.key.clone();
-        self.list.replace(cx.rows(By::Arena), key, is_open, height);
+        let (rows, is_open) = (cx.rows(By::Arena), self.inside.is_some());
+        self.list.replace(rows, key, is_open, rows_in(table));
         self.inside.take_if(|inside| !inside.refresh(cx));
     }
 

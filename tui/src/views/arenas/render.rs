@@ -14,7 +14,7 @@ use super::{Arenas, arena_of, chart};
 use crate::model::Context;
 use crate::text::{clean, fit, paragraph};
 use crate::theme;
-use crate::widgets::{Lines, Table, below, columns, right_of, rows_in, slice, some, split, write};
+use crate::widgets::{Lines, Table, below, columns, right_of, slice, some, split, write};
 
 /// Lines of the table at least, its heading included.
 const TABLE: u16 = 5;
@@ -23,7 +23,7 @@ const TABLE: u16 = 5;
 const CHART: u16 = 6;
 
 /// Breadcrumb, table, details.
-fn panes(area: Rect, arenas: usize) -> [Rect; 3] {
+pub(super) fn panes(area: Rect, arenas: usize) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let rest = area.height - breadcrumb;
     let wanted = u16::try_from(arenas).unwrap_or(u16::MAX).saturating_add(1);
@@ -32,12 +32,6 @@ fn panes(area: Rect, arenas: usize) -> [Rect; 3] {
         _ => wanted.clamp(2, (rest / 3).max(TABLE)),
     };
     split(area, [breadcrumb, table, rest - table])
-}
-
-/// Rows of the table on the present screen, without its heading.
-pub(super) fn height(cx: &Context<'_>) -> usize {
-    let [_, table, _] = panes(cx.area(), cx.data.profile.arenas.len());
-    rows_in(table)
 }
 
 pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

@@ -14,7 +14,7 @@ use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, FieldKey, Jump, Outcome, Pattern, Selection, ViewId};
 use crate::views::View;
 use crate::views::breakdown::Breakdown;
-use crate::widgets::{Matches, Sort, Tree};
+use crate::widgets::{Matches, Sort, Tree, rows_in};
 use tree::Fields;
 
 /// The keys of this view.
@@ -93,7 +93,8 @@ impl View for FieldTree {
         // Who never moved stays at the largest.
         let kept = kept.filter(|_| self.tree.list.cursor.selected > 0);
         let shape = self.shape(cx);
-        self.tree.list.height = render::height(cx);
+        let [_, tree, _] = render::panes(cx.area());
+        self.tree.list.height = rows_in(tree);
         self.tree.refresh(&shape, kept);
         let before = std::mem::take(&mut self.found);
         self.search(self.pattern.clone(), cx);

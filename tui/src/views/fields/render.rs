@@ -15,11 +15,11 @@ use crate::model::Data;
 use crate::text::{clean, fit_end, fit_type};
 use crate::theme;
 use crate::widgets::{
-    Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, rows_in, signed, split, write,
+    Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, signed, split, write,
 };
 
 /// Breadcrumb, tree, details. Empty panes are not drawn.
-fn panes(area: Rect) -> [Rect; 3] {
+pub(super) fn panes(area: Rect) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let details = match area.height {
         0..10 => 0,
@@ -29,12 +29,6 @@ fn panes(area: Rect) -> [Rect; 3] {
     };
     let tree = area.height - breadcrumb - details;
     split(area, [breadcrumb, tree, details])
-}
-
-/// Rows of the tree on the present screen, without its heading.
-pub(super) fn height(cx: &Context<'_>) -> usize {
-    let [_, tree, _] = panes(cx.area());
-    rows_in(tree)
 }
 
 pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

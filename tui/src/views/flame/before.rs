@@ -14,7 +14,7 @@ pub(super) struct BaseFigures {
     /// By the measure, with all below, for each node of the shown tree; empty without a base.
     values: Vec<u64>,
     /// The largest difference of a frame.
-    most: u128,
+    pub(super) most: u128,
 }
 
 impl BaseFigures {
@@ -49,10 +49,5 @@ impl BaseFigures {
     /// What the base has of a frame; `None` without a base.
     pub(super) fn value(&self, id: NodeId) -> Option<u64> {
         self.values.get(id.0 as usize).copied()
-    }
-
-    /// The largest difference of a frame.
-    pub(super) fn most(&self) -> u128 {
-        self.most
     }
 }

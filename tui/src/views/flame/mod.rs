@@ -50,7 +50,8 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 /// The tree shown, the position in it, and what is highlighted.
 #[derive(Debug, Default)]
 pub(crate) struct Flame {
-    spec: TreeSpec,
+    /// The tree shown, for the loader to make the next one alike.
+    pub(super) spec: TreeSpec,
     tree: Option<CallTree>,
     /// The data the tree was made of.
     made_of: Option<Arc<Data>>,
@@ -73,11 +74,6 @@ enum Highlight {
 }
 
 impl Flame {
-    /// The tree this view shows, for the loader to make the next one alike.
-    pub(crate) fn spec(&self) -> TreeSpec {
-        self.spec
-    }
-
     fn zoom(&self) -> NodeId {
         self.zooms.last().copied().unwrap_or(NodeId::ROOT)
     }

@@ -141,7 +141,7 @@ impl<'a> Scene<'a> {
         } else if matches.is_some_and(|matches| matches.contains(node.0)) {
             theme::matched()
         } else if let Some(difference) = difference {
-            theme::change_frame(difference, self.view.before.most())
+            theme::change_frame(difference, self.view.before.most)
         } else {
             self.style(node)
         };

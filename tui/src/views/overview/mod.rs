@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 use crate::model::keys::{Binding, ENTER, bindings, char};
 use crate::model::{Command, Context, Jump, Outcome, ViewId};
 use crate::views::View;
-use crate::widgets::List;
+use crate::widgets::{List, rows_in};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -29,8 +29,9 @@ pub(crate) struct Overview {
 impl View for Overview {
     fn refresh(&mut self, cx: &Context<'_>) {
         let key = |row: &Arc<Row>| row.key.clone();
-        let height = render::owner_rows(cx);
-        self.owners.replace(cx.rows(By::Owner), key, false, height);
+        let [.., owners] = render::panes(cx.area());
+        let rows = cx.rows(By::Owner);
+        self.owners.replace(rows, key, false, rows_in(owners));
     }
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {

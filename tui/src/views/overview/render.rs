@@ -14,7 +14,7 @@ use super::{Overview, chart};
 use crate::model::{Context, Data};
 use crate::text::width;
 use crate::theme;
-use crate::widgets::{Table, change, columns, count, right_of, rows_in, slice, write};
+use crate::widgets::{Table, change, columns, count, right_of, slice, write};
 
 /// Lines of the totals with their heading.
 const TOTALS: u16 = 5;
@@ -26,7 +26,7 @@ const LABEL: u16 = 11;
 const FACT: u16 = 9;
 
 /// Totals, timeline, owners.
-fn panes(area: Rect) -> [Rect; 3] {
+pub(super) fn panes(area: Rect) -> [Rect; 3] {
     let totals = match area.height {
         0..4 => area.height,
         4..8 => 2,
@@ -48,12 +48,6 @@ fn panes(area: Rect) -> [Rect; 3] {
         slice(area, totals + gap, chart.saturating_sub(2 * gap)),
         slice(area, totals + chart, owners),
     ]
-}
-
-/// Rows of owners on the present screen, without their heading.
-pub(super) fn owner_rows(cx: &Context<'_>) -> usize {
-    let [.., owners] = panes(cx.area());
-    rows_in(owners)
 }
 
 pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

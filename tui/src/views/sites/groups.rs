@@ -26,28 +26,19 @@ const ALL: [By; 4] = [By::Owner, By::Function, By::Crate, By::Module];
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     /// `None` = sites are listed one by one.
-    by: Option<By>,
+    pub(super) by: Option<By>,
     list: List<Arc<Row>>,
     sort: Sort,
     pub(super) filter: Option<Pattern>,
 }
 
 impl Groups {
-    /// What the groups are; `None` = none are listed.
-    pub(super) fn by(&self) -> Option<By> {
-        self.by
-    }
-
     /// The next grouping; after the last one sites are listed one by one.
     pub(super) fn next(&mut self, cx: &Context<'_>) {
         let at = self.by.and_then(|by| ALL.iter().position(|b| *b == by));
         self.by = ALL.get(at.map_or(0, |at| at + 1)).copied();
         (self.list.cursor, self.filter, self.sort) = Default::default();
         self.refresh(cx, false);
-    }
-
-    pub(super) fn close(&mut self) {
-        self.by = None;
     }
 
     /// Brings the rows up to date; the same one stays selected where it still is in the list.

@@ -128,7 +128,7 @@ impl Sites {
 
     /// The grouping shown instead of the list; `None` = the list is shown.
     fn shown_groups(&self) -> Option<By> {
-        self.groups.by().filter(|_| !self.in_group)
+        self.groups.by.filter(|_| !self.in_group)
     }
 
     fn act_on_groups(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
@@ -149,7 +149,7 @@ impl Sites {
                 return Outcome::goto(ViewId::Flamegraph, jump, otherwise);
             }
             Command::Back if self.groups.filter.is_some() => self.groups.search(None, cx),
-            Command::Back => self.groups.close(),
+            Command::Back => self.groups.by = None,
             _ => {}
         }
         Outcome::Done
@@ -318,7 +318,7 @@ impl View for Sites {
 
     fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
         (self.in_stack, self.in_group) = (false, false);
-        self.groups.close();
+        self.groups.by = None;
         self.visited = true;
         (self.list.cursor, self.stack_index) = Default::default();
         let restriction = match jump {

@@ -22,7 +22,7 @@ pub(super) struct Footprints {
     /// Indexes into [`Profile::measured`]: the exact ones, and the estimates of labels that have no exact one.
     pub(super) values: List<usize>,
     by_type: HashMap<TypeId, Slack>,
-    is_open: bool,
+    pub(super) is_open: bool,
     /// The places of the selected value, when it was entered.
     pub(super) inside: Option<Places>,
 }
@@ -34,10 +34,6 @@ pub(super) fn panes(area: Rect) -> [Rect; 2] {
 }
 
 impl Footprints {
-    pub(super) fn is_open(&self) -> bool {
-        self.is_open
-    }
-
     /// Takes the measured values out of new data. What was open closes: its value may be another one now.
     pub(super) fn gather(&mut self, data: &Data) {
         self.values.rows = gather(&data.profile);

@@ -17,7 +17,7 @@ use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, Selection, ViewId, type_key};
 use crate::views::View;
 use crate::views::breakdown::Breakdown;
-use crate::widgets::{List, Sort};
+use crate::widgets::{List, Sort, rows_in};
 use footprints::Footprints;
 
 /// The keys of this view.
@@ -67,9 +67,10 @@ impl Types {
         rows.sort_by_cached_key(|(_, row)| (Reverse(cx.measure.of(&row.figures)), key(row)));
         render::table(self, cx).sort(&mut rows);
         let rows = rows.into_iter().map(|(at, row)| (at, key(row))).collect();
-        let (is_open, height) = (self.inside.is_some(), render::height(cx, &self.footprints));
-        self.list
-            .replace(rows, |row| row.1.clone(), is_open, height);
+        let [_, table, ..] = render::panes(cx.area(), &self.footprints);
+        let key = |row: &(usize, Option<String>)| row.1.clone();
+        let is_open = self.inside.is_some();
+        self.list.replace(rows, key, is_open, rows_in(table));
         self.made_of = Some(Arc::clone(cx.data));
     }
 
@@ -81,11 +82,11 @@ impl Types {
 
     /// Whether the table is shown, and nothing that was opened from it.
     fn is_at_list(&self) -> bool {
-        self.inside.is_none() && !self.footprints.is_open()
+        self.inside.is_none() && !self.footprints.is_open
     }
 
     fn back(&mut self, cx: &Context<'_>) -> Outcome {
-        if self.footprints.is_open() {
+        if self.footprints.is_open {
             self.footprints.back();
         } else if self.inside.take().is_some() {
         } else if self.filter.take().is_some() {
@@ -112,7 +113,7 @@ impl View for Types {
         if command == Command::Back {
             return self.back(cx);
         }
-        if self.footprints.is_open() {
+        if self.footprints.is_open {
             return self.footprints.command(command, cx);
         }
         if let Some(parts) = &mut self.inside

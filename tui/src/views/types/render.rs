@@ -18,7 +18,7 @@ use crate::theme;
 use crate::widgets::{Cursor, Lines, Table, all_figures, below, rows_in, split, write};
 
 /// Breadcrumb, table, details, and the values that were measured. Empty panes are not drawn.
-fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
+pub(super) fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
     let breadcrumb = u16::from(area.height >= 4);
     let (details, most) = match area.height {
         0..10 => (0, 0),
@@ -33,17 +33,11 @@ fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
     split(area, [breadcrumb, table, details, measured])
 }
 
-/// Rows of the table on the present screen, without its heading.
-pub(super) fn height(cx: &Context<'_>, footprints: &Footprints) -> usize {
-    let [_, table, ..] = panes(cx.area(), footprints);
-    rows_in(table)
-}
-
 pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let [top, body, details_area, measured] = panes(area, &view.footprints);
     write(buffer, top, &breadcrumb(view, cx), theme::heading());
     let rest = below(area, top.height);
-    if view.footprints.is_open() {
+    if view.footprints.is_open {
         return footprints(&view.footprints, cx, rest, buffer);
     }
     if let Some(parts) = &view.inside {
@@ -71,7 +65,7 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
 
 /// Where the reader is, and how much the table names.
 fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
-    if view.footprints.is_open() {
+    if view.footprints.is_open {
         return match view.footprints.entered(cx.data) {
             Some(value) => format!("types › footprints › {}", clean(&value.footprint.label)),
             None => "types › footprints".to_owned(),
