@@ -142,7 +142,7 @@ impl Breakdown {
             // The end of a path says most.
             .left(self.noun, 0, |part, _| (part.name.clone(), part.style))
             .shortened(fit_end)
-            .render(table, buffer, &self.list.rows, self.list.cursor, empty);
+            .render(table, buffer, &self.list, empty);
         if let Some(part) = self.list.selected() {
             let title = format!(
                 "{}: {} of {}, {} of all",

@@ -72,7 +72,7 @@ impl View for Threads {
         let note = u16::from(area.height > AROUND && !self.list.rows.is_empty());
         let lines = slice(area, 0, area.height - note);
         let empty = "no threads were recorded";
-        table.render(lines, buffer, &self.list.rows, self.list.cursor, empty);
+        table.render(lines, buffer, &self.list, empty);
         write(buffer, below(area, area.height - note), NOTE, theme::dim());
     }
 }

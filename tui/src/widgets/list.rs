@@ -12,14 +12,6 @@ pub(crate) struct Cursor {
     pub(crate) top: usize,
 }
 
-impl Cursor {
-    /// Nothing selected, and the window at that row.
-    pub(crate) fn none(top: usize) -> Cursor {
-        let selected = usize::MAX;
-        Cursor { selected, top }
-    }
-}
-
 /// Rows, and which one is selected.
 #[derive(Clone, Debug)]
 pub(crate) struct List<T> {
@@ -40,6 +32,26 @@ impl<T> Default for List<T> {
 }
 
 impl<T> List<T> {
+    /// Rows to look at: none is selected, and the window is at row `top`.
+    pub(crate) fn unselected(rows: Vec<T>, top: usize) -> List<T> {
+        let selected = usize::MAX;
+        let cursor = Cursor { selected, top };
+        List {
+            rows,
+            cursor,
+            height: 0,
+        }
+    }
+
+    /// What the rows stand for; those that stand for nothing are left out.
+    pub(crate) fn filter_map<'a, U>(&'a self, f: impl FnMut(&'a T) -> Option<U>) -> List<U> {
+        List {
+            rows: self.rows.iter().filter_map(f).collect(),
+            cursor: self.cursor,
+            height: self.height,
+        }
+    }
+
     pub(crate) fn selected(&self) -> Option<&T> {
         self.rows.get(self.cursor.selected)
     }

@@ -14,7 +14,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::area::{columns, right_of, slice};
-use super::{Cursor, bar, write};
+use super::{List, bar, write};
 use crate::model::{Command, Context, Outcome};
 use crate::text::{clean, fit, width};
 use crate::theme;
@@ -293,14 +293,7 @@ impl<'a, R: 'a> Table<'a, R> {
     }
 
     /// Draws the headings and the rows from the top of the window on; `empty` when there are none.
-    pub(crate) fn render(
-        mut self,
-        area: Rect,
-        buffer: &mut Buffer,
-        rows: &[R],
-        cursor: Cursor,
-        empty: &str,
-    ) {
+    pub(crate) fn render(mut self, area: Rect, buffer: &mut Buffer, list: &List<R>, empty: &str) {
         let mark = match self.sort {
             Some(sort) if sort.reversed => '▲',
             _ => '▼',
@@ -317,17 +310,23 @@ impl<'a, R: 'a> Table<'a, R> {
             (column.width, column.right, text.into(), theme::heading())
         });
         draw_row(buffer, slice(area, 0, 1), titles, theme::plain());
-        if rows.is_empty() {
+        if list.rows.is_empty() {
             write(buffer, slice(area, 1, 1), empty, theme::dim());
         }
         let window = area.rows().skip(1);
-        for ((at, row), line) in rows.iter().enumerate().skip(cursor.top).zip(window) {
+        for ((at, row), line) in list
+            .rows
+            .iter()
+            .enumerate()
+            .skip(list.cursor.top)
+            .zip(window)
+        {
             let cells = self.columns.iter().map(|column| {
                 let (text, style) = (column.cell)(row, column.width);
                 let text = (column.shorten)(&clean(&text), column.width).into_owned();
                 (column.width, column.right, text.into(), style)
             });
-            let is_selected = at == cursor.selected;
+            let is_selected = at == list.cursor.selected;
             let style = if is_selected {
                 self.selected
             } else {
@@ -453,7 +452,11 @@ mod tests {
         assert_eq!(rows, [(1, "c"), (2, "b"), (2, "a")]);
         let area = Rect::new(0, 0, 24, 2);
         let mut buffer = Buffer::empty(area);
-        table(sort).render(area, &mut buffer, &rows, Cursor::default(), "");
+        let list = List {
+            rows: rows.to_vec(),
+            ..List::default()
+        };
+        table(sort).render(area, &mut buffer, &list, "");
         let lines = ["  share  sites name▲", " 10.0 %      1 c"].map(|line| format!("{line:24}"));
         buffer.set_style(area, Style::reset());
         let mut expected = Buffer::with_lines(lines);

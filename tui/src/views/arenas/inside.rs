@@ -149,6 +149,7 @@ impl Inside {
         let values = self.list.rows.iter().filter_map(value);
         let whole = values.fold(0, u64::saturating_add);
         let share = |row: &Row| value(row).map(|value| Share::of(value, whole));
+        let empty = "nothing was allocated through the handle";
         Table::new(cx)
             .right(Heading::ShareOfIt, |row| {
                 share(row).map_or("-".to_owned(), |share| share.to_string())
@@ -169,13 +170,7 @@ impl Inside {
             .only_if(wide)
             .left(noun, 0, |row, _| (row.name.clone(), row.style))
             .shortened(if is_type { fit_type } else { fit_end })
-            .render(
-                table,
-                buffer,
-                &self.list.rows,
-                self.list.cursor,
-                "nothing was allocated through the handle",
-            );
+            .render(table, buffer, &self.list, empty);
         let Some(row) = self.list.selected() else {
             return;
         };

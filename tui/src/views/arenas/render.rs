@@ -14,7 +14,7 @@ use super::{Arenas, arena_of, chart};
 use crate::model::Context;
 use crate::text::{clean, fit, paragraph};
 use crate::theme;
-use crate::widgets::{Lines, Table, below, columns, right_of, slice, some, split, write};
+use crate::widgets::{Lines, List, Table, below, columns, right_of, slice, some, split, write};
 
 /// Lines of the table at least, its heading included.
 const TABLE: u16 = 5;
@@ -72,8 +72,7 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let wide = area.width >= 100;
     let bar_cells = if wide { 24 } else { 14 };
     type Line<'a> = (&'a Arena, &'a ArenaDetail);
-    let rows = view.list.rows.iter();
-    let rows: Vec<Line<'_>> = rows.filter_map(|row| arena_of(row, cx.data)).collect();
+    let list: List<Line<'_>> = view.list.filter_map(|row| arena_of(row, cx.data));
     Table::new(cx)
         .figure(Heading::MostChunks, |(arena, _): &Line<'_>| {
             arena.most_chunk_bytes
@@ -98,11 +97,11 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             let mark = if is_leaking { "! " } else { "" };
             (format!("{mark}{}", arena.name), theme::plain())
         })
-        .render(area, buffer, &rows, view.list.cursor, "");
+        .render(area, buffer, &list, "");
     // Behind the first two columns, each with its gap.
     let before = Heading::MostChunks.width() + Heading::AllocatedBytes.width() + 2;
     let bars = right_of(below(area, 1), before as u16);
-    let shown = rows.iter().skip(view.list.cursor.top);
+    let shown = list.rows.iter().skip(list.cursor.top);
     for ((arena, _), row) in shown.zip(columns(bars, 0, bar_cells as u16).rows()) {
         let mut rest = row;
         for (part, cells) in bar(arena, row.width as usize) {

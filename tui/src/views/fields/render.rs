@@ -40,11 +40,10 @@ pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mu
     if let Some(parts) = &view.inside {
         return parts.render(cx, below(area, top.height), buffer);
     }
-    let rows = view.tree.list.rows.iter();
-    let rows = rows.filter_map(|row| Some((*row, cx.data.field(row.node)?)));
-    let rows: Vec<Line<'_>> = rows.collect();
+    let tree = &view.tree.list;
+    let list = tree.filter_map(|row| Some((*row, cx.data.field(row.node)?)));
     let table = table(view.sort, cx, Some(&view.found));
-    table.render(body, buffer, &rows, view.tree.list.cursor, "");
+    table.render(body, buffer, &list, "");
     if let Some(field) = view.tree.selected().and_then(|node| cx.data.field(node)) {
         details(view, field, cx, details_area, buffer);
     }

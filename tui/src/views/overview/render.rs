@@ -218,5 +218,5 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
                 (owner.key.clone(), style)
             },
         )
-        .render(area, buffer, &view.owners.rows, view.owners.cursor, "");
+        .render(area, buffer, &view.owners, "");
 }

@@ -104,7 +104,7 @@ impl Groups {
             None => "no sites were recorded".to_owned(),
         };
         let table = self.table(by, cx);
-        table.render(list, buffer, &self.list.rows, self.list.cursor, &empty);
+        table.render(list, buffer, &self.list, &empty);
         let Some(row) = self.list.selected() else {
             return;
         };
@@ -185,5 +185,5 @@ fn calls(
         .measure(value)
         .left(title, 0, |part, _| (part.key.clone(), theme::plain()))
         .shortened(fit_end)
-        .render(area, buffer, &parts, Cursor::none(0), "nothing");
+        .render(area, buffer, &List::unselected(parts, 0), "nothing");
 }

@@ -143,8 +143,8 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
 }
 
 fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let (rows, cursor) = (&view.list.rows, view.list.cursor);
-    let shown = rows.get(cursor.top..).unwrap_or_default();
+    let rows = &view.list.rows;
+    let shown = rows.get(view.list.cursor.top..).unwrap_or_default();
     let shown = shown.get(..usize::from(area.height)).unwrap_or(shown);
     let empty = match &view.restriction {
         None => "no sites were recorded".to_owned(),
@@ -155,7 +155,7 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         false => theme::selected(),
     };
     let table = table(view.sort, cx, shown).selected(style);
-    table.render(area, buffer, rows, cursor, &empty);
+    table.render(area, buffer, &view.list, &empty);
 }
 
 /// The rule between list and details: which site, what the list is restricted to; below it every figure.

@@ -10,21 +10,19 @@ use super::footprints::{Footprints, estimate_bytes, is_exact, panes};
 use crate::model::{Context, Data};
 use crate::text::clean;
 use crate::theme;
-use crate::widgets::{Cursor, Lines, Table, bytes, signed};
+use crate::widgets::{Lines, List, Table, bytes, signed};
 
 /// The values that were measured.
 pub(super) fn values_table(
-    view: &Footprints,
+    values: &List<usize>,
     title: &str,
-    cursor: Cursor,
     cx: &Context<'_>,
     area: Rect,
     buffer: &mut Buffer,
 ) {
     let wide = area.width >= 100;
     let all = cx.data.profile.measured();
-    let values = view.values.rows.iter();
-    let values: Vec<&Measured> = values.filter_map(|at| all.get(*at)).collect();
+    let values = values.filter_map(|at| all.get(*at));
     let exact = |value: &&Measured, figure| is_exact(value).then_some(figure);
     Table::new(cx)
         .right(Heading::Exact, move |value| {
@@ -52,17 +50,19 @@ pub(super) fn values_table(
             let label = &value.footprint.label;
             (format!("{label}: {name}"), theme::plain())
         })
-        .render(area, buffer, &values, cursor, "");
+        .render(area, buffer, &values, "");
 }
 
 /// The list of measured values, or the places inside one.
 pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let [table, notes] = panes(area);
-    let mut lines = if view.inside.is_some() {
-        places(view, cx, table, buffer);
-        place_details(view, cx.data, notes, buffer)
+    let selected = view.selected(cx.data);
+    let mut lines = if let Some((list, value)) = view.inside.as_ref().zip(selected) {
+        let places = list.filter_map(|(at, depth)| Some((value.places.get(*at)?, *depth)));
+        places_table(&places, cx, table, buffer);
+        place_details(&places, cx.data, notes, buffer)
     } else {
-        values_table(view, "footprint", view.values.cursor, cx, table, buffer);
+        values_table(&view.values, "footprint", cx, table, buffer);
         let mut lines = Lines::new(notes, buffer);
         lines.rule(&view.values.place("value"));
         for text in [
@@ -73,34 +73,27 @@ pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer
         }
         lines
     };
-    let found = view.selected(cx.data).filter(|value| is_exact(value));
-    let folded = |found| folded(found).filter(|_| view.inside.is_some());
-    if let Some(text) = found.and_then(|found| lower_bound(found).or_else(|| folded(found))) {
+    let Some(found) = selected.filter(|value| is_exact(value)) else {
+        return;
+    };
+    // There is more than was found, or it is not where it was found.
+    let (hidden, folded) = (found.footprint.hidden_values, found.footprint.folded);
+    if hidden > 0 {
+        let hidden = counted(hidden, "value");
+        let text = format!("{hidden} could not be looked into: the figures are a lower bound");
+        lines.line(&text, theme::warning());
+    } else if folded > 0 && view.inside.is_some() {
+        let folded = counted(folded, "place");
+        let text =
+            format!("{folded} did not fit into the recording and were counted one level out");
         lines.line(&text, theme::warning());
     }
 }
 
-/// That there is more than was found.
-fn lower_bound(found: &Measured) -> Option<String> {
-    let hidden = counted(found.footprint.hidden_values, "value");
-    (found.footprint.hidden_values > 0)
-        .then(|| format!("{hidden} could not be looked into: the figures are a lower bound"))
-}
+/// A place inside a value, with its depth.
+type Line<'a> = (&'a Place, usize);
 
-fn folded(found: &Measured) -> Option<String> {
-    let folded = counted(found.footprint.folded, "place");
-    (found.footprint.folded > 0)
-        .then(|| format!("{folded} did not fit into the recording and were counted one level out"))
-}
-
-fn places(view: &Footprints, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let (Some(list), Some(value)) = (&view.inside, view.entered(cx.data)) else {
-        return;
-    };
-    type Line<'a> = (&'a Place, usize);
-    let rows = list.rows.iter();
-    let rows = rows.filter_map(|(at, depth)| Some((value.places.get(*at)?, *depth)));
-    let places: Vec<Line<'_>> = rows.collect();
+fn places_table(places: &List<Line<'_>>, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let wide = area.width >= 110;
     Table::new(cx)
         .figure(Heading::Exact, |(place, _): &Line<'_>| {
@@ -124,26 +117,22 @@ fn places(view: &Footprints, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) 
             (name.into_owned(), theme::plain())
         })
         .only_if(wide)
-        .render(area, buffer, &places, list.cursor, "");
+        .render(area, buffer, places, "");
 }
 
 /// The selected place: its path and type, what was found in it.
 fn place_details<'a>(
-    view: &Footprints,
+    places: &List<Line<'_>>,
     data: &Data,
     area: Rect,
     buffer: &'a mut Buffer,
 ) -> Lines<'a> {
     let mut lines = Lines::new(area, buffer);
-    let (Some(list), Some(value)) = (&view.inside, view.entered(data)) else {
-        return lines;
-    };
-    let place = list.selected().and_then(|(at, _)| value.places.get(*at));
-    let Some(place) = place else {
+    let Some((place, _)) = places.selected() else {
         return lines;
     };
     let node = &place.node;
-    lines.rule(&list.place("place"));
+    lines.rule(&places.place("place"));
     let mut full = clean(&place.path).into_owned();
     if let Some(name) = data.type_name(node.value_type) {
         full.push_str(&format!(": {}", clean(&name.full)));

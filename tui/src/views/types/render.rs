@@ -15,7 +15,7 @@ use super::measured::{footprints, values_table};
 use crate::model::Context;
 use crate::text::{clean, fit_type};
 use crate::theme;
-use crate::widgets::{Cursor, Lines, Table, all_figures, below, rows_in, split, write};
+use crate::widgets::{Lines, List, Table, all_figures, below, rows_in, split, write};
 
 /// Breadcrumb, table, details, and the values that were measured. Empty panes are not drawn.
 pub(super) fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
@@ -44,23 +44,19 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
         return parts.render(cx, rest, buffer);
     }
     let all = cx.data.profile.type_rows();
-    let rows = view.list.rows.iter();
-    let rows: Vec<(usize, &TypeRow)> = rows
-        .filter_map(|(at, _)| Some((*at, all.get(*at)?)))
-        .collect();
+    let list = view.list.filter_map(|(at, _)| Some((*at, all.get(*at)?)));
     let empty = match all {
         [] => "no sites were recorded",
         _ => "no type has that name; Esc shows all",
     };
-    table(view, cx).render(body, buffer, &rows, view.list.cursor, empty);
+    table(view, cx).render(body, buffer, &list, empty);
     if let Some(row) = view.selected(cx.data) {
         details(view, row, cx, details_area, buffer);
     }
-    let values = view.footprints.values.rows.len();
-    let shown = rows_in(measured);
-    let cursor = Cursor::none(values.saturating_sub(shown));
-    let title = "footprint (f)";
-    values_table(&view.footprints, title, cursor, cx, measured, buffer);
+    let values = view.footprints.values.rows.clone();
+    let top = values.len().saturating_sub(rows_in(measured));
+    let values = List::unselected(values, top);
+    values_table(&values, "footprint (f)", cx, measured, buffer);
 }
 
 /// Where the reader is, and how much the table names.
