@@ -117,11 +117,6 @@ impl App {
         })
     }
 
-    /// Whether something on the screen turns.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.data.is_none()
-    }
-
     /// The call tree that is or would be shown.
     pub(crate) fn tree_spec(&self) -> TreeSpec {
         self.views.tree_spec(self.measure, self.frames)

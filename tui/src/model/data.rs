@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Builder;
 
+use heapglass_profiler::arenas::{Point, points};
 use heapglass_profiler::calltree::CallTree;
 use heapglass_profiler::diff::{self, Beside, Change, Recording};
 use heapglass_profiler::fields::Field;
@@ -19,6 +20,7 @@ use super::base::Base;
 use super::prompt::Pattern;
 use super::rows::{RowsCache, RowsKey, cached};
 use super::tree_spec::TreeSpec;
+use crate::text::clean;
 
 /// A profile and look-ups shared by the views. Made on the loader's thread.
 #[derive(Debug, Default)]
@@ -27,6 +29,7 @@ pub(crate) struct Data {
     /// A call tree made on the loader's thread, for the flamegraph to take.
     tree: Mutex<Option<(TreeSpec, CallTree)>>,
     rows: RowsCache<Vec<Arc<Row>>>,
+    histories: OnceLock<Vec<Vec<Point>>>,
     /// Its functions have no names yet: the same figures with names follow.
     pub(crate) is_early: bool,
     /// What it is compared with.
@@ -64,6 +67,7 @@ impl Data {
             is_early: false,
             tree: Mutex::new(None),
             rows: Default::default(),
+            histories: OnceLock::new(),
             base,
             beside: Default::default(),
             warnings,
@@ -166,6 +170,23 @@ impl Data {
     /// A type for cells, clean: its short name, or the full one where two types share the short one.
     pub(crate) fn type_label(&self, id: Option<TypeId>) -> Cow<'_, str> {
         printable(self.profile.type_key(id))
+    }
+
+    /// A path with the full name of the type of what is there, clean.
+    pub(crate) fn typed_path(&self, path: &str, id: Option<TypeId>) -> String {
+        let name = self.type_name(id).map(|name| format!(": {}", name.full));
+        clean(&format!("{path}{}", name.unwrap_or_default())).into_owned()
+    }
+
+    /// The path of a field for cells, clean.
+    pub(crate) fn field_label(&self, node: u32) -> Cow<'_, str> {
+        clean(self.field(node).map_or("", |field| &field.path))
+    }
+
+    /// The history of each arena of the profile.
+    pub(crate) fn histories(&self) -> &[Vec<Point>] {
+        let arenas = self.profile.arenas.iter();
+        self.histories.get_or_init(|| arenas.map(points).collect())
     }
 
     /// Why some blocks have no type and what to do, free of control characters.

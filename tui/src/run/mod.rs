@@ -107,7 +107,8 @@ fn take_events(events: &mut impl Events, app: &mut App) -> Result<bool, Error> {
         }
         patience = Duration::ZERO;
     }
-    if !taken && app.is_busy() {
+    // The loading screen has something that turns.
+    if !taken && app.data.is_none() {
         update(app, Message::Tick);
         taken = true;
     }

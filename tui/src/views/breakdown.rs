@@ -11,7 +11,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::model::{Command, Context, Data, Jump, Outcome, Selection, ViewId};
+use crate::model::{Command, Context, Jump, Outcome, Selection, ViewId};
 use crate::text::{clean, fit_end};
 use crate::theme;
 use crate::widgets::{Lines, List, Table, all_figures, below, rows_in, with_details};
@@ -44,12 +44,6 @@ pub(crate) struct Breakdown {
 /// Lines of the details below the table.
 const DETAILS: u16 = 6;
 
-/// The path of a field, clean.
-fn field_name(data: &Data, node: u32) -> String {
-    let path = data.field(node).map_or("", |field| field.path.as_str());
-    clean(path).into_owned()
-}
-
 impl Breakdown {
     /// The parts of a type or of a field; `None` = it is not there.
     pub(crate) fn open(whole: Selection, cx: &Context<'_>) -> Option<Breakdown> {
@@ -70,7 +64,7 @@ impl Breakdown {
         };
         let (whole_type, whole_field) = (self.whole.type_in(data), self.whole.field_in(data));
         (self.of, self.noun) = match whole_field {
-            Some(node) => (field_name(data, node), "type"),
+            Some(node) => (data.field_label(node).into_owned(), "type"),
             None => (data.type_label(whole_type).into_owned(), "field"),
         };
         let mut sums: BTreeMap<(Option<TypeId>, u32), (Figures, u64)> = BTreeMap::new();
@@ -93,8 +87,8 @@ impl Breakdown {
                         .map(|name| clean(&name.full).into_owned());
                     (name, full, theme::kind(data.type_kind(id)))
                 }
-                None if node == 0 => (field_name(data, node), None, theme::dim()),
-                None => (field_name(data, node), None, theme::plain()),
+                None if node == 0 => (data.field_label(node).into_owned(), None, theme::dim()),
+                None => (data.field_label(node).into_owned(), None, theme::plain()),
             };
             Part {
                 full: full.unwrap_or_else(|| name.clone()),

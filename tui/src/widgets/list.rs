@@ -39,7 +39,7 @@ impl<T> List<T> {
         List {
             rows,
             cursor,
-            height: 0,
+            ..List::default()
         }
     }
 

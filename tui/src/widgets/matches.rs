@@ -2,6 +2,10 @@
 
 use std::cmp::Reverse;
 
+use heapglass_profiler::units::counted;
+
+use crate::model::Context;
+
 /// The nodes found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matches {
@@ -66,10 +70,12 @@ impl Matches {
         self.nodes.len() as u64
     }
 
-    /// Which of them was shown last: `3 of `, nothing before the first.
-    pub(crate) fn position(&self) -> String {
+    /// Which of them was shown last, how many there are, and what they make up: `3 of 7 frames (n N), 1.0 % of all`.
+    pub(crate) fn summary(&self, noun: &str, cx: &Context<'_>) -> String {
         let position = self.at.map(|at| format!("{} of ", at + 1));
-        position.unwrap_or_default()
+        let position = position.unwrap_or_default();
+        let found = counted(self.len(), noun);
+        format!("{position}{found} (n N), {} of all", cx.share(self.value))
     }
 
     /// The next one, round the end.

@@ -16,7 +16,7 @@ pub(crate) use table::{Sort, Table, change, draw_row, rows_in};
 pub(crate) use tree::{Shape, Tree, TreeRow};
 
 use heapglass_profiler::profile::Measure;
-use heapglass_profiler::units::{Bytes, Count};
+use heapglass_profiler::units::{Bytes, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -56,8 +56,9 @@ pub(crate) fn bytes(value: u64) -> String {
     Bytes(value).to_string()
 }
 
-pub(crate) fn count(value: u64) -> String {
-    Count(value).to_string()
+/// Values with their own size: `3 values, 72 B inline`.
+pub(crate) fn values_inline(values: u64, bytes: u64) -> String {
+    format!("{}, {} inline", counted(values, "value"), Bytes(bytes))
 }
 
 /// Nothing for 0: an empty cell is easier to pass over.

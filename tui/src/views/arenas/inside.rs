@@ -220,11 +220,9 @@ fn types(arena: &Arena, data: &Data) -> Vec<Row> {
 
 fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
     let row = |(field, inside): (u32, ArenaFigures)| {
-        let field = data.field(field);
-        let path = field.map_or("", |field| field.path.as_str());
-        let name = clean(path).into_owned();
+        let name = data.field_label(field).into_owned();
         Row {
-            key: Some(path.to_owned()),
+            key: Some(name.clone()),
             full: name.clone(),
             name,
             style: theme::plain(),

@@ -8,7 +8,6 @@ mod render;
 
 use std::sync::Arc;
 
-use heapglass_profiler::arenas::{Point, points};
 use heapglass_profiler::profile::Arena;
 use heapglass_profiler::report::{ArenaDetail, By, Detail, Row};
 use ratatui::buffer::Buffer;
@@ -33,10 +32,6 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 #[derive(Debug, Default)]
 pub(crate) struct Arenas {
     list: List<Arc<Row>>,
-    /// The history of each arena of the profile.
-    histories: Vec<Vec<Point>>,
-    /// The data the histories were made of.
-    made_of: Option<Arc<Data>>,
     inside: Option<Inside>,
 }
 
@@ -56,11 +51,7 @@ fn arena_of<'a>(row: &'a Row, data: &'a Data) -> Option<(&'a Arena, &'a ArenaDet
 
 impl View for Arenas {
     fn refresh(&mut self, cx: &Context<'_>) {
-        let made_of = self.made_of.as_ref();
-        if made_of.is_none_or(|data| !Arc::ptr_eq(data, cx.data)) {
-            self.histories = cx.data.profile.arenas.iter().map(points).collect();
-            self.made_of = Some(Arc::clone(cx.data));
-        }
+        cx.data.histories();
         let [_, table, _] = render::panes(cx.area(), cx.data.profile.arenas.len());
         let key = |row: &Arc<Row>| row.key.clone();
         let (rows, is_open) = (cx.rows(By::Arena), self.inside.is_some());

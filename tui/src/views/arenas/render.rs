@@ -149,7 +149,7 @@ fn one(
         lines.spans(spans.map(|part| part.map(|(text, style)| (text.as_str(), *style))));
     }
     lines.flow(&figures(arena, brief), theme::dim());
-    let history = view.histories.get(detail.arena);
+    let history = cx.data.histories().get(detail.arena);
     let history = history.map_or(&[][..], |points| points);
     let chart_height = match area.height {
         0..12 => 0,

@@ -12,10 +12,11 @@ use ratatui::style::Style;
 
 use super::{Context, FieldTree};
 use crate::model::Data;
-use crate::text::{clean, fit_end, fit_type};
+use crate::text::{fit_end, fit_type};
 use crate::theme;
 use crate::widgets::{
-    Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, signed, split, write,
+    Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, signed, split, values_inline,
+    write,
 };
 
 /// Breadcrumb, tree, details. Empty panes are not drawn.
@@ -74,13 +75,8 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
         );
     }
     if let Some(pattern) = &view.pattern {
-        return format!(
-            "fields › {}: {}{} (n N), {} of all",
-            pattern.label(),
-            view.found.position(),
-            counted(view.found.len(), "field"),
-            cx.share(view.found.value)
-        );
+        let found = view.found.summary("field", cx);
+        return format!("fields › {}: {found}", pattern.label());
     }
     let nodes = &cx.data.profile.fields().nodes;
     let roots = nodes.iter().skip(1).filter(|field| field.parent == 0);
@@ -177,15 +173,9 @@ fn step_style(field: &Field) -> Style {
 
 /// The selected field: its whole path and type, every figure alone and with what is inside, what its marks mean.
 fn details(view: &FieldTree, field: &Field, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let mut name = clean(&field.path).into_owned();
-    if let Some(known) = cx.data.type_name(field.value_type) {
-        name.push_str(&format!(": {}", clean(&known.full)));
-    }
-    let name = (
-        name.as_str(),
-        if area.height > 7 { 2 } else { 1 },
-        theme::strong(),
-    );
+    let name = cx.data.typed_path(&field.path, field.value_type);
+    let most = if area.height > 7 { 2 } else { 1 };
+    let name = (name.as_str(), most, theme::strong());
     let title = view.tree.list.place("field");
     let mut lines = Lines::details(area, buffer, &title, name);
     // The roots hang at "(no field)", but are not inside it.
@@ -214,11 +204,7 @@ fn details(view: &FieldTree, field: &Field, cx: &Context<'_>, area: Rect, buffer
 fn known(field: &Field) -> Vec<String> {
     let mut items = Vec::new();
     if field.values > 0 {
-        items.push(format!(
-            "{}, {} inline",
-            counted(field.values, "value"),
-            Bytes(field.inline_bytes)
-        ));
+        items.push(values_inline(field.values, field.inline_bytes));
         let per = field.with_inner.total_bytes / field.values;
         items.push(format!("{} allocated for each", Bytes(per)));
     }

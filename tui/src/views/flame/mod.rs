@@ -62,7 +62,7 @@ pub(crate) struct Flame {
     /// Rows of frames above the window, counted from the zoomed frame.
     top: u32,
     highlight: Option<Highlight>,
-    matches: Option<Matches>,
+    matches: Matches,
 }
 
 /// What is searched for.
@@ -130,12 +130,13 @@ impl Flame {
     /// Counts the highlight again, in the present tree and measure.
     fn rematch(&mut self, cx: &Context<'_>) {
         let highlighted = self.tree.as_ref().zip(self.highlight.as_ref());
-        self.matches = highlighted.map(|(tree, highlight)| {
+        let found = highlighted.map(|(tree, highlight)| {
             search::find(tree, cx, |name, short| match highlight {
                 Highlight::Pattern(pattern) => pattern.is_match(name) || pattern.is_match(short),
                 Highlight::Symbol(symbol) => name == symbol,
             })
         });
+        self.matches = found.unwrap_or_default();
     }
 
     /// Keeps selection and window where something is drawn.
@@ -236,7 +237,7 @@ impl Flame {
             self.selected = Some(zoomed);
             self.top = 0;
         } else if self.highlight.take().is_some() {
-            self.matches = None;
+            self.matches = Matches::default();
         } else {
             return Outcome::Out;
         }
@@ -289,11 +290,11 @@ impl Flame {
     }
 
     fn step_match(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
-        let Some(matches) = &mut self.matches else {
+        if self.highlight.is_none() {
             let text = "nothing is searched for: / searches, # looks for the selected symbol";
             return Outcome::notice(text);
-        };
-        match matches.step(forward) {
+        }
+        match self.matches.step(forward) {
             Some(id) => {
                 self.show(NodeId(id), cx);
                 Outcome::Done

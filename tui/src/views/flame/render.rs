@@ -132,13 +132,12 @@ impl<'a> Scene<'a> {
     fn frame(&self, cell: Cell, row: Rect, buffer: &mut Buffer) {
         let (tree, cx, node) = (self.tree, self.cx, cell.node);
         let area = columns(row, cell.x, cell.width);
-        let matches = self.view.matches.as_ref();
         let difference = self.difference(node);
         let style = if self.view.selected() == node {
             Style::reset()
                 .patch(theme::selected())
                 .patch(theme::strong())
-        } else if matches.is_some_and(|matches| matches.contains(node.0)) {
+        } else if self.view.matches.contains(node.0) {
             theme::matched()
         } else if let Some(difference) = difference {
             theme::change_frame(difference, self.view.before.most)
@@ -272,17 +271,13 @@ impl<'a> Scene<'a> {
     /// What was found, and what is not drawn.
     fn notes(&self, layout: &Layout) -> String {
         let mut parts = Vec::new();
-        if let (Some(matches), Some(highlight)) = (&self.view.matches, &self.view.highlight) {
+        if let Some(highlight) = &self.view.highlight {
             let what = match highlight {
                 Highlight::Pattern(pattern) => pattern.label(),
                 Highlight::Symbol(_) => "same symbol".to_owned(),
             };
-            parts.push(format!(
-                "{what}: {}{} (n N), {} of all",
-                matches.position(),
-                counted(matches.len(), "frame"),
-                self.cx.share(matches.value)
-            ));
+            let found = self.view.matches.summary("frame", self.cx);
+            parts.push(format!("{what}: {found}"));
         }
         let (frames, value) = layout.elided();
         if frames > 0 {

@@ -14,7 +14,7 @@ use super::{Overview, chart};
 use crate::model::{Context, Data};
 use crate::text::width;
 use crate::theme;
-use crate::widgets::{Table, change, columns, count, right_of, slice, write};
+use crate::widgets::{Table, change, columns, right_of, slice, write};
 
 /// Lines of the totals with their heading.
 const TOTALS: u16 = 5;
@@ -91,7 +91,7 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     line(0, "", heading, style, (changed.to_owned(), style));
     for (at, (label, measure)) in (1..).zip(rows) {
         let bytes = measure.amount(measure.of(figures));
-        let blocks = count(measure.blocks(figures).0);
+        let blocks = Count(measure.blocks(figures).0).to_string();
         let changed = data.change(measure);
         let changed = changed.map_or_else(Default::default, |changed| change(&changed, measure));
         let text = format!("{bytes:>10} {blocks:>12}");
@@ -205,9 +205,9 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         })
         .bars((area.width / 6).min(24) as usize, value, largest)
         .only_if(has_room)
-        .right(Heading::Sites, |owner| match &owner.detail {
-            Detail::Owner { sites, .. } => count(sites.len() as u64),
-            _ => String::new(),
+        .known(Heading::Sites, |owner| match &owner.detail {
+            Detail::Owner { sites, .. } => Some(sites.len() as u64),
+            _ => None,
         })
         .only_if(has_room)
         .left(

@@ -8,9 +8,8 @@ use ratatui::layout::Rect;
 
 use super::footprints::{Footprints, estimate_bytes, is_exact, panes};
 use crate::model::{Context, Data};
-use crate::text::clean;
 use crate::theme;
-use crate::widgets::{Lines, List, Table, bytes, signed};
+use crate::widgets::{Lines, List, Table, bytes, signed, values_inline};
 
 /// The values that were measured.
 pub(super) fn values_table(
@@ -133,13 +132,9 @@ fn place_details<'a>(
     };
     let node = &place.node;
     lines.rule(&places.place("place"));
-    let mut full = clean(&place.path).into_owned();
-    if let Some(name) = data.type_name(node.value_type) {
-        full.push_str(&format!(": {}", clean(&name.full)));
-    }
+    let full = data.typed_path(&place.path, node.value_type);
     lines.line(&full, theme::strong());
-    let (values, inline) = (counted(node.count, "value"), Bytes(node.inline_bytes));
-    let mut items = vec![format!("{values}, {inline} inline")];
+    let mut items = vec![values_inline(node.count, node.inline_bytes)];
     if node.usable_bytes > 0 {
         items.push(format!("{} usable", Bytes(node.usable_bytes)));
     }

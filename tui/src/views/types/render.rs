@@ -15,7 +15,9 @@ use super::measured::{footprints, values_table};
 use crate::model::Context;
 use crate::text::{clean, fit_type};
 use crate::theme;
-use crate::widgets::{Lines, List, Table, all_figures, below, rows_in, split, write};
+use crate::widgets::{
+    Lines, List, Table, all_figures, below, rows_in, split, values_inline, write,
+};
 
 /// Breadcrumb, table, details, and the values that were measured. Empty panes are not drawn.
 pub(super) fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
@@ -156,11 +158,7 @@ fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &m
 fn known(view: &Types, row: &TypeRow, cx: &Context<'_>) -> Vec<String> {
     let mut items = Vec::new();
     if row.values > 0 {
-        items.push(format!(
-            "{}, {} inline",
-            counted(row.values, "value"),
-            Bytes(row.inline_bytes)
-        ));
+        items.push(values_inline(row.values, row.inline_bytes));
     }
     let (all, fields) = (row.figures.total_bytes, row.from_fields.total_bytes);
     if row.type_id.is_some() && fields > 0 {
