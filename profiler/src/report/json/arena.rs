@@ -13,43 +13,37 @@ use crate::report::{ArenaDetail, Row};
 use crate::table::{by_key, charged_frame};
 use crate::units::Share;
 
-/// A figure of an arena: its key, and how it is read.
-type Figure = (&'static str, fn(&Arena) -> u64);
-
 /// What the keys of all rows leave out. Instances are live that were made and not dropped; `allocated_bytes` is
 /// `chunk_bytes` as bumpalo calls it: usable bytes of chunks, not the bytes allocated inside them.
-const FIGURES: [Figure; 24] = [
-    ("made", |arena| arena.made),
-    ("dropped", |arena| arena.dropped),
-    ("live_instances", |arena| {
-        arena.made.saturating_sub(arena.dropped)
-    }),
-    ("resets", |arena| arena.resets),
-    ("chunk_bytes", |arena| arena.chunk_bytes),
-    ("allocated_bytes", |arena| arena.chunk_bytes),
-    ("chunk_bytes_with_metadata", |arena| {
-        arena.chunk_bytes_with_metadata
-    }),
-    ("allocated_bytes_including_metadata", |arena| {
-        arena.chunk_bytes_with_metadata
-    }),
-    ("chunks", |arena| arena.chunks),
-    ("handed_bytes", |arena| arena.handed_bytes),
-    ("padding_bytes", |arena| arena.padding_bytes),
-    ("abandoned_bytes", |arena| arena.abandoned_bytes),
-    ("past_bytes", |arena| arena.past_bytes),
-    ("tail_bytes", |arena| arena.tail_bytes),
-    ("most_chunk_bytes", |arena| arena.most_chunk_bytes),
-    ("most_instance_bytes", |arena| arena.most_instance_bytes),
-    ("most_used_bytes", |arena| arena.most_used_bytes),
-    ("most_chunks", |arena| arena.most_chunks),
-    ("total_chunks", |arena| arena.total_chunks),
-    ("total_chunk_bytes", |arena| arena.total_chunk_bytes),
-    ("total_handed_bytes", |arena| arena.total_handed_bytes),
-    ("total_handed_blocks", |arena| arena.total_handed_blocks),
-    ("grows_in_place", |arena| arena.grows_in_place),
-    ("limit_reached", |arena| arena.limit_reached),
-];
+fn figures(arena: &Arena) -> [(&'static str, u64); 24] {
+    let with_metadata = arena.chunk_bytes_with_metadata;
+    [
+        ("made", arena.made),
+        ("dropped", arena.dropped),
+        ("live_instances", arena.made.saturating_sub(arena.dropped)),
+        ("resets", arena.resets),
+        ("chunk_bytes", arena.chunk_bytes),
+        ("allocated_bytes", arena.chunk_bytes),
+        ("chunk_bytes_with_metadata", with_metadata),
+        ("allocated_bytes_including_metadata", with_metadata),
+        ("chunks", arena.chunks),
+        ("handed_bytes", arena.handed_bytes),
+        ("padding_bytes", arena.padding_bytes),
+        ("abandoned_bytes", arena.abandoned_bytes),
+        ("past_bytes", arena.past_bytes),
+        ("tail_bytes", arena.tail_bytes),
+        ("most_chunk_bytes", arena.most_chunk_bytes),
+        ("most_instance_bytes", arena.most_instance_bytes),
+        ("most_used_bytes", arena.most_used_bytes),
+        ("most_chunks", arena.most_chunks),
+        ("total_chunks", arena.total_chunks),
+        ("total_chunk_bytes", arena.total_chunk_bytes),
+        ("total_handed_bytes", arena.total_handed_bytes),
+        ("total_handed_blocks", arena.total_handed_blocks),
+        ("grows_in_place", arena.grows_in_place),
+        ("limit_reached", arena.limit_reached),
+    ]
+}
 
 /// The row of an arena; `whole` is what all of them count for by the measure.
 pub(super) struct ArenaJson<'a> {
@@ -72,8 +66,8 @@ impl Serialize for ArenaJson<'_> {
         for (key, figure) in by_key(self.row.figures, true) {
             json.serialize_entry(key, &figure)?;
         }
-        for (key, figure) in FIGURES {
-            json.serialize_entry(key, &figure(arena))?;
+        for (key, figure) in figures(arena) {
+            json.serialize_entry(key, &figure)?;
         }
         // Whether the five parts come to `chunk_bytes`, as they must.
         json.serialize_entry("parts_add_up", &detail.imbalance.is_none())?;
