@@ -209,24 +209,15 @@ impl Data {
         self.profile.functions.iter().map(is_match).collect()
     }
 
-    /// `file:line` of a frame, or the module and offset when that is all there is.
-    pub(crate) fn place(&self, frame: FrameId) -> Option<String> {
-        let frame = self.frame(frame)?;
-        match (&frame.file, frame.line) {
-            (Some(file), Some(line)) => Some(format!("{file}:{line}")),
-            (Some(file), None) => Some(file.clone()),
-            (None, _) => {
-                let module = self.profile.modules.get(frame.module as usize)?;
-                let name = module.path.rsplit('/').next().unwrap_or_default();
-                (!name.is_empty()).then(|| format!("{name}+{:#x}", frame.offset))
-            }
-        }
-    }
-
-    /// [`Data::place`] for cells, clean: as tables of the report have it.
+    /// `file:line` of a frame as tables of the report have it, or the module and offset when that is all there is, clean.
     pub(crate) fn short_place(&self, frame: FrameId) -> Option<String> {
-        let source = self.profile.source_of(frame);
-        let place = source.or_else(|| self.place(frame))?;
+        let in_module = || {
+            let frame = self.frame(frame)?;
+            let module = self.profile.modules.get(frame.module as usize)?;
+            let name = module.path.rsplit('/').next().unwrap_or_default();
+            (!name.is_empty()).then(|| format!("{name}+{:#x}", frame.offset))
+        };
+        let place = self.profile.source_of(frame).or_else(in_module)?;
         Some(printable(&place).into_owned())
     }
 

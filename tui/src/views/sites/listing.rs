@@ -30,12 +30,8 @@ impl Listed {
 
     /// Mean bytes of a block, 0 without blocks.
     pub(super) fn mean_bytes(&self) -> u64 {
-        let Figures {
-            total_bytes,
-            total_blocks,
-            ..
-        } = self.figures;
-        total_bytes.checked_div(total_blocks).unwrap_or(0)
+        let all = &self.figures;
+        all.total_bytes.checked_div(all.total_blocks).unwrap_or(0)
     }
 }
 

@@ -195,22 +195,10 @@ fn figures(
 
 /// The phases around a site, outermost first.
 fn phase(cx: &Context<'_>, scope: ScopeId) -> String {
-    let scopes = &cx.data.profile.scopes;
-    let mut names = Vec::new();
-    let mut at = scope.0;
-    // Parents come before children, so the walk ends even where a file says otherwise.
-    while at > 0
-        && let Some(scope) = scopes.get(at as usize)
-    {
-        if !scope.kind.is_field() {
-            names.push(clean(&scope.name).into_owned());
-        }
-        if scope.parent >= at {
-            break;
-        }
-        at = scope.parent;
-    }
-    names.reverse();
+    let profile = &cx.data.profile;
+    let phases = profile.phases().around(scope).into_iter();
+    let scopes = phases.filter_map(|phase| profile.scopes.get(phase.0 as usize));
+    let names: Vec<_> = scopes.map(|scope| clean(&scope.name)).collect();
     names.join(" › ")
 }
 
