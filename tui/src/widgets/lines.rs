@@ -79,14 +79,18 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// Bytes with their blocks: `live 1.5 KiB (3)`.
+pub(crate) fn amount(name: &str, bytes: u64, blocks: u64) -> String {
+    format!("{name} {} ({})", Bytes(bytes), Count(blocks))
+}
+
 /// Every figure of a row, those of reallocs where there were any.
 pub(crate) fn all_figures(f: &Figures) -> Vec<String> {
-    let both = |name, bytes, blocks| format!("{name} {} ({})", Bytes(bytes), Count(blocks));
     let mut items = vec![
-        both("peak", f.peak_bytes, f.peak_blocks),
-        both("live", f.live_bytes, f.live_blocks),
-        both("total", f.total_bytes, f.total_blocks),
-        both("temporary", f.temporary_bytes, f.temporary_blocks),
+        amount("peak", f.peak_bytes, f.peak_blocks),
+        amount("live", f.live_bytes, f.live_blocks),
+        amount("total", f.total_bytes, f.total_blocks),
+        amount("temporary", f.temporary_bytes, f.temporary_blocks),
     ];
     if f.grows > 0 || f.shrinks > 0 {
         let (grows, shrinks) = (Count(f.grows), Count(f.shrinks));

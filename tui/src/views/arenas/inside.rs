@@ -15,7 +15,7 @@ use ratatui::style::Style;
 use crate::model::{Command, Context, Data, Outcome, type_key};
 use crate::text::{clean, fit_end, fit_type};
 use crate::theme;
-use crate::widgets::{Cursor, Lines, List, Table, below, rows_in, with_details};
+use crate::widgets::{Cursor, Lines, List, Table, amount, below, rows_in, with_details};
 
 /// A row: a type or a field.
 #[derive(Debug)]
@@ -187,10 +187,9 @@ impl Inside {
 
 /// Every figure of a row, those that are 0 left out.
 fn figures(h: &ArenaFigures) -> Vec<String> {
-    let both = |name, bytes, blocks| format!("{name} {} ({})", Bytes(bytes), Count(blocks));
     let mut items = vec![
-        both("allocated", h.total_bytes, h.total_blocks),
-        both("in use", h.live_bytes, h.live_blocks),
+        amount("allocated", h.total_bytes, h.total_blocks),
+        amount("in use", h.live_bytes, h.live_blocks),
     ];
     if h.grows > 0 {
         items.push(format!("grows {}", Count(h.grows)));

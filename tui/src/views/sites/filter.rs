@@ -33,15 +33,9 @@ pub(super) struct Named {
     short: String,
 }
 
-impl Restriction {
-    /// `None` = nothing is known of it.
-    pub(super) fn through(charged: Charged, cx: &Context<'_>) -> Option<Restriction> {
-        Named::new(charged, cx).map(Restriction::Through)
-    }
-}
-
 impl Named {
-    fn new(charged: Charged, cx: &Context<'_>) -> Option<Named> {
+    /// `None` = nothing is known of it.
+    pub(super) fn new(charged: Charged, cx: &Context<'_>) -> Option<Named> {
         let profile = &cx.data.profile;
         let is_known = match charged {
             Charged::Function(id) => (id.0 as usize) < profile.functions.len(),

@@ -20,7 +20,7 @@ use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId};
 use crate::views::View;
 use crate::widgets::{Cursor, List, Sort, rows_in};
-use filter::{Restriction, SiteFilter};
+use filter::{Named, Restriction, SiteFilter};
 use groups::Groups;
 use listing::{Listed, listed, same_site};
 use source::{Excerpt, Sources};
@@ -276,7 +276,8 @@ impl View for Sites {
             Command::SameSymbol => match self.symbol(cx) {
                 Some(charged) => {
                     self.visited = false;
-                    return self.restrict(Restriction::through(charged, cx), cx);
+                    let named = Named::new(charged, cx);
+                    return self.restrict(named.map(Restriction::Through), cx);
                 }
                 None => return Outcome::notice("no function is selected"),
             },
@@ -322,7 +323,7 @@ impl View for Sites {
         self.visited = true;
         (self.list.cursor, self.stack_index) = Default::default();
         let restriction = match jump {
-            Jump::Function(charged) => Restriction::through(*charged, cx),
+            Jump::Function(charged) => Named::new(*charged, cx).map(Restriction::Through),
             Jump::Group(by, key) => Some(Restriction::Group(*by, key.clone())),
             Jump::Selection(selection) => Some(Restriction::Selection(selection.clone())),
             Jump::Site(_) => None,
