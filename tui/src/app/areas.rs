@@ -18,7 +18,7 @@ pub(super) fn body(app: &App) -> Size {
 /// Header, losses, the base where there is one, the view, footer. Empty areas are not drawn.
 pub(crate) fn areas(area: Rect, app: &App) -> [Rect; 5] {
     let data = app.data.as_ref();
-    let has_losses = data.is_some_and(|data| !data.losses().is_empty());
+    let has_losses = data.is_some_and(|data| !data.profile.losses().is_empty());
     let header = match area.height {
         ROOMY.. => 2,
         height => u16::from(height > 1),

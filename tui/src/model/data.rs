@@ -130,11 +130,6 @@ impl Data {
         self.rows((By::Site, Measure::Peak, Frames::Folded))
     }
 
-    /// What was lost, a sentence each, free of control characters; empty = nothing.
-    pub(crate) fn losses(&self) -> &[String] {
-        self.profile.losses()
-    }
-
     pub(crate) fn frame(&self, id: FrameId) -> Option<&Frame> {
         self.profile.frames.get(id.0 as usize)
     }

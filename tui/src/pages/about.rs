@@ -82,10 +82,10 @@ pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         }
     }
     section(&mut page, "Lost");
-    if data.losses().is_empty() {
+    if profile.losses().is_empty() {
         wrapped(&mut page, "", "nothing", cells);
     }
-    for loss in data.losses() {
+    for loss in profile.losses() {
         wrapped(&mut page, "▲", loss, cells);
     }
     section(&mut page, "Symbols");

@@ -207,7 +207,7 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
 
 /// One line naming what was lost, or nothing.
 pub(crate) fn render_losses(data: &Data, area: Rect, buffer: &mut Buffer) {
-    let losses = data.losses();
+    let losses = data.profile.losses();
     let word = match losses.len() {
         0 => return,
         1 => "loss",
