@@ -1,6 +1,7 @@
 //! One loaded profile with what views look up in it. Never panics on ids a profile got wrong: it answers `None`.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Builder;
@@ -18,7 +19,7 @@ use heapglass_profiler::units::printable;
 
 use super::base::Base;
 use super::prompt::Pattern;
-use super::rows::{RowsCache, RowsKey, cached};
+use super::rows::{LastRows, Rows, RowsKey, last_rows};
 use super::tree_spec::TreeSpec;
 use crate::text::clean;
 
@@ -28,14 +29,14 @@ pub(crate) struct Data {
     pub(crate) profile: Profile,
     /// A call tree made on the loader's thread, for the flamegraph to take.
     tree: Mutex<Option<(TreeSpec, CallTree)>>,
-    rows: RowsCache<Vec<Arc<Row>>>,
+    rows: LastRows,
     histories: OnceLock<Vec<Vec<Point>>>,
     /// Its functions have no names yet: the same figures with names follow.
     pub(crate) is_early: bool,
     /// What it is compared with.
     pub(crate) base: Option<Arc<Base>>,
     /// The rows of the base beside those of the profile.
-    beside: RowsCache<Beside>,
+    beside: Mutex<HashMap<RowsKey, Arc<Beside>>>,
     /// What to know before comparing with the base, a sentence each; empty without a base.
     pub(crate) warnings: Vec<String>,
 }
@@ -89,15 +90,16 @@ impl Data {
             measure,
             per: None,
         };
-        let make = || Beside::new(&base.profile, &self.profile, options, frames);
-        Some(cached(&self.beside, key, make))
+        let make = || Arc::new(Beside::new(&base.profile, &self.profile, options, frames));
+        // One that panicked while it made rows left none behind.
+        let mut made = (self.beside.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());
+        Some(Arc::clone(made.entry(key).or_insert_with(make)))
     }
 
     /// The rows of the profile, as the report has them.
-    pub(crate) fn rows(&self, key: RowsKey) -> Arc<Vec<Arc<Row>>> {
+    pub(crate) fn rows(&self, key: RowsKey) -> Rows {
         let (by, measure, frames) = key;
-        let make = || rows(&self.profile, by, measure, frames).into_iter();
-        cached(&self.rows, key, || make().map(Arc::new).collect())
+        last_rows(&self.rows, key, || rows(&self.profile, by, measure, frames))
     }
 
     /// With the tree that will probably be shown: slow, so not on the thread that reads keys.
@@ -126,7 +128,7 @@ impl Data {
     }
 
     /// The rows by site. Their order is the view's.
-    pub(crate) fn site_rows(&self) -> Arc<Vec<Arc<Row>>> {
+    pub(crate) fn site_rows(&self) -> Rows {
         self.rows((By::Site, Measure::Peak, Frames::Folded))
     }
 
@@ -171,6 +173,11 @@ impl Data {
     pub(crate) fn typed_path(&self, path: &str, id: Option<TypeId>) -> String {
         let name = self.type_name(id).map(|name| format!(": {}", name.full));
         clean(&format!("{path}{}", name.unwrap_or_default())).into_owned()
+    }
+
+    /// The full name of a type, clean; `None` for what has none.
+    pub(crate) fn full_type_name(&self, id: Option<TypeId>) -> Option<Cow<'_, str>> {
+        self.type_name(id).map(|name| clean(&name.full))
     }
 
     /// The path of a field for cells, clean.

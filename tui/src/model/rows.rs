@@ -1,25 +1,27 @@
-//! What is made of a profile by grouping, measure and frames, kept until it is asked for by another measure or frames.
+//! Rows of a profile by grouping, measure and frames.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use heapglass_profiler::profile::{Frames, Measure};
-use heapglass_profiler::report::By;
+use heapglass_profiler::report::{By, Row};
 
 /// Rows of a grouping, by measure and frames.
 pub(super) type RowsKey = (By, Measure, Frames);
 
+/// Rows, in the order of the report.
+pub(super) type Rows = Arc<Vec<Arc<Row>>>;
+
 /// The last rows made of each grouping: those of every measure would hold a large recording's several times.
-pub(super) type RowsCache<T> = Mutex<HashMap<By, (RowsKey, Arc<T>)>>;
+pub(super) type LastRows = Mutex<HashMap<By, (RowsKey, Rows)>>;
 
 /// The rows of `key`, made now unless they are the last ones made of their grouping.
-pub(super) fn cached<T>(cache: &RowsCache<T>, key: RowsKey, make: impl FnOnce() -> T) -> Arc<T> {
+pub(super) fn last_rows(last: &LastRows, key: RowsKey, make: impl FnOnce() -> Vec<Row>) -> Rows {
     // One that panicked while it made rows left none behind.
-    let mut made = cache
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut made = last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let last = made.remove(&key.0).filter(|(known, _)| *known == key);
-    let rows = last.map_or_else(|| Arc::new(make()), |(_, rows)| rows);
+    let make = || Arc::new(make().into_iter().map(Arc::new).collect());
+    let rows = last.map_or_else(make, |(_, rows)| rows);
     made.insert(key.0, (key, Arc::clone(&rows)));
     rows
 }

@@ -1,6 +1,7 @@
 //! The parts of one thing as a table, largest first: a type by its fields, a field by its types. Each part leads to its
 //! sites. Must keep the sum: the parts of a thing add up to it.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::model::{Command, Context, Jump, Outcome, Selection, ViewId};
-use crate::text::{clean, fit_end};
+use crate::text::fit_end;
 use crate::theme;
 use crate::widgets::{Lines, List, Table, all_figures, below, rows_in, with_details};
 
@@ -82,9 +83,7 @@ impl Breakdown {
             let (name, full, style) = match whole_field {
                 Some(_) => {
                     let name = data.type_label(id).into_owned();
-                    let full = data
-                        .type_name(id)
-                        .map(|name| clean(&name.full).into_owned());
+                    let full = data.full_type_name(id).map(Cow::into_owned);
                     (name, full, theme::kind(data.type_kind(id)))
                 }
                 None if node == 0 => (data.field_label(node).into_owned(), None, theme::dim()),
@@ -100,7 +99,11 @@ impl Breakdown {
             }
         });
         let mut parts: Vec<Part> = parts.collect();
-        let key = |part: &Part| (Reverse(cx.measure.of(&part.figures)), part.full.clone());
+        let key = |part: &Part| {
+            let value = cx.measure.of(&part.figures);
+            let total = part.figures.total_bytes;
+            (Reverse(value), part.full.clone(), Reverse(total))
+        };
         parts.sort_by_cached_key(key);
         let key = |part: &Part| part.full.clone();
         // Below the breadcrumb.

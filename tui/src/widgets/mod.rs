@@ -61,7 +61,7 @@ pub(crate) fn values_inline(values: u64, bytes: u64) -> String {
     format!("{}, {} inline", counted(values, "value"), Bytes(bytes))
 }
 
-/// Nothing for 0: an empty cell is easier to pass over.
+/// Nothing for 0.
 pub(crate) fn some(value: u64, spell: impl Fn(u64) -> String) -> String {
     if value == 0 {
         String::new()

@@ -1,5 +1,6 @@
 //! Inside one arena: what it allocated, by type, by field, or by the fields of one type.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use heapglass_profiler::arenas::{
@@ -203,13 +204,11 @@ fn figures(h: &ArenaFigures) -> Vec<String> {
 
 fn types(arena: &Arena, data: &Data) -> Vec<Row> {
     let row = |(type_id, inside): (Option<TypeId>, ArenaFigures)| {
-        let full = data.type_name(type_id);
+        let full = data.full_type_name(type_id);
         Row {
             key: type_key(data, type_id),
             name: data.type_label(type_id).into_owned(),
-            full: full.map_or("allocated outside all fields".into(), |name| {
-                clean(&name.full).into_owned()
-            }),
+            full: full.map_or("allocated outside all fields".into(), Cow::into_owned),
             style: theme::kind(data.type_kind(type_id)),
             inside,
         }
@@ -221,7 +220,7 @@ fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
     let row = |(field, inside): (u32, ArenaFigures)| {
         let name = data.field_label(field).into_owned();
         Row {
-            key: Some(name.clone()),
+            key: data.field(field).map(|field| field.path.clone()),
             full: name.clone(),
             name,
             style: theme::plain(),

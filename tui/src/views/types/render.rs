@@ -140,10 +140,8 @@ fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &m
     if fields > 0 {
         title.push_str(&format!(" · in {}", counted(fields as u64, "field")));
     }
-    let full = match cx.data.type_name(row.type_id) {
-        Some(name) => clean(&name.full),
-        None => cx.data.unnamed(),
-    };
+    let full = cx.data.full_type_name(row.type_id);
+    let full = full.unwrap_or_else(|| cx.data.unnamed());
     let most = match (row.type_id, area.height) {
         (None, _) => 3,
         (_, 0..7) => 1,
