@@ -44,6 +44,57 @@ pub(super) const STD_SET: &str = "std::collections::hash::set::HashSet";
 pub(super) const BROWN_MAP: &str = "hashbrown::map::HashMap";
 pub(super) const BROWN_SET: &str = "hashbrown::set::HashSet";
 
+/// Types by their path, or (with `::` at the end) by the module around it, and what asks for memory in their methods. The
+/// first one of a kind, but text, is the kind's own type.
+pub(super) const TYPES: &[(&str, Kind)] = &[
+    ("str", Kind::Text(STRING)),
+    ("alloc::vec::Vec", Kind::Vec),
+    ("alloc::raw_vec::RawVec", Kind::Buffer),
+    ("alloc::collections::vec_deque::VecDeque", Kind::VecDeque),
+    (
+        "alloc::collections::binary_heap::BinaryHeap",
+        Kind::BinaryHeap,
+    ),
+    (
+        "alloc::collections::linked_list::LinkedList",
+        Kind::LinkedList,
+    ),
+    ("alloc::collections::btree::map::BTreeMap", Kind::BTreeMap),
+    ("alloc::collections::btree::map::entry::", Kind::BTreeMap),
+    ("alloc::collections::btree::node::LeafNode", Kind::BTreeMap),
+    (
+        "alloc::collections::btree::node::InternalNode",
+        Kind::BTreeMap,
+    ),
+    ("alloc::collections::btree::set::BTreeSet", Kind::BTreeSet),
+    ("alloc::string::String", Kind::Text(STRING)),
+    ("alloc::ffi::c_str::CString", Kind::Text(C_STRING)),
+    ("core::ffi::c_str::CStr", Kind::Text(C_STRING)),
+    ("std::ffi::os_str::OsString", Kind::Text(OS_STRING)),
+    ("std::ffi::os_str::OsStr", Kind::Text(OS_STRING)),
+    ("std::sys::os_str::", Kind::Text(OS_STRING)),
+    ("std::path::PathBuf", Kind::Text(PATH_BUF)),
+    ("std::path::Path", Kind::Text(PATH_BUF)),
+    ("alloc::boxed::Box", Kind::Box),
+    ("alloc::rc::Rc", Kind::Rc),
+    ("alloc::rc::UniqueRc", Kind::Rc),
+    ("alloc::rc::UniqueRcUninit", Kind::Rc),
+    ("alloc::sync::Arc", Kind::Arc),
+    ("alloc::sync::UniqueArcUninit", Kind::Arc),
+    ("hashbrown::raw::RawTable", Kind::Table(BROWN_MAP)),
+    (STD_MAP, Kind::Map(STD_MAP)),
+    (BROWN_MAP, Kind::Map(BROWN_MAP)),
+    (STD_SET, Kind::Set(STD_SET)),
+    (BROWN_SET, Kind::Set(BROWN_SET)),
+    ("indexmap::map::IndexMap", Kind::IndexMap),
+    ("indexmap::set::IndexSet", Kind::IndexSet),
+    ("std::collections::hash::map::", Kind::Map(STD_MAP)),
+    ("hashbrown::map::", Kind::Map(BROWN_MAP)),
+    ("hashbrown::rustc_entry::", Kind::Map(BROWN_MAP)),
+    ("indexmap::map::", Kind::IndexMap),
+    ("indexmap::inner::", Kind::IndexMap),
+];
+
 impl Kind {
     /// How many arguments its type has, without hasher and allocator.
     pub(super) fn parameters(self) -> usize {
@@ -215,25 +266,18 @@ impl Container {
     fn name(&self) -> String {
         let of = |path: &str| format!("{path}<{}>", self.arguments.join(", "));
         match self.kind {
-            Kind::Buffer | Kind::Vec => of("alloc::vec::Vec"),
+            Kind::Buffer => of("alloc::vec::Vec"),
             Kind::Literal => format!("alloc::vec::Vec<{}>", self.element().unwrap_or_default()),
-            Kind::VecDeque => of("alloc::collections::vec_deque::VecDeque"),
-            Kind::BinaryHeap => of("alloc::collections::binary_heap::BinaryHeap"),
-            Kind::LinkedList => of("alloc::collections::linked_list::LinkedList"),
             Kind::Text(path) => path.to_owned(),
             Kind::Table(map) => match self.table_entry() {
                 Some([key, value]) => format!("{map}<{key}, {value}>"),
                 _ => of("hashbrown::table::HashTable"),
             },
-            Kind::Map(path) | Kind::Set(path) => of(path),
-            Kind::BTreeMap => of("alloc::collections::btree::map::BTreeMap"),
-            Kind::BTreeSet => of("alloc::collections::btree::set::BTreeSet"),
-            Kind::Box => of("alloc::boxed::Box"),
-            Kind::Rc => of("alloc::rc::Rc"),
-            Kind::Arc => of("alloc::sync::Arc"),
-            Kind::IndexMap => of("indexmap::map::IndexMap"),
-            Kind::IndexSet => of("indexmap::set::IndexSet"),
             Kind::Other => self.arguments.first().cloned().unwrap_or_default(),
+            kind => {
+                let own = TYPES.iter().find(|(_, of)| *of == kind);
+                own.map_or_else(String::new, |(path, _)| of(path))
+            }
         }
     }
 

@@ -6,8 +6,7 @@
 
 use super::call::{Call, is_whole, path_and_arguments};
 use super::container::{
-    BROWN_MAP, BROWN_SET, C_STRING, Container, Kind, OS_STRING, PATH_BUF, STD_MAP, STD_SET, STRING,
-    array_element, in_brackets,
+    BROWN_MAP, C_STRING, Container, Kind, STD_MAP, STRING, TYPES, array_element, in_brackets,
 };
 
 /// Crates whose frames are looked through like the standard library's.
@@ -76,56 +75,6 @@ fn makes_slice(name: &str) -> bool {
 fn slice_of(element: &str) -> String {
     format!("[{element}]")
 }
-
-/// Types by their path, or (with `::` at the end) by the module around it, and what asks for memory in their methods.
-const TYPES: &[(&str, Kind)] = &[
-    ("str", Kind::Text(STRING)),
-    ("alloc::vec::Vec", Kind::Vec),
-    ("alloc::raw_vec::RawVec", Kind::Buffer),
-    ("alloc::collections::vec_deque::VecDeque", Kind::VecDeque),
-    (
-        "alloc::collections::binary_heap::BinaryHeap",
-        Kind::BinaryHeap,
-    ),
-    (
-        "alloc::collections::linked_list::LinkedList",
-        Kind::LinkedList,
-    ),
-    ("alloc::collections::btree::map::BTreeMap", Kind::BTreeMap),
-    ("alloc::collections::btree::map::entry::", Kind::BTreeMap),
-    ("alloc::collections::btree::node::LeafNode", Kind::BTreeMap),
-    (
-        "alloc::collections::btree::node::InternalNode",
-        Kind::BTreeMap,
-    ),
-    ("alloc::collections::btree::set::BTreeSet", Kind::BTreeSet),
-    ("alloc::string::String", Kind::Text(STRING)),
-    ("alloc::ffi::c_str::CString", Kind::Text(C_STRING)),
-    ("core::ffi::c_str::CStr", Kind::Text(C_STRING)),
-    ("std::ffi::os_str::OsString", Kind::Text(OS_STRING)),
-    ("std::ffi::os_str::OsStr", Kind::Text(OS_STRING)),
-    ("std::sys::os_str::", Kind::Text(OS_STRING)),
-    ("std::path::PathBuf", Kind::Text(PATH_BUF)),
-    ("std::path::Path", Kind::Text(PATH_BUF)),
-    ("alloc::boxed::Box", Kind::Box),
-    ("alloc::rc::Rc", Kind::Rc),
-    ("alloc::rc::UniqueRc", Kind::Rc),
-    ("alloc::rc::UniqueRcUninit", Kind::Rc),
-    ("alloc::sync::Arc", Kind::Arc),
-    ("alloc::sync::UniqueArcUninit", Kind::Arc),
-    ("hashbrown::raw::RawTable", Kind::Table(BROWN_MAP)),
-    (STD_MAP, Kind::Map(STD_MAP)),
-    (BROWN_MAP, Kind::Map(BROWN_MAP)),
-    (STD_SET, Kind::Set(STD_SET)),
-    (BROWN_SET, Kind::Set(BROWN_SET)),
-    ("indexmap::map::IndexMap", Kind::IndexMap),
-    ("indexmap::set::IndexSet", Kind::IndexSet),
-    ("std::collections::hash::map::", Kind::Map(STD_MAP)),
-    ("hashbrown::map::", Kind::Map(BROWN_MAP)),
-    ("hashbrown::rustc_entry::", Kind::Map(BROWN_MAP)),
-    ("indexmap::map::", Kind::IndexMap),
-    ("indexmap::inner::", Kind::IndexMap),
-];
 
 /// The container of a kind that is neither a pointer, a buffer nor a table.
 fn of_collection(kind: Kind, arguments: Vec<&str>, call: &Call<'_>) -> Container {
@@ -209,41 +158,16 @@ fn map_of(std: bool) -> &'static str {
     if std { STD_MAP } else { BROWN_MAP }
 }
 
-/// Modules, with what asks for memory in functions there.
+/// Modules beside those that types of [`TYPES`] are in, with what asks for memory in functions there.
 const MODULES: &[(&str, Kind)] = &[
-    ("alloc::vec", Kind::Vec),
     ("alloc::slice", Kind::Vec),
-    ("alloc::raw_vec", Kind::Buffer),
-    ("alloc::collections::vec_deque", Kind::VecDeque),
-    ("alloc::collections::binary_heap", Kind::BinaryHeap),
-    ("alloc::collections::linked_list", Kind::LinkedList),
-    ("alloc::collections::btree::set", Kind::BTreeSet),
-    ("alloc::collections::btree::map", Kind::BTreeMap),
-    ("alloc::collections::btree::node", Kind::BTreeMap),
     ("alloc::collections::btree::append", Kind::BTreeMap),
     ("alloc::collections::btree::fix", Kind::BTreeMap),
     ("alloc::collections::btree::split", Kind::BTreeMap),
-    ("alloc::string", Kind::Text(STRING)),
     ("alloc::str", Kind::Text(STRING)),
     ("alloc::fmt", Kind::Text(STRING)),
     ("std::io", Kind::Text(STRING)),
-    ("alloc::boxed", Kind::Box),
-    ("alloc::rc", Kind::Rc),
-    ("alloc::sync", Kind::Arc),
-    ("alloc::ffi::c_str", Kind::Text(C_STRING)),
     ("std::ffi::c_str", Kind::Text(C_STRING)),
-    ("std::ffi::os_str", Kind::Text(OS_STRING)),
-    ("std::sys::os_str", Kind::Text(OS_STRING)),
-    ("std::path", Kind::Text(PATH_BUF)),
-    ("hashbrown::raw", Kind::Table(BROWN_MAP)),
-    ("std::collections::hash::map", Kind::Map(STD_MAP)),
-    ("std::collections::hash::set", Kind::Set(STD_SET)),
-    ("hashbrown::map", Kind::Map(BROWN_MAP)),
-    ("hashbrown::rustc_entry", Kind::Map(BROWN_MAP)),
-    ("hashbrown::set", Kind::Set(BROWN_SET)),
-    ("indexmap::map", Kind::IndexMap),
-    ("indexmap::inner", Kind::IndexMap),
-    ("indexmap::set", Kind::IndexSet),
     ("smallvec", Kind::Other),
     ("bumpalo", Kind::Other),
 ];
@@ -255,7 +179,11 @@ fn of_module(call: &Call<'_>, std: bool, inner: Option<&Container>) -> Option<Co
         let rest = call.module.strip_prefix(module);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     };
-    let &(module, kind) = MODULES.iter().find(|(module, _)| is_in(module))?;
+    let of_types = TYPES
+        .iter()
+        .filter_map(|&(of, kind)| Some((of.rsplit_once("::")?.0, kind)));
+    let mut modules = MODULES.iter().copied().chain(of_types);
+    let (module, kind) = modules.find(|(module, _)| is_in(module))?;
     let first = || call.argument(0);
     match (module, call.name) {
         // Iterator first.
