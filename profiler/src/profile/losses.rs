@@ -30,67 +30,67 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
             counted(lost.damaged, "record")
         ));
     }
-    let mut say = |count: u64, noun: &str, what: &str| {
+    let mut add = |count: u64, noun: &str, what: &str| {
         if count > 0 {
             sentences.push(format!("{} {what}.", counted(count, noun)));
         }
     };
-    say(
+    add(
         lost.untracked_blocks,
         "block",
         "could not be followed to the end, so live and peak are too high by them",
     );
-    say(
+    add(
         lost.unattributed_blocks,
         "block",
         "allocated while the hook was busy (in a signal handler), counted without a stack",
     );
-    say(
+    add(
         lost.unknown_frees,
         "free",
         "of blocks older than the recording, counted nowhere",
     );
-    say(
+    add(
         lost.cut_stacks,
         "stack",
         "truncated at a return address in no known code, shown as [truncated]",
     );
-    say(
+    add(
         lost.foreign_stacks,
         "allocation",
         "made on a stack that is not the thread's own, shown as [foreign stack]",
     );
-    say(
+    add(
         lost.deep_stacks,
         "stack",
         "deeper than the walk goes, without the outermost frames, shown as [deep]",
     );
-    say(
+    add(
         lost.folded_stacks,
         "site",
         "with repeated cycles of frames folded into one, shown as [folded]",
     );
-    say(
+    add(
         lost.marks,
         "time",
         "a mark or a point of the timeline found no room",
     );
-    say(
+    add(
         lost.torn,
         "row",
         "read while the program wrote it, clamped: read again when the program has ended",
     );
-    say(
+    add(
         lost.scopes,
         "time",
         "a phase or field found no room among the scopes and was counted at the one around it",
     );
-    say(
+    add(
         lost.records,
         "time",
         "a footprint or an arena's record found no room",
     );
-    say(
+    add(
         lost.unresolved_frames,
         "frame",
         "without a name, shown as module+offset: build with debug = \"limited\", or say where symbols are with \

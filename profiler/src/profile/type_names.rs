@@ -70,17 +70,20 @@ fn tell_apart(full: &[&str]) -> Vec<String> {
     }
     let mut names = vec![String::new(); full.len()];
     for at in 0..length {
-        let here: Vec<&str> = pieces.iter().map(|one| one[at]).collect();
-        let longest = here.iter().map(|path| path.matches("::").count() + 1).max();
+        let paths: Vec<&str> = pieces.iter().map(|one| one[at]).collect();
+        let longest = paths
+            .iter()
+            .map(|path| path.matches("::").count() + 1)
+            .max();
         // Equal paths need one segment, others as many as make equal only what is equal.
         let enough = (1..=longest.unwrap_or(1)).find(|&segments| {
-            here.iter().enumerate().all(|(i, one)| {
-                here[..i]
+            paths.iter().enumerate().all(|(i, one)| {
+                paths[..i]
                     .iter()
                     .all(|other| one == other || last(one, segments) != last(other, segments))
             })
         });
-        for (name, path) in names.iter_mut().zip(&here) {
+        for (name, path) in names.iter_mut().zip(&paths) {
             name.push_str(enough.map_or(path, |segments| last(path, segments)));
         }
     }

@@ -3,7 +3,8 @@
 //! Must keep the sum: every site is in exactly one row, those whose type nothing tells in the row of `None`.
 
 use super::{Figures, Frame, Function, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};
-use rustc_hash::FxHashMap;
+use crate::interned::Interned;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// The key of the row without a type.
 pub const UNKNOWN: &str = "(unknown type)";
@@ -101,46 +102,34 @@ fn owns_blocks(full: &str) -> bool {
 /// All types with blocks or values, in no particular order; the row of `None` only when it has blocks.
 pub(super) fn type_rows(profile: &Profile) -> Vec<TypeRow> {
     let fields = profile.fields();
+    let mut types: Interned<Option<TypeId>, FxBuildHasher> = Interned::default();
     let mut rows: Vec<TypeRow> = Vec::new();
-    let mut known: FxHashMap<Option<TypeId>, usize> = FxHashMap::default();
-    let mut row_of = |id: Option<TypeId>, rows: &mut Vec<TypeRow>| {
-        *known.entry(id).or_insert_with(|| {
-            rows.push(TypeRow {
-                type_id: id,
-                ..TypeRow::default()
-            });
-            rows.len() - 1
-        })
-    };
-    let mut by_field: FxHashMap<(usize, u32), Figures> = FxHashMap::default();
+    let mut by_field: FxHashMap<(Option<TypeId>, u32), Figures> = FxHashMap::default();
     for (index, site) in profile.sites.iter().enumerate() {
         let found = profile.type_of(site);
-        let number = row_of(found.map(|(id, _)| id), &mut rows);
-        let row = &mut rows[number];
+        let id = found.map(|(id, _)| id);
+        let row = types.entry(&mut rows, id);
         row.figures.add(&site.figures);
         if matches!(found, Some((_, Source::Field))) {
             row.from_fields.add(&site.figures);
         }
         row.sites.push(index);
-        let field = fields.field_of(site.scope);
-        by_field
-            .entry((number, field))
-            .or_default()
-            .add(&site.figures);
+        let key = (id, fields.field_of(site.scope));
+        by_field.entry(key).or_default().add(&site.figures);
     }
     for field in fields.nodes.iter().skip(1) {
         if field.value_type.is_none() || field.values == 0 {
             continue;
         }
-        let number = row_of(field.value_type, &mut rows);
-        let row = &mut rows[number];
+        let row = types.entry(&mut rows, field.value_type);
         row.values = row.values.saturating_add(field.values);
         row.inline_bytes = row.inline_bytes.saturating_add(field.inline_bytes);
     }
-    for ((number, field), figures) in by_field {
-        rows[number].fields.push((field, figures));
+    for ((id, field), figures) in by_field {
+        types.entry(&mut rows, id).fields.push((field, figures));
     }
-    for row in &mut rows {
+    for (row, id) in rows.iter_mut().zip(types.values) {
+        row.type_id = id;
         row.fields
             .sort_by_key(|(field, figures)| (std::cmp::Reverse(figures.total_bytes), *field));
     }

@@ -291,17 +291,17 @@ pub fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
     }
     let mut most: HashMap<TypeId, Slack> = HashMap::new();
     for (label, footprint) in newest {
-        let mut here: HashMap<TypeId, Slack> = HashMap::new();
+        let mut by_type: HashMap<TypeId, Slack> = HashMap::new();
         for node in footprint.nodes.iter().filter(|node| node.blocks > 0) {
             if let Some(id) = node.value_type {
-                let found = here.entry(id).or_default();
+                let found = by_type.entry(id).or_default();
                 let slack = node.block_bytes.saturating_sub(node.used_bytes);
                 found.of_bytes = found.of_bytes.saturating_add(node.block_bytes);
                 found.bytes = found.bytes.saturating_add(slack);
                 found.of_blocks = found.of_blocks.saturating_add(node.blocks);
             }
         }
-        for (id, mut found) in here {
+        for (id, mut found) in by_type {
             found.footprint = label.to_owned();
             let known = most.entry(id).or_default();
             *known = std::mem::take(known).max(found);

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::site::{asking, owner_name};
 use super::{By, Detail, NO_STACK, Part, Row};
+use crate::interned::Interned;
 use crate::profile::{
     Figures, FrameId, Frames, Function, FunctionId, Group, Measure, Origin, Profile, Site, plain,
 };
@@ -72,36 +73,6 @@ fn function_keys(profile: &Profile) -> Vec<String> {
     profile.functions.iter().map(key).collect()
 }
 
-/// Adds rows up by key.
-struct Sums<T> {
-    rows: Vec<(String, Figures, T)>,
-    known: HashMap<String, usize>,
-}
-
-impl<T: Default> Sums<T> {
-    fn new() -> Self {
-        Sums {
-            rows: Vec::new(),
-            known: HashMap::new(),
-        }
-    }
-
-    fn row(&mut self, key: String) -> &mut (String, Figures, T) {
-        let at = self.place(key);
-        &mut self.rows[at]
-    }
-
-    /// Which of the rows is that of a key.
-    fn place(&mut self, key: String) -> usize {
-        let next = self.rows.len();
-        let at = *self.known.entry(key.clone()).or_insert(next);
-        if at == next {
-            self.rows.push((key, Figures::default(), T::default()));
-        }
-        at
-    }
-}
-
 /// Sites by key, added up.
 ///
 /// `alike` tells sites of one key from others at less cost, where it can: those of which it says the same have one key.
@@ -110,20 +81,24 @@ fn grouped<A: Eq + Hash>(
     key: fn(&Profile, &Site) -> String,
     alike: impl Fn(&Site) -> Option<A>,
 ) -> impl Iterator<Item = (String, Figures, Vec<usize>)> {
-    let mut sums: Sums<Vec<usize>> = Sums::new();
-    let mut known: FxHashMap<A, usize> = FxHashMap::default();
+    let mut keys = Interned::new();
+    let mut sums: Vec<(Figures, Vec<usize>)> = Vec::new();
+    let mut known: FxHashMap<A, u32> = FxHashMap::default();
     for (index, site) in profile.sites.iter().enumerate() {
-        let at = match alike(site) {
-            Some(alike) => *known
-                .entry(alike)
-                .or_insert_with(|| sums.place(key(profile, site))),
-            None => sums.place(key(profile, site)),
-        };
-        let (_, figures, sites) = &mut sums.rows[at];
+        let mut number = || keys.number(key(profile, site));
+        let number = match alike(site) {
+            Some(alike) => *known.entry(alike).or_insert_with(number),
+            None => number(),
+        } as usize;
+        if number == sums.len() {
+            sums.push(Default::default());
+        }
+        let (figures, sites) = &mut sums[number];
         figures.add(&site.figures);
         sites.push(index);
     }
-    sums.rows.into_iter()
+    let rows = keys.values.into_iter().zip(sums);
+    rows.map(|(key, (figures, sites))| (key, figures, sites))
 }
 
 pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
@@ -146,52 +121,59 @@ pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
     grouped(profile, owner_name, alike).map(row).collect()
 }
 
-/// What of a function's row is not the row itself.
+/// What a function allocated, and around it.
 #[derive(Default)]
 struct Around {
     function: Option<FunctionId>,
+    figures: Figures,
     inclusive: Figures,
     callers: HashMap<usize, Figures>,
     callees: HashMap<usize, Figures>,
 }
 
 pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> Vec<Row> {
-    let mut sums: Sums<Around> = Sums::new();
+    let mut keys = Interned::new();
+    let mut sums: Vec<Around> = Vec::new();
     // Copies of one generic function are one row.
-    let mut names: Vec<usize> = Vec::with_capacity(profile.functions.len());
+    let mut rows: Vec<usize> = Vec::with_capacity(profile.functions.len());
     for (number, name) in (0..).zip(function_keys(profile)) {
-        let (_, _, around) = sums.row(name.clone());
-        around.function.get_or_insert(FunctionId(number));
-        names.extend(sums.known.get(&name));
+        let row = keys.number(name) as usize;
+        if row == sums.len() {
+            sums.push(Around {
+                function: Some(FunctionId(number)),
+                ..Around::default()
+            });
+        }
+        rows.push(row);
     }
     for site in &profile.sites {
         let path = path(profile, site, frames);
-        let row = |function: &FunctionId| names.get(function.0 as usize).copied();
+        let row = |function: &FunctionId| rows.get(function.0 as usize).copied();
         let path: Vec<usize> = path.iter().filter_map(row).collect();
-        let Some(&last) = path.last() else {
-            sums.row(NO_STACK.to_owned()).1.add(&site.figures);
-            continue;
+        let last = match path.last() {
+            Some(&last) => &mut sums[last],
+            None => keys.entry(&mut sums, NO_STACK.to_owned()),
         };
-        sums.rows[last].1.add(&site.figures);
+        last.figures.add(&site.figures);
         // Recursion counts once, for a function and for a pair of them.
         let mut seen: HashSet<usize> = HashSet::new();
         let mut pairs: HashSet<(usize, usize)> = HashSet::new();
         for (at, &row) in path.iter().enumerate() {
             if seen.insert(row) {
-                sums.rows[row].2.inclusive.add(&site.figures);
+                sums[row].inclusive.add(&site.figures);
             }
             let caller = at.checked_sub(1).map(|at| path[at]);
             if let Some(caller) = caller.filter(|&caller| caller != row)
                 && pairs.insert((caller, row))
             {
-                let (_, _, called) = &mut sums.rows[row];
-                called.callers.entry(caller).or_default().add(&site.figures);
-                let (_, _, calls) = &mut sums.rows[caller];
-                calls.callees.entry(row).or_default().add(&site.figures);
+                let callers = &mut sums[row].callers;
+                callers.entry(caller).or_default().add(&site.figures);
+                let callees = &mut sums[caller].callees;
+                callees.entry(row).or_default().add(&site.figures);
             }
         }
     }
-    let keys: Vec<String> = sums.rows.iter().map(|(key, _, _)| key.clone()).collect();
+    let keys = keys.values;
     let parts = |of: HashMap<usize, Figures>| {
         let mut parts: Vec<Part> = of
             .into_iter()
@@ -200,19 +182,20 @@ pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> 
         parts.sort_by_cached_key(|part| (Reverse(part.figures.total_bytes), part.key.clone()));
         parts
     };
-    let mut rows: Vec<Row> = sums
-        .rows
-        .into_iter()
-        .filter(|(key, figures, around)| {
-            key == NO_STACK || figures.total_blocks > 0 || around.inclusive.total_blocks > 0
+    let mut rows: Vec<Row> = keys
+        .iter()
+        .zip(sums)
+        .filter(|(key, around)| {
+            let counted = around.figures.total_blocks > 0 || around.inclusive.total_blocks > 0;
+            *key == NO_STACK || counted
         })
-        .map(|(key, figures, around)| {
+        .map(|(key, around)| {
             let function = around
                 .function
                 .and_then(|id| profile.functions.get(id.0 as usize));
             Row {
-                key,
-                figures,
+                key: key.clone(),
+                figures: around.figures,
                 detail: Detail::Function(Box::new(FunctionDetail {
                     function: around.function,
                     full_name: function.map(full_name).unwrap_or_default(),

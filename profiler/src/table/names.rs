@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::profile::{Frame, FrameId, Profile};
+use crate::profile::{FrameId, Profile};
 use crate::units::printable;
 
 /// What blocks without a stack are charged to.
@@ -22,18 +22,9 @@ pub(crate) fn place(profile: &Profile, id: FrameId) -> String {
         return "[unnamed]".to_owned();
     };
     let name = profile.function_name(frame.function);
-    match file_and_line(frame) {
-        Some(file) => format!("{name} ({file})"),
-        None => name.to_owned(),
+    match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => format!("{name} ({file}:{line})"),
+        (Some(file), None) => format!("{name} ({file})"),
+        (None, _) => name.to_owned(),
     }
-}
-
-/// `src/main.rs:12`, or the file alone.
-pub(crate) fn file_and_line(frame: &Frame) -> Option<String> {
-    let file = frame.file.as_deref()?;
-    Some(
-        frame
-            .line
-            .map_or_else(|| file.to_owned(), |line| format!("{file}:{line}")),
-    )
 }
