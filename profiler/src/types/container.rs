@@ -114,6 +114,20 @@ impl Kind {
     }
 }
 
+/// What a stack says its block holds: full names, not yet spelled one way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ContentNames {
+    /// The container that asked for the block.
+    pub container: String,
+    /// What one element is; an entry of a map is `(K, V)`.
+    pub element: Option<String>,
+    /// The type being deserialized, or cloned, when it asked.
+    pub owner: Option<String>,
+    /// What it would say if a function on it were another one with the same machine code, where that is something else;
+    /// `None`: of that function nothing is known.
+    pub others: Vec<Option<ContentNames>>,
+}
+
 /// A container and what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Container {
@@ -281,9 +295,13 @@ impl Container {
         }
     }
 
-    /// Its full name, and [`element`](Container::element).
-    pub(super) fn names(&self) -> (String, Option<String>) {
-        (self.name(), self.element())
+    /// What a block of it holds, as far as it tells.
+    pub(super) fn names(&self) -> ContentNames {
+        ContentNames {
+            container: self.name(),
+            element: self.element(),
+            ..ContentNames::default()
+        }
     }
 
     /// What one element is; an entry of a map is `(K, V)`.

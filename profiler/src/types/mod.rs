@@ -27,8 +27,9 @@ mod rules;
 mod spell;
 mod stack;
 
+pub use container::ContentNames;
 pub use spell::{normal, short};
-pub use stack::{ContentNames, StackFrame, Stacks};
+pub use stack::{StackFrame, Stacks};
 
 use crate::profile::{TypeId, TypeKind, TypeName};
 use crate::symbols::one_of;

@@ -8,7 +8,7 @@
 
 use super::alias::Renamed;
 use super::call::{Call, path_and_arguments};
-use super::container::{Container, Kind, STRING};
+use super::container::{Container, ContentNames, Kind, STRING};
 use super::facts::Facts;
 use super::{merged, owner, rules};
 use crate::profile::{Function, FunctionId, Origin};
@@ -31,20 +31,6 @@ pub struct StackFrame<'a> {
     pub merged: bool,
 }
 
-/// What a stack says its block holds: full names, not yet spelled one way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ContentNames {
-    /// The container that asked for the block.
-    pub container: String,
-    /// What one element is; an entry of a map is `(K, V)`.
-    pub element: Option<String>,
-    /// The type being deserialized, or cloned, when it asked.
-    pub owner: Option<String>,
-    /// What it would say if a function on it were another one with the same machine code, where that is something else;
-    /// `None`: of that function nothing is known.
-    pub others: Vec<Option<ContentNames>>,
-}
-
 /// The hook and the allocator are within this many frames, inlined ones included.
 const MAX_HOOK: usize = 48;
 /// Frames of an allocator of the program's own, around or inside ours, up to the compiler's shim.
@@ -52,8 +38,6 @@ const MAX_FOREIGN: usize = 8;
 /// Other answers of one stack.
 const MAX_OTHERS: usize = 8;
 
-/// What the frames of containers tell: container and element.
-type Inside = Option<(String, Option<String>)>;
 /// Frames of containers: functions, and whether they are inlined and described.
 type Chain = Vec<(FunctionId, bool, bool)>;
 
@@ -63,7 +47,8 @@ type Chain = Vec<(FunctionId, bool, bool)>;
 pub struct Stacks {
     /// By number; those of renamed functions, whose numbers fall from the highest, apart.
     facts: [Vec<Option<Rc<Facts>>>; 2],
-    chains: FxHashMap<Chain, Inside>,
+    /// What they tell: container and element.
+    chains: FxHashMap<Chain, Option<ContentNames>>,
     renamed: Renamed,
 }
 
@@ -202,23 +187,17 @@ impl Stacks {
     /// What the frames from `end` on say of the owner, beside what those before it hold.
     fn with_owner(
         &mut self,
-        (container, element): (String, Option<String>),
+        mut names: ContentNames,
         stack: &[StackFrame<'_>],
         end: usize,
     ) -> (ContentNames, usize) {
         let mut asked = 0;
         let outside = stack.get(end..).unwrap_or_default();
-        let owner = owner::owner(outside.iter().map(|frame| {
+        names.owner = owner::owner(outside.iter().map(|frame| {
             asked += 1;
             self.facts(frame)
         }));
-        let decided = end + if owner.is_some() { asked } else { 0 };
-        let names = ContentNames {
-            container,
-            element,
-            owner,
-            others: Vec::new(),
-        };
+        let decided = end + if names.owner.is_some() { asked } else { 0 };
         (names, decided)
     }
 
