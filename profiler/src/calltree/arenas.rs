@@ -5,66 +5,47 @@
 
 use super::label::{Label, MarkKind};
 use crate::profile::arenas::{Part, unscoped};
-use crate::profile::{Arena, ArenaFigures, Figures, Measure, Profile, ScopeId};
+use crate::profile::{ArenaFigures, Figures, Measure, Profile, ScopeId};
 
-/// Bytes inside an arena that have one path.
-pub(super) struct Inside {
-    pub(super) path: Vec<Label>,
-    pub(super) scope: ScopeId,
-    pub(super) figures: Figures,
-}
-
-/// What is inside all arenas, or inside one of them (index into [`Profile::arenas`]).
-pub(super) fn blocks_inside(
+/// Calls `add` with all that is inside arenas, or inside one of them (index into [`Profile::arenas`]): path, scope and
+/// figures.
+pub(super) fn each_inside(
     profile: &Profile,
     only: Option<usize>,
     measure: Measure,
-) -> Vec<Inside> {
-    let mut all = Vec::new();
-    for (index, arena) in profile.arenas.iter().enumerate() {
-        if only.is_none_or(|only| only == index) {
-            inside(profile, index as u32, arena, measure, &mut all);
-        }
-    }
-    all
-}
-
-fn inside(profile: &Profile, index: u32, arena: &Arena, measure: Measure, all: &mut Vec<Inside>) {
-    let root = Label::Arena(index);
-    let mut add = |path: Vec<Label>, scope: ScopeId, figures: Figures| {
-        all.push(Inside {
-            path,
-            scope,
-            figures,
-        });
-    };
+    mut add: impl FnMut(&[Label], ScopeId, Figures),
+) {
     let fields = profile.fields();
-    for row in &arena.rows {
-        let mut path = vec![root];
-        let of_field = fields.path_to(fields.field_of(row.scope));
-        path.extend(of_field.into_iter().map(Label::Field));
-        // What bypassed the handle did so here, whenever that was.
-        if measure == Measure::Total && row.inside.past_bytes > 0 {
-            let bypassed = Label::Mark(MarkKind::Part(Part::Bypassed));
-            let path = [&path[..], &[bypassed]].concat();
-            add(path, row.scope, bytes(row.inside.past_bytes, measure));
+    for (index, arena) in profile.arenas.iter().enumerate() {
+        if only.is_some_and(|only| only != index) {
+            continue;
         }
-        let scope = profile.scopes.get(row.scope.0 as usize);
-        let id = scope.and_then(|scope| scope.value_type);
-        path.extend(id.map(|id| Label::Type(Some(id))));
-        add(path, row.scope, figures(&row.inside));
-    }
-    let mut add = |mark: MarkKind, figures: Figures| {
-        add(vec![root, Label::Mark(mark)], ScopeId(0), figures);
-    };
-    let rest = figures(&unscoped(arena));
-    if measure.of(&rest) > 0 {
-        add(MarkKind::NoRow, rest);
-    }
-    if measure == Measure::Live {
-        let parts = Part::ALL.into_iter();
-        for part in parts.filter(|part| *part != Part::Allocated) {
-            add(MarkKind::Part(part), bytes(part.of(arena), measure));
+        let root = Label::Arena(index as u32);
+        for row in &arena.rows {
+            let mut path = vec![root];
+            let of_field = fields.path_to(fields.field_of(row.scope));
+            path.extend(of_field.into_iter().map(Label::Field));
+            // What bypassed the handle did so here, whenever that was.
+            if measure == Measure::Total && row.inside.past_bytes > 0 {
+                path.push(Label::Mark(MarkKind::Part(Part::Bypassed)));
+                add(&path, row.scope, bytes(row.inside.past_bytes, measure));
+                path.pop();
+            }
+            let scope = profile.scopes.get(row.scope.0 as usize);
+            let id = scope.and_then(|scope| scope.value_type);
+            path.extend(id.map(|id| Label::Type(Some(id))));
+            add(&path, row.scope, figures(&row.inside));
+        }
+        let mut add = |mark, figures| add(&[root, Label::Mark(mark)], ScopeId(0), figures);
+        let rest = figures(&unscoped(arena));
+        if measure.of(&rest) > 0 {
+            add(MarkKind::NoRow, rest);
+        }
+        if measure == Measure::Live {
+            let parts = Part::ALL.into_iter();
+            for part in parts.filter(|part| *part != Part::Allocated) {
+                add(MarkKind::Part(part), bytes(part.of(arena), measure));
+            }
         }
     }
 }

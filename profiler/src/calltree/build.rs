@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::arenas::blocks_inside;
+use super::arenas::each_inside;
 use super::label::{Label, MarkKind};
 use super::{By, CallTree, Node, NodeId, Options};
 use crate::profile::fields::Phases;
@@ -33,7 +33,7 @@ impl From<Label> for Step {
 }
 
 pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
-    let mut builder = Builder {
+    let builder = Builder {
         profile,
         options,
         tree: CallTree {
@@ -47,17 +47,10 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
         first: Vec::new(),
         others: FxHashMap::default(),
     };
-    match options.by {
-        By::Arena => builder.add_blocks_in_arenas(),
-        By::Stack | By::Field | By::Type => builder.add_sites(),
-    }
-    let Builder {
-        mut tree,
-        first,
-        others,
-        ..
-    } = builder;
-    drop((first, others));
+    let mut tree = match options.by {
+        By::Arena => builder.of_blocks_in_arenas(),
+        By::Stack | By::Field | By::Type => builder.of_sites(),
+    };
     sum_up(&mut tree);
     list_children(profile, &mut tree);
     tree
@@ -74,19 +67,22 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn add_blocks_in_arenas(&mut self) {
+    /// The tree of what lies inside arenas.
+    fn of_blocks_in_arenas(mut self) -> CallTree {
         let Options { arena, measure, .. } = *self.options;
         let mut path = Vec::new();
-        for block in blocks_inside(self.profile, arena, measure) {
-            if self.begin(block.scope, &mut path) {
-                path.extend(block.path.into_iter().map(Step::from));
+        each_inside(self.profile, arena, measure, |labels, scope, figures| {
+            if self.begin(scope, &mut path) {
+                path.extend(labels.iter().copied().map(Step::from));
                 let leaf = self.leaf(&path);
-                self.charge(leaf, &block.figures);
+                self.charge(leaf, &figures);
             }
-        }
+        });
+        self.tree
     }
 
-    fn add_sites(&mut self) {
+    /// The tree of all sites.
+    fn of_sites(mut self) -> CallTree {
         let (profile, options) = (self.profile, self.options);
         self.tree.leaves.reserve_exact(profile.sites.len());
         let mut path: Vec<Step> = Vec::new();
@@ -115,6 +111,7 @@ impl Builder<'_> {
             }
             self.tree.leaves.push(leaf);
         }
+        self.tree
     }
 
     /// Begins a path with the phases around a scope, where they are shown; false = the scope is left out.
@@ -317,20 +314,9 @@ fn new_node(step: Step, parent: Option<NodeId>, depth: u32) -> Node {
 
 /// Whether a scope is `within` or lies inside it.
 fn is_within(profile: &Profile, phases: &Phases, scope: ScopeId, within: ScopeId) -> bool {
-    if within == ScopeId(0) || phases.around(scope).contains(&within) {
-        return true;
-    }
-    let mut at = scope.0;
-    while at != 0
-        && let Some(scope) = profile.scopes.get(at as usize)
-    {
-        if at == within.0 {
-            return true;
-        }
-        // Parents come before children; anything else is a damaged recording, and might be a circle.
-        at = if scope.parent < at { scope.parent } else { 0 };
-    }
-    false
+    within == ScopeId(0)
+        || phases.around(scope).contains(&within)
+        || profile.scopes_around(scope).any(|(at, _)| at == within)
 }
 
 /// What the walk says about the stack, where its outermost frames would be.

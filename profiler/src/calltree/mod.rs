@@ -60,11 +60,6 @@ impl By {
             By::Arena => "arena",
         }
     }
-
-    /// The kind of that name, or `None`.
-    pub fn from_name(name: &str) -> Option<By> {
-        By::ALL.into_iter().find(|by| by.name() == name)
-    }
 }
 
 /// Which sites a tree takes in and how it grows.

@@ -1,6 +1,7 @@
 //! Scopes: the phases of the program and the fields of its data, one tree.
 
-use super::TypeId;
+use super::{Profile, ScopeId, TypeId};
+use std::iter::successors;
 
 /// A phase of the program, or a place in the data it deserializes.
 #[derive(Clone, Debug, Default)]
@@ -81,6 +82,17 @@ impl ScopeKind {
             ScopeKind::FromBuffer => "(from buffer)".to_owned(),
             ScopeKind::Other => "(other)".to_owned(),
         }
+    }
+}
+
+impl Profile {
+    /// A scope and those around it, the innermost first; nothing where there is no such scope.
+    pub(crate) fn scopes_around(&self, scope: ScopeId) -> impl Iterator<Item = (ScopeId, &Scope)> {
+        let known = |id: ScopeId| Some((id, self.scopes.get(id.0 as usize)?));
+        successors(known(scope), move |&(at, scope)| {
+            // Parents come before children; anything else is a damaged recording, and might be a circle.
+            known(ScopeId(scope.parent)).filter(|(parent, _)| *parent < at)
+        })
     }
 }
 

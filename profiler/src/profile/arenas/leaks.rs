@@ -18,7 +18,6 @@ use super::undropped::undropped;
 use crate::profile::{ArenaEvent, Profile, ScopeId, ScopeKind};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::iter::successors;
 
 /// What is known of a root that values in arenas were built under.
 #[derive(Default)]
@@ -112,11 +111,7 @@ fn chunks_unknown(profile: &Profile, arena: usize) -> bool {
 
 /// The roots around a scope, the innermost first.
 fn root_of(profile: &Profile, scope: ScopeId) -> impl Iterator<Item = ScopeId> {
-    let known = |scope: ScopeId| profile.scopes.get(scope.0 as usize);
-    let outward = successors(Some(scope), move |&at| {
-        // Parents come before children; anything else is a damaged recording, and might be a circle.
-        let parent = known(at)?.parent;
-        (parent < at.0).then_some(ScopeId(parent))
-    });
-    outward.filter(move |&at| known(at).is_some_and(|scope| scope.kind == ScopeKind::Root))
+    let around = profile.scopes_around(scope);
+    let roots = around.filter(|(_, scope)| scope.kind == ScopeKind::Root);
+    roots.map(|(id, _)| id)
 }
