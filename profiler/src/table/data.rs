@@ -280,14 +280,10 @@ fn part(
 pub fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
     let mut newest: HashMap<&str, &Footprint> = HashMap::new();
     for footprint in profile.footprints.iter().filter(|one| !one.estimate) {
-        newest
-            .entry(&footprint.label)
-            .and_modify(|known| {
-                if footprint.time_ns >= known.time_ns {
-                    *known = footprint;
-                }
-            })
-            .or_insert(footprint);
+        let known = newest.entry(&footprint.label).or_insert(footprint);
+        if footprint.time_ns >= known.time_ns {
+            *known = footprint;
+        }
     }
     let mut most: HashMap<TypeId, Slack> = HashMap::new();
     for (label, footprint) in newest {
@@ -350,14 +346,10 @@ fn types_of(profile: &Profile, field: &Field) -> Vec<Part> {
             Source::Stack => "stack",
             Source::Field => "field",
         };
-        sources
-            .entry(Some(id))
-            .and_modify(|known| {
-                if *known != source {
-                    *known = "mixed";
-                }
-            })
-            .or_insert(source);
+        let known = sources.entry(Some(id)).or_insert(source);
+        if *known != source {
+            *known = "mixed";
+        }
     }
     let typed = sites().map(|site| (profile.type_id_of(site), site.figures));
     parts(typed)

@@ -99,11 +99,6 @@ impl By {
             By::Arena => "arena",
         }
     }
-
-    /// The grouping of that name, or `None`.
-    pub fn from_name(name: &str) -> Option<By> {
-        By::ALL.into_iter().find(|by| by.name() == name)
-    }
 }
 
 /// One row.

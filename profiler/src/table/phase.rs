@@ -72,6 +72,7 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
         .map(|(phase, &with_inner)| PhaseDetail {
             scope: ScopeId(phase),
             with_inner,
+            retained_bytes: Some(0),
             ..PhaseDetail::default()
         })
         .collect();
@@ -80,16 +81,11 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
             continue;
         }
         let detail = &mut details[phases.phase_of(ScopeId(index as u32)).0 as usize];
-        let first = detail.entered == 0;
         detail.entered = detail.entered.saturating_add(scope.entered);
         detail.input_bytes = detail.input_bytes.saturating_add(scope.input_bytes);
         detail.records = detail.records.saturating_add(scope.records);
         if scope.entered > 0 {
-            let before = match first {
-                true => Some(0),
-                false => detail.retained_bytes,
-            };
-            detail.retained_bytes = both(before, scope.retained_bytes);
+            detail.retained_bytes = both(detail.retained_bytes, scope.retained_bytes);
         }
     }
     // From the last scope to the first: parents come before children.
@@ -100,14 +96,16 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
             details[parent].with_inner.add(&figures);
         }
     }
-    (0..count)
-        .filter(|&phase| {
-            details[phase].entered > 0 || details[phase].with_inner != Figures::default()
-        })
-        .map(|phase| Row {
-            key: phases.path(profile, ScopeId(phase as u32)),
-            figures: own[phase],
-            detail: Detail::Phase(Box::new(details[phase])),
+    let details = details.into_iter().zip(own);
+    details
+        .filter(|(detail, _)| detail.entered > 0 || detail.with_inner != Figures::default())
+        .map(|(mut detail, figures)| {
+            detail.retained_bytes = detail.retained_bytes.filter(|_| detail.entered > 0);
+            Row {
+                key: phases.path(profile, detail.scope),
+                figures,
+                detail: Detail::Phase(Box::new(detail)),
+            }
         })
         .collect()
 }

@@ -39,11 +39,6 @@ impl Frames {
             Frames::Trimmed => "trimmed",
         }
     }
-
-    /// The choice of that name, or `None`.
-    pub fn from_name(name: &str) -> Option<Frames> {
-        Frames::ALL.into_iter().find(|frames| frames.name() == name)
-    }
 }
 
 impl Profile {
