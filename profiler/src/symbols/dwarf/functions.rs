@@ -9,7 +9,7 @@ use gimli::{AttributeValue, UnitOffset, UnitRef};
 use super::super::SourceFrame;
 use super::super::names::{self, text};
 use super::super::table::Table;
-use super::lines::{self, Files, Place};
+use super::lines::{self, Place};
 use super::units::{Index, Unit, ranges_of};
 use super::{Budget, Entry, Shared, Slice};
 
@@ -44,12 +44,11 @@ struct Name<'a> {
 /// The unit of an entry, and the offset in it.
 type EntryId = (usize, UnitOffset);
 
-/// The frames of the addresses at `positions`, in that order: innermost first, empty where nothing covers one.
+/// The frames of sorted addresses, in that order: innermost first, empty where nothing covers one.
 pub(super) fn resolve_unit(
     index: &Index<'_>,
     id: usize,
     addresses: &[u64],
-    positions: &[usize],
     table: &Table<'_>,
     budget: &Budget,
 ) -> Vec<Vec<SourceFrame>> {
@@ -59,17 +58,17 @@ pub(super) fn resolve_unit(
         id,
         unit,
         addresses,
-        positions,
         budget,
         origins: HashMap::new(),
     };
-    let mut chains: Vec<Vec<Node<'_>>> = positions.iter().map(|_| Vec::new()).collect();
+    let mut chains: Vec<Vec<Node<'_>>> = addresses.iter().map(|_| Vec::new()).collect();
     // An error ends the walk; what was found before it stands.
     let _ended_early = walk.run(&mut chains);
     let skeleton = UnitRef::new(index.dwarf, &unit.unit);
-    let places = lines::places(skeleton, addresses, positions, budget);
+    let places = lines::places(skeleton, addresses, budget);
     let mut render = Render {
-        files: Files::new(skeleton),
+        unit: skeleton,
+        files: HashMap::new(),
         rust: unit.rust,
         index,
         table,
@@ -78,10 +77,8 @@ pub(super) fn resolve_unit(
     chains
         .iter()
         .zip(places)
-        .zip(positions)
-        .map(|((chain, place), &position)| {
-            render.frames(chain, place.unwrap_or_default(), addresses[position])
-        })
+        .zip(addresses)
+        .map(|((chain, place), &address)| render.frames(chain, place.unwrap_or_default(), address))
         .collect()
 }
 
@@ -90,7 +87,6 @@ struct Walk<'w, 'a> {
     id: usize,
     unit: &'w Unit<'a>,
     addresses: &'w [u64],
-    positions: &'w [usize],
     budget: &'w Budget,
     /// What entries that others are instances of are called, and what they are instances of.
     origins: HashMap<EntryId, (Name<'a>, Option<EntryId>)>,
@@ -105,7 +101,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         let mut around: Vec<(isize, UnitOffset)> = Vec::new();
         let mut work = 0;
         let mut nodes = 0;
-        let most_nodes = (self.positions.len() * NODES_OF_AN_ADDRESS + FEW_NODES).min(MAX_NODES);
+        let most_nodes = (self.addresses.len() * NODES_OF_AN_ADDRESS + FEW_NODES).min(MAX_NODES);
         while !entries.is_empty() && nodes < most_nodes {
             work += 1;
             if work % 1024 == 0 && !self.budget.take(1024) {
@@ -181,13 +177,9 @@ impl<'w, 'a> Walk<'w, 'a> {
     ) -> Vec<usize> {
         let mut matched = Vec::new();
         ranges_of(unit, entry, self.budget, |begin, end| {
-            let first = self
-                .positions
-                .partition_point(|&position| self.addresses[position] < begin);
-            let inside = self.positions[first..]
-                .iter()
-                .take_while(|&&position| self.addresses[position] < end)
-                .count();
+            let first = self.addresses.partition_point(|&address| address < begin);
+            let rest = self.addresses[first..].iter();
+            let inside = rest.take_while(|&&address| address < end).count();
             if inside > 0 && self.budget.take(inside) {
                 matched.extend((first..first + inside).filter(|&at| may_take(&chains[at])));
             }
@@ -263,7 +255,9 @@ type NameKey<'a> = (&'a [u8], &'a [u8], Option<Shared>);
 
 /// Turns nodes into frames, sharing strings within a unit.
 struct Render<'r, 'a> {
-    files: Files<'r, 'a>,
+    unit: UnitRef<'r, Slice<'a>>,
+    /// The files of the unit's line table, by number.
+    files: HashMap<u64, Option<Shared>>,
     rust: bool,
     index: &'r Index<'a>,
     table: &'r Table<'r>,
@@ -276,7 +270,11 @@ impl<'r, 'a> Render<'r, 'a> {
         let mut frames = Vec::with_capacity(chain.len());
         for (depth, node) in chain.iter().enumerate().rev() {
             let inlined = depth > 0;
-            let file = place.file.and_then(|file| self.files.name(file));
+            let file = place.file.and_then(|file| {
+                let name = self.files.entry(file);
+                let name = name.or_insert_with(|| Some(lines::file_name(self.unit, file)?.into()));
+                name.clone()
+            });
             let address = (!inlined).then_some(address);
             // An inlined function nobody named would only be a hole in the stack: its caller takes the place.
             if let Some((function, raw)) = self.function(node.name, file.as_ref(), address) {

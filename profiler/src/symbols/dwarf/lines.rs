@@ -1,13 +1,11 @@
 //! The line table of a unit: which source line an instruction came from.
 //! One run of the program answers all addresses; rows that match nothing are dropped as they come.
 
-use std::collections::HashMap;
-
 use gimli::UnitRef;
 
 use super::super::names::{join_path, text};
 use super::units::directory;
-use super::{Budget, Shared, Slice};
+use super::{Budget, Slice};
 
 /// A place in the source; the file is an index into the unit's file table.
 #[derive(Clone, Copy, Default)]
@@ -16,14 +14,13 @@ pub(super) struct Place {
     pub(super) line: Option<u32>,
 }
 
-/// The places of `positions` into the sorted `addresses`, in that order.
+/// The places of sorted addresses, in that order.
 pub(super) fn places(
     unit: UnitRef<'_, Slice<'_>>,
     addresses: &[u64],
-    positions: &[usize],
     budget: &Budget,
 ) -> Vec<Option<Place>> {
-    let mut places = vec![None; positions.len()];
+    let mut places = vec![None; addresses.len()];
     let Some(program) = unit.unit.line_program.clone() else {
         return places;
     };
@@ -43,11 +40,11 @@ pub(super) fn places(
             && !discarded
             && begin < address
         {
-            let first = positions.partition_point(|&position| addresses[position] < begin);
+            let first = addresses.partition_point(|&address| address < begin);
             for (slot, _) in places[first..]
                 .iter_mut()
-                .zip(&positions[first..])
-                .take_while(|&(_, &p)| addresses[p] < address)
+                .zip(&addresses[first..])
+                .take_while(|(_, wanted)| **wanted < address)
             {
                 slot.get_or_insert(place);
             }
@@ -62,29 +59,8 @@ pub(super) fn places(
     places
 }
 
-/// The file names of a unit's line table, made once each.
-pub(super) struct Files<'u, 'a> {
-    unit: UnitRef<'u, Slice<'a>>,
-    names: HashMap<u64, Option<Shared>>,
-}
-
-impl<'u, 'a> Files<'u, 'a> {
-    pub(super) fn new(unit: UnitRef<'u, Slice<'a>>) -> Self {
-        Files {
-            unit,
-            names: HashMap::new(),
-        }
-    }
-
-    /// The path of a file, made absolute by the folder the compiler ran in.
-    pub(super) fn name(&mut self, file: u64) -> Option<Shared> {
-        let name = self.names.entry(file);
-        let name = name.or_insert_with(|| path(self.unit, file).map(Shared::from));
-        name.clone()
-    }
-}
-
-fn path(unit: UnitRef<'_, Slice<'_>>, file: u64) -> Option<String> {
+/// The path of a file of a unit's line table, made absolute by the folder the compiler ran in.
+pub(super) fn file_name(unit: UnitRef<'_, Slice<'_>>, file: u64) -> Option<String> {
     let header = unit.unit.line_program.as_ref()?.header();
     let entry = header.file(file)?;
     let string = |value| {

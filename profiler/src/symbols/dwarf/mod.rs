@@ -149,9 +149,8 @@ pub(super) fn resolve(
                     while let Some((unit, positions)) =
                         wanted.get(next.fetch_add(1, Ordering::Relaxed))
                     {
-                        let chains = functions::resolve_unit(
-                            index, *unit, addresses, positions, table, budget,
-                        );
+                        let inside: Vec<u64> = positions.iter().map(|&at| addresses[at]).collect();
+                        let chains = functions::resolve_unit(index, *unit, &inside, table, budget);
                         if sender.send((*unit, positions, chains)).is_err() {
                             break;
                         }
