@@ -5,6 +5,7 @@
 use super::SourceFrame;
 use super::short::{beginning, last_segment, strip_generics};
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -120,8 +121,8 @@ fn cut(name: String) -> String {
 /// Where the crates of a binary have their root files: turns a source file into a module path.
 #[derive(Default)]
 pub(super) struct CrateRoots {
-    /// (directory with a trailing slash, file name of the root, crate name), longest directory first.
-    roots: Vec<(String, String, String)>,
+    /// (length of the folder, folder with a trailing slash, file name of the root, crate name): the longest folder first.
+    roots: BTreeSet<(Reverse<usize>, String, String, String)>,
 }
 
 impl CrateRoots {
@@ -135,31 +136,26 @@ impl CrateRoots {
         let Some((folder, file)) = root.rsplit_once('/') else {
             return;
         };
-        let root = (format!("{folder}/"), file.to_owned(), krate.to_owned());
-        if !krate.is_empty() && !self.roots.contains(&root) {
-            self.roots.push(root);
+        if !krate.is_empty() {
+            let (folder, file) = (format!("{folder}/"), file.to_owned());
+            let length = Reverse(folder.len());
+            self.roots.insert((length, folder, file, krate.to_owned()));
         }
-    }
-
-    /// To be called once after the last [`add`](Self::add).
-    pub(super) fn finish(&mut self) {
-        self.roots
-            .sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
     }
 
     /// The module path a Rust source file suggests: `alloc::vec` for `/rustc/../library/alloc/src/vec/mod.rs`.
     pub(super) fn module(&self, file: &str) -> Option<String> {
+        let mut around = self.roots.iter().filter_map(|(_, folder, root, krate)| {
+            Some((file.strip_prefix(folder.as_str())?, root, krate))
+        });
         // Of two crates in one folder (main.rs, lib.rs) the one whose root file it is comes first.
-        let is_root =
-            |(folder, root, _): &&(String, String, _)| file.strip_prefix(&**folder) == Some(root);
-        if let Some((_, _, krate)) = self.roots.iter().find(is_root) {
+        if let Some((_, _, krate)) = around.clone().find(|(rest, root, _)| rest == root) {
             return Some(krate.clone());
         }
-        let inside = |(folder, _, krate): &(String, _, String)| {
-            Some(module_path(krate, file.strip_prefix(&**folder)?))
-        };
-        let inside = self.roots.iter().find_map(inside);
-        inside.or_else(|| module_by_convention(file))
+        match around.next() {
+            Some((rest, _, krate)) => Some(module_path(krate, rest)),
+            None => module_by_convention(file),
+        }
     }
 }
 

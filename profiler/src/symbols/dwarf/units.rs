@@ -138,7 +138,6 @@ impl<'a> Index<'a> {
         }
         index.add_address_ranges(&without_ranges, budget);
         index.ranges.sort_unstable();
-        index.roots.finish();
         index
     }
 
