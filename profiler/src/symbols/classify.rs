@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::names::{is_rust, without_version};
-use super::short::{crate_of, is_std_crate, last_segment, one_of, short};
+use super::short::{begins_with, crate_of, is_std_crate, last_segment, one_of, short};
 use super::{SourceFrame, Symbols};
 use crate::profile::{Function, OWN_CRATES, Origin};
 
@@ -148,16 +148,14 @@ pub fn unresolved(module: &str, offset: u64) -> Function {
 
 /// Whether a function is one that the compiler puts between `alloc` and the global allocator.
 pub(crate) fn is_allocator_shim(name: &str) -> bool {
-    let name = last_segment(name);
-    [
+    let shims = [
         "__rust_alloc",
         "__rust_realloc",
         "__rust_dealloc",
         "__rdl_",
         "__rg_",
-    ]
-    .iter()
-    .any(|shim| name.starts_with(shim))
+    ];
+    begins_with(last_segment(name), &shims)
 }
 
 fn image_name(module: &str) -> &str {

@@ -1,7 +1,7 @@
 //! What part a function plays on a stack, by its name: whether it was called back, passes a call on, reads a format or
 //! reports a panic.
 
-use super::short::{last_segment, segments, self_type, strip_generics};
+use super::short::{begins_with, is_call, last_segment, path, segments, self_type, strip_generics};
 use crate::profile::{Function, Origin, Role};
 
 /// Crates that work for whoever calls them.
@@ -107,52 +107,51 @@ fn is_called_back(name: &str) -> bool {
 
 /// The call of a closure, or an adaptor of iterators, in the standard library.
 fn is_glue(name: &str) -> bool {
-    let path = name.trim_start_matches(['<', '&']);
-    let path = path.trim_start_matches("mut ");
-    let called = strip_generics(last_segment(name));
-    matches!(
-        called,
-        "call_once" | "call_mut" | "call" | "catch_unwind" | "do_call"
-    ) || name.contains("FnOnce::call_once")
-        || [
-            "core::ops::",
-            "core::iter::",
-            "core::option::",
-            "core::result::",
-            "core::array::",
-            "core::slice::",
-            "core::cell::",
-            "core::ptr::",
-            "core::future::",
-            "core::pin::",
-            "std::panic::",
-            "std::panicking::catch_unwind",
-            "std::panicking::try",
-            "std::thread::local",
-            "std::sys::thread_local",
-            "std::sys::backtrace::__rust_begin_short_backtrace",
-        ]
-        .iter()
-        .any(|start| path.starts_with(start))
+    is_call(name)
+        || matches!(
+            strip_generics(last_segment(name)),
+            "catch_unwind" | "do_call"
+        )
+        || begins_with(
+            path(name),
+            &[
+                "core::ops::",
+                "core::iter::",
+                "core::option::",
+                "core::result::",
+                "core::array::",
+                "core::slice::",
+                "core::cell::",
+                "core::ptr::",
+                "core::future::",
+                "core::pin::",
+                "std::panic::",
+                "std::panicking::catch_unwind",
+                "std::panicking::try",
+                "std::thread::local",
+                "std::sys::thread_local",
+                "std::sys::backtrace::__rust_begin_short_backtrace",
+            ],
+        )
 }
 
 /// What runs between a panic and its end.
 fn reports_panic(name: &str) -> bool {
-    let path = name.trim_start_matches('<');
-    [
-        "std::panicking::begin_panic",
-        "std::panicking::panic_with_hook",
-        "std::panicking::rust_panic",
-        "std::panicking::default_hook",
-        "std::panicking::panic_handler",
-        "std::panicking::payload_as_str",
-        "core::panicking::",
-        "std::sys::backtrace::__rust_end_short_backtrace",
-        "std::sys::backtrace::BacktraceLock",
-        "std::sys::backtrace::_print",
-        "std::backtrace_rs::",
-        "__rustc::rust_begin_unwind",
-    ]
-    .iter()
-    .any(|start| path.starts_with(start))
+    begins_with(
+        name.trim_start_matches('<'),
+        &[
+            "std::panicking::begin_panic",
+            "std::panicking::panic_with_hook",
+            "std::panicking::rust_panic",
+            "std::panicking::default_hook",
+            "std::panicking::panic_handler",
+            "std::panicking::payload_as_str",
+            "core::panicking::",
+            "std::sys::backtrace::__rust_end_short_backtrace",
+            "std::sys::backtrace::BacktraceLock",
+            "std::sys::backtrace::_print",
+            "std::backtrace_rs::",
+            "__rustc::rust_begin_unwind",
+        ],
+    )
 }

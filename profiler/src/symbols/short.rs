@@ -39,6 +39,23 @@ pub(super) fn strip_generics(segment: &str) -> &str {
     }
 }
 
+/// The path a name begins with, whether or not it is in brackets: `alloc::raw_vec::..` of `<alloc::raw_vec::..>::f`.
+pub(super) fn path(name: &str) -> &str {
+    name.trim_start_matches(['<', '&'])
+        .trim_start_matches("mut ")
+}
+
+pub(super) fn begins_with(text: &str, prefixes: &[&str]) -> bool {
+    prefixes.iter().any(|prefix| text.starts_with(prefix))
+}
+
+/// The call of a closure or function pointer, where it is a function of the standard library.
+pub(super) fn is_call(name: &str) -> bool {
+    let called = strip_generics(last_segment(name));
+    let called = called.split("{{").next().unwrap_or(called);
+    matches!(called, "call_once" | "call_mut" | "call") || name.contains("FnOnce::call_once")
+}
+
 /// At most so many bytes of the beginning of a text, whole characters.
 pub(super) fn beginning(text: &str, most_bytes: usize) -> &str {
     let mut end = text.len().min(most_bytes);

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::classify::is_allocator_shim;
-use super::short::{last_segment, strip_generics};
+use super::short::{begins_with, is_call, path};
 use crate::profile::{Function, Origin};
 
 /// Paths of what stands between a collection and the allocator, and of heapglass itself.
@@ -19,6 +19,13 @@ const MACHINERY: &[&str] = &[
     "tracking_alloc::",
     "tracking_alloc_recording::",
     "__rustc::",
+];
+
+/// In the names of a global allocator's methods: whoever implements it, they are machinery.
+const ALLOCATOR_METHODS: &[&str] = &[
+    " as core::alloc::global::GlobalAlloc>::",
+    " as core::alloc::GlobalAlloc>::",
+    " as core::alloc::Allocator>::",
 ];
 
 /// Paths of what runs before `main` or a thread's closure.
@@ -73,12 +80,22 @@ pub struct Part {
 impl Part {
     /// What a function is by its name and origin.
     pub fn of(function: &Function) -> Part {
+        let (name, origin) = (&*function.name, function.origin);
+        let begins = |prefixes| begins_with(path(name), prefixes);
         Part {
-            machinery: is_machinery(function),
-            glue: is_glue(function),
-            start_up: is_start_up(function),
-            call: is_call(function),
-            nameless: matches!(function.origin, Origin::Unresolved | Origin::Native),
+            machinery: begins(MACHINERY)
+                || function.is_own()
+                || is_allocator_shim(name)
+                || ALLOCATOR_METHODS.iter().any(|of| name.contains(of)),
+            // Closures and thread-local access between frames of machinery.
+            glue: origin == Origin::Std && begins(&["core::", "std::thread::local::"]),
+            start_up: match origin {
+                Origin::Native => NATIVE_START_UP.contains(&name),
+                Origin::Std => begins(START_UP),
+                _ => false,
+            },
+            call: origin == Origin::Std && is_call(name),
+            nameless: matches!(origin, Origin::Unresolved | Origin::Native),
         }
     }
 }
@@ -126,49 +143,4 @@ pub fn trim(stack: &[Part]) -> Range<usize> {
         start += 1;
     }
     start..end
-}
-
-/// The path a name begins with, whether or not it is in brackets: `alloc::raw_vec::..` of `<alloc::raw_vec::..>::f`.
-fn path(function: &Function) -> &str {
-    function
-        .name
-        .trim_start_matches(['<', '&'])
-        .trim_start_matches("mut ")
-}
-
-fn is_machinery(function: &Function) -> bool {
-    let path = path(function);
-    MACHINERY.iter().any(|prefix| path.starts_with(prefix))
-        || function.is_own()
-        || is_allocator_shim(&function.name)
-        // Whoever implements it, a global allocator's method is machinery.
-        || function.name.contains(" as core::alloc::global::GlobalAlloc>::")
-        || function.name.contains(" as core::alloc::GlobalAlloc>::")
-        || function.name.contains(" as core::alloc::Allocator>::")
-}
-
-/// Closures and thread-local access between frames of machinery.
-fn is_glue(function: &Function) -> bool {
-    let path = path(function);
-    function.origin == Origin::Std
-        && (path.starts_with("core::") || path.starts_with("std::thread::local::"))
-}
-
-fn is_start_up(function: &Function) -> bool {
-    match function.origin {
-        Origin::Native => NATIVE_START_UP.iter().any(|&name| name == function.name),
-        Origin::Std => START_UP
-            .iter()
-            .any(|prefix| path(function).starts_with(prefix)),
-        _ => false,
-    }
-}
-
-/// The call of a closure or function pointer by the standard library.
-fn is_call(function: &Function) -> bool {
-    let called = strip_generics(last_segment(&function.name));
-    let called = called.split("{{").next().unwrap_or(called);
-    function.origin == Origin::Std
-        && (matches!(called, "call_once" | "call_mut" | "call")
-            || function.name.contains("FnOnce::call_once"))
 }
