@@ -78,43 +78,21 @@ impl Image {
         })
     }
 
-    /// The whole contents; the error is the reason alone.
-    pub(super) fn bytes(&self) -> Result<Vec<u8>, String> {
-        let mut bytes = Vec::new();
-        self.read(|piece| {
-            bytes
-                .try_reserve(piece.len())
-                .map_err(|_| format!("not enough memory for {} bytes", self.len))?;
-            bytes.extend_from_slice(piece);
-            Ok(())
-        })?;
-        Ok(bytes)
-    }
-
-    /// CRC-32 of the whole contents, as `.gnu_debuglink` has it.
-    pub(super) fn crc(&self) -> Result<u32, String> {
-        let mut hasher = crc32fast::Hasher::new();
-        self.read(|piece| {
-            hasher.update(piece);
-            Ok(())
-        })?;
-        Ok(hasher.finalize())
-    }
-
-    /// Calls `each` with the contents, a piece at a time. Refuses a file that is mostly zeros: it claims gigabytes and
+    /// The whole contents; the error is the reason alone. Refuses a file that is mostly zeros: it claims gigabytes and
     /// has none of them on disk.
-    fn read(&self, mut each: impl FnMut(&[u8]) -> Result<(), String>) -> Result<(), String> {
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, String> {
         if self.len > MAX_FILE_BYTES {
             return Err(format!("{} bytes are more than heapglass reads", self.len));
         }
         let mut file = &self.file;
         file.rewind().map_err(|error| error.to_string())?;
         let mut file = file.take(self.len);
+        let mut bytes = Vec::new();
         let mut buffer = vec![0; 1 << 18];
         let (mut zeros, mut others) = (0, 0);
         loop {
             let read = match file.read(&mut buffer) {
-                Ok(0) => return Ok(()),
+                Ok(0) => return Ok(bytes),
                 Ok(read) => read,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.to_string()),
@@ -129,7 +107,10 @@ impl Image {
             if zeros > MOST_ZEROS + others.saturating_mul(4) {
                 return Err("most of it is empty".to_owned());
             }
-            each(piece)?;
+            bytes
+                .try_reserve(piece.len())
+                .map_err(|_| format!("not enough memory for {} bytes", self.len))?;
+            bytes.extend_from_slice(piece);
         }
     }
 }

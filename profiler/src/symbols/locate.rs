@@ -4,6 +4,7 @@
 //! modification time) is that of the image that ran: names from another build would be plausible and wrong.
 
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use super::dwarf::SplitFiles;
@@ -47,14 +48,8 @@ impl Files {
     /// Changes when any of the files does: names cached under another fingerprint may be poorer. Where the files
     /// are does not matter, their build is known.
     pub(super) fn fingerprint(&self) -> u64 {
-        let mut all = crc32fast::Hasher::new();
-        let mut lengths = crc32fast::Hasher::new();
-        let mut add = |role: u8, image: &Image| {
-            lengths.update(&image.len.to_le_bytes());
-            all.update(&[role]);
-            all.update(&image.len.to_le_bytes());
-            all.update(&image.mtime_ns.to_le_bytes());
-        };
+        let mut hasher = DefaultHasher::new();
+        let mut add = |role: u8, image: &Image| (role, image.len, image.mtime_ns).hash(&mut hasher);
         for file in &self.files {
             add(file.role, &file.image);
         }
@@ -63,7 +58,7 @@ impl Files {
                 add(b'p', &image);
             }
         }
-        u64::from(all.finalize()) << 32 | u64::from(lengths.finalize())
+        hasher.finish()
     }
 }
 
@@ -242,7 +237,8 @@ fn separate_debug_file(
         .chain(dirs().flat_map(|dir| [dir.join(inside).join(link), dir.join(link)]));
     let open = |place: PathBuf| {
         let image = Image::open(&place).ok()?;
-        image.crc().ok().filter(|found| found == crc)?;
+        let bytes = image.bytes().ok()?;
+        (crc32fast::hash(&bytes) == *crc).then_some(())?;
         Some(File {
             role: b'd',
             headers: image.headers().ok()?,
