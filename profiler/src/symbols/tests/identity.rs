@@ -59,8 +59,11 @@ fn a_binary_given_by_name_must_be_the_one_that_ran() {
         &|_| (),
     )
     .expect_err("another build");
-    assert!(error.is_mismatch() && !error.is_unreadable(), "{error}");
-    assert!(error.to_string().contains("--binary"), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("is not the binary that was recorded") && text.contains("--binary"),
+        "{text}"
+    );
     let error = resolve(
         &[module],
         &frames,
@@ -68,9 +71,10 @@ fn a_binary_given_by_name_must_be_the_one_that_ran() {
         &|_| (),
     )
     .expect_err("no file");
+    let text = error.to_string();
     assert!(
-        error.is_unreadable() && error.to_string().contains("nowhere"),
-        "{error}"
+        text.contains("cannot read symbols from") && text.contains("nowhere"),
+        "{text}"
     );
 }
 
