@@ -11,16 +11,16 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::AddressFrames;
 use super::image::open_regular;
 use super::locate::hex_all;
 use super::stored::{Shared, StoredFrame, Strings};
-use super::{AddressFrames, Lookup};
 use crate::profile::SymbolSource;
 use serde::{Deserialize, Serialize};
 
 const MAGIC: &[u8; 8] = b"HGSYMBOL";
 /// Change what is kept or the way names are made: change this.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// Names are made by this version; another may make better ones.
 const WRITER: &str = env!("CARGO_PKG_VERSION");
 /// A larger file is not ours.
@@ -125,8 +125,8 @@ struct CacheFile {
     fingerprint: u64,
     source: SymbolSource,
     strings: Vec<String>,
-    /// Address, how it got its names, its frames.
-    addresses: Vec<(u64, u8, Vec<StoredFrame>)>,
+    /// Address, whether the debug information names it, its frames.
+    addresses: Vec<(u64, bool, Vec<StoredFrame>)>,
 }
 
 /// Whether names came from a file: nothing else is kept.
@@ -142,7 +142,7 @@ fn encode(build_id: &[u8], cached: &Cached) -> Option<Vec<u8>> {
     let addresses = cached.addresses.iter();
     let addresses = addresses.map(|(address, resolved)| {
         let frames = strings.store(&resolved.frames);
-        (*address, resolved.how as u8, frames)
+        (*address, resolved.from_debug, frames)
     });
     let addresses = addresses.collect();
     let kept = CacheFile {
@@ -170,14 +170,13 @@ fn decode(bytes: &[u8], build_id: &[u8]) -> Option<Cached> {
     }
     let shared = Shared::new(&kept.strings);
     let addresses = kept.addresses.iter();
-    let addresses = addresses.map(|(address, how, frames)| {
-        let how = Lookup::from_byte(*how)?;
+    let addresses = addresses.map(|&(address, from_debug, ref frames)| {
         let frames = shared.frames(frames);
-        Some((*address, AddressFrames { how, frames }))
+        (address, AddressFrames { from_debug, frames })
     });
     Some(Cached {
         fingerprint: kept.fingerprint,
-        addresses: addresses.collect::<Option<_>>()?,
+        addresses: addresses.collect(),
         source: kept.source,
     })
 }

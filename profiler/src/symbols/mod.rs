@@ -115,27 +115,11 @@ pub struct Progress<'a> {
     pub total: usize,
 }
 
-/// How an address got its names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-enum Lookup {
-    Unresolved = 0,
-    Table = 1,
-    Debug = 2,
-}
-
-impl Lookup {
-    fn from_byte(byte: u8) -> Option<Lookup> {
-        [Lookup::Unresolved, Lookup::Table, Lookup::Debug]
-            .into_iter()
-            .find(|&how| how as u8 == byte)
-    }
-}
-
-/// The frames of one address.
+/// The frames of one address: none where nothing names it.
 #[derive(Clone, Debug)]
 struct AddressFrames {
-    how: Lookup,
+    /// Whether the debug information names it; else the symbol table does.
+    from_debug: bool,
     frames: Vec<SourceFrame>,
 }
 

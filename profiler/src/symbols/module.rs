@@ -6,7 +6,7 @@ use std::path::Path;
 use super::image::{self, Image};
 use super::locate::Files;
 use super::table::Table;
-use super::{AddressFrames, Identity, Lookup, ModuleRef, Options, Progress, SourceFrame};
+use super::{AddressFrames, Identity, ModuleRef, Options, Progress, SourceFrame};
 use super::{cache, dwarf, locate, names};
 use crate::profile::SymbolSource;
 
@@ -136,32 +136,29 @@ fn read_files(
         }
     }
     chains.resize(addresses.len(), Vec::new());
-    let named = addresses.iter().zip(chains).map(|(&address, chain)| {
+    let named = addresses.iter().zip(chains).map(|(&address, mut frames)| {
         let symbols = || table.names(address);
-        let (how, mut frames) = if !chain.is_empty() {
-            (Lookup::Debug, chain)
-        } else if let Some(symbol) = names::best(symbols()) {
-            let frame = SourceFrame {
+        let from_debug = !frames.is_empty();
+        if !from_debug && let Some(symbol) = names::best(symbols()) {
+            frames.push(SourceFrame {
                 function: names::demangle(symbol).into(),
                 raw: Some(symbol.into()),
                 ..SourceFrame::default()
-            };
-            (Lookup::Table, vec![frame])
-        } else {
-            (Lookup::Unresolved, Vec::new())
-        };
+            });
+        }
         if let Some(frame) = frames.last_mut() {
             frame.aliases = names::aliases(symbols(), frame);
         }
-        AddressFrames { how, frames }
+        AddressFrames { from_debug, frames }
     });
     named.collect()
 }
 
 /// What to say about where the names of a module come from: the kind that names most of its frames.
 fn source_of(files: &Files, known: &BTreeMap<u64, AddressFrames>) -> SymbolSource {
-    let count = |how| known.values().filter(|found| found.how == how).count();
-    let (debug, table) = (count(Lookup::Debug), count(Lookup::Table));
+    let named = known.values().filter(|found| !found.frames.is_empty());
+    let (debug, table): (Vec<_>, Vec<_>) = named.partition(|found| found.from_debug);
+    let (debug, table) = (debug.len(), table.len());
     match (files.debug_information(), files.symbol_table()) {
         (Some(image), _) if debug > 0 && debug >= table => SymbolSource::Debug(image.path.clone()),
         (_, Some(image)) if debug + table > 0 => SymbolSource::Table(image.path.clone()),
@@ -183,8 +180,7 @@ fn advise_debug_information(
 ) -> Option<String> {
     let is_rust = |frame: &SourceFrame| frame.raw.as_deref().is_some_and(names::is_rust);
     let found = || addresses.iter().filter_map(|address| known.get(address));
-    let names_only =
-        |found: &&AddressFrames| found.how == Lookup::Table && found.frames.iter().any(is_rust);
+    let names_only = |found: &&AddressFrames| !found.from_debug && found.frames.iter().any(is_rust);
     let (bare, all) = (found().filter(names_only).count(), found().count());
     // A few are the compiler's own shims.
     (bare * 10 > all).then(|| {
