@@ -140,7 +140,8 @@ pub fn default_cache_dir() -> Option<PathBuf> {
 /// not exist stay unresolved. `progress` is called on this thread.
 ///
 /// # Errors
-/// Only about [`Options::binary`]: it cannot be read, or it is of another build than the one recorded. Anything else that is missing is said in [`Symbols::modules`] and [`Symbols::notes`].
+/// Only about [`Options::binary`]: it cannot be read, or it is of another build than the one recorded. Anything else that is
+/// missing is said in [`Symbols::modules`] and [`Symbols::notes`].
 pub fn resolve(
     modules: &[ModuleRef<'_>],
     frames: &[(u32, u64)],
