@@ -123,8 +123,7 @@ pub(super) fn resolve(
     let mut index = units::Index::build(&dwarf, reader.bytes, &budget);
     let wanted = index.units_of(addresses, &budget);
     let split_units = index.split_units(&wanted);
-    let halves = split::Halves::load(split, &index, &split_units);
-    budget.add(halves.bytes());
+    let halves = split::Halves::load(split, &index, &split_units, &budget);
     let missing_split = halves.attach(&mut index, &split_units);
 
     let mut found = FileFrames {

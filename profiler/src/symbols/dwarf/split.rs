@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use gimli::{
-    DwarfPackage, DwarfPackageSections, DwarfSections, DwoId, EndianSlice, RunTimeEndian, SectionId,
+    DwarfPackage, DwarfPackageSections, DwarfSections, DwoId, EndianSlice, Reader, Section,
+    SectionId,
 };
 
 use super::super::image::{self, Image};
 use super::super::names::{join_path, text};
 use super::units::{Index, directory};
-use super::{Slice, is_read};
+use super::{Budget, Slice, is_read};
 
 /// Where split debug information may be.
 #[derive(Clone, Debug, Default)]
@@ -27,35 +28,32 @@ const MAX_MISSING: usize = 4;
 /// The files that hold other halves of units.
 #[derive(Default)]
 pub(super) struct Halves {
-    packages: Vec<Loaded<DwarfPackageSections<Vec<u8>>>>,
+    packages: Vec<DwarfPackageSections<Vec<u8>>>,
     /// By unit.
-    loose: Vec<(usize, Loaded<DwarfSections<Vec<u8>>>)>,
+    loose: Vec<(usize, DwarfSections<Vec<u8>>)>,
     missing: Vec<String>,
-}
-
-/// A file that was read.
-struct Loaded<T> {
-    sections: T,
-    endian: RunTimeEndian,
-    /// Of all sections together.
-    bytes: usize,
 }
 
 impl Halves {
     /// Reads the files for those units; without any nothing is opened.
-    pub(super) fn load(files: &SplitFiles, index: &Index<'_>, units: &[(usize, DwoId)]) -> Halves {
+    pub(super) fn load(
+        files: &SplitFiles,
+        index: &Index<'_>,
+        units: &[(usize, DwoId)],
+        budget: &Budget,
+    ) -> Halves {
         let mut halves = Halves::default();
         if units.is_empty() {
             return halves;
         }
         let package = |path: &PathBuf| {
             // A section that cannot be read is as good as empty: the units in it are then missing.
-            load_file(path, |read| {
+            load_file(path, budget, |read| {
                 DwarfPackageSections::load(|id| Ok(read(id).unwrap_or_default()))
             })
         };
         halves.packages = files.packages.iter().filter_map(package).collect();
-        let packages = borrowed(&halves.packages);
+        let packages = borrowed(&halves.packages, index);
         for &(id, dwo_id) in units {
             let is_in = |package: &DwarfPackage<_>| package.cu_index.find(dwo_id.0).is_some();
             if packages.iter().any(is_in) {
@@ -71,7 +69,7 @@ impl Halves {
             let file_name = Path::new(&name).file_name().unwrap_or_default();
             let elsewhere = files.folders.iter().map(|folder| folder.join(file_name));
             let found = std::iter::once(beside).chain(elsewhere).find_map(|path| {
-                load_file(&path, |read| {
+                load_file(&path, budget, |read| {
                     DwarfSections::load(|id| match is_read(id) {
                         true => read(id),
                         false => Ok(Vec::new()),
@@ -87,13 +85,6 @@ impl Halves {
         halves
     }
 
-    /// Bytes of the sections that were read.
-    pub(super) fn bytes(&self) -> usize {
-        let packages = self.packages.iter().map(|package| package.bytes);
-        let loose = self.loose.iter().map(|(_, file)| file.bytes);
-        packages.chain(loose).fold(0, usize::saturating_add)
-    }
-
     /// Gives those units their other halves; returns the names of files that were missing or belong to another build.
     pub(super) fn attach<'a>(
         &'a self,
@@ -101,17 +92,16 @@ impl Halves {
         units: &[(usize, DwoId)],
     ) -> Vec<String> {
         let mut missing = self.missing.clone();
-        let packages = borrowed(&self.packages);
+        let packages = borrowed(&self.packages, index);
         for &(id, dwo_id) in units {
             packages
                 .iter()
                 .filter_map(|package| package.find_cu(dwo_id, index.dwarf).ok()?)
                 .any(|half| index.units[id].take_half(half));
         }
-        for (id, file) in &self.loose {
-            let mut dwarf = file
-                .sections
-                .borrow(|bytes| EndianSlice::new(bytes, file.endian));
+        let endian = index.dwarf.debug_info.reader().endian();
+        for (id, sections) in &self.loose {
+            let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
             dwarf.make_dwo(index.dwarf);
             let unit = &mut index.units[*id];
             if !unit.take_half(dwarf) && missing.len() < MAX_MISSING {
@@ -127,8 +117,9 @@ impl Halves {
 /// Reads a file by a function that asks for its sections; `None` if it cannot be read.
 fn load_file<T>(
     path: &Path,
+    budget: &Budget,
     load: impl FnOnce(&mut dyn FnMut(SectionId) -> gimli::Result<Vec<u8>>) -> gimli::Result<T>,
-) -> Option<Loaded<T>> {
+) -> Option<T> {
     let bytes = Image::open(path).ok()?.bytes().ok()?;
     let object = image::parse(&*bytes).ok()?;
     let mut sections = image::Sections::new(&object, bytes.len());
@@ -139,20 +130,20 @@ fn load_file<T>(
         },
         None => Ok(Vec::new()),
     });
-    Some(Loaded {
-        sections: file.ok()?,
-        endian: sections.endian(),
-        bytes: sections.bytes,
-    })
+    let file = file.ok()?;
+    budget.add(sections.bytes);
+    Some(file)
 }
 
 /// The packages that have an index.
-fn borrowed(packages: &[Loaded<DwarfPackageSections<Vec<u8>>>]) -> Vec<DwarfPackage<Slice<'_>>> {
-    let packages = packages.iter().filter_map(|file| {
-        let empty = EndianSlice::new(&[], file.endian);
-        let package = file
-            .sections
-            .borrow(|bytes| EndianSlice::new(bytes, file.endian), empty);
+fn borrowed<'h>(
+    packages: &'h [DwarfPackageSections<Vec<u8>>],
+    index: &Index<'_>,
+) -> Vec<DwarfPackage<Slice<'h>>> {
+    let endian = index.dwarf.debug_info.reader().endian();
+    let packages = packages.iter().filter_map(|sections| {
+        let empty = EndianSlice::new(&[], endian);
+        let package = sections.borrow(|bytes| EndianSlice::new(bytes, endian), empty);
         package.ok()
     });
     packages.collect()
