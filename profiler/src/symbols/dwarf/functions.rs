@@ -10,7 +10,7 @@ use super::super::SourceFrame;
 use super::super::names::{self, text};
 use super::super::table::Table;
 use super::lines::{self, Place};
-use super::units::{Index, Unit, ranges_of};
+use super::units::{Index, ranges_of};
 use super::{Budget, Entry, Shared, Slice};
 
 /// Functions found in one unit, for all its addresses: what holds more is built to fill the memory. Real programs have
@@ -56,7 +56,6 @@ pub(super) fn resolve_unit(
     let mut walk = Walk {
         index,
         id,
-        unit,
         addresses,
         budget,
         origins: HashMap::new(),
@@ -85,7 +84,6 @@ pub(super) fn resolve_unit(
 struct Walk<'w, 'a> {
     index: &'w Index<'a>,
     id: usize,
-    unit: &'w Unit<'a>,
     addresses: &'w [u64],
     budget: &'w Budget,
     /// What entries that others are instances of are called, and what they are instances of.
@@ -94,7 +92,7 @@ struct Walk<'w, 'a> {
 
 impl<'w, 'a> Walk<'w, 'a> {
     fn run(&mut self, chains: &mut [Vec<Node<'a>>]) -> gimli::Result<()> {
-        let unit = self.unit.entries_in(self.index.dwarf);
+        let unit = self.index.entries(self.id);
         let mut entries = unit.unit.entries_raw(None)?;
         let mut entry = Entry::null();
         // Concrete functions around the present entry: (depth, entry).
@@ -215,7 +213,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn read_names(&self, (id, offset): EntryId) -> (Name<'a>, Option<EntryId>) {
-        let unit = self.index.units[id].entries_in(self.index.dwarf);
+        let unit = self.index.entries(id);
         let entry = unit.unit.entry(offset);
         entry.map_or_else(|_| Default::default(), |it| self.names_of(id, unit, &it))
     }
@@ -241,7 +239,9 @@ impl<'w, 'a> Walk<'w, 'a> {
         let origin = match origin.or_else(|| entry.attr_value(gimli::DW_AT_specification)) {
             Some(AttributeValue::UnitRef(offset)) => Some((id, offset)),
             // Split units cannot refer to each other.
-            Some(AttributeValue::DebugInfoRef(entry)) if self.unit.split.is_none() => {
+            Some(AttributeValue::DebugInfoRef(entry))
+                if self.index.units[self.id].split.is_none() =>
+            {
                 self.index.locate(entry)
             }
             _ => None,

@@ -42,17 +42,6 @@ pub(super) struct Unit<'a> {
 }
 
 impl<'a> Unit<'a> {
-    /// Where the functions are: the split half if there is one.
-    pub(super) fn entries_in<'u>(
-        &'u self,
-        dwarf: &'u gimli::Dwarf<Slice<'a>>,
-    ) -> UnitRef<'u, Slice<'a>> {
-        match &self.split {
-            Some((dwarf, unit)) => UnitRef::new(dwarf, unit),
-            None => UnitRef::new(dwarf, &self.unit),
-        }
-    }
-
     /// Takes the first unit of `dwarf` for its other half; false if that is of another build.
     pub(super) fn take_half(&mut self, dwarf: gimli::Dwarf<Slice<'a>>) -> bool {
         let Ok(Some(header)) = dwarf.units().next() else {
@@ -194,6 +183,15 @@ impl<'a> Index<'a> {
     pub(super) fn split_units(&self, units: &[(usize, Vec<usize>)]) -> Vec<(usize, DwoId)> {
         let split = |(id, _): &(usize, _)| Some((*id, self.units[*id].unit.dwo_id?));
         units.iter().filter_map(split).collect()
+    }
+
+    /// Where the functions of a unit are: its split half if there is one.
+    pub(super) fn entries(&self, id: usize) -> UnitRef<'_, Slice<'a>> {
+        let unit = &self.units[id];
+        match &unit.split {
+            Some((dwarf, half)) => UnitRef::new(dwarf, half),
+            None => UnitRef::new(self.dwarf, &unit.unit),
+        }
     }
 
     /// The unit and the offset inside it of an entry given by its place in `.debug_info`.
