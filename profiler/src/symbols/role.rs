@@ -74,11 +74,47 @@ const CALLED_BACK: [&str; 8] = [
     "tracking_alloc::arena::ArenaDeserialize",
 ];
 
+/// Paths of what in the standard library only calls on.
+const GLUE: &[&str] = &[
+    "core::ops::",
+    "core::iter::",
+    "core::option::",
+    "core::result::",
+    "core::array::",
+    "core::slice::",
+    "core::cell::",
+    "core::ptr::",
+    "core::future::",
+    "core::pin::",
+    "std::panic::",
+    "std::panicking::catch_unwind",
+    "std::panicking::try",
+    "std::thread::local",
+    "std::sys::thread_local",
+    "std::sys::backtrace::__rust_begin_short_backtrace",
+];
+
+/// Paths of what runs between a panic and its end.
+const PANIC: &[&str] = &[
+    "std::panicking::begin_panic",
+    "std::panicking::panic_with_hook",
+    "std::panicking::rust_panic",
+    "std::panicking::default_hook",
+    "std::panicking::panic_handler",
+    "std::panicking::payload_as_str",
+    "core::panicking::",
+    "std::sys::backtrace::__rust_end_short_backtrace",
+    "std::sys::backtrace::BacktraceLock",
+    "std::sys::backtrace::_print",
+    "std::backtrace_rs::",
+    "__rustc::rust_begin_unwind",
+];
+
 /// What part a function plays.
 pub(crate) fn role(function: &Function) -> Role {
     let name = function.name.as_str();
     match function.origin {
-        Origin::Std if reports_panic(name) => Role::Panic,
+        Origin::Std if begins_with(name.trim_start_matches('<'), PANIC) => Role::Panic,
         Origin::Std if is_glue(name) => Role::Glue,
         Origin::Dependency if SERVICES.contains(&&*function.krate) => Role::Service,
         Origin::User | Origin::Dependency if is_called_back(name) => Role::Callback,
@@ -107,51 +143,6 @@ fn is_called_back(name: &str) -> bool {
 
 /// The call of a closure, or an adaptor of iterators, in the standard library.
 fn is_glue(name: &str) -> bool {
-    is_call(name)
-        || matches!(
-            strip_generics(last_segment(name)),
-            "catch_unwind" | "do_call"
-        )
-        || begins_with(
-            path(name),
-            &[
-                "core::ops::",
-                "core::iter::",
-                "core::option::",
-                "core::result::",
-                "core::array::",
-                "core::slice::",
-                "core::cell::",
-                "core::ptr::",
-                "core::future::",
-                "core::pin::",
-                "std::panic::",
-                "std::panicking::catch_unwind",
-                "std::panicking::try",
-                "std::thread::local",
-                "std::sys::thread_local",
-                "std::sys::backtrace::__rust_begin_short_backtrace",
-            ],
-        )
-}
-
-/// What runs between a panic and its end.
-fn reports_panic(name: &str) -> bool {
-    begins_with(
-        name.trim_start_matches('<'),
-        &[
-            "std::panicking::begin_panic",
-            "std::panicking::panic_with_hook",
-            "std::panicking::rust_panic",
-            "std::panicking::default_hook",
-            "std::panicking::panic_handler",
-            "std::panicking::payload_as_str",
-            "core::panicking::",
-            "std::sys::backtrace::__rust_end_short_backtrace",
-            "std::sys::backtrace::BacktraceLock",
-            "std::sys::backtrace::_print",
-            "std::backtrace_rs::",
-            "__rustc::rust_begin_unwind",
-        ],
-    )
+    let called = strip_generics(last_segment(name));
+    is_call(name) || matches!(called, "catch_unwind" | "do_call") || begins_with(path(name), GLUE)
 }
