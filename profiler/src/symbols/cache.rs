@@ -49,17 +49,12 @@ pub(super) fn read(folder: &Path, build_id: &[u8]) -> Option<Cached> {
     decode(&bytes, build_id)
 }
 
-/// Keeps what is known of a build.
-pub(super) fn write(folder: &Path, build_id: &[u8], cached: &Cached) {
-    // A full disk or a folder we may not write to: the next run resolves again.
-    let _unimportant = try_write(folder, build_id, cached);
-}
-
 fn path(folder: &Path, build_id: &[u8]) -> PathBuf {
     folder.join(format!("{}.symbols", hex_all(build_id)))
 }
 
-fn try_write(folder: &Path, build_id: &[u8], cached: &Cached) -> std::io::Result<()> {
+/// Keeps what is known of a build.
+pub(super) fn write(folder: &Path, build_id: &[u8], cached: &Cached) -> std::io::Result<()> {
     static UNIQUE: AtomicU64 = AtomicU64::new(0);
     let Some(bytes) = encode(build_id, cached) else {
         return Ok(());

@@ -28,7 +28,7 @@ pub(super) fn resolve(
         });
     };
     report(0, 0);
-    let name = file_name(module.path);
+    let name = module.path.rsplit('/').next().unwrap_or_default();
     let located = locate::locate(module, binary, options);
     let store = match &module.identity {
         Identity::BuildId(id) if !id.is_empty() && id.len() <= 64 => {
@@ -62,7 +62,8 @@ pub(super) fn resolve(
                 known.source = source_of(&files, &known.addresses);
             }
             if let Some((folder, id)) = store.filter(|_| to_be_kept) {
-                cache::write(folder, id, &known);
+                // A full disk or a folder we may not write to: the next run resolves again.
+                let _unimportant = cache::write(folder, id, &known);
             }
         }
         Err(reason) if !unknown.is_empty() => {
@@ -156,9 +157,9 @@ fn read_files(
 
 /// What to say about where the names of a module come from: the kind that names most of its frames.
 fn source_of(files: &Files, known: &BTreeMap<u64, AddressFrames>) -> SymbolSource {
-    let named = known.values().filter(|found| !found.frames.is_empty());
-    let (debug, table): (Vec<_>, Vec<_>) = named.partition(|found| found.from_debug);
-    let (debug, table) = (debug.len(), table.len());
+    let named = || known.values().filter(|found| !found.frames.is_empty());
+    let debug = named().filter(|found| found.from_debug).count();
+    let table = named().count() - debug;
     match (files.debug_information(), files.symbol_table()) {
         (Some(image), _) if debug > 0 && debug >= table => SymbolSource::Debug(image.path.clone()),
         (_, Some(image)) if debug + table > 0 => SymbolSource::Table(image.path.clone()),
@@ -189,8 +190,4 @@ fn advise_debug_information(
              cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)"
         )
     })
-}
-
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }

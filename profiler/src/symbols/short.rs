@@ -93,14 +93,9 @@ pub(crate) fn split_outermost<'a>(text: &'a str, separator: &str) -> Option<(&'a
     Some((text.get(..at)?, text.get(at + separator.len()..)?))
 }
 
-/// The inside of a segment in angle brackets.
-fn bracketed(segment: &str) -> Option<&str> {
-    segment.strip_prefix('<')?.strip_suffix('>')
-}
-
 /// `T` and, if it is a trait's method, `Trait` of `<T as Trait>` and `<impl Trait for T>`.
 pub(crate) fn self_type(segment: &str) -> Option<(&str, Option<&str>)> {
-    let inside = bracketed(segment)?;
+    let inside = segment.strip_prefix('<')?.strip_suffix('>')?;
     if let Some(implemented) = inside.strip_prefix("impl ") {
         return Some(match split_outermost(implemented, " for ") {
             Some((implemented, of)) => (of, Some(implemented)),
