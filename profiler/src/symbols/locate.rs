@@ -25,8 +25,6 @@ pub(super) struct Files {
 
 /// A file of a module.
 struct File {
-    /// `b` for the binary, `d` for its debug information: part of the fingerprint.
-    role: u8,
     image: Image,
     headers: Headers,
 }
@@ -49,13 +47,13 @@ impl Files {
     /// are does not matter, their build is known.
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        let mut add = |role: u8, image: &Image| (role, image.len, image.mtime_ns).hash(&mut hasher);
+        let mut add = |image: &Image| (image.len, image.mtime_ns).hash(&mut hasher);
         for file in &self.files {
-            add(file.role, &file.image);
+            add(&file.image);
         }
         for package in &self.split.packages {
             if let Ok(image) = Image::open(package) {
-                add(b'p', &image);
+                add(&image);
             }
         }
         hasher.finish()
@@ -117,7 +115,7 @@ pub(super) fn locate(
     let mut reason = None;
     let mut files = Vec::new();
     for (path, exact) in binary_candidates(recorded, binary, options) {
-        match open_checked(&path, b'b', &module.identity, exact) {
+        match open_checked(&path, &module.identity, exact) {
             Ok(file) => {
                 files.push(file);
                 break;
@@ -163,7 +161,7 @@ fn binary_candidates(
     candidates
 }
 
-fn open_checked(path: &Path, role: u8, identity: &Identity, exact: bool) -> Result<File, String> {
+fn open_checked(path: &Path, identity: &Identity, exact: bool) -> Result<File, String> {
     let shown = path.display();
     let image = Image::open(path).map_err(|why| {
         format!("cannot read {shown}: {why}; pass --binary or --debug-dir with where it is now")
@@ -189,11 +187,7 @@ fn open_checked(path: &Path, role: u8, identity: &Identity, exact: bool) -> Resu
         Some(how) => Err(format!(
             "{shown} was {how}; pass --binary with the binary that ran"
         )),
-        None => Ok(File {
-            role,
-            image,
-            headers,
-        }),
+        None => Ok(File { image, headers }),
     }
 }
 
@@ -219,7 +213,7 @@ fn separate_debug_file(
         let flat = options.debug_dirs.iter().map(|dir| dir.join(&by_name));
         let candidates = dirs().map(|dir| dir.join(&by_id)).chain(beside).chain(flat);
         let found = candidates
-            .filter_map(|path| open_checked(&path, b'd', identity, false).ok())
+            .filter_map(|path| open_checked(&path, identity, false).ok())
             .find(useful);
         if found.is_some() {
             return found;
@@ -238,12 +232,8 @@ fn separate_debug_file(
     let open = |place: PathBuf| {
         let image = Image::open(&place).ok()?;
         let bytes = image.bytes().ok()?;
-        (crc32fast::hash(&bytes) == *crc).then_some(())?;
-        Some(File {
-            role: b'd',
-            headers: image.headers().ok()?,
-            image,
-        })
+        let headers = image.headers().ok()?;
+        (crc32fast::hash(&bytes) == *crc).then_some(File { image, headers })
     };
     let others = places.filter(|place| place != path);
     others.filter_map(open).find(useful)
@@ -251,8 +241,8 @@ fn separate_debug_file(
 
 /// `app.dwp` for `app`, `libx.dwp` and `libx.so.dwp` for `libx.so`; each half inside is checked by its id.
 fn split_files(path: &Path, files: &[File], options: &Options) -> SplitFiles {
-    let debug = files.iter().filter(|file| file.role == b'd');
-    let debug = debug.map(|file| file.image.path.clone());
+    let debug = files.iter().map(|file| file.image.path.clone());
+    let debug = debug.filter(|found| found != path);
     let name = path.file_name().into_iter();
     let in_dirs = name.flat_map(|name| options.debug_dirs.iter().map(move |dir| dir.join(name)));
     let mut packages: Vec<PathBuf> = std::iter::once(path.to_path_buf())
