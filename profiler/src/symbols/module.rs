@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::image::{self, Image};
+use super::image;
 use super::locate::Files;
 use super::table::Table;
 use super::{AddressFrames, Identity, ModuleRef, Options, Progress, SourceFrame};
@@ -94,25 +94,24 @@ fn read_files(
     notes: &mut Vec<String>,
 ) -> Vec<AddressFrames> {
     let mut chains: Vec<Vec<SourceFrame>> = Vec::new();
-    let mut load = |image: &Image| {
+    let with_debug = files.debug_information();
+    let with_table = files
+        .symbol_table()
+        .filter(|table| with_debug.is_none_or(|debug| debug.path != table.path));
+    let contents = [with_debug, with_table].map(|image| {
+        let image = image?;
         let bytes = image.bytes().inspect_err(|why| {
             let path = image.path.display();
             notes.push(format!("{name}: cannot read {path}: {why}"));
         });
         bytes.ok()
-    };
-    let with_debug = files.debug_information();
-    let with_table = files
-        .symbol_table()
-        .filter(|table| with_debug.is_none_or(|debug| debug.path != table.path));
-    let debug_bytes = with_debug.and_then(&mut load);
-    let table_bytes = with_table.and_then(&mut load);
-    let debug_object = debug_bytes.as_deref().map(image::parse);
-    let table_object = table_bytes.as_deref().map(image::parse);
-    let [debug_object, table_object] = [debug_object, table_object].map(|it| it?.ok());
-    let table = table_object.as_ref().or(debug_object.as_ref());
+    });
+    let [debug, apart] = contents
+        .each_ref()
+        .map(|bytes| image::parse(bytes.as_deref()?).ok());
+    let table = apart.as_ref().or(debug.as_ref());
     let table = table.map(Table::read).unwrap_or_default();
-    if let (Some(object), Some(bytes), Some(image)) = (&debug_object, &debug_bytes, with_debug) {
+    if let (Some(object), Some(bytes), Some(image)) = (&debug, &contents[0], with_debug) {
         let path = image.path.display();
         let sections = image::Sections::new(object, bytes.len());
         match dwarf::resolve(sections, &table, &files.split, addresses, report) {
