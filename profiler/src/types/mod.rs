@@ -28,25 +28,13 @@ mod spell;
 mod stack;
 
 pub use container::ContentNames;
+pub(crate) use reader::{deserialized, read_by};
 pub use spell::{normal, short};
 pub use stack::{StackFrame, Stacks};
 
 use crate::profile::{TypeId, TypeKind, TypeName};
 use crate::symbols::one_of;
 use std::collections::HashMap;
-
-/// The type that a function deserializes, in short: of a `Deserialize`, its visitor, or a reader of serde's traits;
-/// only what is of the program or a dependency, or a container of such.
-pub(crate) fn deserialized(name: &str) -> Option<String> {
-    let full = reader::deserialized(name)?;
-    Some(short(&normal(&full)))
-}
-
-/// The type that a function which reads a format returns, in short: `Catalog` of `from_str<Catalog>`.
-pub(crate) fn read_by(name: &str) -> Option<String> {
-    let full = reader::result(name)?;
-    Some(short(&normal(&full)))
-}
 
 /// In place of a type, or a function, that is not known.
 const UNKNOWN: &str = "?";

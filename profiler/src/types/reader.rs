@@ -1,6 +1,7 @@
 //! What a function's name says of the type that it makes or reads.
 
 use super::call::{Call, is_whole, path_and_arguments};
+use super::spell::{normal, short};
 use crate::symbols::{segments, self_type, split_outermost};
 
 /// Traits whose implementor is made by their method.
@@ -99,8 +100,9 @@ fn begins_to_read(call: &Call<'_>) -> bool {
     call.of.is_none() && starts.iter().any(|start| call.name.starts_with(start))
 }
 
-/// The type that a `Deserialize`, its visitor or a reader of serde's traits makes: one of the program's or a container.
-pub(super) fn deserialized(name: &str) -> Option<String> {
+/// The type that a function deserializes, in short: of a `Deserialize`, its visitor, or a reader of serde's traits;
+/// only what is of the program or a dependency, or a container of such.
+pub(crate) fn deserialized(name: &str) -> Option<String> {
     let cloned = name.contains("core::clone::Clone");
     let of = made(name).filter(|_| !cloned).or_else(|| read_type(name))?;
     let of = unwrapped(&of);
@@ -111,18 +113,19 @@ pub(super) fn deserialized(name: &str) -> Option<String> {
         "hashbrown::",
     ];
     let worth = is_own(of) || container.iter().any(|start| of.starts_with(start));
-    worth.then(|| of.to_owned())
+    worth.then(|| short(&normal(of)))
 }
 
-/// The value that a function which begins to read a format returns: the last of its arguments that is no reader.
-pub(super) fn result(name: &str) -> Option<String> {
+/// The type that a function which begins to read a format returns, in short: `Catalog` of `from_str<Catalog>`. It is the
+/// last of its arguments that is no reader.
+pub(crate) fn read_by(name: &str) -> Option<String> {
     let call = Call::parse(name)?;
     if !begins_to_read(&call) {
         return None;
     }
     let read = call.arguments.last().filter(|of| is_whole(of))?;
     let closure = read.contains("{closure") || read.contains("Visitor");
-    (!closure).then(|| unwrapped(read).to_owned())
+    (!closure).then(|| short(&normal(unwrapped(read))))
 }
 
 /// The value inside our own wrapper.
