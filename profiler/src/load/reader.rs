@@ -2,10 +2,10 @@
 
 use super::frames::FrameTable;
 use super::owner;
-use super::walks::{Walks, outward};
+use super::walks::Walks;
 use crate::interned::Interned;
 use crate::parallel::in_parts;
-use crate::profile::{FrameId, Group, ScopeId, StackMarks};
+use crate::profile::{FrameId, Group, ScopeId, StackMarks, outward};
 use crate::symbols;
 use crate::types::{self, ContentNames, StackFrame};
 use rustc_hash::{FxBuildHasher, FxHashMap};

@@ -2,7 +2,7 @@
 //! may claim.
 
 use super::frames::{FrameNames, FrameTable};
-use crate::profile::{FrameId, ScopeId, StackMarks, StackNode, Stacks};
+use crate::profile::{FrameId, ScopeId, StackMarks, StackNode, Stacks, outward};
 use rustc_hash::FxHashMap;
 use tracking_alloc_recording::{
     FIRST_SITE, SITE_TABLE_FULL, SITE_UNATTRIBUTED, SiteValue, site_flags, unwinder,
@@ -28,18 +28,6 @@ fn stack_marks(flags: u32) -> StackMarks {
         folded: flags & site_flags::FOLDED != 0,
         synthetic: false,
     }
-}
-
-/// The nodes from one outward.
-pub(super) fn outward(nodes: &[StackNode], node: u32) -> impl Iterator<Item = (u32, StackNode)> {
-    let mut next = node;
-    std::iter::from_fn(move || {
-        // Parents are smaller than their children (the reader sees to it), so this ends at node 0.
-        let node = next;
-        let found = *nodes.get(node as usize).filter(|_| node != 0)?;
-        next = found.parent;
-        Some((node, found))
-    })
 }
 
 /// The first pass over the stacks, one after the other: their source frames are made, and bounded.

@@ -39,8 +39,8 @@ pub use owners::Charged;
 pub use resident::Resident;
 pub(crate) use scope::both;
 pub use scope::{Scope, ScopeKind};
-pub(crate) use stacks::StackNode;
 pub use stacks::{Stack, Stacks};
+pub(crate) use stacks::{StackNode, outward};
 pub use type_rows::{Source, TypeRow, UNKNOWN};
 pub use types::{Contents, TypeId, TypeKind, TypeName};
 

@@ -1,7 +1,7 @@
 //! Where frames are in the source, as people read it: without the folder that all of the program's files share, nor
 //! those of registries and toolchains.
 
-use super::{Frame, FrameId, Origin, Profile};
+use super::{FrameId, Origin, Profile};
 use crate::units::without_store;
 
 /// The folder that holds the program's own source files, with a slash at its end; empty when there is none.
@@ -36,11 +36,6 @@ impl Profile {
     /// terminal before [`crate::units::printable`].
     pub fn source_of(&self, frame: FrameId) -> Option<String> {
         let frame = self.frames.get(frame.0 as usize)?;
-        self.source_of_frame(frame)
-    }
-
-    /// [`Profile::source_of`] of a frame that is at hand.
-    pub fn source_of_frame(&self, frame: &Frame) -> Option<String> {
         let file = without_store(frame.file.as_deref()?);
         let file = file.strip_prefix(self.source_root()).unwrap_or(file);
         Some(match frame.line {

@@ -24,6 +24,20 @@ pub(crate) struct StackNode {
     pub(crate) piece: u32,
 }
 
+/// The nodes from one outward.
+pub(crate) fn outward(
+    nodes: &[StackNode],
+    mut node: u32,
+) -> impl Iterator<Item = (u32, StackNode)> {
+    std::iter::from_fn(move || {
+        let at = node;
+        let found = *nodes.get(at as usize).filter(|_| at != 0)?;
+        // Parents come before children; anything else is a damaged profile, and might be a circle.
+        node = found.parent.min(at - 1);
+        Some((at, found))
+    })
+}
+
 /// All stacks of a profile.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
@@ -78,26 +92,16 @@ impl Stacks {
     fn read(&self, stack: Stack, frames: &mut Vec<FrameId>) {
         let mut add = |piece| frames.extend(self.piece(piece).iter().rev());
         add(stack.inner);
-        let mut node = stack.node;
-        while node != 0
-            && let Some(found) = self.nodes.get(node as usize)
-        {
-            add(found.piece);
-            node = found.parent.min(node - 1);
+        for (_, node) in outward(&self.nodes, stack.node) {
+            add(node.piece);
         }
     }
 
     /// The frames of a stack, innermost first.
     pub fn innermost_first(&self, stack: Stack) -> impl Iterator<Item = FrameId> {
-        let mut node = stack.node;
-        let around = std::iter::from_fn(move || {
-            let StackNode { parent, piece } =
-                *self.nodes.get(node as usize).filter(|_| node != 0)?;
-            node = parent.min(node - 1);
-            Some(piece)
-        });
+        let around = outward(&self.nodes, stack.node);
         std::iter::once(stack.inner)
-            .chain(around)
+            .chain(around.map(|(_, node)| node.piece))
             .flat_map(|piece| self.piece(piece).iter().rev().copied())
     }
 }
