@@ -162,20 +162,13 @@ fn full_name(profile: &Profile, id: Option<TypeId>) -> &str {
 
 /// The last step of a field's path, elements with what they are elements of: `.vessels[]`.
 fn last_step(profile: &Profile, number: u32) -> String {
-    let nodes = &profile.fields().nodes;
-    let mut steps = Vec::new();
-    let mut at = number;
-    while let Some(field) = nodes.get(at as usize) {
-        steps.push(field.step.as_str());
-        let is_element = matches!(field.step.as_str(), "[]" | "{key}" | "{value}");
-        if !is_element || field.parent >= at || field.parent == 0 {
-            break;
-        }
-        at = field.parent;
+    let fields = profile.fields();
+    let path = fields.path_to(number).into_iter();
+    let path = path.filter_map(|field| fields.nodes.get(field as usize));
+    let steps: Vec<&str> = path.map(|field| field.step.as_str()).collect();
+    let is_named = |step: &&str| !matches!(*step, "[]" | "{key}" | "{value}");
+    match steps.iter().rposition(is_named) {
+        None if steps.is_empty() => "?".to_owned(),
+        last => steps[last.unwrap_or(0)..].concat(),
     }
-    if steps.is_empty() {
-        return "?".to_owned();
-    }
-    steps.reverse();
-    steps.concat()
 }

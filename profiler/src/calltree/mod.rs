@@ -204,12 +204,8 @@ impl CallTree {
 
     /// From the root (left out) to the node.
     pub fn path(&self, id: NodeId) -> Vec<NodeId> {
-        let mut path = Vec::with_capacity(self.node(id).depth as usize);
-        let mut at = id;
-        while let Some(parent) = self.node(at).parent {
-            path.push(at);
-            at = parent;
-        }
+        let around = std::iter::successors(Some(id), |&at| self.node(at).parent);
+        let mut path: Vec<NodeId> = around.take_while(|&at| at != NodeId::ROOT).collect();
         path.reverse();
         path
     }

@@ -12,7 +12,7 @@ use serde::ser::{SerializeMap, Serializer};
 use super::{Detail, Row, by_key};
 use crate::profile::fields::{Field, Fields};
 use crate::profile::{
-    Estimated, Figures, Footprint, Measure, Profile, ScopeKind, Source, TypeId, TypeRow,
+    Estimated, Figures, Measure, Measured, Profile, ScopeKind, Source, TypeId, TypeRow,
 };
 
 /// A part of a row, by type or by field.
@@ -278,23 +278,21 @@ fn part(
 /// several are never added up. Of equal ones the one with more slack, then the last label, so that the answer is the same
 /// each time.
 pub fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
-    let mut newest: HashMap<&str, &Footprint> = HashMap::new();
-    for footprint in profile.footprints.iter().filter(|one| !one.estimate) {
-        let known = newest.entry(&footprint.label).or_insert(footprint);
-        if footprint.time_ns >= known.time_ns {
-            *known = footprint;
-        }
-    }
+    let exact = profile.measured().iter();
+    let exact = exact.filter(|one| !one.footprint.estimate);
+    // Oldest first: the last one of a label stays.
+    let newest: HashMap<&str, &Measured> = exact
+        .map(|one| (one.footprint.label.as_str(), one))
+        .collect();
     let mut most: HashMap<TypeId, Slack> = HashMap::new();
-    for (label, footprint) in newest {
+    for (label, measured) in newest {
         let mut by_type: HashMap<TypeId, Slack> = HashMap::new();
-        for node in footprint.nodes.iter().filter(|node| node.blocks > 0) {
-            if let Some(id) = node.value_type {
+        for place in measured.places.iter().filter(|place| place.node.blocks > 0) {
+            if let Some(id) = place.node.value_type {
                 let found = by_type.entry(id).or_default();
-                let slack = node.block_bytes.saturating_sub(node.used_bytes);
-                found.of_bytes = found.of_bytes.saturating_add(node.block_bytes);
-                found.bytes = found.bytes.saturating_add(slack);
-                found.of_blocks = found.of_blocks.saturating_add(node.blocks);
+                found.of_bytes = found.of_bytes.saturating_add(place.node.block_bytes);
+                found.bytes = found.bytes.saturating_add(place.slack_bytes);
+                found.of_blocks = found.of_blocks.saturating_add(place.node.blocks);
             }
         }
         for (id, mut found) in by_type {
