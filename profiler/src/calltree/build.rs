@@ -11,24 +11,12 @@ use super::{By, CallTree, Node, NodeId, Options};
 use crate::profile::fields::Phases;
 use crate::profile::{self, Figures, FrameId, Frames, Profile, ScopeId, Site, StepKind, TypeId};
 
-/// One step of a path: what the node stands for, the source frame it was met at, how many frames it stands for, how
-/// often its function is on the stack.
-#[derive(Clone, Copy)]
-pub(crate) struct Step {
-    pub(crate) label: Label,
-    pub(crate) frame: Option<FrameId>,
-    frames: u32,
-    recursion: u32,
-}
+/// One step of a path, by what the node stands for.
+pub(crate) type Step = profile::Step<Label>;
 
 impl From<Label> for Step {
     fn from(label: Label) -> Step {
-        Step {
-            label,
-            frame: None,
-            frames: 1,
-            recursion: 1,
-        }
+        Step::new(label, None, 1)
     }
 }
 
@@ -143,8 +131,8 @@ impl Builder<'_> {
         self.first.resize(nodes.len(), None);
         let id = match &mut self.first[at.index()] {
             first @ None => *first.insert(new),
-            Some(first) if nodes[first.index()].label == step.label => *first,
-            Some(_) => *self.others.entry((at, step.label)).or_insert(new),
+            Some(first) if nodes[first.index()].label == step.kind => *first,
+            Some(_) => *self.others.entry((at, step.kind)).or_insert(new),
         };
         if id == new {
             let depth = nodes[at.index()].depth + 1;
@@ -153,7 +141,7 @@ impl Builder<'_> {
         }
         let node = &mut nodes[id.index()];
         node.frames = node.frames.max(step.frames);
-        node.recursion = node.recursion.max(step.recursion);
+        node.recursion = node.recursion.max(step.depth);
         if !node.several_places
             && node.frame != step.frame
             && let (Some(known), Some(met)) = (node.frame, step.frame)
@@ -242,25 +230,23 @@ fn by_stack(profile: &Profile, shown: Frames, index: usize, path: &mut Vec<Step>
 
 fn function(profile: &Profile, frame: FrameId) -> Option<Step> {
     let source = profile.frames.get(frame.0 as usize)?;
-    Some(Step {
-        frame: Some(frame),
-        ..Label::Function(source.function).into()
-    })
+    let label = Label::Function(source.function);
+    Some(Step::new(label, Some(frame), 1))
 }
 
 /// A step of a folded stack; `None` of contents that nothing tells.
 fn folded(profile: &Profile, site: &Site, step: &profile::Step) -> Option<Step> {
-    let label = match step.kind {
+    let kind = match step.kind {
         StepKind::Function(function) => Label::Function(function),
         StepKind::Call(text) => Label::Call(text),
         StepKind::Group(group) => Label::Group(group),
         StepKind::Contents => Label::Type(Some(profile.type_id_of(site)?)),
     };
     Some(Step {
-        label,
+        kind,
         frame: step.frame,
         frames: step.frames,
-        recursion: step.depth,
+        depth: step.depth,
     })
 }
 
@@ -274,11 +260,8 @@ fn without_stack(profile: &Profile, site: &Site) -> Label {
 fn by_field(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
     let fields = profile.fields();
     let fields = fields.path_to(fields.field_of(site.scope));
-    path.extend(
-        fields
-            .into_iter()
-            .map(|field| Step::from(Label::Field(field))),
-    );
+    let fields = fields.into_iter().map(Label::Field);
+    path.extend(fields.map(Step::from));
     path.push(Label::Type(profile.type_id_of(site)).into());
 }
 
@@ -299,13 +282,13 @@ fn by_type(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
 
 fn new_node(step: Step, parent: Option<NodeId>, depth: u32) -> Node {
     Node {
-        label: step.label,
+        label: step.kind,
         parent,
         depth,
         frame: step.frame,
         several_places: false,
         frames: step.frames,
-        recursion: step.recursion,
+        recursion: step.depth,
         rank: 0,
         own: 0,
         children: (0, 0),

@@ -114,7 +114,7 @@ impl ProgramPoint {
 
 /// `0x1f4e: shop::parse (src/main.rs:12)`, the form that viewers take apart; a name alone of what is no frame.
 fn frame(profile: &Profile, step: &Step) -> String {
-    let name = names::name(profile, step.label);
+    let name = names::name(profile, step.kind);
     let Some(frame) = names::frame_of(profile, step) else {
         return name;
     };

@@ -30,7 +30,7 @@ pub(super) fn file(frame: &Frame) -> Option<String> {
 
 /// The frame of a step that stands for a function; `None` of runs of frames and of what is no frame.
 pub(super) fn frame_of<'a>(profile: &'a Profile, step: &Step) -> Option<&'a Frame> {
-    let Label::Function(_) = step.label else {
+    let Label::Function(_) = step.kind else {
         return None;
     };
     profile.frames.get(step.frame?.0 as usize)

@@ -145,7 +145,7 @@ impl Builder<'_> {
 
     fn line(&mut self, step: &Step) -> message::Line {
         let profile = self.profile;
-        let name = self.string(&names::name(profile, step.label));
+        let name = self.string(&names::name(profile, step.kind));
         let frame = names::frame_of(profile, step);
         let file = frame.and_then(names::file).unwrap_or_default();
         let file = self.string(&file);

@@ -77,17 +77,29 @@ pub enum StepKind {
     Contents,
 }
 
-/// A step of a folded stack.
+/// A step of a path: of a folded stack, or of one in a call tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Step {
+pub struct Step<K = StepKind> {
     /// What it stands for.
-    pub kind: StepKind,
+    pub kind: K,
     /// Its outermost frame; `None` of what is no frame.
     pub frame: Option<FrameId>,
     /// How many frames it stands for.
     pub frames: u32,
     /// How often its function is on the stack; 1 = no recursion.
     pub depth: u32,
+}
+
+impl<K> Step<K> {
+    /// A step without recursion.
+    pub(crate) fn new(kind: K, frame: Option<FrameId>, frames: u32) -> Self {
+        Step {
+            kind,
+            frame,
+            frames,
+            depth: 1,
+        }
+    }
 }
 
 /// The folded stacks of a profile, each once: a reader of many stacks sees few.
@@ -253,12 +265,12 @@ impl<'a> Folder<'a> {
             Some(group) => {
                 let counted: u32 = steps.iter().map(|step| step.frames).sum();
                 let left = (frames.len() as u32).saturating_sub(counted);
-                steps.push(step(StepKind::Group(group), None, left));
+                steps.push(Step::new(StepKind::Group(group), None, left));
             }
             None => {
                 self.flush(&mut steps, &mut run, site);
                 if self.profile.type_id_of(site).is_some() {
-                    steps.push(step(StepKind::Contents, None, 0));
+                    steps.push(Step::new(StepKind::Contents, None, 0));
                 }
             }
         }
@@ -283,12 +295,10 @@ impl<'a> Folder<'a> {
             return;
         };
         let begin = steps.len();
-        steps.push(step(entered.step, Some(frames[entry]), entry as u32 + 1));
-        let result = entered
-            .function
-            .call()
-            .split_once(" -> ")
-            .map(|(_, result)| result);
+        let count = entry as u32 + 1;
+        steps.push(Step::new(entered.step, Some(frames[entry]), count));
+        let result = entered.function.call().split_once(" -> ");
+        let result = result.map(|(_, result)| result);
         for &id in &frames[entry + 1..] {
             let Some(known) = self.function(id) else {
                 continue;
@@ -298,7 +308,7 @@ impl<'a> Folder<'a> {
                 && known.function.origin != Origin::User
                 && known.step != entered.step
             {
-                steps.push(step(known.step, Some(id), 1));
+                steps.push(Step::new(known.step, Some(id), 1));
                 continue;
             }
             let is_result = known.function.makes.as_deref() == result && steps.len() == begin + 1;
@@ -338,16 +348,6 @@ pub(crate) fn plain(name: &str) -> String {
     out
 }
 
-fn step(kind: StepKind, frame: Option<FrameId>, frames: u32) -> Step {
-    let depth = 1;
-    Step {
-        kind,
-        frame,
-        frames,
-        depth,
-    }
-}
-
 /// Counts frames in the last step.
 fn count_in_last(steps: &mut [Step], frames: u32) {
     if let Some(last) = steps.last_mut() {
@@ -368,7 +368,7 @@ fn deserialized(steps: &mut Vec<Step>, begin: usize, kind: StepKind, frame: Fram
 fn enter(steps: &mut Vec<Step>, begin: usize, kind: StepKind, frame: FrameId) {
     let known = steps[begin..].iter().position(|step| step.kind == kind);
     let Some(at) = known.map(|at| begin + at) else {
-        return steps.push(step(kind, Some(frame), 1));
+        return steps.push(Step::new(kind, Some(frame), 1));
     };
     // What is between is part of it.
     let between: u32 = steps.drain(at + 1..).map(|step| step.frames).sum();
