@@ -80,8 +80,11 @@ impl Profile {
 
     /// The folded stack of each site.
     pub fn folding(&self) -> &Folding {
-        let folding = &self.analysis.folding;
-        folding.get_or_init(|| Arc::new(Folding::of(self)))
+        self.analysis.folding.get_or_init(|| {
+            let mut folding = Folding::default();
+            folding.extend(self);
+            Arc::new(folding)
+        })
     }
 
     /// Takes folded stacks that are known, where none were asked for yet.

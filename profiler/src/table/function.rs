@@ -235,11 +235,8 @@ fn path(profile: &Profile, site: &Site, frames: Frames) -> Vec<FunctionId> {
         .collect()
 }
 
-pub(super) fn crates(profile: &Profile) -> Vec<Row> {
-    by_code(profile, crate_key)
-}
-
-fn crate_key(profile: &Profile, site: &Site) -> String {
+/// The crate whose code asked.
+pub(super) fn crate_key(profile: &Profile, site: &Site) -> String {
     if let Some(group) = site.group.filter(|group| *group == Group::Runtime) {
         return group.name().to_owned();
     }
@@ -251,11 +248,8 @@ fn crate_key(profile: &Profile, site: &Site) -> String {
     }
 }
 
-pub(super) fn modules(profile: &Profile) -> Vec<Row> {
-    by_code(profile, module_key)
-}
-
-fn module_key(profile: &Profile, site: &Site) -> String {
+/// The loaded image whose code asked.
+pub(super) fn module_key(profile: &Profile, site: &Site) -> String {
     let frame = asking_frame(profile, site).and_then(|id| profile.frames.get(id.0 as usize));
     let module = frame.and_then(|frame| profile.modules.get(frame.module as usize));
     match module.filter(|_| !site.marks.synthetic && profile.has_stack(site)) {
@@ -264,8 +258,9 @@ fn module_key(profile: &Profile, site: &Site) -> String {
     }
 }
 
-/// See [`super::sites_of`].
-pub(super) fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> Vec<bool> {
+/// For each site, whether it belongs to the row of that key; to a function's, whether the function is on its stack.
+/// Answered for owners, functions, crates and modules: in the rows of any other grouping no site is.
+pub fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> Vec<bool> {
     let named: Vec<bool> = match by {
         By::Function => (function_keys(profile).iter())
             .map(|name| name == key)
@@ -287,7 +282,8 @@ pub(super) fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> 
     profile.sites.iter().map(is_in).collect()
 }
 
-fn by_code(profile: &Profile, key: fn(&Profile, &Site) -> String) -> Vec<Row> {
+/// Rows of crates or of loaded images, by what `key` says of a site.
+pub(super) fn by_code(profile: &Profile, key: fn(&Profile, &Site) -> String) -> Vec<Row> {
     let row = |(key, figures, sites): (String, Figures, Vec<usize>)| Row {
         key,
         figures,

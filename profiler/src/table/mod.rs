@@ -30,7 +30,7 @@ pub(crate) use columns::{
 };
 pub use data::{FieldDetail, Part, Slack, TypeDetail, slack_by_type};
 pub(crate) use figures::by_key;
-pub use function::FunctionDetail;
+pub use function::{FunctionDetail, sites_of};
 pub use heading::Heading;
 pub(crate) use heading::SHARE_WIDTH;
 pub(crate) use names::{NO_STACK, place, program_name};
@@ -190,8 +190,8 @@ pub fn rows(profile: &Profile, by: By, measure: Measure, frames: Frames) -> Vec<
         By::Site => site::rows(profile, measure, frames),
         By::Owner => function::owners(profile, measure),
         By::Function => function::functions(profile, measure, frames),
-        By::Crate => function::crates(profile),
-        By::Module => function::modules(profile),
+        By::Crate => function::by_code(profile, function::crate_key),
+        By::Module => function::by_code(profile, function::module_key),
         By::Type => data::by_type(profile),
         By::Field => data::by_field(profile),
         By::Thread => by_thread(profile),
@@ -213,12 +213,6 @@ pub fn rows(profile: &Profile, by: By, measure: Measure, frames: Frames) -> Vec<
         order(a).cmp(&order(b)).then_with(names)
     });
     rows
-}
-
-/// For each site, whether it belongs to the row of that key; to a function's, whether the function is on its stack.
-/// Answered for owners, functions, crates and modules: in the rows of any other grouping no site is.
-pub fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> Vec<bool> {
-    function::sites_of(profile, by, key, frames)
 }
 
 fn by_thread(profile: &Profile) -> Vec<Row> {

@@ -112,12 +112,6 @@ pub struct Folding {
 }
 
 impl Folding {
-    pub(super) fn of(profile: &Profile) -> Folding {
-        let mut folding = Folding::default();
-        folding.extend(profile);
-        folding
-    }
-
     /// How many sites have their folded stacks here.
     pub(crate) fn len(&self) -> usize {
         self.of_sites.len()
