@@ -9,6 +9,7 @@ use super::tree::{self, Node, Step, Type, TypeOf};
 use crate::current_scope::{self, ScopeGuard};
 use crate::scope_records::{self, Retained};
 use std::cell::Cell;
+use tracking_alloc_recording::scope_kind;
 
 thread_local! {
     /// The place the thread is in, if a derived decode runs and something records.
@@ -107,9 +108,9 @@ fn enter_typed(ty: TypeOf, below: PathStep) -> Entered {
     if let Some(place) = before {
         let (hint, step) = match below {
             PathStep::Field(name, hint) => (hint, Step::Field(name)),
-            PathStep::Element => (0, Step::Element),
-            PathStep::Key => (1, Step::Key),
-            PathStep::Value => (2, Step::Value),
+            PathStep::Element => (0, Step::Single(scope_kind::ELEMENT)),
+            PathStep::Key => (1, Step::Single(scope_kind::KEY)),
+            PathStep::Value => (2, Step::Single(scope_kind::VALUE)),
             PathStep::Variant(name, hint) => (hint, Step::Variant(name)),
             PathStep::Index(index) => (index, Step::Index(index, None)),
         };

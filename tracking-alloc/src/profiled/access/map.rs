@@ -6,10 +6,11 @@ use crate::current_scope::{self, ScopeGuard};
 use crate::profiled::enter::At;
 use crate::profiled::identifier::{Capture, Identifier, Named, kept_name};
 use crate::profiled::known;
-use crate::profiled::tree::{Node, Step, TypeOf, key};
+use crate::profiled::tree::{Node, Step, TypeOf};
 use crate::profiled::visitor::{Kind, STRUCT};
 use serde::de::{Deserialize, DeserializeSeed, MapAccess};
 use std::marker::PhantomData;
+use tracking_alloc_recording::scope_kind;
 
 pub(in super::super) struct Map<A, const KIND: Kind> {
     access: A,
@@ -60,7 +61,7 @@ fn enter(
         }
         Named::Index(index) => node.enter(index, Step::Index(index, None), ty, true),
         Named::Kept => enter_kept(node, ty),
-        Named::Unknown => node.enter_only::<{ key::VALUE }>(ty),
+        Named::Unknown => node.enter_only::<{ scope_kind::VALUE }>(ty),
     }
 }
 
@@ -137,7 +138,7 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
             seed,
             at,
             back: self.rest,
-            enter: move || at.node().enter_only::<{ key::KEY }>(ty),
+            enter: move || at.node().enter_only::<{ scope_kind::KEY }>(ty),
         })
     }
 

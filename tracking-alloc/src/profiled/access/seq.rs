@@ -3,11 +3,12 @@
 use super::{Buffer, Seed};
 use crate::profiled::enter::At;
 use crate::profiled::known;
-use crate::profiled::tree::{Node, Step, TypeOf, key};
+use crate::profiled::tree::{Node, Step, TypeOf};
 use crate::profiled::visitor::{Kind, STRUCT, TUPLE};
 use serde::de::{Deserialize, DeserializeSeed, SeqAccess};
 use std::cell::Cell;
 use std::marker::PhantomData;
+use tracking_alloc_recording::scope_kind;
 
 pub(in super::super) struct Seq<'a, A, const KIND: Kind> {
     pub(in super::super) access: A,
@@ -54,7 +55,7 @@ fn enter<const KIND: Kind>(
         STRUCT if fold => enter_field::<true>(node, names, progress, index, ty),
         STRUCT => enter_unordered::<false>(node, names, progress, index, ty),
         TUPLE => node.enter(index, Step::Index(index, None), ty, true),
-        _ => node.enter_only::<{ key::ELEMENT }>(ty),
+        _ => node.enter_only::<{ scope_kind::ELEMENT }>(ty),
     }
 }
 

@@ -47,7 +47,7 @@ impl Node {
             None => match self.known(ty, &step) {
                 Some(child) => child.found(),
                 None if self.children_len.load(Relaxed) >= MOST_CHILDREN => {
-                    return self.only(&self.other, &Step::Other);
+                    return self.only(&self.other, scope_kind::OTHER);
                 }
                 None => match self.add(ty, &step) {
                     Some(child) => child.found(),
@@ -59,12 +59,12 @@ impl Node {
         found
     }
 
-    /// The one child of its kind.
+    /// The one child of a kind.
     #[cold]
     #[inline(never)]
-    pub(super) fn new_single(&'static self, place: &Link<Node>, step: Step<'_>) -> Found {
+    pub(super) fn new_single(&'static self, place: &Link<Node>, kind: u32) -> Found {
         match WriteLock::acquire() {
-            Some(_lock) => self.only(place, &step),
+            Some(_lock) => self.only(place, kind),
             None => self.at_parent(),
         }
     }
@@ -78,11 +78,11 @@ impl Node {
         }
     }
 
-    fn only(&'static self, place: &Link<Node>, step: &Step<'_>) -> Found {
+    fn only(&'static self, place: &Link<Node>, kind: u32) -> Found {
         if let Some(known) = place.get() {
             return known.found();
         }
-        let Some(made) = self.make(Type::default(), step) else {
+        let Some(made) = self.make(Type::default(), &Step::Single(kind)) else {
             return self.at_parent();
         };
         place.set(made);

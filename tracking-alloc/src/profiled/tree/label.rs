@@ -10,32 +10,17 @@ const MOST_NAME: usize = 256;
 /// A step from a place to one below it.
 #[derive(Clone, Copy)]
 pub(in super::super) enum Step<'a> {
-    Root,
+    /// The only one of its kind, a value of [`scope_kind`].
+    Single(u32),
     /// By its name in the list its type gives.
     Field(&'static str),
     /// By a name that lies in a buffer, with its [key](Step::buffered_field).
     BufferedField(&'a str, usize),
-    Element,
-    Key,
-    Value,
     Variant(&'static str),
     /// The third element, say, and what it is called if the names are in the order of the elements.
     Index(usize, Option<&'static str>),
     /// A variant known by its index only.
     VariantIndex(usize),
-    Buffered,
-    FromBuffer,
-    Other,
-}
-
-/// Keys of the steps that are the only ones of their kind.
-pub(in super::super) mod key {
-    /// `[]`
-    pub(in super::super::super) const ELEMENT: usize = 1;
-    /// `{key}`
-    pub(in super::super::super) const KEY: usize = 2;
-    /// `{value}`
-    pub(in super::super::super) const VALUE: usize = 3;
 }
 
 /// What a place is called: kept for good, replaced as a whole.
@@ -81,7 +66,7 @@ impl Label {
                 text = Text::of(format_args!("#{index}"));
                 text.as_str()
             }
-            _ => "",
+            Step::Single(_) => "",
         };
         let short = cut(name, MOST_NAME);
         if short.len() < name.len() {
@@ -106,7 +91,7 @@ impl Label {
                     && (self.guess.is_empty() || self.guess == guess.unwrap_or_default())
             }
             Step::VariantIndex(index) => self.name == Text::of(format_args!("#{index}")).as_str(),
-            _ => true,
+            Step::Single(_) => true,
         }
     }
 }
@@ -118,7 +103,7 @@ impl<'a> Step<'a> {
         Step::BufferedField(name, hash >> 2 | 1 << (usize::BITS - 2))
     }
 
-    /// For comparing: the address of a name, a small number for the others.
+    /// For comparing: the address of a name, a small number for the others, above kinds where it has an index.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn key(&self) -> usize {
         match *self {
@@ -128,25 +113,16 @@ impl<'a> Step<'a> {
             // No address is that small.
             Step::Index(index, _) => index_key(index),
             Step::VariantIndex(index) => !index_key(index),
-            Step::Element => key::ELEMENT,
-            Step::Key => key::KEY,
-            Step::Value => key::VALUE,
-            Step::Root | Step::Buffered | Step::FromBuffer | Step::Other => 0,
+            Step::Single(kind) => kind as usize,
         }
     }
 
     fn kind(&self) -> u32 {
-        match self {
-            Step::Root => scope_kind::ROOT,
+        match *self {
+            Step::Single(kind) => kind,
             Step::Field(_) | Step::BufferedField(..) => scope_kind::FIELD,
-            Step::Element => scope_kind::ELEMENT,
-            Step::Key => scope_kind::KEY,
-            Step::Value => scope_kind::VALUE,
             Step::Variant(_) | Step::VariantIndex(_) => scope_kind::VARIANT,
             Step::Index(..) => scope_kind::INDEX,
-            Step::Buffered => scope_kind::BUFFERED,
-            Step::FromBuffer => scope_kind::FROM_BUFFER,
-            Step::Other => scope_kind::OTHER,
         }
     }
 }

@@ -10,7 +10,7 @@ mod roots;
 mod write_lock;
 
 pub(super) use edges::Found;
-pub(super) use label::{Step, Text, key};
+pub(super) use label::{Step, Text};
 pub(super) use roots::root;
 
 use crate::current_scope::{Added, NewScope};
@@ -20,6 +20,7 @@ use edges::Edges;
 use label::Label;
 use std::any::type_name;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+use tracking_alloc_recording::scope_kind;
 
 /// The type of the values at a place; by default unknown.
 #[derive(Clone, Copy, Default)]
@@ -117,12 +118,12 @@ impl Node {
         }
     }
 
-    /// The same for a place that is the only one of its kind: elements, keys or values, by its key.
+    /// The same for a place that is the only one of its kind: elements, keys or values.
     #[inline(never)]
-    pub(super) fn enter_only<const KEY: usize>(&'static self, ty: TypeOf) -> &'static Node {
-        match self.first(KEY - 1, KEY, ty) {
+    pub(super) fn enter_only<const KIND: u32>(&'static self, ty: TypeOf) -> &'static Node {
+        match self.first(only_hint(KIND), Step::Single(KIND).key(), ty) {
             Some(edge) => edge.enter(),
-            None => self.enter_new_only(KEY, ty),
+            None => self.enter_new_only(KIND, ty),
         }
     }
 
@@ -139,13 +140,8 @@ impl Node {
 
     #[cold]
     #[inline(never)]
-    fn enter_new_only(&'static self, key: usize, ty: TypeOf) -> &'static Node {
-        let step = match key {
-            key::ELEMENT => Step::Element,
-            key::KEY => Step::Key,
-            _ => Step::Value,
-        };
-        self.enter(key - 1, step, ty, true)
+    fn enter_new_only(&'static self, kind: u32, ty: TypeOf) -> &'static Node {
+        self.enter(only_hint(kind), Step::Single(kind), ty, true)
     }
 
     /// The same child, not entered.
@@ -175,18 +171,18 @@ impl Node {
 
     /// Where serde's buffering below it is counted.
     pub(super) fn buffered(&'static self) -> Found {
-        self.single(&self.buffered, Step::Buffered)
+        self.single(&self.buffered, scope_kind::BUFFERED)
     }
 
     /// Where what is built from that buffer is counted.
     pub(super) fn rebuilt(&'static self) -> Found {
-        self.single(&self.from_buffer, Step::FromBuffer)
+        self.single(&self.from_buffer, scope_kind::FROM_BUFFER)
     }
 
-    fn single(&'static self, place: &Link<Node>, step: Step<'_>) -> Found {
+    fn single(&'static self, place: &Link<Node>, kind: u32) -> Found {
         match place.get() {
             Some(node) => node.found(),
-            None => self.new_single(place, step),
+            None => self.new_single(place, kind),
         }
     }
 
@@ -245,4 +241,10 @@ impl Node {
         }
         added
     }
+}
+
+/// Where the place of elements, keys or values usually is: the first, second or third.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn only_hint(kind: u32) -> usize {
+    (kind - scope_kind::ELEMENT) as usize
 }

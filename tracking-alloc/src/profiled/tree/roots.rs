@@ -7,7 +7,7 @@ use crate::current_scope::Added;
 use crate::leaked::{self, Link};
 use crate::scope_records;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::scope_flags;
+use tracking_alloc_recording::{scope_flags, scope_kind};
 
 const BUCKETS: usize = 1024;
 
@@ -70,7 +70,7 @@ pub(in super::super) fn root(
 }
 
 fn make(ty: Type, key: Key) -> Option<&'static Node> {
-    let mut node = Node::new(None, Label::of(&Step::Root)?, ty);
+    let mut node = Node::new(None, Label::of(&Step::Single(scope_kind::ROOT))?, ty);
     node.scope = key.outer;
     if key.generation != 0 {
         match node.add_scope(ty) {
