@@ -6,7 +6,7 @@
 //! Memory is read only while the value is borrowed, when it has just been shown: a `Serialize` may show what it made for
 //! the occasion and drop it. Of a value whose size shows later, what its words lead to is kept, and judged at the end.
 
-use super::value::Walk;
+use super::value::{Value, Walk};
 use crate::shadow::{Block, block_from};
 use crate::sys;
 use std::cell::Cell;
@@ -52,23 +52,6 @@ impl Coverage {
     }
 }
 
-/// What a value showed of itself.
-#[derive(Clone, Copy)]
-pub(super) struct ObservedValue {
-    /// The value, and its node.
-    pub(super) id: u64,
-    pub(super) node: u32,
-    /// Its size is that of its type.
-    pub(super) is_sized: bool,
-    pub(super) number: Option<(u64, usize)>,
-    pub(super) computed_number: u64,
-    pub(super) is_variant: bool,
-    /// Which of its words.
-    pub(super) coverage: Coverage,
-    /// The same of the block it met last.
-    pub(super) coverage_of_block: Coverage,
-}
-
 /// The block that a value is the address of, if it has one word.
 #[derive(Clone, Copy)]
 struct Pointee {
@@ -104,13 +87,13 @@ pub(super) struct PendingValue {
     leads: [usize; 3],
 }
 
-impl ObservedValue {
+impl Value<'_> {
     /// Looks for what was not shown in the value's first `room` bytes, all of which can be read. `is_certain`: it has so
     /// many, else perhaps fewer.
     pub(super) fn gather(&self, walk: &mut Walk, room: usize, is_certain: bool) -> PendingValue {
         let begin = walk.leads.len();
         // It is perhaps a pointer, if its size may be less.
-        let first = (room >= WORD && !self.is_sized)
+        let first = (room >= WORD && self.bytes == 0)
             .then(|| self.first_block())
             .flatten();
         let pointee = (room == WORD || room > WORD && !is_certain)
@@ -127,7 +110,7 @@ impl ObservedValue {
         PendingValue {
             id: self.id,
             node: self.node,
-            number_bytes: self.number.map_or(0, |(_, bytes)| bytes),
+            number_bytes: self.number.get().map_or(0, |(_, bytes)| bytes),
             room,
             first,
             pointee,
@@ -142,14 +125,18 @@ impl ObservedValue {
 
     /// Its first word, if that was not shown.
     fn first_word(&self) -> Option<usize> {
-        let mut first = words(self.coverage.start, WORD).filter(|_| !self.coverage.includes(0));
+        let mut first = words(self.start, WORD).filter(|_| !self.coverage.get().includes(0));
         first.next()
     }
 
     /// What the value leads to if it has one word.
     fn pointee(&self, walk: &mut Walk) -> Option<Pointee> {
         let word = self.first_word()?;
-        if self.number.is_some_and(|(number, _)| number == word as u64) {
+        if self
+            .number
+            .get()
+            .is_some_and(|(number, _)| number == word as u64)
+        {
             return None;
         }
         let block = block_from(word)?;
@@ -165,17 +152,17 @@ impl ObservedValue {
                 0
             },
             is_unread: block.bytes > MOST_READ
-                && self.number.is_none()
-                && !self.is_variant
+                && self.number.get().is_none()
+                && !self.is_variant.get()
                 && !indexes.all(|index| shown.includes(index)),
         })
     }
 
     /// Which words of a block were shown.
     fn coverage_of(&self, block: Block) -> Coverage {
-        match self.coverage_of_block.start == block.start {
-            true => self.coverage_of_block,
-            false => Coverage::none(block.start),
+        match self.coverage_of_block.get() {
+            coverage if coverage.start == block.start => coverage,
+            _ => Coverage::none(block.start),
         }
     }
 
@@ -184,7 +171,7 @@ impl ObservedValue {
         if block.bytes > MOST_READ {
             return false;
         }
-        if let Some((number, bytes)) = self.number {
+        if let Some((number, bytes)) = self.number.get() {
             return is_telling(number, bytes) && holds_number(block, number, bytes);
         }
         words(block.start, block.bytes)
@@ -199,21 +186,21 @@ impl ObservedValue {
     /// Blocks that words of the pointee lead to, which were not shown.
     fn scan_pointee(&self, walk: &mut Walk, pointee: Pointee) {
         let block = pointee.block;
-        if self.number.is_none() && block.bytes <= MOST_READ {
+        if self.number.get().is_none() && block.bytes <= MOST_READ {
             self.scan_place(walk, self.coverage_of(block), block.bytes);
         }
     }
 
     /// Blocks that words of its own lead to, which were not shown.
     fn scan(&self, walk: &mut Walk, bytes: usize) {
-        let Some((number, number_bytes)) = self.number else {
-            return self.scan_place(walk, self.coverage, bytes);
+        let Some((number, number_bytes)) = self.number.get() else {
+            return self.scan_place(walk, self.coverage.get(), bytes);
         };
         if bytes <= number_bytes {
             return;
         }
         // An untagged enum has room for more than a number: perhaps it is in a box.
-        for (least_bytes, word) in words_of(self.coverage.start, bytes) {
+        for (least_bytes, word) in words_of(self.start, bytes) {
             if let Some(block) = block_from(word).filter(|block| block.bytes == number_bytes)
                 && (!is_telling(number, number_bytes) || holds_number(block, number, number_bytes))
             {
@@ -225,7 +212,7 @@ impl ObservedValue {
     /// Blocks that words of a place lead to, which were not shown.
     fn scan_place(&self, walk: &mut Walk, coverage: Coverage, bytes: usize) {
         // Beside the fields of a variant lies what was there before.
-        if self.is_variant {
+        if self.is_variant.get() {
             return;
         }
         for (index, (least_bytes, word)) in words_of(coverage.start, bytes).enumerate() {
@@ -233,7 +220,7 @@ impl ObservedValue {
             let is_address = word.is_multiple_of(WORD) || block_from(word).is_some();
             if is_address
                 && !coverage.includes(index)
-                && word as u64 != self.computed_number
+                && word as u64 != self.computed_number.get()
                 && let Some(block) = walk.block_at(word)
                 && walk.blocks.find(block).is_none()
             {
@@ -259,10 +246,9 @@ impl Pointee {
                 return false;
             }
         };
-        walk.check(done);
+        walk.failed |= done.is_none();
         if self.is_unread {
-            let done = walk.blocks.lead(block, value, true);
-            walk.check(done);
+            walk.failed |= walk.blocks.lead(block, value, true).is_none();
         }
         true
     }
@@ -301,8 +287,7 @@ impl PendingValue {
 /// Keeps a block that a value leads to, if nobody owns it.
 pub(super) fn leads_to(walk: &mut Walk, block: Block, value: u64) {
     if walk.blocks.find(block).is_none() {
-        let done = walk.blocks.lead(block, value, false);
-        walk.check(done);
+        walk.failed |= walk.blocks.lead(block, value, false).is_none();
     }
 }
 

@@ -5,7 +5,7 @@
 use super::blocks::Blocks;
 use super::mapped::MappedVec;
 use super::nodes::{Nodes, Step};
-use super::unfollowed::{Coverage, Lead, ObservedValue, PendingValue, leads_to};
+use super::unfollowed::{Coverage, Lead, PendingValue, leads_to};
 use super::value_ref::{Ownership, ValueRef};
 use crate::shadow::{Block, Finder};
 use std::cell::{Cell, RefCell};
@@ -60,10 +60,6 @@ impl Walk {
         address >= std::hint::black_box(std::ptr::from_ref(&local)) as usize
     }
 
-    pub(super) fn check(&mut self, done: Option<()>) {
-        self.failed |= done.is_none();
-    }
-
     /// The block at an address, however large.
     pub(super) fn block_at(&mut self, address: usize) -> Option<Block> {
         const FIRST_PAGE: usize = 4096;
@@ -80,20 +76,19 @@ impl Walk {
 
     /// Keeps a block that a word of the value being finished leads to, if it has `least_bytes`.
     pub(super) fn lead(&mut self, block: Block, least_bytes: usize) {
-        let kept = self.leads.push(Lead { block, least_bytes });
-        self.check(kept.map(|_| ()));
+        self.failed |= self.leads.push(Lead { block, least_bytes }).is_none();
     }
 
     /// Finishes a value of so many bytes.
-    fn finish_sized(&mut self, shown: &ObservedValue, bytes: usize) {
+    fn finish_sized(&mut self, shown: &Value<'_>, bytes: usize) {
         let kept = self.leads.len();
         shown.gather(self, bytes, true).finish(self, bytes);
         self.leads.truncate(kept);
     }
 
     /// Finishes a value whose size was not known when it was shown: now, if it is known for certain by now.
-    fn finish_unsized(&mut self, shown: &ObservedValue) {
-        let start = shown.coverage.start;
+    fn finish_unsized(&mut self, shown: &Value<'_>) {
+        let start = shown.start;
         let Some(block) = self.finder.block_at(start) else {
             return;
         };
@@ -104,8 +99,7 @@ impl Walk {
             _ => {
                 let value = shown.gather(self, room, false);
                 if value.leads_anywhere() {
-                    let kept = self.unfinished.push(value);
-                    self.check(kept.map(|_| ()));
+                    self.failed |= self.unfinished.push(value).is_none();
                 }
             }
         }
@@ -135,10 +129,8 @@ pub(super) struct Recent {
 /// Where something shown lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Location {
-    /// In the value's own memory.
+    /// In the value's own memory, or before it in the same block: in an arena.
     Inside,
-    /// In the same block, but before the value: in an arena.
-    Before,
     /// In a block; its number, when the value owns it.
     Block(Option<u32>),
     /// In no block that the recording knows: static, on a stack, allocated before it began.
@@ -238,16 +230,6 @@ impl<'a> Value<'a> {
         if let Some(node) = walk.nodes.get_mut(self.node) {
             node.extent = node.extent.max(self.extent.get());
         }
-        let shown = ObservedValue {
-            id: self.id,
-            node: self.node,
-            is_sized: self.bytes > 0,
-            number: self.number.get(),
-            computed_number: self.computed_number.get(),
-            is_variant: self.is_variant.get(),
-            coverage: self.coverage.get(),
-            coverage_of_block: self.coverage_of_block.get(),
-        };
         if self.is_unclear.get()
             && let Some(block) = walk.block_at(self.recent.get().start)
         {
@@ -257,9 +239,9 @@ impl<'a> Value<'a> {
             return;
         }
         if self.bytes > 0 {
-            walk.finish_sized(&shown, self.bytes);
+            walk.finish_sized(self, self.bytes);
         } else if self.has_node {
-            walk.finish_unsized(&shown);
+            walk.finish_unsized(self);
         }
     }
 
@@ -284,7 +266,7 @@ impl<'a> Value<'a> {
             // A value of unknown size reaches as far as its block.
             if self.bytes == 0 && self.start.wrapping_sub(block.start) < block.bytes {
                 if address < self.start {
-                    return Location::Before;
+                    return Location::Inside;
                 }
                 Coverage::add(&self.coverage, offset, least_bytes);
                 let end = offset.saturating_add(least_bytes);
@@ -318,13 +300,12 @@ impl<'a> Value<'a> {
             None if !self.is_borrowed.get() && !self.holds(block) => {
                 let usable_bytes = walk.usable_bytes(block);
                 let owned = walk.blocks.own(block, usable_bytes, self.node, self.id);
-                walk.check(owned.map(|_| ()));
+                walk.failed |= owned.is_none();
                 owned
             }
             _ => {
                 if !self.holds(block) {
-                    let done = walk.blocks.share(block, self.node, self.id);
-                    walk.check(done);
+                    walk.failed |= walk.blocks.share(block, self.node, self.id).is_none();
                 }
                 None
             }
@@ -369,8 +350,7 @@ impl<'a> Value<'a> {
         let child = walk.nodes.child(under, step, name, of_type);
         if let Some(index) = child {
             if let (Location::Block(Some(_)), None) = (location, item.bytes) {
-                let done = walk.blocks.used_later(self.node, index);
-                walk.check(done);
+                walk.failed |= walk.blocks.used_later(self.node, index).is_none();
             }
             let block_bytes = self.recent.get().end - self.recent.get().start;
             walk.nodes.link(index, neighbours.key);
