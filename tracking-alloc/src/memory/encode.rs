@@ -2,6 +2,7 @@
 
 use super::recorder::Recorder;
 use super::rows::net;
+use super::scope_table::Scope;
 use std::collections::BTreeMap;
 use tracking_alloc_recording as recording;
 use tracking_alloc_recording::{
@@ -30,29 +31,21 @@ impl Recorder {
             .all
             .iter()
             .map(|scope| ScopeValue {
-                parent: scope.parent,
-                kind: scope.kind,
                 name: strings.put(&scope.name),
-                depth: scope.depth,
-                entered: if is_phase(scope.kind) {
-                    scope.entered
-                } else {
-                    0
-                },
-                input_bytes: scope.input_bytes,
-                records: scope.records,
                 type_name: strings.put(scope.type_name),
-                flags: scope.flags,
-                value_bytes: scope.value_bytes,
-                retained_bytes: scope.retained_bytes,
+                entered: match is_phase(scope) {
+                    true => scope.value.entered,
+                    false => 0,
+                },
+                ..scope.value
             })
             .collect();
         let visits: Vec<VisitsValue> = (0u32..)
             .zip(&self.scopes.all)
-            .filter(|(_, scope)| !is_phase(scope.kind) && scope.entered > 0)
+            .filter(|(_, scope)| !is_phase(scope) && scope.value.entered > 0)
             .map(|(number, scope)| VisitsValue {
                 scope: number,
-                count: scope.entered,
+                count: scope.value.entered,
                 ..VisitsValue::default()
             })
             .collect();
@@ -112,8 +105,8 @@ impl Recorder {
     }
 }
 
-fn is_phase(kind: u32) -> bool {
-    kind == scope_kind::PHASE
+fn is_phase(scope: &Scope) -> bool {
+    scope.value.kind == scope_kind::PHASE
 }
 
 /// Header, directory, and the tables behind them.

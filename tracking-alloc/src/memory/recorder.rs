@@ -10,6 +10,8 @@ use crate::current_scope::Added;
 #[cfg(feature = "serde")]
 use crate::current_scope::NewScope;
 use crate::figures::Stats;
+#[cfg(feature = "serde")]
+use tracking_alloc_recording::ScopeValue;
 
 /// The row of blocks that are heapglass's own, handed out to the program: counted nowhere.
 const OWN: u32 = u32::MAX;
@@ -165,14 +167,14 @@ impl Recorder {
 
     /// A scope was entered once more.
     pub(crate) fn visit(&mut self, number: u32) {
-        self.scopes.change(number, |scope| scope.entered += 1);
+        self.scopes.change(number, |scope| scope.value.entered += 1);
     }
 
     /// Adds to what the program says of a scope.
     pub(crate) fn report(&mut self, number: u32, input_bytes: u64, records: u64) {
         self.scopes.change(number, |scope| {
-            scope.input_bytes = scope.input_bytes.saturating_add(input_bytes);
-            scope.records = scope.records.saturating_add(records);
+            scope.value.input_bytes = scope.value.input_bytes.saturating_add(input_bytes);
+            scope.value.records = scope.value.records.saturating_add(records);
         });
     }
 
@@ -180,7 +182,7 @@ impl Recorder {
     pub(crate) fn left(&mut self, number: u32, since: i64) {
         let retained = self.live_bytes() - since;
         self.scopes
-            .change(number, |scope| scope.retained_bytes += retained);
+            .change(number, |scope| scope.value.retained_bytes += retained);
     }
 
     /// A scope found no room.
@@ -207,23 +209,27 @@ impl Recorder {
     /// Adds the scope of a field.
     pub(crate) fn field(&mut self, new: &NewScope<'_>) -> Added {
         self.scopes.add(Scope {
-            parent: new.parent,
-            kind: new.kind,
-            flags: new.flags,
+            value: ScopeValue {
+                parent: new.parent,
+                kind: new.kind,
+                flags: new.flags,
+                value_bytes: new.value_bytes,
+                ..ScopeValue::default()
+            },
             name: owned(new.name),
             type_name: new.type_name,
-            value_bytes: new.value_bytes,
             ..Scope::default()
         })
     }
 
     pub(crate) fn flag(&mut self, number: u32, flags: u32) {
-        self.scopes.change(number, |scope| scope.flags |= flags);
+        self.scopes
+            .change(number, |scope| scope.value.flags |= flags);
     }
 
     pub(crate) fn rename(&mut self, number: u32, kind: u32, name: &str) {
         self.scopes.change(number, |scope| {
-            scope.kind = kind;
+            scope.value.kind = kind;
             scope.name = owned(name);
         });
     }
@@ -231,7 +237,7 @@ impl Recorder {
     pub(crate) fn retype(&mut self, number: u32, type_name: &'static str, value_bytes: u64) {
         self.scopes.change(number, |scope| {
             scope.type_name = type_name;
-            scope.value_bytes = value_bytes;
+            scope.value.value_bytes = value_bytes;
         });
     }
 }

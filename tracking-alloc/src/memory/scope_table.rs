@@ -3,24 +3,15 @@
 //! The same bounds as in the mapped recording. A scope without room is counted at its parent, and said so.
 
 use crate::current_scope::Added;
-use tracking_alloc_recording::scope_kind;
-use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES};
+use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, ScopeValue, scope_kind};
 
 /// One scope.
 #[derive(Default)]
 pub(super) struct Scope {
-    pub(super) parent: u32,
-    pub(super) kind: u32,
-    pub(super) flags: u32,
-    pub(super) depth: u32,
+    /// As in the recording, but for its strings, which are put there at the end, and with `entered` of fields too.
+    pub(super) value: ScopeValue,
     pub(super) name: String,
     pub(super) type_name: &'static str,
-    pub(super) value_bytes: u64,
-    /// How often it was entered: phases and fields alike.
-    pub(super) entered: u64,
-    pub(super) input_bytes: u64,
-    pub(super) records: u64,
-    pub(super) retained_bytes: i64,
     /// First of the scopes below, and the next one beside; 0 = none.
     pub(super) below: u32,
     pub(super) beside: u32,
@@ -45,14 +36,17 @@ impl Scopes {
     pub(super) fn phase(&mut self, parent: u32, name: &str) -> Added {
         let mut next = self.get(parent).map_or(0, |scope| scope.below);
         while let Some(scope) = self.get(next).filter(|_| next != 0) {
-            if scope.kind == scope_kind::PHASE && scope.name == name {
+            if scope.value.kind == scope_kind::PHASE && scope.name == name {
                 return Added::Scope(next);
             }
             next = scope.beside;
         }
         self.add(Scope {
-            parent,
-            kind: scope_kind::PHASE,
+            value: ScopeValue {
+                parent,
+                kind: scope_kind::PHASE,
+                ..ScopeValue::default()
+            },
             name: owned(name),
             ..Scope::default()
         })
@@ -60,18 +54,19 @@ impl Scopes {
 
     /// Adds a scope; depth and neighbours are filled in here.
     pub(super) fn add(&mut self, mut scope: Scope) -> Added {
-        let Some(parent) = self.all.get(scope.parent as usize) else {
+        let value = &mut scope.value;
+        let Some(parent) = self.all.get(value.parent as usize) else {
             return Added::Full;
         };
-        scope.depth = parent.depth + 1;
+        value.depth = parent.value.depth + 1;
         scope.beside = parent.below;
-        if scope.depth > MAX_SCOPE_DEPTH {
+        if value.depth > MAX_SCOPE_DEPTH {
             return Added::Deep;
         }
         if self.all.len() >= MAX_SCOPES || self.all.try_reserve(1).is_err() {
             return Added::Full;
         }
-        let (number, parent) = (self.all.len() as u32, scope.parent as usize);
+        let (number, parent) = (self.all.len() as u32, scope.value.parent as usize);
         self.all.push(scope);
         if let Some(parent) = self.all.get_mut(parent) {
             parent.below = number;
