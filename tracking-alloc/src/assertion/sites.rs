@@ -33,8 +33,42 @@ impl Capture {
 
     /// Lines that name what allocated most in a block with these figures: most blocks, or most bytes.
     pub(super) fn describe(&self, figures: &Stats, by_blocks: bool) -> String {
-        let stacks = self.0.as_ref().map(Stacks::read).unwrap_or_default();
-        describe(&stacks, figures, by_blocks)
+        let (mut captured, mut others) = (Sum::default(), Sum::default());
+        let mut places: HashMap<String, Sum> = HashMap::new();
+        let mut names = HashMap::new();
+        for stack in &self.0.as_ref().map(Stacks::read).unwrap_or_default() {
+            let sum = places.entry(place(stack, &mut names)).or_default();
+            sum.add(stack.blocks, stack.bytes);
+            captured.add(stack.blocks, stack.bytes);
+        }
+        let mut places: Vec<_> = places.into_iter().collect();
+        places.sort_by_cached_key(|(place, sum)| {
+            let most = match by_blocks {
+                true => (sum.blocks, sum.bytes),
+                false => (sum.bytes, sum.blocks),
+            };
+            (Reverse(most), place.clone())
+        });
+        let unit = if by_blocks { "blocks" } else { "bytes" };
+        let mut lines = format!("\n  most {unit} allocated:");
+        for (index, (place, sum)) in places.iter().enumerate() {
+            if index < LISTED {
+                let _ = write!(lines, "{sum}{place}");
+            } else {
+                others.add(sum.blocks, sum.bytes);
+            }
+        }
+        if places.len() > LISTED {
+            let _ = write!(lines, "{others}in {} other places", places.len() - LISTED);
+        }
+        let rest = Sum {
+            blocks: figures.total_blocks.saturating_sub(captured.blocks),
+            bytes: figures.total_bytes.saturating_sub(captured.bytes),
+        };
+        if rest.blocks > 0 {
+            let _ = write!(lines, "{rest}not captured");
+        }
+        lines
     }
 }
 
@@ -58,45 +92,6 @@ impl Display for Sum {
         let plural = if *blocks == 1 { "" } else { "s" };
         write!(f, "\n    {bytes} bytes in {blocks} block{plural}  ")
     }
-}
-
-fn describe(stacks: &[Stack], figures: &Stats, by_blocks: bool) -> String {
-    let (mut captured, mut others) = (Sum::default(), Sum::default());
-    let mut places: HashMap<String, Sum> = HashMap::new();
-    let mut names = HashMap::new();
-    for stack in stacks {
-        let sum = places.entry(place(stack, &mut names)).or_default();
-        sum.add(stack.blocks, stack.bytes);
-        captured.add(stack.blocks, stack.bytes);
-    }
-    let mut places: Vec<_> = places.into_iter().collect();
-    places.sort_by_cached_key(|(place, sum)| {
-        let most = match by_blocks {
-            true => (sum.blocks, sum.bytes),
-            false => (sum.bytes, sum.blocks),
-        };
-        (Reverse(most), place.clone())
-    });
-    let unit = if by_blocks { "blocks" } else { "bytes" };
-    let mut lines = format!("\n  most {unit} allocated:");
-    for (index, (place, sum)) in places.iter().enumerate() {
-        if index < LISTED {
-            let _ = write!(lines, "{sum}{place}");
-        } else {
-            others.add(sum.blocks, sum.bytes);
-        }
-    }
-    if places.len() > LISTED {
-        let _ = write!(lines, "{others}in {} other places", places.len() - LISTED);
-    }
-    let rest = Sum {
-        blocks: figures.total_blocks.saturating_sub(captured.blocks),
-        bytes: figures.total_bytes.saturating_sub(captured.bytes),
-    };
-    if rest.blocks > 0 {
-        let _ = write!(lines, "{rest}not captured");
-    }
-    lines
 }
 
 /// A function with its source, and whose it is.
