@@ -21,7 +21,7 @@ use cargo_metadata::Package;
 use heapglass_profiler::units::printable;
 
 use crate::args::{CargoArgs, CargoCli, CargoCommand, Symbols};
-use crate::commands::run::{remember, wanted};
+use crate::commands::run::wanted;
 use crate::commands::tui::show_file;
 use crate::error::Error;
 use crate::files::spool::Spool;
@@ -158,7 +158,6 @@ fn run(
         let building = first.saturating_sub(began);
         finished.took = finished.took.saturating_sub(building);
     }
-    remember(&finished);
     let guard = finished.interruptible();
     write_summary(verb, args, &finished, &started, workspace);
     // The terminal UI has its own way with signals: it must leave the terminal as it was.

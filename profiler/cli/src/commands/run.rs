@@ -14,8 +14,8 @@ use heapglass_tui::{Options, Source};
 use crate::args::{Out, Run, Symbols};
 use crate::cargo::own_crates;
 use crate::error::Error;
-use crate::files::spool::{KeptRecording, Spool};
-use crate::files::{first_free, recent};
+use crate::files::first_free;
+use crate::files::spool::Spool;
 use crate::open;
 use crate::summary::{self, Form, Shown};
 use crate::supervise::{self, Finished, LiveRecordings};
@@ -46,7 +46,6 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     } else {
         supervise::start(command, spool, "HEAPGLASS_OUT")?.wait()?
     };
-    remember(&finished);
     let _guard = finished.interruptible();
     let executable = executable(&args.command);
     let run = summary::Run {
@@ -79,18 +78,6 @@ pub(crate) fn wanted(flag: &Out) -> Result<PathBuf, Error> {
             .filter(|pattern| !pattern.is_empty())
             .map_or_else(|| PathBuf::from(DEFAULT_PATTERN), PathBuf::from)),
     }
-}
-
-/// Remembers the recordings of a run for bare `heapglass`.
-pub(crate) fn remember(finished: &Finished) {
-    let entry = |kept: &KeptRecording| {
-        Some(recent::Entry {
-            path: std::path::absolute(&kept.path).ok()?,
-            program: kept.program.clone(),
-        })
-    };
-    let entries: Vec<_> = finished.kept.iter().filter_map(entry).collect();
-    recent::remember(&entries);
 }
 
 fn program_name(command: &[OsString]) -> String {

@@ -16,7 +16,6 @@ use heapglass_profiler::report::{Options, write_json, write_text};
 use heapglass_profiler::units::Bytes;
 
 use crate::args::{Demo, Symbols};
-use crate::commands::run::remember;
 use crate::commands::tui::show_file;
 use crate::error::Error;
 use crate::files::output::Output;
@@ -80,7 +79,6 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
              its own words are above",
         ));
     };
-    remember(&finished);
     let guard = finished.interruptible();
     let profile = open::open(&kept.path, &Symbols::default())?;
     let options = flamegraph::Options {

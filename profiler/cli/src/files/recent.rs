@@ -13,21 +13,22 @@ use tracking_alloc_recording::HeaderValue;
 
 use super::header;
 use super::output::Temporary;
+use super::spool::KeptRecording;
 
 /// Most recordings remembered.
 const KEPT: usize = 50;
 
 /// A recording that `heapglass` made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Entry {
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
     /// Where it lies.
-    pub(crate) path: PathBuf,
+    path: PathBuf,
     /// File name of the executable.
-    pub(crate) program: String,
+    program: String,
 }
 
 /// Remembers recordings, the newest first; ones whose file is gone are forgotten.
-pub(crate) fn remember(new: &[Entry]) {
+pub(crate) fn remember(new: &[KeptRecording]) {
     let Some(file) = list_file() else { return };
     let Some(folder) = file.parent() else { return };
     let mut builder = DirBuilder::new();
@@ -35,11 +36,14 @@ pub(crate) fn remember(new: &[Entry]) {
     if new.is_empty() || builder.create(folder).is_err() {
         return;
     }
-    let mut entries: Vec<Entry> = new
-        .iter()
-        .filter(|entry| entry.path.to_str().is_some())
-        .cloned()
-        .collect();
+    let new = new.iter().filter_map(|kept| {
+        let path = std::path::absolute(&kept.path).ok()?;
+        path.to_str().is_some().then(|| Entry {
+            path,
+            program: kept.program.clone(),
+        })
+    });
+    let mut entries: Vec<Entry> = new.collect();
     for old in read(&file) {
         if old.path.exists() && !entries.iter().any(|entry| entry.path == old.path) {
             entries.push(old);

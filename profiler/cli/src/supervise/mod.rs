@@ -24,6 +24,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use signals::{CaughtSignals, Forwarding, Interruptible};
 
 use crate::error::Error;
+use crate::files::recent;
 use crate::files::spool::{KeptRecording, Spool};
 
 /// How often new recordings are looked for at first: `heapglass FILE` works from about here on.
@@ -88,13 +89,15 @@ impl Running {
         !self.thread.is_finished()
     }
 
-    /// Waits for its end.
+    /// Waits for its end, and remembers its recordings for bare `heapglass`.
     ///
     /// # Errors
     /// When the supervising thread died, which is a bug.
     pub(crate) fn wait(self) -> Result<Finished, Error> {
         let panicked = "the supervising thread panicked, which is a bug in heapglass";
-        self.thread.join().map_err(|_| Error::misuse(panicked))
+        let finished = self.thread.join().map_err(|_| Error::misuse(panicked))?;
+        recent::remember(&finished.kept);
+        Ok(finished)
     }
 }
 
