@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use heapglass_profiler::Early;
 use heapglass_profiler::profile::{Profile, State};
 use heapglass_tui::{Options, Source};
 
@@ -19,7 +20,7 @@ impl Source for Sample {
         format!("sample-{}.hg", self.kind)
     }
 
-    fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
+    fn load(&mut self, progress: &dyn Fn(&str), _: Option<Early<'_>>) -> Result<Profile, String> {
         self.loads += 1;
         match self.kind.as_str() {
             "fleet" => Ok(sample::fleet()),

@@ -7,6 +7,7 @@
 //! drawing only reads it. Each view is a folder of its own under `views`, with its state, its keys and its rendering.
 //!
 //! ```no_run
+//! use heapglass_profiler::Early;
 //! use heapglass_profiler::profile::Profile;
 //!
 //! struct Finished(Profile);
@@ -15,7 +16,7 @@
 //!     fn title(&self) -> String {
 //!         "out.hg".into()
 //!     }
-//!     fn load(&mut self, _progress: &dyn Fn(&str)) -> Result<Profile, String> {
+//!     fn load(&mut self, _: &dyn Fn(&str), _: Option<Early<'_>>) -> Result<Profile, String> {
 //!         Ok(self.0.clone())
 //!     }
 //!     fn is_live(&self) -> bool {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use heapglass_profiler::Early;
 use heapglass_profiler::profile::{Frames, Profile, State};
 use heapglass_profiler::report::By;
 
@@ -85,11 +86,8 @@ impl<S: Source> Worker<S> {
                 data.is_early = true;
                 let _ = self.outbox.send(Message::Early(Arc::new(data)));
             };
-            let loaded = match is_first {
-                true => self.source.load_in_steps(&progress, &early),
-                false => self.source.load(&progress),
-            };
-            let message = match loaded {
+            let early = is_first.then_some(&early as Early<'_>);
+            let message = match self.source.load(&progress, early) {
                 Ok(profile) => {
                     is_first = false;
                     progress("preparing the flamegraph");

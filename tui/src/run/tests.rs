@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::sample;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use heapglass_profiler::Early;
 use heapglass_profiler::profile::{Profile, State};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -32,7 +33,7 @@ impl Source for Scripted {
         format!("scripted-{}.hg", self.loads.load(Ordering::SeqCst))
     }
 
-    fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
+    fn load(&mut self, progress: &dyn Fn(&str), _: Option<Early<'_>>) -> Result<Profile, String> {
         let loads = self.loads.fetch_add(1, Ordering::SeqCst) + 1;
         progress("reading scripted.hg");
         (self.answer)(loads)

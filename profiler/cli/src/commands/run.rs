@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use heapglass_profiler::Session;
 use heapglass_profiler::profile::Profile;
+use heapglass_profiler::{Early, Session};
 use heapglass_tui::{Options, Source};
 
 use crate::args::{Out, Run, Symbols};
@@ -184,7 +184,7 @@ impl Source for Live {
             .map_or_else(|| self.name.clone(), |path| path.display().to_string())
     }
 
-    fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
+    fn load(&mut self, progress: &dyn Fn(&str), _: Option<Early<'_>>) -> Result<Profile, String> {
         loop {
             let over = self.recordings.are_settled();
             if let Some(path) = self.recordings.paths().first() {

@@ -55,8 +55,12 @@ struct Recording {
     live: bool,
 }
 
-impl Recording {
-    fn read(
+impl Source for Recording {
+    fn title(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn load(
         &mut self,
         progress: &dyn Fn(&str),
         early: Option<Early<'_>>,
@@ -65,24 +69,6 @@ impl Recording {
             .map_err(|error| error.to_string())?;
         self.live = profile.process.state == State::Running;
         Ok(profile)
-    }
-}
-
-impl Source for Recording {
-    fn title(&self) -> String {
-        self.path.display().to_string()
-    }
-
-    fn load(&mut self, progress: &dyn Fn(&str)) -> Result<Profile, String> {
-        self.read(progress, None)
-    }
-
-    fn load_in_steps(
-        &mut self,
-        progress: &dyn Fn(&str),
-        early: &(dyn Fn(Profile) + Sync),
-    ) -> Result<Profile, String> {
-        self.read(progress, Some(early))
     }
 
     fn is_live(&self) -> bool {
