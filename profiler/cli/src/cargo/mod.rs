@@ -25,7 +25,7 @@ use crate::commands::run::wanted;
 use crate::commands::tui::show_file;
 use crate::error::Error;
 use crate::files::spool::Spool;
-use crate::summary::{self, Form, Run, Shown};
+use crate::summary::{self, Form, Run};
 use crate::supervise::{self, Finished};
 use crate::terminal::{self, has_terminal};
 use arguments::Arguments;
@@ -200,11 +200,7 @@ fn write_summary(
         let executables: BTreeSet<PathBuf> = executables.collect();
         let described = Run {
             name,
-            shown: if of_tests {
-                Shown::Largest
-            } else {
-                Shown::First
-            },
+            shows_largest: of_tests,
             command: &words,
             executables: &executables.into_iter().collect::<Vec<_>>(),
             finished,

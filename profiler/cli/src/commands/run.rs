@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::files::first_free;
 use crate::files::spool::Spool;
 use crate::open;
-use crate::summary::{self, Form, Shown};
+use crate::summary::{self, Form};
 use crate::supervise::{self, Finished, LiveRecordings};
 use crate::terminal::{self, has_terminal};
 
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     let executable = executable(&args.command);
     let run = summary::Run {
         name: program_name(&args.command),
-        shown: Shown::First,
+        shows_largest: false,
         command: &args.command,
         executables: executable.as_slice(),
         finished: &finished,

@@ -6,29 +6,23 @@ use super::{Run, RunRecording, no_recording};
 use crate::supervise::Ended;
 use crate::terminal;
 
-pub(super) fn write(run: &Run<'_>, opened: &[RunRecording<'_>]) {
-    terminal::eprint_line(to_json(run, opened));
-}
-
-fn to_json(run: &Run<'_>, opened: &[RunRecording<'_>]) -> Value {
+pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
     let finished = run.finished;
     let words: Vec<_> = run
         .command
         .iter()
         .map(|word| word.to_string_lossy())
         .collect();
-    let recordings: Vec<Value> = finished
-        .kept
+    let recordings: Vec<Value> = recordings
         .iter()
-        .enumerate()
-        .map(|(at, kept)| {
+        .map(|RunRecording { kept, profile }| {
             let mut recording = json!({
                 "path": kept.path.to_string_lossy(),
                 "program": kept.program,
                 "pid": kept.pid,
                 "note": kept.note,
             });
-            match opened.get(at).map(|one| &one.profile) {
+            match profile {
                 Some(Ok(profile)) => {
                     recording["totals"] = json!(profile.totals);
                     recording["peak_error_bytes"] = json!(profile.capture.peak_error_bytes);
@@ -65,5 +59,5 @@ fn to_json(run: &Run<'_>, opened: &[RunRecording<'_>]) -> Value {
     if finished.kept.is_empty() {
         summary["nothing_recorded"] = json!(no_recording::why(run.executables));
     }
-    summary
+    terminal::eprint_line(summary);
 }

@@ -28,21 +28,12 @@ pub(crate) struct Run<'a> {
     pub(crate) name: String,
     /// What was typed.
     pub(crate) command: &'a [OsString],
-    /// Which of several recordings the figures are of.
-    pub(crate) shown: Shown,
+    /// Whether the figures are of the recording with the largest peak, else of the command's own or the earliest.
+    pub(crate) shows_largest: bool,
     /// The executables that ran, as far as known: looked into when nothing was recorded.
     pub(crate) executables: &'a [PathBuf],
     /// How it went.
     pub(crate) finished: &'a Finished,
-}
-
-/// Which of several recordings the figures are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
-    /// The command's own, or the earliest.
-    First,
-    /// The one with the largest peak.
-    Largest,
 }
 
 /// How to write it.
@@ -54,45 +45,50 @@ pub(crate) enum Form {
     Json,
 }
 
-/// A recording of the run, opened.
+/// A recording of the run; opened, if it is one of the first.
 struct RunRecording<'a> {
     kept: &'a KeptRecording,
-    profile: Result<Profile, Error>,
+    profile: Option<Result<Profile, Error>>,
+}
+
+impl RunRecording<'_> {
+    /// What was read of it.
+    fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()?.as_ref().ok()
+    }
 }
 
 /// Writes the summary to standard error.
 pub(crate) fn write(run: &Run<'_>, form: Form) {
     // Nothing of a quiet summary needs figures but an end for want of memory.
     let opens = form != Form::Quiet || run.finished.killed.is_some();
-    let opened: Vec<RunRecording<'_>> = run
-        .finished
-        .kept
-        .iter()
-        .take(if opens { OPENED } else { 0 })
-        .map(|kept| RunRecording {
+    let most = if opens { OPENED } else { 0 };
+    let kept = run.finished.kept.iter().enumerate();
+    let recordings: Vec<RunRecording<'_>> = kept
+        .map(|(at, kept)| RunRecording {
             kept,
-            profile: open::open(&kept.path, &Symbols::default()),
+            profile: (at < most).then(|| open::open(&kept.path, &Symbols::default())),
         })
         .collect();
     match form {
-        Form::Json => json::write(run, &opened),
-        Form::Text | Form::Quiet => text::write(run, &opened, form == Form::Quiet),
+        Form::Json => json::write(run, &recordings),
+        Form::Text | Form::Quiet => text::write(run, &recordings, form == Form::Quiet),
     }
 }
 
 /// The recording that the summary is about: the one that was cut short when something was killed, else as wanted.
 fn main_recording<'a, 'b>(
     run: &Run<'_>,
-    opened: &'b [RunRecording<'a>],
+    recordings: &'b [RunRecording<'a>],
 ) -> Option<&'b RunRecording<'a>> {
     let was_cut_short = |one: &&RunRecording<'_>| {
-        let state = one.profile.as_ref().map(|profile| profile.process.state);
-        run.finished.killed.is_some() && matches!(state, Ok(State::Ended | State::Unknown))
+        let state = one.profile().map(|profile| profile.process.state);
+        run.finished.killed.is_some() && matches!(state, Some(State::Ended | State::Unknown))
     };
-    let cut_short = opened.iter().filter(was_cut_short);
-    largest(cut_short, |profile| profile.totals.live_bytes).or_else(|| match run.shown {
-        Shown::First => opened.first(),
-        Shown::Largest => largest(opened.iter(), |profile| profile.totals.peak_bytes),
+    let cut_short = recordings.iter().filter(was_cut_short);
+    largest(cut_short, |profile| profile.totals.live_bytes).or_else(|| match run.shows_largest {
+        true => largest(recordings.iter(), |profile| profile.totals.peak_bytes),
+        false => recordings.first(),
     })
 }
 
@@ -103,7 +99,7 @@ fn largest<'a: 'b, 'b>(
 ) -> Option<&'b RunRecording<'a>> {
     among
         .rev()
-        .max_by_key(|one| one.profile.as_ref().map_or(0, figure))
+        .max_by_key(|one| one.profile().map_or(0, figure))
 }
 
 /// A path as it is typed into a shell.

@@ -11,9 +11,10 @@ use crate::terminal;
 /// Most recordings named.
 const NAMED: usize = 100;
 
-pub(super) fn write(run: &Run<'_>, opened: &[RunRecording<'_>], quiet: bool) {
+pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
     let finished = run.finished;
-    let main = main_recording(run, opened);
+    let main = main_recording(run, all);
+    let profile = main.and_then(RunRecording::profile);
     let took = Nanos(u64::try_from(finished.took.as_nanos()).unwrap_or(u64::MAX));
     if !quiet {
         terminal::eprint_line(format_args!(
@@ -23,7 +24,7 @@ pub(super) fn write(run: &Run<'_>, opened: &[RunRecording<'_>], quiet: bool) {
         ));
     }
     if let Some(killed) = &finished.killed {
-        out_of_memory(killed, main);
+        out_of_memory(killed, profile);
     }
     if finished.kept.is_empty() {
         terminal::eprint_line(no_recording::why(run.executables));
@@ -37,16 +38,17 @@ pub(super) fn write(run: &Run<'_>, opened: &[RunRecording<'_>], quiet: bool) {
         }
         return;
     }
-    if let Some((RunRecording { kept, .. }, Ok(profile))) = main.map(|one| (one, &one.profile)) {
-        if finished.kept.len() > 1 {
-            let path = from_here(&kept.path);
+    let figures_of = main.zip(profile);
+    if let Some((main, profile)) = figures_of {
+        if all.len() > 1 {
+            let path = from_here(&main.kept.path);
             let path = path.to_string_lossy();
             terminal::eprint_line(format_args!("  of {}:", printable(&path)));
         }
         figures(profile);
     }
-    recordings(run, opened, main);
-    if let Some(main) = main.filter(|one| one.profile.is_ok()) {
+    recordings(all, main);
+    if let Some((main, _)) = figures_of {
         let path = from_here(&main.kept.path);
         let file = quoted(&path);
         terminal::eprint_line(format_args!("  explore     heapglass {file}"));
@@ -61,7 +63,7 @@ fn figures(profile: &Profile) {
     let _ = write_summary(profile, &options, stderr.lock());
 }
 
-fn out_of_memory(killed: &Killed, main: Option<&RunRecording<'_>>) {
+fn out_of_memory(killed: &Killed, profile: Option<&Profile>) {
     let who = if killed.was_the_command {
         "it"
     } else {
@@ -76,9 +78,7 @@ fn out_of_memory(killed: &Killed, main: Option<&RunRecording<'_>>) {
         killed.kills,
         killed.counter.display()
     ));
-    let Some(Ok(profile)) = main.map(|one| &one.profile) else {
-        return;
-    };
+    let Some(profile) = profile else { return };
     let capture = &profile.capture;
     let totals = &profile.totals;
     // 0 means that the recording was cut short before the figure was read for the first time.
@@ -100,19 +100,19 @@ fn out_of_memory(killed: &Killed, main: Option<&RunRecording<'_>>) {
     ));
 }
 
-fn recordings(run: &Run<'_>, opened: &[RunRecording<'_>], main: Option<&RunRecording<'_>>) {
-    let kept = &run.finished.kept;
-    let mut title = if kept.len() == 1 {
+fn recordings(all: &[RunRecording<'_>], main: Option<&RunRecording<'_>>) {
+    let mut title = if all.len() == 1 {
         "recording"
     } else {
         "recordings"
     };
-    for (at, kept) in kept.iter().take(NAMED).enumerate() {
+    for one in all.iter().take(NAMED) {
+        let kept = one.kept;
         let path = from_here(&kept.path);
         let mut line = format!("  {title:<10}  {}", printable(&path.to_string_lossy()));
         title = "";
-        match opened.get(at).map(|one| (&one.profile, one)) {
-            Some((Ok(profile), one)) if !main.is_some_and(|main| std::ptr::eq(main, one)) => {
+        match &one.profile {
+            Some(Ok(profile)) if !main.is_some_and(|main| std::ptr::eq(main, one)) => {
                 line.push_str(&format!(
                     "  ({}, pid {}: peak {}, allocated {})",
                     printable(&kept.program),
@@ -121,8 +121,8 @@ fn recordings(run: &Run<'_>, opened: &[RunRecording<'_>], main: Option<&RunRecor
                     Bytes(profile.totals.total_bytes)
                 ));
             }
-            Some((Err(error), _)) => line.push_str(&format!("  ({error})")),
-            Some((Ok(_), _)) => {}
+            Some(Err(error)) => line.push_str(&format!("  ({error})")),
+            Some(Ok(_)) => {}
             None => line.push_str(&format!(
                 "  ({}, pid {})",
                 printable(&kept.program),
@@ -134,10 +134,10 @@ fn recordings(run: &Run<'_>, opened: &[RunRecording<'_>], main: Option<&RunRecor
         }
         terminal::eprint_line(line);
     }
-    if kept.len() > NAMED {
+    if all.len() > NAMED {
         terminal::eprint_line(format_args!(
             "              and {} more beside them",
-            kept.len() - NAMED
+            all.len() - NAMED
         ));
     }
 }
