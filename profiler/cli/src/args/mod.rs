@@ -114,8 +114,6 @@ pub(crate) enum Command {
     Demo(Demo),
     Completions(Completions),
     Man(Man),
-    #[command(hide = true)]
-    Runner(Runner),
 }
 
 /// Run a command and record it

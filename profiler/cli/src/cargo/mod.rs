@@ -7,7 +7,7 @@
 mod arguments;
 pub(crate) mod own_crates;
 mod profile;
-pub(crate) mod runner;
+mod runner;
 mod settings;
 mod unrecorded;
 
@@ -24,12 +24,14 @@ use crate::args::{CargoArgs, CargoCli, CargoCommand, Symbols};
 use crate::commands::run::wanted;
 use crate::commands::tui::show_file;
 use crate::error::Error;
+use crate::files::output::Temporary;
 use crate::files::spool::Spool;
 use crate::summary::{self, Form, Run};
 use crate::supervise::{self, Finished};
 use crate::terminal::{self, has_terminal};
 use arguments::Arguments;
 use runner::Started;
+pub(crate) use runner::since_epoch;
 
 /// A command of cargo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,18 +144,27 @@ fn run(
     args: &CargoArgs,
     cli: &CargoCli,
 ) -> Result<u8, Error> {
-    let ran = Executables::new(&workspace.folder);
-    ran.announce(verb, &mut command);
+    // Without the folder nothing was ever built there; the list is a convenience.
+    let _ = std::fs::create_dir_all(&workspace.folder);
+    let list = Temporary::beside(&workspace.folder.join("ran"), false).ok();
+    let list = list.as_ref().map_or(Path::new(""), Temporary::path);
+    command.env(runner::RAN, list);
+    match verb {
+        // `cargo test` also runs each benchmark once.
+        Verb::Test => command.env(runner::LISTED, ""),
+        Verb::Bench => command.env(runner::LISTED, ": benchmark"),
+        Verb::Run | Verb::Build => command.env_remove(runner::LISTED),
+    };
     let spool = Spool::new(&wanted(&cli.out)?, cli.out.force)?;
     let began = SystemTime::now();
     let mut finished = supervise::start(command, spool, runner::OUT)?.wait()?;
-    let started = ran.started();
+    let started = runner::started(list);
     if started.is_empty() && finished.kept.is_empty() {
         // Nothing was run: cargo said why, or was not asked to.
         return Ok(finished.ended.status());
     }
     // The build is not what is studied.
-    let began = runner::since_epoch(began);
+    let began = since_epoch(began);
     if let Some(first) = started.iter().map(|started| started.at).min() {
         let building = first.saturating_sub(began);
         finished.took = finished.took.saturating_sub(building);
@@ -247,42 +258,5 @@ impl Workspace {
             folder: metadata.target_directory.join("heapglass").into(),
             packages: metadata.packages,
         })
-    }
-}
-
-/// The list of executables that the runner ran.
-struct Executables(PathBuf);
-
-impl Executables {
-    fn new(folder: &Path) -> Executables {
-        // Without the folder nothing was ever built there; the list is a convenience.
-        let _ = std::fs::create_dir_all(folder);
-        let path = folder.join(format!(".ran-{}", std::process::id()));
-        let _ = std::fs::remove_file(&path);
-        Executables(path)
-    }
-
-    fn announce(&self, verb: Verb, command: &mut Command) {
-        command.env(runner::RAN, &self.0);
-        match verb {
-            // `cargo test` also runs each benchmark once.
-            Verb::Test => command.env(runner::LISTED, ""),
-            Verb::Bench => command.env(runner::LISTED, ": benchmark"),
-            Verb::Run | Verb::Build => command.env_remove(runner::LISTED),
-        };
-    }
-
-    fn started(&self) -> Vec<Started> {
-        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
-        let lines = text.lines();
-        lines
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect()
-    }
-}
-
-impl Drop for Executables {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn encode<'a>(words: impl Iterator<Item = &'a OsStr>) -> Result<Strin
 ///
 /// # Errors
 /// When it cannot be executed.
-pub(crate) fn run(args: &Runner) -> Result<u8, Error> {
+pub(super) fn run(args: &Runner) -> Result<u8, Error> {
     let records = std::env::var(LISTED).map_or(true, |mark| !has_no_tests(&args.command, &mark));
     if let (Some(list), Some(executable)) = (std::env::var_os(RAN), args.command.first()) {
         let executable = std::path::absolute(executable).unwrap_or_else(|_| executable.into());
@@ -87,8 +87,17 @@ pub(crate) fn run(args: &Runner) -> Result<u8, Error> {
     supervise::replace_by(command)
 }
 
+/// What was run by now, as the list at `path` says.
+pub(super) fn started(path: &Path) -> Vec<Started> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let lines = text.lines();
+    lines
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
 /// How long after the Unix epoch.
-pub(super) fn since_epoch(time: SystemTime) -> Duration {
+pub(crate) fn since_epoch(time: SystemTime) -> Duration {
     time.duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default()
 }

@@ -2,7 +2,6 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use heapglass_profiler::units::{Bytes, printable};
 use time::UtcDateTime;
@@ -10,6 +9,7 @@ use tracking_alloc_recording::{HeaderValue, Recording, Writer};
 
 use super::tui::show_file;
 use crate::args::Symbols;
+use crate::cargo::since_epoch;
 use crate::error::Error;
 use crate::files::output::{print, print_json};
 use crate::files::{recent, recover};
@@ -42,7 +42,7 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
         return print_json(&serde_json::json!({ "format": 1, "recordings": list }));
     }
     if offers.is_empty() {
-        return print(NOTHING);
+        return print(NOTHING.as_bytes());
     }
     let mut text = String::new();
     let numbered = has_terminal() && std::io::stderr().is_terminal();
@@ -54,7 +54,7 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
         text.push('\n');
     }
     if !numbered {
-        return print(&text);
+        return print(text.as_bytes());
     }
     let _ = write!(
         std::io::stderr(),
@@ -130,15 +130,7 @@ impl Offer {
 
     /// When the recording was begun, or its file last written where that is not known.
     fn date(&self) -> String {
-        let written = || {
-            let modified = self.path.metadata().ok()?.modified().ok()?;
-            Some(
-                modified
-                    .duration_since(SystemTime::UNIX_EPOCH)
-                    .ok()?
-                    .as_secs(),
-            )
-        };
+        let written = || Some(since_epoch(self.path.metadata().ok()?.modified().ok()?).as_secs());
         date(match self.header.started_unix_ns / 1_000_000_000 {
             0 => written().unwrap_or(0),
             seconds => seconds,
@@ -177,14 +169,8 @@ impl Offer {
 fn date(seconds: u64) -> String {
     let moment = UtcDateTime::from_unix_timestamp(seconds.try_into().unwrap_or(0));
     let moment = moment.unwrap_or(UtcDateTime::UNIX_EPOCH);
-    format!(
-        "{}-{:02}-{:02} {:02}:{:02} UTC",
-        moment.year(),
-        u8::from(moment.month()),
-        moment.day(),
-        moment.hour(),
-        moment.minute()
-    )
+    let (hour, minute, _) = moment.as_hms();
+    format!("{} {hour:02}:{minute:02} UTC", moment.date())
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
     match cli.command {
         Some(Command::Run(args)) => return run::run(&args),
         Some(Command::Check(args)) => return check::run(&args),
-        Some(Command::Runner(args)) => return crate::cargo::runner::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),

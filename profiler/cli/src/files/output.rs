@@ -126,8 +126,8 @@ impl Output {
 ///
 /// # Errors
 /// When standard output cannot be written for another reason.
-pub(crate) fn print(text: &str) -> Result<(), Error> {
-    let written = Output::Stdout.write(|out| out.write_all(text.as_bytes()));
+pub(crate) fn print(text: &[u8]) -> Result<(), Error> {
+    let written = Output::Stdout.write(|out| out.write_all(text));
     written.map(drop)
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
 /// # Errors
 /// As [`print`].
 pub(crate) fn print_json(json: &serde_json::Value) -> Result<(), Error> {
-    print(&format!("{json}\n"))
+    print(format!("{json}\n").as_bytes())
 }
 
 fn buffered<T>(
