@@ -7,31 +7,21 @@ use std::process::{Command, Stdio};
 use cargo_metadata::MetadataCommand;
 use serde_json::{Value, json};
 
-/// A JSON text and what it is.
-pub(super) struct Input {
-    pub(super) what: &'static str,
-    pub(super) json: String,
-}
-
 /// Packages of generated data: about the size of a mid-sized workspace.
 const GENERATED_PACKAGES: u64 = 250;
 
-impl Input {
-    /// What cargo says of the workspace around the working directory, else generated data.
-    pub(super) fn of_this_workspace() -> Input {
-        // Without the network first; never so that a lock file is written.
-        let whole = metadata(&["--locked", "--offline"]).or_else(|| metadata(&["--locked"]));
-        let (what, json) = if let Some(json) = whole {
-            ("what `cargo metadata` says of this workspace", json)
-        } else if let Some(json) = metadata(&["--no-deps"]) {
-            let what = "what `cargo metadata` says of this workspace (without dependencies: there is no lock file)";
-            (what, json)
-        } else {
-            let what =
-                "generated data of the shape of `cargo metadata`, for want of a workspace here";
-            (what, generated(GENERATED_PACKAGES).to_string())
-        };
-        Input { what, json }
+/// What cargo says of the workspace around the working directory, else generated data: what it is, and its JSON text.
+pub(super) fn of_this_workspace() -> (&'static str, String) {
+    // Without the network first; never so that a lock file is written.
+    let whole = metadata(&["--locked", "--offline"]).or_else(|| metadata(&["--locked"]));
+    if let Some(json) = whole {
+        ("what `cargo metadata` says of this workspace", json)
+    } else if let Some(json) = metadata(&["--no-deps"]) {
+        let what = "what `cargo metadata` says of this workspace (without dependencies: there is no lock file)";
+        (what, json)
+    } else {
+        let what = "generated data of the shape of `cargo metadata`, for want of a workspace here";
+        (what, generated(GENERATED_PACKAGES).to_string())
     }
 }
 

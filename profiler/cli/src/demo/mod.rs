@@ -22,7 +22,6 @@ use crate::files::output::Output;
 use crate::files::spool::Spool;
 use crate::terminal::{self, has_terminal};
 use crate::{open, supervise};
-use input::Input;
 
 /// The words in front of its input that make this binary the demo's target, behind its own name.
 const TARGET: [&str; 2] = ["demo", "--target"];
@@ -45,16 +44,15 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
     let picture = PathBuf::from(format!("{stem}.svg"));
     let svg = Output::open(&picture, &[])?;
     let spool = Spool::new(&wanted, false)?;
-    let input = Input::of_this_workspace();
+    let (what, json) = input::of_this_workspace();
     terminal::eprint_line(format_args!(
-        "heapglass demo: deserializing {} ({})",
-        input.what,
-        Bytes(input.json.len() as u64)
+        "heapglass demo: deserializing {what} ({})",
+        Bytes(json.len() as u64)
     ));
     let path = spool.folder().join(".input.json");
     let cannot = format!("cannot write the demo's input to {}", path.display());
     File::create_new(&path)
-        .and_then(|mut file| file.write_all(input.json.as_bytes()))
+        .and_then(|mut file| file.write_all(json.as_bytes()))
         .map_err(Error::wrap(cannot))?;
     let unknown = "cannot tell where heapglass itself lies";
     let me = std::env::current_exe().map_err(Error::wrap(unknown))?;

@@ -130,7 +130,7 @@ fn supervise(
     recordings: &LiveRecordings,
 ) -> Finished {
     let pid = child.id();
-    let forwarding = signals.forward_to(pid);
+    let forwarding = signals::forward(signals, pid);
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
         wait_without_reaping(pid);

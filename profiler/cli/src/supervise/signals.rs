@@ -22,7 +22,7 @@ const PASSED_ON: [i32; 8] = [
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
 /// Signals are caught from here on, and kept until there is somebody to pass them on to.
-pub(crate) struct CaughtSignals(SignalsInfo<WithOrigin>);
+pub(crate) type CaughtSignals = SignalsInfo<WithOrigin>;
 
 /// Catches signals. Before the command is started, or one that comes meanwhile would end heapglass and leave it alone.
 pub(crate) fn catch() -> io::Result<CaughtSignals> {
@@ -30,7 +30,7 @@ pub(crate) fn catch() -> io::Result<CaughtSignals> {
     let wanted = PASSED_ON
         .into_iter()
         .filter(|&signal| ignored >> (signal - 1) & 1 == 0);
-    SignalsInfo::new(wanted).map(CaughtSignals)
+    CaughtSignals::new(wanted)
 }
 
 /// Who gets a signal that was caught.
@@ -44,29 +44,26 @@ enum Receiver {
     Heapglass(u8),
 }
 
-impl CaughtSignals {
-    /// Passes signals on from now on.
-    pub(crate) fn forward_to(self, pid: u32) -> Forwarding {
-        let command = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        let receiver = command.map_or(Receiver::Nobody, Receiver::Command);
-        let receiver = Arc::new(Mutex::new(receiver));
-        let shared = Arc::clone(&receiver);
-        let mut signals = self.0;
-        std::thread::spawn(move || {
-            for origin in signals.forever() {
-                // Held while the signal is sent: the process cannot be reaped, and its id not given to another.
-                let receiver = lock(&shared);
-                match *receiver {
-                    Receiver::Command(pid) => pass_on(origin, pid),
-                    Receiver::Heapglass(status) if ENDING.contains(&origin.signal) => {
-                        std::process::exit(status.into());
-                    }
-                    Receiver::Nobody | Receiver::Heapglass(_) => {}
+/// Passes signals on to a process from now on.
+pub(crate) fn forward(mut signals: CaughtSignals, pid: u32) -> Forwarding {
+    let command = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let receiver = command.map_or(Receiver::Nobody, Receiver::Command);
+    let receiver = Arc::new(Mutex::new(receiver));
+    let shared = Arc::clone(&receiver);
+    std::thread::spawn(move || {
+        for origin in signals.forever() {
+            // Held while the signal is sent: the process cannot be reaped, and its id not given to another.
+            let receiver = lock(&shared);
+            match *receiver {
+                Receiver::Command(pid) => pass_on(origin, pid),
+                Receiver::Heapglass(status) if ENDING.contains(&origin.signal) => {
+                    std::process::exit(status.into());
                 }
+                Receiver::Nobody | Receiver::Heapglass(_) => {}
             }
-        });
-        Forwarding { receiver }
-    }
+        }
+    });
+    Forwarding(receiver)
 }
 
 /// Sends a signal to the command unless it has it already.
@@ -83,20 +80,18 @@ fn pass_on(origin: Origin, command: Pid) {
 }
 
 /// Signals go where this says.
-#[derive(Clone, Debug)]
-pub(crate) struct Forwarding {
-    receiver: Arc<Mutex<Receiver>>,
-}
+#[derive(Debug)]
+pub(crate) struct Forwarding(Arc<Mutex<Receiver>>);
 
 impl Forwarding {
     /// Passes nothing on any more: from here on the process may be reaped.
     pub(crate) fn stop(&self) {
-        *lock(&self.receiver) = Receiver::Nobody;
+        *lock(&self.0) = Receiver::Nobody;
     }
 
     /// Lets a signal end heapglass with `status` until the guard is dropped.
     pub(crate) fn interruptible(&self, status: u8) -> Interruptible<'_> {
-        *lock(&self.receiver) = Receiver::Heapglass(status);
+        *lock(&self.0) = Receiver::Heapglass(status);
         Interruptible(self)
     }
 }
