@@ -71,16 +71,10 @@ fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
         .iter()
         .map(|arena| arena.name.as_str())
         .collect();
-    match names.iter().position(|name| name == wanted) {
-        Some(found) => Ok(Some(found)),
-        None => Err(none_such(
-            args,
-            "arena",
-            wanted,
-            &names,
-            "tracking_alloc::arena::Tracked::new",
-        )),
-    }
+    let found = names.iter().position(|name| name == wanted);
+    let how = "tracking_alloc::arena::Tracked::new";
+    let none = || none_such(args, "arena", wanted, &names, how);
+    found.map(Some).ok_or_else(none)
 }
 
 /// The phase that was asked for, by its path, or by its name when only one has it.
@@ -89,31 +83,33 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
         return Ok(None);
     };
     let phases = profile.phases();
-    let all = (1..profile.scopes.len() as u32).map(ScopeId);
-    let (all, paths): (Vec<ScopeId>, Vec<String>) = all
+    let all: Vec<(ScopeId, String)> = (1..profile.scopes.len() as u32)
+        .map(ScopeId)
         .filter(|&scope| phases.phase_of(scope) == scope)
         .map(|scope| (scope, phases.path(profile, scope)))
-        .unzip();
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    if let Some(found) = paths.iter().position(|path| path == wanted) {
-        return Ok(Some(all[found]));
+        .collect();
+    let has_path = |(_, path): &&(ScopeId, String)| path == wanted;
+    let has_name =
+        |(scope, _): &&(ScopeId, String)| profile.scopes[scope.0 as usize].name == *wanted;
+    let mut found: Vec<_> = all.iter().filter(has_path).take(1).collect();
+    if found.is_empty() {
+        found = all.iter().filter(has_name).collect();
     }
-    let has_name = |scope: &ScopeId| profile.scopes[scope.0 as usize].name == *wanted;
-    let named = all.iter().zip(&paths).filter(|(scope, _)| has_name(scope));
-    let (named, named_paths): (Vec<ScopeId>, Vec<&str>) = named.unzip();
-    match named.as_slice() {
-        [scope] => Ok(Some(*scope)),
-        [] => Err(none_such(
-            args,
-            "phase",
-            wanted,
-            &paths,
-            "tracking_alloc::phase",
-        )),
-        _ => Err(Error::misuse(format_args!(
+    match found.as_slice() {
+        [(scope, _)] => Ok(Some(*scope)),
+        [] => {
+            let paths: Vec<&str> = all.iter().map(|(_, path)| path.as_str()).collect();
+            let how = "tracking_alloc::phase";
+            Err(none_such(args, "phase", wanted, &paths, how))
+        }
+        several => Err(Error::misuse(format_args!(
             "several phases are called {wanted} in {}; say which: {}",
             args.input.file.display(),
-            named_paths.join(", ")
+            several
+                .iter()
+                .map(|(_, path)| path.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
         ))),
     }
 }

@@ -86,24 +86,21 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
 
 /// The recordings of this folder, then remembered ones from elsewhere, each the newest first.
 fn offers() -> Vec<Offer> {
-    let mut offers: Vec<Offer> = recent::in_folder(Path::new("."))
-        .map(|(path, header)| Offer {
-            path: path.strip_prefix(".").unwrap_or(&path).to_owned(),
+    let offer = |is_here| {
+        move |(path, header)| Offer {
+            path,
             header,
-            is_here: true,
-        })
-        .collect();
+            is_here,
+        }
+    };
+    let mut offers: Vec<Offer> = recent::in_this_folder().map(offer(true)).collect();
     let known: Vec<_> = offers
         .iter()
         .filter_map(|offer| offer.path.canonicalize().ok())
         .collect();
     let is_known = |path: &Path| path.canonicalize().is_ok_and(|path| known.contains(&path));
     let others = recent::remembered().filter(|(path, _)| !is_known(path));
-    offers.extend(others.map(|(path, header)| Offer {
-        path,
-        header,
-        is_here: false,
-    }));
+    offers.extend(others.map(offer(false)));
     offers.truncate(OFFERED);
     offers
 }

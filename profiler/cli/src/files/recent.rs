@@ -60,9 +60,9 @@ pub(crate) fn remembered() -> impl Iterator<Item = (PathBuf, HeaderValue)> {
     entries.filter_map(|Entry { path, .. }| header::read(&path).map(|header| (path, header)))
 }
 
-/// The recordings in a folder, the newest first.
-pub(crate) fn in_folder(folder: &Path) -> impl Iterator<Item = (PathBuf, HeaderValue)> {
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+/// The recordings here, in the working directory, the newest first.
+pub(crate) fn in_this_folder() -> impl Iterator<Item = (PathBuf, HeaderValue)> {
+    let files = std::fs::read_dir(".").into_iter().flatten().flatten();
     let mut found: Vec<_> = files
         .filter(|file| {
             let name = file.file_name();
@@ -71,7 +71,7 @@ pub(crate) fn in_folder(folder: &Path) -> impl Iterator<Item = (PathBuf, HeaderV
             !name.starts_with(b".") && name.windows(3).any(|part| part == b".hg")
         })
         .filter_map(|file| {
-            let path = folder.join(file.file_name());
+            let path = PathBuf::from(file.file_name());
             let header = header::read(&path)?;
             let time = path.metadata().and_then(|metadata| metadata.modified());
             Some((time.unwrap_or(SystemTime::UNIX_EPOCH), path, header))
