@@ -108,17 +108,18 @@ pub(crate) struct LiveRecordings(Arc<Mutex<Spool>>);
 impl LiveRecordings {
     /// Those it has begun so far.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
-        self.lock().recordings()
+        lock(&self.0).recordings()
     }
 
     /// Whether the command ended and its recordings lie where they stay.
     pub(crate) fn are_settled(&self) -> bool {
-        self.lock().is_settled()
+        lock(&self.0).is_settled()
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Spool> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// What a mutex holds, even if a thread panicked with it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Passes signals on, looks for recordings and for kills until the command has ended, and moves its recordings.
@@ -138,7 +139,7 @@ fn supervise(
     });
     let mut pause = FIRST_LOOKS;
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
-        recordings.lock().look(pid);
+        lock(&recordings.0).look(pid);
         oom.observe(pid);
         pause = (pause + pause / 4).min(LATER_LOOKS);
     }
@@ -148,7 +149,7 @@ fn supervise(
         ended,
         killed: oom.killed(ended),
         took: began.elapsed(),
-        kept: recordings.lock().settle(pid),
+        kept: lock(&recordings.0).settle(pid),
         forwarding,
     }
 }

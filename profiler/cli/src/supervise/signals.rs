@@ -6,13 +6,15 @@
 //! touched, so that the command ignores them too.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Origin;
+
+use super::lock;
 
 const PASSED_ON: [i32; 8] = [
     SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH,
@@ -104,10 +106,6 @@ impl Drop for Interruptible<'_> {
     fn drop(&mut self) {
         self.0.stop();
     }
-}
-
-fn lock(receiver: &Mutex<Receiver>) -> MutexGuard<'_, Receiver> {
-    receiver.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The mask of signals ignored by this process before it touched any; 0 where that cannot be read.
