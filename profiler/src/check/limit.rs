@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::iter::successors;
 
 use serde::Serialize;
 
@@ -130,18 +129,20 @@ fn matching(
         return Err(no_match(by, pattern, &rows, recording));
     }
     let places: HashSet<u32> = matching.iter().filter_map(|row| place(row)).collect();
-    let parent = |place: u32| match by {
-        By::Phase => profile.phases().parent(ScopeId(place)).0,
-        _ => {
-            let field = profile.fields().nodes.get(place as usize);
-            field.map_or(0, |field| field.parent)
+    let around = |place: u32| -> Vec<u32> {
+        match by {
+            By::Phase => {
+                let phases = profile.phases().around(ScopeId(place));
+                phases.into_iter().map(|phase| phase.0).collect()
+            }
+            _ => profile.fields().path_to(place),
         }
     };
     let (mut figures, mut input) = (Figures::default(), Input::default());
     for row in matching {
         let is_inside = |place| {
-            let mut outer = with_outer(place, parent).skip(1);
-            outer.any(|around| places.contains(&around))
+            let mut outer = around(place).into_iter().filter(|&outer| outer != place);
+            outer.any(|outer| places.contains(&outer))
         };
         match &row.detail {
             _ if place(row).is_some_and(is_inside) => {}
@@ -165,14 +166,6 @@ fn place(row: &Row) -> Option<u32> {
         Detail::Field(detail) => Some(detail.node),
         _ => None,
     }
-}
-
-/// A phase or a field and those around it, innermost first; 0, what is in none, is around nothing.
-pub(super) fn with_outer(at: u32, parent: impl Fn(u32) -> u32) -> impl Iterator<Item = u32> {
-    // Parents come before children: the walk ends, in a damaged recording too.
-    successors(Some(at), move |&at| {
-        Some(parent(at)).filter(|&around| around != 0 && around < at)
-    })
 }
 
 /// Whether a row is meant: a type by either name, an owner with or without the word behind it.

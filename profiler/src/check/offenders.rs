@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::limit::{DEPENDENCY, Subject, is_match, with_outer};
+use super::limit::{DEPENDENCY, Subject, is_match};
 use crate::diff::{RowChange, Verdict};
-use crate::profile::{Frames, Measure, Profile, ScopeId};
+use crate::profile::{Frames, Measure, Profile};
 use crate::table::{By, Detail, Row, SiteDetail, rows};
 
 /// How many are named.
@@ -67,8 +67,8 @@ fn is_of(profile: &Profile, detail: &SiteDetail, subject: &Subject, types: &[Str
     match by {
         By::Phase => {
             let phases = profile.phases();
-            let mut outer = with_outer(detail.phase.0, |at| phases.parent(ScopeId(at)).0);
-            outer.any(|at| pattern.matches(&phases.path(profile, ScopeId(at))))
+            let is_meant = |phase| pattern.matches(&phases.path(profile, phase));
+            is_meant(detail.phase) || phases.around(detail.phase).into_iter().any(is_meant)
         }
         By::Owner => {
             let owner = &detail.label.owner;

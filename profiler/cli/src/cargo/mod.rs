@@ -25,13 +25,13 @@ use crate::commands::run::wanted;
 use crate::commands::tui::show_file;
 use crate::error::Error;
 use crate::files::output::Temporary;
+use crate::files::since_epoch;
 use crate::files::spool::Spool;
 use crate::summary::{self, Form, Run};
 use crate::supervise::{self, Finished};
 use crate::terminal::{self, has_terminal};
 use arguments::Arguments;
 use runner::Started;
-pub(crate) use runner::since_epoch;
 
 /// A command of cargo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::Runner;
 use crate::error::Error;
-use crate::files::search;
+use crate::files::{search, since_epoch};
 use crate::supervise;
 
 /// Carries the value of `HEAPGLASS_OUT` past cargo.
@@ -94,12 +94,6 @@ pub(super) fn started(path: &Path) -> Vec<Started> {
     lines
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()
-}
-
-/// How long after the Unix epoch.
-pub(crate) fn since_epoch(time: SystemTime) -> Duration {
-    time.duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default()
 }
 
 /// Whether a command is a test binary whose list, for these arguments, has no item that ends with `mark`. What is not

@@ -9,10 +9,9 @@ use tracking_alloc_recording::{HeaderValue, Recording, Writer};
 
 use super::tui::show_file;
 use crate::args::Symbols;
-use crate::cargo::since_epoch;
 use crate::error::Error;
 use crate::files::output::{print, print_json};
-use crate::files::{recent, recover};
+use crate::files::{recent, recover, since_epoch};
 use crate::terminal::{self, has_terminal};
 
 const NOTHING: &str = "\

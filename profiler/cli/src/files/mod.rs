@@ -11,6 +11,7 @@ pub(crate) mod spool;
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 /// The first of some attempts that does not meet what is there already.
 pub(crate) fn first_free<T>(
@@ -22,6 +23,12 @@ pub(crate) fn first_free<T>(
     };
     let mut made = (0..attempts).map(make).skip_while(taken);
     made.next().unwrap_or(Err(ErrorKind::AlreadyExists.into()))
+}
+
+/// How long after the Unix epoch; 0 before it.
+pub(crate) fn since_epoch(time: SystemTime) -> Duration {
+    time.duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
 }
 
 /// Folders in memory where live recordings may lie.

@@ -103,7 +103,7 @@ impl ScopeCounters {
         // SAFETY: there are `mask + 1` places, and the index is masked.
         let place = |index: usize| unsafe { &*places.add(index & mask) };
         let mut index = counter.scope.get() as usize;
-        // There is room for one more.
+        // At most half of the places are taken: the search ends.
         while place(index).get().is_some() {
             index += 1;
         }
