@@ -16,9 +16,9 @@ pub(crate) const NOT_INSTALLED: &str = "TrackingAlloc is not this program's glob
 
 impl Error {
     #[cfg(any(recording, in_memory))]
-    pub(crate) fn new(message: String) -> Self {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
         Error {
-            message,
+            message: message.into(),
             not_installed: false,
         }
     }

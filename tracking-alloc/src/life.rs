@@ -33,13 +33,17 @@ fn advance(from: u32, to: u32) -> bool {
     word.compare_exchange(from, to, AcqRel, Acquire).is_ok()
 }
 
-/// Begins to start. `None` when this process starts, records or recorded already. True when what lies in memory is
-/// another process's: locks held by threads that do not exist, tables of its recording.
-pub(crate) fn start() -> Option<bool> {
+/// Begins to start. False when this process starts, records or recorded already. `forget_parent` is called when what
+/// lies in memory is another process's: locks held by threads that do not exist, tables of its recording.
+pub(crate) fn start(forget_parent: impl FnOnce()) -> bool {
     if advance(REFUSED, STARTING) {
-        return Some(false);
+        return true;
     }
-    advance(NOTHING, STARTING).then(|| MADE.swap(true, AcqRel))
+    let starts = advance(NOTHING, STARTING);
+    if starts && MADE.swap(true, AcqRel) {
+        forget_parent();
+    }
+    starts
 }
 
 /// The start ended: it records, or not.

@@ -1,12 +1,12 @@
 //! Recording from code: start, marks, pause, finish.
 
 use crate::record::{Refused, recording_path};
-use crate::start::{self, Failure, NotFinished};
+use crate::start::{self, INHERITED};
 use crate::tables::{self, Session};
-use crate::{Error, hook, probe, sys};
+use crate::{Error, hook, probe, state, sys};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::atomic::Ordering::*;
 
 /// A recording in progress.
 ///
@@ -46,7 +46,7 @@ impl Recorder {
         let path = path.as_ref();
         probe::require()?;
         start::to_file(path.as_os_str().as_bytes())
-            .map_err(|failure| Error::start(Some(path), failure))?;
+            .map_err(|refused| Error::start(&format!("to {}", path.display()), refused))?;
         Ok(Recorder::of_current(true))
     }
 
@@ -56,19 +56,21 @@ impl Recorder {
     /// As [`start`](Recorder::start), without those about files.
     pub fn start_in_memory() -> Result<Recorder, Error> {
         probe::require()?;
-        start::to_memory().map_err(|failure| Error::start(None, failure))?;
+        start::to_memory().map_err(|refused| Error::start("in memory", refused))?;
         Ok(Recorder::of_current(true))
     }
 
     /// The recording that is in progress, however it was started. Dropping this handle does not finish it.
     pub fn current() -> Option<Recorder> {
         let recorder = Recorder::of_current(false);
-        (start::is_recording() && recorder.session().is_some()).then_some(recorder)
+        (state::is_recording() && recorder.session().is_some()).then_some(recorder)
     }
 
     fn of_current(owns: bool) -> Recorder {
-        let tag = tables::current().map_or(0, Session::tag);
-        Recorder { owns, tag }
+        Recorder {
+            owns,
+            tag: tables::current_tag(),
+        }
     }
 
     /// The recording, in progress or finished; `None` in a forked child.
@@ -94,14 +96,14 @@ impl Recorder {
     /// Stops counting new blocks; reallocs and frees of known ones are still followed.
     pub fn pause(&self) {
         if self.session().is_some() {
-            start::pause(true);
+            state::pause(true);
         }
     }
 
     /// Counts new blocks again after [`pause`](Recorder::pause).
     pub fn resume(&self) {
         if self.session().is_some() {
-            start::pause(false);
+            state::pause(false);
         }
     }
 
@@ -112,7 +114,7 @@ impl Recorder {
     /// so when it is done. In a forked child, where the recording is its parent's.
     pub fn finish(mut self) -> Result<(), Error> {
         self.owns = false;
-        start::finish(self.tag).map_err(Error::not_finished)
+        start::finish(self.tag).map_err(Error::new)
     }
 
     /// Stops recording and returns the bytes of a recording in memory, as they would be in a file.
@@ -122,8 +124,7 @@ impl Recorder {
     /// gives another handle to it.
     pub fn finish_to_bytes(mut self) -> Result<Vec<u8>, Error> {
         self.owns = false;
-        let inherited = || Error::not_finished(NotFinished::Inherited);
-        let session = self.session().ok_or_else(inherited)?;
+        let session = self.session().ok_or_else(|| Error::new(INHERITED))?;
         if let Some(path) = self.path() {
             return Err(Error::new(format!(
                 "this recording is written to {}: end it with `finish()` and read that file. It goes on \
@@ -131,22 +132,11 @@ impl Recorder {
                 path.display()
             )));
         }
-        start::finish(self.tag).map_err(Error::not_finished)?;
+        start::finish(self.tag).map_err(Error::new)?;
         let writer = session.write.lock();
-        let pieces = writer.store.pieces();
-        let length: u64 = pieces.iter().map(|(_, length)| length).sum();
-        let mut bytes = Vec::with_capacity(length as usize);
-        for (start, length) in pieces {
-            let words = *length as usize / 8;
-            // SAFETY: pieces are mapped until the process ends, and whole pages. Whoever was still inside when the
-            // recording was finished may write to one: words are read as atomics.
-            let words = unsafe { std::slice::from_raw_parts(*start as *const AtomicU64, words) };
-            bytes.extend(
-                words
-                    .iter()
-                    .flat_map(|word| word.load(Relaxed).to_le_bytes()),
-            );
-        }
+        let words = || writer.store.pieces().flatten();
+        let mut bytes = Vec::with_capacity(8 * words().count());
+        bytes.extend(words().flat_map(|word| word.load(Relaxed).to_le_bytes()));
         Ok(bytes)
     }
 }
@@ -179,32 +169,11 @@ pub fn mark(name: &str) {
 }
 
 impl Error {
-    fn start(path: Option<&Path>, failure: Failure) -> Self {
-        let place = path.map_or_else(
-            || "in memory".to_owned(),
-            |path| format!("to {}", path.display()),
-        );
-        let Refused { what, errno } = match failure {
-            Failure::Already => Refused {
-                what: "this process records already, or has recorded before",
-                errno: 0,
-            },
-            Failure::Refused(refused) => refused,
-        };
+    fn start(place: &str, Refused { what, errno }: Refused) -> Self {
         let errno = match errno {
             0 => String::new(),
             errno => format!(" ({})", std::io::Error::from_raw_os_error(errno)),
         };
         Error::new(format!("cannot record {place}: {what}{errno}"))
-    }
-
-    fn not_finished(why: NotFinished) -> Self {
-        let why = match why {
-            NotFinished::Before => "this recording was finished before",
-            NotFinished::Inherited => {
-                "this recording is the parent process's: a forked child cannot finish it"
-            }
-        };
-        Error::new(why.to_owned())
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::hook;
 use crate::record::{
-    Backing, NewFile, PathBytes, Refused, create_file, expand_pattern, file_name,
+    Backing, NewFile, PathBytes, Refused, Store, create_file, expand_pattern, file_name,
     set_recording_path,
 };
 use crate::tables::{self, Session};
@@ -16,8 +16,8 @@ use crate::{arena, life, shadow, state, sys, thread};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, CHECKSUM_OFFSET, Checksum, DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, Header,
-    MAGIC, SEGMENT_BYTES, growth, mode,
+    self as recording, Checksum, DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, MAGIC, SEGMENT_BYTES,
+    growth, mode,
 };
 
 /// The environment was examined, or somebody is doing so.
@@ -34,27 +34,12 @@ const PREALLOCATED_BYTES: u64 = 64 << 20;
 /// 80 MiB at the start, and a quarter of the heap's span.
 const LEAST_MEMORY: u64 = 256 << 20;
 
-/// Why a recording could not begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
-    /// The process records, or did.
-    Already,
-    /// The file could not be made, or the kernel refuses what recording needs.
-    Refused(Refused),
-}
-
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        Failure::Refused(refused)
-    }
-}
-
 /// What no errno says more about.
-const fn refused(what: &'static str) -> Failure {
-    Failure::Refused(Refused::new(what, 0))
+const fn refused(what: &'static str) -> Refused {
+    Refused::new(what, 0)
 }
 
-const NO_MEMORY: Failure = refused("no memory for its tables");
+const NO_MEMORY: Refused = refused("no memory for its tables");
 
 /// While nothing records: begins a recording at the very first allocation if the environment asks for one.
 #[inline(always)]
@@ -81,12 +66,12 @@ fn from_environment(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
     match on_own_stack(|| to_pattern(pattern)) {
         Ok(()) if block.is_null() => {}
         Ok(()) => hook::allocated(block, bytes),
-        Err(failure) => complain(pattern, failure),
+        Err(refused) => complain(pattern, refused),
     }
 }
 
 /// Begins a recording in the file that the pattern stands for.
-fn to_pattern(pattern: &[u8]) -> Result<(), Failure> {
+fn to_pattern(pattern: &[u8]) -> Result<(), Refused> {
     let mut buffer = [0u8; 4096];
     let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
     let path = expand_pattern(pattern, file_name(executable));
@@ -95,17 +80,13 @@ fn to_pattern(pattern: &[u8]) -> Result<(), Failure> {
 }
 
 /// Beginning takes more stack than a thread of the program may have.
-fn on_own_stack(begin: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+fn on_own_stack(begin: impl FnOnce() -> Result<(), Refused>) -> Result<(), Refused> {
     sys::on_own_stack(begin).unwrap_or(Err(NO_MEMORY))
 }
 
 /// One line on standard error: the program runs on unrecorded.
-fn complain(pattern: &[u8], failure: Failure) {
+fn complain(pattern: &[u8], Refused { what, errno }: Refused) {
     let mut number = PathBytes::empty();
-    let Refused { what, errno } = match failure {
-        Failure::Already => Refused::new("the process has recorded already", 0),
-        Failure::Refused(refused) => refused,
-    };
     if errno != 0 {
         // It fits.
         let _ = write!(number, " (errno {errno})");
@@ -153,7 +134,7 @@ pub(crate) fn usable_bytes() -> Option<fn(usize) -> usize> {
 }
 
 /// What is recorded of each event: a value of [`mode`].
-fn mode_from_environment() -> Result<u32, Failure> {
+fn mode_from_environment() -> Result<u32, Refused> {
     let word = sys::environment(b"HEAPGLASS_MODE").unwrap_or_default();
     let known = match std::str::from_utf8(word) {
         Ok("") => Some(mode::EXACT),
@@ -166,11 +147,11 @@ fn mode_from_environment() -> Result<u32, Failure> {
 }
 
 /// Begins a recording in a file.
-pub(crate) fn to_file(path: &[u8]) -> Result<(), Failure> {
+pub(crate) fn to_file(path: &[u8]) -> Result<(), Refused> {
     on_own_stack(|| to_path(path))
 }
 
-fn to_path(path: &[u8]) -> Result<(), Failure> {
+fn to_path(path: &[u8]) -> Result<(), Refused> {
     begin(|| {
         let is_preallocated = sys::environment(b"HEAPGLASS_PREALLOC") == Some(b"1");
         let max_bytes = number_from_environment(b"HEAPGLASS_MAX_BYTES")
@@ -195,7 +176,7 @@ fn to_path(path: &[u8]) -> Result<(), Failure> {
 }
 
 /// Begins a recording in memory.
-pub(crate) fn to_memory() -> Result<(), Failure> {
+pub(crate) fn to_memory() -> Result<(), Refused> {
     on_own_stack(|| {
         begin(|| {
             set_recording_path(None);
@@ -207,7 +188,7 @@ pub(crate) fn to_memory() -> Result<(), Failure> {
 /// The backing, the file that still wants its name, and how many bytes to reserve at once.
 type Prepared = (Backing, Option<NewFile>, u64);
 
-fn begin(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Failure> {
+fn begin(prepare: impl FnOnce() -> Result<Prepared, Refused>) -> Result<(), Refused> {
     // Whoever begins has had its say about the environment.
     ENVIRONMENT_READ.store(true, Release);
     // NOTE: before anything is begun, so that no child inherits half a start.
@@ -216,9 +197,10 @@ fn begin(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Fail
             "the kernel cannot wipe pages on fork (MADV_WIPEONFORK, Linux 4.14)",
         ));
     }
-    let is_child = life::start().ok_or(Failure::Already)?;
-    if is_child {
-        forget_parent();
+    if !life::start(forget_parent) {
+        return Err(refused(
+            "this process records already, or has recorded before",
+        ));
     }
     let begun = begin_alone(prepare);
     if let Ok(session) = begun {
@@ -231,8 +213,8 @@ fn begin(prepare: impl FnOnce() -> Result<Prepared, Failure>) -> Result<(), Fail
 }
 
 fn begin_alone(
-    prepare: impl FnOnce() -> Result<Prepared, Failure>,
-) -> Result<&'static Session, Failure> {
+    prepare: impl FnOnce() -> Result<Prepared, Refused>,
+) -> Result<&'static Session, Refused> {
     let left = sys::memory_left().ok_or(refused(
         "there is a limit of memory (ulimit -v or -d), and without /proc it is not known what it leaves",
     ))?;
@@ -261,12 +243,10 @@ fn begin_alone(
 }
 
 /// Lays out the tables and makes them the present recording. On refusal nothing has changed.
-fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, Failure> {
+fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, Refused> {
     let session = tables::prepare(backing, reserve, mode).map_err(|reason| match reason {
-        growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC).into(),
-        growth::FILE_SIZE_LIMIT => {
-            Refused::new("the file size limit is too small", libc::EFBIG).into()
-        }
+        growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC),
+        growth::FILE_SIZE_LIMIT => Refused::new("the file size limit is too small", libc::EFBIG),
         growth::NO_MEMORY => NO_MEMORY,
         _ => refused("cannot reserve its first megabyte"),
     })?;
@@ -284,7 +264,7 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
 }
 
 /// Lets the file be seen, now that it is a recording.
-fn give_name(session: &Session, file: &mut NewFile) -> Result<(), Failure> {
+fn give_name(session: &Session, file: &mut NewFile) -> Result<(), Refused> {
     let (path, wanted) = file.name()?;
     let is_named = session.named(path, wanted);
     is_named
@@ -306,22 +286,18 @@ fn forget_parent() {
     thread::with(|thread| thread.busy.set(false));
 }
 
-/// Why a recording was not finished.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum NotFinished {
-    /// It was finished before, by another thread perhaps: it is finished now.
-    Before,
-    /// It is a parent's recording.
-    Inherited,
-}
+/// Why a forked child does not finish its parent's recording.
+pub(crate) const INHERITED: &str =
+    "this recording is the parent process's: a forked child cannot finish it";
 
-/// Stops a recording and finishes the file: a last check, the state, the checksum.
-pub(crate) fn finish(tag: u32) -> Result<(), NotFinished> {
-    let session = tables::own(tag).ok_or(NotFinished::Inherited)?;
+/// Stops a recording and finishes the file: a last check, the state, the checksum. An error says why not: another thread
+/// perhaps did, and it is finished now.
+pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
+    let session = tables::own(tag).ok_or(INHERITED)?;
     let header = session.header();
     let _errno = sys::Errno::keep();
     if !life::finish() {
-        return Err(NotFinished::Before);
+        return Err("this recording was finished before");
     }
     state::end_recording();
     let is_idle = hook::wait_until_idle();
@@ -329,7 +305,7 @@ pub(crate) fn finish(tag: u32) -> Result<(), NotFinished> {
     header.state.store(recording::state::FINISHED, Release);
     // Who is still inside may write once more: without a checksum that is no damage.
     if is_idle && let Some(writer) = session.write.try_lock(1000) {
-        seal(header, writer.store.pieces());
+        header.checksum.store(checksum_of(&writer.store), Release);
     }
     life::ended();
     Ok(())
@@ -348,30 +324,14 @@ fn settle(session: &Session) {
     tables::store_own_bytes(session.header());
 }
 
-/// Sets the checksum of a recording nobody writes to any more.
-fn seal(header: &Header, pieces: &[(usize, u64)]) {
+/// The checksum of a recording nobody writes to any more.
+fn checksum_of(store: &Store) -> u64 {
     let mut checksum = Checksum::default();
-    for (start, bytes) in pieces {
-        for offset in (0..*bytes).step_by(32) {
-            // SAFETY: pieces are mapped until the process ends, page-aligned and whole pages long.
-            let words = unsafe { *((*start as u64 + offset) as *const [u64; 4]) };
-            checksum.add(words);
+    for piece in store.pieces() {
+        let (fours, _) = piece.as_chunks::<4>();
+        for four in fours {
+            checksum.add(four.each_ref().map(|word| word.load(Relaxed)));
         }
     }
-    const { assert!(CHECKSUM_OFFSET.is_multiple_of(8)) };
-    header.checksum.store(checksum.finish(), Release);
-}
-
-/// Stops counting new blocks, or begins again; known blocks are followed all the time.
-pub(crate) fn pause(paused: bool) {
-    let (add, remove) = match paused {
-        true => (state::PAUSED, 0),
-        false => (0, state::PAUSED),
-    };
-    state::change_while_recording(add, remove);
-}
-
-/// Whether this process is recording.
-pub(crate) fn is_recording() -> bool {
-    state::get() & state::RECORD != 0
+    checksum.finish()
 }

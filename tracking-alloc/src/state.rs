@@ -62,6 +62,13 @@ pub(crate) fn get() -> u32 {
     PAGE.word.load(Relaxed) as u32
 }
 
+/// Whether a recording is being written.
+#[cfg(recording)]
+#[inline(always)]
+pub(crate) fn is_recording() -> bool {
+    get() & RECORD != 0
+}
+
 /// Whether nobody wants to know of any event.
 #[inline(always)]
 pub(crate) fn is_off() -> bool {
@@ -111,7 +118,7 @@ fn advance_counting(from: u32, to: u32) -> bool {
 /// Begins counting, if nobody did. `reset` runs before the first event is counted.
 pub(crate) fn begin_counting(reset: impl FnOnce()) {
     #[cfg(recording)]
-    if get() & RECORD != 0 {
+    if is_recording() {
         advance_counting(NOT_COUNTING, LATER);
         return;
     }
@@ -154,12 +161,12 @@ pub(crate) fn part_from_rows() -> bool {
     is_counting()
 }
 
-/// Adds and removes bits, while something records.
+/// Stops recording new blocks, or begins again, while something records; known blocks are followed all the time.
 #[cfg(recording)]
-pub(crate) fn change_while_recording(add: u32, remove: u32) {
-    update(|word| {
-        (word as u32 & RECORD != 0).then_some(word & !u64::from(remove) | u64::from(add))
-    });
+pub(crate) fn pause(paused: bool) {
+    let others = !u64::from(PAUSED);
+    let bit = if paused { PAUSED } else { 0 };
+    update(|word| (word as u32 & RECORD != 0).then_some(word & others | u64::from(bit)));
 }
 
 /// The word of [`life`](crate::life).

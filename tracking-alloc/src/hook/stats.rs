@@ -19,7 +19,7 @@ pub(crate) fn recorded_stats() -> Option<Stats> {
         return None;
     }
     let inside = super::Inside::enter();
-    if inside.is_none() && state::get() & state::RECORD != 0 {
+    if inside.is_none() && state::is_recording() {
         // A signal handler in the middle of an event, which may hold the lock.
         return Some(count::join(&figures_of_lanes(None)));
     }

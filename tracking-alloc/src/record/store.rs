@@ -210,8 +210,13 @@ impl Store {
         }
     }
 
-    /// The mappings in the order of the file: address and length.
-    pub(crate) fn pieces(&self) -> &[(usize, u64)] {
-        &self.pieces[..self.pieces_len]
+    /// The words of each mapping, in the order of the file. Who is still inside the hook may write to them.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &'static [AtomicU64]> {
+        let pieces = &self.pieces[..self.pieces_len];
+        pieces.iter().map(|(start, bytes)| {
+            let words = *bytes as usize / size_of::<AtomicU64>();
+            // SAFETY: mappings are whole pages and stay until the process ends; others see atomics there, too.
+            unsafe { std::slice::from_raw_parts(*start as *const AtomicU64, words) }
+        })
     }
 }

@@ -3,7 +3,7 @@
 use super::{count_lost, with_record};
 use crate::current_scope::{Added, NewScope};
 use crate::hook::Inside;
-use crate::tables::{self, Session, Writer};
+use crate::tables::{self, Writer};
 use crate::{state, sys};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::Scope;
@@ -13,10 +13,10 @@ pub(crate) use crate::hook::{visit, visit_again};
 /// The present recording, by a number that a forked child's own recording does not share; 0 = nothing records.
 #[inline]
 pub(crate) fn generation() -> u32 {
-    if state::get() & state::RECORD == 0 {
-        return 0;
+    match state::is_recording() {
+        true => tables::current_tag(),
+        false => 0,
     }
-    tables::current().map_or(0, Session::tag)
 }
 
 /// Adds the scope of a field.

@@ -94,6 +94,11 @@ pub(crate) fn current() -> Option<&'static Session> {
     unsafe { SESSION.load(Acquire).as_ref() }
 }
 
+/// The tag of that session, 0 without one.
+pub(crate) fn current_tag() -> u32 {
+    current().map_or(0, Session::tag)
+}
+
 /// The recording of that tag, in progress or finished, if this very process began it: what a forked child inherits is
 /// not its own.
 pub(crate) fn own(tag: u32) -> Option<&'static Session> {

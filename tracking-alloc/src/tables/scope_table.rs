@@ -4,7 +4,7 @@
 //! thread-locals, where they may outlive their recording. So they carry its generation: in a forked child's own recording
 //! the scopes of its parent process are [number](scope_number) 0.
 
-use super::{Writer, current};
+use super::{Writer, current_tag};
 #[cfg(feature = "serde")]
 use crate::current_scope::{Added, NewScope};
 use std::ptr::{from_ref, null_mut};
@@ -22,7 +22,7 @@ const NUMBER_BITS: u32 = MAX_SCOPES.trailing_zeros();
 
 /// The tag of the present recording, where scopes have it: it differs by the generation, of which 12 bits fit.
 fn generation_bits() -> u32 {
-    current().map_or(0, super::Session::tag) << NUMBER_BITS
+    current_tag() << NUMBER_BITS
 }
 
 /// The number of a scope in the present recording; 0 (the root) when it is of another.
