@@ -70,6 +70,8 @@ pub(crate) struct Modules {
     reads: u64,
     /// When the last one was done, in ticks.
     last_read: u64,
+    /// The list was read since [`take_news`](Self::take_news) was last asked.
+    has_news: bool,
     /// Nothing is read any more (sandboxes).
     closed: bool,
     /// Scratch: a line of the list, the beginning of an image, the list.
@@ -233,6 +235,7 @@ impl Modules {
         let Ok(file) = File::open(c"/proc/self/maps", libc::O_RDONLY, 0) else {
             return;
         };
+        self.has_news = true;
         self.ranges_len = 0;
         self.images[..self.images_len]
             .iter_mut()
@@ -258,6 +261,11 @@ impl Modules {
             }
         }
         self.ranges[..self.ranges_len].sort_unstable_by_key(|range| range.start);
+    }
+
+    /// Whether images may have been seen since this was last asked.
+    pub(crate) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.has_news)
     }
 
     /// Takes the present line into account.

@@ -11,9 +11,7 @@ mod frame_pointers;
 mod last_walk;
 mod self_test;
 
-pub(crate) use eh_frame::{
-    Bounds, Code, EhFrames, Frame, IS_SUPPORTED, Rule, forget_rules, prepare,
-};
+pub(crate) use eh_frame::{Bounds, Code, Frame, IS_SUPPORTED, Rule, forget_rules, prepare};
 pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
 
 use crate::hash::{GOLDEN, mix};

@@ -33,11 +33,10 @@ pub(crate) use sites::{check_modules, find_site, forget_sites, intern};
 pub(crate) use timeline::{Timeline, store_own_bytes};
 pub(crate) use walking::{choose_unwinder, find_rule};
 
-use crate::module::Modules;
 use crate::record::{
     Backing, PathBytes, Store, Table, is_retry_due, own_header, set_recording_path,
 };
-use crate::stack::EhFrames;
+use crate::stack::Code;
 use crate::sys::{self, Bump, Lock};
 use crate::{life, state};
 use arenas::KnownArena;
@@ -76,8 +75,7 @@ pub(crate) struct Writer {
     /// From the keys of strings, which lead to their numbers in `keys`, to where they lie.
     string_places: KeyMap,
     arenas: [KnownArena; MOST_ARENAS],
-    images: Modules,
-    eh_frames: EhFrames,
+    code: Code,
     pub(crate) bump: Bump,
     names: threads::Names,
 }
@@ -153,7 +151,7 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
     let mut writer = session.write.lock();
     let header = writer.store.header();
     writer.tables = std::array::from_fn(|id| empty_table(id as u32));
-    writer.images.prepare();
+    writer.code.images.prepare();
     Writer::describe(header, mode);
     let [lanes, rows, points] = writer.fixed_tables().ok_or(NO_MEMORY)?;
     writer.add_fixed_records().ok_or(NO_MEMORY)?;

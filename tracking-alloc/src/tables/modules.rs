@@ -7,16 +7,19 @@ use tracking_alloc_recording::{ModuleValue, table};
 impl Writer {
     /// Reads what is loaded now.
     pub(super) fn read_modules(&mut self) {
-        self.images.read();
+        self.code.images.read();
         self.record_modules();
     }
 
     /// Adds images seen since the last time to the recording.
     pub(super) fn record_modules(&mut self) {
+        if !self.code.images.take_news() {
+            return;
+        }
         let next = |writer: &Writer| writer.len(table::MODULES) as usize;
-        while let Some((image, path)) = self.images.image(next(self)) {
+        while let Some((image, path)) = self.code.images.image(next(self)) {
             let path = CStr::from_bytes_until_nul(&path).unwrap_or_default();
-            let identity = self.images.identity(next(self));
+            let identity = self.code.images.identity(next(self));
             let (words, _) = identity.bytes.as_chunks::<8>();
             let module = ModuleValue {
                 path: self.string(path.to_bytes()),

@@ -1,7 +1,7 @@
 //! What walking stacks takes from the tables: known code, and the rules of `.eh_frame` found in it.
 
-use super::{Session, Writer, current};
-use crate::stack::{self, Bounds, Code, Frame, Rule};
+use super::{Session, current};
+use crate::stack::{self, Bounds, Frame, Rule};
 use crate::sys::Errno;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{mode, unwinder};
@@ -13,7 +13,9 @@ pub(crate) fn find_rule(frame: Frame, bounds: Bounds) -> Rule {
     };
     let _errno = Errno::keep();
     let mut writer = session.write.lock();
-    writer.with_code(|code| code.fill(frame, bounds))
+    let rule = writer.code.fill(frame, bounds);
+    writer.record_modules();
+    rule
 }
 
 /// Chooses how stacks are walked in a session that begins, and says so in its recording: frame pointers if our own
@@ -29,7 +31,7 @@ pub(crate) fn choose_unwinder(session: &Session, at_once: bool) {
         unwinder::NONE
     } else if stack::keeps_frame_pointers() {
         if !at_once {
-            session.write.lock().eh_frames.check_early_stacks();
+            session.write.lock().code.check_early_stacks();
         }
         unwinder::FRAME_POINTERS
     } else if stack::IS_SUPPORTED
@@ -37,31 +39,15 @@ pub(crate) fn choose_unwinder(session: &Session, at_once: bool) {
         && stack::finds_callers(find_rule)
     {
         if at_once {
-            session.write.lock().with_code(|code| code.read_tables());
+            session.write.lock().code.read_tables();
         }
         unwinder::EH_FRAME
     } else {
         unwinder::NONE
     };
     if at_once || counts {
-        session.write.lock().images.close();
+        session.write.lock().code.images.close();
     }
     header.unwinder.store(unwinder, Relaxed);
     stack::walk_with(unwinder);
-}
-
-impl Writer {
-    pub(super) fn with_code<R>(&mut self, work: impl FnOnce(&mut Code<'_>) -> R) -> R {
-        let mut code = Code {
-            images: &mut self.images,
-            eh_frames: &mut self.eh_frames,
-            bump: &mut self.bump,
-            read_modules: false,
-        };
-        let result = work(&mut code);
-        if code.read_modules {
-            self.record_modules();
-        }
-        result
-    }
 }

@@ -9,36 +9,27 @@ use crate::stack::{End, Start};
 use crate::sys::{Bump, Stack};
 use std::ptr::NonNull;
 
-/// What is known for unwinding by `.eh_frame`. All-zero bytes are "nothing yet".
-pub(crate) struct EhFrames {
+/// What is known of the process's code, and what rules are found in. All-zero bytes are "nothing yet". Under the write lock.
+pub(crate) struct Code {
+    pub(crate) images: Modules,
     context: Option<NonNull<Context>>,
     /// How many images had been seen when the cache was last known to be right.
-    images: usize,
+    images_seen: usize,
     /// Further stacks to be compared with the frame pointers' account.
     checks: u32,
     tables: [Tables; MOST_MODULES],
-}
-
-impl EhFrames {
-    /// Prepares to compare the first stacks walked by frame pointers with what `.eh_frame` says.
-    pub(crate) fn check_early_stacks(&mut self) {
-        self.checks = if super::IS_SUPPORTED { CHECKS } else { 0 };
-    }
-}
-
-/// What rules are found in. Under the write lock.
-pub(crate) struct Code<'a> {
-    pub(crate) images: &'a mut Modules,
-    pub(crate) eh_frames: &'a mut EhFrames,
-    pub(crate) bump: &'a mut Bump,
-    /// Modules were read anew.
-    pub(crate) read_modules: bool,
+    bump: Bump,
 }
 
 /// So many of the first stacks are compared.
 const CHECKS: u32 = 32;
 
-impl Code<'_> {
+impl Code {
+    /// Prepares to compare the first stacks walked by frame pointers with what `.eh_frame` says.
+    pub(crate) fn check_early_stacks(&mut self) {
+        self.checks = if super::IS_SUPPORTED { CHECKS } else { 0 };
+    }
+
     /// The rule for a frame, kept in the cache.
     pub(crate) fn fill(&mut self, frame: Frame, bounds: Bounds) -> Rule {
         let (rule, sure) = self.rule(frame, bounds);
@@ -46,10 +37,10 @@ impl Code<'_> {
             return rule;
         };
         let images = self.images.images_seen();
-        if self.eh_frames.images != images {
+        if self.images_seen != images {
             // Code was loaded, perhaps where other code had been.
             cache.clear();
-            self.eh_frames.images = images;
+            self.images_seen = images;
         }
         if sure {
             cache.insert(frame.pc, rule);
@@ -62,7 +53,6 @@ impl Code<'_> {
         let mut read = false;
         if self.images.image_at(frame.pc.wrapping_sub(1)).is_none() {
             read = self.images.read_again();
-            self.read_modules |= read;
         }
         match self.evaluate(frame.pc) {
             Some(Rule::OUTERMOST) => (Rule::OUTERMOST, true),
@@ -85,12 +75,9 @@ impl Code<'_> {
         let image = self.images.image_at(code)?;
         let context = self.context()?;
         let bias = self.images.bias(image)?;
-        let keep = (self.eh_frames.checks == 0).then_some(&mut *self.bump);
-        let sections = self
-            .eh_frames
-            .tables
-            .get_mut(image)?
-            .sections(|| self.images.open(image), keep)?;
+        let keep = (self.checks == 0).then_some(&mut self.bump);
+        let tables = self.tables.get_mut(image)?;
+        let sections = tables.sections(|| self.images.open(image), keep)?;
         // SAFETY: memory for one context, filled in when it was taken, reached under the write lock only.
         evaluate::rule(
             &sections,
@@ -102,21 +89,21 @@ impl Code<'_> {
     /// Reads the tables of all images now.
     pub(crate) fn read_tables(&mut self) {
         for image in 0..self.images.images_seen() {
-            if let Some(tables) = self.eh_frames.tables.get_mut(image) {
+            if let Some(tables) = self.tables.get_mut(image) {
                 // What cannot be read has no rules.
-                let _ = tables.sections(|| self.images.open(image), Some(self.bump));
+                let _ = tables.sections(|| self.images.open(image), Some(&mut self.bump));
             }
         }
     }
 
     fn context(&mut self) -> Option<NonNull<Context>> {
-        if self.eh_frames.context.is_none() {
+        if self.context.is_none() {
             let place = self.bump.take::<Context>(1)?;
             // SAFETY: fresh memory for one context.
             unsafe { place.as_ptr().write(Context::new_in()) };
-            self.eh_frames.context = Some(place);
+            self.context = Some(place);
         }
-        self.eh_frames.context
+        self.context
     }
 
     /// Whether a frame is the C run-time's that called `main` or a thread's function: a walk by frame pointers ends
@@ -160,7 +147,7 @@ impl Code<'_> {
     /// Whether a stack walked by frame pointers, innermost first, differs from `.eh_frame`'s account; asked as long as
     /// stacks are early.
     pub(crate) fn differs(&mut self, start: Start, stack: Stack, addresses: &[u64]) -> bool {
-        if self.eh_frames.checks == 0 {
+        if self.checks == 0 {
             return false;
         }
         let (mut seen, mut differs) = (0, false);
@@ -174,10 +161,9 @@ impl Code<'_> {
                 seen += 1;
             },
         );
-        self.eh_frames.checks -= 1;
-        if self.eh_frames.checks == 0 {
-            let tables = self.eh_frames.tables.iter_mut();
-            let known = tables.take(self.images.images_seen());
+        self.checks -= 1;
+        if self.checks == 0 {
+            let known = self.tables.iter_mut().take(self.images.images_seen());
             known.for_each(Tables::forget);
         }
         // What .eh_frame could not follow to the end says nothing about what lies beyond.

@@ -23,7 +23,7 @@ mod tables;
 mod tests;
 
 pub(crate) use cache::{forget_rules, prepare};
-pub(crate) use fill::{Code, EhFrames};
+pub(crate) use fill::Code;
 pub(super) use near::NEAR;
 use near::NearWalks;
 use rule::LazyFrame;

@@ -46,10 +46,8 @@ pub(crate) fn intern(
     let _errno = sys::Errno::keep();
     let mut walked = stack::walk_into(limits, start, find_rule, scratch);
     let mut writer = session.write.lock();
-    if !writer
-        .images
-        .is_unchanged(scratch.get(..walked.len).unwrap_or_default())
-    {
+    let addresses = scratch.get(..walked.len).unwrap_or_default();
+    if !writer.code.images.is_unchanged(addresses) {
         writer.code_changed();
         drop(writer);
         // It was perhaps walked by the rules of what had been there before.
@@ -59,24 +57,21 @@ pub(crate) fn intern(
     let addresses = &mut scratch[..walked.len];
     // Not so when keys were changed meanwhile, or when code became known between the two walks.
     let is_key = stack::key(addresses, scope) == key;
-    let mut flags = walked.flags;
-    let differs = writer.with_code(|code| code.differs(start, limits.stack(), addresses));
-    if differs {
+    if writer.code.differs(start, limits.stack(), addresses) {
         let header = writer.store.header();
         header.unwinder_disagreements.fetch_add(1, Relaxed);
     }
-    let tidied = tidy::tidy(&mut writer.images, addresses, &mut flags);
-    if tidied.read_modules {
-        writer.record_modules();
-    }
+    let (kept, tidied) = tidy::tidy(&mut writer.code.images, addresses);
+    writer.record_modules();
+    let kept = &addresses[..kept];
     // The many keys that lead to one tidied stack are not kept.
-    let kept_key = (is_key && !tidied.changed).then_some(key);
+    let kept_key = (is_key && tidied == 0).then_some(key);
     // A scope of the parent's recording, in a forked child, is none.
     let number = scope_number(scope);
-    let site = writer.site_of(kept_key, number, flags, &addresses[tidied.kept()]);
+    let site = writer.site_of(kept_key, number, walked.flags | tidied, kept);
     drop(writer);
-    if tidied.cut
-        && let Some(outermost) = addresses[tidied.kept()].last()
+    if tidied & site_flags::CUT != 0
+        && let Some(outermost) = kept.last()
     {
         // It was called through code that keeps data in the frame pointer.
         limits.count_cut(*outermost);
@@ -101,7 +96,7 @@ fn check() {
     module::checked();
     let _errno = sys::Errno::keep();
     let mut writer = session.write.lock();
-    if !writer.images.is_all_unchanged() {
+    if !writer.code.images.is_all_unchanged() {
         writer.code_changed();
     }
 }
@@ -166,7 +161,7 @@ impl Writer {
     }
 
     fn add_frame(&mut self, address: u64) -> Option<u32> {
-        let (module, offset) = self.images.locate(address);
+        let (module, offset) = self.code.images.locate(address);
         let key = u64::from(module) << 48 | offset & ((1 << 48) - 1);
         let frame = FrameValue {
             module,

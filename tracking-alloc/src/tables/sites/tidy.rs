@@ -1,7 +1,6 @@
 //! Tidying a stack before it is kept: cutting it where it leaves known code, folding repeated cycles.
 
 use crate::module::Modules;
-use std::ops::Range;
 use tracking_alloc_recording::site_flags::{CUT, FOLDED};
 
 /// Cycles of up to this many frames are folded.
@@ -11,50 +10,18 @@ const MOST_REPEATS: usize = 8;
 /// How many repeats a folded cycle keeps.
 const KEPT_REPEATS: usize = 2;
 
-/// What was done to a stack.
-pub(super) struct CleanStack {
-    /// Frames kept, from the innermost.
-    len: usize,
-    /// The kept frames differ from those walked.
-    pub(super) changed: bool,
-    pub(super) cut: bool,
-    /// Modules were read anew.
-    pub(super) read_modules: bool,
-}
-
-impl CleanStack {
-    pub(super) fn kept(&self) -> Range<usize> {
-        0..self.len
-    }
-}
-
-/// Tidies a stack, innermost first, in place.
-pub(super) fn tidy(modules: &mut Modules, addresses: &mut [u64], flags: &mut u32) -> CleanStack {
-    let mut tidied = CleanStack {
-        len: addresses.len(),
-        changed: false,
-        cut: false,
-        read_modules: false,
-    };
-    for (index, address) in addresses.iter().enumerate() {
+/// Tidies a stack, innermost first, in place: how many frames are kept, from the innermost, and the flags of what was done.
+pub(super) fn tidy(modules: &mut Modules, addresses: &mut [u64]) -> (usize, u32) {
+    let mut is_code = |address: &u64| {
         // A return address lies behind its call: the byte before it is the code.
         let code = address.wrapping_sub(1);
-        if modules.is_code(code) {
-            continue;
-        }
-        tidied.read_modules |= modules.read_again();
-        if !modules.is_code(code) {
-            (tidied.len, tidied.changed, tidied.cut) = (index, true, true);
-            *flags |= CUT;
-            break;
-        }
-    }
-    let folded = fold(&mut addresses[..tidied.len]);
-    if folded < tidied.len {
-        (tidied.len, tidied.changed) = (folded, true);
-        *flags |= FOLDED;
-    }
-    tidied
+        modules.is_code(code) || modules.read_again() && modules.is_code(code)
+    };
+    let known = addresses.iter().position(|address| !is_code(address));
+    let (len, cut) = known.map_or((addresses.len(), 0), |len| (len, CUT));
+    let folded = fold(&mut addresses[..len]);
+    let fold = if folded < len { FOLDED } else { 0 };
+    (folded, cut | fold)
 }
 
 /// Folds runs of a repeated cycle; returns the new length.
