@@ -2,12 +2,11 @@
 
 use super::Writer;
 use super::scope_table::scope_number;
-use crate::hash::{fnv1a, next_key};
-use std::ptr::{from_ref, with_exposed_provenance};
+use crate::hash::fnv1a;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
     self as recording, Arena, ArenaChunkValue, ArenaRow, ArenaRowValue, ArenaValues,
-    ArenaValuesValue, TableRecord, table,
+    ArenaValuesValue, table,
 };
 
 /// Names kept apart, less one: arenas of further ones are instances of [`OTHER`].
@@ -75,19 +74,15 @@ impl Writer {
     }
 
     /// The row of an arena in a scope. `None` when there is no room.
-    pub(crate) fn arena_row(&mut self, arena: u32, scope: u32) -> Option<*const ArenaRow> {
+    pub(crate) fn arena_row(&mut self, arena: u32, scope: u32) -> Option<&'static ArenaRow> {
         let scope = scope_number(scope);
         let key = u64::from(arena) << 32 | u64::from(scope);
-        if let Some(row) = self.find_place(table::ARENA_ROWS, key) {
-            return Some(row);
-        }
         let row = ArenaRowValue {
             arena,
             scope,
             ..ArenaRowValue::default()
         };
-        let is_full = self.len(table::ARENA_ROWS) >= MOST_ROWS;
-        (!is_full).then(|| self.add_placed(key, row))?
+        self.intern_placed(key, row, MOST_ROWS, |_| true)
     }
 
     /// Adds to an arena's history.
@@ -112,26 +107,14 @@ impl Writer {
             self.store.header().lost_records.fetch_add(1, Relaxed);
             return;
         };
-        // SAFETY: a record that is mapped until the process ends.
-        let row = unsafe { &*row };
         row.count.fetch_add(1, Relaxed);
         row.bytes.fetch_add(added.bytes, Relaxed);
     }
 
-    fn values_row(&mut self, added: ArenaValue) -> Option<*const ArenaValues> {
+    fn values_row(&mut self, added: ArenaValue) -> Option<&'static ArenaValues> {
         let type_name = self.string(added.type_name.as_bytes());
         let numbers = [added.arena, added.scope, type_name, added.site];
-        let mut key = fnv1a(0, numbers.into_iter().flat_map(u32::to_le_bytes));
-        // The content decides; others of the same hash move on to the next key.
-        while let Some(row) = self.find_place(table::ARENA_VALUES, key) {
-            // SAFETY: a record that is mapped until the process ends.
-            let known: &ArenaValues = unsafe { &*row };
-            let words = [&known.arena, &known.scope, &known.type_name, &known.site];
-            if words.map(|word| word.load(Relaxed)) == numbers {
-                return Some(row);
-            }
-            key = next_key(key);
-        }
+        let key = fnv1a(0, numbers.into_iter().flat_map(u32::to_le_bytes));
         let row = ArenaValuesValue {
             arena: added.arena,
             scope: added.scope,
@@ -139,24 +122,9 @@ impl Writer {
             site: added.site,
             ..ArenaValuesValue::default()
         };
-        let is_full = self.len(table::ARENA_VALUES) >= MOST_VALUES;
-        (!is_full).then(|| self.add_placed(key, row))?
-    }
-
-    /// Adds a record that is found by a key from now on, by where it lies.
-    fn add_placed<R: TableRecord>(&mut self, key: u64, record: R) -> Option<*const R::Cells> {
-        if !self.keys[R::TABLE as usize].reserve(&mut self.bump) {
-            return None;
-        }
-        let place = from_ref(self.add(record)?.1);
-        let number = place.expose_provenance() as u64;
-        self.keys[R::TABLE as usize].add(key, number);
-        Some(place)
-    }
-
-    /// Where the record of a key lies that [`add_placed`](Self::add_placed) added.
-    fn find_place<T>(&self, table: u32, key: u64) -> Option<*const T> {
-        let place = self.keys[table as usize].find(key)?;
-        Some(with_exposed_provenance(place as usize))
+        self.intern_placed(key, row, MOST_VALUES, |known| {
+            let words = [&known.arena, &known.scope, &known.type_name, &known.site];
+            words.map(|word| word.load(Relaxed)) == numbers
+        })
     }
 }

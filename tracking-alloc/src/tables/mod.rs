@@ -33,6 +33,7 @@ pub(crate) use sites::{check_modules, find_site, forget_sites, intern};
 pub(crate) use timeline::{Timeline, store_own_bytes};
 pub(crate) use walking::{choose_unwinder, find_rule};
 
+use crate::hash::next_key;
 use crate::record::{
     Backing, PathBytes, Store, Table, is_retry_due, own_header, set_recording_path,
 };
@@ -42,7 +43,7 @@ use crate::{life, state};
 use arenas::KnownArena;
 use key_map::KeyMap;
 use lanes::table_of;
-use std::ptr::NonNull;
+use std::ptr::{NonNull, from_ref, with_exposed_provenance};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, FIRST_SITE, FURTHER_LANES, HEADER_BYTES, Header, HeaderValue, LANE_TABLES,
@@ -77,7 +78,6 @@ pub(crate) struct Writer {
     arenas: [KnownArena; MOST_ARENAS],
     code: Code,
     pub(crate) bump: Bump,
-    names: threads::Names,
 }
 
 // SAFETY: everything inside is mapped until the process ends and reached under the write lock.
@@ -179,7 +179,7 @@ fn empty_table(id: u32) -> Table {
 
 /// Makes a session current.
 pub(crate) fn publish(session: &'static Session) {
-    SESSION.store(std::ptr::from_ref(session).cast_mut(), Release);
+    SESSION.store(from_ref(session).cast_mut(), Release);
 }
 
 impl Session {
@@ -276,6 +276,33 @@ impl Writer {
     fn intern<R: TableRecord>(&mut self, key: u64, record: R) -> Option<u32> {
         let known = self.find(R::TABLE, key);
         known.or_else(|| self.add_keyed(key, record).map(|(number, _)| number))
+    }
+
+    /// The record that `is_same` finds among those added with this key here: this one, added, if there is none and the table
+    /// has less than `most`. The content decides; others of the same key move on to the next.
+    fn intern_placed<R: TableRecord>(
+        &mut self,
+        mut key: u64,
+        record: R,
+        most: u64,
+        is_same: impl Fn(&R::Cells) -> bool,
+    ) -> Option<&'static R::Cells> {
+        let table = R::TABLE as usize;
+        while let Some(place) = self.keys[table].find(key) {
+            // SAFETY: a record that was added below, which is mapped until the process ends.
+            let known: &R::Cells = unsafe { &*with_exposed_provenance(place as usize) };
+            if is_same(known) {
+                return Some(known);
+            }
+            key = next_key(key);
+        }
+        if self.len(R::TABLE) >= most || !self.keys[table].reserve(&mut self.bump) {
+            return None;
+        }
+        let (_, added) = self.add(record)?;
+        let place = from_ref(added).expose_provenance();
+        self.keys[table].add(key, place as u64);
+        Some(added)
     }
 
     /// Records of lanes, their fixed rows, and both halves of the timeline.

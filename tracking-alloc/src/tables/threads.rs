@@ -2,23 +2,18 @@
 
 use super::Writer;
 use super::rows::{CLOCK, at_peak, epoch, figures_net};
+use crate::hash::fnv1a;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row, ThreadName, ThreadNameValue};
 
 /// Different names kept apart; further threads are merged as one.
-const MOST_NAMES: usize = 512;
+const MOST_NAMES: u64 = 512;
 
 /// The name under which threads are merged when there are too many names.
 const OTHERS: [u64; 2] = [
     u64::from_le_bytes(*b"(other t"),
     u64::from_le_bytes(*b"hreads)\0"),
 ];
-
-/// Records of thread names, for merging. All-zero bytes are none.
-pub(super) struct Names {
-    records: [*const ThreadName; MOST_NAMES],
-    len: usize,
-}
 
 impl Writer {
     /// Adds what an ended thread did to the threads of its name. `since` is its lane's net when it came, and the clock then.
@@ -29,7 +24,8 @@ impl Writer {
         all: &Row,
         ((bytes, blocks), since_clock): ((i64, i64), u64),
     ) {
-        let Some(record) = self.thread_name(name) else {
+        let named = self.thread_name(name, MOST_NAMES - 1);
+        let Some(record) = named.or_else(|| self.thread_name(OTHERS, MOST_NAMES)) else {
             self.store.header().lost_threads.fetch_add(1, Relaxed);
             return;
         };
@@ -57,27 +53,14 @@ impl Writer {
         record.clock.store(CLOCK.load(Relaxed), Relaxed);
     }
 
-    fn thread_name(&mut self, name: [u64; 2]) -> Option<&'static ThreadName> {
-        let same = |record: &&ThreadName| {
-            let mut words = record.name.iter().zip(name);
-            words.all(|(word, name)| word.load(Relaxed) == name)
-        };
-        // SAFETY: every listed record is mapped until the process ends.
-        let known = self.names.records[..self.names.len]
-            .iter()
-            .map(|record| unsafe { &**record })
-            .find(same);
-        if known.is_some() || self.names.len == MOST_NAMES {
-            // SAFETY: as above; the last one takes what found no place of its own.
-            return known.or_else(|| self.names.records.last().map(|record| unsafe { &**record }));
-        }
-        let is_last = self.names.len + 1 == MOST_NAMES;
-        let (_, record) = self.add(ThreadNameValue {
-            name: if is_last { OTHERS } else { name },
+    fn thread_name(&mut self, name: [u64; 2], most: u64) -> Option<&'static ThreadName> {
+        let key = fnv1a(0, name.into_iter().flat_map(u64::to_le_bytes));
+        let record = ThreadNameValue {
+            name,
             ..ThreadNameValue::default()
-        })?;
-        self.names.records[self.names.len] = record;
-        self.names.len += 1;
-        Some(record)
+        };
+        self.intern_placed(key, record, most, |known| {
+            known.name.each_ref().map(|word| word.load(Relaxed)) == name
+        })
     }
 }
