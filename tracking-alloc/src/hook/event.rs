@@ -1,13 +1,13 @@
 //! The four events, from the state word to the counters.
 
 use super::lane::{self, Cached, Lane, Lifetime, SizeCount, Slot};
-use super::open::Open;
+use super::open::{Inside, Open};
 use super::peak;
 use crate::counters::{self, Event, Realloc};
 use crate::shadow::{self, LaneBits, Owner};
 use crate::stack::{self, Start};
-use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, clock, fixed_row, owned};
-use crate::{count, state, thread};
+use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, clock, fixed_rows, owned};
+use crate::{count, current_scope, state, thread};
 use std::num::NonZeroU64;
 use std::sync::atomic::{Ordering::*, compiler_fence};
 use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
@@ -40,7 +40,7 @@ pub(crate) fn freed(block: *mut u8, bytes: usize) {
 /// Before a realloc is forwarded: takes the block out of the shadow map, so that another thread may be given its address.
 #[inline(always)]
 pub(crate) fn reallocating(block: *mut u8) -> Option<Owner> {
-    if state::get() & state::RECORD == 0 {
+    if !state::is_recording() {
         return None;
     }
     shadow::take(block as usize)
@@ -226,43 +226,25 @@ fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
     let Some(session) = tables::current() else {
         return false;
     };
-    if let Some(lane) = lane::own().filter(|lane| lane.busy.load(Relaxed)) {
-        return miss_in(lane.unattributed(), lane.number, event, owner);
-    }
-    if thread::with(|thread| thread.busy.replace(true)) != Some(false) {
-        let _open = Open::count();
-        return state::get() & state::RECORD != 0 && miss_anywhere(session, event, owner);
-    }
-    let open = Open::count();
-    // Finished meanwhile: nothing may be written any more, a lane's record neither.
-    let lane = if state::get() & state::RECORD == 0 {
-        None
-    } else {
-        // SAFETY: `busy` is set for this thread.
-        unsafe { lane::of_thread(session) }
+    let Some(inside) = Inside::enter() else {
+        return miss(session, event, owner);
     };
-    let recorded = lane.is_some_and(|lane| {
-        if lane.is_shared() {
-            // NOTE: asked before the lock is taken: libc may take locks of its own to answer.
-            let stack = lane::stack_of_thread();
-            let _alone = lane.shared.lock();
-            // The shared lane walks whichever thread's stack is calling.
-            lane.limits.set_stack(stack);
-            state::get() & state::RECORD != 0 && run(event, owner, lane, start, word)
-        } else {
-            lane.busy.store(true, Relaxed);
-            compiler_fence(SeqCst);
-            lane.wake();
-            let recorded =
-                state::get() & state::RECORD != 0 && run(event, owner, lane, start, word);
-            compiler_fence(SeqCst);
-            lane.busy.store(false, Release);
-            recorded
-        }
-    });
-    drop(open);
-    thread::with(|thread| thread.busy.set(false));
-    recorded
+    let Some(lane) = lane::of_thread(&inside, session) else {
+        return false;
+    };
+    if lane.is_shared() {
+        // NOTE: asked before the lock is taken: libc may take locks of its own to answer.
+        let stack = lane::stack_of_thread();
+        let _alone = lane.shared.lock();
+        // The shared lane walks whichever thread's stack is calling.
+        lane.limits.set_stack(stack);
+        return state::is_recording() && run(event, owner, lane, start, word);
+    }
+    // It may be the thread's own only since a moment.
+    lane.busy.store(true, Relaxed);
+    compiler_fence(SeqCst);
+    lane.wake();
+    state::is_recording() && run(event, owner, lane, start, word)
 }
 
 /// An event in a lane, perhaps paused: then new blocks are passed over (false) and known ones followed.
@@ -278,17 +260,17 @@ fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, wo
     true
 }
 
-/// The scope that the calling thread is in.
-#[inline(always)]
-fn scope_here() -> u32 {
-    thread::with(|thread| thread.scope.get()).unwrap_or(0)
-}
-
 /// The key of the calling stack in the calling thread's scope, unless it takes a walk in full.
 #[inline(always)]
 fn known_key(lane: &'static Lane, start: Start) -> Option<NonZeroU64> {
     let (limits, last) = (&lane.limits, &lane.last_walks);
-    let key = stack::walk(limits, last, start, scope_here(), tables::find_rule);
+    let key = stack::walk(
+        limits,
+        last,
+        start,
+        current_scope::current(),
+        tables::find_rule,
+    );
     if cfg!(debug_assertions) {
         compare(lane, start, key?);
     }
@@ -298,7 +280,12 @@ fn known_key(lane: &'static Lane, start: Start) -> Option<NonZeroU64> {
 #[cold]
 #[inline(never)]
 fn key_in_full(lane: &Lane, start: Start) -> u64 {
-    stack::walk_in_full(&lane.limits, start, scope_here(), tables::find_rule)
+    stack::walk_in_full(
+        &lane.limits,
+        start,
+        current_scope::current(),
+        tables::find_rule,
+    )
 }
 
 /// In debug builds: the same stack walked in full must have the same key.
@@ -328,7 +315,13 @@ fn site_here(
     }
     lane.ask_again();
     let (frame_pointer, stack_pointer, pc) = start.registers();
-    let mut site = lane.find_site(frame_pointer, stack_pointer, pc, key, scope_here());
+    let mut site = lane.find_site(
+        frame_pointer,
+        stack_pointer,
+        pc,
+        key,
+        current_scope::current(),
+    );
     let row = lane.row_of(site);
     if lane.is_full(row) {
         // NOTE: the block then belongs to "(table full)" wherever it is freed, also after the site got a row.
@@ -501,17 +494,25 @@ fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
     }
 }
 
-/// The hook is busy in a thread that has no lane of its own yet.
+/// The hook is busy in this thread: counted as its lane's, or as the overflow lane's when it has none yet. False when the
+/// recording was finished meanwhile.
 #[cold]
 #[inline(never)]
-fn miss_anywhere(session: &Session, event: Event, owner: Option<Owner>) -> bool {
-    // Counted as the overflow lane's.
+fn miss(session: &Session, event: Event, owner: Option<Owner>) -> bool {
     const LANE: u32 = LANES as u32;
+    let is_busy = |lane: &&Lane| lane.busy.load(Relaxed) && lane.is_of(session.tag());
+    if let Some(lane) = lane::own().filter(is_busy) {
+        return miss_in(lane.unattributed(), lane.number, event, owner);
+    }
+    let _open = Open::count();
+    if !state::is_recording() {
+        return false;
+    }
     // SAFETY: a record of a mapped table.
     let lane = unsafe { &*session.lane_record(LANE) };
     lane.kind.store(lane_kind::SHARED, Relaxed);
     OVERFLOW_USED.store(1, Release);
-    fixed_row(LANE, 2).is_some_and(|row| miss_in(row, LANE, event, owner))
+    fixed_rows(LANE).is_some_and(|[.., row]| miss_in(row, LANE, event, owner))
 }
 
 /// The hook is busy in this thread: a signal handler allocates or frees in the middle of an event. Totals are kept,

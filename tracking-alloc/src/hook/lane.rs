@@ -23,11 +23,13 @@ use crate::hash::GOLDEN;
 use crate::record::Table;
 use crate::shadow::{KNOWN_BITS, LaneBits, Owner};
 use crate::stack::{LastWalks, Limits};
-use crate::sys::{Bump, Errno, Lock, PAGE, count_own};
-use crate::tables::{fixed_row, push, touch};
+use crate::sys::{Bump, CHUNK, Chunked, Errno, Lock, PAGE, count_own};
+use crate::tables::{fixed_rows, push, touch};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
+#[cfg(feature = "serde")]
+use tracking_alloc_recording::MAX_SCOPES;
 use tracking_alloc_recording::{self as recording, LANES, MAX_FRAMES, MAX_LANES, MAX_SITES, Row};
 
 /// In a lane's tag: its owner measures itself. No state of a recording has this bit.
@@ -40,12 +42,6 @@ const _: () = assert!(PARKED == crate::state::COUNT && MEASURED < crate::state::
 const CACHE: usize = 1024;
 /// A product's upper bits are the pair's number.
 const CACHE_SHIFT: u32 = u64::BITS - CACHE.ilog2();
-/// Sites in one chunk of a lane's look-up from site to row.
-const CHUNK: usize = 512;
-const CHUNKS: usize = MAX_SITES as usize / CHUNK;
-/// Chunks of a lane's look-up from scope to visits: 65,536 scopes.
-#[cfg(feature = "serde")]
-const VISIT_CHUNKS: usize = (1 << 16) / CHUNK;
 
 const _: () = assert!(CACHE * size_of::<[Cached; 2]>() <= 32 * PAGE);
 
@@ -80,8 +76,8 @@ pub(crate) struct Lane {
     pub(super) bits: LaneBits,
     /// The hook is at work in the owner.
     pub(super) busy: AtomicBool,
-    /// All events of the lane.
-    pub(super) all: *const Row,
+    /// Its rows of all events, of "(table full)" and of "(unattributed)".
+    fixed: *const [Row; 3],
     pub(super) cache: *mut [Cached; 2],
     /// Pages of the cache that were written, a bit for each.
     cache_pages: Cell<u32>,
@@ -101,8 +97,6 @@ pub(crate) struct Lane {
     /// Where walks of the owner's stack end.
     pub(super) limits: Limits,
     pub(super) record: *const recording::Lane,
-    full: *const Row,
-    unattributed: *const Row,
     mutex: UnsafeCell<libc::pthread_mutex_t>,
     /// For the overflow lane: one event at a time.
     pub(super) shared: Lock<()>,
@@ -113,9 +107,11 @@ pub(crate) struct Lane {
     scratch: UnsafeCell<[u64; MAX_FRAMES]>,
     /// For sites the lane has no memory to remember.
     spare: Slot,
-    chunks: [AtomicPtr<Slot>; CHUNKS],
+    /// By site.
+    slots: Chunked<Slot, { MAX_SITES as usize / CHUNK }>,
+    /// By scope.
     #[cfg(feature = "serde")]
-    visits: [AtomicPtr<visits::Visited>; VISIT_CHUNKS],
+    visits: Chunked<visits::Visited, { MAX_SCOPES / CHUNK }>,
     /// What walks of the owner's stack met last. Its pages are written only where stacks are deep.
     pub(super) last_walks: LastWalks,
 }
@@ -132,9 +128,19 @@ struct LaneTables {
 static TABLE: [AtomicPtr<Lane>; MAX_LANES] = [const { AtomicPtr::new(null_mut()) }; MAX_LANES];
 
 impl Lane {
+    fn fixed(&self) -> &'static [Row; 3] {
+        // SAFETY: mapped until the process ends.
+        unsafe { &*self.fixed }
+    }
+
+    /// The row of all events.
     pub(super) fn all(&self) -> &'static Row {
-        // SAFETY: a fixed row, mapped until the process ends.
-        unsafe { &*self.all }
+        &self.fixed()[0]
+    }
+
+    /// The row of events at sites without one.
+    fn full(&self) -> &'static Row {
+        &self.fixed()[1]
     }
 
     pub(super) fn record(&self) -> &'static recording::Lane {
@@ -144,12 +150,11 @@ impl Lane {
 
     /// The row of events that came while the hook was busy; several contexts write it, atomically.
     pub(super) fn unattributed(&self) -> &'static Row {
-        // SAFETY: a fixed row, mapped until the process ends.
-        unsafe { &*self.unattributed }
+        &self.fixed()[2]
     }
 
     /// Whether the lane is of the present recording and its owner's alone.
-    fn is_of(&self, tag: u32) -> bool {
+    pub(super) fn is_of(&self, tag: u32) -> bool {
         self.tag.load(Relaxed) & !(MEASURED | PARKED) == tag
     }
 
@@ -309,5 +314,5 @@ fn births_of(lane: u32) -> u64 {
     if Owner::lane_kept(lane + 1) == lane {
         return u64::MAX;
     }
-    fixed_row(lane, 0).map_or(u64::MAX, |row| row.total_blocks.load(Relaxed))
+    fixed_rows(lane).map_or(u64::MAX, |[all, ..]| all.total_blocks.load(Relaxed))
 }

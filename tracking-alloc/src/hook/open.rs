@@ -3,7 +3,7 @@
 //! Events on the hot path say so by their lane's busy flag. Everything else that writes (a thread getting its lane,
 //! phases, marks) is counted here, and looks at the state only after it was counted.
 
-use super::lane::{self, Lane};
+use super::lane;
 use crate::{state, thread};
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
@@ -44,45 +44,41 @@ impl Drop for Open {
 /// A thread at work on the recording outside an event: events of its signal handlers are counted without a stack, so
 /// that they never wait for a lock this thread holds.
 pub(crate) struct Inside {
-    lane: Option<&'static Lane>,
     _open: Open,
 }
 
 impl Inside {
     /// `None` when nothing records, or when a signal handler asks in the middle of an event.
     pub(crate) fn enter() -> Option<Inside> {
-        if state::get() & state::RECORD == 0 {
+        if !state::is_recording() || is_here() {
             return None;
         }
-        let lane = lane::own();
-        if lane.is_some_and(|lane| lane.busy.load(Relaxed))
-            || thread::with(|thread| thread.busy.replace(true)) != Some(false)
-        {
-            return None;
-        }
-        if let Some(lane) = lane {
-            lane.busy.store(true, Relaxed);
-        }
+        set_busy(true);
         let inside = Inside {
-            lane,
             _open: Open::count(),
         };
-        (state::get() & state::RECORD != 0).then_some(inside)
+        state::is_recording().then_some(inside)
     }
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        if let Some(lane) = self.lane {
-            lane.busy.store(false, Release);
-        }
-        thread::with(|thread| thread.busy.set(false));
+        set_busy(false);
     }
+}
+
+/// Marks this thread, and its own lane if it has one by now.
+fn set_busy(busy: bool) {
+    if let Some(lane) = lane::own() {
+        lane.busy.store(busy, Release);
+    }
+    thread::with(|thread| thread.busy.set(busy));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hook::lane::Lane;
     use std::mem::MaybeUninit;
 
     #[test]

@@ -3,6 +3,7 @@
 //! Nothing here may call a libc function that takes a lock or allocates; `errno` is the caller's and is kept by
 //! [`Errno`].
 
+mod chunked;
 mod clock;
 mod file;
 mod load;
@@ -11,6 +12,7 @@ mod memory;
 mod process;
 mod stack;
 
+pub(crate) use chunked::{CHUNK, Chunked};
 pub(crate) use clock::{now_ns, sleep, ticks, unix_ns, yield_now};
 pub(crate) use file::{File, FileId, answer, file_id, read_whole};
 #[cfg(all(target_arch = "x86_64", not(miri)))]

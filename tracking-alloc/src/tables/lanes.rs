@@ -3,23 +3,24 @@
 use super::rows::figures_of;
 use crate::counters::Sums;
 use crate::figures::add_sums;
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{FURTHER_LANES, LANE_TABLES, LANES, Row};
 
 /// Three fixed rows for each lane: all events, "(table full)", "(unattributed)". The first table, and the further ones.
-pub(super) static FIXED_ROWS: [AtomicPtr<Row>; LANE_TABLES] =
-    [const { AtomicPtr::new(std::ptr::null_mut()) }; LANE_TABLES];
+pub(super) static FIXED_ROWS: [AtomicPtr<[Row; 3]>; LANE_TABLES] =
+    [const { AtomicPtr::new(null_mut()) }; LANE_TABLES];
 /// Lanes that ever had an owner; the overflow lane is not among them.
 pub(crate) static LANES_USED: AtomicU32 = AtomicU32::new(0);
 /// Whether the overflow lane is in use.
 pub(crate) static OVERFLOW_USED: AtomicU32 = AtomicU32::new(0);
 
-/// The first table's rows were laid out.
-pub(super) fn begin(rows: *mut Row) {
-    let further = std::iter::repeat(std::ptr::null_mut());
-    for (table, rows) in FIXED_ROWS.iter().zip(std::iter::once(rows).chain(further)) {
-        table.store(rows, Release);
-    }
+/// Forgets all lanes: for a recording that begins.
+pub(super) fn forget() {
+    let tables = FIXED_ROWS.iter();
+    tables.for_each(|table| table.store(null_mut(), Release));
+    LANES_USED.store(0, Release);
+    OVERFLOW_USED.store(0, Release);
 }
 
 /// The number of the lane that is made after so many.
@@ -54,22 +55,20 @@ pub(super) fn table_of(lane: u32) -> (usize, usize) {
     }
 }
 
-/// A fixed row: 0 = all events, 1 = "(table full)", 2 = "(unattributed)".
-pub(crate) fn fixed_row(lane: u32, which: usize) -> Option<&'static Row> {
+/// The fixed rows of a lane: all events, "(table full)", "(unattributed)".
+pub(crate) fn fixed_rows(lane: u32) -> Option<&'static [Row; 3]> {
     let (table, place) = table_of(lane);
     let rows = FIXED_ROWS.get(table)?.load(Acquire);
-    if rows.is_null() {
-        return None;
-    }
     // SAFETY: there are three rows for every lane of the table, mapped until the process ends.
-    Some(unsafe { &*rows.add(3 * place + which) })
+    (!rows.is_null()).then(|| unsafe { &*rows.add(place) })
 }
 
 /// What all lanes counted: the rows "all" and "(unattributed)" of a lane together count each of its events once.
 pub(crate) fn sums_of_lanes() -> Sums {
     let mut sums = Sums::default();
-    let rows = lanes_in_use().flat_map(|lane| [fixed_row(lane, 0), fixed_row(lane, 2)]);
-    rows.flatten()
-        .for_each(|row| add_sums(&mut sums, &figures_of(row)));
+    for [all, _, unattributed] in lanes_in_use().filter_map(fixed_rows) {
+        add_sums(&mut sums, &figures_of(all));
+        add_sums(&mut sums, &figures_of(unattributed));
+    }
     sums
 }

@@ -22,7 +22,7 @@ pub(crate) use arenas::{ArenaValue, MOST_ARENAS};
 #[cfg(any(feature = "serde", feature = "deepsize"))]
 pub(crate) use footprints::{Measured, Part, Type};
 pub(crate) use lanes::{
-    LANES_USED, OVERFLOW_USED, fixed_row, lane_number, lanes_in_use, sums_of_lanes,
+    LANES_USED, OVERFLOW_USED, fixed_rows, lane_number, lanes_in_use, sums_of_lanes,
 };
 pub(crate) use rows::{
     CLOCK, Shared, add, at_peak, clock, epoch, figures_net, figures_of, net_blocks, net_bytes,
@@ -42,7 +42,7 @@ use crate::sys::{self, Bump, Lock};
 use crate::{life, state};
 use arenas::KnownArena;
 use key_map::KeyMap;
-use lanes::table_of;
+use lanes::{FIXED_ROWS, table_of};
 use std::ptr::{NonNull, from_ref, with_exposed_provenance};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
@@ -153,15 +153,19 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
     writer.tables = std::array::from_fn(|id| empty_table(id as u32));
     writer.code.images.prepare();
     Writer::describe(header, mode);
-    let [lanes, rows, points] = writer.fixed_tables().ok_or(NO_MEMORY)?;
+    drop(writer);
+    lanes::forget();
+    session.prepare_lane(0).ok_or(NO_MEMORY)?;
+    let mut writer = session.write.lock();
+    // Both halves of the timeline.
+    let points_bytes = (2 * TIMELINE_POINTS * size_of::<Point>()) as u64;
+    let points = writer.store.segment(table::TIMELINE, 0, points_bytes, 0);
     writer.add_fixed_records().ok_or(NO_MEMORY)?;
     writer.describe_program(header);
     drop(writer);
     session.tag = state::RECORD | (GENERATION.fetch_add(1, AcqRel) * state::GENERATION);
     session.header = header;
-    session.points = points.as_ptr().cast();
-    session.lanes[0].store(lanes.as_ptr().cast(), Relaxed);
-    lanes::begin(rows.as_ptr().cast());
+    session.points = points.ok_or(NO_MEMORY)?.as_ptr().cast();
     CLOCK.store(0, Release);
     Ok(session)
 }
@@ -220,20 +224,18 @@ impl Session {
             return Some(());
         }
         let first = u64::from(number) - place as u64;
+        let count = if table == 0 { LANES + 1 } else { FURTHER_LANES };
         let mut writer = self.write.lock();
-        let mut segment = |id, records: usize, bytes: usize, first: u64| {
-            let bytes = (records * bytes) as u64;
+        let mut add = |id, bytes: usize, first: u64| {
+            let bytes = (count * bytes) as u64;
             writer.store.segment(id, 0, bytes, first)
         };
-        let rows = segment(
-            table::FIXED_ROWS,
-            3 * FURTHER_LANES,
-            size_of::<Row>(),
-            3 * first,
-        )?;
-        let lane_bytes = size_of::<recording::Lane>();
-        let lanes = segment(table::LANES, FURTHER_LANES, lane_bytes, first)?;
-        lanes::FIXED_ROWS[table].store(rows.as_ptr().cast(), Release);
+        // They may be there already, from when there was no room for the other table.
+        if FIXED_ROWS[table].load(Acquire).is_null() {
+            let rows = add(table::FIXED_ROWS, size_of::<[Row; 3]>(), 3 * first)?;
+            FIXED_ROWS[table].store(rows.as_ptr().cast(), Release);
+        }
+        let lanes = add(table::LANES, size_of::<recording::Lane>(), first)?;
         self.lanes[table].store(lanes.as_ptr().cast(), Release);
         Some(())
     }
@@ -303,18 +305,6 @@ impl Writer {
         let place = from_ref(added).expose_provenance();
         self.keys[table].add(key, place as u64);
         Some(added)
-    }
-
-    /// Records of lanes, their fixed rows, and both halves of the timeline.
-    fn fixed_tables(&mut self) -> Option<[NonNull<u8>; 3]> {
-        let mut segment = |id, records: usize, bytes: usize| {
-            self.store.segment(id, 0, (records * bytes) as u64, 0)
-        };
-        Some([
-            segment(table::LANES, LANES + 1, size_of::<recording::Lane>())?,
-            segment(table::FIXED_ROWS, 3 * (LANES + 1), size_of::<Row>())?,
-            segment(table::TIMELINE, 2 * TIMELINE_POINTS, size_of::<Point>())?,
-        ])
     }
 
     /// Record 0 of the tables in which that means "none", and the fixed sites.

@@ -7,15 +7,13 @@
 use super::{Writer, current_tag};
 #[cfg(feature = "serde")]
 use crate::current_scope::{Added, NewScope};
-use std::ptr::{from_ref, null_mut};
+use crate::sys::{CHUNK, Chunked};
+use std::ptr::from_ref;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, Scope, ScopeValue, scope_kind, table};
 
-const PAGE: usize = 1024;
-
-/// Records by number, in pages, to count entries without the lock.
-static PAGES: [AtomicPtr<AtomicPtr<Scope>>; MAX_SCOPES / PAGE] =
-    [const { AtomicPtr::new(null_mut()) }; MAX_SCOPES / PAGE];
+/// Records by number, to count entries without the lock.
+static RECORDS: Chunked<AtomicPtr<Scope>, { MAX_SCOPES / CHUNK }> = Chunked::new();
 
 /// Bits of a scope that are its number; those above are the low bits of its recording's tag.
 const NUMBER_BITS: u32 = MAX_SCOPES.trailing_zeros();
@@ -41,16 +39,9 @@ pub(crate) fn scope_record(scope: u32) -> Option<&'static Scope> {
         .and_then(numbered)
 }
 
-/// Where the record of a number is kept, if its page is there.
-fn place_of(number: u32) -> Option<&'static AtomicPtr<Scope>> {
-    let page = PAGES.get(number as usize / PAGE)?.load(Acquire);
-    // SAFETY: null or a page of PAGE entries that is never unmapped.
-    (!page.is_null()).then(|| unsafe { &*page.add(number as usize % PAGE) })
-}
-
 fn numbered(number: u32) -> Option<&'static Scope> {
     // SAFETY: null or a record mapped until the process ends.
-    unsafe { place_of(number)?.load(Acquire).as_ref() }
+    unsafe { RECORDS.get(number)?.load(Acquire).as_ref() }
 }
 
 fn depth_under(parent: u32) -> u32 {
@@ -59,9 +50,7 @@ fn depth_under(parent: u32) -> u32 {
 
 /// Forgets all scopes: for a forked child that begins a recording of its own.
 pub(crate) fn forget_scopes() {
-    PAGES
-        .iter()
-        .for_each(|page| page.store(null_mut(), Release));
+    RECORDS.forget();
 }
 
 impl Writer {
@@ -117,18 +106,15 @@ impl Writer {
 
     /// A new scope, found by a key if it has one.
     fn add_scope(&mut self, scope: ScopeValue, key: Option<u64>) -> Option<u32> {
-        let page = PAGES.get(self.len(table::SCOPES) as usize / PAGE)?;
-        if page.load(Acquire).is_null() {
-            let memory = self.bump.take::<AtomicPtr<Scope>>(PAGE)?;
-            page.store(memory.as_ptr(), Release);
-        }
+        let number = self.len(table::SCOPES) as u32;
+        let place = RECORDS.get_or_make(number, || self.bump.take(CHUNK))?;
         let depth = depth_under(scope.parent);
         let scope = ScopeValue { depth, ..scope };
         let (number, record) = match key {
             Some(key) => self.add_keyed(key, scope),
             None => self.add(scope),
         }?;
-        place_of(number)?.store(from_ref(record).cast_mut(), Release);
+        place.store(from_ref(record).cast_mut(), Release);
         Some(number)
     }
 }

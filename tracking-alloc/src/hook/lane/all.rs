@@ -1,9 +1,8 @@
 //! All lanes together: for checks, marks, and the one who finishes.
 
-use super::{CHUNK, Lane, TABLE};
+use super::{Lane, Slot, TABLE};
 use crate::hook::open;
 use crate::sys;
-use crate::tables::{LANES_USED, OVERFLOW_USED};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{MAX_LANES, Row};
@@ -18,33 +17,14 @@ fn lanes() -> impl Iterator<Item = &'static Lane> {
     (0..MAX_LANES as u32).filter_map(lane_at)
 }
 
-/// Rows of a lane that are published, in order.
-pub(in super::super) fn rows_of(lane: u32, mut each: impl FnMut(&'static Row)) {
-    let Some(lane) = lane_at(lane) else {
-        return;
-    };
-    let mut left = lane.record().rows_len.load(Acquire);
-    for chunk in &lane.chunks {
-        let chunk = chunk.load(Acquire);
-        if chunk.is_null() || left == 0 {
-            continue;
-        }
-        for index in 0..CHUNK {
-            // SAFETY: a chunk has CHUNK slots. The owner may be writing one: its row is read as a whole word.
-            let row = unsafe {
-                (&raw const (*chunk.add(index)).row)
-                    .cast::<*const Row>()
-                    .read_volatile()
-            };
-            // SAFETY: null, "(table full)", or a row, all mapped until the process ends.
-            if let Some(row) = unsafe { row.as_ref() }
-                && !std::ptr::eq(row, lane.full)
-            {
-                each(row);
-                left = left.saturating_sub(1);
-            }
-        }
-    }
+/// The rows of a lane's sites.
+pub(in super::super) fn rows_of(lane: u32) -> impl Iterator<Item = &'static Row> {
+    lane_at(lane).into_iter().flat_map(|lane| {
+        // SAFETY: null or a row, which stays mapped.
+        let row = |slot: &Slot| unsafe { slot.row.load(Acquire).as_ref() };
+        let rows = lane.slots.all().filter_map(row);
+        rows.filter(|row| !lane.is_full(row))
+    })
 }
 
 /// Waits until no owner is inside the hook, as far as that can be known. False when one stayed: it was killed there, or
@@ -81,8 +61,6 @@ pub(crate) fn release_all() {
     TABLE
         .iter()
         .for_each(|slot| slot.store(null_mut(), Release));
-    LANES_USED.store(0, Release);
-    OVERFLOW_USED.store(0, Release);
     open::forget();
 }
 

@@ -43,10 +43,8 @@ pub(super) fn own_or_new() -> Option<&'static Lane> {
 #[cold]
 #[inline(never)]
 fn move_in() -> Option<&'static Lane> {
-    let _inside = Inside::enter()?;
-    let session = tables::current()?;
-    // SAFETY: `Inside` has set `busy` for this thread.
-    unsafe { of_thread(session) }.filter(|lane| !lane.is_shared())
+    let inside = Inside::enter()?;
+    of_thread(&inside, tables::current()?).filter(|lane| !lane.is_shared())
 }
 
 /// The calling thread begins to measure itself, or has ended: only its own events ask further questions meanwhile.

@@ -2,13 +2,13 @@
 
 use super::all::lane_at;
 use super::{CACHE, Cached, Lane, LaneTables, MEASURED, TABLE};
-use crate::hook::PEAK_CHECKS;
 use crate::hook::peak::STEP;
+use crate::hook::{Inside, PEAK_CHECKS};
 use crate::record::Table;
 use crate::shadow::LaneBits;
 use crate::sys::{self, Bump, Errno, Stack};
 use crate::tables::{
-    CLOCK, LANES_USED, OVERFLOW_USED, Session, figures_net, figures_of, fixed_row, header,
+    CLOCK, LANES_USED, OVERFLOW_USED, Session, figures_net, figures_of, fixed_rows, header,
     lane_number,
 };
 use crate::thread;
@@ -28,17 +28,13 @@ pub(in super::super) fn own() -> Option<&'static Lane> {
 }
 
 /// The lane of the calling thread in the present recording, its own or the shared one, making it one when it has none.
-///
-/// # Safety
-/// Only between `busy` being set and cleared for this thread.
-pub(in super::super) unsafe fn of_thread(session: &Session) -> Option<&'static Lane> {
+pub(in super::super) fn of_thread(_: &Inside, session: &Session) -> Option<&'static Lane> {
     let (own, shared) = thread::with(|thread| (thread.lane.get(), thread.shared.get()))?;
     // SAFETY: null or lanes, which are never unmapped.
     let (own, shared) = unsafe { (own.cast::<Lane>().as_ref(), shared.cast::<Lane>().as_ref()) };
     own.or(shared)
         .filter(|lane| lane.is_of(session.tag()))
-        // SAFETY: as the caller promises.
-        .or_else(|| unsafe { acquire(session) })
+        .or_else(|| acquire(session))
 }
 
 /// Where the calling thread's stack lies; libc is asked once a thread.
@@ -51,11 +47,9 @@ pub(in super::super) fn stack_of_thread() -> Stack {
     stack
 }
 
-/// # Safety
-/// As [`of_thread`].
 #[cold]
 #[inline(never)]
-unsafe fn acquire(session: &Session) -> Option<&'static Lane> {
+fn acquire(session: &Session) -> Option<&'static Lane> {
     let _errno = Errno::keep();
     let stack = stack_of_thread();
     let own = take_over(session, stack).or_else(|| add(session, stack));
@@ -150,16 +144,12 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
     let mut bump = Bump::new();
     let place: NonNull<Lane> = bump.take_sparse(1)?;
     // Up to its look-up from site to row, of which few pages are used.
-    sys::count_own(std::mem::offset_of!(Lane, chunks).next_multiple_of(sys::PAGE));
+    sys::count_own(std::mem::offset_of!(Lane, slots).next_multiple_of(sys::PAGE));
     let cache: NonNull<[Cached; 2]> = bump.take_sparse(CACHE)?;
-    let (all, full, unattributed) = (
-        fixed_row(number, 0)?,
-        fixed_row(number, 1)?,
-        fixed_row(number, 2)?,
-    );
+    let fixed @ [_, full, unattributed] = fixed_rows(number)?;
     let table = |id| Table::new(id, number, 8 << 10, 64 << 10);
     let clock = CLOCK.load(Acquire);
-    for row in [all, full, unattributed] {
+    for row in fixed {
         row.clock.store(clock, Relaxed);
     }
     full.site.store(SITE_TABLE_FULL, Relaxed);
@@ -169,11 +159,9 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
         let lane = place.as_ptr();
         (*lane).number = number;
         (*lane).bits = LaneBits::of(number);
-        (*lane).all = all;
+        (*lane).fixed = fixed;
         (*lane).cache = cache.as_ptr();
         (*lane).record = session.lane_record(number);
-        (*lane).full = full;
-        (*lane).unattributed = unattributed;
         (&raw mut (*lane).tables).write(UnsafeCell::new(LaneTables {
             rows: table(table::ROWS),
             sizes: table(table::SIZES),

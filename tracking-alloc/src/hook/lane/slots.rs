@@ -1,14 +1,14 @@
 //! What a lane knows of each site: its row, how often each size class was allocated, and its snapshots.
 
-use super::{CACHE, CHUNK, CHUNKS, Lane};
+use super::{CACHE, Lane};
 use crate::hook::sizes::{self, Class, Spread};
 use crate::record::growths_resumed;
 use crate::stack::Start;
-use crate::sys::{Errno, PAGE, count_own};
+use crate::sys::{CHUNK, Errno, PAGE, count_own};
 use crate::tables::{self, CLOCK, add, net_bytes};
 use std::cell::Cell;
-use std::ptr::null;
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::ptr::{from_ref, null, null_mut};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row, SITE_TABLE_FULL, Sizes, Snaps};
 
 const _: () = assert!(
@@ -18,7 +18,8 @@ const _: () = assert!(
 /// What a lane knows of a site: where its row is, and its further records.
 #[repr(C)]
 pub(in crate::hook) struct Slot {
-    pub(super) row: Cell<*const Row>,
+    /// Marks of other threads ask for it, too.
+    pub(super) row: AtomicPtr<Row>,
     row_index: Cell<u32>,
     /// The only size class so far, or one of the three values below.
     class: Cell<u32>,
@@ -83,63 +84,47 @@ impl Slot {
     }
 
     pub(in crate::hook) fn set_one_record(&self, sizes: &'static Sizes) {
-        self.sizes.set(std::ptr::from_ref(sizes).cast());
+        self.sizes.set(from_ref(sizes).cast());
     }
 
     pub(in crate::hook) fn set_spread(&self, spread: &'static Spread) {
-        self.sizes.set(std::ptr::from_ref(spread).cast());
+        self.sizes.set(from_ref(spread).cast());
         self.class.set(SPREAD);
     }
 
     /// Counts the page of a slot that is about to be used, if it is the first one used there.
     fn count_page(&self) {
         const SLOTS: usize = PAGE / size_of::<Slot>();
-        let first = (std::ptr::from_ref(self).addr() & !(PAGE - 1)) as *const Slot;
+        let first = (from_ref(self).addr() & !(PAGE - 1)) as *const Slot;
         // SAFETY: chunks are whole pages of slots, reached by the lane's owner alone.
-        let is_new = (0..SLOTS).all(|index| unsafe { (*first.add(index)).row.get().is_null() });
+        let is_new = (0..SLOTS).all(|index| unsafe { (*first.add(index)).row().is_none() });
         if is_new {
             count_own(PAGE);
         }
     }
 
-    /// The row of a slot that was looked up before.
+    /// Its row, "(table full)" when it found no room for one.
     #[inline(always)]
-    pub(in crate::hook) fn row(&self) -> &'static Row {
-        // SAFETY: slots reach the cache only after `row_of` has set their row, which stays mapped.
-        unsafe { &*self.row.get() }
+    pub(super) fn row(&self) -> Option<&'static Row> {
+        // SAFETY: null or a row, which stays mapped.
+        unsafe { self.row.load(Relaxed).as_ref() }
     }
 }
 
 impl Lane {
-    /// The slot of a site whose chunk exists.
-    #[inline(always)]
-    fn known_slot(&'static self, site: u32) -> Option<&'static Slot> {
-        // SAFETY: sites are below MAX_SITES wherever they come from (the site table and the shadow map), so the chunk
-        // exists; the mask keeps even a damaged entry inside.
-        let chunk = unsafe {
-            self.chunks
-                .get_unchecked((site as usize / CHUNK) & (CHUNKS - 1))
-        }
-        .load(Relaxed);
-        // SAFETY: a chunk has CHUNK slots, reached by the lane's owner alone.
-        (!chunk.is_null()).then(|| unsafe { &*chunk.add(site as usize % CHUNK) })
-    }
-
     /// The slot of a site, if the lane has memory for it.
     #[inline(always)]
     pub(in crate::hook) fn slot(&'static self, site: u32) -> Option<&'static Slot> {
-        self.known_slot(site).or_else(|| self.add_chunk(site))
+        self.slots.get(site).or_else(|| self.add_slots(site))
     }
 
     #[cold]
     #[inline(never)]
-    fn add_chunk(&'static self, site: u32) -> Option<&'static Slot> {
+    fn add_slots(&'static self, site: u32) -> Option<&'static Slot> {
         let _errno = Errno::keep();
         // SAFETY: the tables belong to the lane's owner, who is calling.
-        let chunk = unsafe { (*self.tables.get()).bump.take_sparse::<Slot>(CHUNK) }?;
-        self.chunks[(site as usize / CHUNK) & (CHUNKS - 1)].store(chunk.as_ptr(), Relaxed);
-        // SAFETY: as in `slot`.
-        Some(unsafe { &*chunk.as_ptr().add(site as usize % CHUNK) })
+        let bump = unsafe { &mut (*self.tables.get()).bump };
+        self.slots.get_or_make(site, || bump.take_sparse(CHUNK))
     }
 
     /// The site of a key, interning the calling stack when it is new.
@@ -186,8 +171,7 @@ impl Lane {
     /// The row of a site, if the lane has one. "(unattributed)" has none here.
     #[inline(always)]
     pub(in crate::hook) fn known_row(&'static self, site: u32) -> Option<&'static Row> {
-        // SAFETY: null or a row, which stays mapped.
-        unsafe { self.known_slot(site)?.row.get().as_ref() }
+        self.slots.get(site)?.row()
     }
 
     /// A slot that remembers nothing.
@@ -200,8 +184,7 @@ impl Lane {
     #[inline(never)]
     fn add_row(&self, slot: Option<&Slot>, site: u32) -> &'static Row {
         let _errno = Errno::keep();
-        // SAFETY: a fixed row.
-        let full = unsafe { &*self.full };
+        let full = self.full();
         let Some(slot) = slot else { return full };
         let row = match site {
             SITE_TABLE_FULL => None,
@@ -209,7 +192,7 @@ impl Lane {
         };
         let (index, row) = row.unwrap_or((u32::MAX, full));
         slot.count_page();
-        slot.row.set(row);
+        slot.row.store(from_ref(row).cast_mut(), Release);
         slot.row_index.set(index);
         slot.class.set(NO_CLASS);
         row
@@ -217,7 +200,7 @@ impl Lane {
 
     /// Whether a row is the lane's "(table full)".
     pub(in crate::hook) fn is_full(&self, row: &Row) -> bool {
-        std::ptr::eq(row, self.full)
+        std::ptr::eq(row, self.full())
     }
 
     /// When the recording grows again after a refusal: forgets which sites had no row, so that they get one with
@@ -237,22 +220,16 @@ impl Lane {
         for index in 0..CACHE {
             // SAFETY: the cache has CACHE pairs, reached by the lane's owner alone, who is calling.
             for entry in unsafe { &mut *self.cache.add(index) } {
-                if std::ptr::eq(entry.row, self.full) {
+                if std::ptr::eq(entry.row, self.full()) {
                     // No stack has this key.
                     entry.key = 0;
                 }
             }
         }
-        for chunk in &self.chunks {
-            let chunk = chunk.load(Relaxed);
-            for index in 0..if chunk.is_null() { 0 } else { CHUNK } {
-                // SAFETY: a chunk has CHUNK slots, reached by the lane's owner alone.
-                let slot = unsafe { &*chunk.add(index) };
-                if std::ptr::eq(slot.row.get(), self.full) {
-                    slot.row.set(null());
-                }
-            }
-        }
+        let slots = self.slots.all();
+        slots
+            .filter(|slot| slot.row().is_some_and(|row| self.is_full(row)))
+            .for_each(|slot| slot.row.store(null_mut(), Relaxed));
     }
 
     fn new_row(&self, site: u32) -> Option<(u32, &'static Row)> {
@@ -286,12 +263,8 @@ impl Lane {
             MIXED | SPREAD => {}
             first => {
                 slot.class.set(MIXED);
-                sizes::add(
-                    self,
-                    slot,
-                    Class(first as u8),
-                    slot.row().total_blocks.load(Relaxed),
-                );
+                let counted = slot.row().map_or(0, |row| row.total_blocks.load(Relaxed));
+                sizes::add(self, slot, Class(first as u8), counted);
             }
         }
         sizes::add(self, slot, class, 1);
@@ -315,7 +288,8 @@ impl Lane {
             return;
         };
         let Some(slot) = self.slot(site) else { return };
-        if slot.row_index.get() == u32::MAX || !std::ptr::eq(slot.row.get(), row) {
+        if slot.row_index.get() == u32::MAX || !slot.row().is_some_and(|own| std::ptr::eq(own, row))
+        {
             return;
         }
         if slot.snaps.get().is_null() {

@@ -3,10 +3,10 @@
 //! Counting a visit is on the path of every value that is deserialized: no lock, no atomic addition.
 
 use super::net::own_or_new;
-use super::{CHUNK, Lane, MEASURED, PARKED, own};
+use super::{Lane, MEASURED, PARKED, own};
 use crate::hook::Inside;
 use crate::state;
-use crate::sys::Errno;
+use crate::sys::{CHUNK, Errno};
 use crate::tables::{add, scope_number, scope_record};
 use std::cell::Cell;
 use std::sync::atomic::{Ordering::*, compiler_fence};
@@ -69,13 +69,10 @@ fn visit_slowly(scope: u32) {
 impl Lane {
     #[inline(always)]
     fn count_visit(&self, scope: u32) -> bool {
-        // PERF: the generation above the number falls away.
-        let chunk = self.visits[(scope as usize / CHUNK) % self.visits.len()].load(Relaxed);
-        if chunk.is_null() {
-            return false;
-        }
-        // SAFETY: a chunk has CHUNK entries, reached by the lane's owner alone; what they point to stays mapped.
-        let visits = unsafe { (*chunk.add(scope as usize % CHUNK)).0.get().as_ref() };
+        // SAFETY: reached by the lane's owner alone; null or a record, which stays mapped.
+        let known = |visited: &Visited| unsafe { visited.0.get().as_ref() };
+        // The generation above the number falls away.
+        let visits = self.visits.get(scope).and_then(known);
         if let Some(visits) = visits {
             add(&visits.count, 1);
         }
@@ -86,20 +83,15 @@ impl Lane {
     fn count_first_visit(&self, scope: u32) -> Option<()> {
         let _errno = Errno::keep();
         let scope = scope_number(scope);
-        let chunk = self.visits.get(scope as usize / CHUNK)?;
-        if chunk.load(Relaxed).is_null() {
-            // SAFETY: the tables belong to the lane's owner, who is calling.
-            let memory = unsafe { (*self.tables.get()).bump.take::<Visited>(CHUNK) }?;
-            chunk.store(memory.as_ptr(), Relaxed);
-        }
+        // SAFETY: the tables belong to the lane's owner, who is calling.
+        let bump = unsafe { &mut (*self.tables.get()).bump };
+        let visited = self.visits.get_or_make(scope, || bump.take(CHUNK))?;
         let fill = |visits: &Visits| {
             visits.scope.store(scope, Relaxed);
             visits.count.store(1, Relaxed);
         };
         let (_, visits) =
             self.add_record(|tables| &mut tables.visits, |lane| &lane.visits_len, fill)?;
-        // SAFETY: the chunk has CHUNK entries.
-        let visited = unsafe { &*chunk.load(Relaxed).add(scope as usize % CHUNK) };
         visited.0.set(visits);
         Some(())
     }

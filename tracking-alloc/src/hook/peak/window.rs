@@ -2,9 +2,9 @@
 
 use super::{PeakChecks, check_peak_now};
 use crate::hook::lane::rows_of;
-use crate::tables::{self, at_peak, epoch, fixed_row, lanes_in_use};
+use crate::tables::{self, at_peak, epoch, fixed_rows, lanes_in_use};
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{MarkRowValue, MarkValue, Row, table};
+use tracking_alloc_recording::{MarkRowValue, MarkValue, table};
 
 /// Ends the present window of the peak: writes down every row as it was at the window's peak, and begins the next.
 /// When the rows find no room the window goes on, and `None` comes back; else what a mark keeps of it.
@@ -15,7 +15,8 @@ pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<MarkValue> {
     let first_row = writer.len(table::MARK_ROWS);
     let mut whole = true;
     for lane in lanes_in_use() {
-        let mut keep = |row: &'static Row| {
+        let fixed = fixed_rows(lane).into_iter().flat_map(|[_, rest @ ..]| rest);
+        for row in rows_of(lane).chain(fixed) {
             let (peak_bytes, peak_blocks) = at_peak(row, epoch);
             if whole && (peak_bytes, peak_blocks) != (0, 0) {
                 let held = MarkRowValue {
@@ -27,11 +28,7 @@ pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<MarkValue> {
                 };
                 whole = writer.add(held).is_some();
             }
-        };
-        rows_of(lane, &mut keep);
-        (1..3)
-            .filter_map(|which| fixed_row(lane, which))
-            .for_each(&mut keep);
+        }
     }
     let rows = writer.len(table::MARK_ROWS) - first_row;
     drop(writer);
