@@ -3,6 +3,7 @@
 
 use crate::hash::mix;
 use crate::sys::{self, File};
+use libc::{Elf64_Ehdr, Elf64_Phdr, Elf64_Shdr, PF_X, PT_LOAD, PT_NOTE};
 use std::ffi::CStr;
 use tracking_alloc_recording::module_id;
 
@@ -22,12 +23,28 @@ impl Identity {
 
 /// Of 64 bits, little-endian.
 const MAGIC: &[u8] = b"\x7fELF\x02\x01";
-pub(crate) const PT_LOAD: u64 = 1;
-const PT_NOTE: u64 = 4;
-const PF_X: u64 = 1;
-pub(crate) const PT_GNU_EH_FRAME: u64 = 0x6474_e550;
-const NT_GNU_BUILD_ID: u64 = 3;
-const MOST_HEADERS: u64 = 64;
+const NT_GNU_BUILD_ID: usize = 3;
+const MOST_HEADERS: u16 = 64;
+
+/// A header of an ELF file.
+///
+/// # Safety
+/// It has numbers alone: any bytes are one.
+unsafe trait Header: Copy {}
+// SAFETY: numbers alone.
+unsafe impl Header for Elf64_Ehdr {}
+// SAFETY: as above.
+unsafe impl Header for Elf64_Phdr {}
+// SAFETY: as above.
+unsafe impl Header for Elf64_Shdr {}
+
+/// The header at an offset.
+fn parse<T: Header>(bytes: &[u8], offset: u64) -> Option<T> {
+    let rest = bytes.get(usize::try_from(offset).ok()?..)?;
+    let header = rest.get(..size_of::<T>())?;
+    // SAFETY: any bytes are such a header, and there are as many.
+    Some(unsafe { header.as_ptr().cast::<T>().read_unaligned() })
+}
 
 /// The beginning of an image: headers, and nearly always the build-id.
 pub(super) type Head = [u8; 1024];
@@ -54,15 +71,6 @@ pub(crate) enum Source {
     },
 }
 
-/// A program header.
-pub(crate) struct Segment {
-    pub(crate) kind: u64,
-    pub(crate) executable: bool,
-    pub(crate) offset: u64,
-    pub(crate) address: u64,
-    pub(crate) file_bytes: u64,
-}
-
 impl Source {
     /// Opens a path.
     pub(super) fn file(path: &CStr) -> Option<Source> {
@@ -85,17 +93,20 @@ impl Source {
     }
 
     /// The same for a header, whole.
-    fn read_header(&self, header: &mut [u8], offset: u64) -> Option<()> {
-        (self.read_head(header, offset)? == header.len()).then_some(())
+    fn header<T: Header>(&self, offset: u64) -> Option<T> {
+        let mut room = [0; 64];
+        let bytes = room.get_mut(..size_of::<T>())?;
+        let read = self.read_head(bytes, offset)?;
+        parse(bytes.get(..read)?, 0)
     }
 
     /// Reads a part of a segment, whole.
-    pub(crate) fn read(&self, segment: &Segment, inside: u64, buffer: &mut [u8]) -> Option<()> {
+    pub(crate) fn read(&self, segment: &Elf64_Phdr, inside: u64, buffer: &mut [u8]) -> Option<()> {
         match self {
             Source::File(file) => {
                 let mut done = 0;
                 while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
-                    let offset = segment.offset.checked_add(inside)?;
+                    let offset = segment.p_offset.checked_add(inside)?;
                     match file.read_at(rest, offset.checked_add(done as u64)?).ok()? {
                         0 => return None,
                         read => done += read,
@@ -104,53 +115,43 @@ impl Source {
                 Some(())
             }
             Source::Memory { bias, .. } => {
-                let start = bias.wrapping_add(segment.address).wrapping_add(inside);
+                let start = bias.wrapping_add(segment.p_vaddr).wrapping_add(inside);
                 sys::read_own_memory(start, buffer).then_some(())
             }
         }
     }
 
     /// Calls `each` with every program header until it answers.
-    pub(crate) fn segments<R>(&self, mut each: impl FnMut(Segment) -> Option<R>) -> Option<R> {
-        let mut header = [0; 64];
-        self.read_header(&mut header, 0)?;
-        let table = Table::of(&header)?;
-        for index in 0..table.count {
-            let mut entry = [0; 56];
-            self.read_header(&mut entry, table.offset(index)?)?;
-            if let Some(answer) = each(Segment::parse(&entry)?) {
-                return Some(answer);
-            }
-        }
-        None
+    pub(crate) fn segments<R>(&self, each: impl FnMut(Elf64_Phdr) -> Option<R>) -> Option<R> {
+        let offsets = segment_offsets(&self.header(0)?);
+        offsets
+            .map_while(|offset| self.header(offset))
+            .find_map(each)
     }
 
     /// The size of the section that lies at an offset of the file, by the section headers: files may have them, images
     /// have not.
     pub(crate) fn section_bytes(&self, offset: u64) -> Option<u64> {
-        const MOST_SECTIONS: u64 = 256;
+        const MOST_SECTIONS: u16 = 256;
         let Source::File(_) = self else {
             return None;
         };
-        let mut header = [0; 64];
-        self.read_header(&mut header, 0)?;
-        let table = number::<8>(&header, 40)?;
-        let (bytes, count) = (number::<2>(&header, 58)?, number::<2>(&header, 60)?);
-        (0..count.min(MOST_SECTIONS)).find_map(|index| {
-            let mut section = [0; 64];
-            self.read_header(&mut section, table.checked_add(index * bytes)?)?;
-            let (start, bytes) = (number::<8>(&section, 24)?, number::<8>(&section, 32)?);
-            (start == offset && bytes != 0).then_some(bytes)
+        let header: Elf64_Ehdr = self.header(0)?;
+        let (start, bytes) = (header.e_shoff, u64::from(header.e_shentsize));
+        (0..header.e_shnum.min(MOST_SECTIONS)).find_map(|index| {
+            let place = start.checked_add(u64::from(index) * bytes)?;
+            let section: Elf64_Shdr = self.header(place)?;
+            (section.sh_offset == offset && section.sh_size != 0).then_some(section.sh_size)
         })
     }
 
     /// The build-id. `room` is scratch.
     pub(super) fn build_id(&self, room: &mut Head) -> Option<Identity> {
         self.segments(|segment| {
-            if segment.kind != PT_NOTE {
+            if segment.p_type != PT_NOTE {
                 return None;
             }
-            let length = (segment.file_bytes as usize).min(room.len());
+            let length = (segment.p_filesz as usize).min(room.len());
             let notes = room.get_mut(..length)?;
             self.read(&segment, 0, notes)?;
             build_id(notes)
@@ -186,76 +187,38 @@ impl Source {
 }
 
 /// Where the program headers are.
-struct Table {
-    start: u64,
-    /// Of one.
-    bytes: u64,
-    count: u64,
+fn segment_offsets(header: &Elf64_Ehdr) -> impl Iterator<Item = u64> + use<> {
+    let count = match header.e_ident.starts_with(MAGIC) {
+        true => header.e_phnum.min(MOST_HEADERS),
+        false => 0,
+    };
+    let (start, bytes) = (header.e_phoff, u64::from(header.e_phentsize));
+    (0..count).map_while(move |index| start.checked_add(u64::from(index) * bytes))
 }
 
-impl Table {
-    fn of(header: &[u8]) -> Option<Table> {
-        if !header.starts_with(MAGIC) {
-            return None;
-        }
-        Some(Table {
-            start: number::<8>(header, 32)?,
-            bytes: number::<2>(header, 54)?,
-            count: number::<2>(header, 56)?.min(MOST_HEADERS),
-        })
-    }
-
-    fn offset(&self, index: u64) -> Option<u64> {
-        self.start.checked_add(index * self.bytes)
-    }
-}
-
-impl Segment {
-    fn parse(entry: &[u8]) -> Option<Segment> {
-        Some(Segment {
-            kind: number::<4>(entry, 0)?,
-            executable: number::<4>(entry, 4)? & PF_X != 0,
-            offset: number::<8>(entry, 8)?,
-            address: number::<8>(entry, 16)?,
-            file_bytes: number::<8>(entry, 32)?,
-        })
-    }
-
-    /// The virtual address that a page-aligned file offset is mapped at as code. Neighbouring segments may share the
-    /// page in the file, not in memory: only the executable one counts.
-    fn code_address(&self, offset: u64) -> Option<u64> {
-        let page = self.offset & !0xfff;
-        let end = self.offset.saturating_add(self.file_bytes);
-        let inside = self.kind == PT_LOAD && self.executable && page <= offset && offset < end;
-        inside.then(|| self.address.wrapping_sub(self.offset).wrapping_add(offset))
-    }
+/// The virtual address that a page-aligned file offset is mapped at as code. Neighbouring segments may share the
+/// page in the file, not in memory: only the executable one counts.
+fn code_address(segment: Elf64_Phdr, offset: u64) -> Option<u64> {
+    let page = segment.p_offset & !0xfff;
+    let end = segment.p_offset.saturating_add(segment.p_filesz);
+    let is_code = segment.p_type == PT_LOAD && segment.p_flags & PF_X != 0;
+    let address = segment.p_vaddr.wrapping_sub(segment.p_offset);
+    (is_code && page <= offset && offset < end).then(|| address.wrapping_add(offset))
 }
 
 /// The virtual address of a file offset that is mapped as code, by the beginning of the image; `None` when its program
 /// headers do not lie in there.
 pub(super) fn address_of_offset(head: &[u8], offset: u64) -> Option<u64> {
-    let table = Table::of(head)?;
-    (0..table.count).find_map(|index| {
-        let start = usize::try_from(table.offset(index)?).ok()?;
-        Segment::parse(head.get(start..start.checked_add(56)?)?)?.code_address(offset)
-    })
-}
-
-/// The number in `N` bytes at an offset.
-fn number<const N: usize>(bytes: &[u8], offset: usize) -> Option<u64> {
-    let mut word = [0; 8];
-    word.get_mut(..N)?
-        .copy_from_slice(bytes.get(offset..offset.checked_add(N)?)?);
-    Some(u64::from_le_bytes(word))
+    let offsets = segment_offsets(&parse(head, 0)?);
+    offsets
+        .map_while(|start| parse(head, start))
+        .find_map(|segment| code_address(segment, offset))
 }
 
 fn build_id(mut rest: &[u8]) -> Option<Identity> {
     while rest.len() >= 12 {
-        let (name, value) = (
-            number::<4>(rest, 0)? as usize,
-            number::<4>(rest, 4)? as usize,
-        );
-        let kind = number::<4>(rest, 8)?;
+        let word = |at: usize| Some(u32::from_le_bytes(*rest.get(at..)?.first_chunk()?) as usize);
+        let (name, value, kind) = (word(0)?, word(4)?, word(8)?);
         let start = name.checked_next_multiple_of(4)?.checked_add(12)?;
         let id = rest.get(start..start.checked_add(value)?)?;
         if kind == NT_GNU_BUILD_ID

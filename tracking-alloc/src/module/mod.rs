@@ -241,9 +241,10 @@ impl Modules {
             .iter_mut()
             .for_each(|image| image.loaded = false);
         let mut first = First::default();
-        let mut filled = 0;
-        while let Ok(read) = file.read(&mut self.buffer[filled..]) {
+        let (mut filled, mut offset) = (0, 0);
+        while let Ok(read) = file.read_at(&mut self.buffer[filled..], offset) {
             filled += read;
+            offset += read as u64;
             let mut start = 0;
             while let Some(length) = self.buffer[start..filled]
                 .iter()

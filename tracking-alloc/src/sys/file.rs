@@ -66,14 +66,6 @@ impl File {
         answer(read).map(|bytes| bytes as usize)
     }
 
-    /// Reads on from the present position; returns the bytes read.
-    pub(crate) fn read(&self, buffer: &mut [u8]) -> Result<usize, i32> {
-        // SAFETY: the buffer is valid for its length.
-        let read =
-            unsafe { libc::syscall(libc::SYS_read, self.0, buffer.as_mut_ptr(), buffer.len()) };
-        answer(read).map(|bytes| bytes as usize)
-    }
-
     /// Writes all of `bytes` at `offset`.
     pub(crate) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), i32> {
         let mut done = 0;
@@ -187,7 +179,7 @@ pub(crate) fn read_whole<'a>(path: &CStr, buffer: &'a mut [u8]) -> Result<&'a [u
     let file = File::open(path, libc::O_RDONLY, 0)?;
     let mut length = 0;
     while length < buffer.len() {
-        match file.read(&mut buffer[length..])? {
+        match file.read_at(&mut buffer[length..], length as u64)? {
             0 => break,
             read => length += read,
         }

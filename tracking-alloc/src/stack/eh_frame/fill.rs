@@ -115,12 +115,11 @@ impl Code {
         let image = self.images.image_at(frame.pc.wrapping_sub(1));
         let mut caller = frame;
         for steps in 1..=2 {
-            let Some(rule) = self.evaluate(caller.pc) else {
+            let rule = self.evaluate(caller.pc);
+            let Some(Ok(next)) = rule.map(|rule| caller.step(rule, bounds)) else {
                 return false;
             };
-            if caller.step(rule, bounds).is_err() {
-                return false;
-            }
+            caller = next;
             if self.evaluate(caller.pc) == Some(Rule::OUTERMOST) {
                 return true;
             }
@@ -138,8 +137,7 @@ impl Code {
         const MOST_WORDS: u64 = 8;
         (1..=MOST_WORDS).find_map(|words| {
             let rule = Rule::new(Base::Sp, 8 * words, None)?;
-            let mut caller = frame;
-            caller.step(rule, bounds).ok()?;
+            let caller = frame.step(rule, bounds).ok()?;
             self.is_start_up(caller, bounds).then_some(rule)
         })
     }
@@ -152,7 +150,7 @@ impl Code {
         }
         let (mut seen, mut differs) = (0, false);
         let end = super::walk_by(
-            |frame, bounds| self.rule(*frame, bounds).0,
+            |frame, bounds| self.rule(frame, bounds).0,
             start,
             stack,
             None,

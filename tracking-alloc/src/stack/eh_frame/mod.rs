@@ -26,12 +26,12 @@ pub(crate) use cache::{forget_rules, prepare};
 pub(crate) use fill::Code;
 pub(super) use near::NEAR;
 use near::NearWalks;
-use rule::LazyFrame;
 pub(crate) use rule::{Bounds, Frame, Rule, UnwoundFrame};
 
 use super::last_walk::{LastWalk, Step, Stepped};
 use super::{CutAfter, End, FindRule, Limits, Powers, Stack, Start, Sum};
 use cache::Cache;
+use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
 
@@ -57,10 +57,10 @@ pub(super) fn walk(
     let Some(cache) = cache::current() else {
         return End::Stopped;
     };
-    let rule_of = |frame: &Frame, bounds| {
+    let rule_of = |frame: Frame, bounds| {
         cache
             .find(frame.pc)
-            .unwrap_or_else(|| find(find_rule, *frame, bounds))
+            .unwrap_or_else(|| find(find_rule, frame, bounds))
     };
     let stop = limits.cut_after.in_use();
     walk_by(rule_of, start, limits.stack(), stop, visit)
@@ -69,17 +69,14 @@ pub(super) fn walk(
 /// The same, with rules from anywhere.
 #[inline(always)]
 fn walk_by(
-    mut rule_of: impl FnMut(&Frame, Bounds) -> Rule,
+    mut rule_of: impl FnMut(Frame, Bounds) -> Rule,
     start: Start,
     stack: Stack,
     stop: Option<&CutAfter>,
     mut visit: impl FnMut(u64),
 ) -> End {
-    let mut frame = Frame {
-        pc: start.pc,
-        sp: start.stack_pointer,
-        bp: start.frame_pointer,
-    };
+    let register = Cell::new(0);
+    let mut frame = Frame::first(start, &register);
     if frame.sp < stack.low || frame.sp >= stack.high {
         if stack.high != 0 {
             // The hook's own frame is no larger than this; beyond it nothing is known to be mapped.
@@ -88,9 +85,8 @@ fn walk_by(
                 low: frame.sp,
                 high: frame.sp.saturating_add(OWN_FRAME),
             };
-            let rule = rule_of(&frame, bounds);
-            if frame.step(rule, bounds).is_ok() {
-                visit(frame.pc);
+            if let Ok(caller) = frame.step(rule_of(frame, bounds), bounds) {
+                visit(caller.pc);
             }
         }
         return End::Foreign;
@@ -100,10 +96,10 @@ fn walk_by(
         high: stack.high,
     };
     for _ in 0..MAX_FRAMES {
-        let rule = rule_of(&frame, bounds);
-        if let Err(end) = frame.step(rule, bounds) {
-            return end;
-        }
+        frame = match frame.step(rule_of(frame, bounds), bounds) {
+            Ok(caller) => caller,
+            Err(end) => return end,
+        };
         visit(frame.pc);
         if stop.is_some_and(|stop| stop.contains(frame.pc)) {
             return End::Stopped;
@@ -130,9 +126,8 @@ pub(super) fn hash(
     scope: u32,
 ) -> u64 {
     let (low, span) = (limits.low.get(), limits.span.get());
-    let (bp, sp, pc) = start.registers();
-    if sp.wrapping_sub(low) <= span {
-        let frame = LazyFrame::new(Frame { pc, sp, bp }, &last.walk.register);
+    if start.stack_pointer.wrapping_sub(low) <= span {
+        let frame = Frame::first(start, &last.walk.register);
         // Frames in the last words of a stack are left to the slower path.
         // PERF: nothing here waits for a rule, nor is anything stored that a slower path reads.
         if let Some((frame, sum)) = last.near.find(frame, low + span, powers)
@@ -149,10 +144,10 @@ pub(super) fn hash(
 #[inline(never)]
 fn find_again(
     near_walks: &NearWalks,
-    start: LazyFrame,
+    start: Frame,
     high: usize,
     powers: &Powers,
-) -> Option<(LazyFrame, u64)> {
+) -> Option<(Frame, u64)> {
     near_walks.find(start, high, powers)
 }
 
@@ -166,8 +161,7 @@ fn hash_anew(
     powers: &Powers,
     scope: u32,
 ) -> u64 {
-    let (bp, sp, pc) = start.registers();
-    let stack = limits.stack();
+    let (sp, stack) = (start.stack_pointer, limits.stack());
     let none = powers.begin(scope);
     let fits = sp >= stack.low && sp < stack.high && limits.cut_after.in_use().is_none();
     let Some(cache) = cache::current().filter(|_| fits) else {
@@ -182,7 +176,7 @@ fn hash_anew(
         find_rule,
         bounds,
     };
-    let frame = LazyFrame::new(Frame { pc, sp, bp }, &last.walk.register);
+    let frame = Frame::first(start, &last.walk.register);
     last.walk.count_pages(0, 1);
     let near = match find_again(&last.near, frame, stack.high, powers) {
         Some(near) => Ok(near),
@@ -225,10 +219,10 @@ impl Rules {
     #[inline(never)]
     fn walk_near(
         &self,
-        start: LazyFrame,
+        start: Frame,
         near_walks: &NearWalks,
         powers: &Powers,
-    ) -> Result<(LazyFrame, u64), Option<u64>> {
+    ) -> Result<(Frame, u64), Option<u64>> {
         let (mut frame, mut sum) = (start, 0u64);
         let mut frames = [start; NEAR];
         let mut needs_bp = [false; NEAR];
@@ -240,7 +234,7 @@ impl Rules {
                 return Err((!rule.is_realigned()).then_some(sum));
             }
             needs_bp[index] = rule.is_based();
-            frame = frame.step(rule, self.bounds).ok_or(Some(sum))?;
+            frame = frame.step(rule, self.bounds).map_err(|_| Some(sum))?;
             sum = sum.wrapping_add(frame.pc.wrapping_mul(powers.0[index].load(Relaxed)));
             frames[index] = frame;
         }
@@ -253,14 +247,14 @@ impl Step for Rules {
     type Frame = UnwoundFrame;
 
     #[inline(always)]
-    fn place(frame: LazyFrame) -> usize {
+    fn place(frame: Frame) -> usize {
         frame.sp
     }
 
     #[inline(always)]
-    fn step(&self, frame: LazyFrame) -> Option<Stepped<UnwoundFrame>> {
+    fn step(&self, frame: Frame) -> Option<Stepped<UnwoundFrame>> {
         let known = self.cache.find(frame.pc);
-        let rule = known.unwrap_or_else(|| find(self.find_rule, frame.frame(), self.bounds));
+        let rule = known.unwrap_or_else(|| find(self.find_rule, frame, self.bounds));
         UnwoundFrame::step(frame, rule, self.bounds)
     }
 }

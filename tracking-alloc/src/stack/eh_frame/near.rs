@@ -7,7 +7,7 @@
 //!
 //! All places are counted from the stack pointer, so that a function's walks are the same wherever it is called.
 
-use super::rule::LazyFrame;
+use super::rule::Frame;
 use crate::hash::GOLDEN;
 use crate::stack::Powers;
 use crate::sys::{count_own, word_at};
@@ -60,7 +60,7 @@ struct BpPlace(u32);
 impl BpPlace {
     const REGISTER: u32 = u32::MAX;
 
-    fn of(frame: LazyFrame, start: LazyFrame) -> Option<BpPlace> {
+    fn of(frame: Frame, start: Frame) -> Option<BpPlace> {
         if frame.bp_at == start.bp_at {
             return Some(BpPlace(Self::REGISTER));
         }
@@ -68,7 +68,7 @@ impl BpPlace {
     }
 
     #[inline(always)]
-    fn in_walk_from(self, start: LazyFrame) -> usize {
+    fn in_walk_from(self, start: Frame) -> usize {
         match self.0 {
             Self::REGISTER => start.bp_at,
             place => start.sp + place as usize,
@@ -109,12 +109,7 @@ impl NearWalks {
     ///
     /// Only while the hook is at work in the thread whose lane this is, so that no signal handler gets between.
     #[inline(always)]
-    pub(super) fn find(
-        &self,
-        start: LazyFrame,
-        high: usize,
-        powers: &Powers,
-    ) -> Option<(LazyFrame, u64)> {
+    pub(super) fn find(&self, start: Frame, high: usize, powers: &Powers) -> Option<(Frame, u64)> {
         // SAFETY: reached by the lane's owner alone, who is at work in the hook once.
         let kept = unsafe { &*self.kept.get() };
         let places = &kept.places[Self::place(start.sp)];
@@ -146,7 +141,7 @@ impl NearWalks {
                 return None;
             }
         }
-        let frame = LazyFrame {
+        let frame = Frame {
             pc: addresses[NEAR - 1],
             sp: end,
             bp_at: near.bp.in_walk_from(start),
@@ -159,8 +154,8 @@ impl NearWalks {
     #[inline(never)]
     pub(super) fn keep(
         &self,
-        start: LazyFrame,
-        frames: &[LazyFrame; NEAR],
+        start: Frame,
+        frames: &[Frame; NEAR],
         needs_bp: [bool; NEAR],
         sum: u64,
         seed: u64,
@@ -179,8 +174,8 @@ impl NearWalks {
 
     #[inline(always)]
     fn near(
-        start: LazyFrame,
-        frames: &[LazyFrame; NEAR],
+        start: Frame,
+        frames: &[Frame; NEAR],
         needs_bp: [bool; NEAR],
         seed: u64,
     ) -> Option<Near> {

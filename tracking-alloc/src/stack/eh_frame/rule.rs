@@ -2,8 +2,8 @@
 //!
 //! A step never reads outside the bounds it is given, whatever the rule.
 
-use crate::stack::End;
 use crate::stack::last_walk::{self, Kept, Stepped};
+use crate::stack::{End, Start};
 use crate::sys::word_at;
 use std::cell::Cell;
 
@@ -97,111 +97,33 @@ pub(crate) struct Bounds {
     pub(super) high: usize,
 }
 
-/// Where a frame keeps what its caller needs.
-struct Saved {
-    address_at: usize,
-    bp_at: Option<usize>,
-}
-
 impl Bounds {
-    /// What lies below the end of a frame that begins at `sp`, within the bounds; `saved_bp` is a whole number of words.
-    /// `None`: the frame does not lie inside of them, or is smaller than a word.
-    #[inline(always)]
-    fn frame(self, sp: usize, end: usize, saved_bp: usize) -> Option<Saved> {
-        let address_at = end.wrapping_sub(WORD);
-        // Strictly outward: a walk always ends. So the end is none that wrapped, and above the lower bound.
-        let is_frame = address_at >= sp
-            && address_at >= self.low
-            && address_at <= self.high - WORD
-            && address_at.is_multiple_of(WORD)
-            && saved_bp <= end - self.low;
-        is_frame.then(|| Saved {
-            address_at,
-            bp_at: (saved_bp != 0).then(|| end - saved_bp),
-        })
-    }
-
-    #[inline(always)]
-    fn load(self, address: usize) -> Option<usize> {
-        if address >= self.low && address <= self.high - WORD && address.is_multiple_of(WORD) {
-            // SAFETY: inside the calling thread's own stack, between the hook's frame and the top: mapped and in use.
-            Some(unsafe { *(address as *const usize) })
-        } else {
-            None
-        }
+    /// Whether a word lies in it.
+    fn has(self, address: usize) -> bool {
+        address >= self.low && address <= self.high - WORD && address.is_multiple_of(WORD)
     }
 }
 
 /// The registers of a function in progress, as far as unwinding needs them: `sp` at or above the lower bound of the walk.
+/// Of rbp it is the place and not the value: few steps need it, and what nobody needs is not compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// A return address, or an address in the innermost function.
-    pub(super) pc: u64,
-    pub(super) sp: usize,
-    pub(super) bp: usize,
-}
-
-impl Frame {
-    /// Goes to the caller's frame.
-    #[inline(always)]
-    pub(super) fn step(&mut self, rule: Rule, bounds: Bounds) -> Result<(), End> {
-        if rule.is_special() {
-            return self.special_step(rule, bounds);
-        }
-        let base = if rule.is_based() { self.bp } else { self.sp };
-        self.step_to(base.wrapping_add(rule.offset()), rule.saved_bp(), bounds)
-    }
-
-    /// Goes to the frame beyond `end`, whose caller's rbp is so many bytes below it, unless 0.
-    #[inline(always)]
-    fn step_to(&mut self, end: usize, saved_bp: usize, bounds: Bounds) -> Result<(), End> {
-        let frame = bounds.frame(self.sp, end, saved_bp).ok_or(End::Stopped)?;
-        // SAFETY: both are in the part that may be read.
-        let (address, bp) =
-            unsafe { (word_at(frame.address_at), frame.bp_at.map(|at| word_at(at))) };
-        self.bp = bp.unwrap_or(self.bp);
-        if address == 0 {
-            return Err(End::Outermost);
-        }
-        (self.pc, self.sp) = (address as u64, end);
-        Ok(())
-    }
-
-    #[cold]
-    fn special_step(&mut self, rule: Rule, bounds: Bounds) -> Result<(), End> {
-        match rule {
-            Rule::OUTERMOST | Rule::START_UP => Err(End::Outermost),
-            _ if rule.is_realigned() => {
-                let end = bounds
-                    .load(self.bp.wrapping_sub(rule.offset()))
-                    .ok_or(End::Stopped)?;
-                let bp = bounds.load(self.bp).ok_or(End::Stopped)?;
-                self.step_to(end, 0, bounds)?;
-                self.bp = bp;
-                Ok(())
-            }
-            _ => Err(End::Stopped),
-        }
-    }
-}
-
-/// The same, with the place of rbp in place of its value: few steps need it, and what nobody needs is not compared.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LazyFrame {
     pub(super) pc: u64,
     pub(super) sp: usize,
     /// A word that this walk may read.
     pub(super) bp_at: usize,
 }
 
-impl LazyFrame {
-    /// The frame with these registers, of which rbp is in a word, too.
+impl Frame {
+    /// Where a walk begins; `bp` is to hold the register as long as it goes on.
     #[inline(always)]
-    pub(super) fn new(frame: Frame, bp: &Cell<usize>) -> LazyFrame {
-        bp.set(frame.bp);
-        LazyFrame {
-            pc: frame.pc,
-            sp: frame.sp,
+    pub(super) fn first(start: Start, bp: &Cell<usize>) -> Frame {
+        let (frame_pointer, sp, pc) = start.registers();
+        bp.set(frame_pointer);
+        Frame {
+            pc,
+            sp,
             bp_at: bp.as_ptr().addr(),
         }
     }
@@ -213,30 +135,61 @@ impl LazyFrame {
         unsafe { word_at(self.bp_at) }
     }
 
-    /// With the value.
+    /// The caller's frame.
     #[inline(always)]
-    pub(super) fn frame(self) -> Frame {
-        Frame {
-            pc: self.pc,
-            sp: self.sp,
-            bp: self.bp(),
+    pub(super) fn step(self, rule: Rule, bounds: Bounds) -> Result<Frame, End> {
+        if rule.is_special() {
+            return self.special_step(rule, bounds);
+        }
+        let base = if rule.is_based() { self.bp() } else { self.sp };
+        self.step_to(base.wrapping_add(rule.offset()), rule.saved_bp(), bounds)
+    }
+
+    /// The frame beyond `end`, whose caller's rbp is so many bytes below it, a whole number of words, unless 0.
+    #[inline(always)]
+    fn step_to(self, end: usize, saved_bp: usize, bounds: Bounds) -> Result<Frame, End> {
+        let address_at = end.wrapping_sub(WORD);
+        // Strictly outward: a walk always ends. So the end is none that wrapped, and above the lower bound.
+        let is_frame =
+            address_at >= self.sp && bounds.has(address_at) && saved_bp <= end - bounds.low;
+        if !is_frame {
+            return Err(End::Stopped);
+        }
+        // SAFETY: it is in the part that may be read; so is the word of the caller's rbp.
+        let address = unsafe { word_at(address_at) };
+        let caller = Frame {
+            pc: address as u64,
+            sp: end,
+            bp_at: if saved_bp == 0 {
+                self.bp_at
+            } else {
+                end - saved_bp
+            },
+        };
+        if address == 0 {
+            Err(End::Outermost)
+        } else {
+            Ok(caller)
         }
     }
 
-    /// The caller's frame, as [`Frame::step`] finds it by a rule that is not special.
-    #[inline(always)]
-    pub(super) fn step(self, rule: Rule, bounds: Bounds) -> Option<LazyFrame> {
-        let base = if rule.is_based() { self.bp() } else { self.sp };
-        let end = base.wrapping_add(rule.offset());
-        let saved = bounds.frame(self.sp, end, rule.saved_bp())?;
-        // SAFETY: it is in the part that may be read.
-        let address = unsafe { word_at(saved.address_at) };
-        let caller = LazyFrame {
-            pc: address as u64,
-            sp: end,
-            bp_at: saved.bp_at.unwrap_or(self.bp_at),
-        };
-        (address != 0).then_some(caller)
+    #[cold]
+    fn special_step(self, rule: Rule, bounds: Bounds) -> Result<Frame, End> {
+        match rule {
+            Rule::OUTERMOST | Rule::START_UP => Err(End::Outermost),
+            _ if rule.is_realigned() => {
+                let bp_at = self.bp();
+                let end_at = bp_at.wrapping_sub(rule.offset());
+                if !(bounds.has(end_at) && bounds.has(bp_at)) {
+                    return Err(End::Stopped);
+                }
+                // SAFETY: it is in the part that may be read.
+                let end = unsafe { word_at(end_at) };
+                let caller = self.step_to(end, 0, bounds)?;
+                Ok(Frame { bp_at, ..caller })
+            }
+            _ => Err(End::Stopped),
+        }
     }
 }
 
@@ -244,7 +197,7 @@ impl LazyFrame {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct UnwoundFrame {
-    pub(super) frame: LazyFrame,
+    pub(super) frame: Frame,
     /// Where the return address is, and what it was.
     address_at: usize,
     address: u64,
@@ -261,15 +214,11 @@ impl UnwoundFrame {
     /// A step, and the caller's frame unless the walk ends. `None` where other words than these two decide it, or where
     /// what is not known today may be known tomorrow.
     #[inline(always)]
-    pub(super) fn step(
-        frame: LazyFrame,
-        rule: Rule,
-        bounds: Bounds,
-    ) -> Option<Stepped<UnwoundFrame>> {
+    pub(super) fn step(frame: Frame, rule: Rule, bounds: Bounds) -> Option<Stepped<UnwoundFrame>> {
         if rule.is_special() {
             return UnwoundFrame::outermost(frame, rule);
         }
-        let caller = frame.step(rule, bounds)?;
+        let caller = frame.step(rule, bounds).ok()?;
         // A word inside of the frame is none of the frame's own, and not every walk may read it.
         if rule.saved_bp() != 0 && caller.bp_at < frame.sp {
             return None;
@@ -285,7 +234,7 @@ impl UnwoundFrame {
     }
 
     #[inline(always)]
-    fn outermost(frame: LazyFrame, rule: Rule) -> Option<Stepped<UnwoundFrame>> {
+    fn outermost(frame: Frame, rule: Rule) -> Option<Stepped<UnwoundFrame>> {
         let unwound = UnwoundFrame {
             frame,
             address_at: &raw const NOTHING as usize,
@@ -298,7 +247,7 @@ impl UnwoundFrame {
 }
 
 impl last_walk::Frame for UnwoundFrame {
-    type State = LazyFrame;
+    type State = Frame;
 
     #[inline(always)]
     fn place(&self) -> usize {
@@ -306,12 +255,12 @@ impl last_walk::Frame for UnwoundFrame {
     }
 
     #[inline(always)]
-    fn state(&self) -> LazyFrame {
+    fn state(&self) -> Frame {
         self.frame
     }
 
     #[inline(always)]
-    fn is_in(&self, frame: LazyFrame) -> bool {
+    fn is_in(&self, frame: Frame) -> bool {
         self.frame == frame
     }
 
@@ -369,6 +318,12 @@ impl last_walk::Frame for UnwoundFrame {
 mod tests {
     use super::*;
 
+    /// The frame at `sp`, and the word in which its rbp is.
+    fn frame(sp: usize, bp: &usize) -> Frame {
+        let bp_at = &raw const *bp as usize;
+        Frame { pc: 1, sp, bp_at }
+    }
+
     fn bounds(stack: &[usize]) -> Bounds {
         let range = stack.as_ptr_range();
         Bounds {
@@ -381,14 +336,10 @@ mod tests {
     fn a_frame_counted_from_the_stack_pointer_gives_return_address_and_saved_rbp() {
         let stack = [0, 0, 77, 4711, 0];
         let rule = Rule::new(Base::Sp, 4 * 8, Some(16)).expect("fits");
-        let mut frame = Frame {
-            pc: 1,
-            sp: &raw const stack[0] as usize,
-            bp: 5,
-        };
-        frame.step(rule, bounds(&stack)).expect("inside");
+        let frame = frame(&raw const stack[0] as usize, &5);
+        let frame = frame.step(rule, bounds(&stack)).expect("inside");
         assert_eq!(
-            (frame.pc, frame.bp, frame.sp),
+            (frame.pc, frame.bp(), frame.sp),
             (4711, 77, &raw const stack[4] as usize)
         );
     }
@@ -397,13 +348,10 @@ mod tests {
     fn a_frame_counted_from_rbp_needs_no_stack_pointer() {
         let stack = [0, 0, 77, 4711, 0];
         let rule = Rule::new(Base::Bp, 16, Some(16)).expect("fits");
-        let mut frame = Frame {
-            pc: 1,
-            sp: &raw const stack[0] as usize,
-            bp: &raw const stack[2] as usize,
-        };
-        frame.step(rule, bounds(&stack)).expect("inside");
-        assert_eq!((frame.pc, frame.bp), (4711, 77));
+        let bp = &raw const stack[2] as usize;
+        let frame = frame(&raw const stack[0] as usize, &bp);
+        let frame = frame.step(rule, bounds(&stack)).expect("inside");
+        assert_eq!((frame.pc, frame.bp()), (4711, 77));
     }
 
     #[test]
@@ -411,13 +359,10 @@ mod tests {
         let mut stack = [0, 0, 77, 0, 0, 4711, 0];
         stack[1] = &raw const stack[6] as usize;
         let rule = Rule::new(Base::Loaded, 8, None).expect("fits");
-        let mut frame = Frame {
-            pc: 1,
-            sp: &raw const stack[0] as usize,
-            bp: &raw const stack[2] as usize,
-        };
-        frame.step(rule, bounds(&stack)).expect("inside");
-        assert_eq!((frame.pc, frame.bp), (4711, 77));
+        let bp = &raw const stack[2] as usize;
+        let frame = frame(&raw const stack[0] as usize, &bp);
+        let frame = frame.step(rule, bounds(&stack)).expect("inside");
+        assert_eq!((frame.pc, frame.bp()), (4711, 77));
     }
 
     #[test]
@@ -433,13 +378,8 @@ mod tests {
             (inward, usize::MAX - 3),
             (low_bp, 0),
         ] {
-            let mut frame = Frame {
-                pc: 1,
-                sp: inside,
-                bp,
-            };
             assert!(
-                frame.step(rule, bounds(&stack)) == Err(End::Stopped),
+                frame(inside, &bp).step(rule, bounds(&stack)) == Err(End::Stopped),
                 "{rule:?} {bp}"
             );
         }

@@ -3,9 +3,10 @@
 //! Copies, because the target's own mapping goes away with `dlclose`; from the file, because only raw reads may be made
 //! here. Nothing read is believed: what does not parse is no rule.
 
-use crate::module::elf::{self, Source};
+use crate::module::elf::Source;
 use crate::sys::{Bump, map_private};
 use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Pointer};
+use libc::{PT_GNU_EH_FRAME, PT_LOAD};
 use std::ptr::NonNull;
 
 /// The bytes of a table.
@@ -100,15 +101,15 @@ impl Copy {
     #[inline(never)]
     fn read(source: &Source, keep: Option<&mut Bump>) -> Option<Copy> {
         let header =
-            source.segments(|segment| (segment.kind == elf::PT_GNU_EH_FRAME).then_some(segment))?;
-        if header.file_bytes > MOST_BYTES {
+            source.segments(|segment| (segment.p_type == PT_GNU_EH_FRAME).then_some(segment))?;
+        if header.p_filesz > MOST_BYTES {
             return None;
         }
-        let header_len = header.file_bytes as usize;
+        let header_len = header.p_filesz as usize;
         let mut first = [0u8; 32];
         let first = first.get_mut(..header_len.min(32))?;
         source.read(&header, 0, first)?;
-        let bases = BaseAddresses::default().set_eh_frame_hdr(header.address);
+        let bases = BaseAddresses::default().set_eh_frame_hdr(header.p_vaddr);
         let parsed = EhFrameHdr::from(EndianSlice::new(first, LittleEndian))
             .parse(&bases, 8)
             .ok()?;
@@ -118,13 +119,13 @@ impl Copy {
         // The header says where .eh_frame begins, not where it ends: at the latest with the segment it is loaded by.
         let (loaded, inside) = source.segments(|segment| {
             let inside = frames_address
-                .checked_sub(segment.address)
-                .filter(|inside| *inside < segment.file_bytes)?;
-            (segment.kind == elf::PT_LOAD).then_some((segment, inside))
+                .checked_sub(segment.p_vaddr)
+                .filter(|inside| *inside < segment.p_filesz)?;
+            (segment.p_type == PT_LOAD).then_some((segment, inside))
         })?;
-        let room = loaded.file_bytes - inside;
+        let room = loaded.p_filesz - inside;
         let bytes = source
-            .section_bytes(loaded.offset.checked_add(inside)?)
+            .section_bytes(loaded.p_offset.checked_add(inside)?)
             .unwrap_or(room)
             .min(room);
         if bytes > MOST_BYTES {
@@ -146,7 +147,7 @@ impl Copy {
             bytes,
             header_len,
             frames_len,
-            header_address: header.address,
+            header_address: header.p_vaddr,
             frames_address,
         })
     }

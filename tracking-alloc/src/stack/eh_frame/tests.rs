@@ -8,11 +8,11 @@ struct Rules(Bounds);
 impl Step for Rules {
     type Frame = UnwoundFrame;
 
-    fn place(frame: LazyFrame) -> usize {
+    fn place(frame: Frame) -> usize {
         frame.sp
     }
 
-    fn step(&self, frame: LazyFrame) -> Option<Stepped<UnwoundFrame>> {
+    fn step(&self, frame: Frame) -> Option<Stepped<UnwoundFrame>> {
         let rule = match frame.pc {
             1 => Rule::new(Base::Sp, 4 * 8, Some(16))?,
             2 => Rule::new(Base::Bp, 16, Some(16))?,
@@ -42,12 +42,7 @@ fn a_caller_whose_rbp_alone_changed_is_walked_anew() {
     let last = LastWalk::none();
     let walk = |words: &[u64; 16]| {
         std::hint::black_box(words);
-        let start = Frame {
-            pc: 1,
-            sp: place,
-            bp: 0,
-        };
-        let start = LazyFrame::new(start, &last.register);
+        let start = Frame::first(Start::from_registers((0, place, 1)), &last.register);
         last.go_on(&rules, stack, start, Sum::new(5, 0))
     };
     let sum = |addresses: [u64; 2]| {
@@ -90,10 +85,18 @@ fn rule_at(frame: Frame, _: Bounds) -> Rule {
     rule
 }
 
+/// Of a function in progress.
+#[derive(Clone, Copy)]
+struct Registers {
+    pc: u64,
+    sp: usize,
+    bp: usize,
+}
+
 /// A stack made by hand, in memory that serves as one: functions in progress, outermost first.
 struct Model {
     words: Vec<u64>,
-    frames: Vec<Frame>,
+    frames: Vec<Registers>,
     limits: Limits,
     last: Box<Unwound>,
 }
@@ -104,7 +107,7 @@ impl Model {
         let words = vec![0u64; 16_384];
         let range = words.as_ptr_range();
         let (low, high) = (range.start.addr(), range.end.addr());
-        let outermost = Frame {
+        let outermost = Registers {
             pc: OUTERMOST + 8,
             sp: high - 64,
             bp: 0,
@@ -147,7 +150,7 @@ impl Model {
             PLAIN => (48, caller.bp),
             _ => (16, caller.bp),
         };
-        self.frames.push(Frame {
+        self.frames.push(Registers {
             pc: kind + 8,
             sp: end - size,
             bp,
@@ -156,7 +159,7 @@ impl Model {
 
     /// The sum of the present stack, which must be that of a walk in full.
     fn hash(&self, powers: &Powers) -> u64 {
-        let Frame { pc, sp, bp } = *self.frames.last().expect("the outermost");
+        let Registers { pc, sp, bp } = *self.frames.last().expect("the outermost");
         let start = Start::from_registers((bp, sp, pc));
         std::hint::black_box(&self.words);
         let hash = hash(start, &self.limits, &self.last, rule_at, powers, 3);
@@ -167,8 +170,9 @@ impl Model {
 
     /// Whether the innermost frames are those of an earlier walk.
     fn is_near_known(&self, powers: &Powers) -> bool {
-        let frame = *self.frames.last().expect("the outermost");
-        let frame = LazyFrame::new(frame, &self.last.walk.register);
+        let Registers { pc, sp, bp } = *self.frames.last().expect("the outermost");
+        let start = Start::from_registers((bp, sp, pc));
+        let frame = Frame::first(start, &self.last.walk.register);
         let high = self.limits.stack().high;
         self.last.near.find(frame, high, powers).is_some()
     }
