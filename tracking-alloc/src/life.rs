@@ -23,10 +23,8 @@ const FINISHING: u32 = 1 << 31;
 /// The tables, locks and lanes were made, by this process or by the one that forked it.
 static MADE: AtomicBool = AtomicBool::new(false);
 
-/// How long one waits for another thread to finish: yields, then sleeps.
-const YIELDS: u32 = 1_000;
+/// How long one waits for another thread to finish: some ten seconds.
 const SLEEPS: u32 = 100_000;
-const SLEEP_NS: u32 = 100_000;
 
 fn advance(from: u32, to: u32) -> bool {
     let word = state::life();
@@ -59,18 +57,11 @@ pub(crate) fn finish() -> bool {
     if advance(RECORDING, me) {
         return true;
     }
-    for attempt in 0..YIELDS + SLEEPS {
+    // A signal handler in the thread that finishes would wait for itself; a thread that was killed, for ever.
+    sys::Patience::new(SLEEPS).wait_until(|| {
         let life = state::life().load(Acquire);
-        // A signal handler in the thread that finishes would wait for itself; a thread that was killed, for ever.
-        if life & FINISHING == 0 || life == me {
-            break;
-        }
-        if attempt < YIELDS {
-            sys::yield_now();
-        } else {
-            sys::sleep(SLEEP_NS);
-        }
-    }
+        life & FINISHING == 0 || life == me
+    });
     false
 }
 

@@ -10,8 +10,6 @@ use std::ptr::null;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{SIZE_CLASSES, SIZE_COUNT_BITS, SIZE_PAIRS, Sizes, size_class};
 
-const MOST_RECORDS: usize = SIZE_CLASSES.div_ceil(SIZE_PAIRS);
-
 /// A size class.
 #[derive(Clone, Copy)]
 pub(super) struct Class(pub(super) u8);
@@ -73,47 +71,44 @@ impl Class {
 /// Where the pairs of a site are. All-zero bytes are "nowhere yet".
 #[repr(C)]
 pub(super) struct Spread {
-    records: [Cell<*const Sizes>; MOST_RECORDS],
-    /// Pairs in use.
-    used: Cell<u32>,
+    /// The last record, and how many of its pairs are in use.
+    last: Cell<*const Sizes>,
+    used: Cell<usize>,
     /// The pair of each class, null before its first block.
     pairs: [Cell<*const AtomicU64>; SIZE_CLASSES],
 }
 
-fn add_to(pair: &AtomicU64, class: Class, more: u64) {
-    let count = pair.load(Relaxed) & ((1 << SIZE_COUNT_BITS) - 1);
-    pair.store(
-        u64::from(class.0) << SIZE_COUNT_BITS | (count + more),
-        Relaxed,
-    );
-}
-
 /// Adds to the count of a class. What finds no room is left out: the histogram then tells less than the row.
 pub(super) fn add(lane: &Lane, slot: &Slot, class: Class, more: u64) {
-    let [place, _] = class.places();
+    if let Some(pair) = pair_of(lane, slot, class) {
+        let count = pair.load(Relaxed) & ((1 << SIZE_COUNT_BITS) - 1);
+        let pair_now = u64::from(class.0) << SIZE_COUNT_BITS | (count + more);
+        pair.store(pair_now, Relaxed);
+    }
+}
+
+/// The pair that counts a class, or that will; `None` without room for one.
+fn pair_of(lane: &Lane, slot: &Slot, class: Class) -> Option<&'static AtomicU64> {
     if let Some(spread) = slot.spread() {
-        return spread.add(lane, slot, class, more);
+        return spread.pair_of(lane, slot, class);
     }
+    let [place, _] = class.places().map(usize::from);
     let Some(sizes) = slot.one_record() else {
-        if let Some(sizes) = lane.new_sizes(slot) {
-            slot.set_one_record(sizes);
-            if let Some(pair) = sizes.pairs.get(usize::from(place)) {
-                add_to(pair, class, more);
-            }
-        }
-        return;
+        let sizes = lane.new_sizes(slot)?;
+        slot.set_one_record(sizes);
+        return sizes.pairs.get(place);
     };
-    let (before, after) = sizes.pairs.split_at(usize::from(place));
-    for pair in after.iter().chain(before) {
+    let (before, after) = sizes.pairs.split_at(place);
+    let fits = |pair: &&AtomicU64| {
         let word = pair.load(Relaxed);
-        if word == 0 || word >> SIZE_COUNT_BITS == u64::from(class.0) {
-            return add_to(pair, class, more);
-        }
+        word == 0 || word >> SIZE_COUNT_BITS == u64::from(class.0)
+    };
+    if let Some(pair) = after.iter().chain(before).find(fits) {
+        return Some(pair);
     }
-    if let Some(spread) = Spread::begin(lane, sizes) {
-        slot.set_spread(spread);
-        spread.add(lane, slot, class, more);
-    }
+    let spread = Spread::begin(lane, sizes)?;
+    slot.set_spread(spread);
+    spread.pair_of(lane, slot, class)
 }
 
 impl Spread {
@@ -122,12 +117,12 @@ impl Spread {
     fn begin(lane: &Lane, full: &'static Sizes) -> Option<&'static Spread> {
         // SAFETY: zeroed memory that is never given back, reached by the lane's owner alone.
         let spread: &'static Spread = unsafe { lane.take::<Spread>()?.as_ref() };
-        spread.records.first()?.set(full);
+        spread.last.set(full);
         for pair in &full.pairs {
             let class = (pair.load(Relaxed) >> SIZE_COUNT_BITS) as usize;
             spread.pairs.get(class)?.set(pair);
         }
-        spread.used.set(SIZE_PAIRS as u32);
+        spread.used.set(SIZE_PAIRS);
         Some(spread)
     }
 
@@ -142,32 +137,21 @@ impl Spread {
         unsafe { pair.as_ref() }
     }
 
-    fn add(&self, lane: &Lane, slot: &Slot, class: Class, more: u64) {
-        let Some(place) = self.pairs.get(usize::from(class.0)) else {
-            return;
-        };
-        if place.get().is_null() {
-            let used = self.used.get() as usize;
-            let Some(record) = self.records.get(used / SIZE_PAIRS) else {
-                return;
-            };
-            if record.get().is_null() {
-                let Some(sizes) = lane.new_sizes(slot) else {
-                    return;
-                };
-                record.set(sizes);
-            }
-            // SAFETY: a record of the lane's own, just made or kept, which stays mapped.
-            let sizes = unsafe { &*record.get() };
-            let Some(pair) = sizes.pairs.get(used % SIZE_PAIRS) else {
-                return;
-            };
-            place.set(pair);
-            self.used.set(used as u32 + 1);
+    /// The same, or one of the last record or of a new one.
+    fn pair_of(&self, lane: &Lane, slot: &Slot, class: Class) -> Option<&'static AtomicU64> {
+        if let Some(pair) = self.known_pair(class) {
+            return Some(pair);
         }
-        // SAFETY: as in `known_pair`.
-        if let Some(pair) = unsafe { place.get().as_ref() } {
-            add_to(pair, class, more);
+        if self.used.get() == SIZE_PAIRS {
+            self.last.set(lane.new_sizes(slot)?);
+            self.used.set(0);
         }
+        // SAFETY: null or a record of the lane's own, which stays mapped.
+        let pair = unsafe { self.last.get().as_ref() }?
+            .pairs
+            .get(self.used.get())?;
+        self.pairs.get(usize::from(class.0))?.set(pair);
+        self.used.set(self.used.get() + 1);
+        Some(pair)
     }
 }

@@ -35,7 +35,7 @@ unsafe fn link(frame: usize) -> [u64; 2] {
 /// top of the thread's stack, which is mapped: frames are followed strictly upward and never past the top.
 #[inline(always)]
 pub(super) fn walk(
-    frame: usize,
+    mut frame: usize,
     stack: Stack,
     stop: Option<&CutAfter>,
     mut visit: impl FnMut(u64),
@@ -51,21 +51,6 @@ pub(super) fn walk(
     if frame > last {
         return End::Outermost;
     }
-    // PERF: two loops, so that the common one asks nothing about stops.
-    match stop {
-        None => follow(frame, last, |_| false, visit),
-        Some(stop) => follow(frame, last, |address| stop.contains(address), visit),
-    }
-}
-
-/// Follows links from `frame`, of which none may lie beyond `last`.
-#[inline(always)]
-fn follow(
-    mut frame: usize,
-    last: usize,
-    stops: impl Fn(u64) -> bool,
-    mut visit: impl FnMut(u64),
-) -> End {
     for _ in 0..MAX_FRAMES {
         // SAFETY: `frame .. frame + LINK` lies between the first frame and the top of the thread's stack.
         let [next, address] = unsafe { link(frame) };
@@ -77,7 +62,7 @@ fn follow(
         if next <= frame || next > last {
             return End::Outermost;
         }
-        if stops(address) {
+        if stop.is_some_and(|stop| stop.contains(address)) {
             return End::Stopped;
         }
         frame = next;
@@ -105,9 +90,9 @@ pub(super) fn hash(
     let last = low + span;
     let mut value = powers.begin(scope).value;
     let mut state = frame;
-    // PERF: each question a branch of its own, unlike in `Linked::at`; and a product that no other one waits for.
+    // PERF: each question a branch of its own, unlike in `Links::step`; and a product that no other one waits for.
     for power in &powers.0[..NEAR] {
-        // SAFETY: between the first frame and the top of the thread's stack, as in `follow`.
+        // SAFETY: between the first frame and the top of the thread's stack, as in `walk`.
         let [next, address] = unsafe { link(state) };
         let (next, address) = (next as usize, strip(address));
         if address == 0 {
@@ -168,22 +153,6 @@ pub(crate) struct Linked {
     /// What was read there: the caller's frame pointer and the return address.
     link: [u64; 2],
     at: usize,
-}
-
-impl Linked {
-    /// The frame there, and where its caller's is unless the walk ends. Links beyond `last` are not followed.
-    ///
-    /// # Safety
-    /// The link must be readable.
-    #[inline(always)]
-    unsafe fn at(at: usize, last: usize) -> Stepped<Linked> {
-        // SAFETY: the caller's promise.
-        let link = unsafe { link(at) };
-        let linked = Linked { link, at };
-        let next = link[0] as usize;
-        let goes_on = linked.address() != 0 && next > at && next <= last;
-        (linked, goes_on.then_some(next))
-    }
 }
 
 impl Frame for Linked {
@@ -283,7 +252,10 @@ impl Step for Links {
 
     #[inline(always)]
     fn step(&self, at: usize) -> Option<Stepped<Linked>> {
-        // SAFETY: between the first frame and the top of the thread's stack, as in `follow`.
-        Some(unsafe { Linked::at(at, self.last) })
+        // SAFETY: between the first frame and the top of the thread's stack, as in `walk`.
+        let link = unsafe { link(at) };
+        let (linked, next) = (Linked { link, at }, link[0] as usize);
+        let goes_on = linked.address() != 0 && next > at && next <= self.last;
+        Some((linked, goes_on.then_some(next)))
     }
 }

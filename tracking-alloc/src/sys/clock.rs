@@ -36,6 +36,35 @@ pub(crate) fn sleep(nanoseconds: u32) {
     unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, 0) };
 }
 
+/// Waiting for other threads, with a limit: on a busy machine they may wait long for a core. Yields for a while, then sleeps.
+pub(crate) struct Patience {
+    tries: u32,
+    sleeps: u32,
+}
+
+impl Patience {
+    const YIELDS: u32 = 1_000;
+    const SLEEP_NS: u32 = 100_000;
+
+    /// That ends after so many sleeps.
+    pub(crate) fn new(sleeps: u32) -> Patience {
+        Patience { tries: 0, sleeps }
+    }
+
+    /// Waits until something is so. False when it was not at the end.
+    pub(crate) fn wait_until(&mut self, is_so: impl Fn() -> bool) -> bool {
+        while !is_so() {
+            self.tries += 1;
+            match self.tries {
+                0..=Self::YIELDS => yield_now(),
+                tries if tries < Self::YIELDS + self.sleeps => sleep(Self::SLEEP_NS),
+                _ => return false,
+            }
+        }
+        true
+    }
+}
+
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,

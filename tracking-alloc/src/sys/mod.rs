@@ -13,7 +13,9 @@ mod process;
 mod stack;
 
 pub(crate) use chunked::{CHUNK, Chunked};
-pub(crate) use clock::{now_ns, sleep, ticks, unix_ns, yield_now};
+#[cfg(feature = "serde")]
+pub(crate) use clock::sleep;
+pub(crate) use clock::{Patience, now_ns, ticks, unix_ns, yield_now};
 pub(crate) use file::{File, FileId, answer, file_id, read_whole};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use load::pair_at;

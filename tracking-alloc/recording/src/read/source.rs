@@ -67,10 +67,6 @@ impl<S: ReadAt + ?Sized> ReadAt for &S {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         (**self).read_at(buffer, offset)
     }
-
-    fn fill_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        (**self).fill_at(buffer, offset)
-    }
 }
 
 impl ReadAt for [u8] {

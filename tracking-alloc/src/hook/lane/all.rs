@@ -30,30 +30,15 @@ pub(in super::super) fn rows_of(lane: u32) -> impl Iterator<Item = &'static Row>
 /// Waits until no owner is inside the hook, as far as that can be known. False when one stayed: it was killed there, or
 /// it is this very thread, in a signal handler.
 pub(crate) fn wait_until_idle() -> bool {
-    // On a busy machine a thread may wait long for a core: yield for a while, then sleep, for some seconds in total.
-    const YIELDS: u32 = 1_000;
+    // Some seconds.
     const SLEEPS: u32 = 30_000;
-    const SLEEP_NS: u32 = 100_000;
     if !sys::fence_all_threads() || open::is_here() {
         return false;
     }
-    let mut tries = 0;
-    let mut waits = |busy: &dyn Fn() -> bool| {
-        while busy() {
-            tries += 1;
-            match tries {
-                0..=YIELDS => sys::yield_now(),
-                _ if tries < YIELDS + SLEEPS => sys::sleep(SLEEP_NS),
-                _ => return false,
-            }
-        }
-        true
-    };
-    if !waits(&open::is_open) {
-        return false;
-    }
+    let mut patience = sys::Patience::new(SLEEPS);
     // The shared lane is never busy: threads on it were counted as open.
-    lanes().all(|lane| waits(&|| lane.busy.load(Acquire)))
+    patience.wait_until(|| !open::is_open())
+        && lanes().all(|lane| patience.wait_until(|| !lane.busy.load(Acquire)))
 }
 
 /// Forgets all lanes: for a forked child that begins a recording of its own. Their memory is left to the process.
