@@ -76,7 +76,7 @@ fn to_pattern(pattern: &[u8]) -> Result<(), Refused> {
     let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
     let path = expand_pattern(pattern, file_name(executable));
     let path = path.ok_or(refused("HEAPGLASS_OUT is too long or has a NUL in it"))?;
-    to_path(path.as_bytes())
+    begin(Some(path.as_bytes()))
 }
 
 /// Beginning takes more stack than a thread of the program may have.
@@ -148,47 +148,16 @@ fn mode_from_environment() -> Result<u32, Refused> {
 
 /// Begins a recording in a file.
 pub(crate) fn to_file(path: &[u8]) -> Result<(), Refused> {
-    on_own_stack(|| to_path(path))
-}
-
-fn to_path(path: &[u8]) -> Result<(), Refused> {
-    begin(|| {
-        let is_preallocated = sys::environment(b"HEAPGLASS_PREALLOC") == Some(b"1");
-        let max_bytes = number_from_environment(b"HEAPGLASS_MAX_BYTES")
-            .unwrap_or(DEFAULT_MAX_BYTES)
-            .max(FIRST_SEGMENT_BYTES);
-        // What was reserved at once must do: no file call happens later.
-        let (max_bytes, reserve) = match is_preallocated {
-            true => {
-                let reserve = PREALLOCATED_BYTES.min(max_bytes / SEGMENT_BYTES * SEGMENT_BYTES);
-                (reserve, reserve)
-            }
-            false => (max_bytes, 0),
-        };
-        let file = create_file(path, FIRST_SEGMENT_BYTES)?;
-        if !set_recording_path(Some(file.path())) {
-            file.discard();
-            return Err(NO_MEMORY);
-        }
-        let id = file.id;
-        Ok((Backing::File { id, max_bytes }, Some(file), reserve))
-    })
+    on_own_stack(|| begin(Some(path)))
 }
 
 /// Begins a recording in memory.
 pub(crate) fn to_memory() -> Result<(), Refused> {
-    on_own_stack(|| {
-        begin(|| {
-            set_recording_path(None);
-            Ok((Backing::Memory, None, 0))
-        })
-    })
+    on_own_stack(|| begin(None))
 }
 
-/// The backing, the file that still wants its name, and how many bytes to reserve at once.
-type Prepared = (Backing, Option<NewFile>, u64);
-
-fn begin(prepare: impl FnOnce() -> Result<Prepared, Refused>) -> Result<(), Refused> {
+/// Begins a recording in the file of that path, or in memory.
+fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
     // Whoever begins has had its say about the environment.
     ENVIRONMENT_READ.store(true, Release);
     // NOTE: before anything is begun, so that no child inherits half a start.
@@ -202,8 +171,9 @@ fn begin(prepare: impl FnOnce() -> Result<Prepared, Refused>) -> Result<(), Refu
             "this process records already, or has recorded before",
         ));
     }
-    let begun = begin_alone(prepare);
+    let begun = begin_alone(path);
     if let Ok(session) = begun {
+        sys::register_fence();
         finish_at_exit();
         // NOTE: before the start has ended: whoever may finish it finds it recording.
         state::begin_recording(session.tag());
@@ -212,9 +182,7 @@ fn begin(prepare: impl FnOnce() -> Result<Prepared, Refused>) -> Result<(), Refu
     begun.map(drop)
 }
 
-fn begin_alone(
-    prepare: impl FnOnce() -> Result<Prepared, Refused>,
-) -> Result<&'static Session, Refused> {
+fn begin_alone(path: Option<&[u8]>) -> Result<&'static Session, Refused> {
     let left = sys::memory_left().ok_or(refused(
         "there is a limit of memory (ulimit -v or -d), and without /proc it is not known what it leaves",
     ))?;
@@ -227,19 +195,37 @@ fn begin_alone(
     if !shadow::prepare() {
         return Err(refused("no address space for the shadow map (ulimit -v)"));
     }
-    let (backing, mut file, reserve) = prepare()?;
-    if reserve != 0 {
-        // A program that reserves everything at once may be about to forbid system calls.
+    let Some(path) = path else {
+        set_recording_path(None);
+        return begin_session(Backing::Memory, 0, mode);
+    };
+    let mut file = create_file(path, FIRST_SEGMENT_BYTES)?;
+    let begun = begin_in(&mut file, mode);
+    begun.inspect_err(|_| file.discard())
+}
+
+/// Begins in a new file, which gets its name when it is a recording.
+fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> {
+    let mut max_bytes = number_from_environment(b"HEAPGLASS_MAX_BYTES")
+        .unwrap_or(DEFAULT_MAX_BYTES)
+        .max(FIRST_SEGMENT_BYTES);
+    let mut reserve = 0;
+    if sys::environment(b"HEAPGLASS_PREALLOC") == Some(b"1") {
+        // What is reserved at once must do: no file call happens later, and the program may be about to forbid system calls.
+        reserve = PREALLOCATED_BYTES.min(max_bytes / SEGMENT_BYTES * SEGMENT_BYTES);
+        max_bytes = reserve;
         sys::never_populate();
     }
-    let begun = begin_session(backing, reserve, mode).and_then(|session| match &mut file {
-        Some(file) => give_name(session, file).map(|()| session),
-        None => Ok(session),
-    });
-    if let (Err(_), Some(file)) = (begun, &file) {
-        file.discard();
+    if !set_recording_path(Some(file.path())) {
+        return Err(NO_MEMORY);
     }
-    begun.inspect(|_| sys::register_fence())
+    let id = file.id;
+    let session = begin_session(Backing::File { id, max_bytes }, reserve, mode)?;
+    let (path, wanted) = file.name()?;
+    let is_named = session.named(path, wanted);
+    is_named
+        .then_some(session)
+        .ok_or(refused("no memory for its path"))
 }
 
 /// Lays out the tables and makes them the present recording. On refusal nothing has changed.
@@ -261,15 +247,6 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
     drop(checks);
     tables::choose_unwinder(session, reserve != 0);
     Ok(session)
-}
-
-/// Lets the file be seen, now that it is a recording.
-fn give_name(session: &Session, file: &mut NewFile) -> Result<(), Refused> {
-    let (path, wanted) = file.name()?;
-    let is_named = session.named(path, wanted);
-    is_named
-        .then_some(())
-        .ok_or(refused("no memory for its path"))
 }
 
 /// A forked child: locks may be held by threads that do not exist here, and all tables are the parent's.

@@ -153,7 +153,8 @@ impl Lane {
         &self.fixed()[2]
     }
 
-    /// Whether the lane is of the present recording and its owner's alone.
+    /// Whether the lane is of the recording with that tag.
+    #[inline(always)]
     pub(super) fn is_of(&self, tag: u32) -> bool {
         self.tag.load(Relaxed) & !(MEASURED | PARKED) == tag
     }

@@ -224,10 +224,7 @@ impl Turning {
 #[cold]
 #[inline(never)]
 pub(super) fn wake(lane: &'static Lane) {
-    PEAK_CHECKS
-        .lock()
-        .lanes
-        .wake(lane, lane.turning.place.get());
+    PEAK_CHECKS.lock().lanes.wake(lane);
 }
 
 impl PeakChecks {
@@ -299,8 +296,7 @@ impl PeakChecks {
     /// A lane's net after its own check, or after a fall by its step or more, under the same lock.
     fn checked(&mut self, lane: &'static Lane, net: i64) {
         lane.checked.set(net);
-        self.lanes
-            .checked(lane.turning.place.get(), net, net + lane.step.get());
+        self.lanes.checked(lane, net);
         let (record, all) = (lane.record(), lane.all());
         record.checked_bytes.store(net, Relaxed);
         record

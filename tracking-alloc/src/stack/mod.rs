@@ -11,7 +11,7 @@ mod frame_pointers;
 mod last_walk;
 mod self_test;
 
-pub(crate) use eh_frame::{Bounds, Code, Frame, IS_SUPPORTED, Rule, forget_rules, prepare};
+pub(crate) use eh_frame::{Code, Frame, IS_SUPPORTED, Rule, forget_rules, prepare};
 pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
 
 use crate::hash::{GOLDEN, mix};
@@ -22,8 +22,8 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{MAX_FRAMES, site_flags, unwinder};
 
-/// Finds the rule of a frame that the cache has none for.
-pub(crate) type FindRule = fn(Frame, Bounds) -> Rule;
+/// Finds the rule of a frame that the cache has none for, in the part of the stack that may be read.
+pub(crate) type FindRule = fn(Frame, Stack) -> Rule;
 
 /// What sums are made with. They change when code was replaced, or when two stacks turned out to have one key: then every
 /// stack gets another key, and no stack is taken for the one it was mistaken for.

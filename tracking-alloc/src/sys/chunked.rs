@@ -46,10 +46,11 @@ impl<T: 'static, const CHUNKS: usize> Chunked<T, CHUNKS> {
 
     /// The values of all chunks, by number.
     pub(crate) fn all(&self) -> impl Iterator<Item = &'static T> {
-        let firsts = (0..CHUNKS).map(|chunk| (chunk * CHUNK) as u32);
-        firsts
-            .filter(|first| self.get(*first).is_some())
-            .flat_map(|first| (first..first + CHUNK as u32).filter_map(|number| self.get(number)))
+        let chunks = self.0.iter().map(|chunk| chunk.load(Relaxed));
+        chunks
+            .filter(|chunk| !chunk.is_null())
+            // SAFETY: as in `get`.
+            .flat_map(|chunk| unsafe { std::slice::from_raw_parts(chunk, CHUNK) })
     }
 
     /// Forgets all chunks.

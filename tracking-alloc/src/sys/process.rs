@@ -54,7 +54,7 @@ pub(crate) fn thread_name() -> [u8; 16] {
     name
 }
 
-/// Where a thread's stack lies.
+/// Where a thread's stack lies, or the part of one that may be read.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Stack {
     pub(crate) low: usize,

@@ -1,13 +1,13 @@
 //! What walking stacks takes from the tables: known code, and the rules of `.eh_frame` found in it.
 
 use super::{Session, current};
-use crate::stack::{self, Bounds, Frame, Rule};
-use crate::sys::Errno;
+use crate::stack::{self, Frame, Rule};
+use crate::sys::{Errno, Stack};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{mode, unwinder};
 
 /// The rule of a frame that the cache has none for.
-pub(crate) fn find_rule(frame: Frame, bounds: Bounds) -> Rule {
+pub(crate) fn find_rule(frame: Frame, bounds: Stack) -> Rule {
     let Some(session) = current() else {
         return Rule::UNKNOWN;
     };

@@ -3,7 +3,7 @@
 //! Counting a visit is on the path of every value that is deserialized: no lock, no atomic addition.
 
 use super::net::own_or_new;
-use super::{Lane, MEASURED, PARKED, own};
+use super::{Lane, own};
 use crate::hook::Inside;
 use crate::state;
 use crate::sys::{CHUNK, Errno};
@@ -33,11 +33,10 @@ pub(crate) fn visit_again(scope: u32) -> bool {
     if lane.busy.load(Relaxed) {
         return false;
     }
-    let tag = lane.tag.load(Relaxed) & !(MEASURED | PARKED);
     lane.busy.store(true, Relaxed);
     // NOTE: as in an event: busy before the state is read, so that nobody writes into a finished recording.
     compiler_fence(SeqCst);
-    let counted = state::get() == tag && lane.count_visit(scope);
+    let counted = lane.is_of(state::get()) && lane.count_visit(scope);
     compiler_fence(SeqCst);
     lane.busy.store(false, Relaxed);
     counted

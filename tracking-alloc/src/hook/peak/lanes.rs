@@ -248,14 +248,16 @@ impl Lanes {
     }
 
     /// After a lane's own check.
-    pub(super) fn checked(&mut self, place: u32, net: i64, ceiling: i64) {
+    pub(super) fn checked(&mut self, lane: &Lane, net: i64) {
+        let place = lane.turning.place.get();
         if let Some(watched) = self.all().get_mut(place as usize) {
-            (watched.net, watched.ceiling) = (net, ceiling);
+            (watched.net, watched.ceiling) = (net, net + lane.step.get());
         }
     }
 
     /// A parked lane takes part in checks again.
-    pub(super) fn wake(&mut self, lane: &Lane, place: u32) {
+    pub(super) fn wake(&mut self, lane: &Lane) {
+        let place = lane.turning.place.get();
         let is_parked = place >= self.active;
         if let Some(watched) = self.all().get(place as usize).copied()
             && is_parked

@@ -3,12 +3,15 @@
 //! The evaluation's memory is ours, not the target's stack: a thread's stack may be small.
 
 use super::rule::{Base, Rule};
-use super::tables::{Bytes, Sections};
+use super::tables::Sections;
 use gimli::{
-    CfaRule, EhFrame, EhFrameHdr, EhFrameOffset, Encoding, Format, Operation, Register,
-    RegisterRule, UnwindContext, UnwindContextStorage, UnwindExpression, UnwindSection,
-    UnwindTableRow, X86_64,
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EhFrameOffset, Encoding, EndianSlice, Format,
+    LittleEndian, Operation, Register, RegisterRule, UnwindContext, UnwindContextStorage,
+    UnwindExpression, UnwindSection, UnwindTableRow, X86_64,
 };
+
+/// The bytes of a table.
+type Bytes = EndianSlice<'static, LittleEndian>;
 
 /// Room for one evaluation.
 pub(super) type Context = UnwindContext<usize, Storage>;
@@ -25,29 +28,23 @@ impl UnwindContextStorage<usize> for Storage {
 /// The rule of an ELF virtual address; `None` when there is none, or none that fits [`Rule`].
 #[inline(never)]
 pub(super) fn rule(sections: &Sections, context: &mut Context, address: u64) -> Option<Rule> {
-    let frames = &sections.frames;
-    let header = EhFrameHdr::from(sections.header)
-        .parse(&sections.bases, 8)
+    let frames = &EhFrame::new(sections.frames, LittleEndian);
+    let bases = &BaseAddresses::default()
+        .set_eh_frame_hdr(sections.header_address)
+        .set_eh_frame(sections.frames_address);
+    let header = EhFrameHdr::new(sections.header, LittleEndian)
+        .parse(bases, 8)
         .ok()?;
-    let entry = header
-        .table()?
-        .lookup(address, &sections.bases)
-        .ok()?
-        .direct()
-        .ok()?;
+    let entry = header.table()?.lookup(address, bases).ok()?.direct().ok()?;
     let offset = usize::try_from(entry.checked_sub(sections.frames_address)?).ok()?;
     let entry = frames
-        .fde_from_offset(
-            &sections.bases,
-            EhFrameOffset(offset),
-            EhFrame::cie_from_offset,
-        )
+        .fde_from_offset(bases, EhFrameOffset(offset), EhFrame::cie_from_offset)
         .ok()?;
     if !entry.contains(address) || entry.is_signal_trampoline() {
         return None;
     }
     let row = entry
-        .unwind_info_for_address(frames, &sections.bases, context, address)
+        .unwind_info_for_address(frames, bases, context, address)
         .ok()?;
     encode(frames, row)
 }

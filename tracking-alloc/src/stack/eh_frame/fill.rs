@@ -2,7 +2,7 @@
 
 use super::cache;
 use super::evaluate::{self, Context};
-use super::rule::{Base, Bounds, Frame, Rule};
+use super::rule::{Base, Frame, Rule};
 use super::tables::Tables;
 use crate::module::{MOST_MODULES, Modules};
 use crate::stack::{End, Start};
@@ -31,7 +31,7 @@ impl Code {
     }
 
     /// The rule for a frame, kept in the cache.
-    pub(crate) fn fill(&mut self, frame: Frame, bounds: Bounds) -> Rule {
+    pub(crate) fn fill(&mut self, frame: Frame, bounds: Stack) -> Rule {
         let (rule, sure) = self.rule(frame, bounds);
         let Some(cache) = cache::current() else {
             return rule;
@@ -49,7 +49,7 @@ impl Code {
     }
 
     /// The rule for a frame, and whether it will stay so.
-    fn rule(&mut self, frame: Frame, bounds: Bounds) -> (Rule, bool) {
+    fn rule(&mut self, frame: Frame, bounds: Stack) -> (Rule, bool) {
         let mut read = false;
         if self.images.image_at(frame.pc.wrapping_sub(1)).is_none() {
             read = self.images.read_again();
@@ -111,7 +111,7 @@ impl Code {
     ///
     /// That is a frame one step (`clone`) or two steps in the same image (`__libc_start_main`, `_start`) from the
     /// outermost of all.
-    fn is_start_up(&mut self, frame: Frame, bounds: Bounds) -> bool {
+    fn is_start_up(&mut self, frame: Frame, bounds: Stack) -> bool {
         let image = self.images.image_at(frame.pc.wrapping_sub(1));
         let mut caller = frame;
         for steps in 1..=2 {
@@ -133,7 +133,7 @@ impl Code {
     /// The rule of a function without one that the C run-time called: rustc's `main` has none where panics abort.
     ///
     /// Its return address is the word near the stack pointer from which the rules of the run-time lead to the very end.
-    fn rule_of_main(&mut self, frame: Frame, bounds: Bounds) -> Option<Rule> {
+    fn rule_of_main(&mut self, frame: Frame, bounds: Stack) -> Option<Rule> {
         const MOST_WORDS: u64 = 8;
         (1..=MOST_WORDS).find_map(|words| {
             let rule = Rule::new(Base::Sp, 8 * words, None)?;

@@ -26,7 +26,7 @@ pub(crate) use cache::{forget_rules, prepare};
 pub(crate) use fill::Code;
 pub(super) use near::NEAR;
 use near::NearWalks;
-pub(crate) use rule::{Bounds, Frame, Rule, UnwoundFrame};
+pub(crate) use rule::{Frame, Rule, UnwoundFrame};
 
 use super::last_walk::{LastWalk, Step, Stepped};
 use super::{CutAfter, End, FindRule, Limits, Powers, Stack, Start, Sum};
@@ -69,7 +69,7 @@ pub(super) fn walk(
 /// The same, with rules from anywhere.
 #[inline(always)]
 fn walk_by(
-    mut rule_of: impl FnMut(Frame, Bounds) -> Rule,
+    mut rule_of: impl FnMut(Frame, Stack) -> Rule,
     start: Start,
     stack: Stack,
     stop: Option<&CutAfter>,
@@ -81,7 +81,7 @@ fn walk_by(
         if stack.high != 0 {
             // The hook's own frame is no larger than this; beyond it nothing is known to be mapped.
             const OWN_FRAME: usize = 1024;
-            let bounds = Bounds {
+            let bounds = Stack {
                 low: frame.sp,
                 high: frame.sp.saturating_add(OWN_FRAME),
             };
@@ -91,9 +91,9 @@ fn walk_by(
         }
         return End::Foreign;
     }
-    let bounds = Bounds {
+    let bounds = Stack {
         low: frame.sp,
-        high: stack.high,
+        ..stack
     };
     for _ in 0..MAX_FRAMES {
         frame = match frame.step(rule_of(frame, bounds), bounds) {
@@ -111,7 +111,7 @@ fn walk_by(
 /// The rule of an address that is not in the cache.
 #[cold]
 #[inline(never)]
-fn find(find_rule: FindRule, frame: Frame, bounds: Bounds) -> Rule {
+fn find(find_rule: FindRule, frame: Frame, bounds: Stack) -> Rule {
     find_rule(frame, bounds)
 }
 
@@ -167,14 +167,10 @@ fn hash_anew(
     let Some(cache) = cache::current().filter(|_| fits) else {
         return hash_in_full(start, limits, find_rule, none);
     };
-    let bounds = Bounds {
-        low: sp,
-        high: stack.high,
-    };
     let rules = Rules {
         cache,
         find_rule,
-        bounds,
+        bounds: Stack { low: sp, ..stack },
     };
     let frame = Frame::first(start, &last.walk.register);
     last.walk.count_pages(0, 1);
@@ -208,7 +204,7 @@ pub(super) fn hash_in_full(
 struct Rules {
     cache: &'static Cache,
     find_rule: FindRule,
-    bounds: Bounds,
+    bounds: Stack,
 }
 
 impl Rules {

@@ -4,7 +4,7 @@
 
 use crate::stack::last_walk::{self, Kept, Stepped};
 use crate::stack::{End, Start};
-use crate::sys::word_at;
+use crate::sys::{Stack, word_at};
 use std::cell::Cell;
 
 /// ```text
@@ -90,18 +90,10 @@ impl Rule {
     }
 }
 
-/// The part of a stack that may be read.
-#[derive(Clone, Copy)]
-pub(crate) struct Bounds {
-    pub(super) low: usize,
-    pub(super) high: usize,
-}
-
-impl Bounds {
-    /// Whether a word lies in it.
-    fn has(self, address: usize) -> bool {
-        address >= self.low && address <= self.high - WORD && address.is_multiple_of(WORD)
-    }
+/// Whether a word lies in a part of a stack.
+#[inline(always)]
+fn is_word_of(bounds: Stack, address: usize) -> bool {
+    address >= bounds.low && address <= bounds.high - WORD && address.is_multiple_of(WORD)
 }
 
 /// The registers of a function in progress, as far as unwinding needs them: `sp` at or above the lower bound of the walk.
@@ -135,9 +127,9 @@ impl Frame {
         unsafe { word_at(self.bp_at) }
     }
 
-    /// The caller's frame.
+    /// The caller's frame; `bounds` is the part of the stack that may be read.
     #[inline(always)]
-    pub(super) fn step(self, rule: Rule, bounds: Bounds) -> Result<Frame, End> {
+    pub(super) fn step(self, rule: Rule, bounds: Stack) -> Result<Frame, End> {
         if rule.is_special() {
             return self.special_step(rule, bounds);
         }
@@ -147,11 +139,11 @@ impl Frame {
 
     /// The frame beyond `end`, whose caller's rbp is so many bytes below it, a whole number of words, unless 0.
     #[inline(always)]
-    fn step_to(self, end: usize, saved_bp: usize, bounds: Bounds) -> Result<Frame, End> {
+    fn step_to(self, end: usize, saved_bp: usize, bounds: Stack) -> Result<Frame, End> {
         let address_at = end.wrapping_sub(WORD);
         // Strictly outward: a walk always ends. So the end is none that wrapped, and above the lower bound.
         let is_frame =
-            address_at >= self.sp && bounds.has(address_at) && saved_bp <= end - bounds.low;
+            address_at >= self.sp && is_word_of(bounds, address_at) && saved_bp <= end - bounds.low;
         if !is_frame {
             return Err(End::Stopped);
         }
@@ -174,13 +166,13 @@ impl Frame {
     }
 
     #[cold]
-    fn special_step(self, rule: Rule, bounds: Bounds) -> Result<Frame, End> {
+    fn special_step(self, rule: Rule, bounds: Stack) -> Result<Frame, End> {
         match rule {
             Rule::OUTERMOST | Rule::START_UP => Err(End::Outermost),
             _ if rule.is_realigned() => {
                 let bp_at = self.bp();
                 let end_at = bp_at.wrapping_sub(rule.offset());
-                if !(bounds.has(end_at) && bounds.has(bp_at)) {
+                if !(is_word_of(bounds, end_at) && is_word_of(bounds, bp_at)) {
                     return Err(End::Stopped);
                 }
                 // SAFETY: it is in the part that may be read.
@@ -214,7 +206,7 @@ impl UnwoundFrame {
     /// A step, and the caller's frame unless the walk ends. `None` where other words than these two decide it, or where
     /// what is not known today may be known tomorrow.
     #[inline(always)]
-    pub(super) fn step(frame: Frame, rule: Rule, bounds: Bounds) -> Option<Stepped<UnwoundFrame>> {
+    pub(super) fn step(frame: Frame, rule: Rule, bounds: Stack) -> Option<Stepped<UnwoundFrame>> {
         if rule.is_special() {
             return UnwoundFrame::outermost(frame, rule);
         }
@@ -324,9 +316,9 @@ mod tests {
         Frame { pc: 1, sp, bp_at }
     }
 
-    fn bounds(stack: &[usize]) -> Bounds {
+    fn bounds(stack: &[usize]) -> Stack {
         let range = stack.as_ptr_range();
-        Bounds {
+        Stack {
             low: range.start as usize,
             high: range.end as usize,
         }

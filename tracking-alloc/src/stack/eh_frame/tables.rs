@@ -5,12 +5,8 @@
 
 use crate::module::elf::Source;
 use crate::sys::{Bump, map_private};
-use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Pointer};
+use gimli::{BaseAddresses, EhFrameHdr, EndianSlice, LittleEndian, Pointer};
 use libc::{PT_GNU_EH_FRAME, PT_LOAD};
-use std::ptr::NonNull;
-
-/// The bytes of a table.
-pub(super) type Bytes = EndianSlice<'static, LittleEndian>;
 
 /// No module's tables are larger than this; what is, is not read.
 const MOST_BYTES: u64 = 256 << 20;
@@ -19,25 +15,16 @@ const MOST_BYTES: u64 = 256 << 20;
 #[derive(Clone, Copy)]
 pub(super) struct Tables {
     asked: bool,
-    copy: Option<Copy>,
+    sections: Option<Sections>,
 }
 
-/// Both sections, one behind the other in memory of their own.
+/// Both sections, one behind the other in memory of their own, and their ELF virtual addresses.
 #[derive(Clone, Copy)]
-struct Copy {
-    bytes: NonNull<u8>,
-    header_len: usize,
-    frames_len: usize,
-    /// ELF virtual addresses of both.
-    header_address: u64,
-    frames_address: u64,
-}
-
-/// What gimli needs to find and read a rule.
 pub(super) struct Sections {
-    pub(super) header: Bytes,
-    pub(super) frames: EhFrame<Bytes>,
-    pub(super) bases: BaseAddresses,
+    // NOTE: mapped for ever, or until `forget`, which nobody calls while sections are in use: both are under the write lock.
+    pub(super) header: &'static [u8],
+    pub(super) frames: &'static [u8],
+    pub(super) header_address: u64,
     pub(super) frames_address: u64,
 }
 
@@ -52,26 +39,7 @@ impl Tables {
         if !self.asked {
             self.read(open, keep);
         }
-        let copy = self.copy?;
-        // SAFETY: `copy.bytes` has room for both sections, is written no more, and stays mapped: for ever, or until
-        // `forget`, which nobody calls while sections are in use (both are under the write lock).
-        let (header, frames) = unsafe {
-            (
-                std::slice::from_raw_parts(copy.bytes.as_ptr(), copy.header_len),
-                std::slice::from_raw_parts(
-                    copy.bytes.as_ptr().add(copy.header_len),
-                    copy.frames_len,
-                ),
-            )
-        };
-        Some(Sections {
-            header: EndianSlice::new(header, LittleEndian),
-            frames: EhFrame::new(frames, LittleEndian),
-            bases: BaseAddresses::default()
-                .set_eh_frame_hdr(copy.header_address)
-                .set_eh_frame(copy.frames_address),
-            frames_address: copy.frames_address,
-        })
+        self.sections
     }
 
     /// Reads the copy. What it needs of the stack is given back before a rule is looked for.
@@ -79,27 +47,23 @@ impl Tables {
     #[inline(never)]
     fn read(&mut self, open: impl FnOnce() -> Option<Source>, keep: Option<&mut Bump>) {
         self.asked = true;
-        self.copy = open().and_then(|source| Copy::read(&source, keep));
+        self.sections = open().and_then(|source| Sections::read(&source, keep));
     }
 
     /// Gives back a copy that was not to be kept.
     pub(super) fn forget(&mut self) {
-        if let Some(copy) = self.copy.take() {
+        if let Some(Sections { header, frames, .. }) = self.sections.take() {
+            let start = header.as_ptr().cast_mut().cast();
             // SAFETY: a mapping of exactly these bytes that nobody refers to any more.
-            unsafe {
-                libc::munmap(
-                    copy.bytes.as_ptr().cast(),
-                    copy.header_len + copy.frames_len,
-                )
-            };
+            unsafe { libc::munmap(start, header.len() + frames.len()) };
         }
         self.asked = false;
     }
 }
 
-impl Copy {
+impl Sections {
     #[inline(never)]
-    fn read(source: &Source, keep: Option<&mut Bump>) -> Option<Copy> {
+    fn read(source: &Source, keep: Option<&mut Bump>) -> Option<Sections> {
         let header =
             source.segments(|segment| (segment.p_type == PT_GNU_EH_FRAME).then_some(segment))?;
         if header.p_filesz > MOST_BYTES {
@@ -138,15 +102,15 @@ impl Copy {
             None => map_private(len)?,
         };
         // SAFETY: fresh memory of that size that nobody else knows.
-        let memory = unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), len) };
+        let memory: &'static mut [u8] =
+            unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), len) };
         let (header_memory, frames_memory) = memory.split_at_mut(header_len);
         // A file that shrank meanwhile leaves zeros, which are the end of a list of rules: nothing false.
         let _ = source.read(&header, 0, header_memory);
         let _ = source.read(&loaded, inside, frames_memory);
-        Some(Copy {
-            bytes,
-            header_len,
-            frames_len,
+        Some(Sections {
+            header: header_memory,
+            frames: frames_memory,
             header_address: header.p_vaddr,
             frames_address,
         })

@@ -3,7 +3,7 @@ use super::*;
 use crate::stack::last_walk::tests::Random;
 
 /// Rules of three functions: one that has its caller's rbp at hand, one whose frame ends by rbp, the outermost.
-struct Rules(Bounds);
+struct Rules(Stack);
 
 impl Step for Rules {
     type Frame = UnwoundFrame;
@@ -35,10 +35,7 @@ fn a_caller_whose_rbp_alone_changed_is_walked_anew() {
         low: place,
         high: at(16) as usize,
     };
-    let rules = Rules(Bounds {
-        low: stack.low,
-        high: stack.high,
-    });
+    let rules = Rules(stack);
     let last = LastWalk::none();
     let walk = |words: &[u64; 16]| {
         std::hint::black_box(words);
@@ -68,7 +65,7 @@ const REALIGNED: u64 = 4;
 const OUTERMOST: u64 = 5;
 const UNKNOWN: u64 = 6;
 
-fn rule_at(frame: Frame, _: Bounds) -> Rule {
+fn rule_at(frame: Frame, _: Stack) -> Rule {
     let rule = match frame.pc % 8 {
         PLAIN => Rule::new(Base::Sp, 6 * 8, None),
         SMALL => Rule::new(Base::Sp, 2 * 8, None),
