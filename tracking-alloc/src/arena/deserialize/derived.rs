@@ -83,20 +83,7 @@ pub fn by_serde<'de, T: Deserialize<'de>>() -> PhantomData<T> {
     PhantomData
 }
 
-/// What stands for a field that the input does not have.
-///
-/// # Errors
-/// "missing field", except for `Option`.
-pub fn absent<'de, 'a, T, A, E>(_: &'a A, name: &'static str) -> Result<T, E>
-where
-    A: Arena,
-    T: ArenaDeserialize<'de, 'a, A>,
-    E: Error,
-{
-    T::absent(name)
-}
-
-/// The same for a field read by serde's `Deserialize`, in serde's own way.
+/// What stands for a field that the input does not have and serde's `Deserialize` would read, in serde's own way.
 ///
 /// # Errors
 /// "missing field", except for `Option`.
