@@ -19,7 +19,6 @@ pub(in super::super) struct Recorded {
     slot: Cell<Option<&'static Slot>>,
     /// The counter of the scope the thread was in at the last call.
     counter: Cell<Option<&'static ScopeCounter>>,
-    scope: Cell<u32>,
     /// When so many more bytes were allocated the recording is brought up to date.
     left: Cell<u64>,
 }
@@ -76,11 +75,10 @@ impl Recorded {
     fn known_counter(&self, slot: &'static Slot) -> Option<&'static ScopeCounter> {
         let scope = current_scope::current();
         match self.counter.get() {
-            Some(counter) if self.scope.get() == scope => Some(counter),
+            Some(counter) if counter.scope.get() == u64::from(scope) => Some(counter),
             _ => {
                 let counter = slot.scopes.find(scope)?;
                 self.counter.set(Some(counter));
-                self.scope.set(scope);
                 Some(counter)
             }
         }

@@ -73,11 +73,35 @@ pub(super) fn publish(slot: &'static Slot, event: Event) {
     });
 }
 
-/// Brings the recording up to date with an instance that is gone, and frees its slot.
+/// Brings the recording up to date with an instance that is gone: what it held is not held any more, and its slot is free.
 pub(super) fn end(slot: &'static Slot, used: u64) {
     with_writer(slot, Event::Update, |writer, now_ns, _| {
         publish_slot(writer, slot);
-        free(writer, slot, used, now_ns);
+        let counters = &slot.counters;
+        for figure in [
+            &counters.chunks,
+            &counters.chunk_bytes,
+            &counters.chunk_bytes_with_metadata,
+            &counters.abandoned,
+            &counters.bypassed,
+        ] {
+            figure.set(0);
+        }
+        counters.anchor(0, 0);
+        slot.empty();
+        publish_slot(writer, slot);
+        writer.add_arena_moment(ArenaChunkValue {
+            what: arena_event::DROP,
+            used_bytes: used,
+            ..moment(slot, now_ns)
+        });
+        slot.in_use.store(false, Release);
+        let arena = slot.arena.load(Relaxed);
+        if let (Some(record), Some(free)) = (writer.arena_record(arena), FREE.get(arena as usize)) {
+            record.dropped.fetch_add(1, Relaxed);
+            slot.next_free.set(free.get());
+            free.set(slot);
+        }
     });
 }
 
@@ -245,34 +269,5 @@ fn moment(slot: &Slot, now_ns: u64) -> ArenaChunkValue {
         instance: slot.instance.load(Relaxed),
         time_ns: now_ns,
         ..ArenaChunkValue::default()
-    }
-}
-
-/// An instance is gone: what it held is not held any more, and its slot is free.
-fn free(writer: &mut Writer, slot: &'static Slot, used: u64, now_ns: u64) {
-    let counters = &slot.counters;
-    for figure in [
-        &counters.chunks,
-        &counters.chunk_bytes,
-        &counters.chunk_bytes_with_metadata,
-        &counters.abandoned,
-        &counters.bypassed,
-    ] {
-        figure.set(0);
-    }
-    counters.anchor(0, 0);
-    slot.empty();
-    publish_slot(writer, slot);
-    writer.add_arena_moment(ArenaChunkValue {
-        what: arena_event::DROP,
-        used_bytes: used,
-        ..moment(slot, now_ns)
-    });
-    slot.in_use.store(false, Release);
-    let arena = slot.arena.load(Relaxed);
-    if let (Some(record), Some(free)) = (writer.arena_record(arena), FREE.get(arena as usize)) {
-        record.dropped.fetch_add(1, Relaxed);
-        slot.next_free.set(free.get());
-        free.set(slot);
     }
 }
