@@ -115,7 +115,7 @@ pub(super) fn add_counter(slot: &'static Slot, scope: u32) -> Option<&'static Sc
 }
 
 /// Calls `f` with the writer of the recording that the slot belongs to, the time, and the site of a chunk just taken.
-pub(super) fn with_writer<R>(
+fn with_writer<R>(
     slot: &'static Slot,
     event: Event,
     f: impl FnOnce(&mut Writer, u64, u32) -> R,
@@ -131,7 +131,7 @@ pub(super) fn with_writer<R>(
 }
 
 /// Calls `f` while the recording that the slot belongs to goes on.
-fn in_recording<R>(slot: &Slot, f: impl FnOnce(&'static Session) -> R) -> Option<R> {
+pub(super) fn in_recording<R>(slot: &Slot, f: impl FnOnce(&'static Session) -> R) -> Option<R> {
     let _inside = hook::Inside::enter()?;
     let session = tables::current().filter(|session| session.tag() == slot.tag.load(Relaxed))?;
     let _errno = sys::Errno::keep();
