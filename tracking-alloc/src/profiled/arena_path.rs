@@ -5,7 +5,8 @@
 //! next. While nothing records there is no place, and entering one is a load and a compare. Never allocates through the
 //! hooked allocator.
 
-use super::tree::{self, Node, Step, Type, TypeOf};
+pub(crate) use super::tree::Type;
+use super::tree::{self, Node, Step, TypeOf};
 use crate::current_scope::{self, ScopeGuard};
 use crate::scope_records::{self, Retained};
 use std::cell::Cell;
@@ -85,20 +86,9 @@ fn new_root(ty: Type, generation: u32) -> Option<Rooted> {
     Some(rooted)
 }
 
-/// Enters a place below the present one, whose values are `T`s.
+/// Enters a place below the present one, with values of `ty`.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn enter<T>(below: PathStep) -> Entered {
-    enter_typed(Type::of::<T>, below)
-}
-
-/// Enters a place below the present one that has no type of its own: a variant's with several fields.
-#[inline]
-pub(crate) fn enter_untyped(below: PathStep) -> Entered {
-    enter_typed(Type::default, below)
-}
-
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn enter_typed(ty: TypeOf, below: PathStep) -> Entered {
+pub(crate) fn enter(ty: TypeOf, below: PathStep) -> Entered {
     let before = PLACE.get();
     if let Some(place) = before {
         let step = match below {

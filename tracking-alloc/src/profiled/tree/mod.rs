@@ -24,7 +24,7 @@ use tracking_alloc_recording::scope_kind;
 
 /// The type of the values at a place; by default unknown.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Type {
+pub(crate) struct Type {
     /// Full name; empty where nothing is known.
     pub(super) name: &'static str,
     /// `size_of`.
@@ -33,7 +33,7 @@ pub(super) struct Type {
 
 impl Type {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn of<T>() -> Type {
+    pub(crate) fn of<T>() -> Type {
         Type {
             name: type_name::<T>(),
             bytes: size_of::<T>(),
@@ -42,7 +42,7 @@ impl Type {
 }
 
 /// Says the type of the values at a place. PERF: one word, by which places are compared.
-pub(super) type TypeOf = fn() -> Type;
+pub(crate) type TypeOf = fn() -> Type;
 
 /// A place in the data: all values at one path under one phase.
 #[derive(Default)]
