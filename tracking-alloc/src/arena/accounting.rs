@@ -20,22 +20,21 @@ fn is_within(cursor: usize, (start, span): (usize, usize)) -> bool {
 impl<A: Arena> Tracked<A> {
     /// Moves the counters to where the recording can reach them, when something records.
     pub(super) fn begin(&self) {
-        self.recorded
-            .begin(&self.name, self.arena.crate_name(), &self.inline);
+        self.recorded.begin(&self.name, self.arena.crate_name());
         self.choose_path();
     }
 
     /// Decides which way pieces are counted.
     fn choose_path(&self) {
-        self.fast.set(match self.recorded.counters() {
-            None => self.chunk.get(),
-            Some(_) => NOWHERE,
+        self.fast.set(match self.recorded.is_recorded() {
+            true => NOWHERE,
+            false => self.chunk.get(),
         });
     }
 
     #[inline(always)]
     pub(super) fn counters(&self) -> &ArenaCounters {
-        self.recorded.counters().unwrap_or(&self.inline)
+        self.recorded.counters()
     }
 
     /// Bytes used when the arena stood at `cursor`, in the present chunk of the last refresh.
@@ -74,7 +73,7 @@ impl<A: Arena> Tracked<A> {
                 let (bypassed, allocated) =
                     self.counters().rewound(before, before.saturating_sub(now));
                 self.recorded.count_bypassed(-(bypassed as i64));
-                self.count_released(allocated, 0);
+                self.recorded.count_released(allocated, 0);
             }
         }
         if self.counters().chunks.get() > known {
@@ -109,9 +108,7 @@ impl<A: Arena> Tracked<A> {
     #[inline(always)]
     fn stand_at(&self, cursor: usize) {
         self.cursor.set(cursor);
-        if let Some(counters) = self.recorded.counters() {
-            counters.cursor.set(cursor as u64);
-        }
+        self.counters().cursor.set(cursor as u64);
     }
 
     /// A chunk was taken: bytes used more than at `before`.
@@ -164,8 +161,7 @@ impl<A: Arena> Tracked<A> {
     ) {
         if is_within(after, self.fast.get()) {
             self.cursor.set(after);
-            self.inline.allocated.add(bytes as u64);
-            self.inline.blocks.add(1);
+            self.recorded.inline.count_allocated(bytes as u64);
         } else {
             self.count_piece_slowly(before, after, piece, bytes);
         }
@@ -178,22 +174,7 @@ impl<A: Arena> Tracked<A> {
         if !is_within(after, self.chunk.get()) {
             self.new_chunk(before, Some(piece));
         }
-        self.count_allocated(bytes as u64);
-    }
-
-    #[inline(always)]
-    fn count_allocated(&self, bytes: u64) {
-        if !self.recorded.count_allocated(bytes) {
-            self.inline.allocated.add(bytes);
-            self.inline.blocks.add(1);
-        }
-    }
-
-    #[inline]
-    fn count_released(&self, bytes: u64, blocks: u64) {
-        if !self.recorded.count_released(bytes, blocks) {
-            self.inline.count_released(bytes, blocks);
-        }
+        self.recorded.count_allocated(bytes as u64);
     }
 
     /// Bytes that a piece of `bytes` takes for the arena's least alignment: padding that comes and goes with it.
@@ -233,8 +214,8 @@ impl<A: Arena> Tracked<A> {
             old as u64
         };
         self.recorded.count_grown(copied);
-        self.count_released(old as u64, 1);
-        self.count_allocated(new as u64);
+        self.recorded.count_released(old as u64, 1);
+        self.recorded.count_allocated(new as u64);
         self.settle(old, old as i64 - new as i64, -used);
     }
 
@@ -252,7 +233,7 @@ impl<A: Arena> Tracked<A> {
                 .abandoned
                 .add((self.taken(old) - self.taken(new)) as u64);
         }
-        self.count_released((old - new) as u64, 0);
+        self.recorded.count_released((old - new) as u64, 0);
         self.settle(old, (old - new) as i64, -used);
     }
 
@@ -262,7 +243,7 @@ impl<A: Arena> Tracked<A> {
         if used >= 0 {
             self.counters().abandoned.add(bytes as u64);
         }
-        self.count_released(bytes as u64, 1);
+        self.recorded.count_released(bytes as u64, 1);
         self.settle(bytes, bytes as i64, -used);
     }
 
@@ -287,10 +268,7 @@ impl<A: Arena> Tracked<A> {
 
     /// After a reset. What the arena still uses then bypassed the handle.
     pub(super) fn emptied(&self, used: u64) {
-        if !self.recorded.emptied() {
-            let (allocated, blocks) = (self.inline.allocated.get(), self.inline.blocks.get());
-            self.inline.count_released(allocated, blocks);
-        }
+        self.recorded.emptied();
         self.set_chunks(self.arena.chunks());
         let counters = self.counters();
         counters.resets.add(1);

@@ -3,7 +3,6 @@
 //! Counting is plain cells; nothing is allocated. Padding is never guessed: it is what the arena used less what was
 //! allocated, abandoned, and found to have bypassed the handle.
 
-use super::counters::ArenaCounters;
 use super::record::{Event, Recorded};
 use super::traits::forward_questions;
 use super::{Arena, ArenaStats, Chunks, PieceResult, Reset};
@@ -45,7 +44,6 @@ pub struct Tracked<A: Arena> {
     /// The same while the counters lie here, else cursors that there are not.
     pub(super) fast: Cell<(usize, usize)>,
     pub(super) recorded: Recorded,
-    pub(super) inline: ArenaCounters,
 }
 
 impl<A: Arena> Tracked<A> {
@@ -58,10 +56,10 @@ impl<A: Arena> Tracked<A> {
             chunk: Cell::default(),
             fast: Cell::default(),
             recorded: Recorded::default(),
-            inline: ArenaCounters::default(),
         };
         new.refresh();
-        new.inline.bypassed.set(new.inline.base_used.get());
+        let counters = new.counters();
+        counters.bypassed.set(counters.base_used.get());
         new.begin();
         new
     }
