@@ -37,11 +37,6 @@ impl<A: Arena> Tracked<A> {
         self.recorded.counters()
     }
 
-    /// Bytes used when the arena stood at `cursor`, in the present chunk of the last refresh.
-    fn used_at(&self, cursor: usize) -> u64 {
-        self.counters().used_at(cursor)
-    }
-
     /// Counts what bypassed the handle since its last call. Returns where the arena stands now.
     #[inline(always)]
     pub(super) fn checked_cursor(&self) -> usize {
@@ -56,7 +51,7 @@ impl<A: Arena> Tracked<A> {
     #[inline(never)]
     fn count_bypass(&self) {
         let cursor = self.cursor.get();
-        let before = self.used_at(cursor);
+        let before = self.counters().used_at(cursor);
         let since = self.arena.used_since(cursor);
         let known = self.counters().chunks.get();
         if !self.refresh() {
@@ -88,7 +83,7 @@ impl<A: Arena> Tracked<A> {
     #[inline]
     pub(super) fn moved(&self, before: usize, piece: Option<NonNull<u8>>) -> i64 {
         let now = self.arena.cursor();
-        let used = self.used_at(before);
+        let used = self.counters().used_at(before);
         self.stand_at(now);
         if !is_within(now, self.chunk.get()) {
             return self.new_chunk(before, piece);
@@ -115,7 +110,7 @@ impl<A: Arena> Tracked<A> {
     #[cold]
     #[inline(never)]
     fn new_chunk(&self, before: usize, piece: Option<NonNull<u8>>) -> i64 {
-        let used = self.used_at(before);
+        let used = self.counters().used_at(before);
         let known = self.counters().chunks.get();
         self.refresh();
         self.recorded
@@ -196,7 +191,9 @@ impl<A: Arena> Tracked<A> {
     #[inline(never)]
     fn given_up_came_back(&self) {
         self.recorded.sum_up();
-        let bypassed = self.counters().settle(self.used_at(self.cursor.get()));
+        let bypassed = self
+            .counters()
+            .settle(self.counters().used_at(self.cursor.get()));
         self.recorded.count_bypassed(-(bypassed as i64));
     }
 
@@ -261,7 +258,7 @@ impl<A: Arena> Tracked<A> {
     /// Before a reset, or the end: how many bytes were in use.
     pub(super) fn emptying(&self) -> u64 {
         self.checked_cursor();
-        let used = self.used_at(self.cursor.get());
+        let used = self.counters().used_at(self.cursor.get());
         self.counters().most_used.raise(used);
         used
     }
