@@ -2,7 +2,7 @@
 
 use crate::attributes::Attributes;
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{DeriveInput, Error, Generics, Ident, Lifetime, Result, parse_quote};
 
@@ -12,9 +12,7 @@ pub(crate) struct Container<'i> {
     /// Its name, as given to the format.
     pub(crate) name: String,
     pub(crate) attributes: Attributes,
-    /// The input's lifetime.
-    pub(crate) de: Lifetime,
-    /// The arena's.
+    /// The arena's lifetime; the input's is `'de`.
     pub(crate) arena: Lifetime,
     /// As people wrote it: for messages.
     pub(crate) arena_name: String,
@@ -28,7 +26,6 @@ impl<'i> Container<'i> {
     pub(crate) fn read(input: &'i DeriveInput) -> Result<Self> {
         let attributes = Attributes::of_type(&input.attrs)?;
         let own = &input.generics;
-        let de = Lifetime::new("'de", Span::call_site());
         let mut arenas = own.lifetimes().filter(|given| given.lifetime.ident != "de");
         let given = arenas.next().map(|given| given.lifetime.clone());
         if let Some(further) = arenas.next() {
@@ -42,7 +39,7 @@ impl<'i> Container<'i> {
             .map_or_else(|| "'a".to_owned(), ToString::to_string);
         let arena = given.unwrap_or_else(|| Lifetime::new("'__a", Span::mixed_site()));
         let mut extended = own.clone();
-        for lifetime in [&arena, &de] {
+        for lifetime in [&arena, &parse_quote!('de)] {
             if own.lifetimes().all(|given| given.lifetime != *lifetime) {
                 extended.params.push(parse_quote!(#lifetime));
             }
@@ -53,7 +50,7 @@ impl<'i> Container<'i> {
             let ty = &given.ident;
             clause
                 .predicates
-                .push(parse_quote!(#ty: __d::ArenaDeserialize<#de, #arena, __A>));
+                .push(parse_quote!(#ty: __d::ArenaDeserialize<'de, #arena, __A>));
         }
         Ok(Container {
             ident: &input.ident,
@@ -62,7 +59,6 @@ impl<'i> Container<'i> {
                 .clone()
                 .unwrap_or_else(|| input.ident.unraw().to_string()),
             attributes,
-            de,
             arena,
             arena_name,
             own,
@@ -77,19 +73,18 @@ impl<'i> Container<'i> {
             Some(path) => quote!(#path),
             None => quote!(::tracking_alloc),
         };
-        let Container { de, arena, .. } = self;
-        let ty = self.ty();
+        let (arena, ty) = (&self.arena, self.ty());
         let (impl_generics, _, where_clause) = self.extended.split_for_impl();
         quote! {
             const _: () = {
                 use #krate::arena::__private as __d;
 
                 #[automatically_derived]
-                impl #impl_generics __d::ArenaDeserialize<#de, #arena, __A> for #ty #where_clause {
+                impl #impl_generics __d::ArenaDeserialize<'de, #arena, __A> for #ty #where_clause {
                     const SCALAR: bool = true #(&& #scalars)*;
                     const MAY_BYPASS: bool = false;
 
-                    fn deserialize_in<__D: __d::Deserializer<#de>>(
+                    fn deserialize_in<__D: __d::Deserializer<'de>>(
                         __deserializer: __D,
                         __arena: &#arena __A,
                     ) -> ::core::result::Result<Self, __D::Error> {
@@ -100,14 +95,14 @@ impl<'i> Container<'i> {
         }
     }
 
-    /// A visitor that makes the type by these methods.
+    /// A visitor that makes the type by these methods: its declaration, and one as [`made`](Container::made).
     pub(crate) fn visitor(
         &self,
-        visitor: &Ident,
         expecting: &str,
         methods: &TokenStream,
-    ) -> TokenStream {
-        let (de, ty) = (&self.de, self.ty());
+    ) -> (TokenStream, TokenStream) {
+        let name = format_ident!("__Visitor", span = Span::mixed_site());
+        let ty = self.ty();
         let items = quote! {
             type Value = #ty;
             fn expecting(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
@@ -115,7 +110,8 @@ impl<'i> Container<'i> {
             }
             #methods
         };
-        self.helper(visitor, &quote!(__d::Visitor<#de>), &items)
+        let declaration = self.helper(&name, &quote!(__d::Visitor<'de>), &items);
+        (declaration, self.made(&name))
     }
 
     /// The type itself, with its generics.
@@ -132,13 +128,12 @@ impl<'i> Container<'i> {
         implemented: &TokenStream,
         items: &TokenStream,
     ) -> TokenStream {
-        let Container { de, arena, .. } = self;
-        let ty = self.ty();
+        let (arena, ty) = (&self.arena, self.ty());
         let (impl_generics, types, where_clause) = self.extended.split_for_impl();
         quote! {
             struct #name #impl_generics (
                 &#arena __A,
-                ::core::marker::PhantomData<(&#de (), fn() -> #ty)>,
+                ::core::marker::PhantomData<(&'de (), fn() -> #ty)>,
             ) #where_clause;
 
             impl #impl_generics #implemented for #name #types #where_clause {

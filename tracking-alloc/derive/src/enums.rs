@@ -3,8 +3,8 @@
 use crate::attributes::Attributes;
 use crate::container::Container;
 use crate::fields::{self, Field, Place, Visiting};
-use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::TokenStream;
+use quote::quote;
 use syn::ext::IdentExt;
 use syn::{DataEnum, Error, Fields, Result, Variant};
 
@@ -20,7 +20,6 @@ pub(crate) fn body(
         ));
     }
     let mut names = Vec::new();
-    let mut declarations = Vec::new();
     let mut arms = Vec::new();
     let mut scalars = Vec::new();
     for (index, variant) in data.variants.iter().enumerate() {
@@ -33,10 +32,8 @@ pub(crate) fn body(
         // As in serde, the enum's `rename_all` is for its variants, not for their fields.
         let path = format!("{}::{own_name}", container.ident.unraw());
         let fields = fields::read(container, &variant.fields, None, &path)?;
-        let (declaration, arm) = variant_arm(container, index, variant, &fields, &name)?;
+        arms.push(variant_arm(container, index, variant, &fields, &name)?);
         scalars.extend(fields.iter().map(|field| field.scalar(container)));
-        declarations.push(declaration);
-        arms.push(arm);
         let mut all = vec![name];
         all.extend(attributes.aliases);
         names.push((all, variant.ident.span()));
@@ -45,11 +42,8 @@ pub(crate) fn body(
     // As serde lists them: aliases too.
     let listed = names.iter().flat_map(|(names, _)| names);
     let count = names.len();
-    let visitor = format_ident!("__Visitor", span = Span::mixed_site());
-    let Container { de, name, .. } = container;
-    let made = container.made(&visitor);
     let methods = quote! {
-        fn visit_enum<__E: __d::EnumAccess<#de>>(
+        fn visit_enum<__E: __d::EnumAccess<'de>>(
             self,
             __enum: __E,
         ) -> ::core::result::Result<Self::Value, __E::Error> {
@@ -71,10 +65,10 @@ pub(crate) fn body(
             }
         }
     };
-    let declaration = container.visitor(&visitor, &format!("enum {name}"), &methods);
+    let name = &container.name;
+    let (declaration, made) = container.visitor(&format!("enum {name}"), &methods);
     let read = quote! {
         const __VARIANTS: &[&str] = &[#(#listed),*];
-        #(#declarations)*
         #declaration
         __d::Deserializer::deserialize_enum(
             __deserializer,
@@ -86,55 +80,59 @@ pub(crate) fn body(
     Ok((read, scalars))
 }
 
-/// What reading a variant needs declared, and its arm in the `match` by number.
+/// A variant's arm in the `match` by number.
 fn variant_arm(
     container: &Container<'_>,
     index: usize,
     variant: &Variant,
     fields: &[Field<'_>],
     name: &str,
-) -> Result<(TokenStream, TokenStream)> {
+) -> Result<TokenStream> {
     let (ident, own) = (&variant.ident, container.ident);
     let constructor = quote!(#own::#ident);
     let read_count = fields.iter().filter(|field| field.is_read()).count();
     let named = match (&variant.fields, fields) {
         (Fields::Unit, _) => {
-            let arm = quote! {
+            return Ok(quote! {
                 #index => {
                     __d::VariantAccess::unit_variant(__variant)?;
                     ::core::result::Result::Ok(#constructor)
                 }
-            };
-            return Ok((TokenStream::new(), arm));
+            });
         }
         (Fields::Unnamed(_), [field]) if read_count == 1 => {
+            let with = field.with_helper(container);
             let seed = field.seed(container, Place::Variant(name, index));
-            let arm = quote! {
-                #index => ::core::result::Result::Ok(#constructor(
-                    __d::VariantAccess::newtype_variant_seed(__variant, #seed)?
-                )),
-            };
-            return Ok((field.with_helper(container), arm));
+            return Ok(quote! {
+                #index => {
+                    #with
+                    ::core::result::Result::Ok(#constructor(
+                        __d::VariantAccess::newtype_variant_seed(__variant, #seed)?
+                    ))
+                }
+            });
         }
         (fields, _) => matches!(fields, Fields::Named(_)),
     };
-    let visitor = format_ident!("__Variant{index}", span = Span::mixed_site());
     let kind = if named { "struct" } else { "tuple" };
     let visiting = Visiting {
         container,
-        visitor: &visitor,
         constructor,
         fields,
         expecting: format!("{kind} variant {own}::{ident}"),
         named,
     };
-    let made = container.made(&visitor);
+    let (declaration, made) = visiting.visitor(None)?;
     let read = if named {
         let names = visiting.names();
         quote!(__d::VariantAccess::struct_variant(__variant, #names, #made))
     } else {
         quote!(__d::VariantAccess::tuple_variant(__variant, #read_count, #made))
     };
-    let arm = quote!(#index => __d::in_variant(#name, #index, || #read),);
-    Ok((visiting.declaration(None)?, arm))
+    Ok(quote! {
+        #index => {
+            #declaration
+            __d::in_variant(#name, #index, || #read)
+        }
+    })
 }

@@ -80,7 +80,7 @@ fn one<'i>(
         attributes,
         name,
         held: format_ident!("__field{index}", span = Span::mixed_site()),
-        with: format_ident!("__With{}{index}", of.replace([':', '_'], "")),
+        with: format_ident!("__With{index}", span = Span::mixed_site()),
     })
 }
 
@@ -124,17 +124,17 @@ impl Field<'_> {
         let Some(path) = &self.attributes.deserialize_with else {
             return TokenStream::new();
         };
-        let (de, ty) = (&container.de, self.ty);
+        let ty = self.ty;
         let items = quote! {
             type Value = #ty;
-            fn deserialize<__D: __d::Deserializer<#de>>(
+            fn deserialize<__D: __d::Deserializer<'de>>(
                 self,
                 __deserializer: __D,
             ) -> ::core::result::Result<#ty, __D::Error> {
                 #path(__deserializer, self.0)
             }
         };
-        container.helper(&self.with, &quote!(__d::DeserializeSeed<#de>), &items)
+        container.helper(&self.with, &quote!(__d::DeserializeSeed<'de>), &items)
     }
 
     /// What stands for it when it is missing or skipped.
@@ -143,13 +143,23 @@ impl Field<'_> {
         given.or_else(|| self.attributes.skip.then(attributes::by_default))
     }
 
+    /// The `let` that holds what was `read`, an option. For nothing its default stands, or `absent` when it has none.
+    fn hold(&self, read: &TokenStream, absent: TokenStream) -> TokenStream {
+        let (held, missing) = (&self.held, self.missing().unwrap_or(absent));
+        quote! {
+            let #held = match #read {
+                ::core::option::Option::Some(__value) => __value,
+                ::core::option::Option::None => #missing,
+            };
+        }
+    }
+
     /// Whether values take nothing from the arena: a constant.
     pub(crate) fn scalar(&self, container: &Container<'_>) -> TokenStream {
-        let Container { de, arena, .. } = container;
-        let ty = self.ty;
+        let (arena, ty) = (&container.arena, self.ty);
         match self.reader() {
             _ if !self.is_read() => quote!(true),
-            Reader::Arena => quote!(<#ty as __d::ArenaDeserialize<#de, #arena, __A>>::SCALAR),
+            Reader::Arena => quote!(<#ty as __d::ArenaDeserialize<'de, #arena, __A>>::SCALAR),
             Reader::Function | Reader::Serde => quote!(false),
         }
     }
@@ -181,34 +191,29 @@ fn borrows_input(ty: &Type) -> bool {
     search.0
 }
 
-/// `{ a: .., b: .. }` of what is held, for a constructor.
+/// `{ a: .., b: .. }` for a constructor: of what is held, and defaults of fields that are not read.
 fn construction(fields: &[Field<'_>]) -> TokenStream {
     let parts = fields.iter().map(|field| {
         let (member, held) = (&field.member, &field.held);
-        quote!(#member: #held)
+        match field.attributes.skip {
+            true => {
+                let missing = field.missing();
+                quote!(#member: #missing)
+            }
+            false => quote!(#member: #held),
+        }
     });
     quote!({ #(#parts),* })
 }
 
-/// `let` for fields that are not read.
-fn skipped(fields: &[Field<'_>]) -> TokenStream {
-    let lets = fields.iter().filter(|field| !field.is_read()).map(|field| {
-        let (held, ty, missing) = (&field.held, field.ty, field.missing());
-        quote!(let #held: #ty = #missing;)
-    });
-    quote!(#(#lets)*)
-}
-
 /// The value from the one field that is read, from `__deserializer`: at the place of the struct.
 pub(crate) fn from_one(container: &Container<'_>, fields: &[Field<'_>]) -> TokenStream {
-    let skipped = skipped(fields);
     let reads = fields.iter().filter(|field| field.is_read()).map(|field| {
         let (held, seed) = (&field.held, field.seed(container, Place::Same));
         quote!(let #held = __d::DeserializeSeed::deserialize(#seed, __deserializer)?;)
     });
     let (ident, construction) = (container.ident, construction(fields));
     quote! {
-        #skipped
         #(#reads)*
         ::core::result::Result::Ok(#ident #construction)
     }
@@ -217,8 +222,6 @@ pub(crate) fn from_one(container: &Container<'_>, fields: &[Field<'_>]) -> Token
 /// A visitor of all fields: its declaration with everything it needs.
 pub(crate) struct Visiting<'v, 'i> {
     pub(crate) container: &'v Container<'i>,
-    /// What the visitor is called.
-    pub(crate) visitor: &'v Ident,
     /// What it makes: a path.
     pub(crate) constructor: TokenStream,
     pub(crate) fields: &'v [Field<'i>],
@@ -243,8 +246,11 @@ impl Visiting<'_, '_> {
         self.fields.iter().filter(|field| field.is_read())
     }
 
-    /// The visitor and what it needs. `further`: more of its methods.
-    pub(crate) fn declaration(&self, further: Option<TokenStream>) -> Result<TokenStream> {
+    /// The declaration of the visitor and of what it needs, and one made. `further`: more of its methods.
+    pub(crate) fn visitor(
+        &self,
+        further: Option<TokenStream>,
+    ) -> Result<(TokenStream, TokenStream)> {
         let helpers = self
             .fields
             .iter()
@@ -252,15 +258,11 @@ impl Visiting<'_, '_> {
         let visit_sequence = self.visit_sequence();
         let visit_map = self.named.then(|| self.visit_map()).transpose()?;
         let methods = quote!(#further #visit_sequence #visit_map);
-        let declaration = self
-            .container
-            .visitor(self.visitor, &self.expecting, &methods);
-        Ok(quote!(#(#helpers)* #declaration))
+        let (declaration, made) = self.container.visitor(&self.expecting, &methods);
+        Ok((quote!(#(#helpers)* #declaration), made))
     }
 
     fn visit_sequence(&self) -> TokenStream {
-        let Container { de, .. } = self.container;
-        let skipped = skipped(self.fields);
         let count = self.count();
         let expected = format!(
             "{} with {count} element{}",
@@ -268,37 +270,29 @@ impl Visiting<'_, '_> {
             if count == 1 { "" } else { "s" }
         );
         let reads = self.read().enumerate().map(|(index, field)| {
-            let held = &field.held;
             let place = if self.named {
                 Place::Field(index)
             } else {
                 Place::Index(index)
             };
             let seed = field.seed(self.container, place);
-            let missing = field.missing().unwrap_or_else(|| {
-                quote! {
-                    return ::core::result::Result::Err(
-                        <__S::Error as __d::Error>::invalid_length(#index, &#expected)
-                    )
-                }
-            });
-            quote! {
-                let #held = match __d::SeqAccess::next_element_seed(&mut __sequence, #seed)? {
-                    ::core::option::Option::Some(__value) => __value,
-                    ::core::option::Option::None => #missing,
-                };
-            }
+            let read = quote!(__d::SeqAccess::next_element_seed(&mut __sequence, #seed)?);
+            let too_short = quote! {
+                return ::core::result::Result::Err(
+                    <__S::Error as __d::Error>::invalid_length(#index, &#expected)
+                )
+            };
+            field.hold(&read, too_short)
         });
         let (constructor, construction) = (&self.constructor, construction(self.fields));
         let unused = (count == 0).then(|| quote!(let _ = &mut __sequence;));
         quote! {
-            fn visit_seq<__S: __d::SeqAccess<#de>>(
+            fn visit_seq<__S: __d::SeqAccess<'de>>(
                 self,
                 mut __sequence: __S,
             ) -> ::core::result::Result<Self::Value, __S::Error> {
                 let __arena = self.0;
                 #unused
-                #skipped
                 #(#reads)*
                 ::core::result::Result::Ok(#constructor #construction)
             }
@@ -306,8 +300,7 @@ impl Visiting<'_, '_> {
     }
 
     fn visit_map(&self) -> Result<TokenStream> {
-        let Container { de, .. } = self.container;
-        let skipped = skipped(self.fields);
+        let arena = &self.container.arena;
         let lets = self.read().map(|field| {
             let (held, ty) = (&field.held, field.ty);
             quote!(let mut #held: ::core::option::Option<#ty> = ::core::option::Option::None;)
@@ -330,9 +323,9 @@ impl Visiting<'_, '_> {
         });
         let ends = self.read().map(|field| {
             let (held, name, ty) = (&field.held, &field.name, field.ty);
-            let missing = field.missing().unwrap_or_else(|| match field.reader() {
+            let absent = match field.reader() {
                 Reader::Arena => quote! {
-                    __d::absent::<#ty, __A, __M::Error>(__arena, #name)?
+                    <#ty as __d::ArenaDeserialize<'de, #arena, __A>>::absent::<__M::Error>(#name)?
                 },
                 Reader::Serde => quote!(__d::absent_by_serde::<#ty, __M::Error>(#name)?),
                 Reader::Function => quote! {
@@ -340,25 +333,19 @@ impl Visiting<'_, '_> {
                         <__M::Error as __d::Error>::missing_field(#name)
                     )
                 },
-            });
-            quote! {
-                let #held = match #held {
-                    ::core::option::Option::Some(__value) => __value,
-                    ::core::option::Option::None => #missing,
-                };
-            }
+            };
+            field.hold(&quote!(#held), absent)
         });
         let find = self.find()?;
         let count = self.count();
         let (constructor, construction) = (&self.constructor, construction(self.fields));
         Ok(quote! {
-            fn visit_map<__M: __d::MapAccess<#de>>(
+            fn visit_map<__M: __d::MapAccess<'de>>(
                 self,
                 mut __map: __M,
             ) -> ::core::result::Result<Self::Value, __M::Error> {
                 #find
                 let __arena = self.0;
-                #skipped
                 #(#lets)*
                 while let ::core::option::Option::Some(__field) =
                     __d::MapAccess::next_key_seed(&mut __map, __d::Identifier {

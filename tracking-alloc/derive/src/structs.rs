@@ -2,8 +2,8 @@
 
 use crate::container::Container;
 use crate::fields::{self, Field, Visiting};
-use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::TokenStream;
+use quote::quote;
 use syn::ext::IdentExt;
 use syn::{DataStruct, Error, Fields, Result};
 
@@ -41,13 +41,11 @@ fn transparent(container: &Container<'_>, fields: &[Field<'_>]) -> Result<TokenS
 }
 
 fn of_fields(container: &Container<'_>, fields: &[Field<'_>], named: bool) -> Result<TokenStream> {
-    let visitor = format_ident!("__Visitor", span = Span::mixed_site());
-    let Container { de, name, .. } = container;
+    let name = &container.name;
     let kind = if named { "struct" } else { "tuple struct" };
     let ident = container.ident;
     let visiting = Visiting {
         container,
-        visitor: &visitor,
         constructor: quote!(#ident),
         fields,
         expecting: format!("{kind} {name}"),
@@ -58,7 +56,7 @@ fn of_fields(container: &Container<'_>, fields: &[Field<'_>], named: bool) -> Re
     let visit_newtype = is_newtype.then(|| {
         let read = fields::from_one(container, fields);
         quote! {
-            fn visit_newtype_struct<__D: __d::Deserializer<#de>>(
+            fn visit_newtype_struct<__D: __d::Deserializer<'de>>(
                 self,
                 __deserializer: __D,
             ) -> ::core::result::Result<Self::Value, __D::Error> {
@@ -67,8 +65,7 @@ fn of_fields(container: &Container<'_>, fields: &[Field<'_>], named: bool) -> Re
             }
         }
     });
-    let declaration = visiting.declaration(visit_newtype)?;
-    let made = container.made(&visitor);
+    let (declaration, made) = visiting.visitor(visit_newtype)?;
     let call = if named {
         let names = visiting.names();
         quote!(__d::Deserializer::deserialize_struct(__deserializer, #name, #names, #made))
@@ -81,7 +78,6 @@ fn of_fields(container: &Container<'_>, fields: &[Field<'_>], named: bool) -> Re
 }
 
 fn unit(container: &Container<'_>) -> TokenStream {
-    let visitor = format_ident!("__Visitor", span = Span::mixed_site());
     let (name, ident) = (&container.name, container.ident);
     let methods = quote! {
         fn visit_unit<__E: __d::Error>(self) -> ::core::result::Result<Self::Value, __E> {
@@ -89,8 +85,7 @@ fn unit(container: &Container<'_>) -> TokenStream {
             ::core::result::Result::Ok(#ident)
         }
     };
-    let declaration = container.visitor(&visitor, &format!("unit struct {name}"), &methods);
-    let made = container.made(&visitor);
+    let (declaration, made) = container.visitor(&format!("unit struct {name}"), &methods);
     quote! {
         #declaration
         __d::Deserializer::deserialize_unit_struct(__deserializer, #name, #made)

@@ -12,13 +12,6 @@ use std::ptr::NonNull;
 /// The same for an arena and a scope of one.
 macro_rules! arena {
     () => {
-        #[inline(always)]
-        fn try_alloc_layout(&self, layout: Layout) -> PieceResult {
-            self.allocate(layout)
-                .map(NonNull::cast)
-                .map_err(|_| AllocError::by(self, layout))
-        }
-
         pieces_by_allocator!();
 
         /// The address of the present chunk's bump position.

@@ -13,11 +13,6 @@ use allocator_api2_02::alloc::Allocator;
 // SAFETY: pieces come from bumpalo's own methods, which keep these promises: chunks never move and are given back by
 // `reset(&mut self)` and drop only; grow and shrink keep the bytes, and leave the piece alone when they fail.
 unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
-    #[inline(always)]
-    fn try_alloc_layout(&self, layout: Layout) -> PieceResult {
-        Bump::try_alloc_layout(self, layout).map_err(|_| AllocError::by(self, layout))
-    }
-
     pieces_by_allocator!();
 
     /// The address down to which the present chunk is used.

@@ -139,6 +139,18 @@ impl ArenaCounters {
         self.anchor(chunks.bytes.saturating_sub(chunks.unused_bytes), cursor);
     }
 
+    /// A piece was allocated.
+    #[inline(always)]
+    pub(super) fn count_allocated(&self, bytes: u64) {
+        self.allocated.add(bytes);
+        self.blocks.add(1);
+    }
+
+    /// Nothing is allocated any more.
+    pub(super) fn empty(&self) {
+        self.count_released(self.allocated.get(), self.blocks.get());
+    }
+
     /// So much is no longer allocated.
     pub(super) fn count_released(&self, bytes: u64, blocks: u64) {
         self.allocated.sub(bytes);

@@ -174,13 +174,8 @@ impl<T, A: Arena> Drop for Growing<'_, T, A> {
             // SAFETY: `len` values lie there, and nobody else has them.
             unsafe { NonNull::slice_from_raw_parts(self.start, self.len).drop_in_place() };
         }
-        if size_of::<T>() == 0 || self.room == 0 {
-            return;
-        }
-        if let Ok(layout) = Self::layout(self.room) {
-            // SAFETY: the piece was taken with that layout; its values are gone.
-            unsafe { self.arena.release(self.start.cast(), layout) };
-        }
+        self.len = 0;
+        self.fit();
     }
 }
 

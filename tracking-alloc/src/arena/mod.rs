@@ -40,8 +40,6 @@ mod bump_scope;
 mod bumpalo;
 mod counters;
 #[cfg(feature = "derive")]
-mod data_path;
-#[cfg(feature = "derive")]
 mod deserialize;
 #[cfg(feature = "derive")]
 mod growing;

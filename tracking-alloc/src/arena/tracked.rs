@@ -3,11 +3,12 @@
 //! Counting is plain cells; nothing is allocated. Padding is never guessed: it is what the arena used less what was
 //! allocated, abandoned, and found to have bypassed the handle.
 
-use super::accounting::Accounting;
+use super::record::{Event, Recorded};
 use super::traits::forward_questions;
 use super::{Arena, ArenaStats, Chunks, PieceResult, Reset};
 use std::alloc::Layout;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
 
@@ -34,21 +35,33 @@ use std::ptr::NonNull;
 /// # }
 /// ```
 pub struct Tracked<A: Arena> {
-    name: Cow<'static, str>,
-    accounting: Accounting,
-    arena: A,
+    pub(super) name: Cow<'static, str>,
+    pub(super) arena: A,
+    /// Where the arena stood after the last call.
+    pub(super) cursor: Cell<usize>,
+    /// Cursors of the present chunk: the lowest, and how far the highest lies above it.
+    pub(super) chunk: Cell<(usize, usize)>,
+    /// The same while the counters lie here, else cursors that there are not.
+    pub(super) fast: Cell<(usize, usize)>,
+    pub(super) recorded: Recorded,
 }
 
 impl<A: Arena> Tracked<A> {
     /// Names an arena. What it used before counts as having bypassed the handle.
     pub fn new(name: impl Into<Cow<'static, str>>, arena: A) -> Self {
-        let name = name.into();
-        let accounting = Accounting::begin_counting(&name, &arena);
-        Tracked {
-            name,
-            accounting,
+        let new = Tracked {
+            name: name.into(),
             arena,
-        }
+            cursor: Cell::default(),
+            chunk: Cell::default(),
+            fast: Cell::default(),
+            recorded: Recorded::default(),
+        };
+        new.refresh();
+        let counters = new.counters();
+        counters.bypassed.set(counters.base_used.get());
+        new.begin();
+        new
     }
 
     /// Its name.
@@ -67,19 +80,28 @@ impl<A: Arena> Tracked<A> {
         &self,
         old: Layout,
         new: Layout,
-        count: fn(&Accounting, &A, usize, usize, i64),
+        count: fn(&Self, usize, usize, i64),
         resize: impl FnOnce() -> PieceResult,
     ) -> PieceResult {
-        let before = self.accounting.detect_bypass(&self.arena);
-        let place = resize().map_err(|refused| self.accounting.refused(&self.arena, refused))?;
-        let used = self.accounting.moved(&self.arena, before, Some(place));
-        count(&self.accounting, &self.arena, old.size(), new.size(), used);
+        let before = self.checked_cursor();
+        let place = resize().map_err(|refused| self.refused(refused))?;
+        let used = self.moved(before, Some(place));
+        count(self, old.size(), new.size(), used);
         Ok(place)
     }
 
     /// What it holds and did so far.
     pub fn stats(&self) -> ArenaStats {
-        self.accounting.stats(&self.name, &self.arena)
+        self.checked_cursor();
+        self.refresh();
+        self.counters().cursor.set(self.cursor.get() as u64);
+        // It is recorded from now on, when something records by now.
+        self.begin();
+        self.recorded.publish(Event::Update);
+        self.recorded.sum_up();
+        let stats = self.counters().stats(self.arena.limit());
+        self.counters().most_used.raise(stats.most_used_bytes);
+        stats
     }
 }
 
@@ -94,7 +116,8 @@ impl<A: Arena> fmt::Debug for Tracked<A> {
 
 impl<A: Arena> Drop for Tracked<A> {
     fn drop(&mut self) {
-        self.accounting.close(&self.arena);
+        let used = self.emptying();
+        self.recorded.end(used);
     }
 }
 
@@ -103,21 +126,20 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
     // PERF: inlined, so that what is known of the layout where it is called is known here.
     #[inline(always)]
     fn try_alloc_layout(&self, layout: Layout) -> PieceResult {
-        let before = self.accounting.detect_bypass(&self.arena);
+        let before = self.checked_cursor();
         match self.arena.try_alloc_layout(layout) {
             Ok(place) => {
                 let after = self.arena.cursor_after(place, layout);
-                self.accounting
-                    .count_piece(&self.arena, before, after, place, layout.size());
+                self.count_piece(before, after, place, layout.size());
                 Ok(place)
             }
-            Err(refused) => Err(self.accounting.refused(&self.arena, refused)),
+            Err(refused) => Err(self.refused(refused)),
         }
     }
 
     #[inline]
     unsafe fn try_grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
-        self.resized(old, new, Accounting::grown, || {
+        self.resized(old, new, Self::grown, || {
             // SAFETY: the caller's promises are the same.
             unsafe { self.arena.try_grow(place, old, new) }
         })
@@ -125,7 +147,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
 
     #[inline]
     unsafe fn try_shrink(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
-        self.resized(old, new, Accounting::shrunk, || {
+        self.resized(old, new, Self::shrunk, || {
             // SAFETY: the caller's promises are the same.
             unsafe { self.arena.try_shrink(place, old, new) }
         })
@@ -133,30 +155,34 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
 
     #[inline]
     unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
-        let before = self.accounting.detect_bypass(&self.arena);
+        let before = self.checked_cursor();
         // SAFETY: the caller's promises are the same.
         unsafe { self.arena.release(place, layout) };
-        let used = self.accounting.moved(&self.arena, before, None);
-        self.accounting.released(&self.arena, layout.size(), used);
+        let used = self.moved(before, None);
+        self.released(layout.size(), used);
     }
 
     forward_questions!(self => self.arena);
 
     #[inline(always)]
     fn detect_bypass(&self) {
-        self.accounting.detect_bypass(&self.arena);
+        self.checked_cursor();
     }
 
     #[inline(always)]
     fn note_undropped<T>(&self, place: NonNull<T>) {
-        self.accounting.note_undropped(place);
+        self.recorded.note_undropped(
+            std::any::type_name::<T>(),
+            place.addr().get(),
+            size_of::<T>(),
+        );
     }
 }
 
 impl<A: Reset> Reset for Tracked<A> {
     fn reset(&mut self) {
-        let used = self.accounting.emptying(&self.arena);
+        let used = self.emptying();
         self.arena.reset();
-        self.accounting.emptied(&self.arena, used);
+        self.emptied(used);
     }
 }

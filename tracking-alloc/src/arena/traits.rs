@@ -357,10 +357,17 @@ macro_rules! forward_questions {
 }
 pub(super) use forward_questions;
 
-/// Takes pieces back and changes them by an allocator's own methods, which promise the same.
+/// Allocates pieces, changes them and takes them back by an allocator's own methods, which promise the same.
 #[cfg(any(feature = "bumpalo", feature = "bump-scope"))]
 macro_rules! pieces_by_allocator {
     () => {
+        #[inline(always)]
+        fn try_alloc_layout(&self, layout: Layout) -> PieceResult {
+            self.allocate(layout)
+                .map(NonNull::cast)
+                .map_err(|_| AllocError::by(self, layout))
+        }
+
         #[inline]
         unsafe fn try_grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
             // SAFETY: the caller's promises are those of `Allocator::grow`.

@@ -5,7 +5,8 @@
 //! next. While nothing records there is no place, and entering one is a load and a compare. Never allocates through the
 //! hooked allocator.
 
-use super::tree::{self, Node, Step, Type, TypeOf};
+pub(crate) use super::tree::Type;
+use super::tree::{self, Node, Step, TypeOf};
 use crate::current_scope::{self, ScopeGuard};
 use crate::scope_records::{self, Retained};
 use std::cell::Cell;
@@ -16,7 +17,7 @@ thread_local! {
     static PLACE: Cell<Option<&'static Node>> = const { Cell::new(None) };
 }
 
-/// A step from a place to one below it. Numbers are hints where the place was found last.
+/// A step from a place to one below it.
 #[derive(Clone, Copy, Debug)]
 pub enum PathStep {
     /// A field, by its name and number.
@@ -60,17 +61,12 @@ impl Drop for Entered {
     }
 }
 
-/// Whether the thread is in a place.
-#[inline]
-pub(crate) fn is_inside() -> bool {
-    PLACE.get().is_some()
-}
-
-/// Begins a path of values of `T` built in an arena. `None` when nothing records.
+/// Begins a path of values of `T` built in an arena. `None` when nothing records, and where the thread is inside of one
+/// already: a seed that somebody uses inside of another decode is at the place it is used.
 #[inline]
 pub(crate) fn root<T>() -> Option<Rooted> {
     let generation = scope_records::generation();
-    if generation == 0 {
+    if generation == 0 || PLACE.get().is_some() {
         return None;
     }
     new_root(Type::of::<T>(), generation)
@@ -90,31 +86,20 @@ fn new_root(ty: Type, generation: u32) -> Option<Rooted> {
     Some(rooted)
 }
 
-/// Enters a place below the present one, whose values are `T`s.
+/// Enters a place below the present one, with values of `ty`.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn enter<T>(below: PathStep) -> Entered {
-    enter_typed(Type::of::<T>, below)
-}
-
-/// Enters a place below the present one that has no type of its own: a variant's with several fields.
-#[inline]
-pub(crate) fn enter_untyped(below: PathStep) -> Entered {
-    enter_typed(Type::default, below)
-}
-
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn enter_typed(ty: TypeOf, below: PathStep) -> Entered {
+pub(crate) fn enter(ty: TypeOf, below: PathStep) -> Entered {
     let before = PLACE.get();
     if let Some(place) = before {
-        let (hint, step) = match below {
-            PathStep::Field(name, hint) => (hint, Step::Field(name)),
-            PathStep::Element => (0, Step::Single(scope_kind::ELEMENT)),
-            PathStep::Key => (1, Step::Single(scope_kind::KEY)),
-            PathStep::Value => (2, Step::Single(scope_kind::VALUE)),
-            PathStep::Variant(name, hint) => (hint, Step::Variant(name)),
-            PathStep::Index(index) => (index, Step::Index(index, None)),
+        let step = match below {
+            PathStep::Field(name, number) => Step::Field(name, number),
+            PathStep::Element => Step::Single(scope_kind::ELEMENT),
+            PathStep::Key => Step::Single(scope_kind::KEY),
+            PathStep::Value => Step::Single(scope_kind::VALUE),
+            PathStep::Variant(name, number) => Step::Variant(name, number),
+            PathStep::Index(index) => Step::Index(index, None),
         };
-        let found = place.child(hint, step, ty, true);
+        let found = place.child(step, ty, true);
         found.enter();
         PLACE.set(Some(found.node));
     }

@@ -6,7 +6,8 @@
 
 use super::known;
 use super::tree::{Node, Text};
-use serde::de::{self, DeserializeSeed, Deserializer, Expected, Unexpected, Visitor};
+use serde::de::value::U64Deserializer;
+use serde::de::{self, DeserializeSeed, Expected, Unexpected};
 use std::any::type_name;
 use std::fmt;
 
@@ -30,8 +31,8 @@ fn ask<'de, S: DeserializeSeed<'de>>(node: &'static Node, names: &'static [&'sta
 
 /// How many variants the identifier knows.
 fn count<'de, S: DeserializeSeed<'de>>() -> Option<usize> {
-    let seed = another::<S>()?;
-    match seed.deserialize(NoSuchVariant) {
+    let no_such_variant = U64Deserializer::new(u64::MAX);
+    match another::<S>()?.deserialize(no_such_variant) {
         Err(Answer(count)) => count,
         // It takes any number for a variant.
         Ok(_) => None,
@@ -46,22 +47,6 @@ fn another<S>() -> Option<S> {
     // SAFETY: `S` is a `PhantomData`, by its name and size: all its values are alike, need no drop, and can be made by
     // anybody.
     Some(unsafe { std::mem::zeroed() })
-}
-
-/// A deserializer that answers everything with a number no variant has.
-struct NoSuchVariant;
-
-impl<'de> Deserializer<'de> for NoSuchVariant {
-    type Error = Answer;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Answer> {
-        visitor.visit_u64(u64::MAX)
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
 }
 
 /// The count in "variant index 0 <= i < 3".

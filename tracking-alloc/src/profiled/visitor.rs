@@ -62,25 +62,16 @@ impl<'de, V: Visitor<'de>, const KIND: Kind> Visitor<'de> for Vis<V, KIND> {
 
     #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        let (at, names) = (self.at, self.names);
-        let progress = Progress::new::<KIND>(at.node(), names);
+        let at = self.at;
+        let progress = Progress::new::<KIND>(at.node(), self.names);
         let visited = self.v.visit_seq(Seq::<A, KIND> {
             access,
             at,
-            names,
             index: 0,
             progress: &progress,
         });
-        // A visitor of a struct asks once for each of its fields: if it is content with fewer than there are names,
-        // some fields have several, and names are not in the order of elements.
-        let node = at.node();
-        if KIND == STRUCT
-            && !at.is_buffering()
-            && visited.is_ok()
-            && progress.asked.get() < names.len()
-            && node.is_order(names).is_none()
-        {
-            node.settle_order(names, false);
+        if KIND == STRUCT && !at.is_buffering() && visited.is_ok() {
+            progress.disprove();
         }
         visited
     }

@@ -321,6 +321,19 @@ fn types_and_variants_may_be_named_like_keywords() {
 }
 
 #[test]
+fn variants_may_have_names_that_differ_by_an_underscore_only() {
+    #[derive(ArenaDeserialize, Debug, PartialEq)]
+    #[expect(non_camel_case_types, reason = "as somebody may call them")]
+    enum Alike<'a> {
+        A_B(#[arena(deserialize_with = "upper")] &'a str),
+        AB(#[arena(deserialize_with = "upper")] &'a str, u8),
+    }
+    let bump = bumpalo::Bump::new();
+    let read: [Alike; 2] = json(&bump, r#"[{"A_B": "ulm"}, {"AB": ["bonn", 7]}]"#).unwrap();
+    assert_eq!(read, [Alike::A_B("ULM"), Alike::AB("BONN", 7)]);
+}
+
+#[test]
 fn collections_of_each_crate_are_handed_out_by_the_handle() {
     type BumpVec<'a, T> = bump_scope::BumpVec<T, &'a bump_scope::Bump>;
     #[derive(ArenaDeserialize)]

@@ -2,8 +2,8 @@
 //! and identifiers of fields and variants. Not for use by hand.
 
 use super::{Arena, ArenaDeserialize};
-use crate::profiled::arena_path;
 pub use crate::profiled::arena_path::PathStep;
+use crate::profiled::arena_path::{self, Type};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use std::fmt;
@@ -37,7 +37,7 @@ where
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         // PERF: numbers take nothing from the arena; entering a place for each would double the time of many of them.
         let below = self.below.filter(|_| !T::SCALAR);
-        let _entered = below.map(arena_path::enter::<T>);
+        let _entered = below.map(|below| arena_path::enter(Type::of::<T>, below));
         let value = T::deserialize_in(deserializer, self.arena);
         if T::MAY_BYPASS {
             self.arena.detect_bypass();
@@ -65,16 +65,16 @@ impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for CustomSeed
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
         // What code of other people took without the handle before this belongs to the place around it.
         self.arena.detect_bypass();
-        let _entered = arena_path::enter::<S::Value>(self.below);
+        let _entered = arena_path::enter(Type::of::<S::Value>, self.below);
         let value = self.seed.deserialize(deserializer);
         self.arena.detect_bypass();
         value
     }
 }
 
-/// Reads a variant with several fields, whose places are below the variant's.
+/// Reads a variant with several fields, whose places are below the variant's, which has no type of its own.
 pub fn in_variant<R>(name: &'static str, number: usize, read: impl FnOnce() -> R) -> R {
-    let _entered = arena_path::enter_untyped(PathStep::Variant(name, number));
+    let _entered = arena_path::enter(Type::default, PathStep::Variant(name, number));
     read()
 }
 
@@ -83,20 +83,7 @@ pub fn by_serde<'de, T: Deserialize<'de>>() -> PhantomData<T> {
     PhantomData
 }
 
-/// What stands for a field that the input does not have.
-///
-/// # Errors
-/// "missing field", except for `Option`.
-pub fn absent<'de, 'a, T, A, E>(_: &'a A, name: &'static str) -> Result<T, E>
-where
-    A: Arena,
-    T: ArenaDeserialize<'de, 'a, A>,
-    E: Error,
-{
-    T::absent(name)
-}
-
-/// The same for a field read by serde's `Deserialize`, in serde's own way.
+/// What stands for a field that the input does not have and serde's `Deserialize` would read, in serde's own way.
 ///
 /// # Errors
 /// "missing field", except for `Option`.

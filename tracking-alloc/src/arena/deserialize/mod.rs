@@ -32,7 +32,8 @@ mod text;
 
 pub use pairs::map_as_pairs;
 
-use super::{Arena, data_path};
+use super::Arena;
+use crate::profiled::arena_path;
 use serde::de::{DeserializeSeed, Deserializer, Error};
 use std::fmt;
 use std::marker::PhantomData;
@@ -171,7 +172,11 @@ where
     type Value = T;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        let _begun = data_path::begin::<T, A>(self.arena);
-        T::deserialize_in(deserializer, self.arena)
+        let _rooted = arena_path::root::<T>();
+        // What bypassed a tracked arena's handle is counted where it did: checked where code of other people ends.
+        self.arena.detect_bypass();
+        let value = T::deserialize_in(deserializer, self.arena);
+        self.arena.detect_bypass();
+        value
     }
 }

@@ -13,26 +13,32 @@ const UPDATE_BYTES: u64 = 64 << 10;
 /// Fewest.
 const FIRST_UPDATE_BYTES: u64 = 1 << 10;
 
-/// What a recording has of a handle.
+/// The counters of a handle: in its own memory, and in a slot once something records.
 #[derive(Default)]
 pub(in super::super) struct Recorded {
+    /// Those in the handle.
+    pub(in super::super) inline: ArenaCounters,
     slot: Cell<Option<&'static Slot>>,
     /// The counter of the scope the thread was in at the last call.
     counter: Cell<Option<&'static ScopeCounter>>,
-    scope: Cell<u32>,
     /// When so many more bytes were allocated the recording is brought up to date.
     left: Cell<u64>,
 }
 
 impl Recorded {
-    /// The counters, when they lie where the recording can reach them.
+    /// Whether the counters lie where the recording can reach them.
     #[inline(always)]
-    pub(in super::super) fn counters(&self) -> Option<&ArenaCounters> {
-        self.slot.get().map(|slot| &slot.counters)
+    pub(in super::super) fn is_recorded(&self) -> bool {
+        self.slot.get().is_some()
+    }
+
+    #[inline(always)]
+    pub(in super::super) fn counters(&self) -> &ArenaCounters {
+        self.slot.get().map_or(&self.inline, |slot| &slot.counters)
     }
 
     /// Moves the counters to where the recording can reach them, when something records and they are not there yet.
-    pub(in super::super) fn begin(&self, name: &str, krate: &'static str, inline: &ArenaCounters) {
+    pub(in super::super) fn begin(&self, name: &str, krate: &'static str) {
         if state::get() & state::RECORD == 0 {
             return;
         }
@@ -45,7 +51,7 @@ impl Recorded {
         }
         let errno = sys::Errno::keep();
         // After a fork the old slot is the parent's: the counters go on in a new one.
-        let counters = known.map_or(inline, |slot| {
+        let counters = known.map_or(&self.inline, |slot| {
             slot.sum_up();
             &slot.counters
         });
@@ -76,11 +82,10 @@ impl Recorded {
     fn known_counter(&self, slot: &'static Slot) -> Option<&'static ScopeCounter> {
         let scope = current_scope::current();
         match self.counter.get() {
-            Some(counter) if self.scope.get() == scope => Some(counter),
+            Some(counter) if counter.scope.get() == u64::from(scope) => Some(counter),
             _ => {
                 let counter = slot.scopes.find(scope)?;
                 self.counter.set(Some(counter));
-                self.scope.set(scope);
                 Some(counter)
             }
         }
@@ -93,11 +98,11 @@ impl Recorded {
         })
     }
 
-    /// A piece was allocated. False when nothing records it.
+    /// A piece was allocated.
     #[inline(always)]
-    pub(in super::super) fn count_allocated(&self, bytes: u64) -> bool {
+    pub(in super::super) fn count_allocated(&self, bytes: u64) {
         let Some(slot) = self.slot.get() else {
-            return false;
+            return self.inline.count_allocated(bytes);
         };
         // PERF: what is rare is one call at the end, which needs no registers kept.
         let left = self.left.get().wrapping_sub(bytes);
@@ -109,7 +114,6 @@ impl Recorded {
             }
             _ => self.allocated_and_update(slot, bytes),
         }
-        true
     }
 
     /// The same when the scope is new to the arena, or it is time for an update.
@@ -135,16 +139,15 @@ impl Recorded {
         }
     }
 
-    /// Something is no longer allocated. False when nothing records it.
-    pub(in super::super) fn count_released(&self, bytes: u64, blocks: u64) -> bool {
+    /// Something is no longer allocated.
+    pub(in super::super) fn count_released(&self, bytes: u64, blocks: u64) {
         let Some(slot) = self.slot.get() else {
-            return false;
+            return self.inline.count_released(bytes, blocks);
         };
         if let Some(counter) = self.counter(slot) {
             counter.gone_bytes.add(bytes);
             counter.gone_blocks.add(blocks);
         }
-        true
     }
 
     /// Bytes bypassed the handle, or came back there.
@@ -170,13 +173,12 @@ impl Recorded {
         }
     }
 
-    /// Everything was taken back. False when nothing records it.
-    pub(in super::super) fn emptied(&self) -> bool {
-        let Some(slot) = self.slot.get() else {
-            return false;
-        };
-        slot.empty();
-        true
+    /// Everything was taken back.
+    pub(in super::super) fn emptied(&self) {
+        match self.slot.get() {
+            Some(slot) => slot.empty(),
+            None => self.inline.empty(),
+        }
     }
 
     /// Brings the counters up to date with those of scopes.

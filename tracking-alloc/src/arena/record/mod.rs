@@ -31,6 +31,10 @@ pub(crate) use writing::{forget, settle};
 
 /// Why the recording is brought up to date.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(recording),
+    expect(dead_code, reason = "only whole platforms record")
+)]
 pub(super) enum Event {
     /// A chunk was taken: bytes in use before, and the address of the piece it was taken for (0 = not known).
     Chunk {

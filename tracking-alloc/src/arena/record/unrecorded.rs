@@ -3,33 +3,34 @@
 use super::super::counters::ArenaCounters;
 use super::Event;
 
-/// What a recording has of a handle: nothing.
+/// The counters of a handle.
 #[derive(Default)]
-pub(in super::super) struct Recorded;
+pub(in super::super) struct Recorded {
+    pub(in super::super) inline: ArenaCounters,
+}
 
 impl Recorded {
     #[inline(always)]
-    pub(in super::super) fn counters(&self) -> Option<&ArenaCounters> {
-        None
-    }
-
-    pub(in super::super) fn begin(
-        &self,
-        _name: &str,
-        _krate: &'static str,
-        _inline: &ArenaCounters,
-    ) {
+    pub(in super::super) fn is_recorded(&self) -> bool {
+        false
     }
 
     #[inline(always)]
-    pub(in super::super) fn count_allocated(&self, _bytes: u64) -> bool {
-        false
+    pub(in super::super) fn counters(&self) -> &ArenaCounters {
+        &self.inline
+    }
+
+    pub(in super::super) fn begin(&self, _name: &str, _krate: &'static str) {}
+
+    #[inline(always)]
+    pub(in super::super) fn count_allocated(&self, bytes: u64) {
+        self.inline.count_allocated(bytes);
     }
 
     pub(in super::super) fn count_grown(&self, _copied: u64) {}
 
-    pub(in super::super) fn count_released(&self, _bytes: u64, _blocks: u64) -> bool {
-        false
+    pub(in super::super) fn count_released(&self, bytes: u64, blocks: u64) {
+        self.inline.count_released(bytes, blocks);
     }
 
     pub(in super::super) fn count_bypassed(&self, _bytes: i64) {}
@@ -43,19 +44,13 @@ impl Recorded {
     ) {
     }
 
-    pub(in super::super) fn emptied(&self) -> bool {
-        false
+    pub(in super::super) fn emptied(&self) {
+        self.inline.empty();
     }
 
     pub(in super::super) fn sum_up(&self) {}
 
-    pub(in super::super) fn publish(&self, event: Event) {
-        if let Event::Chunk { used, piece } = event {
-            let _ = (used, piece);
-        } else if let Event::Reset { used } = event {
-            let _ = used;
-        }
-    }
+    pub(in super::super) fn publish(&self, _event: Event) {}
 
     pub(in super::super) fn end(&self, _used: u64) {}
 }

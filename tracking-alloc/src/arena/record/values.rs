@@ -3,9 +3,8 @@
 //! Which of those blocks a value owns cannot be known here: what is recorded is that they began where a word of the value
 //! pointed. Never reads beyond the value, never remembers addresses.
 
-use super::Event;
 use super::slot::Slot;
-use super::writing::with_writer;
+use super::writing::in_recording;
 use crate::tables::{ArenaValue, scope_number};
 use crate::{current_scope, state};
 use std::sync::atomic::Ordering::*;
@@ -34,9 +33,7 @@ pub(super) fn note_undropped(
         site: 0,
         bytes: bytes as u64,
     };
-    with_writer(slot, Event::Update, |writer, _, _| {
-        writer.add_arena_value(added)
-    });
+    in_recording(slot, |session| session.write.lock().add_arena_value(added));
     #[cfg(feature = "serde")]
     for_each_block(place, bytes, |block| {
         let added = ArenaValue {
@@ -44,9 +41,7 @@ pub(super) fn note_undropped(
             bytes: block.bytes as u64,
             ..added
         };
-        with_writer(slot, Event::Update, |writer, _, _| {
-            writer.add_arena_value(added)
-        });
+        in_recording(slot, |session| session.write.lock().add_arena_value(added));
     });
     #[cfg(not(feature = "serde"))]
     let _ = place;

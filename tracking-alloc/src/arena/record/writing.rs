@@ -56,28 +56,57 @@ fn advance(published: &AtomicU64, now: u64) -> u64 {
 
 /// Brings the recording up to date with an instance.
 pub(super) fn publish(slot: &'static Slot, event: Event) {
-    with_writer(slot, event, |writer, now_ns, site| {
-        publish_slot(writer, slot);
-        let (what, used_bytes) = match event {
-            Event::Chunk { used, .. } => (arena_event::CHUNK, used),
-            Event::Reset { used } => (arena_event::RESET, used),
-            Event::Update => return,
+    in_recording(slot, |session| {
+        let (what, used_bytes, site) = match event {
+            Event::Chunk { used, piece: 0 } => (arena_event::CHUNK, used, 0),
+            Event::Chunk { used, piece } => (arena_event::CHUNK, used, chunk_site(slot, piece)),
+            Event::Reset { used } => (arena_event::RESET, used, 0),
+            Event::Update => return publish_slot(&mut session.write.lock(), slot),
         };
-        writer.add_arena_moment(ArenaChunkValue {
+        let happened = ArenaChunkValue {
             what,
             chunk_bytes: slot.counters.chunk_bytes.get(),
             used_bytes,
             site,
-            ..moment(slot, now_ns)
-        });
+            ..moment(slot)
+        };
+        let mut writer = session.write.lock();
+        publish_slot(&mut writer, slot);
+        writer.add_arena_moment(happened);
     });
 }
 
-/// Brings the recording up to date with an instance that is gone, and frees its slot.
+/// Brings the recording up to date with an instance that is gone: what it held is not held any more, and its slot is free.
 pub(super) fn end(slot: &'static Slot, used: u64) {
-    with_writer(slot, Event::Update, |writer, now_ns, _| {
+    in_recording(slot, |session| {
+        let dropped = ArenaChunkValue {
+            what: arena_event::DROP,
+            used_bytes: used,
+            ..moment(slot)
+        };
+        let writer = &mut session.write.lock();
         publish_slot(writer, slot);
-        free(writer, slot, used, now_ns);
+        let counters = &slot.counters;
+        for figure in [
+            &counters.chunks,
+            &counters.chunk_bytes,
+            &counters.chunk_bytes_with_metadata,
+            &counters.abandoned,
+            &counters.bypassed,
+        ] {
+            figure.set(0);
+        }
+        counters.anchor(0, 0);
+        slot.empty();
+        publish_slot(writer, slot);
+        writer.add_arena_moment(dropped);
+        slot.in_use.store(false, Release);
+        let arena = slot.arena.load(Relaxed);
+        if let (Some(record), Some(free)) = (writer.arena_record(arena), FREE.get(arena as usize)) {
+            record.dropped.fetch_add(1, Relaxed);
+            slot.next_free.set(free.get());
+            free.set(slot);
+        }
     });
 }
 
@@ -90,24 +119,8 @@ pub(super) fn add_counter(slot: &'static Slot, scope: u32) -> Option<&'static Sc
     })?
 }
 
-/// Calls `f` with the writer of the recording that the slot belongs to, the time, and the site of a chunk just taken.
-pub(super) fn with_writer<R>(
-    slot: &'static Slot,
-    event: Event,
-    f: impl FnOnce(&mut Writer, u64, u32) -> R,
-) -> Option<R> {
-    in_recording(slot, |session| {
-        let site = match event {
-            Event::Chunk { piece, .. } if piece != 0 => chunk_site(slot, piece),
-            _ => 0,
-        };
-        let now_ns = hook::PEAK_CHECKS.lock().timeline.elapsed_ns();
-        f(&mut session.write.lock(), now_ns, site)
-    })
-}
-
 /// Calls `f` while the recording that the slot belongs to goes on.
-fn in_recording<R>(slot: &Slot, f: impl FnOnce(&'static Session) -> R) -> Option<R> {
+pub(super) fn in_recording<R>(slot: &Slot, f: impl FnOnce(&'static Session) -> R) -> Option<R> {
     let _inside = hook::Inside::enter()?;
     let session = tables::current().filter(|session| session.tag() == slot.tag.load(Relaxed))?;
     let _errno = sys::Errno::keep();
@@ -238,41 +251,12 @@ fn publish_counter(writer: &mut Writer, arena: u32, counter: &'static ScopeCount
         .fetch_add(advance(live_blocks, now) as i64, Relaxed);
 }
 
-/// A moment of an arena's history.
-fn moment(slot: &Slot, now_ns: u64) -> ArenaChunkValue {
+/// The present moment of an arena's history. To be asked before the write lock is taken: it takes the peak lock.
+fn moment(slot: &Slot) -> ArenaChunkValue {
     ArenaChunkValue {
         arena: slot.arena.load(Relaxed),
         instance: slot.instance.load(Relaxed),
-        time_ns: now_ns,
+        time_ns: hook::PEAK_CHECKS.lock().timeline.elapsed_ns(),
         ..ArenaChunkValue::default()
-    }
-}
-
-/// An instance is gone: what it held is not held any more, and its slot is free.
-fn free(writer: &mut Writer, slot: &'static Slot, used: u64, now_ns: u64) {
-    let counters = &slot.counters;
-    for figure in [
-        &counters.chunks,
-        &counters.chunk_bytes,
-        &counters.chunk_bytes_with_metadata,
-        &counters.abandoned,
-        &counters.bypassed,
-    ] {
-        figure.set(0);
-    }
-    counters.anchor(0, 0);
-    slot.empty();
-    publish_slot(writer, slot);
-    writer.add_arena_moment(ArenaChunkValue {
-        what: arena_event::DROP,
-        used_bytes: used,
-        ..moment(slot, now_ns)
-    });
-    slot.in_use.store(false, Release);
-    let arena = slot.arena.load(Relaxed);
-    if let (Some(record), Some(free)) = (writer.arena_record(arena), FREE.get(arena as usize)) {
-        record.dropped.fetch_add(1, Relaxed);
-        slot.next_free.set(free.get());
-        free.set(slot);
     }
 }

@@ -4,7 +4,7 @@ use super::Seed;
 use crate::profiled::enter::At;
 use crate::profiled::identifier::{Capture, Identifier, Named};
 use crate::profiled::known;
-use crate::profiled::tree::{Node, Step, Type, TypeOf};
+use crate::profiled::tree::{Step, Type};
 use crate::profiled::variants;
 use crate::profiled::visitor::{STRUCT, TUPLE, Vis};
 use serde::de::{DeserializeSeed, EnumAccess, Error, VariantAccess, Visitor};
@@ -30,30 +30,24 @@ impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Enum<A> {
             inner: seed,
             capture: &capture,
         })?;
-        let mut named = capture.named();
-        if let Named::Index(index) = named
-            && index < names.len()
-            && variants::are_in_order::<S>(at.node(), names)
-        {
-            named = Named::Name(index);
-        }
-        Ok((
-            value,
-            Variant {
-                access,
-                at,
-                names,
-                named,
+        let step = match capture.named() {
+            Named::Name(index) => Step::Variant(names.get(index).copied().unwrap_or(""), index),
+            Named::Index(index) => match names.get(index) {
+                Some(name) if variants::are_in_order::<S>(at.node(), names) => {
+                    Step::Variant(name, index)
+                }
+                _ => Step::VariantIndex(index),
             },
-        ))
+            Named::Kept | Named::Unknown => Step::Variant("?", 0),
+        };
+        Ok((value, Variant { access, at, step }))
     }
 }
 
 pub(in super::super) struct Variant<A> {
     access: A,
     at: At,
-    names: &'static [&'static str],
-    named: Named,
+    step: Step<'static>,
 }
 
 impl<A> Variant<A> {
@@ -64,28 +58,9 @@ impl<A> Variant<A> {
         if at.is_buffering() {
             return read(self.access, at);
         }
-        let entered = enter(at.node(), self.names, self.named, Type::default);
+        let entered = at.node().enter(self.step, Type::default, true);
         at.within(entered, at.node().scope, |at| read(self.access, at))
     }
-}
-
-/// Enters the place of a variant's content.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn enter(
-    node: &'static Node,
-    names: &'static [&'static str],
-    named: Named,
-    ty: TypeOf,
-) -> &'static Node {
-    let (hint, step) = match named {
-        Named::Name(index) => {
-            let name = names.get(index).copied().unwrap_or("");
-            (index, Step::Variant(name))
-        }
-        Named::Index(index) => (index, Step::VariantIndex(index)),
-        _ => (0, Step::Variant("?")),
-    };
-    node.enter(hint, step, ty, true)
 }
 
 impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<A> {
@@ -102,12 +77,12 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<A> {
         let Some(ty) = known::seeded::<S>() else {
             return at.checked(|| self.access.newtype_variant_seed(seed));
         };
-        let (node, names, named) = (at.node(), self.names, self.named);
+        let (node, step) = (at.node(), self.step);
         self.access.newtype_variant_seed(Seed {
             seed,
             at,
             back: node.scope,
-            enter: move || enter(node, names, named, ty),
+            enter: move || node.enter(step, ty, true),
         })
     }
 

@@ -41,36 +41,11 @@ impl<A, const KIND: Kind> Map<A, KIND> {
     }
 }
 
-/// Enters the place of a value, by its key. `fold`: a type inside itself is counted at its outermost place.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn enter(
-    node: &'static Node,
-    names: &'static [&'static str],
-    named: Named,
-    ty: TypeOf,
-    fold: bool,
-) -> &'static Node {
-    match named {
-        Named::Name(index) => {
-            // A captured index is one of the list.
-            let name = names.get(index).copied().unwrap_or("");
-            match fold {
-                true => node.enter_field::<true>(index, name, ty),
-                false => node.enter(index, Step::Field(name), ty, false),
-            }
-        }
-        Named::Index(index) => node.enter(index, Step::Index(index, None), ty, true),
-        Named::Kept => enter_kept(node, ty),
-        Named::Unknown => node.enter_only::<{ scope_kind::VALUE }>(ty),
-    }
-}
-
-/// PERF: never inlined: the copy of the name must not lie in the stack frame of every value that is deserialized.
+/// Enters the place of the name kept aside. PERF: never inlined: the copy of the name must not lie in the stack frame of every value that is deserialized.
 #[inline(never)]
 fn enter_kept(node: &'static Node, ty: TypeOf) -> &'static Node {
     let kept = kept_name();
-    let step = Step::buffered_field(kept.as_str());
-    node.enter(step.key() % 61, step, ty, true)
+    node.enter(Step::buffered_field(kept.as_str()), ty, true)
 }
 
 impl<'de, A: MapAccess<'de>, const KIND: Kind> Map<A, KIND> {
@@ -168,12 +143,25 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
             return value;
         }
         let (node, names, named) = (at.node(), self.names, self.named);
+        // A type inside itself is counted at its outermost place.
         let fold = !(known::is_content_seed::<S>() && ty().name == node.ty.name);
         self.access.next_value_seed(Seed {
             seed,
             at,
             back: self.rest,
-            enter: move || enter(node, names, named, ty, fold),
+            enter: move || match named {
+                Named::Name(index) => {
+                    // A captured index is one of the list.
+                    let name = names.get(index).copied().unwrap_or("");
+                    match fold {
+                        true => node.enter_field::<true>(index, name, ty),
+                        false => node.enter(Step::Field(name, index), ty, false),
+                    }
+                }
+                Named::Index(index) => node.enter(Step::Index(index, None), ty, true),
+                Named::Kept => enter_kept(node, ty),
+                Named::Unknown => node.enter_only::<{ scope_kind::VALUE }>(ty),
+            },
         })
     }
 

@@ -13,17 +13,19 @@ use tracking_alloc_recording::scope_kind;
 pub(in super::super) struct Seq<'a, A, const KIND: Kind> {
     pub(in super::super) access: A,
     pub(in super::super) at: At,
-    pub(in super::super) names: &'static [&'static str],
     pub(in super::super) index: usize,
     pub(in super::super) progress: &'a Progress,
 }
 
-/// What whoever visits a sequence wants to know afterwards.
+/// How far a sequence was read that may be the fields of a struct, and what is known of their names: they may be more
+/// than fields (aliases).
 ///
 /// PERF: not in the sequence itself, so that the address of that is never taken and it stays in registers.
 pub(in super::super) struct Progress {
+    node: &'static Node,
+    names: &'static [&'static str],
     /// Elements the visitor asked for.
-    pub(in super::super) asked: Cell<usize>,
+    asked: Cell<usize>,
     /// The names of the struct are known to be in the order of elements.
     ordered: Cell<bool>,
 }
@@ -35,72 +37,60 @@ impl Progress {
         names: &'static [&'static str],
     ) -> Progress {
         Progress {
+            node,
+            names,
             asked: Cell::new(0),
             ordered: Cell::new(KIND == STRUCT && node.is_order(names) == Some(true)),
         }
     }
-}
 
-/// Enters the place of an element. `fold`: a type inside itself is counted at its outermost place.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn enter<const KIND: Kind>(
-    node: &'static Node,
-    names: &'static [&'static str],
-    progress: &Progress,
-    index: usize,
-    ty: TypeOf,
-    fold: bool,
-) -> &'static Node {
-    match KIND {
-        STRUCT if fold => enter_field::<true>(node, names, progress, index, ty),
-        STRUCT => enter_unordered::<false>(node, names, progress, index, ty),
-        TUPLE => node.enter(index, Step::Index(index, None), ty, true),
-        _ => node.enter_only::<{ scope_kind::ELEMENT }>(ty),
-    }
-}
-
-/// PERF: as [`Node::enter_field`], which this is mostly.
-#[inline(never)]
-fn enter_field<const HERE: bool>(
-    node: &'static Node,
-    names: &'static [&'static str],
-    progress: &Progress,
-    index: usize,
-    ty: TypeOf,
-) -> &'static Node {
-    match names.get(index) {
-        Some(name) if progress.ordered.get() => node.enter_known_field(index, name, ty),
-        _ => enter_unordered::<true>(node, names, progress, index, ty),
-    }
-}
-
-/// Fields without names of a type whose names may be more than its fields (aliases): the guess is proved as soon as the
-/// visitor asks for as many elements as there are names.
-#[inline(never)]
-fn enter_unordered<const FOLD: bool>(
-    node: &'static Node,
-    names: &'static [&'static str],
-    progress: &Progress,
-    index: usize,
-    ty: TypeOf,
-) -> &'static Node {
-    prove(node, names, progress, index);
-    let order = node.is_order(names);
-    let step = match (order, names.get(index)) {
-        (Some(true), Some(name)) => {
-            progress.ordered.set(true);
-            Step::Field(name)
+    /// Enters the place of a field. PERF: as [`Node::enter_field`], which this is mostly.
+    #[inline(never)]
+    fn enter_field<const HERE: bool>(&self, index: usize, ty: TypeOf) -> &'static Node {
+        match self.names.get(index) {
+            Some(name) if self.ordered.get() => self.node.enter_fast(Step::Field(name, index), ty),
+            _ => self.enter_unordered::<true>(index, ty),
         }
-        (order, name) => Step::Index(index, name.copied().filter(|_| order.is_none())),
-    };
-    node.enter(index, step, ty, FOLD)
-}
+    }
 
-/// The last of the names is asked for: there are as many fields as names, so none has two.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn prove(node: &'static Node, names: &'static [&'static str], progress: &Progress, index: usize) {
-    if index + 1 == names.len() && !progress.ordered.get() && node.is_order(names).is_none() {
-        node.settle_order(names, true);
+    /// The same where the names may not be in the order of elements: the guess is proved as soon as the visitor asks for
+    /// as many elements as there are names.
+    #[inline(never)]
+    fn enter_unordered<const FOLD: bool>(&self, index: usize, ty: TypeOf) -> &'static Node {
+        self.prove(index);
+        let order = self.node.is_order(self.names);
+        let step = match (order, self.names.get(index)) {
+            (Some(true), Some(name)) => {
+                self.ordered.set(true);
+                Step::Field(name, index)
+            }
+            (order, name) => Step::Index(index, name.copied().filter(|_| order.is_none())),
+        };
+        self.node.enter(step, ty, FOLD)
+    }
+
+    /// The last of the names is asked for: there are as many fields as names, so none has two.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn prove(&self, index: usize) {
+        if index + 1 == self.names.len() && !self.ordered.get() {
+            self.settle_order(true);
+        }
+    }
+
+    /// A visitor of a struct asks once for each of its fields: if it was content with fewer than there are names, some
+    /// fields have several, and names are not in the order of elements.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn disprove(&self) {
+        if self.asked.get() < self.names.len() {
+            self.settle_order(false);
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn settle_order(&self, proved: bool) {
+        if self.node.is_order(self.names).is_none() {
+            self.node.settle_order(self.names, proved);
+        }
     }
 }
 
@@ -121,26 +111,32 @@ impl<'de, A: SeqAccess<'de>, const KIND: Kind> SeqAccess<'de> for Seq<'_, A, KIN
     ) -> Result<Option<S::Value>, A::Error> {
         let index = self.index;
         self.index += 1;
-        let (at, names) = (self.at, self.names);
+        let (at, progress) = (self.at, self.progress);
         if KIND == STRUCT {
-            self.progress.asked.set(self.index);
+            progress.asked.set(self.index);
         }
         let Some(ty) = known::seeded::<S>() else {
             if KIND == STRUCT && !at.is_buffering() {
-                prove(at.node(), names, self.progress, index);
+                progress.prove(index);
             }
             return at.checked(|| self.access.next_element_seed(seed));
         };
         if known::is_buffer::<S::Value>() && !at.is_buffering() {
             return self.access.next_element_seed(Buffer { seed, at });
         }
-        let (node, progress) = (at.node(), self.progress);
+        let node = at.node();
+        // A type inside itself is counted at its outermost place.
         let fold = !(known::is_content_seed::<S>() && ty().name == node.ty.name);
         self.access.next_element_seed(Seed {
             seed,
             at,
             back: node.scope,
-            enter: move || enter::<KIND>(node, names, progress, index, ty, fold),
+            enter: move || match KIND {
+                STRUCT if fold => progress.enter_field::<true>(index, ty),
+                STRUCT => progress.enter_unordered::<false>(index, ty),
+                TUPLE => node.enter(Step::Index(index, None), ty, true),
+                _ => node.enter_only::<{ scope_kind::ELEMENT }>(ty),
+            },
         })
     }
 

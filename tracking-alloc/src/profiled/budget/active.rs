@@ -5,7 +5,7 @@ use super::path::{Path, is_at};
 use crate::profiled::tree::Node;
 use crate::{count, thread};
 use serde::de::Error;
-use std::fmt;
+use std::fmt::Display;
 use std::ptr::null;
 
 /// A budget in force, on the stack of whoever set it.
@@ -70,13 +70,6 @@ fn innermost() -> *const Active {
 /// When one is exceeded, with the path and the figure.
 #[inline(never)]
 pub(in super::super) fn check<E: Error>(node: &'static Node) -> Result<(), E> {
-    match exceeded(node) {
-        None => Ok(()),
-        Some(excess) => Err(E::custom(excess)),
-    }
-}
-
-fn exceeded(node: &'static Node) -> Option<Excess> {
     let (live_now, total_now) = count::measured_so_far();
     let mut next = innermost();
     // SAFETY: whoever put a budget into the list takes it out before its stack frame ends.
@@ -84,51 +77,26 @@ fn exceeded(node: &'static Node) -> Option<Excess> {
         next = active.outer;
         let live = u64::try_from(live_now.wrapping_sub(active.live)).unwrap_or(0);
         let total = total_now.wrapping_sub(active.total);
-        let (bytes, what, allowed) = match active.limits {
-            Limits {
-                live: Some(allowed),
-                ..
-            } if live > allowed => (live, "live", allowed),
-            Limits {
-                total: Some(allowed),
-                ..
-            } if total > allowed => (total, "allocated", allowed),
-            _ => continue,
-        };
-        return Some(Excess {
-            node,
-            path: active.path,
-            bytes,
-            what,
-            allowed,
-        });
-    }
-    None
-}
-
-/// The message of a budget that is exceeded.
-struct Excess {
-    node: &'static Node,
-    path: Option<*const str>,
-    bytes: u64,
-    what: &'static str,
-    allowed: u64,
-}
-
-impl fmt::Display for Excess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("memory budget exceeded at ")?;
-        match self.path {
-            // SAFETY: the path of a budget in force, which outlives this message: it is written before the budget ends.
-            Some(path) => f.write_str(unsafe { &*path })?,
-            None => Path(self.node).fmt(f)?,
+        for (bytes, what, limit) in [
+            (live, "live", active.limits.live),
+            (total, "allocated", active.limits.total),
+        ] {
+            if let Some(allowed) = limit
+                && bytes > allowed
+            {
+                // SAFETY: the path of a budget in force.
+                let path = active.path.map(|path| unsafe { &*path });
+                let place: &dyn Display = match &path {
+                    Some(path) => path,
+                    None => &Path(node),
+                };
+                return Err(E::custom(format_args!(
+                    "memory budget exceeded at {place}: {bytes} bytes {what}, {allowed} allowed"
+                )));
+            }
         }
-        write!(
-            f,
-            ": {} bytes {}, {} allowed",
-            self.bytes, self.what, self.allowed
-        )
     }
+    Ok(())
 }
 
 /// Runs `work` at a place, within the budgets that are for it, and compares before and after.
@@ -147,7 +115,7 @@ fn within<R, E: Error>(
     node: &'static Node,
     work: impl FnOnce() -> Result<R, E>,
 ) -> Result<R, E> {
-    // SAFETY: as in `exceeded`: all of them stay in force while this runs.
+    // SAFETY: as in `check`: all of them stay in force while this runs.
     while let Some(active) = unsafe { next.as_ref() } {
         next = active.outer;
         // SAFETY: the fields of a budget outlive its being in force.

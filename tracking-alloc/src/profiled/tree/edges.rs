@@ -4,7 +4,7 @@
 //! the same name or function may have several (one for each codegen unit), each gets an entry; the content decided when
 //! the entry was made.
 
-use super::{Node, TypeOf};
+use super::{Node, Step, TypeOf};
 use crate::leaked::{self, Link};
 use crate::{current_scope, scope_records};
 use std::ptr::fn_addr_eq;
@@ -120,13 +120,14 @@ impl Edges {
 impl Node {
     /// The edge that is where it usually is.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn first(&self, hint: usize, key: usize, ty: TypeOf) -> Option<&'static Edge> {
-        let edge = self.edges.get()?.slot(hint).get()?;
-        edge.is_for(key, ty).then_some(edge)
+    pub(super) fn first(&self, step: Step<'_>, ty: TypeOf) -> Option<&'static Edge> {
+        let edge = self.edges.get()?.slot(step.hint()).get()?;
+        edge.is_for(step.key(), ty).then_some(edge)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn find(&self, hint: usize, key: usize, ty: TypeOf) -> Option<Found> {
+    pub(super) fn find(&self, step: &Step<'_>, ty: TypeOf) -> Option<Found> {
+        let (hint, key) = (step.hint(), step.key());
         let edges = self.edges.get()?;
         for probe in 0..PROBES {
             let edge = edges.slot(hint.wrapping_add(probe)).get()?;
@@ -137,8 +138,9 @@ impl Node {
         None
     }
 
-    /// Remembers where a key and type lead. Only under the write lock.
-    pub(super) fn remember(&self, hint: usize, key: usize, ty: TypeOf, found: Found) {
+    /// Remembers where a step and type lead. Only under the write lock.
+    pub(super) fn remember(&self, step: &Step<'_>, ty: TypeOf, found: Found) {
+        let (hint, key) = (step.hint(), step.key());
         let Some(edge) = leaked::leak(Edge { key, ty, found }) else {
             return;
         };

@@ -19,13 +19,7 @@ impl Node {
     /// The child for a step, wherever it must be counted. `fold`: a type inside itself is counted at its outermost place.
     #[cold]
     #[inline(never)]
-    pub(super) fn new_child(
-        &'static self,
-        hint: usize,
-        step: Step<'_>,
-        of: TypeOf,
-        fold: bool,
-    ) -> Found {
+    pub(super) fn new_child(&'static self, step: Step<'_>, of: TypeOf, fold: bool) -> Found {
         let ty = of();
         if let Some(other) = self.other.get()
             && self.children_len.load(Relaxed) >= MOST_CHILDREN
@@ -36,7 +30,7 @@ impl Node {
         let Some(_lock) = WriteLock::acquire() else {
             return self.at_parent();
         };
-        if let Some(found) = self.find(hint, step.key(), of) {
+        if let Some(found) = self.find(&step, of) {
             return found;
         }
         let found = match self.ancestor(ty, &step).filter(|_| fold) {
@@ -55,7 +49,7 @@ impl Node {
                 },
             },
         };
-        self.remember(hint, step.key(), of, found);
+        self.remember(&step, of, found);
         found
     }
 
@@ -104,7 +98,7 @@ impl Node {
         // A name that was proved a moment ago, while another thread still went by the index.
         let proved = match step {
             Step::Index(_, Some(guess)) if !self.proved.load(Relaxed).is_null() => {
-                Some(Step::Field(guess))
+                Some(Step::Field(guess, 0))
             }
             _ => None,
         };
@@ -181,7 +175,7 @@ impl Node {
                 continue;
             }
             let step = if proved {
-                Step::Field(label.guess)
+                Step::Field(label.guess, label.index)
             } else {
                 Step::Index(label.index, None)
             };

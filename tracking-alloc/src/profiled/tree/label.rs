@@ -12,11 +12,12 @@ const MOST_NAME: usize = 256;
 pub(in super::super) enum Step<'a> {
     /// The only one of its kind, a value of [`scope_kind`].
     Single(u32),
-    /// By its name in the list its type gives.
-    Field(&'static str),
+    /// By its name in the list its type gives, and where it is there.
+    Field(&'static str, usize),
     /// By a name that lies in a buffer, with its [key](Step::buffered_field).
     BufferedField(&'a str, usize),
-    Variant(&'static str),
+    /// The same for a variant.
+    Variant(&'static str, usize),
     /// The third element, say, and what it is called if the names are in the order of the elements.
     Index(usize, Option<&'static str>),
     /// A variant known by its index only.
@@ -52,7 +53,7 @@ impl Label {
             ..Label::NONE
         };
         let name = match *step {
-            Step::Field(name) | Step::BufferedField(name, _) | Step::Variant(name) => name,
+            Step::Field(name, _) | Step::BufferedField(name, _) | Step::Variant(name, _) => name,
             Step::Index(index, guess) => {
                 label.index = index;
                 label.guess = guess.unwrap_or_default();
@@ -82,7 +83,7 @@ impl Label {
             return false;
         }
         match *step {
-            Step::Field(name) | Step::BufferedField(name, _) | Step::Variant(name) => {
+            Step::Field(name, _) | Step::BufferedField(name, _) | Step::Variant(name, _) => {
                 self.name == cut(name, MOST_NAME)
             }
             // Without a guess it is that element, whatever its name.
@@ -105,10 +106,10 @@ impl<'a> Step<'a> {
 
     /// For comparing: the address of a name, a small number for the others, above kinds where it has an index.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super) fn key(&self) -> usize {
+    pub(super) fn key(&self) -> usize {
         match *self {
-            Step::Field(name) => name.as_ptr() as usize,
-            Step::Variant(name) => !(name.as_ptr() as usize),
+            Step::Field(name, _) => name.as_ptr() as usize,
+            Step::Variant(name, _) => !(name.as_ptr() as usize),
             Step::BufferedField(_, key) => key,
             // No address is that small.
             Step::Index(index, _) => index_key(index),
@@ -117,11 +118,23 @@ impl<'a> Step<'a> {
         }
     }
 
+    /// Where its place usually is among those below one.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn hint(&self) -> usize {
+        match *self {
+            Step::Field(_, index) | Step::Variant(_, index) => index,
+            Step::Index(index, _) | Step::VariantIndex(index) => index,
+            Step::BufferedField(_, key) => key % 61,
+            // Elements, keys and values: the first, second and third.
+            Step::Single(kind) => kind.wrapping_sub(scope_kind::ELEMENT) as usize,
+        }
+    }
+
     fn kind(&self) -> u32 {
         match *self {
             Step::Single(kind) => kind,
-            Step::Field(_) | Step::BufferedField(..) => scope_kind::FIELD,
-            Step::Variant(_) | Step::VariantIndex(_) => scope_kind::VARIANT,
+            Step::Field(..) | Step::BufferedField(..) => scope_kind::FIELD,
+            Step::Variant(..) | Step::VariantIndex(_) => scope_kind::VARIANT,
             Step::Index(..) => scope_kind::INDEX,
         }
     }

@@ -24,7 +24,7 @@ use tracking_alloc_recording::scope_kind;
 
 /// The type of the values at a place; by default unknown.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Type {
+pub(crate) struct Type {
     /// Full name; empty where nothing is known.
     pub(super) name: &'static str,
     /// `size_of`.
@@ -33,7 +33,7 @@ pub(super) struct Type {
 
 impl Type {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn of<T>() -> Type {
+    pub(crate) fn of<T>() -> Type {
         Type {
             name: type_name::<T>(),
             bytes: size_of::<T>(),
@@ -42,7 +42,7 @@ impl Type {
 }
 
 /// Says the type of the values at a place. PERF: one word, by which places are compared.
-pub(super) type TypeOf = fn() -> Type;
+pub(crate) type TypeOf = fn() -> Type;
 
 /// A place in the data: all values at one path under one phase.
 #[derive(Default)]
@@ -75,17 +75,11 @@ pub(super) struct Node {
 const AWAITS_TYPE: u32 = 1 << 31;
 
 impl Node {
-    /// Enters the child of a step with values of `ty`, made when there is none; `hint` is where it usually is.
-    /// `fold`: a type inside itself is counted at its outermost place.
+    /// Enters the child of a step with values of `ty`, made when there is none. `fold`: a type inside itself is counted
+    /// at its outermost place.
     #[inline]
-    pub(super) fn enter(
-        &'static self,
-        hint: usize,
-        step: Step<'_>,
-        ty: TypeOf,
-        fold: bool,
-    ) -> &'static Node {
-        let found = self.child(hint, step, ty, fold);
+    pub(super) fn enter(&'static self, step: Step<'_>, ty: TypeOf, fold: bool) -> &'static Node {
+        let found = self.child(step, ty, fold);
         found.enter();
         found.node
     }
@@ -102,60 +96,36 @@ impl Node {
         name: &'static str,
         ty: TypeOf,
     ) -> &'static Node {
-        self.enter_known_field(index, name, ty)
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn enter_known_field(
-        &'static self,
-        index: usize,
-        name: &'static str,
-        ty: TypeOf,
-    ) -> &'static Node {
-        match self.first(index, Step::Field(name).key(), ty) {
-            Some(edge) => edge.enter(),
-            None => self.enter_new_field(index, name, ty),
-        }
+        self.enter_fast(Step::Field(name, index), ty)
     }
 
     /// The same for a place that is the only one of its kind: elements, keys or values.
     #[inline(never)]
     pub(super) fn enter_only<const KIND: u32>(&'static self, ty: TypeOf) -> &'static Node {
-        match self.first(only_hint(KIND), Step::Single(KIND).key(), ty) {
+        self.enter_fast(Step::Single(KIND), ty)
+    }
+
+    /// The same for a place that is mostly where the step says.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn enter_fast(&'static self, step: Step<'_>, ty: TypeOf) -> &'static Node {
+        match self.first(step, ty) {
             Some(edge) => edge.enter(),
-            None => self.enter_new_only(KIND, ty),
+            None => self.enter_slowly(step, ty),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn enter_new_field(
-        &'static self,
-        index: usize,
-        name: &'static str,
-        ty: TypeOf,
-    ) -> &'static Node {
-        self.enter(index, Step::Field(name), ty, true)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn enter_new_only(&'static self, kind: u32, ty: TypeOf) -> &'static Node {
-        self.enter(only_hint(kind), Step::Single(kind), ty, true)
+    fn enter_slowly(&'static self, step: Step<'_>, ty: TypeOf) -> &'static Node {
+        self.enter(step, ty, true)
     }
 
     /// The same child, not entered.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn child(
-        &'static self,
-        hint: usize,
-        step: Step<'_>,
-        ty: TypeOf,
-        fold: bool,
-    ) -> Found {
-        match self.find(hint, step.key(), ty) {
+    pub(super) fn child(&'static self, step: Step<'_>, ty: TypeOf, fold: bool) -> Found {
+        match self.find(&step, ty) {
             Some(found) => found,
-            None => self.new_child(hint, step, ty, fold),
+            None => self.new_child(step, ty, fold),
         }
     }
 
@@ -241,10 +211,4 @@ impl Node {
         }
         added
     }
-}
-
-/// Where the place of elements, keys or values usually is: the first, second or third.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn only_hint(kind: u32) -> usize {
-    (kind - scope_kind::ELEMENT) as usize
 }

@@ -50,12 +50,10 @@ fn sleep() {
     std::thread::sleep(std::time::Duration::from_nanos(SLEEP_NS.into()));
 }
 
-#[cfg(any(unix, windows))]
+/// 1 where there are no processes.
 fn process() -> u32 {
-    std::process::id().max(1)
-}
-
-#[cfg(not(any(unix, windows)))]
-fn process() -> u32 {
-    1
+    match cfg!(any(unix, windows)) {
+        true => std::process::id().max(1),
+        false => 1,
+    }
 }
