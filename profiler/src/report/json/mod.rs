@@ -14,6 +14,7 @@ mod stacks;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use serde_json::Value;
 use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
@@ -62,6 +63,23 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, out: impl Write) -> 
 /// Whether the rows add up to the totals, figure by figure.
 pub(super) fn rows_sum_to_totals(profile: &Profile, rows: &[Row]) -> bool {
     sum(rows) == profile.totals
+/// One row, as the report has it.
+pub(crate) fn row_json(
+    profile: &Profile,
+    options: &Options<'_>,
+    row: &Row,
+) -> serde_json::Result<Value> {
+    let rows = std::slice::from_ref(row);
+    let rows = Rows {
+        profile,
+        rows,
+        stacks: &Stacks::of(profile, rows, options.frames),
+        measure: options.measure,
+    };
+    let mut rows = serde_json::to_value(&rows)?;
+    Ok(rows.get_mut(0).map(Value::take).unwrap_or_default())
+}
+
 }
 
 fn sum(rows: &[Row]) -> Figures {
