@@ -83,5 +83,5 @@ pub fn beside_tree(
 ) -> Vec<u64> {
     let merged = MergedTree::new([base, new], measure);
     let of = |id: &NodeId| merged.node(*id).totals[0];
-    merged.places().iter().map(of).collect()
+    merged.places.iter().map(of).collect()
 }

@@ -433,10 +433,10 @@ fn the_picture_holds_both_sides_whole_in_two_colours() {
     let diff = compare(&one(&base), &one(&new), Options::default());
     let mut out = Vec::new();
     let drawn = write_svg(&diff, &mut out).expect("a picture");
-    assert_eq!(
-        drawn.totals,
-        [base.totals.peak_bytes, new.totals.peak_bytes]
-    );
+    let totals = [&base, &new].map(|side| Measure::Peak.amount(side.totals.peak_bytes));
+    // What was removed, and all that the new one has.
+        totals.join(" -&gt; ").as_str(),
+    assert_eq!(drawn.total, 5_000 + new.totals.peak_bytes);
     let svg = String::from_utf8(out).expect("text");
     for part in [
         "old (-4.9 KiB",
