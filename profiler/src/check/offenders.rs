@@ -93,7 +93,7 @@ pub(super) fn grown(sites: &[RowChange]) -> Vec<Offender> {
         .filter(|row| row.change.verdict == Verdict::More)
         .map(|row| {
             // Where figures are divided, what the larger share of each record makes at this recording's input.
-            let more = row.change.difference() * row.change.new.median().count as f64;
+            let more = row.change.difference() * row.change.new.median.count as f64;
             let more = row
                 .change
                 .exact_difference()

@@ -11,7 +11,8 @@ use crate::profile::{Frames, Measure, Profile};
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     rows: HashMap<Identity, RowBeside>,
-    removed: RemovedRows,
+    /// What only the first recording has.
+    pub removed: RemovedRows,
 }
 
 /// A row of the second recording, with its figure in the first.
@@ -49,7 +50,7 @@ impl Beside {
             };
             if row.rows[1] == 0 {
                 beside.removed.rows += 1;
-                let value = change.base.median().value;
+                let value = change.base.median.value;
                 beside.removed.value = beside.removed.value.saturating_add(value);
                 continue;
             }
@@ -66,11 +67,6 @@ impl Beside {
     /// The row that says that; `None` when there is no such figure.
     pub fn row(&self, identity: &Identity) -> Option<&RowBeside> {
         self.rows.get(identity)
-    }
-
-    /// What only the first recording has.
-    pub fn removed(&self) -> RemovedRows {
-        self.removed
     }
 }
 
